@@ -65,7 +65,7 @@ class Set:
 def tasks(torch):
     """[(bar, operation as bench_comm_gpu names it, how it is done here, function)]"""
     def pack_one_by_one(s):
-        for view, tensor in zip(s.half_views, s.tensors):
+        for view, tensor in zip(s.half_views, s.tensors, strict=True):
             view.copy_(tensor * SCALE)
 
     def pack_and_check(s):

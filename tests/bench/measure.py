@@ -11,9 +11,9 @@ TICK = os.sysconf("SC_CLK_TCK")
 def machine():
     """What the figures were measured on, as a dictionary."""
     with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
-        model = next((l.split(":")[1].strip() for l in cpuinfo if l.startswith("model name")), platform.machine())
+        model = next((line.split(":")[1].strip() for line in cpuinfo if line.startswith("model name")), platform.machine())
     with open("/etc/os-release", encoding="utf-8") as release:
-        system = next(l.split("=")[1].strip().strip('"') for l in release if l.startswith("PRETTY_NAME"))
+        system = next(line.split("=")[1].strip().strip('"') for line in release if line.startswith("PRETTY_NAME"))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {"cpu": model, "cores": os.cpu_count(), "memory_gib": round(memory, 1), "system": system,
             "kernel": platform.release()}

@@ -6,7 +6,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration/envs"))
-from package_index import PackageIndex, sum_of  # noqa: E402
+from package_index import PackageIndex, sum_of
 
 CHUNK = 1 << 16
 

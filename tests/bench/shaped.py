@@ -8,7 +8,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
-from hosts import Host, results, sh, signal_all, start  # noqa: E402
+from hosts import Host, results, sh, signal_all, start
 
 
 def ports(host, peer):

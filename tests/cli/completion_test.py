@@ -12,7 +12,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
-from terminal import Terminal  # noqa: E402
+from terminal import Terminal
 
 FASTGPU, SEED = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
 

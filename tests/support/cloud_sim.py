@@ -129,7 +129,7 @@ class CloudSim:
         about, account = CLOUDS[cloud], self.account(cloud, nth)
         found = {name: self.url for name in about["endpoint"]}
         values = (account["access_key"], account["secret_key"], account.get("token", ""))
-        found.update({name: value for name, value in zip(about["keys"], values) if value})
+        found.update({name: value for name, value in zip(about["keys"], values, strict=True) if value})
         if self.boot == "local":
             found["FASTGPU_METADATA_ENDPOINT"] = self.control("metadata")["address"]
         return found

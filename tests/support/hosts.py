@@ -96,7 +96,7 @@ class Switched:
     def shape(self, mbit, delay_ms=0):
         """Every host's link: `mbit` each way, and from one host to another `delay_ms`."""
         ports = [f"port{number}" for number in range(len(self.hosts))]
-        for host, port in zip(self.hosts, ports):
+        for host, port in zip(self.hosts, ports, strict=True):
             for end, device in ((host, "eth0"), (self._switch, port)):
                 end.tc("qdisc", "replace", "dev", device, "root", "tbf", "rate", f"{mbit}mbit", "burst", self.BURST, "limit", self.QUEUE)
         self._end_delay_line()
@@ -135,7 +135,7 @@ def results(processes):
         for process in processes:
             signal_all(process.pid, signal.SIGKILL)
         raise SystemExit(f"{' '.join(processes[0].args)}: no end within {PATIENCE} s") from e
-    for process, (_, errors) in zip(processes, texts):
+    for process, (_, errors) in zip(processes, texts, strict=True):
         if process.returncode != 0:
             raise SystemExit(f"{' '.join(process.args)}: exit status {process.returncode}\n{errors}")
     return [json.loads(line) for line in texts[0][0].splitlines() if line.startswith("{")]

@@ -10,7 +10,6 @@ import inspect
 import json
 import pathlib
 import re
-import typing
 
 
 class Schema:

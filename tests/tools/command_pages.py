@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from cloud_sim import CLOUDS, CloudSim, known_to_the_stand_in  # noqa: E402
+from cloud_sim import CLOUDS, CloudSim, known_to_the_stand_in
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 

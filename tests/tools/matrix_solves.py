@@ -80,7 +80,7 @@ def main():
         if unreached:
             print(f"skipped: PyPI is not reached: {unreached}")
             return 0
-        failures = dict(zip(questions, workers.map(lambda question: solver.failure(*question), questions)))
+        failures = dict(zip(questions, workers.map(lambda question: solver.failure(*question), questions), strict=True))
     wrong = 0
     for question, offered in questions.items():
         requirements, python, machine, _ = question

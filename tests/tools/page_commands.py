@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from links import pages_of  # noqa: E402
+from links import pages_of
 
 SPAN = re.compile(r"`(fastgpu [^`]+)`")
 LINE = re.compile(r"^\s*(?:\$ )?(?:sudo )?(fastgpu .*)$")
@@ -23,11 +23,11 @@ CLIENT_WORDS = {"get", "describe", "create", "start", "stop", "scale", "guard", 
 class Program:
     def __init__(self, path):
         self.path = path
+        self.help_of = functools.cache(self._help_of)
         text = self.help_of()
         self.commands = set(re.findall(r"^  (\S+(?: \S+)?)  +\S", text, re.M))
 
-    @functools.lru_cache(maxsize=None)
-    def help_of(self, command=""):
+    def _help_of(self, command=""):
         done = subprocess.run([self.path, *command.split(), "--help"], capture_output=True,
                               text=True, check=True)
         return done.stdout

@@ -25,7 +25,7 @@ BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 def commands_of(block):
     """Yields each command of a block as it is written, with the exit code that the block shows."""
     parts = re.split(r"^\$ ", block, flags=re.M)[1:]
-    for part, following in zip(parts, [*parts[1:], ""]):
+    for part, following in zip(parts, [*parts[1:], ""], strict=False):
         lines = part.split("\n")
         command = lines.pop(0)
         while command.endswith("\\"):

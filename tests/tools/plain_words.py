@@ -155,7 +155,7 @@ def tallies():
 def over(module, figures):
     """Returns the figures that are over the module's limits."""
     limits = ALLOWANCES.get(module, LIMITS)
-    return [name for name, figure, limit in zip(FIGURES, figures, limits) if figure > limit]
+    return [name for name, figure, limit in zip(FIGURES, figures, limits, strict=True) if figure > limit]
 
 
 def row(name, cells):
@@ -177,7 +177,7 @@ def main():
         figures = tally.figures()
         wrong = over(module, figures)
         limits = ALLOWANCES.get(module, LIMITS)
-        table.append(row(module, [f"{figure:g} (of {limit:g})" for figure, limit in zip(figures, limits)]))
+        table.append(row(module, [f"{figure:g} (of {limit:g})" for figure, limit in zip(figures, limits, strict=True)]))
         failed += [f"{module}: {name}" for name in wrong]
         is_wanted = options.all or module in options.modules
         for place in tally.places:

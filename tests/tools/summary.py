@@ -36,7 +36,7 @@ def main():
                 print("\n".join(output[-TAIL:]))
             elif skipped and not passed:
                 print(f"--- {test['name']}: skipped: {(test.get('stdout', '') + test.get('stderr', '')).strip()[-200:]}")
-            totals = [a + b for a, b in zip(totals, (passed, failed, skipped))]
+            totals = [a + b for a, b in zip(totals, (passed, failed, skipped), strict=True)]
     print("{} passed, {} failed, {} skipped".format(*totals))
     sys.exit(1 if totals[1] or not totals[0] else 0)
 

@@ -3,13 +3,14 @@
 Exits with 1 if the accuracy is under 95 % or the two differ by more than 0.5 percentage points.
 """
 import json
+import pathlib
 import sys
 
 LEAST, APART = 0.95, 0.005
 
 
 def main():
-    one, many = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:3])
+    one, many = (json.loads(pathlib.Path(path).read_text(encoding="utf-8")) for path in sys.argv[1:3])
     apart = abs(one["accuracy"] - many["accuracy"])
     for report in (one, many):
         print(f"{report['ranks']} rank{'s' if report['ranks'] > 1 else ' '}: accuracy {report['accuracy']:.2%}, "

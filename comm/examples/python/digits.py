@@ -10,7 +10,7 @@ import json
 import pathlib
 import random
 import time
-from typing import Any, Callable, Iterator, List, NamedTuple, Tuple
+from typing import Any, Callable, Iterator, NamedTuple
 
 BRIGHTEST = 16
 ONE_IN_TEST = 5
@@ -19,14 +19,14 @@ MOMENTUM = 0.9
 
 class Samples(NamedTuple):
     """Images of 64 pixels, 0 to 1, and the digit that each shows."""
-    images: List[List[float]]
-    digits: List[int]
+    images: list[list[float]]
+    digits: list[int]
 
 
-def read_samples(file: pathlib.Path) -> Tuple[Samples, Samples]:
+def read_samples(file: pathlib.Path) -> tuple[Samples, Samples]:
     """Returns the samples for training, and those for the test: a fifth of each digit, drawn always alike."""
     rows = [[int(word) for word in line.split(",")] for line in file.read_text().split()]
-    by_digit: List[List[List[int]]] = [[row for row in rows if row[-1] == digit] for digit in range(10)]
+    by_digit: list[list[list[int]]] = [[row for row in rows if row[-1] == digit] for digit in range(10)]
     draw = random.Random(1998)
     for some in by_digit:
         draw.shuffle(some)
@@ -35,16 +35,16 @@ def read_samples(file: pathlib.Path) -> Tuple[Samples, Samples]:
     return samples_of(training), samples_of(test)
 
 
-def samples_of(rows: List[List[int]]) -> Samples:
+def samples_of(rows: list[list[int]]) -> Samples:
     return Samples([[pixel / BRIGHTEST for pixel in row[:-1]] for row in rows], [row[-1] for row in rows])
 
 
-def share(items: List[int], rank: int, ranks: int) -> List[int]:
+def share(items: list[int], rank: int, ranks: int) -> list[int]:
     """Returns this rank's part of them."""
     return items[len(items) * rank // ranks:len(items) * (rank + 1) // ranks]
 
 
-def batches(count: int, size: int, epoch: int) -> Iterator[List[int]]:
+def batches(count: int, size: int, epoch: int) -> Iterator[list[int]]:
     """Yields the numbers of the samples of each step, the same on every rank."""
     order = list(range(count))
     random.Random(epoch).shuffle(order)
@@ -57,7 +57,7 @@ def learning_rate(options: argparse.Namespace, epoch: int) -> float:
     return options.learning_rate * (1 - epoch / options.epochs)
 
 
-def run(framework: str, train: Callable[[Any, argparse.Namespace, Samples, Samples], Tuple[float, float]]) -> None:
+def run(framework: str, train: Callable[[Any, argparse.Namespace, Samples, Samples], tuple[float, float]]) -> None:
     """Joins the job, trains, and reports on rank 0. `train` returns the loss of the last epoch and the accuracy in the test, 0 to 1."""
     import fastgpu_comm
     parser = argparse.ArgumentParser(description=f"Trains a small network on handwritten digits, with {framework} and libfastgpu_comm.")

@@ -2,43 +2,43 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, Dict, Tuple
+from typing import Any
 
+import fastgpu_comm
 import jax
 import jax.numpy as jnp
 import numpy
+from fastgpu_comm.jax import GradientExchange, broadcast
 
 import digits
-import fastgpu_comm
-from fastgpu_comm.jax import GradientExchange, broadcast
 
 HIDDEN = 64
 
 
-def initial() -> Dict[str, Any]:
+def initial() -> dict[str, Any]:
     first, second = jax.random.split(jax.random.PRNGKey(1))
     return {"first.weight": jax.random.normal(first, (64, HIDDEN)) * (2 / 64) ** 0.5, "first.bias": jnp.zeros(HIDDEN),
             "second.weight": jax.random.normal(second, (HIDDEN, 10)) * (2 / HIDDEN) ** 0.5, "second.bias": jnp.zeros(10)}
 
 
-def scores(model: Dict[str, Any], images: Any) -> Any:
+def scores(model: dict[str, Any], images: Any) -> Any:
     hidden = jax.nn.relu(images @ model["first.weight"] + model["first.bias"])
     return hidden @ model["second.weight"] + model["second.bias"]
 
 
-def loss_of(model: Dict[str, Any], images: Any, wanted: Any) -> Any:
+def loss_of(model: dict[str, Any], images: Any, wanted: Any) -> Any:
     return -jnp.take_along_axis(jax.nn.log_softmax(scores(model, images)), wanted[:, None], axis=1).sum()
 
 
 def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training: digits.Samples,
-          test: digits.Samples) -> Tuple[float, float]:
+          test: digits.Samples) -> tuple[float, float]:
     images, wanted = jnp.array(training.images), jnp.array(training.digits)
     model = broadcast(initial(), comm)
     velocity = jax.tree_util.tree_map(jnp.zeros_like, model)
     exchange = GradientExchange(model, comm, fastgpu_comm.SUM)
 
     @jax.jit  # Compiled again for each size of a share, of which there are few.
-    def step(model: Any, velocity: Any, mine: Any, whole: Any, rate: Any) -> Tuple[Any, Any, Any]:
+    def step(model: Any, velocity: Any, mine: Any, whole: Any, rate: Any) -> tuple[Any, Any, Any]:
         loss, gradients = jax.value_and_grad(loss_of)(model, images[mine], wanted[mine])
         gradients = exchange(gradients)
         # By the whole batch: the ranks' gradients have added up to its sum.

@@ -2,20 +2,21 @@
 from __future__ import annotations
 
 import argparse
-from typing import Tuple
 
+# Before mxnet, as it names the numpy that mxnet needs.
 from fastgpu_comm.mxnet import GradientExchange, broadcast_parameters
 
+# isort: split
+import fastgpu_comm
 import mxnet
 import numpy
 from mxnet import autograd, gluon, nd
 
 import digits
-import fastgpu_comm
 
 
 def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training: digits.Samples,
-          test: digits.Samples) -> Tuple[float, float]:
+          test: digits.Samples) -> tuple[float, float]:
     mxnet.random.seed(1)
     images, wanted = numpy.array(training.images, "float32"), numpy.array(training.digits)
     net = gluon.nn.HybridSequential()

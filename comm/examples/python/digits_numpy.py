@@ -2,17 +2,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Dict, Tuple
 
+import fastgpu_comm
 import numpy
 
 import digits
-import fastgpu_comm
 
 HIDDEN = 64
 
 
-def initial(comm: fastgpu_comm.Communicator) -> Dict[str, numpy.ndarray]:
+def initial(comm: fastgpu_comm.Communicator) -> dict[str, numpy.ndarray]:
     """Returns rank 0's initial model on all ranks."""
     draw = numpy.random.default_rng(1)
     model = {"first.weight": draw.normal(0, (2 / 64) ** 0.5, (64, HIDDEN)), "first.bias": numpy.zeros(HIDDEN),
@@ -20,7 +19,7 @@ def initial(comm: fastgpu_comm.Communicator) -> Dict[str, numpy.ndarray]:
     return {name: comm.broadcast(values.astype("float32")) for name, values in model.items()}
 
 
-def forward(model: Dict[str, numpy.ndarray], images: numpy.ndarray) -> Tuple[numpy.ndarray, numpy.ndarray]:
+def forward(model: dict[str, numpy.ndarray], images: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Returns the output of the hidden layer, and the probability of each digit."""
     hidden = numpy.maximum(images @ model["first.weight"] + model["first.bias"], 0)
     scores = hidden @ model["second.weight"] + model["second.bias"]
@@ -29,7 +28,7 @@ def forward(model: Dict[str, numpy.ndarray], images: numpy.ndarray) -> Tuple[num
 
 
 def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training: digits.Samples,
-          test: digits.Samples) -> Tuple[float, float]:
+          test: digits.Samples) -> tuple[float, float]:
     images, wanted = numpy.array(training.images, "float32"), numpy.array(training.digits)
     model = initial(comm)
     gradient = {name: numpy.zeros_like(values) for name, values in model.items()}

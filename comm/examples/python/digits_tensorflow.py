@@ -3,18 +3,17 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Tuple
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # What it says of processors it might use better.
-import tensorflow as tf  # noqa: E402
+import fastgpu_comm
+import tensorflow as tf
+from fastgpu_comm.tensorflow import GradientExchange, broadcast_variables
 
-import digits  # noqa: E402
-import fastgpu_comm  # noqa: E402
-from fastgpu_comm.tensorflow import GradientExchange, broadcast_variables  # noqa: E402
+import digits
 
 
 def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training: digits.Samples,
-          test: digits.Samples) -> Tuple[float, float]:
+          test: digits.Samples) -> tuple[float, float]:
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.keras.utils.set_random_seed(1)
     images, wanted = tf.constant(training.images), tf.constant(training.digits)

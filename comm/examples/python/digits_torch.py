@@ -2,17 +2,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Tuple
 
+import fastgpu_comm
 import torch
+from fastgpu_comm.torch import DistributedOptimizer, broadcast_parameters
 
 import digits
-import fastgpu_comm
-from fastgpu_comm.torch import DistributedOptimizer, broadcast_parameters
 
 
 def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training: digits.Samples,
-          test: digits.Samples) -> Tuple[float, float]:
+          test: digits.Samples) -> tuple[float, float]:
     torch.set_num_threads(1)
     torch.manual_seed(1)
     images, wanted = torch.tensor(training.images), torch.tensor(training.digits)

@@ -14,8 +14,8 @@ import time
 from pages import kind_of, table
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import User  # noqa: E402
-from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer  # noqa: E402
+from cli_user import User
+from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer
 
 TITLE = "Clusters in clouds"
 SIZES = (1, 10, 100, 1000)

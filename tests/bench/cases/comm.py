@@ -201,7 +201,7 @@ def uneven(programs, link):
     for _ in range(ROUNDS):
         seconds = link.run_capped([programs.ours, "--model", file, "--steps", "60"], 4, 200, meanwhile=halve)[0]["step_seconds"]
         jobs.append([32 * MIB / statistics.median(part) for part in (seconds[:10], seconds[-10:])])  # Bytes a second.
-    return [statistics.median(part) for part in zip(*jobs)]
+    return [statistics.median(part) for part in zip(*jobs, strict=True)]
 
 
 def measure(build):

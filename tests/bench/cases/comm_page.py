@@ -130,7 +130,7 @@ def draw(found, folder):
     matplotlib.rcParams["svg.hashsalt"] = "fastgpu"
     from matplotlib import pyplot
     figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.2), sharey=True)
-    for plot, ranks in zip(axes, (2, 4)):
+    for plot, ranks in zip(axes, (2, 4), strict=True):
         for name, rounds in found[f"all_reduce {ranks}"].items():
             points = sorted((key[0], value / 1e9) for key, value in median(rounds, "busbw").items())
             plot.loglog([x for x, _ in points], [y for _, y in points], marker="o", markersize=3, label=name)

@@ -8,9 +8,6 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-import measure  # noqa: E402
-
 TITLE = "exec on 1,000 hosts"
 HOSTS, REPETITIONS, PORT = 1000, 3, 22
 MOST_MEMORY, LESS_CPU, LESS_WALL = 64 << 20, 20, 3

@@ -7,7 +7,7 @@ import sys
 from pages import table
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-import comm_model  # noqa: E402
+import comm_model
 
 COLOURS = {"ring": "tab:blue", "direct": "tab:orange", "halving_doubling": "tab:green", "recursive_doubling": "tab:red", "tree": "tab:purple",
            "hierarchical": "black", "as the library picks": "gold", "nccl ring formula": "tab:cyan", "nccl tree formula": "tab:pink"}
@@ -76,7 +76,7 @@ def over_ranks(plot, report, subdivisions=(1, 2, 5)):
 
 def draw_collectives(report, folder):
     figure, axes = pyplot().subplots(2, 3, figsize=(13, 8))
-    for plot, (ranks_per_node, count) in zip(axes.flat, report.tables):
+    for plot, (ranks_per_node, count) in zip(axes.flat, report.tables, strict=False):
         for algorithm, by_ranks in report.of(ranks_per_node, count).items():
             is_formula = algorithm.endswith("formula")
             plot.plot(report.ranks, [by_ranks[ranks]["seconds"] * 1e3 for ranks in report.ranks], label=algorithm.replace("_", " "), color=COLOURS[algorithm],
@@ -97,7 +97,7 @@ def draw_negotiation(report, folder):
         label = {"simulated": "ours", "simulated coordinator": "a coordinator"}.get(how, "Horovod, all names cached")
         axes[0].plot(report.ranks, [by_ranks[ranks]["seconds"] * 1e3 for ranks in report.ranks], marker="o", markersize=3, label=label)
         axes[1].plot(report.ranks, [by_ranks[ranks]["most_bytes_received"] for ranks in report.ranks], marker="o", markersize=3, label=label)
-    for plot, title, subdivisions in zip(axes, ("milliseconds", "bytes into the busiest rank"), ((1, 2, 5), (1,))):
+    for plot, title, subdivisions in zip(axes, ("milliseconds", "bytes into the busiest rank"), ((1, 2, 5), (1,)), strict=True):
         over_ranks(plot, report, subdivisions)
         plot.set_title(title, fontsize=10)
         plot.set_xlabel("ranks")

@@ -13,8 +13,8 @@ import time
 from pages import kind_of, table
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import User  # noqa: E402
-from moto_server import KEYS, REGION, TYPE, Moto, creation  # noqa: E402
+from cli_user import User
+from moto_server import KEYS, REGION, TYPE, Moto, creation
 
 TITLE = "Beside SkyPilot, in moto's EC2"
 TESTS = pathlib.Path(__file__).resolve().parents[2]
@@ -126,7 +126,7 @@ def in_turns(places, fastgpu, nodes, latency):
 def first_times(places, fastgpu):
     """One life each in an account that has not seen them, and what stays behind."""
     with Account(places, SLOW, fastgpu) as ours, Account(places, SLOW, first=True) as theirs:
-        return {tool: {"life": account.life(1), "left": account.left()} for tool, account in zip(TOOLS, (ours, theirs))}
+        return {tool: {"life": account.life(1), "left": account.left()} for tool, account in zip(TOOLS, (ours, theirs), strict=True)}
 
 
 def times(theirs, ours):

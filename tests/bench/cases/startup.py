@@ -1,6 +1,6 @@
 """Start-up: how long a command takes that does nothing."""
-import measure
 import cluster_fixture
+import measure
 
 TITLE = "Start-up of the command line"
 REPETITIONS = 41

@@ -3,9 +3,8 @@
 MODEL is a file of lines `name elements`. Prints one JSON line on rank 0.
 """
 import horovod.torch as hvd
-import torch
-
 import step_times
+import torch
 
 
 def main():

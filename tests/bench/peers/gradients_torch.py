@@ -11,10 +11,9 @@ import statistics
 import sys
 import time
 
+import step_times
 import torch
 import torch.distributed as dist
-
-import step_times
 
 
 class Parameters(torch.nn.Module):

@@ -1,11 +1,20 @@
 """Training with JAX on several ranks, held against the same model trained on one with the joint batch."""
 
-from ranks import check, check_dead_rank_is_named, end_like_a_crash, need, on_ranks, part, raises, run_tests
+from ranks import (
+    check,
+    check_dead_rank_is_named,
+    end_like_a_crash,
+    need,
+    on_ranks,
+    part,
+    raises,
+    run_tests,
+)
 
 jax = need("jax", "PyPI: jax")
+import fastgpu_comm as fc  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy  # noqa: E402
-import fastgpu_comm as fc  # noqa: E402
 from fastgpu_comm.jax import GradientExchange, broadcast  # noqa: E402
 
 STEPS, BATCH = 6, 12

@@ -1,12 +1,21 @@
 """MXNet models trained on several ranks, held against the same model trained on one with the joint batch."""
 
-from ranks import check, check_dead_rank_is_named, end_like_a_crash, need, on_ranks, part, raises, run_tests
+from ranks import (
+    check,
+    check_dead_rank_is_named,
+    end_like_a_crash,
+    need,
+    on_ranks,
+    part,
+    raises,
+    run_tests,
+)
 
 mx = need("mxnet", "PyPI: mxnet, and numpy<1.24")
-import numpy  # noqa: E402
-from mxnet import autograd, gluon, nd  # noqa: E402
 import fastgpu_comm as fc  # noqa: E402
+import numpy  # noqa: E402
 from fastgpu_comm.mxnet import GradientExchange, broadcast_parameters  # noqa: E402
+from mxnet import autograd, gluon, nd  # noqa: E402
 
 STEPS, BATCH = 6, 12
 X = numpy.random.default_rng(1).normal(size=(STEPS, BATCH, 5)).astype("float32")

@@ -2,11 +2,20 @@
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-from ranks import check, check_dead_rank_is_named, end_like_a_crash, need, on_ranks, part, raises, run_tests  # noqa: E402
+from ranks import (
+    check,
+    check_dead_rank_is_named,
+    end_like_a_crash,
+    need,
+    on_ranks,
+    part,
+    raises,
+    run_tests,
+)
 
 tf = need("tensorflow", "PyPI: tensorflow-cpu")
-import numpy  # noqa: E402
 import fastgpu_comm as fc  # noqa: E402
+import numpy  # noqa: E402
 from fastgpu_comm.tensorflow import GradientExchange, broadcast_variables  # noqa: E402
 
 STEPS, BATCH = 6, 12

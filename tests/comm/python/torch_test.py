@@ -1,12 +1,23 @@
 """PyTorch models trained on several ranks, held against the same model trained on one with the joint batch, and against PyTorch's own way."""
 import sys
 
-from ranks import check, check_dead_rank_is_named, end_like_a_crash, free_port, need, on_ranks, part, raises, run_ranks, run_tests
+from ranks import (
+    check,
+    check_dead_rank_is_named,
+    end_like_a_crash,
+    free_port,
+    need,
+    on_ranks,
+    part,
+    raises,
+    run_ranks,
+    run_tests,
+)
 
 torch = need("torch")
-import torch.utils.checkpoint  # noqa: E402
 import fastgpu_comm as fc  # noqa: E402
 from fastgpu_comm.torch import DistributedOptimizer, broadcast_optimizer_state, broadcast_parameters  # noqa: E402
+from torch.utils import checkpoint  # noqa: E402
 
 STEPS = 8
 BATCH = 12
@@ -221,7 +232,7 @@ def a_grad_scaler_skips_the_same_steps_everywhere(comm):
 def lbfgs_decides_alike_on_all_ranks(comm):
     def trained(model, optimizer, share):
         for x, y in batches():
-            def closure():
+            def closure(x=x, y=y):
                 optimizer.zero_grad()
                 loss = loss_of(model, share(x), share(y))
                 loss.backward()
@@ -244,7 +255,7 @@ def the_loss_of_a_closure_is_that_of_all_ranks(comm):
     optimizer = DistributedOptimizer(momentum(model), comm)
     for given, wanted in ((torch.tensor(float(comm.rank)), 0.5), (torch.tensor([comm.rank], dtype=torch.float64), 0.5), (comm.rank * 3, 1.5),
                           (None, None), ("text", "text")):
-        found = optimizer.step(lambda: given)
+        found = optimizer.step(lambda given=given: given)
         check(found == wanted, f"{found}")
         check(not isinstance(given, torch.Tensor) or (found.dtype, found.shape) == (given.dtype, given.shape), f"{found}")
 
@@ -325,7 +336,7 @@ class Checkpointed(torch.nn.Module):
 
     def forward(self, x):
         for _ in range(2):
-            x = torch.utils.checkpoint.checkpoint(lambda rows: torch.tanh(self.shared(rows)), x, use_reentrant=True)
+            x = checkpoint.checkpoint(lambda rows: torch.tanh(self.shared(rows)), x, use_reentrant=True)
         return self.head(x)
 
 
@@ -358,7 +369,7 @@ def optimizers_come_and_go_without_end(comm):
 @on_ranks(2)
 def sums_are_not_summed_again(comm):
     model, wanted = Mlp(), Mlp()
-    optimizer = DistributedOptimizer(momentum(model), comm, op=fc.SUM)
+    _optimizer = DistributedOptimizer(momentum(model), comm, op=fc.SUM)  # Exchanges while it lives.
     x, y = next(batches())
     loss_of(model, part(comm, x), part(comm, y)).backward()
     (loss_of(wanted, x[:6], y[:6]) + loss_of(wanted, x[6:], y[6:])).backward()

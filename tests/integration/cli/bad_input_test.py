@@ -12,7 +12,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests  # noqa: E402
+from cli_user import check, run_tests
 
 
 def test_names_counts_flags_and_fields_that_cannot_be(user):
@@ -260,7 +260,7 @@ def test_a_port_where_something_else_listens(user):
     file = user.folder / "cluster.yaml"
     for greeting in (b"HTTP/1.0 400 Bad Request\r\n\r\n", None):
         with socket.create_server(("127.0.0.1", 0)) as listener:
-            def answer():
+            def answer(listener, greeting):
                 with contextlib.suppress(OSError):
                     connection, _ = listener.accept()
                     with connection:
@@ -268,7 +268,7 @@ def test_a_port_where_something_else_listens(user):
                             connection.sendall(greeting)
                         else:
                             time.sleep(20)
-            threading.Thread(target=answer, daemon=True).start()
+            threading.Thread(target=answer, args=(listener, greeting), daemon=True).start()
             port = listener.getsockname()[1]
             file.write_text(f"name: x\nhosts:\n  - address: 127.0.0.1\n    port: {port}\n    host_key: '{public}'\n")
             began = time.monotonic()

@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, inits_of, run_tests, within  # noqa: E402
+from cli_user import check, inits_of, run_tests, within
 
 NASTY = ["a  b", "$HOME;", "it's \"q\"", "new\nline", "ünï", "", "*", "`id`", "\\"]
 BIG = 1 << 30

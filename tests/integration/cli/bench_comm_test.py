@@ -12,7 +12,7 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import SKIPPED, User  # noqa: E402
+from cli_user import SKIPPED, User
 
 QUICK = ["--sizes", "8:4K:8", "--repetitions", "2"]
 FIELDS = ["library", "collective", "dtype", "ranks", "bytes", "seconds", "algbw", "busbw"]

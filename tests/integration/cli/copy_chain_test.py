@@ -8,7 +8,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests, within  # noqa: E402
+from cli_user import check, run_tests, within
 
 NODES = 4
 SIZE = 24 << 20
@@ -189,9 +189,13 @@ def test_what_was_cut_off_goes_on_where_it_was(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "resumed")
     kept = "stat -c %s .fastgpu-copy-*/tree/resumed 2>/dev/null || echo 0"
+
+    def arrived():
+        hosts = json.loads(user.run("exec", name, "-o", "json", "--", "sh", "-c", kept).out)["hosts"]
+        return min(int(host["stdout"]) for host in hosts)
+
     for way, rate in (((), "20mbit"), (("--direct",), "80mbit")):  # Of all that leaves here: ten seconds each.
         copying = user.start("cp", path, f"{name}:", "--limit-rate", rate, *way)
-        arrived = lambda: min(int(host["stdout"]) for host in json.loads(user.run("exec", name, "-o", "json", "--", "sh", "-c", kept).out)["hosts"])
         check(within(60, lambda: arrived() > SIZE // 4), "nothing arrives")
         copying.kill()
         copying.communicate()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests  # noqa: E402
+from cli_user import check, run_tests
 
 
 def fill(path):

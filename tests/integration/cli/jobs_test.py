@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests, within  # noqa: E402
+from cli_user import check, run_tests, within
 
 PLACE = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT",
          "FASTGPU_RANK", "FASTGPU_WORLD_SIZE", "FASTGPU_LOCAL_RANK", "FASTGPU_NODE_RANK", "FASTGPU_NUM_NODES",

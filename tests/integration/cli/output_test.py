@@ -1,4 +1,5 @@
 """What a user sees: progress bars of jobs as they come, JSON on every verb, terminals of every width and kind, and nothing of a node that steers them."""
+import fcntl
 import json
 import os
 import pathlib
@@ -10,11 +11,10 @@ import struct
 import subprocess
 import sys
 import termios
-import fcntl
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests, within  # noqa: E402
+from cli_user import check, run_tests
 
 BAR = "import sys,time\nfor i in range(5): sys.stderr.write('\\rstep %d' % i); sys.stderr.flush(); time.sleep(1)"
 

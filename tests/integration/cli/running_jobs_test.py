@@ -5,7 +5,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import check, run_tests  # noqa: E402
+from cli_user import check, run_tests
 
 
 def started(user, cluster, name, ranks):

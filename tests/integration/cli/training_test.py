@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import SKIPPED, check, run_tests  # noqa: E402
+from cli_user import SKIPPED, check, run_tests
 
 PYTHON = "/usr/bin/python3"  # Of the distribution, which has the package, here and on the nodes.
 

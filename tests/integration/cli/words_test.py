@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests  # noqa: E402
+from cli_user import check, run_tests
 
 ANOTHER_USER = 4321
 RUN_ANYWAY = (["version"], ["completion", "bash"], ["--version"], ["help"], ["create", "cluster", "--help"])

@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-import cloud_sim  # noqa: E402
-from cli_user import check, run_tests, within  # noqa: E402
+import cloud_sim
+from cli_user import check, run_tests, within
 
 CLOUDSIM = sys.argv.pop(2)
 

@@ -12,10 +12,10 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
-import cloud_sim  # noqa: E402
-from cli_user import check, run_tests, within  # noqa: E402
-from cloud_sim import CloudSim, Customer  # noqa: E402
-from env_site import built_tool  # noqa: E402
+import cloud_sim
+from cli_user import check, run_tests, within
+from cloud_sim import CloudSim, Customer
+from env_site import built_tool
 
 CLOUDSIM = sys.argv.pop(2)
 LEASE = 60  # Seconds, after which that of a killed fastgpu has run out.

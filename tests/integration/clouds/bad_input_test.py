@@ -14,9 +14,9 @@ import time
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from answering import Answering  # noqa: E402
-from cli_user import check, run_tests  # noqa: E402
-from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer  # noqa: E402
+from answering import Answering
+from cli_user import check, run_tests
+from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer
 
 CLOUDSIM = sys.argv.pop(2)
 DEEP = 50_000  # No recursion comes back from there.

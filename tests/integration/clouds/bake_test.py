@@ -12,10 +12,10 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
-import cloud_sim  # noqa: E402
-from cli_user import check, run_tests, within  # noqa: E402
-from cloud_sim import CloudSim, Customer  # noqa: E402
-from env_site import find_uv  # noqa: E402
+import cloud_sim
+from cli_user import check, run_tests, within
+from cloud_sim import CloudSim, Customer
+from env_site import find_uv
 
 CLOUDSIM = sys.argv.pop(2)
 UV = find_uv()

@@ -16,9 +16,9 @@ import time
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-import cloud_sim  # noqa: E402
-from cli_user import check, run_tests  # noqa: E402
-from cloud_sim import CLOUDS, CloudSim, Customer  # noqa: E402
+import cloud_sim
+from cli_user import check, run_tests
+from cloud_sim import CLOUDS, CloudSim, Customer
 
 CLOUDSIM = sys.argv.pop(2)
 

@@ -11,9 +11,9 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-import cloud_sim  # noqa: E402
-from cli_user import check, run_tests  # noqa: E402
-from cloud_sim import CLOUDS, KILL_STRIDE, CloudSim, Customer  # noqa: E402
+import cloud_sim
+from cli_user import check, run_tests
+from cloud_sim import CLOUDS, KILL_STRIDE, CloudSim, Customer
 
 CLOUDSIM = sys.argv.pop(2)
 

@@ -7,8 +7,8 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import check, run_tests  # noqa: E402
-from cloud_sim import CLOUDS, CloudSim, Customer, clouds_of, for_each_cloud, steps_to_kill_at  # noqa: E402
+from cli_user import check, run_tests
+from cloud_sim import CLOUDS, CloudSim, Customer, clouds_of, for_each_cloud, steps_to_kill_at
 
 CLOUDSIM = sys.argv.pop(2)
 

@@ -6,7 +6,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import check, run_tests, within  # noqa: E402
+from cli_user import check, run_tests, within
 
 
 def states(user):

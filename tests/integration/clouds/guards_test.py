@@ -2,11 +2,14 @@
 """Clusters in clouds that end or stop by themselves, on the stand-in: guards_test.py FASTGPU CLOUDSIM [TEST ...]"""
 import datetime
 import json
+import pathlib
 import sqlite3
+import sys
 import time
 
-from clouds_test import for_each_cloud
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import check, run_tests, within
+from clouds_test import for_each_cloud
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 TIMERS = {"alibaba": "ModifyInstanceAutoReleaseTime", "tencent": "ImportInstancesActionTimer", "huawei": "UpdateServerAutoTerminateTime"}

@@ -16,8 +16,8 @@ import time
 import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import User, check  # noqa: E402
-from cloud_sim import CLOUDS, CloudSim, Customer  # noqa: E402
+from cli_user import User, check
+from cloud_sim import CLOUDS, CloudSim, Customer
 
 NODES = 3
 DEADLINE = 100  # Seconds a command: what all attempts of a call may take together, and some.
@@ -172,7 +172,7 @@ def main():
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         mixes = [Mix(number) for number in range(seed, seed + count)]
-        for mix, failure in zip(mixes, pool.map(lambda mix: failure_of(mix, programs), mixes)):
+        for mix, failure in zip(mixes, pool.map(lambda mix: failure_of(mix, programs), mixes), strict=True):
             if failure:
                 failed += 1
                 print(f"FAILED: mix {mix.seed} (again: ./dev mixes 1 {mix.seed}): {mix}\n{failure}", flush=True)

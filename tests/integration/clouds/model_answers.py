@@ -20,10 +20,10 @@ import traceback
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cloudsim"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
-from cli_user import User, check  # noqa: E402
-from cloud_sim import CloudSim, Customer  # noqa: E402
-from env_site import find_uv  # noqa: E402
-from sim import use_kits  # noqa: E402
+from cli_user import User, check
+from cloud_sim import CloudSim, Customer
+from env_site import find_uv
+from sim import use_kits
 
 NODES = 2
 LOCAL = ("exec on nodes", "scale up nodes", "env bake", "delete image")  # With nodes that answer.
@@ -184,9 +184,9 @@ class Round:
                 check_end(self.command, done)
                 check_books(customer, who)
                 check(not answers.invented, f"the stand-in answers what no kit knows: {sorted(answers.invented)}")
-            except Exception:
+            except Exception as error:
                 told = "\n".join(f"  {action} {status}: {'; '.join(did[:12])}" for action, status, did in answers.log if did)
-                raise AssertionError(f"{traceback.format_exc(limit=-2)}\nwhat was answered otherwise:\n{told[-6000:]}")
+                raise AssertionError(f"{traceback.format_exc(limit=-2)}\nwhat was answered otherwise:\n{told[-6000:]}") from error
             return done.returncode, answers.undescribed
 
     def ended(self, customer, words, answers):
@@ -199,10 +199,10 @@ class Round:
             process.send_signal(signal.SIGINT)
             try:
                 out, err = process.communicate(timeout=LAST)
-            except subprocess.TimeoutExpired:
+            except subprocess.TimeoutExpired as error:
                 process.kill()
                 out, err = process.communicate()
-                raise AssertionError(f"{words} does not end, {LAST} s after it was interrupted: {err.decode(errors='replace')}")
+                raise AssertionError(f"{words} does not end, {LAST} s after it was interrupted: {err.decode(errors='replace')}") from error
         finally:
             answers.share = 0
         process.out, process.err = out, err.decode(errors="replace")
@@ -254,7 +254,7 @@ def main():
 
     began = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        for one, (result, failure) in zip(rounds, pool.map(outcome, rounds)):
+        for one, (result, failure) in zip(rounds, pool.map(outcome, rounds), strict=True):
             if failure:
                 failed += 1
                 print(f"FAILED: {one}\n{failure}", flush=True)

@@ -5,8 +5,8 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import check, run_tests  # noqa: E402
-from cloud_sim import SCENARIO, CloudSim, Customer  # noqa: E402
+from cli_user import check, run_tests
+from cloud_sim import SCENARIO, CloudSim, Customer
 
 CLOUDSIM = sys.argv.pop(2)
 

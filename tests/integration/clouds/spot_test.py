@@ -6,8 +6,8 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-import cloud_sim  # noqa: E402
-from cli_user import check, run_tests, within  # noqa: E402
+import cloud_sim
+from cli_user import check, run_tests, within
 
 CLOUDSIM = sys.argv.pop(2)
 

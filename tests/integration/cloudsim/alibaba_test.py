@@ -13,12 +13,12 @@ if __name__ == "__main__":
     sim.SimTest.program = sys.argv[1]
     sim.use_kits(sys.argv[2])
 
-from alibabacloud_ecs20140526 import models as ecs_models  # noqa: E402  From the kits.
-from alibabacloud_ecs20140526.client import Client as EcsClient  # noqa: E402
-from alibabacloud_tea_openapi.utils_models import Config  # noqa: E402
-from alibabacloud_vpc20160428 import models as vpc_models  # noqa: E402
-from alibabacloud_vpc20160428.client import Client as VpcClient  # noqa: E402
-from darabonba.exceptions import DaraException  # noqa: E402
+from alibabacloud_ecs20140526 import models as ecs_models
+from alibabacloud_ecs20140526.client import Client as EcsClient
+from alibabacloud_tea_openapi.utils_models import Config
+from alibabacloud_vpc20160428 import models as vpc_models
+from alibabacloud_vpc20160428.client import Client as VpcClient
+from darabonba.exceptions import DaraException
 
 FULL = ("LTAI5tSimFull00000000001", "simFullSecretKeyAlibaba000001", None)
 READ_ONLY = ("LTAI5tSimReadOnly0000001", "simReadOnlySecretKeyAlibaba01", None)

@@ -13,9 +13,9 @@ if __name__ == "__main__":
     kits = os.path.abspath(sys.argv[2])
     sim.use_kits(kits)
 
-import boto3  # noqa: E402  From the kits.
-from botocore.config import Config  # noqa: E402
-from botocore.exceptions import ClientError, ConnectionClosedError  # noqa: E402
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError, ConnectionClosedError
 
 FULL = ("AKIASIMFULL000000001", "sim/full/secret/key+aws", None)
 READ_ONLY = ("AKIASIMREADONLY00001", "sim/readonly/secret/key+aws", None)

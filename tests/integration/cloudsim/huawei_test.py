@@ -12,9 +12,9 @@ if __name__ == "__main__":
     sim.use_kits(sys.argv[2])
     sim.resolve_localhost_names()
 
-from huaweicloudsdkcore.auth.credentials import BasicCredentials, GlobalCredentials  # noqa: E402  From the kits.
-from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException  # noqa: E402
-from huaweicloudsdkcore.http.http_config import HttpConfig  # noqa: E402
+from huaweicloudsdkcore.auth.credentials import BasicCredentials, GlobalCredentials
+from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
+from huaweicloudsdkcore.http.http_config import HttpConfig
 
 FULL = ("HSTSIMFULL0000000001", "simfullsecretkeyhuawei0000000000000001", None)
 SESSION = ("HSTSIMTOKEN000000001", "simtokensecretkeyhuawei000000000000001", "sim-session-token-huawei")

@@ -17,7 +17,7 @@ if __name__ == "__main__":
     sim.SimTest.program = sys.argv[1]
     sim.use_kits(sys.argv[2])
 
-import boto3  # noqa: E402  From the kits.
+import boto3
 
 
 class LocalBootTest(sim.SimTest):

@@ -13,14 +13,14 @@ if __name__ == "__main__":
     sim.use_kits(sys.argv[2])
     sim.resolve_localhost_names()
 
-from tencentcloud.common import credential  # noqa: E402  From the kits.
-from tencentcloud.common.exception.tencent_cloud_sdk_exception import TencentCloudSDKException  # noqa: E402
-from tencentcloud.common.profile.client_profile import ClientProfile  # noqa: E402
-from tencentcloud.common.profile.http_profile import HttpProfile  # noqa: E402
-from tencentcloud.cvm.v20170312 import cvm_client, models as cvm_models  # noqa: E402
-from tencentcloud.sts.v20180813 import sts_client, models as sts_models  # noqa: E402
-from tencentcloud.tag.v20180813 import tag_client, models as tag_models  # noqa: E402
-from tencentcloud.vpc.v20170312 import vpc_client, models as vpc_models  # noqa: E402
+from tencentcloud.common import credential
+from tencentcloud.common.exception.tencent_cloud_sdk_exception import TencentCloudSDKException
+from tencentcloud.common.profile.client_profile import ClientProfile
+from tencentcloud.common.profile.http_profile import HttpProfile
+from tencentcloud.cvm.v20170312 import cvm_client, models as cvm_models
+from tencentcloud.sts.v20180813 import models as sts_models, sts_client
+from tencentcloud.tag.v20180813 import models as tag_models, tag_client
+from tencentcloud.vpc.v20170312 import models as vpc_models, vpc_client
 
 FULL = ("AKIDsimfull00000000000000000000000001", "simfullsecretkeytencent000000001", None)
 READ_ONLY = ("AKIDsimreadonly0000000000000000000001", "simreadonlysecretkeytencent00001", None)

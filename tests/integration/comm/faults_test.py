@@ -13,7 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from hosts import Switched, children, sh, signal_all  # noqa: E402
+from hosts import Switched, children, sh, signal_all
 
 SKIPPED = 77
 DEADLINE = 4  # Seconds, as FASTGPU_COMM_TIMEOUT.

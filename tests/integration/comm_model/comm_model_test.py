@@ -10,7 +10,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-import comm_model  # noqa: E402
+import comm_model
 
 SKIPPED = 77
 

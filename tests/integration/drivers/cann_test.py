@@ -10,11 +10,12 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from apt_repository import can_be_made  # noqa: E402
-from driver_site import Site  # noqa: E402
+from apt_repository import can_be_made
+from driver_site import Site
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
-from cli_user import SKIPPED, check, run_tests  # noqa: E402
-from env_site import find_uv  # noqa: E402
+from cli_user import SKIPPED, check, run_tests
+from env_site import find_uv
 
 LSPCI = "#!/bin/sh\necho '0000:01:00.0 1200: 19e5:d802'\n"
 # Both write down that they ran, in what environment; the second one breaks where a file asks for it.
@@ -54,7 +55,8 @@ class Npus(Site):
         self.file = self.folder / "env.yaml"
         self.write()
 
-    def write(self, toolkit=sum_of(TOOLKIT), version="8.3.RC1"):
+    def write(self, toolkit=None, version="8.3.RC1"):
+        toolkit = toolkit or sum_of(TOOLKIT)
         self.file.write_text(
             f"name: train\nfrom: tr2.7.1_py311\npython: /usr/bin/python3\nmpi: system\ncann:\n  version: {version}\n  installers:\n"
             f"    - {{url: '{self.server.url}/Ascend-cann-toolkit_8.3.RC1.run', sha256: {toolkit}}}\n"

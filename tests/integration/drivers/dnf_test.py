@@ -11,10 +11,10 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from apt_repository import Key, Server  # noqa: E402
-from driver_site import LSPCI, SYSTEMCTL, Site, driver_files  # noqa: E402
-from rpm_repository import RpmRepository, can_be_made  # noqa: E402
-from cli_user import SKIPPED, check, run_tests, within  # noqa: E402
+from apt_repository import Key, Server
+from cli_user import SKIPPED, check, run_tests, within
+from driver_site import LSPCI, SYSTEMCTL, Site, driver_files
+from rpm_repository import RpmRepository, can_be_made
 
 OS_RELEASE = 'ID="rhel"\nID_LIKE="fedora"\nVERSION_ID="9.4"\nPRETTY_NAME="Red Hat Enterprise Linux 9.4"\n'
 

@@ -6,11 +6,12 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from apt_repository import can_be_made  # noqa: E402
-from driver_site import Held, Site, Worker  # noqa: E402
+from apt_repository import can_be_made
+from driver_site import Held, Site, Worker
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
-from cli_user import SKIPPED, check, run_tests  # noqa: E402
-from env_site import find_uv  # noqa: E402
+from cli_user import SKIPPED, check, run_tests
+from env_site import find_uv
 
 
 def test_without_a_gpu_it_is_refused_and_an_assumed_one_is_planned_for(user):

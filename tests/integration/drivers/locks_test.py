@@ -7,9 +7,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from apt_repository import can_be_made  # noqa: E402
-from cli_user import SKIPPED, check, run_tests  # noqa: E402
-from driver_site import Held, Site  # noqa: E402
+from apt_repository import can_be_made
+from cli_user import SKIPPED, check, run_tests
+from driver_site import Held, Site
 
 FRONTEND = "/var/lib/dpkg/lock-frontend"
 

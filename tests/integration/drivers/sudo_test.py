@@ -12,11 +12,12 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from apt_repository import can_be_made  # noqa: E402
-from cli_user import SKIPPED, check, run_tests, within  # noqa: E402
-from driver_site import Site, Worker  # noqa: E402
+from apt_repository import can_be_made
+from cli_user import SKIPPED, check, run_tests, within
+from driver_site import Site, Worker
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
-from env_site import find_uv  # noqa: E402
+from env_site import find_uv
 
 FREE, ASKED = "ALL=(ALL) NOPASSWD: ALL", "ALL=(ALL) ALL"
 PASSWORD = "a 'long' $ecret\\"

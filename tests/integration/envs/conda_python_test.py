@@ -11,11 +11,11 @@ import shutil
 import signal
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, changes, with_site  # noqa: E402
-from cli_user import check, run_tests  # noqa: E402
-from conda_site import PYTHON, Conda  # noqa: E402
-from own_python import SHOW, hide, python_archive  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import check, run_tests
+from conda_site import PYTHON, Conda
+from env_site import PREFIX, changes, with_site
+from own_python import SHOW, hide, python_archive
 
 OLD = "/root/old-python"
 

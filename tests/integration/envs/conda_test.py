@@ -4,10 +4,10 @@ import pathlib
 import signal
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, changes, with_site  # noqa: E402
-from cli_user import check, run_tests, within  # noqa: E402
-from conda_site import MODULES, Conda  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import check, run_tests, within
+from conda_site import MODULES, Conda
+from env_site import PREFIX, changes, with_site
 
 
 @with_site(Conda)

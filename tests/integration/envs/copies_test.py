@@ -9,10 +9,10 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, with_site  # noqa: E402
-from cli_user import check, inits_of, run_tests, within  # noqa: E402
-from wheels_site import Wheels  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import check, inits_of, run_tests, within
+from env_site import PREFIX, with_site
+from wheels_site import Wheels
 
 
 @with_site(Wheels)

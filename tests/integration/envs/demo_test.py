@@ -8,8 +8,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from cli_user import check, run_tests, within  # noqa: E402
-from wheel_nodes import PREFIX, with_nodes  # noqa: E402
+from cli_user import check, run_tests, within
+from wheel_nodes import PREFIX, with_nodes
 
 
 @with_nodes("wheels")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import SKIPPED, check  # noqa: E402
+from cli_user import SKIPPED, check
 
 PREFIX = "/opt/fastgpu/envs"
 # What is not an environment's: the agent, the cluster's key, jobs, and what is logged whatever is run.

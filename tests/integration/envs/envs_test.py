@@ -11,12 +11,12 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, changes, with_site  # noqa: E402
-from cli_user import check, inits_of, run_tests, within  # noqa: E402
-from own_python import python_archive  # noqa: E402
-from shared_place import share_home  # noqa: E402
-from wheels_site import UV, Wheels  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import check, inits_of, run_tests, within
+from env_site import PREFIX, changes, with_site
+from own_python import python_archive
+from shared_place import share_home
+from wheels_site import UV, Wheels
 
 
 @with_site(Wheels)

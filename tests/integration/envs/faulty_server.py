@@ -3,7 +3,6 @@ import base64
 import contextlib
 import http.server
 import threading
-import time
 
 
 class FaultyServer:

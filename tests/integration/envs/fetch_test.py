@@ -9,12 +9,12 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, with_site  # noqa: E402
-from cli_user import check, run_tests, within  # noqa: E402
-from conda_site import Conda  # noqa: E402
-from package_index import PackageIndex  # noqa: E402
-from wheels_site import UV, Wheels  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import check, run_tests, within
+from conda_site import Conda
+from env_site import PREFIX, with_site
+from package_index import PackageIndex
+from wheels_site import UV, Wheels
 
 HERE = "127.0.0.1"
 

@@ -4,16 +4,15 @@ Skipped where there is no uv.
 """
 import contextlib
 import json
-import os
 import pathlib
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, with_site  # noqa: E402
-from cli_user import check, run_tests  # noqa: E402
-from package_index import PackageIndex, sum_of  # noqa: E402
-from wheels_site import UV, Wheels  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import check, run_tests
+from env_site import PREFIX, with_site
+from package_index import PackageIndex, sum_of
+from wheels_site import UV, Wheels
 
 USER, PASSWORD, ENCODED = "joe", "s3cr@t/pw", "s3cr%40t%2Fpw"
 

@@ -9,7 +9,6 @@ import zipfile
 
 from faulty_server import FaultyServer
 
-
 METADATA = ".metadata"
 
 

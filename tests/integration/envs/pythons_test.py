@@ -8,11 +8,11 @@ import pathlib
 import platform
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, with_site  # noqa: E402
-from cli_user import check, run_tests  # noqa: E402
-from own_python import SHOW, hide, python_archive  # noqa: E402
-from wheels_site import Wheels  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import check, run_tests
+from env_site import PREFIX, with_site
+from own_python import SHOW, hide, python_archive
+from wheels_site import Wheels
 
 VERSION = pathlib.Path("/usr/bin/python3").resolve().name.removeprefix("python")  # "3.11"
 

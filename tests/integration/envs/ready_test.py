@@ -7,10 +7,10 @@ import json
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, with_site  # noqa: E402
-from cli_user import check, run_tests  # noqa: E402
-from wheels_site import UV, Wheels  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import check, run_tests
+from env_site import PREFIX, with_site
+from wheels_site import UV, Wheels
 
 
 def forget(site):

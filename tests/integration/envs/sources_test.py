@@ -7,11 +7,11 @@ import pathlib
 import signal
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, with_site  # noqa: E402
-from cli_user import check, run_tests, within  # noqa: E402
-from wheel_nodes import find_wheels  # noqa: E402
-from wheels_site import Wheels  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import check, run_tests, within
+from env_site import PREFIX, with_site
+from wheel_nodes import find_wheels
+from wheels_site import Wheels
 
 TOOLS = find_wheels("build-tools")
 RAN = "/root/setup-ran"  # Written by a setup.py that builds, on the node.

@@ -12,11 +12,11 @@ import subprocess
 import sys
 import tarfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, changes, with_site  # noqa: E402
-from cli_user import check, run_tests, within  # noqa: E402
-from shared_place import share_home  # noqa: E402
-from wheels_site import Wheels  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import check, run_tests, within
+from env_site import PREFIX, changes, with_site
+from shared_place import share_home
+from wheels_site import Wheels
 
 LARGE = 16 << 20
 
@@ -230,7 +230,8 @@ def test_killed_at_every_step_and_in_the_midst_the_same_command_goes_on(site):
         site.nothing_is_used()
         if how != "agent":
             gone = f"! pgrep -f 'relay --[t]o' && ! ls -d {PREFIX}/train/.fastgpu-copy-*"
-            check(within(15, lambda: site.user.run("exec", f"{site.name}/0", "--", "sh", "-c", gone, code=None).returncode == 0), f"{how}: something is left")
+            words = ("exec", f"{site.name}/0", "--", "sh", "-c", gone)
+            check(within(15, lambda words=words: site.user.run(*words, code=None).returncode == 0), f"{how}: something is left")
         check(site.done() == ["unpacked", "received"], f"{how}: not unpacked again")
         site.is_complete()
         site.user.run("env", "remove", "train", "-c", site.name)

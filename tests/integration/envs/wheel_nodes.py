@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import SKIPPED  # noqa: E402
-from package_index import PackageIndex  # noqa: E402
+from cli_user import SKIPPED
+from package_index import PackageIndex
 
 PREFIX = "/opt/fastgpu/envs"
 TOOLS = pathlib.Path(sys.argv[1]).resolve().parents[1] / "tools"

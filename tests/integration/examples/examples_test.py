@@ -14,8 +14,8 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCE / "tests/support"))
 sys.path.insert(0, str(SOURCE / "tests/integration/envs"))
-from cloud_sim import CloudSim  # noqa: E402
 from cli_user import SKIPPED, check, run_tests  # noqa: E402
+from cloud_sim import CloudSim  # noqa: E402
 from wheel_nodes import with_nodes  # noqa: E402
 
 EXAMPLES = SOURCE / "examples"

@@ -40,7 +40,7 @@ def process_tree():
 def is_settled(pid):
     """Whether a node's init will live on: its maker has let go of it, and it has not been killed."""
     try:
-        status = dict(line.split(":\t", 1) for line in open(f"/proc/{pid}/status", encoding="utf-8") if ":\t" in line)
+        status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines() if ":\t" in line)
         maker = pathlib.Path(f"/proc/{status['PPid'].strip()}/comm").read_text(encoding="utf-8").strip()
     except OSError:
         return False
@@ -106,7 +106,7 @@ class Machine:
 
     def visible(self):
         links = {n for n in os.listdir("/sys/class/net") if n.startswith(("fg7e57", "fg-7e57"))}
-        mounts = {line for line in open("/proc/self/mountinfo", encoding="utf-8") if str(self.folder) in line}
+        mounts = {line for line in pathlib.Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines() if str(self.folder) in line}
         return links, mounts, init_processes(self.root_id())
 
     def check_nothing_left(self):
@@ -279,7 +279,7 @@ def test_a_creator_killed_anywhere_leaves_whole_nodes_or_none(m):
     for call in sorted(random.sample(range(1, calls + 1), min(calls, 40))):
         m.run("create", CLUSTER, 2, prefix=(m.kill_at, str(call)), ok=False)
         settle(m)
-        for node, state in zip(m.addresses(), m.states()):
+        for node, state in zip(m.addresses(), m.states(), strict=True):
             if state == "running":
                 m.sure(node, "hostname", patience=20)  # Nobody has waited for its sshd.
         if call % 2:

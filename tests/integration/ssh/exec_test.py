@@ -9,8 +9,8 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests, within  # noqa: E402
-from terminal import Terminal  # noqa: E402
+from cli_user import check, run_tests, within
+from terminal import Terminal
 
 # The first node ends, the second has said something and goes on, with a process behind it.
 UNEVEN = "echo begun on $(hostname); case $(hostname) in *-0) exit;; esac; sleep 987 & sleep 987"

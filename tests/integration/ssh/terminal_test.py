@@ -14,7 +14,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from terminal import Terminal  # noqa: E402
+from terminal import Terminal
 
 FASTGPU = str(pathlib.Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else ""
 CLUSTER = f"tty{os.getpid()}"

@@ -9,8 +9,8 @@ import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import SKIPPED, check, run_tests, within  # noqa: E402
-from terminal import Terminal  # noqa: E402
+from cli_user import SKIPPED, check, run_tests, within
+from terminal import Terminal
 
 
 @contextlib.contextmanager

@@ -86,7 +86,7 @@ def test_a_hostfile_and_ranges_make_a_cluster(lab):
 def test_hosts_behind_a_router_reach_each_other_at_their_inner_addresses(lab):
     hosts = lab.pair()
     ways = [Forwarder(host.address) for host in hosts]
-    lab.create(*(way.entry(host, inner=host.address) for way, host in zip(ways, hosts)))
+    lab.create(*(way.entry(host, inner=host.address) for way, host in zip(ways, hosts, strict=True)))
     done = lab.run("run", "job", "-c", "lab", *RANKS)
     check(sorted(done.stdout.splitlines()) == [f"[0] one {NETWORK}.11", f"[1] two {NETWORK}.11"], done.stdout + done.stderr)
     payload = lab.folder / "payload"

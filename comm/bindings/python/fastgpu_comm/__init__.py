@@ -11,8 +11,19 @@ trains a PyTorch model on many ranks, `.tensorflow`, `.jax` and `.mxnet` what ot
 """
 from ._library import library_path, version
 from .communicator import Communicator, init
-from .errors import (CapacityError, ConflictError, DeniedError, Error, InternalError, LocalError, RankTimeoutError, RemoteError, Status,
-                     UsageError, WaitInterruptedError)
+from .errors import (
+    CapacityError,
+    ConflictError,
+    DeniedError,
+    Error,
+    InternalError,
+    LocalError,
+    RankTimeoutError,
+    RemoteError,
+    Status,
+    UsageError,
+    WaitInterruptedError,
+)
 from .gradients import Counters, Gradients, NonFinite, Outcome
 from .kinds import AVERAGE, MAX, MIN, PRODUCT, SUM, ElementType, Op
 from .request import Request

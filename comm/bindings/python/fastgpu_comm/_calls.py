@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 from ._data import Data, look_at
 from .kinds import Op
@@ -10,12 +10,12 @@ from .kinds import Op
 
 class Call(NamedTuple):
     function: str
-    arguments: Tuple[Any, ...]
-    data: Tuple[Data, ...]  # Not to be freed before it is done.
+    arguments: tuple[Any, ...]
+    data: tuple[Data, ...]  # Not to be freed before it is done.
     result: Any = None
 
     @property
-    def device(self) -> Optional[Any]:
+    def device(self) -> Any | None:
         return self.data[0].device if self.data else None
 
 
@@ -93,7 +93,7 @@ def _other(ranks: Ranks, value: Any, what: str) -> int:
     return number
 
 
-def _place(what: str, data: Data, shape: Tuple[int, ...], out: Any) -> Data:
+def _place(what: str, data: Data, shape: tuple[int, ...], out: Any) -> Data:
     if out is None:
         return data.like(shape, what)
     count = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import sys
-from typing import Any, Optional, Tuple
+from typing import Any, Tuple
 
 from .kinds import ElementType
 
@@ -26,7 +26,7 @@ class Data:
     type_name: str
     item_size: int
     is_writable: bool
-    device: Optional[Any] = None  # A torch.device, for memory of a GPU.
+    device: Any | None = None  # A torch.device, for memory of a GPU.
     hold: Any = None  # Keeps a buffer from being resized meanwhile.
 
     @property
@@ -87,7 +87,7 @@ class Data:
         else:
             ctypes.memmove(self.address, other.address, other.bytes)
 
-    def expect(self, type_name: str, count: int, device: Optional[Any]) -> Data:
+    def expect(self, type_name: str, count: int, device: Any | None) -> Data:
         """Raises ValueError where this is no place for so many elements of the type."""
         if self.type_name != type_name:
             raise ValueError(f"{self.what} has elements of type {self.type_name}, not {type_name}")

@@ -1,7 +1,7 @@
 """Gradients of frameworks that do not let others write to their arrays: copied to memory of the host, exchanged there, and given back as copies."""
 from __future__ import annotations
 
-from typing import Any, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 import numpy
 
@@ -13,19 +13,19 @@ from .kinds import Op
 class Place(NamedTuple):
     """The name, shape and type of one gradient."""
     name: str
-    shape: Tuple[int, ...]
+    shape: tuple[int, ...]
     dtype: Any  # A type of numpy.
 
 
 class HostGradients:
     """The gradients of one model. All ranks make it at the same time, with the same places in the same order."""
 
-    def __init__(self, places: Iterable[Place], comm: Communicator, op: Op, settings: Optional[Mapping[str, Optional[str]]]) -> None:
+    def __init__(self, places: Iterable[Place], comm: Communicator, op: Op, settings: Mapping[str, str | None] | None) -> None:
         if op not in (Op.AVERAGE, Op.SUM):
             raise ValueError(f"GradientExchange: gradients are averaged or summed, not {Op(op).name}")
         self._places = list(places)
         self._memory = [numpy.zeros(place.shape, place.dtype) for place in self._places]
-        self.outcome: Optional[Outcome] = None  # The outcome of the last step.
+        self.outcome: Outcome | None = None  # The outcome of the last step.
         group = comm.split(0, comm.rank)  # The program's own calls may then come at any time.
         assert group is not None
         self._gradients = Gradients(group, settings)
@@ -50,7 +50,7 @@ class HostGradients:
                 raise ValueError(f"the gradient of {place.name} has the shape {found[0]} and elements of type {found[1]}, its parameter "
                                  f"{wanted[0]} and {wanted[1]}")
 
-    def exchange(self, gradients: Sequence[Any]) -> List[Any]:
+    def exchange(self, gradients: Sequence[Any]) -> list[Any]:
         """Returns the results over all ranks, of checked arrays: each travels as soon as it is here. Raises fastgpu_comm.Error."""
         for number, (memory, gradient) in enumerate(zip(self._memory, gradients)):
             numpy.copyto(memory, numpy.asarray(gradient))

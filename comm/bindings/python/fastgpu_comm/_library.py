@@ -7,7 +7,7 @@ import os
 import pathlib
 import sys
 import threading
-from typing import Any, Dict, Generator, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Generator, Iterator, Mapping
 
 from .errors import LocalError, error_of
 
@@ -44,7 +44,7 @@ WarningHandler = ctypes.CFUNCTYPE(None, _TEXT, _POINTER)
 _WaitCheck = ctypes.CFUNCTYPE(_INT, _POINTER)
 
 # What the collectives take between the communicator and, on a GPU, the stream; the _async twins give a request back.
-_COLLECTIVES: Dict[str, List[Any]] = {
+_COLLECTIVES: dict[str, list[Any]] = {
     "all_reduce": [_POINTER, _SIZE, _INT, _INT],
     "reduce_scatter": [_POINTER, _POINTER, _SIZE, _INT, _INT],
     "all_gather": [_POINTER, _POINTER, _SIZE, _INT],
@@ -54,7 +54,7 @@ _COLLECTIVES: Dict[str, List[Any]] = {
     "recv": [_POINTER, _SIZE, _INT, _INT],
 }
 
-_STATUS_FUNCTIONS: Dict[str, List[Any]] = {
+_STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "fgc_init": [_LIST, _PLACE],
     "fgc_split": [_POINTER, _INT, _INT, _PLACE],
     "fgc_barrier": [_POINTER],
@@ -79,7 +79,7 @@ for _name, _arguments in _COLLECTIVES.items():
         _STATUS_FUNCTIONS[_function] = [_POINTER, *_arguments, *_more]
         _STATUS_FUNCTIONS[_function + "_async"] = [_POINTER, *_arguments, *_more, _PLACE]
 
-_OTHER_FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {name: (_INT, [_POINTER]) for name in (
+_OTHER_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {name: (_INT, [_POINTER]) for name in (
     "fgc_rank", "fgc_size", "fgc_local_rank", "fgc_local_size", "fgc_node_rank", "fgc_node_count")}
 _OTHER_FUNCTIONS.update({name: (None, [_POINTER]) for name in ("fgc_comm_free", "fgc_request_free", "fgc_gradients_free")})
 _OTHER_FUNCTIONS.update({"fgc_on_wait": (None, [_WaitCheck, _POINTER])})
@@ -103,7 +103,7 @@ class _Signals:
     """Lets Python see signals while the main thread waits in the library."""
 
     def __init__(self) -> None:
-        self._raised: Optional[BaseException] = None
+        self._raised: BaseException | None = None
         checks = self._checks()
         next(checks)
         self.check = _WaitCheck(checks.send)
@@ -118,7 +118,7 @@ class _Signals:
             except BaseException as error:
                 self._raised = error
 
-    def take(self) -> Optional[BaseException]:
+    def take(self) -> BaseException | None:
         """What a handler has raised since the last call."""
         raised, self._raised = self._raised, None
         return raised
@@ -129,14 +129,14 @@ class Library:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._signals: Optional[_Signals] = None
+        self._signals: _Signals | None = None
         self._functions = ctypes.CDLL(path)
         for name, arguments in _STATUS_FUNCTIONS.items():
             self._declare(name, _INT, arguments)
         for name, (result, arguments) in _OTHER_FUNCTIONS.items():
             self._declare(name, result, arguments)
 
-    def _declare(self, name: str, result: Any, arguments: List[Any]) -> None:
+    def _declare(self, name: str, result: Any, arguments: list[Any]) -> None:
         function = getattr(self._functions, name)
         function.restype, function.argtypes = result, arguments
 
@@ -154,7 +154,7 @@ class Library:
         if error is not None:
             raise error
 
-    def make(self, name: str, *arguments: Any) -> Optional[int]:
+    def make(self, name: str, *arguments: Any) -> int | None:
         """Calls one whose last argument is the place for a handle; None where it gave none."""
         place = ctypes.c_void_p()
         self.call(name, *arguments, ctypes.byref(place))
@@ -187,7 +187,7 @@ def version() -> str:
     return load().ask("fgc_version_string").decode()
 
 
-def settings_list(settings: Optional[Mapping[str, Optional[str]]]) -> Any:
+def settings_list(settings: Mapping[str, str | None] | None) -> Any:
     """NAME=VALUE each, NULL at the end; None hides a variable of the environment."""
     lines = []
     for name, value in (settings or {}).items():

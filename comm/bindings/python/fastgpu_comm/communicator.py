@@ -5,7 +5,7 @@ import contextlib
 import ctypes
 import operator
 import sys
-from typing import Any, ContextManager, Mapping, Optional, Tuple
+from typing import Any, ContextManager, Mapping
 
 from . import _calls
 from ._calls import Call, Ranks
@@ -17,7 +17,7 @@ from .request import Request
 _LARGEST_INT = 2**31 - 1
 
 
-def init(settings: Optional[Mapping[str, Optional[str]]] = None) -> Communicator:
+def init(settings: Mapping[str, str | None] | None = None) -> Communicator:
     """Joins the job that the environment describes: RANK and WORLD_SIZE (or mpirun's own variables), MASTER_ADDR and MASTER_PORT,
     FASTGPU_COMM_SECRET, and the others of the library. Without them the process is a job of one.
 
@@ -77,7 +77,7 @@ class Communicator:
         """How many nodes there are."""
         return self._ask("fgc_node_count")
 
-    def split(self, color: Optional[int], key: int = 0) -> Optional[Communicator]:
+    def split(self, color: int | None, key: int = 0) -> Communicator | None:
         """A collective: ranks that give the same `color`, 0 or more, become a group, ordered by `key` and then by rank. None: in no group."""
         number = -1 if color is None else operator.index(color)
         if not (color is None or 0 <= number <= _LARGEST_INT) or abs(operator.index(key)) > _LARGEST_INT:
@@ -141,7 +141,7 @@ class Communicator:
     def barrier_async(self) -> Request:
         return self._begin(Call("barrier", (), ()))
 
-    def device_way(self) -> Tuple[str, str]:
+    def device_way(self) -> tuple[str, str]:
         """A collective: how data of GPUs travels, "nccl" or "staged" by way of the host, and why not by NCCL, "" with it.
         Raises UsageError where the library was built without CUDA."""
         way, why = ctypes.c_int(), ctypes.c_char_p()
@@ -191,14 +191,14 @@ class Communicator:
         assert pointer is not None
         return Request(call.function, pointer, call.data, call.result)
 
-    def _placed(self, call: Call) -> Tuple[str, Tuple[Any, ...]]:
+    def _placed(self, call: Call) -> tuple[str, tuple[Any, ...]]:
         """The function for where the data lies, and its arguments."""
         if call.device is None:
             return "fgc_" + call.function, (self._handle.pointer, *call.arguments)
         return "fgc_device_" + call.function, (self._handle.pointer, *call.arguments, stream_of(call.device))
 
 
-def on_device(device: Optional[Any]) -> ContextManager[Any]:
+def on_device(device: Any | None) -> ContextManager[Any]:
     """A GPU is the thread's current one meanwhile; nothing changes for None."""
     return contextlib.nullcontext() if device is None else sys.modules["torch"].cuda.device(device)
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import enum
-from typing import Dict, Type
 
 
 class Status(enum.IntEnum):
@@ -71,7 +70,7 @@ class WaitInterruptedError(Error):
     status = Status.INTERRUPTED
 
 
-_BY_STATUS: Dict[int, Type[Error]] = {int(kind.status): kind for kind in (
+_BY_STATUS: dict[int, type[Error]] = {int(kind.status): kind for kind in (
     UsageError, DeniedError, CapacityError, ConflictError, RankTimeoutError, RemoteError, LocalError, InternalError,
     WaitInterruptedError)}
 

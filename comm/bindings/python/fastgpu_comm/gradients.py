@@ -4,11 +4,18 @@ from __future__ import annotations
 import ctypes
 import enum
 import logging
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Union
+from typing import Any, Callable, Mapping, NamedTuple
 
 from ._data import Data, look_at
 from ._handle import Handle
-from ._library import CountersStruct, GradientStruct, OutcomeStruct, WarningHandler, load, settings_list
+from ._library import (
+    CountersStruct,
+    GradientStruct,
+    OutcomeStruct,
+    WarningHandler,
+    load,
+    settings_list,
+)
 from .communicator import Communicator, on_device, stream_of
 from .kinds import ElementType, Op
 
@@ -25,7 +32,7 @@ class Outcome(NamedTuple):
     """The common knowledge of all ranks about a step that has ended."""
     step: int  #: Counted from 0.
     is_applied: bool  #: False: FASTGPU_COMM_NANCHECK has skipped the step, and gradients have no results.
-    skipped: List[str]  #: Ready on no rank, left unchanged.
+    skipped: list[str]  #: Ready on no rank, left unchanged.
     non_finite: NonFinite  #: The first gradient of the lowest rank that has one; FINITE if none was found.
     non_finite_name: str
     non_finite_rank: int
@@ -57,14 +64,14 @@ class Gradients:
     a rank that is late, or a gradient that is not finite; by default it goes to the logger "fastgpu_comm".
     """
 
-    def __init__(self, comm: Communicator, settings: Optional[Mapping[str, Optional[str]]] = None,
+    def __init__(self, comm: Communicator, settings: Mapping[str, str | None] | None = None,
                  on_warning: Callable[[str], None] = _log) -> None:
         pointer = load().make("fgc_gradients_create", comm.pointer, settings_list(settings))
         assert pointer is not None
         handler = WarningHandler(lambda sentence, _: on_warning(sentence.decode(errors="replace")))
-        self._data: List[Data] = []
-        self._names: List[str] = []
-        self._ids: Dict[str, int] = {}
+        self._data: list[Data] = []
+        self._names: list[str] = []
+        self._ids: dict[str, int] = {}
         self._handle = Handle(self, "set of gradients", "fgc_gradients_free", pointer, (handler, self._data))
         load().call("fgc_gradients_on_warning", pointer, handler, None)
 
@@ -94,13 +101,13 @@ class Gradients:
         """Sets the operation of later steps; AVERAGE at first. Between steps, and the same on all ranks."""
         load().call("fgc_gradients_use_op", self._handle.pointer, Op(op))
 
-    def wire_type(self, gradient: Union[int, str]) -> ElementType:
+    def wire_type(self, gradient: int | str) -> ElementType:
         """Returns the type of a gradient on the wire."""
         kind = ctypes.c_int()
         load().call("fgc_gradient_wire_type", self._handle.pointer, self._number(gradient), ctypes.byref(kind))
         return ElementType(kind.value)
 
-    def ready(self, gradient: Union[int, str]) -> None:
+    def ready(self, gradient: int | str) -> None:
         """Marks the gradient (its number or name) complete: it begins to travel, and is not touched before wait(). From any thread.
 
         On a GPU it is complete once the current stream of PyTorch has passed its present content. The first call begins the first step: a
@@ -137,7 +144,7 @@ class Gradients:
         """Frees the gradients, between steps; a second call does nothing."""
         self._handle.release()
 
-    def _number(self, gradient: Union[int, str]) -> int:
+    def _number(self, gradient: int | str) -> int:
         if isinstance(gradient, str):
             if gradient not in self._ids:
                 raise ValueError(f"no gradient {gradient!r} is registered")

@@ -11,7 +11,7 @@ Parameters and gradients are pytrees of arrays. JAX 0.4.30 or later.
 """
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping
 
 import jax
 import numpy
@@ -43,13 +43,13 @@ class GradientExchange:
     vmap, and not if gradients are taken of it.
     """
 
-    def __init__(self, parameters: Any, comm: Communicator, op: Op = Op.AVERAGE, settings: Optional[Mapping[str, Optional[str]]] = None) -> None:
+    def __init__(self, parameters: Any, comm: Communicator, op: Op = Op.AVERAGE, settings: Mapping[str, str | None] | None = None) -> None:
         named, self._structure = jax.tree_util.tree_flatten_with_path(parameters)
         places = [Place(jax.tree_util.keystr(path) or "parameter", tuple(leaf.shape), leaf.dtype) for path, leaf in named]
         self._host = HostGradients(places, comm, op, settings)
 
     @property
-    def outcome(self) -> Optional[Outcome]:
+    def outcome(self) -> Outcome | None:
         """Returns the outcome of the last step. Without is_applied (FASTGPU_COMM_NANCHECK=skip) the results are zeros, not to be used."""
         return self._host.outcome
 

@@ -15,7 +15,7 @@ MXNet 1.9, which is its last: it needs a numpy older than 1.24.
 """
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping
 
 import numpy
 
@@ -45,7 +45,7 @@ class GradientExchange:
     """
 
     def __init__(self, parameters: Mapping[str, Any], comm: Communicator, op: Op = Op.AVERAGE,
-                 settings: Optional[Mapping[str, Optional[str]]] = None) -> None:
+                 settings: Mapping[str, str | None] | None = None) -> None:
         trained = [(name, parameter) for name, parameter in parameters.items() if parameter.grad_req != "null"]
         for name, parameter in trained:
             if parameter.grad().stype != "default":
@@ -55,7 +55,7 @@ class GradientExchange:
         self._host = HostGradients(places, comm, op, settings)
 
     @property
-    def outcome(self) -> Optional[Outcome]:
+    def outcome(self) -> Outcome | None:
         """Returns the outcome of the last step. Without is_applied (FASTGPU_COMM_NANCHECK=skip) gradients are zeros, not to be used."""
         return self._host.outcome
 

@@ -13,7 +13,7 @@ TensorFlow 2.
 """
 from __future__ import annotations
 
-from typing import Any, Iterable, List, Mapping, Optional, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
 import tensorflow
 
@@ -47,18 +47,18 @@ class GradientExchange:
     """
 
     def __init__(self, variables: Iterable[Any], comm: Communicator, op: Op = Op.AVERAGE,
-                 settings: Optional[Mapping[str, Optional[str]]] = None) -> None:
+                 settings: Mapping[str, str | None] | None = None) -> None:
         places = [Place(f"{number}:{getattr(variable, 'path', variable.name)}", tuple(variable.shape),
                         tensorflow.as_dtype(variable.dtype).as_numpy_dtype) for number, variable in enumerate(variables)]
         self._host = HostGradients(places, comm, op, settings)
 
     @property
-    def outcome(self) -> Optional[Outcome]:
+    def outcome(self) -> Outcome | None:
         """Returns the outcome of the last step. Without is_applied (FASTGPU_COMM_NANCHECK=skip) the results are zeros, not to be used."""
         return self._host.outcome
 
     @tensorflow.autograph.experimental.do_not_convert
-    def __call__(self, gradients: Sequence[Any]) -> List[Any]:
+    def __call__(self, gradients: Sequence[Any]) -> list[Any]:
         """Exchanges one gradient for each variable, in their order, as tape.gradient() returns them; the results likewise. A collective.
 
         Raises ValueError before anything has begun for a gradient of another shape or type, or None: give
@@ -75,12 +75,12 @@ class GradientExchange:
         """Frees the gradients, between steps."""
         self._host.close()
 
-    def _within_function(self, gradients: List[Any]) -> List[Any]:
+    def _within_function(self, gradients: list[Any]) -> list[Any]:
         results = tensorflow.numpy_function(self._exchange, gradients, [gradient.dtype for gradient in gradients])
         for result, gradient in zip(results, gradients):
             result.set_shape(gradient.shape)
         return list(results)
 
-    def _exchange(self, *gradients: Any) -> List[Any]:
+    def _exchange(self, *gradients: Any) -> list[Any]:
         self._host.check(gradients)
         return self._host.exchange(gradients)

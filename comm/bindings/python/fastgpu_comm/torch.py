@@ -16,7 +16,7 @@ import contextlib
 import json
 import threading
 import weakref
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
 import torch
 
@@ -27,7 +27,7 @@ from .kinds import Op
 _PRESENCE = "fastgpu_comm.presence"  # The name of a gradient that holds what each rank knows of the others.
 
 
-def broadcast_parameters(model: Union[torch.nn.Module, Mapping[str, Any], Iterable[Tuple[str, Any]]], comm: Communicator,
+def broadcast_parameters(model: torch.nn.Module | Mapping[str, Any] | Iterable[tuple[str, Any]], comm: Communicator,
                          root: int = 0) -> None:
     """Gives all ranks the parameters and buffers that rank `root` has: of a module, a state_dict, or pairs of a name and a tensor.
 
@@ -52,7 +52,7 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, comm: Communicat
 
     Raises TypeError on rank `root` for a state that holds something else than tensors, numbers and text.
     """
-    tensors: List[torch.Tensor] = []
+    tensors: list[torch.Tensor] = []
     packed = b""
     if comm.rank == root:
         packed = json.dumps(_pack(optimizer.state_dict(), tensors)).encode()
@@ -72,7 +72,7 @@ def _broadcast_bytes(data: bytes, comm: Communicator, root: int) -> bytes:
     return bytes(comm.broadcast(buffer, root))
 
 
-def _pack(value: Any, tensors: List[torch.Tensor]) -> Any:
+def _pack(value: Any, tensors: list[torch.Tensor]) -> Any:
     """`value` as JSON has it, its tensors put aside."""
     if isinstance(value, torch.Tensor):
         tensors.append(value.detach().cpu().contiguous())
@@ -86,7 +86,7 @@ def _pack(value: Any, tensors: List[torch.Tensor]) -> Any:
     raise TypeError(f"broadcast_optimizer_state: the state holds a {type(value).__name__}, which is no tensor, number or text")
 
 
-def _unpack(value: Any, tensors: List[torch.Tensor]) -> Any:
+def _unpack(value: Any, tensors: list[torch.Tensor]) -> Any:
     """What _pack was given, its tensors with nothing in them yet."""
     if not isinstance(value, dict):
         return value
@@ -114,10 +114,10 @@ class _Parameter:
             self.registered = torch.view_as_real(self.registered)
         self.number = -1
         self.is_travelling = self.is_new = self.is_sparse = False
-        self._result: Optional[torch.Tensor] = None  # What .grad was after the last exchange, and its version then.
+        self._result: torch.Tensor | None = None  # What .grad was after the last exchange, and its version then.
         self._version = 0
-        self._kept: Optional[torch.Tensor] = None  # What .grad was before this exchange.
-        self._more: Optional[torch.Tensor] = None  # What backward has computed while the gradient travelled.
+        self._kept: torch.Tensor | None = None  # What .grad was before this exchange.
+        self._more: torch.Tensor | None = None  # What backward has computed while the gradient travelled.
 
     def has_more(self) -> bool:
         """Returns True if backward has computed a further part of a gradient that travels."""
@@ -191,8 +191,8 @@ class _Passes:
     def __init__(self) -> None:
         self.made = 0  # Optimizers so far.
         self.lock = threading.Lock()  # Hooks of several devices are called in threads of their own.
-        self._waiting: Dict[int, DistributedOptimizer] = {}
-        self._end: Callable[[], Optional[_BackwardEnd]] = lambda: None
+        self._waiting: dict[int, DistributedOptimizer] = {}
+        self._end: Callable[[], _BackwardEnd | None] = lambda: None
 
     @staticmethod
     def of(comm: Communicator) -> _Passes:
@@ -220,7 +220,7 @@ class _Passes:
             waiting = [self._waiting[number] for number in sorted(self._waiting)]
             self._waiting.clear()
             self._end = lambda: None
-        failure: Optional[BaseException] = None
+        failure: BaseException | None = None
         for optimizer in waiting:
             try:
                 optimizer._exchange()
@@ -253,8 +253,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
     _step_supports_amp_scaling = False  # A GradScaler looks at gradients itself.
 
     def __init__(self, optimizer: torch.optim.Optimizer, comm: Communicator,
-                 named_parameters: Optional[Iterable[Tuple[str, torch.Tensor]]] = None, op: Op = Op.AVERAGE,
-                 settings: Optional[Mapping[str, Optional[str]]] = None) -> None:
+                 named_parameters: Iterable[tuple[str, torch.Tensor]] | None = None, op: Op = Op.AVERAGE,
+                 settings: Mapping[str, str | None] | None = None) -> None:
         # Not super().__init__(): what an optimizer has is `optimizer`'s, see __getattr__.
         self._inner = optimizer
         if op not in (Op.AVERAGE, Op.SUM):
@@ -267,17 +267,17 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._passes = _Passes.of(comm)
         self._number = self._passes.made
         self._passes.made += 1
-        self._parameters: Dict[torch.Tensor, _Parameter] = {}
-        self._hooks: List[Any] = []
+        self._parameters: dict[torch.Tensor, _Parameter] = {}
+        self._hooks: list[Any] = []
         self._is_exchanging = True
         self._has_results = False
-        self._last: Optional[Outcome] = None
-        self._presence: Optional[torch.Tensor] = None
+        self._last: Outcome | None = None
+        self._presence: torch.Tensor | None = None
         self._gradients = self._new_gradients()
         self._register()
 
     @property
-    def param_groups(self) -> List[Dict[str, Any]]:
+    def param_groups(self) -> list[dict[str, Any]]:
         return self._inner.param_groups
 
     @property
@@ -285,7 +285,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         return self._inner.state
 
     @property
-    def defaults(self) -> Dict[str, Any]:
+    def defaults(self) -> dict[str, Any]:
         return self._inner.defaults
 
     def __getattr__(self, name: str) -> Any:
@@ -299,10 +299,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
     def __getstate__(self) -> Any:
         raise TypeError("a DistributedOptimizer cannot be copied or pickled: keep its state_dict()")
 
-    def state_dict(self) -> Dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         return self._inner.state_dict()
 
-    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """On every rank the same one."""
         self._inner.load_state_dict(state_dict)
 
@@ -314,7 +314,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._has_results = False
         self._inner.zero_grad(*arguments, **named)
 
-    def add_param_group(self, param_group: Dict[str, Any]) -> None:
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
         """On every rank alike. After the first step the new parameters take part from the next exchange on."""
         self._inner.add_param_group(param_group)
         if self._presence is None:
@@ -337,7 +337,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         assert self._last is not None
         return self._last
 
-    def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Exchanges what has not been exchanged, and takes the step. Returns what `closure` does, with the average of its loss."""
         if closure is not None:
             return self._inner.step(self._synchronized(closure))
@@ -376,7 +376,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         gradients.use_op(self._op)
         return gradients
 
-    def _wanted(self) -> Iterator[Tuple[str, torch.Tensor]]:
+    def _wanted(self) -> Iterator[tuple[str, torch.Tensor]]:
         """The parameters that take part, or should, with their names."""
         for number, group in enumerate(self.param_groups):
             for place, tensor in enumerate(group["params"]):
@@ -481,7 +481,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         return found[-2] > 0 or found[-1] > 0
 
     @staticmethod
-    def _fill_with_nan(parameters: List[_Parameter]) -> None:
+    def _fill_with_nan(parameters: list[_Parameter]) -> None:
         """Lets everything that looks at gradients find on each rank that the step was skipped."""
         has_some = any(parameter.had_gradient for parameter in parameters)
         for parameter in parameters:
