@@ -1,4 +1,5 @@
 # Prints the facts of this node, one a line: a word, then its values after tabs. Any POSIX shell; missing facts are left out.
+# shellcheck shell=sh
 # The arguments are packages whose versions in the repositories are of interest.
 say() {
   out=$1
@@ -20,6 +21,7 @@ system() {
   for file in /etc/os-release /usr/lib/os-release; do
     [ -r "$file" ] || continue
     (
+      # shellcheck source=/dev/null
       . "$file"
       say os "$ID" "$VERSION_ID" "$VERSION_CODENAME" "$PRETTY_NAME" "$ID_LIKE"
     )
@@ -134,15 +136,17 @@ packages() {
   set -f
   if have apt-get; then
     say packages apt
+    # shellcheck disable=SC2086  # Each pattern is a word.
     dpkg-query -W -f '${db:Status-Status}\t${Package}\t${Version}\n' $kinds "$@" 2>/dev/null | while IFS='	' read -r state name version; do
       [ "$state" = installed ] && say installed "$name" "$version"
     done
     dpkg_is_unfinished && ! dpkg_is_locked && dpkg_is_unfinished && say packages_broken 1  # Again: they may have just ended.
     if [ $# -gt 0 ]; then
-      apt-cache madison "$@" 2>/dev/null | while read -r name bar version rest; do say candidate "$name" "$version"; done
+      apt-cache madison "$@" 2>/dev/null | while read -r name _ version _; do say candidate "$name" "$version"; done
     fi
   elif have dnf || have yum; then
     if have dnf; then say packages dnf; else say packages yum; fi
+    # shellcheck disable=SC2086  # Each pattern is a word.
     rpm -qa --qf '%{NAME}\t%{VERSION}-%{RELEASE}\n' $kinds "$@" 2>/dev/null | while IFS='	' read -r name version; do say installed "$name" "$version"; done
     if [ $# -gt 0 ] && have dnf; then
       # Includes the streams of a module without an enabled one, as for drivers.

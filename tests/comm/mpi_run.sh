@@ -1,9 +1,11 @@
-# For tests with mpirun, which have set $plugin: a folder for the test, and no variables of somebody else's job.
+# shellcheck shell=bash
+# For tests with mpirun, which have set $plugin: a folder for the test, and no variables of another job.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset RANK WORLD_SIZE MASTER_ADDR MASTER_PORT FASTGPU_COMM_MASTER_ADDR FASTGPU_COMM_MASTER_PORT FASTGPU_COMM_SECRET
 # Open MPI names what it leaves there by the host and mpirun's process number, which tests share.
 export TMPDIR=$work OMPI_MCA_btl_vader_backing_directory=$work
+: "${plugin:?}"
 export FASTGPU_COMM_TIMEOUT=30s FASTGPU_COMM_MPI_PLUGIN=$plugin
 
 # run STATUS RANKS PROGRAM CASE: what it says is in $work/log

@@ -5,7 +5,7 @@ build=$1 seconds=$2 failed=0 passed=0
 mkdir -p "$build/fuzz"
 "$build/tests/fuzz/make_fuzz_seeds" "$build/fuzz"   # What the encoders write is what to begin with.
 for program in "$build"/tests/fuzz/fuzz_*; do
-  [ -f "$program" ] && [ -x "$program" ] || continue
+  if [ ! -f "$program" ] || [ ! -x "$program" ]; then continue; fi
   name=$(basename "$program")
   corpus=$build/fuzz/$name.corpus
   mkdir -p "$corpus"

@@ -5,7 +5,7 @@
 set -euo pipefail
 build=$(readlink -f "$1")
 here=$(dirname "$(readlink -f "$0")")
-cluster=fastgpu-demo
+cluster='fastgpu-demo'
 fastgpu=$build/cli/fastgpu
 work=$(mktemp -d)
 
