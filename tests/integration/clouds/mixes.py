@@ -175,7 +175,7 @@ def main():
         for mix, failure in zip(mixes, pool.map(lambda mix: failure_of(mix, programs), mixes), strict=True):
             if failure:
                 failed += 1
-                print(f"FAILED: mix {mix.seed} (again: ./dev mixes 1 {mix.seed}): {mix}\n{failure}", flush=True)
+                print(f"FAILED: mix {mix.seed} (again: ./dev fuzz-faults 1 {mix.seed}): {mix}\n{failure}", flush=True)
     print(f"{count - failed} of {count} mixes ended well")
     sys.exit(1 if failed else 0)
 
