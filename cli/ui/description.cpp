@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kIndent = 2;
-constexpr std::size_t kReadable = 20;  ///< Fewer columns have no room for words.
+constexpr std::size_t kReadable = 20;  ///< A narrower column has no room for words.
 
 bool is_nothing(const Json& value) {
   return value.empty() || value == "";
@@ -29,7 +29,7 @@ bool is_list_of_objects(const Json& value) {
          std::ranges::all_of(value, [](const Json& item) { return item.is_object(); });
 }
 
-/// Returns any value on one line.
+/// Returns any value as text on one line.
 std::string words_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null() || value.empty()) return "";
@@ -75,7 +75,8 @@ class Printer {
   void line(std::size_t depth, std::string_view text) {
     out_ += std::string(depth * kIndent, ' ') + escaped(text, Layout::one_line) + "\n";
   }
-  /// Puts a line that begins with `lead`; the value is broken into lines that begin below it.
+  /// Writes one line: `lead`, then the value. Further lines of a long value begin below its first
+  /// one.
   void put_value(std::size_t depth, const std::string& lead, const Cell& cell);
 
   Terminal terminal_;
@@ -118,8 +119,7 @@ void Printer::put_value(std::size_t depth, const std::string& lead, const Cell& 
   out_ += std::string(depth * kIndent, ' ') + lead;
   std::vector<std::string> lines{text};
   if (room > 0 && indent + display_width(text) > room) {
-    if (indent + std::max(kReadable, longest_word(text)) >
-        room) {  // There is more room below the label.
+    if (indent + std::max(kReadable, longest_word(text)) > room) {  // Below the label.
       indent = (depth + 2) * kIndent;
       out_ += "\n" + std::string(indent, ' ');
     }

@@ -1,4 +1,4 @@
-// One object in full, for people: its fields one a line, their contents indented below them.
+// One object in full, for people: one line per field, with nested objects indented.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,9 +8,9 @@
 
 namespace fastgpu::cli {
 
-/// Returns the fields of the object `fields`. A list has a line an item. A list of objects is a
-/// table of their plain values, with a note on those that are left to -o yaml. Values that are
-/// wider than the terminal are broken at blanks; elsewhere a field is one line.
+/// Returns the fields of an object as text. A list has one line per item. A list of objects is a
+/// table of their simple values, with a note on the fields that only -o yaml shows. On a terminal,
+/// values that are too wide are broken at blanks; elsewhere each field is one line.
 Styled print_description(const nlohmann::ordered_json& fields, const Terminal& terminal);
 
 }  // namespace fastgpu::cli

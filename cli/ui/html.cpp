@@ -13,11 +13,11 @@ namespace {
 constexpr double kWidth = 720;
 constexpr double kHeight = 360;
 constexpr double kLeft = 76;
-constexpr double kRight = 40;   ///< Room for half of the last label.
-constexpr double kTop = 32;     ///< Room for the name of the upright axis.
-constexpr double kBottom = 56;  ///< Room for the labels and the name of the other axis.
+constexpr double kRight = 40;   ///< Room for one half of the last label.
+constexpr double kTop = 32;     ///< Room for the title of the vertical axis.
+constexpr double kBottom = 56;  ///< Room for the labels and the title of the horizontal axis.
 constexpr double kFuzz = 1e-9;
-constexpr std::size_t kColors = 8;  ///< The number in plot_style().
+constexpr std::size_t kColors = 8;  ///< The number of colours in plot_style().
 
 std::string number(double value) {
   std::array<char, 32> text{};
@@ -25,11 +25,11 @@ std::string number(double value) {
   return text.data();
 }
 
-/// The mapping of values to the places of one axis, both in units of the picture.
+/// Maps values to positions on one axis.
 struct Axis {
-  double least = 0;  ///< Logarithms to base 2.
+  double least = 0;  ///< A logarithm to base 2, and so is `most`.
   double most = 0;
-  double from = 0;
+  double from = 0;  ///< In units of the picture, and so is `to`.
   double to = 0;
 
   double place(double value) const {
@@ -61,7 +61,7 @@ Axis axis_of(const std::vector<Curve>& curves, double from, double to, Value val
   return axis;
 }
 
-/// Returns powers of 2, at most about ten.
+/// Returns the ticks of the horizontal axis: powers of 2, about ten at most.
 std::vector<double> x_ticks(const Axis& axis) {
   const int first = static_cast<int>(std::ceil(axis.least - kFuzz));
   const int last = static_cast<int>(std::floor(axis.most + kFuzz));
@@ -72,28 +72,28 @@ std::vector<double> x_ticks(const Axis& axis) {
   return ticks;
 }
 
-/// Returns the greatest of 1, 2 and 5 times a power of 10 that is at most `value`.
+/// Returns the largest number of the form 1, 2 or 5 times a power of 10 that is at most `value`.
 double round_below(double value) {
   const double power = std::pow(10.0, std::floor(std::log10(value)));
   const double times = value / power;
   return (times >= 5 ? 5 : times >= 2 ? 2 : 1) * power;
 }
 
-/// Returns the least of them above `value`.
+/// Returns the smallest such number above `value`.
 double round_above(double value) {
   const double below = round_below(value);
   const double power = std::pow(10.0, std::floor(std::log10(below) + kFuzz));
   return (below / power < 1.5 ? 2 : below / power < 3 ? 5 : 10) * power;
 }
 
-/// Extends the axis to round numbers, so that there is always one at each end.
+/// Extends the axis to round numbers, so that there is a tick at each end.
 Axis rounded(Axis axis) {
   axis.least = std::log2(round_below(std::exp2(axis.least)));
   axis.most = std::log2(round_above(std::exp2(axis.most)));
   return axis;
 }
 
-/// Returns powers of 10; 2 and 5 times them if there is room.
+/// Returns the ticks of the vertical axis: powers of 10, and 2 and 5 times them if there is room.
 std::vector<double> y_ticks(const Axis& axis) {
   const double decades = (axis.most - axis.least) / std::log2(10.0);
   std::vector<double> ticks;
@@ -111,7 +111,7 @@ std::string line(double x1, double y1, double x2, double y2) {
          "\" y2=\"" + number(y2) + "\"/>\n";
 }
 
-/// Returns a label. `kind` "second" is hidden on a narrow screen.
+/// Returns a text element. A label of the kind "second" is hidden on narrow screens.
 std::string label(double x, double y, std::string_view anchor, const std::string& text,
                   std::string_view kind = "") {
   const std::string cls = kind.empty() ? "" : "class=\"" + std::string(kind) + "\" ";

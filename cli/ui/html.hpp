@@ -1,4 +1,4 @@
-// Text inside of HTML, and curves as pictures that need only the page that they are in.
+// Text in HTML, and plots as pictures that need no other file.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace fastgpu::cli {
 
-/// Returns `text` as the content of an element or of a quoted attribute. Control characters, marks
-/// that change the direction of text and broken bytes become '?'.
+/// Returns `text` escaped as the content of an element or of a quoted attribute. Control
+/// characters, marks of text direction and invalid UTF-8 become '?'.
 std::string html_text(std::string_view text);
 
 struct Point {
@@ -27,15 +27,15 @@ struct Plot {
   std::string x_label;
   std::string y_label;
   std::vector<Curve> curves;
-  std::function<std::string(double)> x_text;  ///< Returns the label at a value, unit included.
+  std::function<std::string(double)> x_text;  ///< Returns the label for a value, with its unit.
   std::function<std::string(double)> y_text;
 };
 
-/// Returns a figure with both axes logarithmic, well-formed as XML, styled by plot_style(). Points
-/// that are not above 0 are left out; "" if no point is left.
+/// Returns a figure with two logarithmic axes, as well-formed XML to be styled by plot_style().
+/// Ignores points that are not above 0. Returns "" if no point is left.
 std::string plot_figure(const Plot& plot);
 
-/// Returns the rules that plot_figure needs, for light and for dark screens.
+/// Returns the style rules for plot_figure(), for light and dark screens.
 std::string_view plot_style() noexcept;
 
 }  // namespace fastgpu::cli

@@ -1,4 +1,4 @@
-// The text of JSON.
+// JSON values as text.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,8 +6,8 @@
 
 namespace fastgpu::cli {
 
-/// Returns `value` as JSON, with `indent` blanks a level; -1 is one line. Characters that would
-/// steer a terminal are in it only as \u escapes; bytes that are not UTF-8 are replaced.
+/// Returns `value` as JSON, with `indent` blanks per level; -1 puts everything on one line.
+/// Characters that control a terminal become \u escapes. Invalid UTF-8 is replaced.
 std::string json_text(const nlohmann::ordered_json& value, int indent);
 
 }  // namespace fastgpu::cli

@@ -18,7 +18,8 @@ LineMux::Stream LineMux::add(Styled prefix) {
   return streams_.size() - 1;
 }
 
-/// Appends `text`, with the prefix of its stream after each carriage return that text follows.
+/// Appends `text` to the pending output. After each carriage return that is followed by text,
+/// inserts the stream's prefix.
 void LineMux::append(State& state, std::string_view text) {
   while (!text.empty()) {
     if (text.front() == '\r') {
@@ -38,7 +39,7 @@ void LineMux::emit(Stream stream, std::string_view text, bool ends_line) {
   State& state = streams_[stream];
   if (!is_open(stream)) {
     if (cursor_.mux != nullptr) pending_ += '\n';
-    // A carriage return at the beginning of a line moves nothing.
+    // At the beginning of a line, further carriage returns have no effect.
     text.remove_prefix(std::min(text.find_first_not_of('\r'), text.size()));
     pending_ += state.prefix.str();
     state.returned = false;

@@ -1,4 +1,5 @@
-// The lines of many streams on one screen: every line whole, each with the prefix of its stream.
+// Merges the lines of many streams on one screen. Each line stays whole and has the prefix of its
+// stream.
 #pragma once
 
 #include <chrono>
@@ -13,19 +14,19 @@ namespace fastgpu::cli {
 
 class Sink;
 
-/// A multiplexer of lines. Lines up to 64 KiB come out in one piece. The beginning of a longer line
-/// is written before its end is known, so that an endless one takes no endless memory. If another
-/// stream writes meanwhile, the line is broken there and goes on under its prefix.
+/// Merges lines of streams. Lines of up to 64 KiB are written in one piece. The beginning of a
+/// longer line is written before its end has arrived, to bound the memory. If another stream then
+/// writes, the line is broken there and continues under its prefix.
 ///
 /// A line with carriage returns, such as a progress bar, is written as it comes, with the prefix
-/// after each return. While the line of another stream is open, such a bar breaks it at most once a
+/// after each return. If the line of another stream is open, such a bar breaks it at most once a
 /// second.
 class LineMux {
  public:
   using Stream = std::size_t;
   using Clock = std::chrono::steady_clock;
 
-  /// The stream whose line is open at the end of the screen. Two muxes that write to one terminal
+  /// The stream whose line is open at the end of the screen. Two objects that write to one terminal
   /// share it.
   struct Cursor {
     const LineMux* mux = nullptr;
@@ -38,7 +39,8 @@ class LineMux {
   Stream add(Styled prefix);
 
   void write(Stream stream, std::string_view bytes);
-  void finish(Stream stream);  ///< Writes the rest of it, with a missing end of line.
+  /// Writes the rest of the stream's output and adds a missing line end.
+  void finish(Stream stream);
   void finish_all();
 
  private:
@@ -60,7 +62,8 @@ class LineMux {
   Cursor& cursor_;
   Clock::time_point (*now_)();
   std::vector<State> streams_;
-  std::string pending_;  ///< Text that is not written yet: one write for many short lines.
+  /// Output that is not written yet, so that many short lines need only one write.
+  std::string pending_;
 };
 
 }  // namespace fastgpu::cli

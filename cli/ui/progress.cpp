@@ -11,13 +11,14 @@ constexpr std::chrono::milliseconds kRedraw{80};  // A faster change is not visi
 constexpr std::chrono::seconds kPlainInterval{15};
 constexpr std::chrono::seconds kWorthCounting{2};
 
-/// Erases a line of `columns` that begins at the cursor. A terminal that was made narrower may have
-/// wrapped it; one that has not loses nothing above it. Erasing all below would be shorter, but
-/// tmux then keeps the text at the top of its window.
+/// Returns the sequence that erases a line of `columns` columns. The cursor must be at its
+/// beginning. If the terminal was made narrower, the line may have wrapped; a line that has not
+/// wrapped loses nothing above it. A sequence that erases everything below would be shorter, but
+/// makes tmux keep the text at the top of its window.
 std::string erased(std::size_t columns, std::size_t width) {
   std::string out = "\r\x1b[K";
   if (width == 0 || columns <= width) return out;
-  out += "\x1b\x37";  // Remembers the cursor.
+  out += "\x1b\x37";  // Saves the cursor.
   for (std::size_t row = width; row < columns; row += width)
     out += "\x1b[B\x1b[K";
   return out + "\x1b\x38";
@@ -32,7 +33,7 @@ std::string Progress::text(Clock::time_point now) const {
   return step_ + " (" + to_string(std::chrono::milliseconds(elapsed)) + ")";
 }
 
-/// Returns true if `step` is another one than before.
+/// Stores `step` and its figures. Returns true if `step` is a new one.
 bool Progress::begin(std::string_view step, std::string_view figures, Clock::time_point now) {
   const std::string wanted = escaped(step, Layout::one_line);
   const bool is_new = wanted != step_;
@@ -69,7 +70,7 @@ void Progress::tick(Clock::time_point now) {
 void Progress::draw(Clock::time_point now) {
   const std::size_t width = width_();
   shown_ = now;
-  if (width <= 1) return;  // No room, or in the background.
+  if (width <= 1) return;  // There is no room, or we are in the background.
   const std::string line = cut_to_width(text(now), width - 1, ellipsis_);
   if (drawn_ && line == last_) return;
   write_(erased(drawn_ ? display_width(last_) : 0, width) + line + "\r");

@@ -1,4 +1,4 @@
-// The present action: one line that is drawn again and again, or a plain line now and then.
+// The current action: one line that is redrawn on a terminal, or plain lines from time to time.
 #pragma once
 
 #include <chrono>
@@ -9,13 +9,13 @@
 namespace fastgpu::cli {
 
 enum class ProgressForm : std::uint8_t {
-  live,   ///< One line of a terminal, erased by the next output.
-  plain,  ///< Suitable for files, pipes and terminals that cannot erase.
+  live,   ///< One line of a terminal that is redrawn, and erased before other output.
+  plain,  ///< Plain lines, for files, pipes and terminals that cannot erase.
 };
 
-/// The line itself, without a clock and without a thread. A live line leaves the cursor at its
-/// beginning. It can then be erased as a whole, even if the terminal was made narrower and has
-/// wrapped it.
+/// Draws the progress line. The caller passes the time; there is no thread here. A live line leaves
+/// the cursor at its beginning, so that it can be erased even after the terminal was made narrower
+/// and has wrapped it.
 class Progress {
  public:
   using Clock = std::chrono::steady_clock;
@@ -27,20 +27,21 @@ class Progress {
   void set_form(ProgressForm form) noexcept { form_ = form; }
   void set_ellipsis(std::string_view ellipsis) { ellipsis_ = ellipsis; }
 
-  /// Shows `step`. `figures` change all the time: without a terminal a new step is one line at
-  /// once, new figures are a line now and then.
+  /// Shows `step` and its changing figures, such as bytes. In the plain form, a new step is shown
+  /// at once and new figures only from time to time.
   void show(std::string_view step, std::string_view figures, Clock::time_point now);
 
-  /// Shows that `what` is waited for. Without a terminal it is a line now and then.
+  /// Shows that the program waits for `what`. In the plain form, a line appears only from time to
+  /// time.
   void wait(std::string_view what, Clock::time_point now);
 
-  /// Shows the time that the step has taken. To be called about once a second.
+  /// Updates the duration of the step. The caller calls this about once a second.
   void tick(Clock::time_point now);
 
   /// Forgets the step and erases the live line.
   void end();
 
-  /// Erases the live line. It is drawn again by the next call of show() or tick().
+  /// Erases the live line. The next call of show() or tick() draws it again.
   void erase();
 
   bool is_shown() const noexcept { return drawn_; }

@@ -13,7 +13,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// The time after which a reader that takes nothing is given up, once a cancel is requested.
+/// How long to wait for a reader that takes nothing once a cancel is requested.
 constexpr int kLastWordsMs = 500;
 
 bool is_regular(int fd) {
@@ -41,7 +41,7 @@ void FdSink::wait_for_room() {
 void FdSink::write(std::string_view bytes) {
   while (!bytes.empty()) {
     if (may_block_) wait_for_room();
-    // A ready pipe takes PIPE_BUF bytes without blocking, and promises no more.
+    // If poll() reports a pipe as writable, at least PIPE_BUF bytes do not block; more might.
     const std::size_t piece =
         may_block_ ? std::min<std::size_t>(bytes.size(), PIPE_BUF) : bytes.size();
     const ssize_t written = ::write(fd_, bytes.data(), piece);

@@ -1,4 +1,4 @@
-// The receiver of bytes for the user: a descriptor, or a string in tests.
+// Output to the user: to a descriptor, or to a string in tests.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace fastgpu::cli {
 
-/// Thrown when the reader of our output is gone (EPIPE). Not a failure: the program ends quietly.
+/// Thrown when the reader of our output is gone (EPIPE). This is not a failure: the program ends
+/// without a message.
 class OutputClosed : public Error {
  public:
   OutputClosed() : Error(ErrorKind::local, "nobody reads the output") {}
@@ -22,8 +23,8 @@ class Sink {
   virtual void write(std::string_view bytes) = 0;
 };
 
-/// A borrowed descriptor. A write that waits for a slow reader ends, with ErrorKind::interrupted,
-/// when `cancel` is requested, unless that was so before it began.
+/// Writes to a descriptor that the caller owns. If the reader is slow, a write ends with
+/// ErrorKind::interrupted when `cancel` is requested, unless it was requested before the write.
 class FdSink : public Sink {
  public:
   FdSink(int fd, const Cancel& cancel);

@@ -1,4 +1,4 @@
-// Text that is safe for a terminal: only our own text can steer it.
+// Text that is safe for a terminal: only fastgpu itself can control the terminal with it.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace fastgpu::cli {
 
-/// A text whose control characters are escaped, except for line ends, tabs and the colours that
-/// painted() adds. Ui writes nothing else to a terminal, except the output of programs.
+/// A text whose control characters are escaped, except for line ends, tabs and the colours of
+/// painted(). Ui writes nothing else to a terminal, apart from the output of programs.
 class Styled {
  public:
   Styled() = default;

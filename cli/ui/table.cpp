@@ -15,17 +15,17 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kIndent = 2;  // The indent of the lines in which a row goes on.
-constexpr std::size_t kProse = 28;  // A narrower column is hard to read.
+constexpr std::size_t kIndent = 2;  // The indent of the lines in which a row continues.
+constexpr std::size_t kProse = 28;  // A narrower column of prose is hard to read.
 constexpr std::size_t kNoLimit = ~std::size_t{0};
 
-/// One column of the table with its visible cells, the title first.
+/// One column of the table and its cells. The title is the first cell.
 struct Strip {
   const Column* column = nullptr;
   std::vector<Cell> cells{};
-  std::size_t natural = 0;       ///< Columns of the terminal for its widest cell.
-  std::size_t longest_word = 0;  ///< Columns of the terminal for its longest word.
-  std::size_t width = 0;         ///< Columns that it gets.
+  std::size_t natural = 0;       ///< Terminal columns of the widest cell.
+  std::size_t longest_word = 0;  ///< Terminal columns of the longest word.
+  std::size_t width = 0;         ///< Terminal columns of the strip as printed.
 
   bool is_prose() const { return column->fit == Fit::prose; }
   std::size_t least() const {
@@ -48,7 +48,7 @@ Strip strip_of(const Table& table, std::size_t index, Titles titles) {
   return strip;
 }
 
-/// Returns the columns of a row with all prose at its least width.
+/// Returns the terminal columns of a row if all prose is as narrow as possible.
 std::size_t least_width(const std::vector<Strip>& strips) {
   std::size_t total = kGap * (strips.size() - 1);
   for (const Strip& strip : strips)
@@ -56,7 +56,8 @@ std::size_t least_width(const std::vector<Strip>& strips) {
   return total;
 }
 
-/// Removes optional strips, the last one first, until a row fits into `room`; returns their titles.
+/// Removes optional strips, from the last one on, until a row fits into `room`. Returns their
+/// titles.
 std::string drop_optional(std::vector<Strip>& strips, std::size_t room) {
   std::string left_out;
   while (least_width(strips) > room) {
@@ -70,7 +71,7 @@ std::string drop_optional(std::vector<Strip>& strips, std::size_t room) {
   return left_out;
 }
 
-/// Returns the columns that the cells of `strip` take once they are broken into lines of `width`.
+/// Returns the columns that the cells of `strip` need if they are broken into lines of `width`.
 std::size_t width_broken(const Strip& strip, std::size_t width) {
   std::size_t widest = 0;
   for (const Cell& cell : strip.cells)
@@ -79,7 +80,7 @@ std::size_t width_broken(const Strip& strip, std::size_t width) {
   return widest;
 }
 
-/// Gives prose the room that the others leave.
+/// Gives the spare room to the columns of prose.
 void share_room(std::vector<Strip>& strips, std::size_t room) {
   const std::size_t least = least_width(strips);
   std::size_t spare = room > least ? room - least : 0;
@@ -93,7 +94,7 @@ void share_room(std::vector<Strip>& strips, std::size_t room) {
 
 using Lines = std::vector<std::vector<const Strip*>>;
 
-/// Returns the strips that are beside each other, line by line.
+/// Distributes the strips over lines, so that each line fits into `room`.
 Lines lines_of(const std::vector<Strip>& strips, std::size_t room) {
   Lines lines(1);
   std::size_t used = 0;
@@ -109,7 +110,8 @@ Lines lines_of(const std::vector<Strip>& strips, std::size_t room) {
   return lines;
 }
 
-/// Prints the cells of one row in the strips of one line, below each other if prose is broken.
+/// Prints the part of a row that is in one line of strips. Broken prose takes several lines of the
+/// terminal.
 void print_line(const std::vector<const Strip*>& line, std::size_t row, std::size_t indent,
                 bool colored, Styled& out) {
   std::vector<std::vector<std::string>> pieces;
@@ -135,7 +137,7 @@ void print_line(const std::vector<const Strip*>& line, std::size_t row, std::siz
   }
 }
 
-/// The key by which a cell is sorted.
+/// The value by which a cell is sorted.
 struct SortKey {
   enum class Kind : std::uint8_t { quantity, text, unknown } kind = Kind::text;
   double quantity = 0;
@@ -147,7 +149,7 @@ bool is_unknown(std::string_view text) {
   return text.empty() || text == "-" || text == "?" || text == "never" || text == "unknown";
 }
 
-/// Reads "0.53 USD/h", "0/h" and plain numbers.
+/// Reads a number with a unit, such as "0.53 USD/h" or "0/h", or without one.
 std::optional<SortKey> with_unit(const std::string& text) {
   char* rest = nullptr;
   const double number = std::strtod(text.c_str(), &rest);
@@ -157,14 +159,14 @@ std::optional<SortKey> with_unit(const std::string& text) {
   return SortKey{.kind = SortKey::Kind::quantity, .quantity = number, .unit = std::string(unit)};
 }
 
-/// Reads "3m", "1h30m" and "86 MB".
+/// Reads a duration or a size: "3m", "1h30m", "86 MB".
 std::optional<SortKey> measured(const std::string& text) {
   SortKey key{.kind = SortKey::Kind::quantity};
   try {
     key.quantity = static_cast<double>(parse_duration(text).count());
     key.unit = "ms";
     return key;
-  } catch (const Error&) {  // No duration; a size perhaps.
+  } catch (const Error&) {  // It may be a size.
   }
   try {
     key.quantity = static_cast<double>(parse_size(text).count);
@@ -180,7 +182,7 @@ SortKey key_of(const std::string& cell) {
   auto key = measured(text);
   if (!key) key = with_unit(text);
   if (!key) return {.text = text};
-  if (key->quantity == 0) key->unit.clear();  // Zero is the least in any unit.
+  if (key->quantity == 0) key->unit.clear();  // Zero comes first in any unit.
   return *key;
 }
 
@@ -188,7 +190,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Returns true if `a` comes before `b`, with runs of digits compared as numbers.
+/// Returns true if `a` comes before `b`. Compares runs of digits as numbers.
 bool comes_before(std::string_view a, std::string_view b) {
   while (!a.empty() && !b.empty()) {
     if (!is_digit(a.front()) || !is_digit(b.front())) {

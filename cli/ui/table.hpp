@@ -1,4 +1,4 @@
-// Rows in columns, as wide as their contents.
+// Tables, whose columns are as wide as their contents.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace fastgpu::cli {
 
-/// The treatment of a column on a terminal that is too narrow. Text is never cut: names, addresses
-/// and identifiers must be complete for copying.
+/// What to do with a column on a narrow terminal. Text is never cut, because users copy names,
+/// addresses and identifiers.
 enum class Fit : std::uint8_t {
-  whole,     ///< Cells stay unchanged; the row goes on in a further line if needed.
-  prose,     ///< Cells are broken at blanks into several lines.
+  whole,  ///< Cells stay unchanged. If the column has no room, the row continues in a further line.
+  prose,  ///< Cells are broken at blanks.
   optional,  ///< The column is left out, except with -o wide.
 };
 
@@ -36,7 +36,7 @@ Color color_of(std::string_view state) noexcept;
 
 struct Table {
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  ///< Each with one cell a column.
+  std::vector<std::vector<Cell>> rows;  ///< Each row has one cell per column.
 };
 
 enum class Detail : std::uint8_t { usual, wide };
@@ -44,19 +44,19 @@ enum class Titles : std::uint8_t { shown, left_out };
 
 struct Printed {
   Styled text;
-  std::string left_out{};  ///< Titles of the optional columns that had no room: "AGE, SLOTS".
+  std::string left_out{};  ///< The titles of the optional columns that were left out: "AGE, SLOTS".
 };
 
-/// Returns the table as text. On a terminal (`width` above 0) prose is broken into lines, and
-/// optional columns are left out, the last one first. Columns that still have no room go on in an
-/// indented line. Elsewhere a row is one line. Each cell is escaped to one line.
+/// Returns the table as text. On a terminal (`width` above 0), prose is broken into lines, and
+/// optional columns are left out, the last one first. Columns that still have no room continue in
+/// an indented line. Elsewhere, each row is one line. Cells are escaped to one line.
 Printed print_table(const Table& table, Detail detail, const Terminal& terminal,
                     Titles titles = Titles::shown);
 
-/// Returns the order of the rows by the column that `title` names, in any case; "idle-stop" means
-/// IDLE STOP. Numbers, durations and sizes go by their value, names as people count: node-2 before
-/// node-10; unknown values come last. Throws ErrorKind::usage, with the columns, for an unknown
-/// column.
+/// Returns the indexes of the rows in the order of the column `title`, in any case; "idle-stop"
+/// means IDLE STOP. Numbers, durations and sizes are sorted by value, names by the numbers in them
+/// (node-2 before node-10). Unknown values come last. Throws ErrorKind::usage, with the names of
+/// the columns, for an unknown column.
 std::vector<std::size_t> sorted_rows(const Table& table, std::string_view title);
 
 }  // namespace fastgpu::cli

@@ -18,7 +18,7 @@ int width_of(int fd) {
   return size.ws_col;
 }
 
-/// Returns true if both descriptors lead to one file, pipe or terminal.
+/// Returns true if both descriptors refer to the same file, pipe or terminal.
 bool are_one(int first, int second) {
   struct stat a {};
   struct stat b {};
@@ -26,7 +26,8 @@ bool are_one(int first, int second) {
          a.st_ino == b.st_ino;
 }
 
-/// Returns true in the background, where a live line would be drawn over the user's typing.
+/// Returns true if the process is in the background, where a live line would overwrite what the
+/// user types.
 bool is_in_background() {
   const pid_t foreground = ::tcgetpgrp(STDERR_FILENO);
   return foreground >= 0 && foreground != ::getpgrp();
@@ -41,7 +42,7 @@ bool is_set(const Environment& environment, const char* name) {
   return !environment(name).value_or("").empty();
 }
 
-/// Returns the wish: NO_COLOR is stronger than CLICOLOR_FORCE, and both than CLICOLOR and TERM.
+/// Returns the user's wish: NO_COLOR wins over CLICOLOR_FORCE, and both win over CLICOLOR and TERM.
 ColorChoice wish_of(const Environment& environment) {
   if (is_set(environment, "NO_COLOR")) return ColorChoice::never;
   const std::string force = environment("CLICOLOR_FORCE").value_or("");

@@ -1,4 +1,4 @@
-// The abilities of the user's side: terminals, colours, width.
+// The properties of the user's terminals: colours, widths, UTF-8.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@ namespace fastgpu::cli {
 
 enum class ColorChoice : std::uint8_t { automatic, always, never };
 
-/// Columns of the terminals behind stdout and stderr; 0 for anything else.
+/// The widths in columns of the terminals behind stdout and stderr; 0 if there is no terminal.
 struct Widths {
   int out = 0;
   int err = 0;
@@ -19,28 +19,29 @@ struct Terminal {
   bool in = false;
   bool out = false;
   bool err = false;
-  bool shared = false;  ///< stdout and stderr go to one place.
+  bool shared = false;  ///< True if stdout and stderr go to the same place.
   bool color_out = false;
   bool color_err = false;
-  int width = 0;         ///< Columns of the terminal behind stdout; 0 for anything else.
-  int err_width = 0;     ///< Columns of the terminal behind stderr; 0 for anything else.
-  bool live = false;     ///< A line on stderr can be erased and drawn again.
-  bool unicode = false;  ///< The locale has UTF-8.
+  int width = 0;      ///< The width of the terminal behind stdout in columns; 0 if there is none.
+  int err_width = 0;  ///< The width of the terminal behind stderr in columns; 0 if there is none.
+  bool live = false;  ///< True if a line on stderr can be erased and redrawn.
+  bool unicode = false;  ///< True if the locale uses UTF-8.
 };
 
-/// Examines descriptors 0 to 2, NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM and the locale.
+/// Returns the properties, from descriptors 0 to 2, NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM and
+/// the locale.
 Terminal look_at_terminal(ColorChoice wish, const state::Environment& environment);
 
-/// Measures the present terminals.
+/// Returns the present widths of the terminals.
 Widths measure_terminals();
 
 enum class Color : std::uint8_t { none, red, green, yellow, blue, magenta, cyan, bold, dim };
 
-/// Returns the escape sequence that begins `color`, "" for none; "\x1b[0m" ends each.
+/// Returns the escape sequence that begins `color`; "" for Color::none. kColorEnd ends a colour.
 std::string_view escape(Color color) noexcept;
 inline constexpr std::string_view kColorEnd = "\x1b[0m";
 
-/// The terminal of a program with these descriptors and variables. Pure, for look_at_terminal().
+/// The facts about descriptors 0 to 2 from which terminal_of() computes the properties.
 struct Descriptors {
   bool in = false;
   bool out = false;

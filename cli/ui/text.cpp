@@ -27,7 +27,7 @@ bool within(const Table& table, char32_t point) {
       table, [point](const Range& r) { return point >= r.first && point <= r.last; });
 }
 
-/// The first code point of a text that is not empty.
+/// The first code point of a text: its bytes, and its columns on a terminal.
 struct Glyph {
   std::size_t bytes = 1;
   std::size_t columns = 1;
@@ -75,7 +75,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
     const std::size_t word = std::min(text.find_first_not_of(' ', at), text.size());
     const std::size_t end = std::min(text.find(' ', word), text.size());
     const std::size_t columns = display_width(text.substr(at, end - at));
-    const bool begins = word == end;  // Only blanks, at the end.
+    const bool begins = word == end;  // True only for blanks at the end of the text.
     if (used > 0 && used + columns > width) {
       if (begins) break;
       lines.emplace_back(text.substr(word, end - word));

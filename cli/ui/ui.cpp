@@ -8,7 +8,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// A scope without signals: they are for the main thread, whose waiting they end.
+/// Blocks signals for the scope: the main thread handles them, because they must end its waits.
 class WithoutSignals {
  public:
   WithoutSignals() {
@@ -76,7 +76,7 @@ void Ui::run_ticker(const std::stop_token& stop) {
 void Ui::write_err(std::string_view bytes) {
   try {
     err_.write(bytes);
-  } catch (const Error&) {  // Without stderr it cannot be reported.
+  } catch (const Error&) {  // Stderr is closed: the error cannot be reported.
   }
 }
 

@@ -1,4 +1,4 @@
-// The user's side of a command: stdout for data, stderr for everything else.
+// The output of a command: data to stdout, everything else to stderr.
 #pragma once
 
 #include <condition_variable>
@@ -19,12 +19,11 @@ namespace fastgpu::cli {
 
 enum class Verbosity : std::uint8_t { normal, quiet };
 
-/// The one place where text reaches the user's terminal. Everything that steers a terminal is
-/// escaped here, from any source; only program_output() and program_errors() pass bytes on. May be
-/// used by several threads.
+/// The only way for text to the user's terminal. It escapes everything that controls a terminal,
+/// except for program_output() and program_errors(), which pass bytes on unchanged. Thread-safe.
 class Ui {
  public:
-  /// Takes `read_line`, which returns one line of standard input without its end, "" at the end of
+  /// `read_line` returns one line of standard input without its line end, or "" at the end of the
   /// input.
   Ui(Sink& out, Sink& err, Terminal terminal, std::function<std::string()> read_line);
   ~Ui();
@@ -32,30 +31,31 @@ class Ui {
   Ui& operator=(const Ui&) = delete;
 
   void set_format(Format format) noexcept { format_ = format; }
-  /// Sets the form of later tables.
+  /// Sets the form of the tables that follow.
   void set_table_style(TableStyle wish) { table_style_ = std::move(wish); }
   void set_verbosity(Verbosity verbosity) noexcept { verbosity_ = verbosity; }
   void set_terminal(const Terminal& terminal);
-  /// Sets a function that measures the widths before anything is drawn: a terminal may be resized.
+  /// Sets a function that measures the widths before each output, because a terminal may be
+  /// resized.
   void measure_by(std::function<Widths()> measure) { measure_ = std::move(measure); }
-  /// Starts a thread that keeps the time in progress() moving.
+  /// Starts a thread that updates the duration in progress().
   void keep_ticking();
 
   Format format() const noexcept { return format_; }
-  /// Returns true if people read along: table or wide output.
+  /// Returns true for the formats that people read: table and wide.
   bool for_people() const noexcept { return format_ == Format::table || format_ == Format::wide; }
-  /// Returns the present terminal.
+  /// Returns the present properties of the terminal.
   Terminal terminal() const;
-  /// Returns true if stdout must have only one document: JSON or YAML.
+  /// Returns true if stdout must have exactly one document: JSON or YAML.
   bool wants_document() const noexcept {
     return format_ == Format::json || format_ == Format::yaml;
   }
-  /// Returns true if anything was written to stdout.
+  /// Returns true if anything has been written to stdout.
   bool has_answered() const noexcept { return answered_; }
-  /// Leaves stdout to a program: complete() adds nothing to it from now on.
+  /// Reserves stdout for a program: complete() adds nothing to it from now on.
   void give_stdout_away() noexcept { answered_ = true; }
-  /// Shows `document` under -o json and -o yaml, if the command has shown none, so that every
-  /// command answers with one. The text from data() is its field "text".
+  /// Shows `document` under -o json and -o yaml if the command has shown no other one, so that
+  /// every command shows a document. The text from data() becomes its field "text".
   void complete(Json document);
 
   void show(const View& view);
@@ -67,25 +67,26 @@ class Ui {
   void note_table(const Table& table);      ///< Writes to stderr; --quiet drops it.
   void question_table(const Table& table);  ///< Writes the subject of a question to stderr, always.
   void fail(std::string_view message);      ///< Writes "error: ..." to stderr, always.
-  /// Passes on the bytes of a program that the user runs, unchanged: such a program may steer the
-  /// terminal.
+  /// Writes a user program's bytes unchanged, because such a program may control the terminal.
   void program_output(std::string_view bytes);
   void program_errors(std::string_view bytes);
-  /// Shows possible next commands, only for people: a command a line on a terminal, all of them on
-  /// one line elsewhere.
+  /// Suggests commands to run next, only in the formats for people. On a terminal each has a line
+  /// of its own, elsewhere all are on one line.
   void next_steps(const std::vector<std::string>& next);
 
-  /// Shows the present action and its duration: one live line on a terminal, elsewhere a plain line
-  /// for each step and one now and then. `figures` change all the time, such as bytes.
+  /// Shows the current action and its duration. On a terminal this is one live line; elsewhere it
+  /// is one plain line per step, and one from time to time. `figures` are values that change all
+  /// the time, such as bytes.
   void progress(std::string_view step, std::string_view figures = {});
-  /// Shows a wait that may be over at once: without a terminal there is no line at the beginning.
+  /// Shows a wait that may be short: without a terminal, the first line appears only after some
+  /// time.
   void waiting(std::string_view what);
   void end_progress();
 
-  /// Asks for a line that the caller reads.
+  /// Shows a question whose answer the caller reads.
   void prompt(std::string_view question);
-  /// Asks a yes-or-no question; no is the default. Without a terminal throws ErrorKind::usage,
-  /// naming --yes.
+  /// Asks a yes-or-no question, whose default answer is no. Throws ErrorKind::usage, naming --yes,
+  /// if there is no terminal.
   bool confirm(std::string_view question);
 
  private:
@@ -107,12 +108,13 @@ class Ui {
   TableStyle table_style_;
   Verbosity verbosity_ = Verbosity::normal;
   bool answered_ = false;
-  std::string text_;         ///< The text of data(), while it waits for complete().
-  Line line_ = Line::whole;  ///< The state of the terminal's line: a program may not have ended it.
+  std::string text_;  ///< The text from data(), kept for complete().
+  /// Whether the last line is unfinished: a program may not have ended its line.
+  Line line_ = Line::whole;
   Progress progress_;
   mutable std::recursive_mutex mutex_;
   std::condition_variable_any woken_;
-  std::jthread ticker_;  // The last member: it uses all others.
+  std::jthread ticker_;  // The last member: the thread uses all others.
 };
 
 }  // namespace fastgpu::cli

@@ -16,7 +16,7 @@ Printed for_people(const View& view, Detail detail, const Terminal& terminal, Ti
   return view.table.rows.empty() ? Printed{} : print_table(view.table, detail, terminal, titles);
 }
 
-/// Puts `list` in that order, if it has an entry for each row.
+/// Reorders `list` if it has one entry for each row.
 template <class List>
 void put_in_order(List& list, const std::vector<std::size_t>& order) {
   if (list.size() != order.size()) return;

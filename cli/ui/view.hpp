@@ -1,4 +1,4 @@
-// The result of a command, in every form of -o.
+// The result of a command in every output format (-o).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,28 +18,28 @@ enum class Format : std::uint8_t { table, wide, json, yaml, name, html };
 Format parse_format(std::string_view word);
 
 struct View {
-  Json root;  ///< An object with "schema" first.
+  Json root;  ///< An object whose first field is "schema".
   Table table{};
-  Json described{};                  ///< One object in full: printed in place of the table.
+  Json described{};                  ///< One object in full, printed in place of the table.
   std::vector<std::string> names{};  ///< The lines of -o name.
   std::string page{};                ///< The page of -o html.
-  std::string when_empty{};          ///< Shown on stderr in place of a table without rows.
+  std::string when_empty{};  ///< The sentence shown on stderr in place of a table without rows.
 };
 
-/// The form in which the rows of a table are shown.
+/// The user's wishes for a table.
 struct TableStyle {
-  std::string sort_by{};  ///< A column; empty: the command's own order.
+  std::string sort_by{};  ///< The column to sort by; empty for the command's own order.
   Titles titles = Titles::shown;
 };
 
-/// Returns `view` with its rows, their names and their items in the document in the wished order.
+/// Returns `view` in the wished order: its rows, its names and the items of its document.
 View sorted(View view, const TableStyle& wish);
 
-/// Returns `view` as the text that goes to stdout.
+/// Returns `view` as text for stdout.
 Printed print_view(const View& view, Format format, const Terminal& terminal,
                    Titles titles = Titles::shown);
 
-/// Returns an object whose first field is its schema: {"schema": "fastgpu.<kind>/1"}.
+/// Returns an object with only the field "schema": "fastgpu.<kind>/1".
 Json document(std::string_view kind);
 
 }  // namespace fastgpu::cli

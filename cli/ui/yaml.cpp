@@ -11,7 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Returns true if a reader takes the bare word for this very string. False in case of doubt.
+/// Returns true if every reader takes the unquoted text for this string. Returns false in case of
+/// doubt.
 bool is_plain(std::string_view text) {
   static constexpr std::array<std::string_view, 9> kWords = {"true", "false", "null", "yes", "no",
                                                              "on",   "off",   "y",    "n"};

@@ -6,7 +6,7 @@
 
 namespace fastgpu::cli {
 
-/// Returns `value` as a YAML document that any YAML reader reads back as the same value.
+/// Returns `value` as a YAML document that every YAML reader reads back as the same value.
 std::string to_yaml(const nlohmann::ordered_json& value);
 
 }  // namespace fastgpu::cli

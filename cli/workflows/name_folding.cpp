@@ -30,7 +30,7 @@ int number(std::string_view text) {
   return value;
 }
 
-/// A name's part before its last number, and that number; without one, the whole name.
+/// A name, split before its last number. Without a number, `prefix` is the whole name.
 struct Parts {
   std::string_view prefix;
   std::string_view digits{};
@@ -48,7 +48,7 @@ bool is_padded(std::string_view digits) {
   return digits.size() > 1 && digits.front() == '0';
 }
 
-/// With zeros before it up to that width.
+/// Returns `value` with zeros before it, up to `width` digits.
 std::string padded(int value, std::size_t width) {
   std::string text = std::to_string(value);
   if (text.size() < width) text.insert(0, width - text.size(), '0');
@@ -74,11 +74,11 @@ std::string ranges(std::vector<int> numbers, std::size_t width) {
                                     "' is not readable: write it like 0,2 or 0-3 or demo-[0-3]");
 }
 
-/// Names that differ in their number alone.
+/// Names that differ only in their numbers.
 struct Group {
   std::string_view prefix;
-  std::size_t width;  ///< Of numbers with zeros before them; else 0.
-  bool is_word;       ///< Without a number.
+  std::size_t width;  ///< The width of the numbers if they have leading zeros, else 0.
+  bool is_word;       ///< True for a name without a number.
   std::vector<int> numbers;
 
   bool is_like(const Group& other) const {
@@ -89,7 +89,7 @@ struct Group {
 }  // namespace
 
 std::string fold_names(std::span<const std::string> names) {
-  // Numbers of the width of one with zeros before it go with that one: n08, n09, n10.
+  // A number as wide as one with leading zeros belongs to the same group: n08, n09, n10.
   std::set<std::pair<std::string_view, std::size_t>> widths;
   for (const std::string& name : names)
     if (const Parts parts = split(name); is_padded(parts.digits))

@@ -1,4 +1,4 @@
-// Many names on few columns: "demo-[0-3,7]", and back.
+// Many names in little space: "demo-[0-3,7]", and back.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace fastgpu::cli {
 
-/// Folds names that differ in their last number; the order is that of first appearance.
+/// Folds names that differ only in their last number. Groups keep the order of their first names.
 std::string fold_names(std::span<const std::string> names);
 
 /// Returns "demo-[0-1],x" as "demo-0", "demo-1", "x". Throws ErrorKind::usage for a broken range
