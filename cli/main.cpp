@@ -1,4 +1,4 @@
-// The program: descriptors in order, one command run, an error turned into an exit code.
+// The program: prepares the process, runs one command, and turns errors into exit codes.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -20,7 +20,8 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Opens missing descriptors: the next opened file would get the number of a closed one.
+/// Opens the descriptors 0 to 2 that are missing. Otherwise the next opened file would get such a
+/// number.
 void open_missing_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
@@ -29,8 +30,8 @@ void open_missing_descriptors() {
     }
 }
 
-/// Disables core dumps, because memory may have secrets in it: credentials, private keys. Programs
-/// that we start may set another limit for themselves.
+/// Disables core dumps, because memory may have credentials and private keys in it. Child programs
+/// may set another limit for themselves.
 void leave_no_core() {
   rlimit limit{};
   ::getrlimit(RLIMIT_CORE, &limit);
@@ -38,7 +39,8 @@ void leave_no_core() {
   ::setrlimit(RLIMIT_CORE, &limit);
 }
 
-/// Reads one line of standard input without its end; throws ErrorKind::interrupted on a cancel.
+/// Reads one line of standard input, without its line end. Throws ErrorKind::interrupted on a
+/// cancel.
 std::string read_line(const Cancel& cancel) {
   std::string line;
   for (char c = 0;;) {
@@ -64,7 +66,8 @@ std::vector<std::string> names_of_variables() {
 
 void report(Ui& ui, const Error& error, std::optional<Format> document_format) {
   ui.fail(error.what());
-  if (!document_format || ui.has_answered()) return;  // One document is enough.
+  // Stdout has a document already, and only one may be there.
+  if (!document_format || ui.has_answered()) return;
   Json root = document("error");
   root["error"]["kind"] = word_for(error.kind());
   root["error"]["message"] = error.what();
@@ -75,7 +78,7 @@ void report(Ui& ui, const Error& error, std::optional<Format> document_format) {
   }
 }
 
-/// Runs the command; every failure becomes a sentence and a code.
+/// Runs the command. Turns every failure into a message and an exit code.
 int guarded_run(const std::vector<std::string>& words, Context& context) {
   const auto format = [&] {
     return context.ui().wants_document() ? std::optional(context.ui().format())
@@ -115,7 +118,8 @@ int run(const std::vector<std::string>& words) {
       [&signals](const std::string& words_left) { signals.set_stop_notice(words_left); });
   int code = guarded_run(words, context);
   ui.end_progress();
-  if (::close(STDOUT_FILENO) != 0 && errno != EBADF && code == 0) {  // A late ENOSPC shows here.
+  // The close may report a delayed ENOSPC.
+  if (::close(STDOUT_FILENO) != 0 && errno != EBADF && code == 0) {
     report(ui, {ErrorKind::local, system_error("writing the output", errno).what()}, std::nullopt);
     code = 1;
   }

@@ -268,7 +268,7 @@ constexpr std::array kCommands = {
     Command{"__man", "", Topic::program, Effect::reads, "", "", make_man_command, "", true},
 };
 
-/// Runs `step`; its error is only a warning for a command that runs anyway.
+/// Runs `step`. Its error is only a warning if `runs_anyway` is true.
 template <class Step>
 void unless_it_runs_anyway(bool runs_anyway, Ui& ui, Step step) {
   try {
@@ -279,8 +279,8 @@ void unless_it_runs_anyway(bool runs_anyway, Ui& ui, Step step) {
   }
 }
 
-/// Returns a setting of the presentation, which the command line or a variable may have fixed
-/// already.
+/// Returns `given`, the command line's or the environment's value for an option of the output, or
+/// the setting `key` if `given` is empty.
 std::string chosen(Context& context, const std::string& given, std::string_view key) {
   return given.empty() ? context.settings().text(key) : given;
 }
@@ -315,7 +315,7 @@ void apply(const CommonFlags& common, const Arguments& arguments, const Command&
 
 void check_variables(Context& context, const Command& command) {
   const auto faults = unknown_variables(context.variable_names(), commands(), command);
-  // The agent of a job that has set them may be another version than this program.
+  // The agent that sets a job's variables may have another version than this program.
   const bool is_in_job = context.environment()("FASTGPU_JOB_ID").has_value();
   for (const std::string& fault : faults)
     unless_it_runs_anyway(command.runs_anyway || is_in_job, context.ui(),
@@ -326,7 +326,8 @@ int width_of(Context& context) {
   return context.ui().terminal().width;
 }
 
-/// Ends a command that has succeeded, or not: under -o json it has shown a document.
+/// Completes the output of a command that has run: adds a "done" document if stdout has none yet.
+/// Returns `code`.
 int finished(Context& context, const Command& command, int code) {
   Json done = document("done");
   done["command"] = command.words();
@@ -374,7 +375,7 @@ int run_app(const std::vector<std::string>& words, Context& context) {
     context.ui().data(help_for_command(command, arguments, width_of(context)));
     return 0;
   }
-  const bool hidden = command.summary.empty();  // Completion works with faulty files.
+  const bool hidden = command.summary.empty();  // Completion must work with faulty files, too.
   HearFault hear;
   if (command.runs_anyway)
     hear = [&](const Error& e) {
@@ -394,7 +395,7 @@ std::optional<Format> wanted_document(std::span<const std::string> words,
   try {
     const Resolved resolved = resolve(commands(), {words.begin(), words.end()});
     if (resolved.command != nullptr) resolved.command->describe(arguments);
-  } catch (const Error&) {  // The fault there will be reported.
+  } catch (const Error&) {  // The fault is reported later, by the parse of the command.
   }
   describe_common(arguments, common);
   std::string wish = environment("FASTGPU_OUTPUT").value_or("");

@@ -13,11 +13,12 @@ namespace fastgpu::cli {
 
 std::span<const Command> commands();
 
-/// Runs the command in `words` (without the program's name); returns the exit code. Throws Error.
+/// Runs the command in `words`, which do not include the program's name. Returns the exit code.
+/// Throws Error.
 int run_app(const std::vector<std::string>& words, Context& context);
 
-/// Returns the format of the wanted document, JSON or YAML, even if the rest of the words is wrong:
-/// for errors in the rest. Absent if no document is wanted.
+/// Returns the document format that the words ask for, JSON or YAML; absent if they ask for none.
+/// Ignores errors in the other words, so that such an error can be shown in this format.
 std::optional<Format> wanted_document(std::span<const std::string> words,
                                       const state::Environment& environment);
 

@@ -6,7 +6,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns `parse(text)`; its errors name the argument.
+/// Returns `parse(text)`. Puts the argument's name in front of the message of an error.
 template <class Parse>
 auto named(const Argument& argument, const std::string& text, Parse parse) {
   try {

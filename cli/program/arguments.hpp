@@ -14,7 +14,7 @@
 
 namespace fastgpu::cli {
 
-/// The values that the shell may offer.
+/// The kind of values that shell completion offers.
 enum class Values : std::uint8_t {
   none,
   cluster,
@@ -38,7 +38,7 @@ struct Argument {
   std::string letter{};  ///< A second spelling: "-f", "-np".
   std::string group{};   ///< The heading under which help shows the flag; empty: the first one.
   Values values = Values::none;
-  /// Checked; together with Values::path only offered.
+  /// The allowed values. With Values::path they are only offered, and others are allowed, too.
   std::vector<std::string> choices{};
   bool required = false;
   bool repeated = false;
@@ -72,7 +72,7 @@ class Arguments {
   Argument& list(std::string_view name, std::string_view value, std::string_view help,
                  std::vector<std::string>& target);
   Argument& flag(std::string_view name, std::string_view help, bool& target);
-  /// Adds a whole number of least to most.
+  /// Adds a whole number between `least` and `most`.
   Argument& count(std::string_view name, std::string_view value, std::string_view help,
                   std::optional<int>& target, int least, int most);
   /// Adds the size of a disk of at most `most` GiB.
@@ -85,12 +85,11 @@ class Arguments {
   /// "Storage". An empty title goes back to the flags without a group.
   void group(std::string_view title) { group_ = title; }
 
-  /// Marks the command's result as a table, whose rows can be sorted and whose titles can be left
-  /// out.
+  /// Marks the result as a table: the user can sort its rows and leave its column titles out.
   void offer_table() noexcept { offers_table_ = true; }
   bool offers_table() const noexcept { return offers_table_; }
 
-  /// Marks the command's results as available in one HTML page, too.
+  /// Marks the result as one that is available as an HTML page, too.
   void offer_page() noexcept { offers_page_ = true; }
   bool offers_page() const noexcept { return offers_page_; }
 
@@ -100,7 +99,7 @@ class Arguments {
   const std::optional<ProgramArgument>& program() const noexcept { return program_; }
 
  private:
-  std::deque<Argument> all_;  // References into it stay valid.
+  std::deque<Argument> all_;  // A deque: references to its elements stay valid.
   std::optional<ProgramArgument> program_;
   std::string group_;
   bool offers_page_ = false;

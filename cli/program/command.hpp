@@ -12,13 +12,14 @@ namespace fastgpu::cli {
 
 class Context;
 
-/// The action of a command after the parse of its words; returns the exit code of the process.
+/// Runs a command whose words are parsed. Returns the exit code of the process.
 using Action = std::function<int(Context&)>;
 
-/// The effect of a command on the world. Each row of the table must have one.
+/// The effect of a command on the world. Each row of the table has one.
 enum class Effect : std::uint8_t {
   reads,    ///< Changes nothing.
-  runs,     ///< Starts a program or a session of the user's on nodes; its effects are the user's.
+  runs,     ///< Starts a program or a session of the user on nodes. The effects are those of the
+            ///< user's program.
   writes,   ///< Writes a local file that the user names, and nothing else.
   changes,  ///< Changes clusters, nodes, clouds or the state directory: it has --dry-run.
 };
@@ -33,10 +34,11 @@ struct Command {
   Effect effect;
   std::string_view summary;
   std::string_view example;
-  /// Describes the command's arguments and returns the action for after the parse.
+  /// Describes the command's arguments. Returns the action, which runs after the parse.
   Action (*describe)(Arguments& arguments);
   std::string_view notes{};  ///< Details beyond the summary.
-  /// True for a command that runs with any variables and settings: their faults are warnings there.
+  /// True for a command that runs with faulty variables and settings, too. Their faults are only
+  /// warnings.
   bool runs_anyway = false;
 
   std::string words() const;  ///< "create cluster", "get clusters"

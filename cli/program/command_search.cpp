@@ -15,7 +15,7 @@ namespace {
 struct Alias {
   std::string_view typed;
   std::string_view verb;
-  std::string_view noun;  ///< Put after the verb if the user named none.
+  std::string_view noun;  ///< The noun that is added if the user typed none.
 };
 
 constexpr std::array kAliases = {
@@ -73,7 +73,7 @@ const Command* find(std::span<const Command> table, std::string_view verb, std::
                                     joined(nouns) + "; did you mean: " + meant + "?");
 }
 
-/// Returns true if help is requested; the words for that are removed.
+/// Removes the words that request help. Returns true if there were any.
 bool take_help(std::vector<std::string>& words) {
   bool help = false;
   if (!words.empty() && words.front() == "help") {

@@ -19,13 +19,13 @@ struct CommonFlags {
   bool verbose = false;
 };
 
-/// Adds the common flags behind those that the command has described.
+/// Adds the common flags after those that the command has described.
 void describe_common(Arguments& arguments, CommonFlags& common);
 
-/// Returns the arguments of `command`, the common ones included. For help, completion and checks.
+/// Returns all arguments of `command`, including the common ones, for help, completion and checks.
 Arguments arguments_of(const Command& command);
 
-/// Returns the flags that may be in front of the verb, spelling by spelling. These are all except
+/// Returns the flags that may be typed before the verb. These are all flags of all commands, except
 /// those that take a value in one command and none in another.
 Arguments leading_flags(std::span<const Command> table);
 

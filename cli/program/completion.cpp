@@ -12,7 +12,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns true if the last flag awaits its value.
+/// Returns true if the last word is a flag whose value is still missing.
 bool lacks_value(const std::vector<Token>& tokens) {
   if (tokens.empty() || tokens.back().argument == nullptr) return false;
   return !tokens.back().argument->bare() && !tokens.back().value;
@@ -41,7 +41,7 @@ class Completer {
   std::span<const Command> table_;
   const KnownNames& known_;
   std::string typed_;
-  std::vector<std::string> clouds_;  ///< The clouds on the line.
+  std::vector<std::string> clouds_;  ///< The clouds that the line names.
   Completion out_;
 };
 
@@ -87,7 +87,7 @@ void Completer::offer_targets(bool with_paths) {
   }
   const std::string cluster = typed_.substr(0, cut);
   if (std::ranges::find(clusters, cluster) == clusters.end()) return;
-  out_.files = false;                                        // A path there is not known here.
+  out_.files = false;  // A path on a node cannot be completed.
   const std::size_t word = typed_.find_last_of("/,!:") + 1;  // The word that is being typed.
   if (typed_[word - 1] == ':') return;
   const std::string before = typed_.substr(0, word);
@@ -166,7 +166,8 @@ void Completer::offer_argument(const Arguments& arguments, std::span<const std::
   }
 }
 
-/// Offers the words that may be before a verb, or a verb; returns false if there is a verb already.
+/// Offers the flags that may be typed before a verb, or the verbs. Returns false if the line has a
+/// verb already.
 bool Completer::offer_first(std::span<const std::string> before) {
   const Arguments flags = leading_flags(table_);
   const auto tokens = tokens_of(before, flags);
@@ -190,7 +191,7 @@ Completion Completer::of(std::span<const std::string> before) {
   std::optional<Resolved> resolved;
   try {
     resolved = resolve(table_, {before.begin(), before.end()});
-  } catch (const Error&) {  // A verb that still lacks its noun, or an unknown word.
+  } catch (const Error&) {  // The words are unknown, or a verb still lacks its noun.
   }
   if (!resolved || resolved->command == nullptr) {
     if (!before.back().starts_with('-')) offer_nouns(before.back());

@@ -1,4 +1,4 @@
-// The question before a payment or a deletion: the only place that asks one.
+// The question before a payment or a deletion. No other code asks one.
 #pragma once
 
 #include <string_view>
@@ -12,12 +12,12 @@ namespace fastgpu::cli {
 /// Adds --yes.
 void describe_consent(Arguments& arguments, bool& yes);
 
-/// Returns true if the user has agreed beforehand: by --yes (`yes`) or by the setting of that name.
+/// Returns true if the user has agreed beforehand, by --yes (`yes`) or by the setting "yes".
 bool has_consent(Context& context, bool yes);
 
-/// Returns true if the user agrees: by --yes (`yes`), by the setting of that name, or by an answer
-/// to `question`. Throws ErrorKind::usage if there is no terminal to ask on, or
-/// FASTGPU_IN_AUTOMATION forbids to ask.
+/// Returns true if the user agrees: by --yes (`yes`), by the setting "yes", or by the answer to
+/// `question`. Throws ErrorKind::usage if there is no terminal to ask at, or if
+/// FASTGPU_IN_AUTOMATION forbids questions.
 bool consents(Context& context, bool yes, std::string_view question);
 
 }  // namespace fastgpu::cli

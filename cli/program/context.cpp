@@ -52,8 +52,8 @@ state::Store& Context::store() {
 
 namespace {
 
-/// Throws ErrorKind::usage with the place of a setting that is no list of rates. src/config does
-/// not know rates.
+/// Throws ErrorKind::usage, with the file of the setting, if its value is not a list of exchange
+/// rates. src/config cannot check this, because it does not know rates.
 void check_exchange_rates(const config::Setting& setting) {
   if (setting.text.empty()) return;
   try {

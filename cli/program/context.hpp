@@ -1,4 +1,5 @@
-// The concrete parts, built when a command first requests them, and returned by reference.
+// The composition root: creates the program's objects when a command first needs them, and returns
+// references to them.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +19,7 @@
 
 namespace fastgpu::cli {
 
-/// A function that lists the environment variables that are set.
+/// Returns the names of the environment variables that are set.
 using VariableNames = std::function<std::vector<std::string>()>;
 
 /// Passes what workflows report on to the terminal.
@@ -67,12 +68,12 @@ class Context : public Services {
   provision::Tools tools() override;
   void set_interrupt_hint(const std::string& sentence) override;
 
-  /// Sets the receiver of the sentence on what a second Ctrl-C would leave behind, and which
-  /// command removes it.
+  /// Sets the function that receives the parting words: what a second Ctrl-C would leave behind,
+  /// and which command removes it.
   void on_interrupt_hint(std::function<void(const std::string&)> hear) {
     on_interrupt_hint_ = std::move(hear);
   }
-  /// Sets the receiver of the sentence on what the first Ctrl-C ends.
+  /// Sets the function that receives the stop notice: what the first Ctrl-C ends.
   void on_stop_notice(std::function<void(const std::string&)> hear) {
     on_stop_notice_ = std::move(hear);
   }
@@ -81,7 +82,7 @@ class Context : public Services {
   }
 
  protected:
-  // The parts that a test replaces.
+  // Tests replace these.
   virtual std::unique_ptr<ssh::Client> make_ssh();
   virtual std::unique_ptr<provision::Provider> make_provider(const std::string& name);
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kWidestLeft = 30;
-constexpr std::size_t kReadable = 24;  ///< A narrower right column begins below the left one.
+/// A right column that would be narrower begins below the left one.
+constexpr std::size_t kReadable = 24;
 constexpr std::size_t kUsualWidth = 80;
 constexpr std::size_t kNoLimit = 100'000;
 
@@ -21,7 +22,8 @@ std::string blanks(std::size_t count) {
   return std::string(count, ' ');
 }
 
-/// Returns `text` in lines that begin at column `indent`; the first one is already there.
+/// Returns `text` as lines that begin at column `indent`. The caller has put the cursor there for
+/// the first one.
 std::string hanging(std::string_view text, std::size_t indent, std::size_t room) {
   const std::size_t width = std::max(room, indent + kReadable) - indent;
   std::string out;
@@ -63,7 +65,7 @@ std::string two_columns(const HelpRows& rows, int width) {
   return two_columns(rows, widest_left(rows), width);
 }
 
-/// Returns the groups below each other, their right columns in line.
+/// Returns the groups one below the other, with their right columns aligned.
 std::string print_groups(const std::vector<HelpGroup>& groups, int width) {
   std::size_t left_width = 0;
   for (const HelpGroup& group : groups)
@@ -97,7 +99,7 @@ std::string_view title_of(Topic topic) {
   return "";
 }
 
-/// Returns the lines of `text`; lines that are too long are broken at blanks.
+/// Returns the lines of `text`, with long lines broken at blanks.
 std::string paragraphs(std::string_view text, int width) {
   const std::size_t room = width > 0 ? room_of(width) : kUsualWidth;
   std::string out;

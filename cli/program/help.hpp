@@ -1,4 +1,4 @@
-// Help texts, made from the table of commands and their arguments.
+// Help texts, generated from the table of commands and their arguments.
 #pragma once
 
 #include <span>
@@ -12,25 +12,26 @@
 
 namespace fastgpu::cli {
 
-/// The user's words, and their meaning.
+/// Pairs of words to type and their meaning.
 using HelpRows = std::vector<std::pair<std::string, std::string>>;
 
-/// Rows below a heading of their own: "Storage flags".
+/// Rows under one heading, such as "Storage flags".
 struct HelpGroup {
   std::string title;
   HelpRows rows;
 };
 
-/// Returns the commands by topic, in the order of the topics.
+/// Returns the commands, grouped by topic, in the order of the topics.
 std::vector<HelpGroup> command_groups(std::span<const Command> table);
 HelpRows argument_rows(const Arguments& arguments);  ///< Returns the arguments without a flag.
-/// Returns the flags by their groups, those without one first.
+/// Returns the flags by their groups. The flags without a group come first.
 std::vector<HelpGroup> flag_groups(const Arguments& arguments);
-/// Returns a sentence on the variables of flags, with examples.
+/// Returns a sentence on the environment variables for flags, with examples.
 std::string variables_sentence(const Command& command, const Arguments& arguments);
 std::string usage_line(const Command& command, const Arguments& arguments);
 
-/// Returns the text of --help. `width` is that of the terminal, in columns; 0 breaks no row.
+/// Returns the text of --help. `width` is the width of the terminal in columns; 0 means that no row
+/// is broken.
 std::string help_for_all(std::span<const Command> table, int width);
 std::string help_for_verb(std::span<const Command> table, std::string_view verb, int width);
 std::string help_for_command(const Command& command, const Arguments& arguments, int width);

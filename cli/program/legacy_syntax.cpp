@@ -19,19 +19,19 @@ namespace {
 using Words = std::vector<std::string>;
 
 enum class Meaning : std::uint8_t {
-  name,       ///< The cluster's name, which ours takes without a flag.
-  option,     ///< One of ours with a value.
-  flag,       ///< One of ours without a value.
-  dropped,    ///< A flag without a meaning for us.
+  name,       ///< The cluster's name, which is not a flag in fastgpu.
+  option,     ///< Becomes a flag with a value.
+  flag,       ///< Becomes a flag without a value.
+  dropped,    ///< Has no meaning in fastgpu and is dropped.
   image,      ///< A family of images.
   data_disk,  ///< The disk's size; 0: none.
-  refused,    ///< A flag or an option for another command of ours.
-  file,       ///< A create.cfg.
+  refused,    ///< Refused: another command of fastgpu does this.
+  file,       ///< The path of a create.cfg.
 };
 
 struct Original {
   std::array<std::string_view, 3> flags;
-  std::string_view key;  ///< The key in create.cfg; empty: none.
+  std::string_view key;  ///< The key in create.cfg; empty if there is none.
   Meaning meaning;
   std::string_view ours{};
 };
@@ -74,12 +74,13 @@ const Original* find_flag(std::string_view word) {
   return nullptr;
 }
 
-/// The create command with the original's flags or file.
+/// Translates a create command with the original's flags or file.
 class Creation {
  public:
   explicit Creation(const ReadText& read) : read_(read) {}
 
-  /// Takes the words from `at` on, which an original's flag is the first of; returns their number.
+  /// Translates one flag of the original, which begins at `words[at]`. Returns the number of words
+  /// that it takes.
   std::size_t take(const Words& words, std::size_t at) {
     const std::size_t equals = words[at].find('=');
     const std::string flag = words[at].substr(0, equals);
@@ -114,7 +115,7 @@ class Creation {
     return 1;
   }
 
-  /// Returns true for our own file: -f cluster.yaml.
+  /// Returns true for a cluster file of fastgpu: -f cluster.yaml.
   static bool is_our_file(const Original& original, const std::string& path) {
     if (original.meaning != Meaning::file) return false;
     return path.ends_with(".yaml") || path.ends_with(".yml") || path == "-";
@@ -176,7 +177,7 @@ class Creation {
     auto& creation = *static_cast<Creation*>(self);
     try {
       creation.hear(section, key, value);
-    } catch (const Error& e) {  // The parser is C.
+    } catch (const Error& e) {  // No exception may pass through the C parser.
       if (creation.error_.empty()) creation.error_ = e.what();
     }
     return 1;
@@ -207,7 +208,7 @@ class Creation {
   const ReadText& read_;
   std::string name_;
   Words options_;
-  Words rest_;  ///< The words that are ours already.
+  Words rest_;  ///< Words that need no translation.
   std::string error_;
 };
 
@@ -218,7 +219,7 @@ Words creation_in_our_words(const Words& words, const ReadText& read) {
   return creation.words();
 }
 
-/// Returns the parts of "task0.demo", one machine of a group.
+/// Splits "task0.demo", the original's name of one machine, into its parts.
 std::optional<std::pair<std::string, std::string>> machine_of(const std::string& word) {
   const std::size_t dot = word.find('.');
   if (!word.starts_with("task") || dot == std::string::npos || dot == 4) return std::nullopt;
@@ -227,7 +228,8 @@ std::optional<std::pair<std::string, std::string>> machine_of(const std::string&
   return std::pair(number, word.substr(dot + 1));
 }
 
-/// Returns "task0.demo" as demo/0 if single nodes are meant; "{demo}" as demo.
+/// Translates a target: "task0.demo" becomes "demo/0" for commands on single nodes, "{demo}"
+/// becomes "demo".
 std::string target_in_our_words(const std::string& verb, const std::string& word) {
   if (word.size() > 2 && word.front() == '{' && word.back() == '}')
     return word.substr(1, word.size() - 2);

@@ -7,7 +7,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns `text` for roff: no request at the start of a line, hyphens that can be copied.
+/// Returns `text` escaped for roff: no line begins a request, and hyphens can be copied.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -20,7 +20,7 @@ std::string roff(std::string_view text) {
     else if (c == '~')
       out += "\\(ti";
     else if (c == '|')
-      out += "|\\:";  // A long list of choices may be broken there.
+      out += "|\\:";  // Allows a line break in a long list of choices.
     else
       out += c;
   }
@@ -47,7 +47,7 @@ std::string tagged(const HelpRows& rows) {
   return out;
 }
 
-/// Returns the exit codes for the page of all commands; docs/reference/exit-codes.md has details.
+/// Returns the exit codes for the main page; docs/reference/exit-codes.md has the details.
 HelpRows exit_rows() {
   return {{"0", "Success"},
           {"1", "The command failed"},
@@ -74,7 +74,7 @@ HelpRows variable_rows() {
           {"NO_COLOR, CLICOLOR, CLICOLOR_FORCE", "Colours, as other programs take them"}};
 }
 
-/// Returns groups as subsections; the first one has none if that is its own title.
+/// Returns the groups as subsections. The first one has no heading if its title is `untitled`.
 std::string subsections(const std::vector<HelpGroup>& groups, std::string_view untitled) {
   std::string out;
   for (const HelpGroup& group : groups)

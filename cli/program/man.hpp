@@ -1,4 +1,4 @@
-// Manual pages, made from the table of commands like the help texts.
+// Manual pages, generated from the table of commands.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace fastgpu::cli {
 
-/// Returns "fastgpu-create-cluster", the page's name without its section.
+/// Returns the page's name without its section: "fastgpu-create-cluster".
 std::string man_name(const Command& command);
 
 std::string man_page_for_all(std::span<const Command> table);

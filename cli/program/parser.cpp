@@ -12,16 +12,15 @@
 namespace fastgpu::cli {
 namespace {
 
-/// One argument of ours and CLI11's option for it.
+/// An argument of the command and CLI11's option for it.
 struct Bound {
   const Argument* argument;
   std::string option_name;
   CLI::Option* option;
 };
 
-/// A parser around CLI11, which gets only pairs of a name and a value, one for each flag and each
-/// word. The meaning of a word has been found before, so that no word is taken for another one
-/// here.
+/// A wrapper of CLI11, which gets one pair of a name and a value for each flag and each word. The
+/// words have been classified before, so that CLI11 cannot take one for something else.
 class Parser {
  public:
   Parser(const std::string& command, const Arguments& arguments);
@@ -36,7 +35,8 @@ class Parser {
   void add_word(const std::string& word);
   const Bound& bound(const Argument& argument) const;
   void hand_over(const Bound& bound, const Environment& environment, const HearFault& hear) const;
-  /// Returns true if there is such a variable.
+  /// Hands over the value of the argument's environment variable. Returns false if the variable is
+  /// not set.
   bool take_environment(const Argument& argument, const Environment& environment) const;
   bool take_environment(const Argument& argument, const Environment& environment,
                         const HearFault& hear) const;
@@ -49,7 +49,7 @@ class Parser {
   CLI::App app_;
   std::vector<Bound> bound_;
   std::vector<std::string> pairs_;
-  std::size_t words_ = 0;  ///< Words alone, so far.
+  std::size_t words_ = 0;  ///< The number of positional words so far.
   bool program_given_ = false;
 };
 
@@ -129,7 +129,7 @@ void Parser::add(const Token& token) {
   pairs_.push_back(*token.value);
 }
 
-/// Returns the words in front of "--"; those behind it are the program's.
+/// Stores the program's words, which come after "--". Returns the words before it.
 std::span<const std::string> Parser::take_program(std::span<const std::string> words) {
   if (!arguments_.program()) return words;
   const auto split = std::ranges::find(words, "--");
@@ -142,7 +142,7 @@ std::span<const std::string> Parser::take_program(std::span<const std::string> w
 void Parser::read(std::span<const std::string> words) {
   for (const Token& token : tokens_of(take_program(words), arguments_))
     add(token);
-  std::ranges::reverse(pairs_);  // CLI11 takes them in reverse.
+  std::ranges::reverse(pairs_);  // CLI11 takes them in reverse order.
   try {
     app_.parse(std::move(pairs_));
   } catch (const CLI::ParseError& e) {

@@ -16,14 +16,13 @@ namespace {
 constexpr int kInterrupted = 130;
 constexpr std::array kStopping = {SIGINT, SIGTERM, SIGHUP};
 
-// The objects that a handler may touch: lock-free atomics, and text that is never freed before the
-// exit.
+// The objects that a signal handler uses: lock-free atomics, and text that is never freed.
 std::atomic<Cancel*> g_cancel{nullptr};
 std::atomic<const std::string*> g_stopping{nullptr};
 std::atomic<const std::string*> g_parting{nullptr};
 static_assert(std::atomic<Cancel*>::is_always_lock_free);
-/// The modes at the start: a session on a node may have changed them. Written before the handlers
-/// are set.
+/// The modes of the terminal at the start. A session on a node may change them. They are written
+/// before the handlers are installed.
 termios g_modes{};
 std::atomic<bool> g_has_modes{false};
 
@@ -32,7 +31,7 @@ void write_line(const std::string* line) noexcept {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line->data(), line->size());
 }
 
-/// Returns `sentence` as a line that is never freed: a handler may be reading the one before.
+/// Returns `sentence` as an output line that is never freed, because a handler may be reading it.
 const std::string* kept_line(const std::string& sentence) {
   static std::list<std::string> kept;
   kept.push_back("\nfastgpu: " + escaped(sentence, Layout::kept) + "\n");
@@ -47,7 +46,7 @@ void on_signal(int) noexcept {
     return cancel->request();
   }
   write_line(g_parting.load());
-  // A background process would be stopped by this call.
+  // In the background this call would stop the process.
   if (g_has_modes.load() && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp())
     ::tcsetattr(STDIN_FILENO, TCSANOW, &g_modes);
   ::_exit(kInterrupted);
@@ -68,13 +67,14 @@ Signals::Signals(Cancel& cancel) {
   for (const int number : kStopping) {
     struct sigaction before {};
     ::sigaction(number, nullptr, &before);
-    // nohup is respected. An ignored SIGINT is not: scripts ignore it for programs that they start
-    // with &. A job there would otherwise outlive the Ctrl-C or kill -INT that was meant for it.
+    // An ignored SIGHUP (nohup) stays ignored, but an ignored SIGINT does not: scripts ignore it
+    // for programs that they start with &. Without a handler such a program would survive a Ctrl-C
+    // or kill -INT.
     if (number == SIGHUP && before.sa_handler == SIG_IGN) continue;
     ::sigaction(number, &action, nullptr);
   }
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // A write past the limit of a file's size fails with a reason.
+  ::signal(SIGXFSZ, SIG_IGN);  // A write beyond the limit on file sizes then fails with EFBIG.
 }
 
 Signals::~Signals() {

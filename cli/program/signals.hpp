@@ -1,4 +1,5 @@
-// Ctrl-C and its relatives: the first asks for an orderly end, the second ends at once.
+// Handlers of Ctrl-C and similar signals: the first one asks for an orderly end, the second one
+// ends the process at once.
 #pragma once
 
 #include <string>
@@ -7,10 +8,10 @@
 
 namespace fastgpu::cli {
 
-/// Handlers of signals. From construction on, the first SIGINT, SIGTERM or SIGHUP requests
-/// `cancel`. A second one writes one line to stderr, restores the modes of the terminal and ends
-/// the process with 130. A SIGHUP that was ignored at the start (nohup) stays ignored; SIGPIPE
-/// becomes an error of write(). One object a process.
+/// Installs the handlers. The first SIGINT, SIGTERM or SIGHUP requests `cancel`. The second one
+/// writes one line to stderr, restores the modes of the terminal, and ends the process with status
+/// 130. A SIGHUP that was ignored at the start (nohup) stays ignored. SIGPIPE becomes an error of
+/// write(). A process may have only one such object.
 class Signals {
  public:
   explicit Signals(Cancel& cancel);
@@ -18,9 +19,10 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  /// Sets what the first signal ends, in one sentence that is written at once; "" is nothing.
+  /// Sets the sentence that the first signal shows: what it ends. "" shows nothing.
   void set_stop_notice(const std::string& sentence);
-  /// Sets what a second signal leaves behind and which command removes it, in one sentence.
+  /// Sets the sentence that the second signal shows: what is left behind, and which command removes
+  /// it.
   void set_interrupt_hint(const std::string& sentence);
 };
 

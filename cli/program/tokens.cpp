@@ -6,11 +6,11 @@
 namespace fastgpu::cli {
 namespace {
 
-/// A flag of other programs, and our equivalent.
+/// A flag that users know from other programs, and fastgpu's equivalent.
 struct Familiar {
   std::string_view typed;
   std::string_view name;
-  std::string_view value;  ///< The flag's value; empty if the user gives it.
+  std::string_view value;  ///< The value of the flag; empty if the user types the value.
 };
 
 constexpr std::array kFamiliar = {
@@ -67,7 +67,8 @@ class Splitter {
 
   const Argument* letter(char c) const { return arguments_.find(std::string{'-', c}); }
 
-  /// Returns true if each letter is a bare flag, up to the first whose value is the rest.
+  /// Returns true if each letter of `word` is a bare flag, up to the first letter whose value is
+  /// the rest of the word.
   bool has_known_letters(const std::string& word) const {
     for (std::size_t i = 1; i < word.size(); ++i) {
       const Argument* const argument = letter(word[i]);

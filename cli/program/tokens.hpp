@@ -1,4 +1,4 @@
-// The words of a command line, classified: flags with their values, and words alone.
+// The words of a command line, classified as flags with their values and as positional words.
 #pragma once
 
 #include <optional>
@@ -14,20 +14,20 @@ struct Token {
   enum class Kind : std::uint8_t { word, flag, unknown_flag };
 
   Kind kind = Kind::word;
-  std::size_t at = 0;  ///< The number of the word in which it begins.
+  std::size_t at = 0;  ///< The index of the word in which it begins.
   std::string text{};  ///< The word, or the flag as it was written, without its value.
-  const Argument* argument = nullptr;  ///< Set for a known flag.
+  const Argument* argument = nullptr;  ///< The argument of a known flag, else null.
   std::optional<std::string> value{};  ///< The text after "=" or the letter, or the next word.
-  std::string next{};                  ///< The known flag that is at the place of the value.
+  std::string next{};  ///< The known flag that is at the place of the missing value.
 };
 
-/// Splits `words` by the flags that `arguments` has. A value is the text after "=", perhaps empty,
-/// else the rest of a word of letters ("-ojson"). Else it is the next word of any form, unless that
-/// is one of the flags. Letters of bare flags may share a word ("-qy"). Words that people know from
-/// elsewhere are understood ("--json"). Without a program "--" ends the flags; a program with its
-/// "--" is not looked for here.
+/// Classifies `words` by the flags in `arguments`. The value of a flag is the text after "=", even
+/// if it is empty, else the rest of a word of letters ("-ojson"), else the next word unless that is
+/// a known flag. Bare flags may share a word ("-qy"). Understands common spellings of other
+/// programs ("--json"). If the command takes no program, "--" ends the flags. If it takes one, the
+/// caller has removed "--" and the words after it.
 std::vector<Token> tokens_of(std::span<const std::string> words, const Arguments& arguments);
 std::vector<Token> tokens_of(std::span<const std::string>,
-                             Arguments&&) = delete;  // Tokens refer to them.
+                             Arguments&&) = delete;  // Deleted: tokens refer to the arguments.
 
 }  // namespace fastgpu::cli

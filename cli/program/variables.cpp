@@ -15,27 +15,28 @@ namespace {
 
 constexpr std::string_view kPrefix = "FASTGPU_";
 
-/// Belong to libfastgpu_comm, which checks them itself, and to the tests.
+/// Prefixes of variables that fastgpu does not check: libfastgpu_comm checks its own, the others
+/// are for tests.
 constexpr std::array<std::string_view, 2> kFamilies = {"FASTGPU_COMM_", "FASTGPU_TEST_"};
 
-/// Read beside flags and settings.
+/// Variables that are read apart from flags and settings.
 constexpr std::array kRead = {
-    "FASTGPU_ADDRESS_URL",       // What tells this machine its address as seen from outside.
+    "FASTGPU_ADDRESS_URL",       // The URL of a service that returns this machine's public address.
     "FASTGPU_LOCAL_DIR",         // Where local nodes are kept.
-    "FASTGPU_ALIBABA_ENDPOINT",  // Where a cloud is reached, in place of its usual address.
+    "FASTGPU_ALIBABA_ENDPOINT",  // The address of the cloud, in place of the usual one.
     "FASTGPU_HUAWEI_ENDPOINT",
     "FASTGPU_TENCENT_ENDPOINT",
     "FASTGPU_METADATA_ENDPOINT",
-    "FASTGPU_CONFIG",         // The user's own file.
-    "FASTGPU_IN_AUTOMATION",  // Asks nothing.
+    "FASTGPU_CONFIG",         // The path of the user's settings file.
+    "FASTGPU_IN_AUTOMATION",  // Forbids questions.
     "FASTGPU_INDEX_LOGINS",   // User names and passwords of package indexes.
-    "FASTGPU_FAULT",          // Of builds with fault points.
+    "FASTGPU_FAULT",          // For builds with fault points.
     "FASTGPU_BUILD_DIR",      // Of the script for people who work on fastgpu.
-    "FASTGPU_BENCH_PYTHON",   // Of the benchmarks.
-    "FASTGPU_ROOTLESS",       // Of the tests.
+    "FASTGPU_BENCH_PYTHON",   // For the benchmarks.
+    "FASTGPU_ROOTLESS",       // For the tests.
 };
 
-/// Set for ranks, for programs that are run on nodes, and in environments: a fastgpu that is
+/// Variables that are set for ranks, for programs on nodes, and in environments. A fastgpu that is
 /// started there inherits them.
 constexpr std::array kSetOnNodes = {
     "FASTGPU_JOB_ID",     "FASTGPU_EXEC_ID",    "FASTGPU_RANK",
@@ -49,8 +50,9 @@ bool is_of_family(std::string_view name) {
   return std::ranges::any_of(kFamilies, [&](auto family) { return name.starts_with(family); });
 }
 
-/// Returns the variables of the flags that `name` would serve if those of all flags had, or none
-/// had, a command in them; that of `command` alone if it has such a flag.
+/// Returns the right variables of the flags for which `name` may be meant: `name` has the command
+/// where it should have none, or the other way round. If `command` has such a flag, only its
+/// variable is returned.
 std::vector<std::string> meant_flags(const std::string& name, std::span<const Command> table,
                                      const Command& command) {
   std::set<std::string> found;
@@ -80,7 +82,7 @@ std::string fault_of(const std::string& name, std::span<const Command> table,
   if (!meant.empty())
     return what +
            ": the flag differs from command to command, and so do its variables: " + joined(meant);
-  std::vector<std::string> ends;  // The beginning, which all have, makes none of them likely.
+  std::vector<std::string> ends;  // The common prefix is left out: it would make all names similar.
   for (const std::string& variable : known)
     ends.push_back(variable.substr(kPrefix.size()));
   const std::string near = nearest_name(name.substr(kPrefix.size()), ends);

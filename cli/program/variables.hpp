@@ -1,4 +1,4 @@
-// The environment variables that begin with FASTGPU_: the known ones, and the faults of others.
+// The environment variables that begin with FASTGPU_: the known ones, and errors for unknown ones.
 #pragma once
 
 #include <span>
@@ -9,12 +9,12 @@
 
 namespace fastgpu::cli {
 
-/// Returns every variable that a part of fastgpu reads or sets, those of the flags in `table` and
-/// of the settings included.
+/// Returns all variables that any part of fastgpu reads or sets, including those of the flags in
+/// `table` and of the settings.
 std::vector<std::string> known_variables(std::span<const Command> table);
 
-/// Returns a sentence for each of `names` that has no meaning. It has the nearest name, or with the
-/// variables of the flag for which it seems to be meant. `command` is the one that will be run.
+/// Returns a sentence for each unknown variable in `names`. It suggests the nearest name, or the
+/// variables of the flag that seems to be meant. `command` is the command that will run.
 std::vector<std::string> unknown_variables(std::span<const std::string> names,
                                            std::span<const Command> table, const Command& command);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTimeout{10'000};
 
-/// A cancel that follows the user's, and is requested by itself after kTimeout.
+/// A cancel that is requested when the user's is, and after kTimeout at the latest.
 class TimedCancel {
  public:
   explicit TimedCancel(const Cancel& users)
@@ -39,7 +39,7 @@ std::string kind_of_trouble(const Error& e) {
   return e.what();
 }
 
-/// Checks a cloud's credentials; absent without any.
+/// Checks the credentials for a cloud. Absent if there are none.
 std::optional<Check> look_at(provision::cloud::Cloud& cloud, const Cancel& users) {
   const std::string name = std::string(cloud.name()) + " credentials";
   try {

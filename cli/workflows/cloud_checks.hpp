@@ -8,9 +8,10 @@
 
 namespace fastgpu::cli {
 
-/// Returns one check for each cloud with credentials: its acceptance of them, and their account;
-/// one for all if there are none. Never fails: local clusters need no cloud. Takes at most some
-/// seconds. Throws only ErrorKind::interrupted.
+/// Returns one check for each cloud with credentials: whether the cloud accepts them, and for which
+/// account. Returns a single check if there are no credentials at all. A check never has the
+/// verdict `fail`, because local clusters need no cloud. Takes a few seconds at most. Throws only
+/// ErrorKind::interrupted.
 std::vector<Check> examine_clouds(Services& services);
 
 }  // namespace fastgpu::cli

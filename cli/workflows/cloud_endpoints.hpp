@@ -1,4 +1,4 @@
-// The variables that name where a cloud is reached, in place of its usual address.
+// The variables that replace the usual address (endpoint) of a cloud.
 #pragma once
 
 #include <array>
@@ -7,14 +7,14 @@
 
 namespace fastgpu::cli {
 
-/// The services of clouds that may have an address of their own.
+/// The services of clouds whose addresses can be replaced one by one.
 inline constexpr std::array kEndpointServices = {"ecs", "vpc", "ims", "iam",
                                                  "bss", "cvm", "tag", "sts"};
 
 /// Returns "FASTGPU_HUAWEI_ENDPOINT_VPC" for "FASTGPU_HUAWEI_ENDPOINT" and "vpc".
 std::string endpoint_variable(const std::string& key, std::string service);
 
-/// Returns the variables of every cloud and service.
+/// Returns the variables of all clouds and services.
 std::vector<std::string> endpoint_variables();
 
 }  // namespace fastgpu::cli

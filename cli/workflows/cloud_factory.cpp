@@ -16,7 +16,7 @@ using provision::cloud::ApiTools;
 using provision::credentials::Credentials;
 using provision::credentials::Sources;
 
-/// Of Amazon, and of no use but to tell who asks.
+/// A service of Amazon that returns the public address of the client.
 constexpr const char* kAddressUrl = "https://checkip.amazonaws.com/";
 
 double random_part() {
@@ -46,7 +46,7 @@ void ShownCalls::attempted(const provision::cloud::CallReport& report) {
   const std::lock_guard lock(mutex_);
   try {
     messages_.note(line);
-  } catch (const Error&) {  // What nobody reads stops nothing.
+  } catch (const Error&) {  // A line that cannot be written must not stop the request.
   }
 }
 
@@ -76,7 +76,8 @@ std::unique_ptr<provision::cloud::Cloud> CloudFactory::make(const std::string& n
   const auto variable = [&](const char* key) {
     return without_slash(environment_(key).value_or(""));
   };
-  // Of all services, and of single ones: FASTGPU_HUAWEI_ENDPOINT_VPC.
+  // Reads the address for all services and those for single ones, such as
+  // FASTGPU_HUAWEI_ENDPOINT_VPC.
   const auto endpoint = [&](const std::string& key) {
     std::map<std::string, std::string> by_service;
     for (const char* service : kEndpointServices)

@@ -1,5 +1,5 @@
-// The program's clouds: credentials by the vendors' rules, requests over libcurl, each of them
-// shown if that is wanted.
+// Creates the clouds of the program: finds credentials by the vendors' rules, sends requests by
+// libcurl, and shows the requests if this is wanted.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace fastgpu::cli {
 
-/// A printer of requests as lines on stderr: "aws ec2 RunInstances us-east-1 ... 200 51 ms".
+/// Prints requests as lines on stderr: "aws ec2 RunInstances us-east-1 ... 200 51 ms".
 class ShownCalls final : public provision::cloud::CallObserver {
  public:
   explicit ShownCalls(Messages& messages) : messages_(messages) {}
@@ -28,7 +28,7 @@ class ShownCalls final : public provision::cloud::CallObserver {
   bool shows_ = false;
 };
 
-/// A maker of clouds, which outlives them.
+/// A factory of clouds. It must outlive the clouds that it creates.
 class CloudFactory {
  public:
   CloudFactory(Messages& messages, const state::Environment& environment, const Cancel& cancel);
@@ -38,8 +38,8 @@ class CloudFactory {
   /// Returns the cloud; null for an unknown name.
   std::unique_ptr<provision::cloud::Cloud> make(const std::string& name);
 
-  /// Returns this machine's public address, as a range of one. Throws, naming --ssh-from, if it
-  /// cannot be found.
+  /// Returns this machine's public address as a range of one address. Throws, naming --ssh-from, if
+  /// the address cannot be found.
   IpRange own_address();
 
  private:

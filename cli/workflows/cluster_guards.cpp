@@ -20,15 +20,16 @@ using provision::Guards;
 using provision::cloud::Cloud;
 using state::TimePoint;
 
-/// AWS tells two minutes before, and says that one should look every five seconds.
+/// The interval at which AWS recommends to look for a notice, which comes two minutes ahead.
 constexpr std::chrono::milliseconds kBetweenNotices{5'000};
 
-/// Null where the cluster is in no cloud.
+/// Returns the cluster's cloud; null if the cluster is not in a cloud.
 Cloud* cloud_of(Services& services, const state::Cluster& cluster) {
   return provision::is_cloud(cluster.provider) ? &services.cloud(cluster.provider) : nullptr;
 }
 
-/// Whether nodes end themselves: a machine that is off costs nothing there.
+/// Returns true if the nodes themselves end the cluster by powering off: outside clouds, and in
+/// clouds without timers, where powered-off machines cost nothing.
 bool nodes_act(const Cloud* cloud) {
   return cloud == nullptr || !cloud->limits().has_timer;
 }
@@ -40,7 +41,8 @@ std::vector<std::string> power_off_command(const state::Cluster& cluster) {
   return words;
 }
 
-/// A tenth of the shortest limit, within reason: every look costs some processor time.
+/// Returns a tenth of the shortest limit, between 1 s and 30 s, because each check costs processor
+/// time.
 std::chrono::milliseconds period_for(const agent::GuardOrder& order) {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::chrono::seconds shortest = 5min;
@@ -65,7 +67,8 @@ agent::GuardOrder order_for(const state::Cluster& cluster, const Guards& guards,
   return order;
 }
 
-/// Has nodes look for what their cloud says about taking them back.
+/// Orders the nodes of a spot cluster to look for their cloud's notice that they will be taken
+/// back.
 void watch_for_notice(Services& services, const state::Cluster& cluster, agent::GuardOrder& order) {
   if (!is_spot(cluster)) return;
   order.cloud = cluster.provider;
@@ -73,7 +76,8 @@ void watch_for_notice(Services& services, const state::Cluster& cluster, agent::
   order.period = std::min(order.period, kBetweenNotices);
 }
 
-/// What the nodes are told; empty where there is nothing to tell them.
+/// Sends `order` to the nodes that have been reached. Returns the text of the order that the nodes
+/// have afterwards; "" for none. `told` is the text of the order that they had before.
 std::string tell_nodes(Services& services, const state::Cluster& cluster,
                        const std::vector<state::Node>& nodes, const agent::GuardOrder& order,
                        const std::string& told) {
@@ -84,7 +88,8 @@ std::string tell_nodes(Services& services, const state::Cluster& cluster,
   return text;
 }
 
-/// A machine that powers itself off is to stop where idleness stops it, else to end.
+/// Returns when the cloud should delete a machine that powers itself off; absent if the machine
+/// should stay, stopped.
 std::optional<TimePoint> fate_of(const Guards& guards, const std::optional<provision::End>& end,
                                  TimePoint now) {
   if (guards.idle_stop) return std::nullopt;
@@ -92,7 +97,7 @@ std::optional<TimePoint> fate_of(const Guards& guards, const std::optional<provi
   return guards.idle_delete ? std::optional(now) : std::nullopt;
 }
 
-/// Whether every running node of the cluster says that it has been idle for long enough.
+/// Returns true if every running node reports that it has been idle for long enough.
 bool is_idle(Services& services, const state::Cluster& cluster) {
   if (!provision::unmet_nodes(services.store(), cluster.id).empty()) return false;
   const auto hosts = reachable_hosts(services, cluster, services.store().nodes(cluster.id));
@@ -105,20 +110,22 @@ bool is_idle(Services& services, const state::Cluster& cluster) {
   });
 }
 
-/// What was, or would be, done about one cluster; empty: nothing.
+/// Ends or stops one cluster if its guards require it and `carrying` is Execution::apply. Returns
+/// what was done, or would be done; "" for nothing.
 std::string carry_out(Services& services, const ClusterName& name, Execution carrying) {
   const provision::Tools tools = services.tools();
   const state::Cluster cluster = provision::refresh_cluster(tools, name).cluster;
   const TimePoint now = std::chrono::system_clock::now();
   GuardStatus standing = guard_status_of(services.store(), cluster, now);
-  // Whom nobody attends to is ended by the cloud, or by itself: they know of more than we do.
+  // The limit on unattended clusters is left to the cloud or the nodes: they also know of contacts
+  // from elsewhere.
   const bool is_over = (standing.bound && standing.bound->when <= now) || standing.ended;
   const bool acts = nodes_act(cloud_of(services, cluster));
   const Guards& guards = standing.guards;
   const bool judges_idle = (guards.idle_stop || guards.idle_delete) && !acts &&
                            cluster.state != state::ClusterState::stopped;
   if (!is_over && (!judges_idle || !is_idle(services, cluster))) return "";
-  // Whoever has taken it over carries its guards out.
+  // If another state directory has taken the cluster over, that one enforces the guards.
   if (provision::is_taken(tools.providers(cluster.provider).list(cluster))) return "";
   if (!is_over && guards.idle_stop) {
     if (carrying == Execution::apply) {
@@ -134,7 +141,7 @@ std::string carry_out(Services& services, const ClusterName& name, Execution car
                                 : std::string("its nodes were idle"));
 }
 
-/// Whether every machine that the cluster had is gone.
+/// Returns true if all machines of the cluster are gone.
 bool has_no_machine(const state::Store& store, const state::Cluster& cluster) {
   const auto nodes = store.nodes(cluster.id);
   return !nodes.empty() && std::ranges::all_of(nodes, [](const state::Node& node) {
@@ -204,8 +211,8 @@ std::optional<provision::End> held(Services& services, const state::Cluster& clu
 
 namespace {
 
-/// Whether the timers that machines were launched with are those of the end as it is now: an end
-/// that is counted from the creation, and that the cloud takes.
+/// Returns true if the machines' timers from the launch are still right: `end` is counted from the
+/// creation of the cluster, and the cloud can set exactly this time.
 bool has_launch_timer(const Cloud& cloud, const provision::End& end) {
   constexpr std::chrono::minutes kSame{1};
   return end.cause == provision::EndCause::max_life &&

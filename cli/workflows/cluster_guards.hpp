@@ -1,5 +1,5 @@
-// The guards of clusters, carried to where they hold without us: to the cloud's timers and to the
-// nodes.
+// The guards of clusters, and their transfer to the cloud's timers and to the nodes, where they
+// work even if fastgpu does not run.
 #pragma once
 
 #include <cstdint>
@@ -14,55 +14,59 @@
 
 namespace fastgpu::cli {
 
-/// What a cluster has cost, and when it ends by itself as things are.
+/// The cost of a cluster so far, and the time at which its guards end it.
 struct GuardStatus {
   provision::Guards guards{};
-  std::optional<Money> price{};  ///< Of a machine, an hour; absent: not told.
+  std::optional<Money> price{};  ///< The price of a machine per hour; absent if it is unknown.
   std::vector<state::Run> runs{};
   provision::Spending spending{};
-  std::optional<provision::End> end{};    ///< As the cloud's timers have it, where it has any.
-  std::optional<provision::End> bound{};  ///< The same by the guards, whoever looks after it.
-  std::optional<state::TimePoint> due{};  ///< When the guards alone would have it.
-  /// Why no machine is left of it, where a guard explains that.
+  /// The end at the time that the cloud's timers have, if it has timers.
+  std::optional<provision::End> end{};
+  /// The end by the limits that apply even to an attended cluster.
+  std::optional<provision::End> bound{};
+  /// The end by the guards alone, without the cloud's timers.
+  std::optional<state::TimePoint> due{};
+  /// The guard that explains why all machines are gone; absent if there are machines or no guard
+  /// explains it.
   std::optional<provision::EndCause> ended{};
 };
 
-/// From what is remembered alone.
+/// Returns the standing from the store alone, without requests to the cloud or the nodes.
 GuardStatus guard_status_of(const state::Store& store, const state::Cluster& cluster,
                             state::TimePoint now);
 
-/// Throws ErrorKind::usage for guards that nobody could keep: of hosts that are the user's own, or
-/// a cost where no price is known, stopping where `is_spot` machines cannot be stopped.
+/// Throws ErrorKind::usage for guards that cannot be enforced: any guard of the user's own hosts, a
+/// maximum cost without a known price, and stopping of machines that cannot be stopped (`is_spot`).
 void check_guards(const provision::Guards& guards, const std::string& provider,
                   const std::optional<Money>& price, bool is_spot);
 
 /// Returns true if the nodes hold the guards themselves, because the cluster's cloud has no timers.
 bool nodes_hold_guards(Services& services, const state::Cluster& cluster);
 
-/// Returns the end that the cloud of the cluster will hold for that wish.
+/// Returns the end that will apply if `wished` is requested: a cloud with timers may round it.
 std::optional<provision::End> held(Services& services, const state::Cluster& cluster,
                                    std::optional<provision::End> wished);
 
-/// Why timers and nodes are to be told.
+/// The event after which timers and nodes must be updated.
 enum class GuardUpdate : std::uint8_t {
-  created,  ///< The machines were launched with their timers.
-  changed,  ///< Nodes came, went, started or stopped.
-  guarded,  ///< The guards are others.
+  created,  ///< The machines were launched, with their timers.
+  changed,  ///< Nodes were added, removed, started or stopped.
+  guarded,  ///< The guards were changed.
 };
 
 enum class Scope : std::uint8_t { nodes, cloud_only };
 
-/// Brings the clouds' timers and the nodes' own in line with the guards. Somebody looks after the
-/// cluster at this moment. Nothing for a cluster that has no guards and never had.
+/// Updates the cloud's timers and the nodes' orders to the guards of the cluster, and records that
+/// the cluster is attended now. Does nothing if the cluster has no guards and never had any.
 void arrange_guards(Services& services, const state::ClusterId& cluster, GuardUpdate occasion,
                     Scope reach);
 
-/// The same for commands that have done their work by then: a failure is a warning that says so.
+/// Calls arrange_guards() after a command's work is done: a failure is only a warning.
 void keep_guards(Services& services, const ClusterName& name, GuardUpdate occasion,
                  Scope reach = Scope::nodes);
 
-/// While this lives, somebody looks after a cluster that ends when nobody does: its time is put off
-/// again and again, on a thread of its own.
+/// Keeps a cluster attended while the object lives: a thread postpones the end of the cluster at
+/// regular intervals.
 class Heartbeat;
 
 struct EndHeartbeat {
@@ -70,16 +74,15 @@ struct EndHeartbeat {
 };
 using HeartbeatPtr = std::unique_ptr<Heartbeat, EndHeartbeat>;
 
-/// Whether nodes of such a cluster have to be told of its guards.
+/// Returns true if these guards are sent to the nodes of the cluster, too.
 bool nodes_need_guards(Services& services, const state::Cluster& cluster,
                        const provision::Guards& guards);
 
-/// For a command that goes to the nodes of the cluster. Null where nothing has to be put off. Nodes
-/// that could not be told their guards when they were made are told now.
+/// Returns the heartbeat for a command that uses the cluster's nodes; null if there is nothing to
+/// postpone. Before that, sends the guards to nodes that could not receive them at their creation.
 HeartbeatPtr start_heartbeat(Services& services, const state::Cluster& cluster);
 
-/// What the guards demand and neither a cloud nor a node has done: clusters whose time is over are
-/// deleted, those whose nodes say that they are idle stopped.
+/// Whether guards that are due are only reported or enforced.
 enum class Execution : std::uint8_t { dry_run, apply };
 std::vector<provision::Settled> carry_out_guards(Services& services, Execution carrying);
 

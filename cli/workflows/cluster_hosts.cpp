@@ -81,7 +81,7 @@ void apply_listed(const provision::StaticHost& listed, ssh::Login who, ssh::Host
                   .proxy = listed.openssh->proxy,
                   .agent = {}};
   if (who == ssh::Login::as_user) host.identity = listed.openssh->identity;
-  // Jump hosts take the user's key, also when the host behind them takes the cluster's.
+  // Jump hosts need the user's key, even if the host behind them accepts the cluster's key.
   for (std::size_t i = 0; i < std::min(host.jumps.size(), listed.jumps.size()); ++i) {
     const std::string& own = listed.jumps[i].identity;
     host.jumps[i].identity = own.empty() ? listed.openssh->identity : own;

@@ -21,7 +21,7 @@ class ClusterHosts {
   /// the store knew it when this object was made.
   ssh::Host of(const state::Node& node) const;
 
-  /// Returns how the other nodes of the cluster reach the node.
+  /// Returns how the other nodes of the cluster reach `node`.
   launcher::Peer peer(const state::Node& node) const;
 
  private:
@@ -30,7 +30,8 @@ class ClusterHosts {
   std::filesystem::path directory_;
   state::Cluster cluster_;
   std::optional<ssh::Host> head_{};
-  std::vector<provision::StaticHost> listed_{};  // Of a static cluster, by the nodes' indexes.
+  // The hosts of a static cluster, by the nodes' indexes.
+  std::vector<provision::StaticHost> listed_{};
 };
 
 /// Sets how `host` of a static cluster is reached by `who`: by OpenSSH's client if `listed`

@@ -9,7 +9,7 @@ namespace fastgpu::cli {
 
 namespace {
 
-/// Returns those nodes, and the head if the way to them leads through it.
+/// Returns `nodes`, and the head node if they are reached through it.
 std::vector<state::Node> with_head(const state::Store& store, const state::Cluster& cluster,
                                    std::span<const state::Node> nodes) {
   std::vector<state::Node> all(nodes.begin(), nodes.end());

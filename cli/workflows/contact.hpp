@@ -1,4 +1,4 @@
-// The first contact with nodes of `create --detach`.
+// The first contact with the nodes of `create --detach`.
 #pragma once
 
 #include <span>
@@ -7,18 +7,18 @@
 
 namespace fastgpu::cli {
 
-/// Waits for those of `nodes` that have not been reached yet, and gives them host keys of their own
-/// and their guards' orders. Has the head node keep the cluster's record. Returns false if all of
-/// that is done already. Throws as provision::meet_nodes does.
+/// Waits for the unmet nodes among `nodes`. Gives them host keys of their own and the cluster's
+/// guards, and publishes the cluster's record. Returns false if all nodes have been met already.
+/// Throws as provision::meet_nodes() does.
 bool complete_first_contact(Services& services, const provision::Tools& tools,
                             const state::Cluster& cluster, std::span<const state::Node> nodes);
 
-/// Meets all nodes of the cluster.
+/// Meets all nodes of the cluster, as above.
 bool complete_first_contact(Services& services, const provision::Tools& tools,
                             const state::Cluster& cluster);
 
-/// Meets the nodes of a cluster whose guards nodes alone hold, before its guards become others.
-/// Throws where they cannot be reached: nothing would hold the new ones.
+/// Reaches all nodes of a cluster whose guards only the nodes enforce, before these guards are
+/// changed. Throws if a node cannot be reached, because it could not receive the new guards.
 void contact_guard_nodes(Services& services, const provision::Tools& tools,
                          const state::Cluster& cluster);
 

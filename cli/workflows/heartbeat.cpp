@@ -1,4 +1,4 @@
-// Somebody looks after a cluster for as long as a command goes on.
+// Heartbeat: postpones the end of an unattended cluster while a command runs.
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -15,7 +15,8 @@ using provision::cloud::Cloud;
 
 class Heartbeat {
  public:
-  /// `cloud` is null where nodes see for themselves that somebody is there.
+  /// Starts the thread. `cloud` is null if no timer of a cloud must be set: the cluster is not in a
+  /// cloud, or its nodes notice the heartbeat themselves.
   Heartbeat(Services& services, const state::Cluster& cluster, Cloud* cloud,
             std::chrono::seconds unattended)
       : messages_(services.messages()),
@@ -34,7 +35,7 @@ class Heartbeat {
     try {
       messages_.warn("the end of " + cluster_.name.value +
                      " could not be put off: " + failure_->what());
-    } catch (const Error&) {  // Nobody reads it.
+    } catch (const Error&) {  // The warning cannot be written: stderr is closed.
     }
   }
   Heartbeat(const Heartbeat&) = delete;
@@ -53,9 +54,10 @@ class Heartbeat {
     } while (!woken_.wait_for(lock, stop, step_, [] { return false; }) && !stop.stop_requested());
   }
 
-  /// Not more often than it is worth a call.
+  /// Records the contact and sets the cloud's timers. Does nothing within `step_` of the last
+  /// contact, to save requests to the cloud.
   void put_off() {
-    state::Store store(directory_);  // One thread a store.
+    state::Store store(directory_);  // A store belongs to one thread.
     const auto now = std::chrono::system_clock::now();
     const auto before = store.timer(cluster_.id);
     if (before && now - before->contact < step_) return;
@@ -79,7 +81,7 @@ class Heartbeat {
   std::optional<Error> failure_;
   std::mutex mutex_;
   std::condition_variable_any woken_;
-  std::jthread thread_;  // The last one: it uses all others.
+  std::jthread thread_;  // The last member: the thread uses all others.
 };
 
 void EndHeartbeat::operator()(Heartbeat* heartbeat) const noexcept {

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Relative to the folder of the fastgpu program.
+// Paths relative to the folder of the fastgpu program.
 constexpr std::array kPlaces = {"../libexec/fastgpu",
                                 "../agent",
                                 "../comm",
@@ -44,8 +44,8 @@ std::vector<fs::path> places() {
   return out;
 }
 
-/// Returns the accounts whose files are run: our own, and the owner of the program itself, an
-/// account that could exchange the program as well.
+/// Returns the accounts whose files may be run: our own, and the owner of the fastgpu program, who
+/// could replace the program as well.
 std::vector<uid_t> trusted_owners() {
   std::vector<uid_t> owners = {::geteuid()};
   struct stat self {};

@@ -56,7 +56,8 @@ std::vector<state::Intent> open_bakes(Services& services, const state::ClusterId
   return intents;
 }
 
-/// Returns the node; absent if it is gone: there is nothing to restore there.
+/// Returns the node of the journal entry; absent if the node is gone and nothing has to be
+/// restored.
 std::optional<state::Node> node_of(Services& services, const state::Intent& intent) {
   for (const state::Node& node : services.store().nodes(intent.cluster))
     if (node.name.value == intent.subject) return node;
@@ -70,13 +71,13 @@ void run_on(Services& services, const state::Cluster& cluster, const state::Node
   if (const auto failure = script_failure(answers.at(0), what)) throw Error(*failure);
 }
 
-/// Restores a node's secrets; ignores a cancel.
+/// Restores the secrets of a node. A cancel by the user does not stop this.
 void restore_secrets(Services& services, const state::Cluster& cluster, const state::Node& node) {
   const Cancel never;
   run_on(services, cluster, node, restore_secrets_command(node), "get its keys back", never);
 }
 
-/// Returns true if an image may still come of it.
+/// Returns true if the cloud may still make the image despite this error.
 bool may_come(const Error& e) {
   return e.kind() == ErrorKind::interrupted || e.kind() == ErrorKind::transient ||
          e.kind() == ErrorKind::timeout;
@@ -88,7 +89,7 @@ Error with_way_on(const Error& e, const Bake& bake) {
                         " back"};
 }
 
-/// Returns an earlier run's entry for the same image, or a new entry.
+/// Returns an earlier run's journal entry for the same image, or records a new entry.
 state::Intent written_down(Services& services, const Bake& bake) {
   for (const state::Intent& intent : open_bakes(services, bake.cluster.id))
     if (parse_wish(intent, bake.cluster).marks.made_of == bake.wish.marks.made_of) return intent;
@@ -102,7 +103,8 @@ state::Intent written_down(Services& services, const Bake& bake) {
   return intent;
 }
 
-/// Records the request before the cloud gets it; returns whether it was recorded before.
+/// Records that the cloud is about to be asked for the image. Returns Asked::perhaps if this was
+/// recorded before.
 Asked note_asking(Services& services, state::Intent& intent) {
   Json detail = Json::parse(intent.detail, nullptr, false);
   if (!detail.is_object()) detail = Json::object();
@@ -212,7 +214,7 @@ std::vector<provision::Settled> settle_bakes(Services& services, bool dry_run) {
   for (const state::Intent& intent : services.store().open_intents()) {
     if (intent.action != provision::kBakeImage) continue;
     const auto cluster = services.store().find_cluster(intent.cluster);
-    if (!cluster) continue;  // All journal entries without a cluster are skipped.
+    if (!cluster) continue;  // Journal entries without a cluster are skipped.
     if (!state::ClusterLock::try_lock(services.store(), cluster->name)) continue;
     all.push_back(settle(services, intent, *cluster, dry_run));
   }

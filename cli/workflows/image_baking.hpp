@@ -19,7 +19,8 @@ struct Bake {
   provision::cloud::ImageWish wish{};  ///< The token is made when it is recorded.
 };
 
-/// Returns the cluster's unfinished bake that is made of the same; absent without one.
+/// Returns the cluster's unfinished bake whose image is `made_of` the same content; absent if there
+/// is none.
 std::optional<Bake> unfinished_bake(Services& services, const state::Cluster& cluster,
                                     const std::string& made_of);
 
@@ -28,11 +29,12 @@ std::optional<Bake> unfinished_bake(Services& services, const state::Cluster& cl
 /// made. The same call goes on then.
 provision::cloud::OwnImage bake_image(Services& services, const Bake& bake);
 
-/// Restores the nodes of other bakes. Throws conflict if such an image is still being made.
+/// Restores the nodes of bakes of other images. Throws conflict if such an image is still being
+/// made.
 void end_other_bakes(Services& services, const state::Cluster& cluster, const std::string& made_of);
 
-/// Restores the nodes of clusters that are not in use. Those whose images are still being made are
-/// left.
+/// Restores the nodes of interrupted bakes in clusters that are not in use. Skips nodes whose
+/// images are still being made. With `dry_run` it only reports them.
 std::vector<provision::Settled> settle_bakes(Services& services, bool dry_run);
 
 }  // namespace fastgpu::cli

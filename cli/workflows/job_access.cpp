@@ -62,7 +62,7 @@ launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster
   std::vector<launcher::ClusterNode> nodes;
   for (const state::Node& node : services.store().nodes(cluster.id))
     nodes.push_back({.host = where.of(node), .peer = where.peer(node)});
-  // The key that opens the nodes for us opens them for each other.
+  // The nodes accept the cluster's key from each other, too.
   const auto key = state::identity_file(services.state_directory(), cluster.id);
   const auto text = state::read_file(key);
   if (!text)

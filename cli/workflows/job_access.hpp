@@ -10,30 +10,30 @@
 
 namespace fastgpu::cli {
 
-/// A job with the data that is needed to reach it.
+/// A job and the data for reaching it.
 struct OpenJob {
   state::Job job;
   launcher::JobRecord record;
   state::Cluster cluster;
 };
 
-/// Returns the job that `name` means. Throws ErrorKind::not_found for an unknown one, conflict for
-/// one whose cluster is gone and that therefore cannot be reached.
+/// Returns the job called `name`. Throws ErrorKind::not_found for an unknown job, and conflict if
+/// its cluster has been deleted.
 OpenJob open_job(Services& services, std::string_view name);
 
-/// Throws conflict, with the command that helps, if a node of the job is stopped.
+/// Throws conflict, with the command to start it, if a node of the job is stopped.
 void require_running(Services& services, const OpenJob& open);
 
 launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster);
 
-/// Asks the nodes about a job that counts as unfinished, for at most two seconds. If it has ended,
-/// or its cluster is stopped or gone, that is recorded. Returns the job in its present state.
+/// Asks the nodes about an unfinished job, for at most two seconds. If the job has ended, or its
+/// cluster is stopped or deleted, records this. Returns the job in its present state.
 state::Job refresh_job(Services& services, const state::Job& job);
 
-/// Returns jobs that count as running and belonged to a fastgpu that has ended.
+/// Returns the unfinished attached jobs whose fastgpu process has ended.
 std::vector<state::Job> abandoned_jobs(Services& services);
 
-/// Stops the rest of such a job, and records its end. Throws if a node cannot be asked.
+/// Stops an abandoned job on its nodes and records its end. Throws if a node cannot be asked.
 void end_abandoned(Services& services, const state::Job& abandoned);
 
 }  // namespace fastgpu::cli

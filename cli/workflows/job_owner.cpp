@@ -24,7 +24,7 @@ JobOwner::JobOwner(const std::filesystem::path& state_directory, const std::stri
 }
 
 JobOwner::~JobOwner() {
-  // A job's name is never used again, so that no process can be waiting for this file.
+  // Names of jobs are not used again: no other process can be waiting for this file.
   if (held()) ::unlink(path_.c_str());
 }
 

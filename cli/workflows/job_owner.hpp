@@ -1,4 +1,4 @@
-// The process that is responsible for an attached job, identified by a lock that dies with it.
+// The lock of the process that is responsible for an attached job.
 #pragma once
 
 #include <filesystem>
@@ -8,10 +8,11 @@
 
 namespace fastgpu::cli {
 
-/// A lock for the time of a job; the kernel frees it when we die, for any reason.
+/// A lock that is held while a job runs. The kernel releases it when the process ends, for any
+/// reason.
 class JobOwner {
  public:
-  /// Takes the lock; if it is taken already, `held()` is false. Throws if the state directory is
+  /// Takes the lock. If another process has it, held() is false. Throws if the state directory is
   /// not writable.
   JobOwner(const std::filesystem::path& state_directory, const std::string& job_id);
   ~JobOwner();

@@ -54,8 +54,8 @@ std::string broken_text(const agent::LeaseAnswer& answer) {
   return text + ", which had it for " + to_string(std::chrono::milliseconds(held));
 }
 
-/// Returns the node with the lowest index, which keeps the lease; null if it has no running
-/// machine.
+/// Returns the head node, which keeps the lease: the node with the lowest index. Null if its
+/// machine does not run.
 const state::Node* head_in(const std::vector<state::Node>& nodes) {
   if (nodes.empty()) return nullptr;
   const state::Node& head = nodes.front();
@@ -63,7 +63,7 @@ const state::Node* head_in(const std::vector<state::Node>& nodes) {
   return is_there ? &head : nullptr;
 }
 
-/// A lease that is not returned if its node is gone after the operation.
+/// A lease that is abandoned if the head node does not run after the operation.
 class HeldLease {
  public:
   HeldLease(Services& services, const state::Cluster& cluster, ssh::Host head,
@@ -72,7 +72,7 @@ class HeldLease {
   ~HeldLease() try {
     if (head_in(services_.store().nodes(cluster_)) == nullptr) lease_.abandon();
   } catch (const std::exception&) {
-    return;  // The lease is returned, or runs out.
+    return;  // The lease is returned all the same, or runs out.
   }
   HeldLease(const HeldLease&) = delete;
   HeldLease& operator=(const HeldLease&) = delete;
@@ -122,7 +122,8 @@ Lease::Lease(Services& services, ssh::Host host, const LeaseOptions& wish) {
     services.clock().sleep(kBetweenAttempts);
     services.cancel().check();
   }
-  asked.breaks = false;  // A state directory that breaks ours in turn keeps it.
+  asked.breaks = false;  // If another state directory breaks our lease in turn, the renewals must
+                         // not break its lease.
   renewal_ = std::unique_ptr<Renewal>(
       new Renewal{.client = std::move(client), .head = std::move(head), .wish = asked});
   renewal_->thread = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -135,7 +136,7 @@ void Lease::run(const std::stop_token& stop) {
     try {
       renewal_->head.take_lease(renewal_->wish, renewal_->cancel);
     } catch (const std::exception&) {
-      // The node may be shutting down; else the next attempt is in time.
+      // Ignored: the node may be shutting down, or the next renewal is still in time.
     }
   }
 }

@@ -1,4 +1,4 @@
-// The lease of a cluster in a cloud: one state directory at a time changes it.
+// The lease of a cluster in a cloud: only one state directory at a time can change the cluster.
 #pragma once
 
 #include <memory>
@@ -12,23 +12,23 @@ namespace fastgpu::cli {
 struct LeaseOptions {
   std::string cluster;  ///< The cluster's name, for messages.
   std::string provider;
-  std::chrono::milliseconds patience{0};  ///< Timeout of another holder.
+  std::chrono::milliseconds patience{0};  ///< How long to wait for another holder.
   bool takes_over = false;                ///< See agent::LeaseRequest.
-  bool breaks = false;  ///< See agent::LeaseRequest; a broken lease is reported to the user.
+  bool breaks = false;  ///< See agent::LeaseRequest. The user is warned of the broken lease.
 };
 
-/// A lease from construction to destruction, renewed in between on a thread of its own. A killed
-/// process holds it for another minute.
+/// Holds a lease from construction to destruction, and renews it on a thread. If the process is
+/// killed, the lease runs out after a minute.
 class Lease {
  public:
-  /// Takes the lease. Throws conflict, naming the holder or the owner, if it is not granted in
-  /// time; throws as HeadNode does if the node cannot be asked.
+  /// Takes the lease. Throws conflict, naming the holder or the owner, if the lease is not granted
+  /// in time. Throws as HeadNode does if the node cannot be asked.
   Lease(Services& services, ssh::Host head, const LeaseOptions& wish);
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  /// Drops the lease without returning it, for a head node that is gone.
+  /// Makes the destructor leave the lease alone: the head node is gone.
   void abandon() noexcept { is_abandoned_ = true; }
 
  private:
@@ -39,9 +39,9 @@ class Lease {
   bool is_abandoned_ = false;
 };
 
-/// Implements provision::Tools::hold: the lease, if the cluster is one of a cloud, its head node
-/// runs, and others can know of it by its record. If the head node cannot be reached, the user is
-/// warned, and only the marks of the machines show the owner.
+/// Implements provision::Tools::hold. Returns the lease if the cluster is in a cloud, its head node
+/// runs, and its record is published; otherwise null. If the head node cannot be reached, warns the
+/// user and returns null: then only the marks on the machines show the owner.
 std::shared_ptr<void> lease_for(Services& services, const provision::Tools& tools,
                                 const state::Cluster& cluster);
 

@@ -1,4 +1,4 @@
-// The place of local nodes.
+// The directory of local nodes.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace fastgpu::cli {
 
-/// Returns FASTGPU_LOCAL_DIR, or a folder of the state directory. Throws ErrorKind::denied if other
-/// accounts may change it.
+/// Returns FASTGPU_LOCAL_DIR, or else a folder in the state directory. Throws ErrorKind::denied if
+/// other accounts may change it.
 std::filesystem::path local_place(const state::Environment& environment,
                                   const std::filesystem::path& state_directory);
 

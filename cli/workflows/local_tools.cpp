@@ -24,7 +24,7 @@ provision::KeyPair SshKeyMaker::make(std::string_view comment) {
 void ProgressEvents::step_started(std::string_view step) {
   try {
     messages_.progress(step);
-  } catch (const Error&) {  // Progress that nobody can read stops nothing.
+  } catch (const Error&) {  // An unwritable stderr must not stop the operation.
   }
 }
 
@@ -36,7 +36,7 @@ void ProgressEvents::moving_on(std::string_view reason) {
   try {
     messages_.end_progress();
     messages_.note(std::string(reason) + ": trying the next place");
-  } catch (const Error&) {  // The next place is tried unseen.
+  } catch (const Error&) {  // The operation goes on without the note.
   }
 }
 
@@ -44,7 +44,7 @@ void ProgressEvents::replacing(std::string_view reason) {
   try {
     messages_.end_progress();
     messages_.note(std::string(reason) + ": asking for others");
-  } catch (const Error&) {  // They are asked for unseen.
+  } catch (const Error&) {  // The operation goes on without the note.
   }
 }
 
@@ -53,14 +53,14 @@ void ProgressEvents::shrunk(std::size_t wanted, std::size_t got) {
     messages_.end_progress();
     messages_.warn("no place has room for " + counted(wanted, "node") + ": going on with " +
                    std::to_string(got));
-  } catch (const Error&) {  // The cluster begins unannounced.
+  } catch (const Error&) {  // The operation goes on without the warning.
   }
 }
 
 void ProgressEvents::left_behind(std::string_view sentence) {
   try {
     messages_.warn(sentence);
-  } catch (const Error&) {  // The removal goes on.
+  } catch (const Error&) {  // The operation goes on without the warning.
   }
 }
 

@@ -35,7 +35,7 @@ constexpr int kNamespaces = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NE
 constexpr long kOverlayMagic = 0x794c7630;
 constexpr std::uint64_t kLittleRoom = 1'000'000'000;
 
-/// Tries whether a child may unshare `flags`; returns the errno if it may not, else 0.
+/// Returns 0 if a child process may unshare `flags`, else the errno.
 int try_unshare(int flags) {
   const pid_t child = ::fork();
   if (child < 0) return errno;
@@ -54,7 +54,7 @@ Check check_namespaces() {
           "give this container CAP_SYS_ADMIN, or use --provider static"};
 }
 
-/// Checks the requirements of local nodes if we are not root.
+/// Checks the requirements of local nodes for users other than root.
 std::vector<Check> check_rootless() {
   constexpr const char* kName = "without root";
   std::vector<Check> out;
@@ -113,7 +113,7 @@ Check check_room(const std::filesystem::path& directory) {
   return {"disk", Verdict::warn, found, "make room, or choose another place with --state-dir"};
 }
 
-/// Returns the path to search: sshd is outside an ordinary user's PATH.
+/// Returns PATH with the directories of sshd, which an ordinary user's PATH lacks.
 std::string search_path(const state::Environment& environment) {
   return environment("PATH").value_or("/usr/bin:/bin") + ":/usr/local/sbin:/usr/sbin:/sbin";
 }
@@ -133,7 +133,8 @@ constexpr std::array kPrograms = {
     Program{"ssh", "-V", "openssh-client", "mpirun's way from node to node", Verdict::fail},
 };
 
-/// Returns the first line about its version that the program prints.
+/// Returns the first line with a digit that the program prints, which has its version. Throws
+/// ErrorKind::local if there is none.
 std::string version_of(const std::filesystem::path& program, const std::string& flag,
                        const Cancel& cancel) {
   process::Command command{.argv = {program.string(), flag}};
@@ -162,8 +163,8 @@ Check check_program(const Program& program, const std::string& path, const Cance
   }
 }
 
-/// Writes a page and removes it again. This detects faults that a check of rights and of the free
-/// space misses: a read-only or full file system, a quota, a limit.
+/// Writes a page and removes it again. This detects faults that a check of rights and free space
+/// misses: a read-only or full file system, a quota, a limit.
 void try_writing(const std::filesystem::path& directory) {
   UniqueFd file(::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
   if (!file && errno == EOPNOTSUPP) {

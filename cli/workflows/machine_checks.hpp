@@ -1,4 +1,4 @@
-// The requirements of fastgpu on this machine, checked one by one.
+// Checks whether this machine fulfils fastgpu's requirements.
 #pragma once
 
 #include <filesystem>
@@ -16,14 +16,14 @@ enum class Verdict : std::uint8_t { ok, warn, fail };
 struct Check {
   std::string name;
   Verdict verdict = Verdict::ok;
-  std::string found;   ///< The finding.
+  std::string found;   ///< The finding, for the user.
   std::string remedy;  ///< The remedy; empty if none is needed.
 };
 
 std::string_view to_string(Verdict verdict) noexcept;
 
-/// Checks everything by trying it: writes a file into the state directory, which is gone again at
-/// once, and runs each program. A failed check prevents clusters on this machine. Throws only
+/// Checks each requirement by trying it: writes a file into the state directory and removes it, and
+/// runs each program. A check with Verdict::fail prevents clusters on this machine. Throws only
 /// ErrorKind::interrupted.
 std::vector<Check> examine(const std::filesystem::path& state_directory,
                            const state::Environment& environment, const Cancel& cancel);

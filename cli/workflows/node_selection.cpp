@@ -42,7 +42,7 @@ class Selection {
   Selection(const state::Cluster& cluster, const Nodes& nodes, const FindGroup& find_group)
       : cluster_(cluster), nodes_(nodes), find_group_(find_group), chosen_(nodes.size()) {}
 
-  /// Sets `is_chosen` for all nodes that `text` names.
+  /// Sets `is_chosen` for all nodes that `text` names. Refuses unknown words.
   void mark(std::string_view text, bool is_chosen) {
     for (const std::string& word : unfold_names(text)) {
       const bool found = word.starts_with('@') ? mark_group(word.substr(1), is_chosen)

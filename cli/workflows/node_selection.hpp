@@ -11,14 +11,14 @@
 
 namespace fastgpu::cli {
 
-/// A function that returns the node set of a user's group; absent for an unknown name.
+/// Returns the node set of a group in the user's settings; absent for an unknown group.
 using FindGroup = std::function<std::optional<std::string>(std::string_view name)>;
 
-/// Selects nodes, in the order of `nodes`. Words before the first '!' are included (none: all),
-/// words behind one are left out. A word is a node's name, its index, ranges of both, or a group:
-/// @head, @workers (all but the head), @running, @stopped, @lost, or one of the user's. Throws
-/// ErrorKind::usage for an invalid or empty set, not_found for an unknown name; a user's group may
-/// name nodes of other clusters.
+/// Returns the selected nodes, in the order of `nodes`. The words before the first '!' select nodes
+/// (all nodes if there are none); the words after a '!' exclude nodes. A word is a name, an index,
+/// a range of either, or a group: @head, @workers (all but the head), @running, @stopped, @lost, or
+/// a group of the user's settings, which may also name nodes of other clusters. Throws
+/// ErrorKind::usage for a malformed or empty set, and not_found for an unknown name.
 std::vector<state::Node> select_nodes(const state::Cluster& cluster,
                                       const std::vector<state::Node>& nodes,
                                       std::string_view node_set, const FindGroup& find_group);

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Makes a place for a socket, whose path is short.
+/// Creates a directory for the socket, whose path must be short.
 std::filesystem::path make_directory(const state::Environment& environment) {
   const std::string parent = environment("XDG_RUNTIME_DIR").value_or("/tmp");
   std::string pattern = parent + "/fastgpu-agent-XXXXXX";
@@ -25,7 +25,8 @@ std::filesystem::path make_directory(const state::Environment& environment) {
   return pattern;
 }
 
-/// Returns "ssh-ed25519 AAAA..." of a line.
+/// Returns the type and the key, "ssh-ed25519 AAAA...", in a line of a public key file; "" without
+/// a key.
 std::string key_in(const std::string& line) {
   std::istringstream words(line);
   std::string type;

@@ -1,4 +1,5 @@
-// An ssh-agent for one run of fastgpu: keys with a passphrase are unlocked once, for all hosts.
+// An ssh-agent for one run of fastgpu: the passphrase of a key is requested only once, for all
+// hosts.
 #pragma once
 
 #include <filesystem>
@@ -10,20 +11,21 @@
 
 namespace fastgpu::cli {
 
-/// Returns true if the agent of the user's environment has the key of `identity`, which has its
-/// public half in a file beside it.
+/// Returns true if the user's agent (SSH_AUTH_SOCK) has the key of the file `identity`. Reads its
+/// public half from IDENTITY.pub.
 bool agent_has(Services& services, const std::filesystem::path& identity);
 
-/// An agent that ends with its owner.
+/// A process of ssh-agent that ends with the object.
 class PrivateAgent {
  public:
-  /// Starts it. Throws not_found if OpenSSH's ssh-agent is not installed.
+  /// Starts the agent. Throws not_found if OpenSSH's ssh-agent is not installed.
   explicit PrivateAgent(Services& services);
   ~PrivateAgent();
   PrivateAgent(const PrivateAgent&) = delete;
   PrivateAgent& operator=(const PrivateAgent&) = delete;
 
-  /// Makes ssh-add ask for the passphrases at our terminal. Throws denied if one is wrong.
+  /// Adds keys by ssh-add, which asks for their passphrases at the terminal. Throws denied for a
+  /// wrong passphrase.
   void add(std::span<const std::string> identities);
 
   std::filesystem::path socket() const;

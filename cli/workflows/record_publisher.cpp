@@ -16,7 +16,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns the path of the copy that was written last.
+/// Returns the path of the local copy of the record that was published last.
 std::filesystem::path copy_of(Services& services, const state::ClusterId& cluster) {
   return state::cluster_directory(services.state_directory(), cluster) / "record.json";
 }
@@ -35,7 +35,7 @@ void tag_head(Services& services, const state::Cluster& cluster, const state::No
       .tag(spec.places.at(standing.place).site.region, ids, {.host_key = mark}, services.cancel());
 }
 
-/// Returns true for a node that has a running machine, and a host key that only it knows.
+/// Returns true if the node's machine runs and has been met, so that it has a host key of its own.
 bool is_reachable(const state::Store& store, const state::Node& node) {
   return node.state == state::NodeState::running && !node.address.empty() &&
          !node.instance_id.empty() && node.host_keys.size() == 1 &&
@@ -52,7 +52,7 @@ void write_record(Services& services, const state::Cluster& cluster, launcher::H
   const state::Node node = services.store().nodes(cluster.id).front();
   const std::string text = text_of(services.store(), cluster);
   if (state::read_file(copy_of(services, cluster.id)) == text) return;
-  services.cloud(cluster.provider);  // Made here, and used there.
+  services.cloud(cluster.provider);  // Created in this thread; the next one only uses it.
   const std::string mark = services.owner(cluster.provider).mark();
   auto tagged = std::async(std::launch::async, [&] { tag_head(services, cluster, node); });
   head.put_record(text, mark, services.cancel());

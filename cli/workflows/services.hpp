@@ -50,8 +50,9 @@ class Services {
   virtual const state::Environment& environment() const = 0;
   virtual const std::filesystem::path& state_directory() = 0;
   virtual state::Store& store() = 0;  ///< Throws as its constructor does.
-  /// Returns the values for flags that are absent: the environment, fastgpu.yaml here, the user's
-  /// own file, the defaults. The first call reads the files and warns of their unused parts.
+  /// Returns the values of absent flags: from the environment, from fastgpu.yaml in the current
+  /// directory, from the user's own file, or the defaults. The first call reads the files and warns
+  /// of their unused parts.
   virtual const config::Settings& settings() = 0;
 
   virtual ssh::Client& ssh() = 0;
@@ -59,11 +60,11 @@ class Services {
   virtual std::unique_ptr<ssh::Client> another_ssh() = 0;
   virtual const remote::AgentProgram& agent() = 0;  ///< Throws ErrorKind::local if it is missing.
 
-  /// Returns the API of a cloud by the provider's name. Throws ErrorKind::usage for an unknown name
-  /// and for a provider without a cloud.
+  /// Returns the API of the cloud with the provider's name. Throws ErrorKind::usage for an unknown
+  /// name and for a provider that is not a cloud.
   virtual provision::cloud::Cloud& cloud(const std::string& name) = 0;
   virtual CloudFactory& clouds() = 0;
-  /// Returns the mark of this state directory in a cloud.
+  /// Returns the owner mark of this state directory for a cloud's machines.
   virtual provision::cloud::Owner owner(const std::string& provider) = 0;
   /// Returns everything for an operation on a cluster, without a deadline.
   virtual provision::Tools tools() = 0;

@@ -30,7 +30,7 @@ std::vector<Notice> notices_of(Services& services, const state::Cluster& cluster
   const auto hosts = reachable_hosts(services, cluster, nodes);
   for (const auto& watch :
        launcher::watch_nodes(services.ssh(), hosts, services.agent(), services.cancel(), kGlance)) {
-    if (!watch.ok()) continue;  // The node may be gone already, which its cloud reports.
+    if (!watch.ok()) continue;  // The node may be gone already; the cloud reports that.
     const agent::NodeWatch& said = watch.value();
     if (said.taken_back != 0 || said.at_risk != 0)
       notices.push_back({watch.host, said.taken_back, said.at_risk});

@@ -11,7 +11,7 @@ using provision::Granted;
 using provision::HostDoor;
 using Outcomes = provision::HostAccess::Outcomes;
 
-constexpr std::chrono::milliseconds kPatience{60'000};  // The timeout beside the time to connect.
+constexpr std::chrono::milliseconds kPatience{60'000};  // Added to the connect timeout.
 
 /// The agent's exit status for an action that the host does not allow.
 constexpr int kDenied = 126;
@@ -27,7 +27,7 @@ HostResult<Granted> outcome_of(const launcher::NodeAnswer& answer) {
           Error(code == kDenied ? ErrorKind::denied : ErrorKind::remote, host.value + ": " + said)};
 }
 
-/// Returns true for an error that another key would not change.
+/// Returns true for a temporary error, which another key would not change.
 bool is_passing(ErrorKind kind) {
   return kind == ErrorKind::transient || kind == ErrorKind::timeout;
 }
@@ -56,9 +56,10 @@ Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const Hos
   const auto with_cluster_key = [&](const HostDoor& door) {
     return to_host(services_.store(), cluster, door.node);
   };
-  const Cancel never;  // A cancel asks for this very undoing.
+  const Cancel never;  // The caller may clean up after a cancel, which must not stop this.
   Outcomes outcomes = call(doors, with_cluster_key, words, never);
-  // If our key opens nothing, it was removed already, or never added.
+  // A host that refuses the cluster's key is asked again with the user's own keys: the cluster's
+  // key was removed already, or never added.
   std::vector<HostDoor> shut;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -140,7 +141,8 @@ Outcomes SshHostAccess::call_as_user(const state::Cluster& cluster, std::span<co
       places.push_back(i);
     }
   }
-  // An agent, a certificate or another key of the user may open them.
+  // OpenSSH's client may log in where libssh2 could not: with an agent, a certificate or another
+  // key.
   const Outcomes again = call(
       refused, [&](const HostDoor& door) { return as_user(door, true); }, words, cancel);
   for (std::size_t i = 0; i < again.size(); ++i)

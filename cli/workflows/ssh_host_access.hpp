@@ -1,4 +1,4 @@
-// The keys of static clusters on their hosts, added and removed by the agent over SSH.
+// Adds the keys of static clusters to their hosts and removes them, by the agent over SSH.
 #pragma once
 
 #include <functional>
@@ -28,22 +28,22 @@ class SshHostAccess final : public provision::HostAccess {
   using Words = std::function<std::vector<std::string>(const provision::HostDoor& door)>;
   using Key = std::function<ssh::Host(const provision::HostDoor& door)>;
 
-  /// Calls the agent with those words on each host.
+  /// Runs the agent with the words that `words` returns on each host.
   Outcomes call(std::span<const provision::HostDoor> doors, const Key& key, const Words& words,
                 const Cancel& cancel);
-  /// Calls the agent as the user, by libssh2. Hosts that need OpenSSH's client, or that refuse
-  /// libssh2, are called by that client.
+  /// Runs the agent as the user, over libssh2. Uses OpenSSH's client for hosts that need it or that
+  /// refuse libssh2.
   Outcomes call_as_user(const state::Cluster& cluster, std::span<const provision::HostDoor> doors,
                         const Words& words, const Cancel& cancel);
-  /// Returns the user's keys that have a passphrase and are in no agent.
+  /// Returns the user's key files that have a passphrase and are not in an agent.
   std::vector<std::string> locked_keys(const provision::OpenSshUse& use);
-  /// Unlocks keys of the hosts by asking at the terminal, each once.
+  /// Asks at the terminal for the passphrases of the hosts' keys, once for each key.
   void unlock(std::span<const provision::StaticHost> hosts);
   Error explained(const Error& refusal, const provision::OpenSshUse& use);
 
   Services& services_;
   std::unique_ptr<PrivateAgent> agent_;
-  std::set<std::string> asked_;  // The keys that the user was asked to unlock.
+  std::set<std::string> asked_;  // The keys whose passphrases were requested.
 };
 
 }  // namespace fastgpu::cli

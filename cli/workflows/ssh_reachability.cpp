@@ -13,14 +13,14 @@ namespace {
 using std::chrono::milliseconds;
 using Outcomes = std::vector<HostResult<provision::Reached>>;
 
-// Keys lie on a node before its sshd starts, so a refusal is no matter of waiting long.
+// Keys are on a node before its sshd starts, so that a refused login does not improve for long.
 constexpr milliseconds kDeniedLimit{5'000};
-constexpr milliseconds kFirstPause{20};  // A node of this machine is there at once.
+constexpr milliseconds kFirstPause{20};  // A local node starts at once.
 constexpr milliseconds kLongestWait{24 * 3'600'000};
-constexpr milliseconds kKeyLimit{60'000};           // To make a host key, or to have sshd read it.
-constexpr milliseconds kStorageLimit{15 * 60'000};  // With the installation of an NFS client.
+constexpr milliseconds kKeyLimit{60'000};  // Timeout for making a host key, or for sshd to load it.
+constexpr milliseconds kStorageLimit{15 * 60'000};  // Includes the installation of an NFS client.
 
-/// Our key lies on a static host by now.
+/// Adds a hint to a refused login on a static host, where our key has been installed before.
 Error explained(const state::Cluster& cluster, const Error& e) {
   if (cluster.provider != "static" || e.kind() != ErrorKind::denied) return e;
   return {e.kind(), std::string(e.what()) +

@@ -23,7 +23,8 @@ using Hosts = std::vector<StaticHost>;
 using Keys = std::vector<std::string>;
 
 constexpr std::size_t kAtOnce = 64;
-constexpr std::size_t kClientsAtOnce = 16;  ///< Each is a process, or one a jump host as well.
+/// The limit on concurrent clients. Each is a process, and jump hosts need one more each.
+constexpr std::size_t kClientsAtOnce = 16;
 
 ssh::Host to_ssh(const StaticHost& host) {
   ssh::Host out{.name = {host.name.empty() ? host.address : host.name},
@@ -50,25 +51,26 @@ ssh::Host cut_at(ssh::Host whole, std::size_t distance) {
   return jump;
 }
 
-/// Returns the place on the way to a host at that distance from here: its jump hosts, then the
-/// host.
+/// Returns one place on the way to `host`: a jump host, or `host` itself. `distance` counts from
+/// here.
 ssh::Host place_on_way(const StaticHost& host, std::size_t distance) {
   return cut_at(to_ssh(host), distance);
 }
 
-/// Returns that place, reached by OpenSSH's client.
+/// Returns the same place, to be reached by OpenSSH's client.
 ssh::Host place_for_client(const StaticHost& host, std::size_t distance) {
   ssh::Host whole = to_ssh(host);
   apply_listed(host, ssh::Login::as_user, whole);
   return cut_at(std::move(whole), distance);
 }
 
-/// Returns the keys of that place.
+/// Returns the keys of the same place.
 Keys& keys_on_way(StaticHost& host, std::size_t distance) {
   return distance == host.jumps.size() ? host.host_keys : host.jumps[distance].host_keys;
 }
 
-/// Returns the way to a place, because an address means another host behind another jump host.
+/// Returns the way to a place as text. It identifies the place: behind another jump host the same
+/// address can be another host.
 std::string way_to(const ssh::Host& place) {
   std::string way;
   for (const ssh::Host& jump : place.jumps)
@@ -76,7 +78,7 @@ std::string way_to(const ssh::Host& place) {
   return way + ssh::place(place);
 }
 
-/// Returns the distance of the first place on the way to `host` whose key is not known.
+/// Returns the distance of the first place on the way to `host` that has no key yet.
 std::optional<std::size_t> unknown_distance(const StaticHost& host) {
   for (std::size_t distance = 0; distance < host.jumps.size(); ++distance)
     if (host.jumps[distance].host_keys.empty()) return distance;
@@ -98,7 +100,7 @@ void refuse_revoked(const std::string& key, const ssh::KnownHost& known, const s
                     ", is marked @revoked in known_hosts: nothing is sent there");
 }
 
-/// Returns those of `keys` that are not revoked. Throws denied if all of them are.
+/// Returns the keys that are not revoked. Throws denied if all of them are revoked.
 Keys without_revoked(const Keys& keys, const ssh::KnownHost& known, const std::string& place) {
   Keys left = keys;
   std::erase_if(left, [&](const std::string& key) { return known.is_revoked(key); });
@@ -106,8 +108,8 @@ Keys without_revoked(const Keys& keys, const ssh::KnownHost& known, const std::s
   return left;
 }
 
-/// Throws denied for a host of which the user knows a key, but none that can be checked without
-/// OpenSSH's client. The key that it shows now cannot be trusted instead.
+/// Throws denied if known_hosts has keys of the host but none that libssh2 can check. The key that
+/// the host shows now cannot be trusted in their place.
 void refuse_other_types(const ssh::KnownHost& known, const std::string& place) {
   if (known.other_types.empty()) return;
   std::string types;
@@ -120,7 +122,7 @@ void refuse_other_types(const ssh::KnownHost& known, const std::string& place) {
                   place + "` with the host's own key, and write it into known_hosts or the file");
 }
 
-/// Finds the keys of the places on the way to `host` in the file and the user's known_hosts.
+/// Sets the keys of all places on the way to `host` that the cluster file or known_hosts has.
 void look_up(StaticHost& host, KnownPlaces& known) {
   for (std::size_t distance = 0; distance <= host.jumps.size(); ++distance) {
     const ssh::Host place = place_on_way(host, distance);
@@ -136,10 +138,11 @@ void look_up(StaticHost& host, KnownPlaces& known) {
   }
 }
 
-/// Places at one distance whose key is not known, each once, with the hosts behind or at it.
+/// The places at one distance whose keys are unknown, each once.
 struct Unknown {
   std::vector<ssh::Host> places;
-  std::map<std::string, std::vector<StaticHost*>> hosts;  ///< The hosts by way_to() of the place.
+  /// The hosts at or behind each place, by way_to().
+  std::map<std::string, std::vector<StaticHost*>> hosts;
 
   void give(const ssh::Host& place, std::size_t distance, const Keys& keys) const {
     for (StaticHost* const host : hosts.at(way_to(place)))
@@ -162,7 +165,7 @@ Unknown unknown_at(std::size_t distance, Hosts& hosts, Wanted wanted) {
   return unknown;
 }
 
-/// Asks places for something by OpenSSH's client, many at once. Throws for the first failure.
+/// Calls `ask` for all places, many at once. Throws the first failure.
 template <class Ask>
 auto ask_all(Services& services, const std::vector<ssh::Host>& places, const char* what, Ask ask) {
   const auto limit = services.settings().duration("connect-timeout");
@@ -178,7 +181,7 @@ auto ask_all(Services& services, const std::vector<ssh::Host>& places, const cha
   return out;
 }
 
-/// Takes the keys that authorities of the user vouch for.
+/// Sets the keys that have a certificate of an authority in the user's known_hosts.
 void take_certified(Services& services, Hosts& hosts, std::size_t distance, KnownPlaces& known) {
   Unknown unknown = unknown_at(distance, hosts, [](const StaticHost&) { return true; });
   std::erase_if(unknown.places, [&](const ssh::Host& place) {
@@ -209,15 +212,15 @@ void accept(Services& services, const ssh::Host& place, const Keys& keys, KnownP
   }
 }
 
-/// A place that libssh2 asked for its key.
+/// The answer of a place to libssh2's request for its key.
 struct Scanned {
   std::optional<std::string> key{};
-  /// True without common algorithms, or if a jump host refuses us.
+  /// True if the place has no algorithms in common with libssh2, or a jump host refused us.
   bool needs_openssh = false;
-  std::optional<Error> failure{};  ///< The reason for a missing answer.
+  std::optional<Error> failure{};  ///< The reason if there is no answer.
 };
 
-/// Asks places for their keys, many at once. Returns them by the way to the places.
+/// Asks places for their keys, many at once. Returns the answers by way_to().
 std::map<std::string, Scanned> scan(Services& services, std::span<const ssh::Host> places) {
   std::map<std::string, Scanned> keys;
   for (std::size_t at = 0; at < places.size(); at += kAtOnce) {
@@ -289,8 +292,8 @@ void refuse_unknown(const Hosts& hosts) {
                     "file as host_keys, or trust what answers with --accept-host-keys");
 }
 
-/// Finds hosts that libssh2 does not reach although their keys are known. Throws if none of them
-/// answers: the logins that follow would wait as long once more.
+/// Marks the hosts with known keys that only OpenSSH's client can reach. Throws if no host answers:
+/// the logins that follow would only wait for another timeout.
 void find_clients_hosts(Services& services, Hosts& hosts) {
   const auto way_of = [](const StaticHost& host) { return place_on_way(host, host.jumps.size()); };
   std::vector<ssh::Host> places;
@@ -307,7 +310,7 @@ void find_clients_hosts(Services& services, Hosts& hosts) {
   }
 }
 
-/// Leaves hosts with keys of other types alone to OpenSSH's client, which checks those.
+/// Marks a host for OpenSSH's client if it has only keys of types that libssh2 does not check.
 void sort_by_key_types(StaticHost& host) {
   for (std::size_t distance = 0; distance <= host.jumps.size(); ++distance) {
     const Keys& keys = keys_on_way(host, distance);
@@ -345,7 +348,7 @@ void find_host_keys(Services& services, Hosts& hosts, KnownPlaces& known, Unknow
     sort_by_key_types(host);
     longest = std::max(longest, host.jumps.size());
   }
-  // The nearest first: a place behind a jump host is asked by way of it.
+  // Nearer places come first: a place behind a jump host is asked through the jump host.
   for (std::size_t distance = 0; distance <= longest; ++distance) {
     take_certified(services, hosts, distance, known);
     if (unknown == UnknownHosts::refuse) continue;

@@ -1,5 +1,4 @@
-// The keys that the hosts of a static cluster, and the jump hosts on the way to them, must prove to
-// own.
+// The host keys of a static cluster's hosts and of the jump hosts on the way to them.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +15,11 @@
 namespace fastgpu::cli {
 
 enum class UnknownHosts : std::uint8_t {
-  refuse,  ///< A host whose key is in no file is an error.
-  accept,  ///< The key is requested over the network, shown, and trusted from then on.
+  refuse,  ///< A host without a known key is an error.
+  accept,  ///< The host is asked for its key, which is shown and trusted from then on.
 };
 
-/// The entries for places in the user's known_hosts files, looked up once each.
+/// A cache of the entries in the user's known_hosts files.
 class KnownPlaces {
  public:
   explicit KnownPlaces(const std::filesystem::path& home)
@@ -29,7 +28,7 @@ class KnownPlaces {
 
   const ssh::KnownHost& of(const std::string& address, std::uint16_t port);
 
-  /// Makes that name (HostKeyAlias) the place's name in later look-ups.
+  /// Makes later look-ups of the place use the name `alias` (HostKeyAlias).
   void call(const std::string& address, std::uint16_t port, const std::string& alias);
 
  private:
@@ -40,10 +39,10 @@ class KnownPlaces {
   std::map<Name, Name> aliases_;
 };
 
-/// Completes the keys of `hosts` and their jump hosts. Those of the file stay. Others are looked up
-/// in `known`, then requested as certificates of its authorities, then treated by `unknown`. Hosts
-/// that libssh2 does not reach are left to OpenSSH's client. Throws denied, with the names of the
-/// hosts, if keys are missing, revoked or not as certified.
+/// Sets the missing keys of `hosts` and of their jump hosts. They come from `known`, then from
+/// certificates of its authorities, then as `unknown` allows. Keys of the cluster file stay. Marks
+/// hosts that only OpenSSH's client can reach. Throws denied, with the names of the hosts, if a key
+/// is missing, revoked or wrongly certified.
 void find_host_keys(Services& services, std::vector<provision::StaticHost>& hosts,
                     KnownPlaces& known, UnknownHosts unknown);
 

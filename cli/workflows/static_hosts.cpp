@@ -10,8 +10,8 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Key files that a login may use: `plain` is the first that libssh2 can use, `single` the only
-/// file if there is just one. Empty without such a file.
+/// Key files for a login: `plain` is the first one that libssh2 can use, `single` the only one if
+/// there is just one. Empty if there is no such file.
 struct Choice {
   std::string plain{};
   std::string single{};
@@ -26,8 +26,7 @@ Choice choose(const std::vector<std::filesystem::path>& files) {
   return out;
 }
 
-/// A resolver that completes hosts from the user's configuration of OpenSSH, and decides how the
-/// user logs in there.
+/// Completes hosts from the user's configuration of OpenSSH, and chooses how the user logs in.
 class Resolver {
  public:
   Resolver(Services& services, const config::ClusterFile& file, KnownPlaces& known)
@@ -78,8 +77,7 @@ class Resolver {
                     "ed25519), or name another as the host's identity in the file");
   }
 
-  /// Throws for a missing identity. An agent may have the key of which only the public half is
-  /// here.
+  /// Throws if the identity is missing. A public half is enough, because an agent may have the key.
   static void check_identity(const std::string& identity) {
     if (ssh::identity_kind(identity) == ssh::IdentityKind::missing &&
         !path_exists(identity + ".pub"))

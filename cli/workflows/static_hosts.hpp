@@ -1,4 +1,4 @@
-// The hosts of a static cluster made ready: keys to log in with, and host keys to trust.
+// Prepares the hosts of a static cluster: keys to log in with, and host keys to verify.
 #pragma once
 
 #include <filesystem>
@@ -11,9 +11,9 @@
 
 namespace fastgpu::cli {
 
-/// Returns the hosts of `file`, each with the keys that it must prove to own: from the file, else
-/// from the user's known_hosts, else by `unknown`. Without an identity of its own a host gets the
-/// user's ~/.ssh/id_ed25519. Throws ErrorKind::denied, naming the hosts, if keys are missing.
+/// Returns the hosts of the cluster file with their host keys, which come from the file, from the
+/// user's known_hosts, or as `unknown` allows. A host without an identity gets the user's
+/// ~/.ssh/id_ed25519. Throws ErrorKind::denied, naming the hosts, if host keys are missing.
 std::vector<provision::StaticHost> ready_static_hosts(Services& services,
                                                       const config::ClusterFile& file,
                                                       const std::filesystem::path& file_directory,

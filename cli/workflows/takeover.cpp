@@ -34,7 +34,7 @@ constexpr std::size_t kRegionsAtOnce = 32;
 constexpr std::chrono::seconds kPatience{60};
 constexpr std::chrono::minutes kStartLimit{10};
 
-/// Returns the machines of the wanted cluster, in any region.
+/// Returns the machines of the wanted cluster in the given regions, or in the cloud's usual ones.
 std::vector<Machine> find_machines(Services& services, const TakeoverRequest& wish) {
   std::vector<std::string> regions = wish.regions;
   if (regions.empty())
@@ -62,8 +62,8 @@ std::vector<Machine> find_machines(Services& services, const TakeoverRequest& wi
   }
 }
 
-/// Throws unless all machines run: every node gets our key, and proves its identity, during the
-/// takeover.
+/// Throws if a machine does not run: during the takeover every node must receive our key and prove
+/// its identity.
 void check_running(std::span<const Machine> machines) {
   for (const Machine& machine : machines)
     if (machine.state != cloud::MachineState::running)
@@ -84,8 +84,8 @@ Found checked(std::vector<Machine> machines) {
   return {std::move(machines), std::move(head)};
 }
 
-/// Returns the address at which we reach it: a machine without a public address is in a network
-/// that we are in, too.
+/// Returns the address at which we reach the head node. A machine without a public address must be
+/// in a network that we are in, too.
 std::string address_of(const Machine& head) {
   return (head.address.empty() ? head.private_address : head.address).text();
 }
@@ -102,7 +102,7 @@ std::vector<std::string> stopped_among(std::span<const Machine> machines) {
   return ids;
 }
 
-/// Returns the same machines, once those that are stopped, or about to be, run.
+/// Starts the stopped machines and waits until they run. Returns all machines in their new state.
 std::vector<Machine> started(Services& services, const TakeoverRequest& wish,
                              std::vector<Machine> machines) {
   cloud::Cloud& api = services.cloud(wish.provider);
@@ -134,7 +134,7 @@ Found find(Services& services, const provision::Tools& tools, const TakeoverRequ
   return checked(std::move(machines));
 }
 
-/// Looks again under the lease: a change may have ended in between.
+/// Finds the machines again once we have the lease: another change may have ended in between.
 Found look_again(Services& services, const TakeoverRequest& wish, const Found& before) {
   const Machine& head = before.head;
   Found now = checked(
@@ -173,7 +173,8 @@ void check_fingerprint(const Machine& head) {
           "it");
 }
 
-/// Returns the key that the head node shows, if its tag has that key's fingerprint.
+/// Returns the key that the head node shows. Throws if it does not match the fingerprint in the
+/// node's tag.
 std::string verified_key(Services& services, const Machine& head) {
   check_fingerprint(head);
   const ssh::Host host{.name = {"the head node"}, .address = address_of(head)};
@@ -189,7 +190,8 @@ std::string verified_key(Services& services, const Machine& head) {
   return key;
 }
 
-/// Returns the record after a comparison with the cloud's data, which is more reliable.
+/// Returns the record on the head node. Throws remote if it contradicts the cloud: if it has
+/// another cluster, host key or place than the machine.
 ClusterRecord checked_record(launcher::HeadNode& head, const Machine& machine,
                              const TakeoverRequest& wish, const Cancel& cancel) {
   ClusterRecord record =
@@ -223,7 +225,7 @@ ssh::Host as_user(const state::Cluster& cluster, const state::Node& node,
           .host_keys = node.host_keys};
 }
 
-/// Adds our keys to those that are there.
+/// Adds our key to the keys that the nodes accept.
 void put_keys(Services& services, const provision::Tools& tools, const state::Cluster& cluster,
               const std::vector<state::Node>& nodes, const std::string& identity) {
   provision::make_cluster_key(tools, cluster);
@@ -245,7 +247,7 @@ void put_keys(Services& services, const provision::Tools& tools, const state::Cl
   fault_point("takeover:keys_put");
 }
 
-/// Records the cluster here, with a way into every node; it is not ours yet.
+/// Stores the cluster and the ways into its nodes here. The cluster is not ours yet.
 provision::ClusterView adopt(Services& services, const provision::Tools& tools,
                              const TakeoverRequest& wish, const ClusterRecord& record,
                              const Found& found, const std::string& identity) {

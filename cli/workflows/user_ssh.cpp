@@ -41,7 +41,7 @@ bool has_ssh(const state::Environment& environment) {
   }
 }
 
-/// Returns the existing files of a setting, with "~" for `home`.
+/// Returns the files of a setting that exist, with "~" replaced by `home`.
 std::vector<std::filesystem::path> files_of(const ssh::OpenSshSettings& settings,
                                             std::string_view name,
                                             const std::filesystem::path& home) {
@@ -84,7 +84,8 @@ UserSshHost UserSsh::of(const std::string& name, const OwnSettings& own) const {
   if (const auto address = first_of(settings, "hostname"); !address.empty()) host.address = address;
   if (const auto port = first_of(settings, "port"); !port.empty())
     host.port = static_cast<std::uint16_t>(std::stoul(port));
-  // The client names our own user if no other is configured, and that is no wish.
+  // The client names our own account if the configuration has no user, which must not be taken for
+  // one.
   if (const auto user = first_of(settings, "user"); own.user.empty() && user != login_name())
     host.user = user;
   host.proxy = proxy_of(settings);

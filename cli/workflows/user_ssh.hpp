@@ -1,4 +1,4 @@
-// The user's own configuration of OpenSSH for hosts.
+// The user's own configuration of OpenSSH.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace fastgpu::cli {
 
-/// A host of a cluster file, resolved by OpenSSH's rules without contacting it.
+/// The settings for one host, resolved by OpenSSH without contacting the host.
 struct UserSshHost {
   std::string address{};
   std::uint16_t port = 22;
-  std::string user{};            ///< Empty if the configuration names none.
-  std::string proxy{};           ///< "ProxyJump gate", "ProxyCommand nc ..."; empty: none.
-  std::string host_key_alias{};  ///< The name in known_hosts; empty: the address.
-  std::vector<std::filesystem::path> identities{};  ///< The identities that exist.
+  std::string user{};   ///< Empty if the configuration has no user.
+  std::string proxy{};  ///< "ProxyJump gate" or "ProxyCommand nc ..."; empty if there is none.
+  std::string host_key_alias{};  ///< The host's name in known_hosts; empty if it is the address.
+  std::vector<std::filesystem::path> identities{};  ///< The identity files that exist.
   bool has_certificate = false;
   bool has_agent = false;
 };
 
-/// The settings of a cluster file for a host, which win over the configuration.
+/// The settings of the cluster file for a host. They win over the configuration.
 struct OwnSettings {
   std::optional<std::uint16_t> port{};
   std::string user{};
@@ -34,13 +34,12 @@ class UserSsh {
  public:
   explicit UserSsh(Services& services);
 
-  /// Returns true if OpenSSH's client is installed. Without it, only the cluster file counts for a
-  /// host.
+  /// Returns true if OpenSSH's client is installed. Otherwise only the cluster file is used.
   bool is_there() const noexcept { return is_there_; }
-  /// Returns ~/.ssh/config; empty if it is missing.
+  /// Returns the path of ~/.ssh/config; empty if that file is missing.
   const std::filesystem::path& config() const noexcept { return config_; }
 
-  /// Resolves `name` by `ssh -G`. Throws usage if the configuration has an error.
+  /// Returns the settings for `name`, by `ssh -G`. Throws usage if the configuration has an error.
   UserSshHost of(const std::string& name, const OwnSettings& own) const;
 
  private:

@@ -21,12 +21,12 @@ namespace local = provision::local;
 constexpr std::size_t kMostShown = 10;
 constexpr std::uint64_t kLeastShown = 8'192;
 
-/// The kinds of folders that usually fill a disk: jobs and environments.
+/// The kinds of folders that fill disks: jobs and environments.
 constexpr std::array kKinds = {state::KindOfFolder{".fastgpu", "jobs"},
                                state::KindOfFolder{"fastgpu", "envs"}};
 constexpr std::array<std::string_view, kKinds.size()> kNames = {"job folders", "environments"};
 
-/// A place to measure, and its meaning for the user.
+/// A directory to measure, and its description for the user.
 struct Place {
   std::string what;
   fs::path path;
@@ -54,7 +54,7 @@ std::vector<Place> places_of_state(const fs::path& directory) {
   return places;
 }
 
-/// Returns the parts that a user can remove by a command.
+/// Returns a description of the place with its size, and the parts that a command can remove.
 std::string text_of(const Place& place, const state::FolderUse& use) {
   std::string text = place.what;
   for (std::size_t i = 0; i < kKinds.size(); ++i)

@@ -1,4 +1,4 @@
-// The contents of fastgpu's disks, once these are nearly full.
+// A report on disks that are nearly full, and on what fastgpu has stored there.
 #pragma once
 
 #include <filesystem>
@@ -22,13 +22,13 @@ struct DiskReport {
   std::vector<Item> items;
 };
 
-/// Examines the disks of the state directory and of local nodes; returns those that are nearly
-/// full. Sizes are measured for these alone.
+/// Examines the disks of the state directory and of local nodes. Returns those that are nearly
+/// full. Directories are measured only on these.
 std::vector<DiskReport> report_full_disks(Context& context);
 
 Json to_json(const DiskReport& report);
 
-/// Returns the report as lines for people: the disk, its biggest items, and the way to make room.
+/// Returns the report as text lines: the disk, its biggest items, and how to free space.
 std::vector<std::string> lines_of(const DiskReport& report);
 
 }  // namespace fastgpu::cli

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::size_t kMostBytes = 256UL << 10U;
 
-/// Returns "NAME=VALUE" from "NAME=VALUE" or "NAME". `where` begins the error messages.
+/// Returns "NAME=VALUE" for "NAME=VALUE" or "NAME", whose value is taken from `ours`. `where`
+/// begins the error messages.
 std::string assignment_of(const std::string& text, const std::string& where,
                           const state::Environment& ours) {
   const auto equals = text.find('=');
@@ -40,7 +41,7 @@ std::string assignment_of(const std::string& text, const std::string& where,
 }
 
 std::string read_regular(const std::string& path) {
-  // Opened without blocking, because a FIFO without a writer would never open.
+  // Without O_NONBLOCK, opening a FIFO would wait for a writer for ever.
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) throw system_error("--env-file: opening " + printable(path), errno);
   struct stat about {};

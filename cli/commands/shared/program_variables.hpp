@@ -10,22 +10,23 @@
 namespace fastgpu::cli {
 
 struct VariableFlags {
-  std::vector<std::string> given{};  ///< "NAME=VALUE", or "NAME" for ours.
+  /// "NAME=VALUE", or "NAME" to pass on a variable of our environment.
+  std::vector<std::string> given{};
   std::vector<std::string> files{};
 };
 
-/// Declares --env and --env-file; `receiver` is the receiver of the variables: "every rank".
+/// Declares --env and --env-file. `receiver` is named in their help: "every rank".
 void describe_variables(Arguments& arguments, VariableFlags& flags, const std::string& receiver);
 
-/// Returns "NAME=VALUE" for all of them, each name once: flags win over files, later ones over
-/// earlier ones. A bare name takes its value from `ours`. Throws usage for an invalid name, for a
-/// bare name that is not set, and for a file that is not a regular one or has more than 256 KiB.
-/// Never shows a value.
+/// Returns "NAME=VALUE" for each variable, each name once. Flags win over files, and later ones
+/// over earlier ones. A bare name takes its value from `ours`. Throws usage for an invalid name,
+/// for a bare name that is not set, and for a file that is not a regular one or has more than 256
+/// KiB. Error messages never contain a value.
 std::vector<std::string> variables_of(const VariableFlags& flags, const state::Environment& ours);
 
-/// Returns the assignments of a file's text: lines of NAME=VALUE, the value taken unchanged up to
-/// the end of the line, or NAME. Empty lines and those that begin with '#' are ignored. `source`
-/// names the file in errors.
+/// Returns the assignments in the text of a file. Each line is NAME=VALUE, whose value is
+/// everything up to the end of the line, or a bare NAME. Ignores empty lines and lines that begin
+/// with '#'. `source` names the file in errors.
 std::vector<std::string> variables_in(const std::string& text, const std::string& source,
                                       const state::Environment& ours);
 

@@ -1,10 +1,10 @@
-// The check that our standard input is meant for a program on a node.
+// The decision whether our standard input is passed on to a program on a node.
 #pragma once
 
 namespace fastgpu::cli {
 
-/// Returns true for a file, a pipe and a socket. A terminal is left to the user's shell, and
-/// devices such as /dev/null have nothing to pass on.
+/// Returns true if `fd` is readable and is a file, a pipe or a socket. A terminal stays with the
+/// user's shell; devices such as /dev/null have nothing to pass on.
 bool is_passed_on(int fd) noexcept;
 
 }  // namespace fastgpu::cli

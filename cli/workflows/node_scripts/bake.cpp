@@ -8,11 +8,11 @@
 namespace fastgpu::cli {
 namespace {
 
-// "$1" is the action, "$2" the path of the environment. Each step may be ended anywhere and be
-// repeated: all that is mounted from our memory is hidden.
+// Arguments: "$1" is the action, "$2" the path of the environment. The script may be killed
+// anywhere and be run again: every file that is mounted from memory is hidden.
 //
-// A locked file keeps its place on the disk, so that a guard which holds it is still seen;
-// it is empty.
+// A locked file keeps its place on the disk as an empty file, so that the guard that holds the lock
+// stays visible.
 constexpr const char* kScript = R"sh(set -eu
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 memory=/run/fastgpu-bake

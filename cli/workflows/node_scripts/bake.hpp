@@ -1,5 +1,5 @@
-// The files that an image of a node must not have, hidden in the node's memory while the image is
-// made. On the node they stay at their places, and in use.
+// Hides a node's private files while an image of the node is made: they are mounted from memory,
+// and stay usable at their places.
 #pragma once
 
 #include <string>
@@ -12,22 +12,22 @@ namespace fastgpu::cli {
 /// The state of a node before a bake.
 struct BakePrecheck {
   std::string mount{};     ///< The mount point of the environment's disk: "/" for the system's.
-  std::string driver{};    ///< The version of NVIDIA's driver; empty: none is loaded.
-  std::string at_work{};   ///< A process of a job; empty: none.
-  bool is_hidden = false;  ///< Left hidden by a run that died.
+  std::string driver{};    ///< The version of NVIDIA's driver; empty if none is loaded.
+  std::string at_work{};   ///< A process of a job; empty if there is none.
+  bool is_hidden = false;  ///< True if an interrupted run has left the files hidden.
 };
 
 std::string bake_precheck_command(const state::Node& node, const std::string& prefix);
-/// Parses an answer. Throws its failure.
+/// Parses an answer. Throws the node's error.
 BakePrecheck parse_bake_precheck(const launcher::NodeAnswer& answer);
 
-/// Returns a command that copies keys, fastgpu's files there, cloud-init's state and the machine's
-/// identity to memory. It mounts the copies over their places, and overwrites the files beneath.
-/// May be repeated.
+/// Returns a command that copies private files to memory, mounts the copies over the originals, and
+/// overwrites the originals. The files are keys, fastgpu's own files, cloud-init's state and the
+/// machine's identity. The command may be repeated.
 std::string hide_secrets_command(const state::Node& node);
 
-/// Returns a command that writes the files in memory back, and removes them from there. May be
-/// repeated; does nothing if nothing is hidden.
+/// Returns a command that writes the files back to the disk and removes them from memory. May be
+/// repeated. Does nothing if no file is hidden.
 std::string restore_secrets_command(const state::Node& node);
 
 }  // namespace fastgpu::cli

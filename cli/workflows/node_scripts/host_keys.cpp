@@ -6,8 +6,9 @@
 namespace fastgpu::cli {
 namespace {
 
-// The new key is beside the old one until it is shown. Afterwards a mark that a reboot removes
-// shows that the key is the node's own. Each line may be repeated after a kill between any two.
+// The new key is stored beside the old one until sshd uses it. Then a mark in /run, which a reboot
+// removes, records that the key is the node's own. The script may be killed between any two lines
+// and be run again.
 constexpr const char* kMake = R"(set -e
 key=/etc/ssh/ssh_host_ed25519_key
 next=$key.next

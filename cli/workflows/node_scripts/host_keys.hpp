@@ -1,4 +1,4 @@
-// Commands by which a node gets a host key of its own, and the evaluation of their answers.
+// Commands that give a node a host key of its own, and the parsing of their answers.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace fastgpu::cli {
 
-/// Returns a command that makes a key beside the one that sshd shows, once, prints its public half,
-/// and sets the node's host name. It uses sudo for a user other than root.
+/// Returns a command that creates a second host key beside sshd's (only once), prints its public
+/// half, and sets the node's host name. Uses sudo for a user other than root.
 std::string make_host_key_command(const state::Node& node);
 
-/// Returns a command that puts that key in place of the one that sshd shows, and has sshd read it.
+/// Returns a command that replaces sshd's key by the new one and makes sshd load it.
 std::string show_host_key_command(const state::Node& node);
 
-/// Returns the key that a node has printed.
+/// Returns the key that the node has printed, or its error.
 HostResult<std::string> host_key_in(const launcher::NodeAnswer& answer);
 
 HostResult<provision::Reached> host_key_shown(const launcher::NodeAnswer& answer);

@@ -1,4 +1,4 @@
-// Scripts of ours that nodes run as root, and their results.
+// Runs scripts of fastgpu on nodes as root, and reads their results.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace fastgpu::cli {
 
-/// Returns a command that runs `script` by sh, with `words` as its "$1" and on; by sudo for a user
-/// other than root.
+/// Returns a command that runs `script` with sh and passes `words` as "$1" and so on. Uses sudo for
+/// a user other than root.
 std::string script_command(const state::Node& node, const char* script,
                            const std::vector<std::string>& words);
 
-/// Returns "demo-1 could not <do that>: <its first line on stderr>"; absent for a success.
+/// Returns the error "demo-1 could not <what>: <first line on stderr>"; absent after a success.
 std::optional<Error> script_failure(const launcher::NodeAnswer& answer, const std::string& what);
 
 }  // namespace fastgpu::cli

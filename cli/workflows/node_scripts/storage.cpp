@@ -5,9 +5,9 @@
 namespace fastgpu::cli {
 namespace {
 
-// "$1" is the path of the data disk, or empty; then come our lines of /etc/fstab. It may be ended
-// anywhere: finished steps are recognised the next time. A folder that is not empty once nothing is
-// mounted there stays.
+// Arguments: "$1" is the path of the data disk, or empty; the lines for /etc/fstab follow. The
+// script may be killed anywhere and be run again: it recognises finished steps. A mount point that
+// is not empty after unmounting stays.
 constexpr const char* kAttach = R"sh(set -eu
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 table=/etc/fstab

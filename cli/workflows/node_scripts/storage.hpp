@@ -1,4 +1,4 @@
-// The command by which a node gets its storage, and the evaluation of its answer.
+// The command that attaches a node's storage, and the parsing of its answer.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace fastgpu::cli {
 
-/// Returns a command that waits for the data disk, if there is one, and mounts the storage, at each
-/// later boot as well. Our other mounts are removed. An NFS client is installed if it is missing.
+/// Returns a command that waits for the data disk, if there is one, and mounts the storage now and
+/// at each boot. Removes earlier mounts of fastgpu that are not in `storage`. Installs an NFS
+/// client if it is missing.
 std::string storage_command(const state::Node& node, const provision::Storage& storage);
 
 HostResult<provision::Reached> storage_attached(const launcher::NodeAnswer& answer);
