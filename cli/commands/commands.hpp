@@ -1,4 +1,4 @@
-// Every command of the table: each describes its arguments and returns its action.
+// All commands of the table. Each function describes a command's arguments and returns its action.
 #pragma once
 
 #include "cli/program/command.hpp"

@@ -1,4 +1,4 @@
-// Look-ups of the user's names; an unknown one is reported with the nearest name.
+// Finds clusters, nodes and jobs by the names that the user types. Errors suggest the nearest name.
 #pragma once
 
 #include <string>
@@ -10,46 +10,46 @@
 
 namespace fastgpu::cli {
 
-/// Returns the named cluster. Throws ErrorKind::usage for an impossible name, not_found for an
-/// unknown one.
+/// Returns the cluster called `name`. Throws ErrorKind::usage for a malformed name and not_found
+/// for an unknown one.
 state::Cluster find_cluster(Services& services, std::string_view name);
 
-/// Returns the node of that name in any cluster; "CLUSTER/NODE" and "CLUSTER/INDEX" name one as
-/// well.
+/// Returns the node called `name` in any cluster. Also accepts "CLUSTER/NODE" and "CLUSTER/INDEX".
 state::Node find_node(Services& services, std::string_view name);
 
-/// Returns the job with that identity; a job's bare name means the newest job that has it.
+/// Returns the job with this id. If `name` is a job's name without a number, returns the newest
+/// such job.
 state::Job find_job(Services& services, std::string_view name);
 
-/// Returns the nodes of `cluster` that `node_set` names (see select_nodes), in the cluster's order;
-/// all of them if it is empty.
+/// Returns the nodes that `node_set` selects (see select_nodes()), in the cluster's order. An empty
+/// set selects all nodes.
 std::vector<state::Node> find_nodes(Services& services, const state::Cluster& cluster,
                                     std::string_view node_set);
 
-/// The use of a cluster that the user has not named.
+/// The purpose for which a default cluster is needed.
 enum class Purpose : std::uint8_t {
   use,
-  remove,  ///< A project's file does not choose the cluster then.
+  remove,  ///< Throws if only a project's settings file names the cluster.
 };
 
-/// Returns the named cluster, the one in the settings, or the only one. Throws ErrorKind::usage,
-/// beginning with `who`.
+/// Returns the given cluster, else the one in the settings, else the only cluster. Throws
+/// ErrorKind::usage, with a message that begins with `who`.
 std::string usual_cluster(Services& services, const std::string& given, const std::string& who,
                           Purpose purpose = Purpose::use);
 
-/// The two parts of "CLUSTER/NODESET".
+/// The parts of "CLUSTER/NODESET".
 struct Target {
   std::string cluster;
-  std::string node_set;  ///< Empty: the whole cluster.
+  std::string node_set;  ///< Empty for the whole cluster.
 };
 Target parse_target(std::string_view text);
 
-/// Returns the parts of `text` like parse_target. If it names no cluster, but nodes of one cluster
-/// ("demo-0", "demo-[0-3]", as they are shown), returns these nodes of it. Throws ErrorKind::usage
-/// if several clusters have them.
+/// Parses `text` like parse_target(). If it does not name a cluster but nodes as they are displayed
+/// ("demo-0", "demo-[0-3]"), returns their cluster and these nodes. Throws ErrorKind::usage if
+/// several clusters have such nodes.
 Target find_target(Services& services, std::string_view text);
 
-/// Returns `target` without the nodes of the node set `left_out`, as a target again.
+/// Returns the target without the nodes in the node set `left_out`.
 std::string without(const std::string& target, const std::string& left_out);
 
 }  // namespace fastgpu::cli

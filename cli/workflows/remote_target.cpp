@@ -8,7 +8,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns tools for nodes that have not been met: another fastgpu may be about to do so.
+/// Returns tools that wait if another fastgpu process is meeting the cluster's nodes.
 provision::Tools patient_tools(Services& services) {
   provision::Tools tools = services.tools();
   tools.deadline = tools.clock.now() + kDefaultTimeout;

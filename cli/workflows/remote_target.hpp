@@ -14,8 +14,8 @@ namespace fastgpu::cli {
 struct RemoteTarget {
   state::Cluster cluster;
   std::vector<state::Node> nodes;
-  std::vector<ssh::Host> hosts;      ///< One a node.
-  HeartbeatPtr heartbeat = nullptr;  ///< The cluster is attended as long as this is in use.
+  std::vector<ssh::Host> hosts;      ///< One host for each node.
+  HeartbeatPtr heartbeat = nullptr;  ///< Keeps the cluster attended while the target is in use.
 };
 
 enum class Access : std::uint8_t { modify, inspect };

@@ -1,4 +1,4 @@
-// delete image: deletes one of our images, in any place.
+// delete image: deletes an image that fastgpu made, in any region.
 #include <memory>
 
 #include "base/counted.hpp"
@@ -25,8 +25,8 @@ struct Found {
   OwnImage image;
 };
 
-/// Returns those of that name or id. Throws the failure of a place that cannot be asked, because
-/// the image may be there.
+/// Returns the images with the given name or id. Throws if a region cannot be asked, because the
+/// image may be there.
 std::vector<Found> find_images(Context& context, const Options& options) {
   const auto places = places_of(context, options.place);
   const auto answers = parallel_map(std::span(places), places.size(), [&](const CloudPlace& place) {

@@ -53,7 +53,7 @@ int show_images(Context& context, const CloudOptions& options, const std::string
   return 0;
 }
 
-/// Shows our own images, in any state.
+/// Shows the images that fastgpu made, in any state.
 int show_own_images(Context& context, const CloudOptions& options) {
   const auto rows = rows_of(context, options, [&](const CloudPlace& place) {
     std::vector<Row> found;

@@ -19,7 +19,7 @@ std::shared_ptr<CloudOptions> describe_looking(Arguments& arguments);
 /// Adds the same, and the flags of machines and prices.
 std::shared_ptr<CloudOptions> describe_shopping(Arguments& arguments);
 
-/// One row of the answers of many regions.
+/// One row of the results from many regions.
 struct Row {
   std::vector<Cell> cells;
   Json item;

@@ -1,4 +1,4 @@
-// addip: one more address that may log in.
+// addip: lets one more range of addresses log in to a cluster.
 #include <algorithm>
 #include <memory>
 
@@ -37,7 +37,7 @@ std::vector<state::Cluster> clusters_of(Context& context, const Options& options
   return clusters;
 }
 
-/// Returns the provider's part of a cluster with these ranges let in as well.
+/// Returns the spec of a cluster to which `ranges` may log in, too.
 std::string letting_in(const std::string& spec_json, const std::vector<IpRange>& ranges) {
   auto spec = provision::cloud::parse_cloud_spec(spec_json);
   for (const IpRange& range : ranges)
@@ -46,7 +46,8 @@ std::string letting_in(const std::string& spec_json, const std::vector<IpRange>&
   return provision::cloud::to_json_text(spec);
 }
 
-/// Returns the cluster with these ranges let in; under --dry-run only the planned state.
+/// Lets `ranges` log in and returns the changed cluster. Under --dry-run changes only the returned
+/// cluster.
 state::Cluster opened(Context& context, const Options& options, const state::Cluster& cluster,
                       const std::vector<IpRange>& ranges) {
   if (options.dry_run) {

@@ -20,7 +20,7 @@ struct Options : ClusterOptions {
   bool dry_run = false;
 };
 
-/// Throws for a provider without clusters to attach to, with an alternative.
+/// Throws, with an alternative, for a provider whose clusters cannot be taken over.
 void check_provider(const std::string& provider) {
   if (provider.empty())
     throw Error(ErrorKind::usage, "attach cluster: --provider is missing: the cloud that it is in");

@@ -13,7 +13,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// The outcome for one cluster of several.
+/// The outcome for one of several clusters.
 struct Result {
   std::string cluster;
   std::optional<Error> failure{};
@@ -37,7 +37,7 @@ View view_of(const std::vector<Result>& results, std::string_view kind, const st
   return view;
 }
 
-/// "3 nodes; 1 job runs on it: train-1"
+/// Returns what an operation affects: "3 nodes; 1 job runs on it: train-1".
 std::string what_goes(const Nodes& nodes, const std::vector<std::string>& jobs) {
   return counted(nodes.size(), "node") + (jobs.empty() ? "" : "; " + jobs_text(jobs));
 }

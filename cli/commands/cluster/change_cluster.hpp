@@ -17,7 +17,7 @@
 namespace fastgpu::cli {
 
 struct ChangeOptions : ClusterOptions {
-  std::vector<std::string> names;  ///< Of the commands that take several clusters.
+  std::vector<std::string> names;  ///< Set by the commands that take several clusters.
   bool all = false;
   std::string new_name;
   std::optional<int> nodes;
@@ -39,8 +39,8 @@ std::shared_ptr<ChangeOptions> describe_several_clusters(Arguments& arguments);
 /// `command`, for neither names nor --all, and for both.
 Names wanted_names(Context& context, const ChangeOptions& options, const std::string& command);
 
-/// Returns the clusters with these names and skips unknown names, which get a result of their own.
-/// Throws not_found if the only name is unknown.
+/// Returns the existing clusters among `names`. Unknown names are skipped here, because they get a
+/// result of their own later. Throws not_found if the only name is unknown.
 std::vector<state::Cluster> known_clusters(Context& context, const Names& names);
 
 std::string joined(const Names& names);  ///< Returns "a, b".
@@ -61,7 +61,7 @@ Nodes in_state(const Nodes& nodes, state::NodeState state);
 /// Suggests the commands that give new nodes the environments of the others.
 void show_environments_to_bring(Context& context, const state::Cluster& cluster);
 
-/// A cluster and the jobs that run on it.
+/// A cluster that an operation affects, with its nodes and its running jobs.
 struct Affected {
   state::Cluster cluster;
   Nodes nodes;

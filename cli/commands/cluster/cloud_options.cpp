@@ -27,7 +27,8 @@ using provision::cloud::RankedOffers;
 
 constexpr std::size_t kMostPlaces = 16;
 
-/// What goes to a cloud as it is written: refused where it can be no name of anything there.
+/// Checks the words that are sent to a cloud unchanged. Throws ErrorKind::usage for a word that
+/// cannot be a name there.
 void check_words(const CloudOptions& options) {
   using provision::cloud::check_identifier;
   using provision::cloud::check_title;
@@ -63,7 +64,8 @@ std::vector<provision::Mount> mounts_of(const CloudOptions& options) {
   return mounts;
 }
 
-/// Those named; all that we have credentials for where "any" is.
+/// Returns the names of the clouds to search: the given ones, or all clouds if "any" is among them
+/// or none is given.
 std::vector<std::string> names_of(const CloudOptions& options, const std::string& provider) {
   std::vector<std::string> names = options.clouds;
   if (names.empty() && !provider.empty()) names = {provider};
@@ -74,7 +76,8 @@ std::vector<std::string> names_of(const CloudOptions& options, const std::string
   return names;
 }
 
-/// Those that the options, or `provider`, name; else all that there are credentials for.
+/// Returns the clouds to search: the given ones, or all that have credentials. Throws
+/// ErrorKind::denied if no cloud has any.
 std::vector<Cloud*> clouds_of(Context& context, const CloudOptions& options,
                               const std::string& provider) {
   const bool is_any = std::ranges::find(options.clouds, "any") != options.clouds.end() ||
@@ -91,8 +94,8 @@ std::vector<Cloud*> clouds_of(Context& context, const CloudOptions& options,
   return clouds;
 }
 
-/// Every answer, in order. Regions that fail are reported; throws where all do, and not_found for a
-/// zone or a type that none of them has.
+/// Returns the clouds' offers, ranked. Warns of regions that fail. Throws if all regions fail, and
+/// throws not_found for a zone or a type that no region has.
 RankedOffers asked(Context& context, const std::vector<Cloud*>& clouds, const std::string& region,
                    const provision::cloud::Wish& wish, const ExchangeRates& rates) {
   const auto asked = provision::cloud::clouds_with_region(clouds, region, context.cancel());
@@ -105,7 +108,8 @@ RankedOffers asked(Context& context, const std::vector<Cloud*>& clouds, const st
   return provision::cloud::rank(std::move(answers.offers), wish, rates);
 }
 
-/// The plan of a cluster that exists, in full or by halves.
+/// Returns the plan of a recorded cluster, which may be incomplete; absent if the store has no such
+/// cluster in a cloud.
 std::optional<CloudPlan> plan_on_record(Context& context, const std::string& name,
                                         const CloudSpec& wanted) {
   const auto cluster = context.store().find_cluster(ClusterName{name});
@@ -117,8 +121,8 @@ std::optional<CloudPlan> plan_on_record(Context& context, const std::string& nam
   return plan;
 }
 
-/// The keys in OpenSSH's public key files, without their comments. A private one stands for the
-/// public one beside it.
+/// Returns the keys in OpenSSH's public key files, without their comments. For a private key file,
+/// reads the public key file beside it.
 std::vector<std::string> public_keys_in(const std::vector<std::string>& files) {
   constexpr std::string_view kKind = "ssh-ed25519 ";
   std::vector<std::string> keys;
@@ -336,7 +340,8 @@ RankedOffers offers_for(Context& context, const CloudOptions& options) {
   return asked(context, clouds_of(context, options, ""), options.region, wish, rates);
 }
 
-/// Who wishes for RDMA is told which types have it.
+/// Returns the end of an error message that lists the types with RDMA; "" if the user did not ask
+/// for RDMA.
 std::string types_to_take(std::span<Cloud* const> clouds, const provision::cloud::Wish& wish) {
   if (!wish.rdma) return {};
   std::vector<std::string_view> names;
@@ -386,15 +391,16 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
   return plan_elsewhere(plan, {}).value();
 }
 
-/// Guards and costs count in one currency: that of the first place.
+/// Returns true if the offer has the currency of the spec's first place. All places must have one
+/// currency, in which guards and costs are counted.
 bool has_currency_of(const CloudSpec& spec, const Offer& offer) {
   if (spec.places.empty() || !spec.places.front().price_per_hour || !offer.price_per_hour)
     return true;
   return spec.places.front().price_per_hour->currency == offer.price_per_hour->currency;
 }
 
-/// The limit in the currency of a place; a converted one has as many digits as clouds take, and is
-/// never more than what was wished.
+/// Returns the price limit in a place's currency. A converted limit has three decimals, as clouds
+/// require, and is rounded down.
 Money bid(const Money& most, Currency currency, const ExchangeRates& rates) {
   constexpr double kSteps = 1000;
   Money limit = rates.in(currency, most);

@@ -1,4 +1,4 @@
-// What a user may wish of a cluster in a cloud, and the plan that comes of it.
+// The options of a cluster in a cloud, and the plan that is made from them.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ struct CloudOptions {
   std::string max_price;
   std::vector<std::string> exchange_rates;
   std::vector<std::string> ssh_from;
-  std::vector<std::string> ssh_keys;  ///< Files.
+  std::vector<std::string> ssh_keys;  ///< Public key files.
   std::vector<std::string> key_pairs;
   std::optional<int> disk;
   std::string data_disk;
@@ -43,46 +43,49 @@ struct CloudOptions {
   bool rdma = false;
 };
 
-/// --cloud and --region.
+/// Adds --cloud and --region.
 void describe_place_options(Arguments& arguments, CloudOptions& options);
-/// What kind of machine, and at what price.
+/// Adds the options on the type and the price of machines.
 void describe_machine_options(Arguments& arguments, CloudOptions& options);
-/// Both, and what belongs to a cluster.
+/// Adds the options above, and those on the cluster.
 void describe_cloud_options(Arguments& arguments, CloudOptions& options);
 
-/// Whether the options wish for machines of a cloud, whichever it be.
+/// Returns true if the options ask for machines of a cloud, even without naming one.
 bool wants_a_cloud(const CloudOptions& options);
 
-/// The first option given that only clouds understand: "--spot"; empty: none.
+/// Returns the first given option that only clouds understand, such as "--spot"; "" if there is
+/// none.
 std::string given_option(const CloudOptions& options);
 
-/// The options, where they are given, over what a cluster file says.
+/// Returns the options, with the cluster file's values for options that are absent.
 CloudOptions over_file(CloudOptions options, const config::CloudFields& file);
 
-/// What to do where no place has room for all.
+/// Returns what to do if no place has capacity for all nodes. Throws ErrorKind::usage for an
+/// invalid amount.
 provision::Holding holding_of(const CloudOptions& options,
                               const provision::cloud::ExchangeRates& rates);
 
-/// The ranges of --ssh-from, each once. Throws ErrorKind::usage, naming the flag, for what is none
-/// and for IPv6: nodes have IPv4 addresses alone.
+/// Returns the ranges of --ssh-from, each once. Throws ErrorKind::usage, naming the flag, for
+/// malformed ranges and for IPv6, because nodes have only IPv4 addresses.
 std::vector<IpRange> parse_ssh_from(const std::vector<std::string>& texts);
 
 /// Warns of ranges that let a large part of the world try to log in.
 void warn_of_world(Ui& ui, const std::vector<IpRange>& ranges);
 
-/// One of the places that the options mean.
+/// A region of a cloud that is to be searched.
 struct CloudPlace {
   provision::cloud::Cloud* cloud;
   std::string region;
 };
 
-/// The usual regions of all clouds that there are credentials for, where the options name none.
+/// Returns the regions that the options name, or the usual regions of all clouds with credentials.
 std::vector<CloudPlace> places_of(Context& context, const CloudOptions& options);
 
-/// What suits the options, whatever speaks against it. Any GPU where they name none.
+/// Returns the offers for the options, including unusable ones with the reason. Without a GPU or a
+/// type, returns all types with GPUs.
 provision::cloud::RankedOffers offers_for(Context& context, const CloudOptions& options);
 
-/// A cluster in a cloud: where it may be made, the best place first.
+/// The plan of a cluster in a cloud: the places where it may be created, from the best one on.
 struct CloudPlan {
   std::string provider;
   provision::cloud::CloudSpec spec;
@@ -90,13 +93,13 @@ struct CloudPlan {
   provision::cloud::ExchangeRates rates = provision::cloud::ExchangeRates::built_in();
 };
 
-/// Asks the clouds. A cluster that is on record keeps the places that it was planned for. Throws
-/// capacity, with what the offers lack, where none is usable.
+/// Asks the clouds for offers and returns a plan. A recorded cluster keeps its planned places.
+/// Throws capacity, with what is missing, if no offer is usable.
 CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const std::string& provider,
                          const std::string& cluster, int nodes);
 
-/// The same cluster in the cloud with the best offer among those that are not `refused`; absent
-/// where there is none.
+/// Returns the same plan for the cloud with the best offer, without the clouds in `refused`; absent
+/// if no cloud is left.
 std::optional<CloudPlan> plan_elsewhere(const CloudPlan& plan,
                                         const std::set<std::string>& refused);
 

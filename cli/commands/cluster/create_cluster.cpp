@@ -45,7 +45,7 @@ struct Options : ClusterOptions {
   bool keep = false;
 };
 
-/// The cluster file of --file, or a hostfile given in its place, or both.
+/// Returns the cluster described by --file, --hostfile and --set. --file may also be a hostfile.
 config::ClusterFile file_of(const Options& options) {
   config::Document document;
   const std::string text = options.file.empty() ? "" : config::read_text(options.file);
@@ -64,7 +64,7 @@ config::ClusterFile file_of(const Options& options) {
   return file;
 }
 
-/// What the provider alone understands, as JSON.
+/// Returns the part of the spec that only the provider understands, as JSON.
 std::string own_part(Context& context, const Options& options, const config::ClusterFile& file,
                      const std::string& provider) {
   if (provider == "static") {
@@ -85,12 +85,13 @@ std::string own_part(Context& context, const Options& options, const config::Clu
   return own.dump();
 }
 
-/// A wish, and for a cloud what there is to fulfil it.
+/// The wanted cluster, and the plan if it is in a cloud.
 struct Wanted {
   provision::ClusterSpec spec;
   GuardOptions guards{};
   provision::cloud::ExchangeRates rates;
-  std::optional<Money> hold_cost{};  ///< As it is wished; the spec has it in the price's currency.
+  /// In the user's currency. The spec has it in the currency of the price.
+  std::optional<Money> hold_cost{};
   std::optional<CloudPlan> plan{};
 };
 
@@ -98,7 +99,7 @@ std::optional<Money> price_of_a_node(const Wanted& wanted) {
   return wanted.plan ? wanted.plan->spec.places.front().price_per_hour : std::nullopt;
 }
 
-/// The guards that are wished, held against the price of the best place.
+/// Returns the wanted guards, checked against the price at the best place.
 provision::Guards guards_of(const Wanted& wanted) {
   const auto price = price_of_a_node(wanted);
   const auto guards = with_options({}, wanted.guards, price, wanted.rates);
@@ -117,8 +118,8 @@ void take_over_plan(Wanted& wanted) {
   wanted.spec.spec_json = provision::cloud::to_json_text(wanted.plan->spec);
 }
 
-/// Options of clouds for a place that is none would be forgotten without a word. `named`: by a flag
-/// or the file.
+/// Throws ErrorKind::usage if the options are for clouds but the cluster is not in one. Otherwise
+/// they would be ignored silently. `named` is the provider that a flag or the file names.
 void check_cloud_options(const CloudOptions& options, const std::string& named) {
   const std::string given = given_option(options);
   if (given.empty() || provision::is_cloud(named)) return;
@@ -131,8 +132,8 @@ void check_cloud_options(const CloudOptions& options, const std::string& named) 
                                       "--instance-type TYPE");
 }
 
-/// Refuses what another provider understands and `place` would not: it would be forgotten without a
-/// word.
+/// Throws ErrorKind::usage for options that are for another provider than `place`. Otherwise they
+/// would be ignored silently.
 void check_fits(const Options& options, const config::ClusterFile& file, const std::string& place) {
   const auto refuse = [&](const std::string& what, const std::string& wanted) {
     throw Error(ErrorKind::usage, "create cluster: " + what + " for provider " + wanted +
@@ -147,7 +148,8 @@ void check_fits(const Options& options, const config::ClusterFile& file, const s
     refuse("a link rate is", "local");
 }
 
-/// Who may log in where nobody says it: we, as we are seen from there.
+/// Returns the ranges that may log in by default: this machine's public address, or the private
+/// networks if the nodes have no public address.
 std::vector<IpRange> usual_ranges(Context& context, const provision::cloud::CloudSpec& spec) {
   if (spec.public_address == provision::cloud::PublicAddress::none)
     return parse_ssh_from({"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"});
@@ -158,7 +160,7 @@ void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
   provision::ClusterSpec& spec = wanted.spec;
   spec.holding = holding_of(options, wanted.rates);
   wanted.hold_cost = spec.holding.most_cost;
-  provision::check_spec(spec);  // Before anybody is asked.
+  provision::check_spec(spec);  // Throws before any cloud is asked.
   const bool is_named = provision::is_cloud(spec.provider);
   wanted.plan =
       plan_in_clouds(context, options, is_named ? spec.provider : "", spec.name.value, spec.nodes);
@@ -167,7 +169,7 @@ void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
   take_over_plan(wanted);
 }
 
-/// Flags over the file.
+/// Returns the wanted cluster. Flags win over the file.
 Wanted wanted_of(Context& context, const Options& options) {
   const config::ClusterFile file = file_of(options);
   const CloudOptions cloud = over_file(options.cloud, file.cloud);
@@ -207,12 +209,12 @@ Wanted wanted_of(Context& context, const Options& options) {
   return wanted;
 }
 
-/// What all nodes cost an hour; nothing where they are ours.
+/// Returns the price of all nodes per hour; "none" if they are not in a cloud.
 std::string price_of(const Wanted& wanted) {
   return wanted.plan ? plan_price(*wanted.plan, wanted.spec.nodes) : "none";
 }
 
-/// What each node is given once it is there, as steps of the plan.
+/// Returns the steps that give each node its storage.
 std::vector<std::string> storage_steps(const provision::cloud::CloudSpec& spec) {
   std::vector<std::string> steps;
   if (const provision::DataDisk& disk = spec.wish.data_disk; disk.gib > 0)
@@ -266,7 +268,8 @@ void show_next_steps(Ui& ui, const state::Cluster& cluster, std::span<const stat
   ui.next_steps(next);
 }
 
-/// Where one cloud has no room the next one is asked, as long as nothing of it is left.
+/// Creates the cluster. If a cloud has no capacity and nothing is left of the attempt, tries the
+/// next cloud.
 provision::CreateResult create_somewhere(Context& context, const provision::Tools& tools,
                                          Wanted& wanted, const Options& options) {
   const auto on_failure = options.keep ? provision::OnFailure::keep : provision::OnFailure::remove;
@@ -290,7 +293,7 @@ provision::CreateResult create_somewhere(Context& context, const provision::Tool
   }
 }
 
-/// What is left to do, and who does it.
+/// Shows how many nodes of a detached creation are still starting, and what will wait for them.
 void tell_unmet(Context& context, const state::Cluster& cluster) {
   const std::size_t count = provision::unmet_nodes(context.store(), cluster.id).size();
   if (count == 0) return;
@@ -300,7 +303,8 @@ void tell_unmet(Context& context, const state::Cluster& cluster) {
                     "them host keys of their own");
 }
 
-/// EC2 gives a machine with several network interfaces no public address.
+/// Shows that RDMA uses only one network card: EC2 gives no public address to a machine with
+/// several network interfaces.
 void tell_idle_cards(Context& context, const provision::cloud::CloudSpec& spec) {
   const provision::cloud::Place& best = spec.places.front();
   if (!spec.rdma || best.rdma_interfaces < 2 ||
@@ -311,7 +315,8 @@ void tell_idle_cards(Context& context, const provision::cloud::CloudSpec& spec) 
                     " network cards for RDMA: --public-address none has all of them");
 }
 
-/// A repeated creation closes no door.
+/// Warns of ranges that may log in although this command does not name them: a repeated creation
+/// removes no range.
 void warn_of_others_let_in(Ui& ui, const state::Cluster& cluster, const Wanted& wanted) {
   if (!wanted.plan) return;
   const auto& ranges = wanted.plan->spec.ssh_from;
@@ -330,7 +335,7 @@ void tell_unchanged(Ui& ui, const state::Cluster& cluster) {
     ui.note("cluster " + name + " exists already as wanted");
 }
 
-/// Whether the account may have what was planned.
+/// Asks the cloud, without a launch, whether the account may launch the planned machines.
 void try_launch(Context& context, const Wanted& wanted) {
   provision::cloud::Cloud& cloud = context.cloud(wanted.spec.provider);
   const auto outcome = provision::cloud::try_best_place(cloud, wanted.plan->spec, wanted.spec.nodes,
@@ -361,7 +366,8 @@ std::string machines_text(const provision::ClusterSpec& spec) {
   return counted(spec.nodes, "machine") + " of " + spec.provider;
 }
 
-/// Shows what is about to be bought, and asks where nobody has said yes to it.
+/// Shows what will be bought, and asks for consent unless the user has given it. Returns false if
+/// the user refuses.
 bool may_buy(Context& context, const Wanted& wanted, const Options& options) {
   if (!wanted.plan || context.store().find_cluster(wanted.spec.name)) return true;
   Ui& ui = context.ui();

@@ -10,7 +10,8 @@
 namespace fastgpu::cli {
 namespace {
 
-/// What others own goes on without this state directory.
+/// Removes clusters from this state directory. Their machines belong to other state directories and
+/// continue to run.
 int run_forget(Context& context, const ChangeOptions& options, const Names& names) {
   if (options.dry_run) {
     Names steps;

@@ -1,4 +1,4 @@
-// guard: when a cluster stops or ends by itself.
+// guard cluster: sets the conditions under which a cluster stops or is deleted automatically.
 #include <memory>
 
 #include "base/fault_point.hpp"
@@ -48,7 +48,8 @@ View view_of_guards(const state::Cluster& cluster, const GuardStatus& standing) 
   return view;
 }
 
-/// The cluster with its guards changed as wished. Throws where that cannot be.
+/// Returns the cluster with its guards changed by the options. Throws ErrorKind::usage for guards
+/// that cannot be enforced.
 state::Cluster guarded(Context& context, const Options& options, state::Cluster cluster) {
   const GuardStatus standing =
       guard_status_of(context.store(), cluster, std::chrono::system_clock::now());
@@ -80,11 +81,11 @@ int plan(Context& context, const Options& options) {
   return 0;
 }
 
-/// Puts the wish on record, under the cluster's lock.
+/// Records the new guards, under the cluster's lock.
 void write_guards(Context& context, const Options& options, const ClusterName& name) {
   const provision::Tools tools = tools_for(context, options);
   const state::Cluster before = find_cluster(context, name.value);
-  guarded(context, options, before);  // Refuses what cannot be before any node is met.
+  guarded(context, options, before);  // Throws for invalid guards before any node is contacted.
   contact_guard_nodes(context, tools, before);
   const provision::HeldCluster mine(tools, name);
   provision::require_ours(tools, mine.cluster());

@@ -30,7 +30,7 @@ void change(std::optional<seconds>& guard, const char* flag, const std::string& 
   guard = time;
 }
 
-/// Sets the guard in the currency of the price, in which the cost is counted.
+/// Sets a cost limit, converted into the currency of `price`.
 void change_cost(std::optional<Money>& guard, const std::string& text,
                  const std::optional<Money>& price, const provision::cloud::ExchangeRates& rates) {
   if (text.empty()) return;

@@ -1,4 +1,4 @@
-// The guards that end or stop a cluster by itself, in the user's notation.
+// The guards that stop or delete a cluster automatically, as command-line options.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace fastgpu::cli {
 
-/// The user's text; empty: not set.
+/// The text of each option; empty if it is not set.
 struct GuardOptions {
   std::string max_life{};
   std::string max_cost{};
@@ -21,13 +21,13 @@ struct GuardOptions {
 
 void describe_guard_options(Arguments& arguments, GuardOptions& options);
 
-/// Returns the options, with the file's values for absent flags.
+/// Returns the options, with the file's values for options that are absent.
 GuardOptions over_file(GuardOptions options, const config::GuardEntry& file);
 
 bool says_nothing(const GuardOptions& options);
 
-/// Returns `before` with the changes of the options; "off" removes a guard. A cost is converted
-/// into the currency of `price`. Throws ErrorKind::usage for an invalid time or amount.
+/// Returns `before`, changed by the options; "off" removes a guard. A cost is converted into the
+/// currency of `price`. Throws ErrorKind::usage for an invalid time or amount.
 provision::Guards with_options(provision::Guards before, const GuardOptions& options,
                                const std::optional<Money>& price,
                                const provision::cloud::ExchangeRates& rates);

@@ -1,4 +1,4 @@
-// Amounts of money in the user's notation, and their exchange rates.
+// Amounts of money and exchange rates, as the user types them.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ namespace fastgpu::cli {
 /// Adds --exchange-rate.
 void describe_exchange_rates(Arguments& arguments, std::vector<std::string>& rates);
 
-/// Returns the reference rates, with those of the settings and, over these, of the flag in their
-/// place.
+/// Returns the exchange rates: the built-in ones, overridden by those of the settings, and these by
+/// those of the flag.
 provision::cloud::ExchangeRates rates_for(Context& context, const std::vector<std::string>& given);
 
-/// Returns the amount in `flag`: "50USD". Throws ErrorKind::usage, naming the flag, for text
-/// without an amount and a currency, and for a currency without a rate.
+/// Returns the amount in the value of `flag`, such as "50USD". Throws ErrorKind::usage, naming the
+/// flag, if the amount, the currency or a rate for the currency is missing.
 Money money_in(std::string_view flag, std::string_view text,
                const provision::cloud::ExchangeRates& rates);
 
-/// Returns a price per hour: "3USD", "3USD/h".
+/// Returns the price per hour in the value of `flag`: "3USD" or "3USD/h".
 Money price_in(std::string_view flag, std::string_view text,
                const provision::cloud::ExchangeRates& rates);
 

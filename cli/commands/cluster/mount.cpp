@@ -1,4 +1,4 @@
-// mount: NFS exports on all nodes, now and after a restart.
+// mount: mounts an NFS export on all nodes, now and after restarts.
 #include <algorithm>
 #include <memory>
 
@@ -27,7 +27,7 @@ void add(Mounts& mounts, const provision::Mount& wanted) {
   if (std::ranges::find(mounts, wanted) == mounts.end()) mounts.push_back(wanted);
 }
 
-/// Removes mounts by the path, the source, or both.
+/// Removes the mounts with a path, with a source, or with both.
 void take_away(Mounts& mounts, const std::string& what) {
   const bool has_path = what.find('=') != std::string::npos;
   const bool is_path = what.starts_with('/');
@@ -39,7 +39,7 @@ void take_away(Mounts& mounts, const std::string& what) {
   });
 }
 
-/// Returns the cloud's part of a cluster with the wanted mounts.
+/// Returns the spec of a cluster with its mounts changed by the options.
 std::string with_mounts(const std::string& spec_json, const Options& options) {
   auto spec = provision::cloud::parse_cloud_spec(spec_json);
   if (options.remove)
@@ -49,7 +49,7 @@ std::string with_mounts(const std::string& spec_json, const Options& options) {
   return provision::cloud::to_json_text(spec);
 }
 
-/// Returns the cluster's name, after all checks that need no node.
+/// Returns the cluster's name. Throws for all faults that can be found without the nodes.
 ClusterName checked(Context& context, const Options& options) {
   const state::Cluster cluster = find_cluster(context, options.name);
   if (!provision::is_cloud(cluster.provider))

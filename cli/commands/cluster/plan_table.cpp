@@ -14,10 +14,10 @@ using provision::cloud::Place;
 
 constexpr std::size_t kZonesNamed = 3;
 
-/// Places that differ only in their zone.
+/// Places that differ only in their zones.
 struct Row {
   std::string cloud;
-  Place place;  ///< The first one.
+  Place place;  ///< The first of the places.
   std::vector<std::string> zones;
 };
 
@@ -32,7 +32,8 @@ std::string price_cell(const CloudPlan& plan, const std::optional<Money>& price,
   return provision::cloud::per_hour(all, compared(plan, all));
 }
 
-/// Returns all possible places: those of the plan's cloud, then those of each other cloud.
+/// Returns all places where the cluster may be created, with their clouds. Those of the plan's
+/// cloud come first.
 std::vector<std::pair<std::string, Place>> candidates(const CloudPlan& plan) {
   std::vector<std::pair<std::string, Place>> all;
   std::set<std::string> clouds = {plan.provider};
@@ -76,7 +77,7 @@ std::string market_of(const CloudPlan& plan) {
   return plan.spec.wish.market == Market::spot ? "spot" : "on-demand";
 }
 
-/// Returns the rates by which the plan's prices are converted; empty for none.
+/// Returns the exchange rates that the plan's prices need; "" for none.
 std::string bases(const CloudPlan& plan) {
   std::set<std::string> texts;
   for (const auto& [cloud, place] : candidates(plan))

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostNamed = 5;
 
-/// Returns true if the job is on the nodes. One whose record cannot be read may be anywhere.
+/// Returns true if the job has ranks on the nodes. Assumes so for a job whose record is unreadable.
 bool is_on(const state::Job& job, const std::vector<state::Node>& nodes) try {
   const launcher::JobRecord record = launcher::parse_job_record(job.spec_json);
   return std::ranges::any_of(record.placement, [&](const launcher::NodeRanks& ranks) {
@@ -20,8 +20,7 @@ bool is_on(const state::Job& job, const std::vector<state::Node>& nodes) try {
   return true;
 }
 
-/// Returns the job in its nodes' view. A job of a node that does not answer keeps its recorded
-/// state.
+/// Returns the job as its nodes see it now, or as recorded if they do not answer.
 state::Job asked(Context& context, const state::Job& job) {
   try {
     return refresh_job(context, job);

@@ -16,13 +16,13 @@
 namespace fastgpu::cli {
 namespace {
 
-/// The nodes that scaling down to `wanted` removes.
+/// Returns the nodes that scaling down to `wanted` nodes removes: the last ones.
 Nodes last_nodes(const Nodes& nodes, std::size_t wanted) {
   return {nodes.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, nodes.size())), nodes.end()};
 }
 
-/// Shows what more machines of a cloud are and cost. The number of nodes was written by hand: there
-/// is no question.
+/// Shows the type and the price of the new machines. Asks nothing, because the user typed
+/// the number of nodes.
 void show_cost_of_more(Context& context, const state::Cluster& cluster, int count) {
   if (!provision::is_cloud(cluster.provider)) return;
   const CloudPlan plan = plan_of_more(context, cluster);

@@ -28,7 +28,8 @@ int plan_start(Context& context, const ChangeOptions& options, const Names& name
   return show_dry_run(context.ui(), "start cluster", joined(names), steps);
 }
 
-/// A start takes no question: what is paid for again was asked about when it was made.
+/// Shows what the started nodes cost. Asks nothing, because the user agreed to this price
+/// at the creation.
 void show_cost_of_start(Context& context, const state::Cluster& cluster) {
   if (!provision::is_cloud(cluster.provider)) return;
   const Nodes nodes = context.store().nodes(cluster.id);

@@ -23,7 +23,8 @@ int plan_stop(Context& context, const Names& names) {
   return show_dry_run(context.ui(), "stop cluster", joined(names), steps);
 }
 
-/// Clusters without jobs are stopped without a question: nothing on them is lost.
+/// Returns true if the clusters may be stopped. Asks only if jobs run on them; otherwise nothing is
+/// lost.
 bool may_stop(Context& context, const ChangeOptions& options, const Names& names) {
   if (has_consent(context, options.yes)) return true;
   const auto affected = affected_by(context, names);

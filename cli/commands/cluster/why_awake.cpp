@@ -13,7 +13,7 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::int64_t kJustNow = 60;  // Seconds; activity before that keeps no node awake.
+constexpr std::int64_t kJustNow = 60;  // Seconds. Older activity keeps no node awake.
 
 struct Options {
   std::string target;

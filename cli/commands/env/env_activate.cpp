@@ -19,7 +19,7 @@ struct Options {
 
 using Answers = std::vector<HostResult<agent::Records>>;
 
-/// Runs a program on every node, in the environment; its exit code is ours.
+/// Runs a program in the environment on every node. Returns its exit code.
 int run_program(Context& context, EnvCluster& cluster, const Options& options) {
   std::vector<std::string> argv = {
       (agent::details_of(
@@ -43,7 +43,7 @@ int run_program(Context& context, EnvCluster& cluster, const Options& options) {
   return code;
 }
 
-/// Returns the changes of an activation, also of a planned one.
+/// Returns the changes of an activation, or the planned ones under --dry-run.
 View activation_view(const EnvCluster& cluster, const Options& options, const std::string& prefix) {
   View view;
   view.root = document("environment-activation");

@@ -1,4 +1,4 @@
-// env bake: a machine image out of a node on which an environment is complete.
+// env bake: makes a machine image of a node that has a complete environment.
 #include <algorithm>
 #include <memory>
 
@@ -59,13 +59,14 @@ void check_no_job_runs(Context& context, const state::Cluster& cluster) {
                                            "': `fastgpu wait job " + job.id + "`, or cancel it");
 }
 
-/// The node for an image, and its build.
+/// A node that an image can be made of, and its build of the environment.
 struct Candidate {
   state::Node node;
   EnvBuild build;
 };
 
-/// Returns the last node with the environment complete: the first does more for the others.
+/// Returns the last node that has the complete environment. The first node is avoided, because it
+/// also works for the others.
 Candidate find_candidate(EnvCluster& cluster, const std::string& name) {
   const auto builds = complete_builds(cluster, name);
   const EnvBuild& last = builds.back();
@@ -93,7 +94,7 @@ void check_sight(const Candidate& candidate, const BakePrecheck& sight) {
                 node + ": process " + sight.at_work + " belongs to a job that runs there");
 }
 
-/// Returns the digest of everything that decides whether another image would be the same.
+/// Returns a digest of everything that an image depends on: images with the same digest are equal.
 std::string made_of(const state::Cluster& cluster, const Options& options,
                     const Candidate& candidate, const BakePrecheck& sight) {
   const std::string below = provision::cloud::parse_standing(cluster.network).image;
@@ -177,7 +178,7 @@ int run(Context& context, const Options& options) {
   const ClusterName name = environments.target().cluster.name;
   const provision::Tools tools = tools_for(context, {});
   const provision::HeldCluster held(tools, name);
-  held.look();  // Checks that it is still ours.
+  held.look();  // Throws if the cluster is not ours any more.
   Bake bake = bake_of(context, held.cluster(), options, candidate, sight);
   const auto unfinished = unfinished_bake(context, held.cluster(), bake.wish.marks.made_of);
   if (unfinished) bake = *unfinished;

@@ -24,8 +24,8 @@ bool is_own(const std::string& machine) {
   return ::uname(&here) == 0 && machine == here.machine;
 }
 
-/// Returns libfastgpu_comm for that processor; for another than this machine's only if it has been
-/// built.
+/// Returns the path of libfastgpu_comm for the processor `machine`. Throws ErrorKind::usage if
+/// fastgpu was not built for that processor.
 fs::path comm_library(const std::string& machine) {
   const std::string file = "libfastgpu_comm.so.0";
   if (is_own(machine)) return find_helper(file);
@@ -37,13 +37,13 @@ fs::path comm_library(const std::string& machine) {
                                     "here: install or build that, too (docs/hacking.md)");
 }
 
-/// Returns the files in every environment beside its packages.
+/// Returns the files that every environment gets in addition to its packages.
 Files in_every_environment(const std::string& machine) {
   Files files = {
       {comm_library(machine), "lib/fastgpu/libfastgpu_comm.so.0"},
       {find_helper("fastgpu_comm/__init__.py").parent_path(), "lib/fastgpu/python/fastgpu_comm"},
       {find_helper("digits.py").parent_path(), "share/fastgpu/demo"}};
-  // Built where Open MPI's headers were.
+  // The plugin exists only if Open MPI's headers were there at build time.
   if (const auto plugin = seek_helper("libfastgpu_comm_mpi.so"); plugin && is_own(machine))
     files.push_back({*plugin, "lib/fastgpu/libfastgpu_comm_mpi.so"});
   return files;
@@ -51,7 +51,7 @@ Files in_every_environment(const std::string& machine) {
 
 using Python = std::optional<envs::PythonArchive>;
 
-/// Adds a Python if the node lacks one.
+/// Adds the Python that the node lacks, if it lacks one.
 void add_python(Context& context, const BuilderOptions& options, const Python& python,
                 envs::PythonUse use, const fs::path& place, Files& files) {
   if (!python) return;
@@ -154,7 +154,7 @@ void use_builder_options(Context& context, const BuilderOptions& options,
   request.on_note = [&ui = context.ui()](const std::string& sentence) { ui.note(sentence); };
   request.toolbox = [&context, options, builder = request.spec.builder, scratch = request.scratch](
                         const std::string& machine, const Python& python) {
-    // Called first: without it nothing is fetched.
+    // First, because it may throw before anything is downloaded.
     const Files common = in_every_environment(machine);
     envs::Toolbox toolbox =
         envs::make_toolbox(tools_of(context, options, builder, python, machine, scratch), common);

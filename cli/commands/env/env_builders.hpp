@@ -1,4 +1,4 @@
-// The requirements of building an environment: the builder's programs, and the files of every
+// What is needed to build an environment: the builder's programs, and the files of every
 // environment.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace fastgpu::cli {
 
 /// The values of --uv, --py-rattler, --python-mirror, --python-table, --index-timeout,
-/// --index-credentials, --fetch, --fetch-host.
+/// --index-credentials, --fetch and --fetch-host.
 struct BuilderOptions {
   std::string uv;
   std::string python_mirror;
@@ -27,11 +27,12 @@ struct BuilderOptions {
 };
 void describe_builder_options(Arguments& arguments, BuilderOptions& options);
 
-/// Returns the Pythons for nodes that lack one. Throws as Document::read.
+/// Returns the Pythons that can be installed on nodes that lack one. Throws as Document::read()
+/// does.
 std::vector<envs::KnownPython> known_pythons(const BuilderOptions& options);
 
-/// Sets the request's fields from the options of building: the toolbox, the patience, and the
-/// logins of indexes. The toolbox is made in the request's scratch directory if it is wanted.
+/// Sets the fields of `request` from the options: the toolbox, the timeout, and the logins of
+/// indexes. The toolbox is created in the scratch directory of `request` when it is needed.
 void use_builder_options(Context& context, const BuilderOptions& options,
                          envs::InstallationRequest& request);
 

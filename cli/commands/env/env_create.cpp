@@ -40,8 +40,8 @@ EnvWish wish_of_lock(const Options& options) {
   return wish;
 }
 
-/// The file's fields with what the command line says over them; a name that says all of it is
-/// enough.
+/// Returns the request in the file, with the fields that the command line sets. A name of the
+/// matrix alone is enough, too.
 EnvWish wish_of_file(const config::Document& document, const Options& options) {
   EnvWish wish{.spec = envs::read_environment_spec(document.root())};
   if (!options.from.empty()) wish.spec.from = options.from;
@@ -53,7 +53,8 @@ EnvWish wish_of_file(const config::Document& document, const Options& options) {
   return wish;
 }
 
-/// For nodes that lack what others have: the same, by its lock.
+/// Returns the environment that other nodes have, by its lock, for nodes that lack it; absent if no
+/// node has it.
 std::optional<EnvWish> wish_on_nodes(const EnvCluster& cluster, const std::string& name) {
   const auto builds = find_builds(cluster, name);
   if (builds.empty()) return std::nullopt;
@@ -69,7 +70,8 @@ std::optional<EnvWish> wish_on_nodes(const EnvCluster& cluster, const std::strin
   return wish;
 }
 
-/// What the matrix says of it. A name that is none of the matrix is one that some nodes have.
+/// Completes the request from the matrix. If the name is not in the matrix, takes the environment
+/// of that name from the nodes that have it.
 void complete(Context& context, const EnvCluster& cluster, const Options& options, PythonOf python,
               EnvWish& wish) try {
   complete_from(context, &cluster, options.install.needs.assumed_gpus, python, wish.spec);
@@ -83,7 +85,8 @@ void complete(Context& context, const EnvCluster& cluster, const Options& option
   wish = *std::move(there);
 }
 
-/// What the command line names wins over the file, but for a Python that is fetched.
+/// Returns where the Python comes from. The command line wins over the file, except for a Python
+/// that must be downloaded.
 PythonOf python_of(const config::Document& document, const Options& options,
                    const envs::EnvironmentSpec& spec) {
   const bool is_in_file = document.root().find("python").has_value();

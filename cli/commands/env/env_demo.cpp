@@ -24,7 +24,7 @@ struct Options {
   bool oversubscribe = false;
 };
 
-/// Returns the lock of the build, from the first node that has it.
+/// Returns the environment's lock from the first node that has one.
 envs::EnvironmentLock lock_on_nodes(const EnvCluster& cluster, const std::string& name) {
   const auto answers = cluster.call({"env-show", cluster.prefix_for(name), name});
   for (const auto& answer : answers)
@@ -64,7 +64,8 @@ launcher::JobSpec spec_of(EnvCluster& cluster, const Options& options, const std
   spec.name = parse_job_name("demo-" + framework);
   spec.argv = {run, "python", (places.current(options.name) / demo_script(framework)).string()};
   spec.mpirun_in = envs::programs_in(cluster.record(), options.name);
-  spec.environment = {"PYTHONDONTWRITEBYTECODE=1"};  // An environment stays as in its manifest.
+  // Compiled files would change the environment, which must match its manifest.
+  spec.environment = {"PYTHONDONTWRITEBYTECODE=1"};
   spec.ranks = ranks;
   if (options.timeout) spec.timeout = *options.timeout;
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
@@ -72,7 +73,7 @@ launcher::JobSpec spec_of(EnvCluster& cluster, const Options& options, const std
   return spec;
 }
 
-/// Trains on so many ranks. Absent if the reader of our own output is gone.
+/// Runs the training on `ranks` ranks. Absent if the reader of our output is gone.
 std::optional<DemoRun> train(Context& context, EnvCluster& cluster, const Options& options,
                              const std::string& framework, int ranks) {
   const auto record = placed_on(cluster.target(), spec_of(cluster, options, framework, ranks));

@@ -13,12 +13,13 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr const char* kSchema = "fastgpu.demo/1";
-constexpr double kLeast = 0.95;   // Any small network reaches this on these digits.
-constexpr double kApart = 0.005;  // Sums are rounded at other places with every number of ranks.
+constexpr double kLeast = 0.95;   // Any small network reaches this accuracy on these digits.
+constexpr double kApart = 0.005;  // The rounding of sums depends on the number of ranks.
 
 struct Demo {
   std::string_view framework;
-  /// The names in PyPI and conda. A package for one CUDA has that behind its name: mxnet-cu112.
+  /// The package's names in PyPI and conda. Variants for a CUDA version have it at the end:
+  /// mxnet-cu112.
   std::array<std::string_view, 3> packages;
 };
 constexpr std::array<Demo, 5> kDemos = {

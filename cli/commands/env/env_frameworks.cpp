@@ -18,7 +18,7 @@ struct Options {
   InstallOptions install;
 };
 
-/// Returns the named environment, else the active one, else the only one.
+/// Returns the given environment, else the active one, else the only one.
 std::string name_of(EnvCluster& cluster, const std::string& given) {
   const auto& record = cluster.record();
   if (!given.empty()) return given;
@@ -27,7 +27,7 @@ std::string name_of(EnvCluster& cluster, const std::string& given) {
   throw Error(ErrorKind::usage, "env install-frameworks: the environment's name is missing");
 }
 
-/// Returns the spec of the request, from the first node that has it.
+/// Returns the spec that the environment was made from, from the first node that has it.
 envs::EnvironmentSpec spec_on_nodes(EnvCluster& cluster, const std::string& name) {
   const auto answers = cluster.call({"env-show", cluster.prefix_for(name), name});
   for (const auto& answer : answers)
@@ -39,12 +39,12 @@ envs::EnvironmentSpec spec_on_nodes(EnvCluster& cluster, const std::string& name
   throw Error(answers.front().error());
 }
 
-/// Returns "torch" of "torch[x]==2.5".
+/// Returns the project of a requirement: "torch" for "torch[x]==2.5".
 std::string project_of(const std::string& requirement) {
   return envs::parse_requirement(requirement).project;
 }
 
-/// Replaces the spec's requirement for the same project.
+/// Adds the requirement, in place of one for the same project.
 void require(envs::EnvironmentSpec& spec, const std::string& requirement) {
   std::erase_if(spec.packages, [&](const std::string& package) {
     return project_of(package) == project_of(requirement);
@@ -52,8 +52,8 @@ void require(envs::EnvironmentSpec& spec, const std::string& requirement) {
   spec.packages.push_back(requirement);
 }
 
-/// Makes a framework, and nothing else, come from the index that the matrix names for it. An index
-/// that the user has named for it on another host stays.
+/// Restricts the framework's package to the index that the matrix has for it. If the user has set
+/// an index on another host for it, that one is kept.
 void take_from_own_index(envs::EnvironmentSpec& spec, const envs::FrameworkRow& row) {
   if (row.index.empty() || row.requirements.empty()) return;
   const std::string project = project_of(row.requirements.front());
@@ -64,8 +64,8 @@ void take_from_own_index(envs::EnvironmentSpec& spec, const envs::FrameworkRow& 
     spec.index_for.emplace_back(project, row.index);
 }
 
-/// Returns true if the environment has another index than PyPI: it may have packages that the
-/// matrix lacks.
+/// Returns true if the environment uses other indexes than PyPI. They may have packages that are
+/// not in the matrix.
 bool has_own_index(const envs::EnvironmentSpec& spec) {
   return std::ranges::any_of(spec.index,
                              [](const std::string& index) { return index != kUsualIndex; });
@@ -80,7 +80,7 @@ bool has_own_index(const envs::EnvironmentSpec& spec) {
   throw Error(ErrorKind::not_found, "env install-frameworks: " + why);
 }
 
-/// Requires the packages that the matrix has for the name that the environment was made from.
+/// Adds the packages of the matrix for the name that the environment was made from.
 void require_from_matrix(envs::EnvironmentSpec& spec, Ui& ui) {
   if (spec.from.empty())
     throw Error(ErrorKind::usage, "env install-frameworks: environment '" + spec.name +
@@ -104,7 +104,7 @@ void require_from_matrix(envs::EnvironmentSpec& spec, Ui& ui) {
   }
 }
 
-/// Shows the requirements, and their sources.
+/// Shows the requirements and the indexes or channels that they come from.
 void tell(Ui& ui, const envs::EnvironmentSpec& spec) {
   for (const std::string& package : spec.packages)
     ui.note("requires " + package);
@@ -127,7 +127,7 @@ int run(Context& context, const Options& options) {
   if (options.frameworks.empty()) require_from_matrix(wish.spec, context.ui());
   for (const std::string& framework : options.frameworks)
     require(wish.spec, framework);
-  // Values from the command line are read like a file's.
+  // Checks the values from the command line like those of a file.
   wish.spec = envs::read_environment_spec(
       config::Document::parse(to_yaml(wish.spec), "the environment with its frameworks").root());
   tell(context.ui(), wish.spec);

@@ -79,7 +79,7 @@ std::string python_step(const envs::EnvironmentSpec& spec, const envs::PythonArc
   return "get " + what + " from " + archive.url;
 }
 
-/// Of each node, nodes with equal steps on one line.
+/// Shows the steps for each node. Nodes with equal steps share a row. Returns the exit code.
 int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
                const InstallOptions& options) {
   auto request = request_for(context, cluster, wish, options);
@@ -119,7 +119,8 @@ int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
   return unmet != 0 ? unmet : code;
 }
 
-/// Whether the frameworks of the matrix's name that it was made from can be had and are not in it.
+/// Returns true if the environment lacks installable frameworks of the matrix name that it was made
+/// from.
 bool lacks_frameworks(const envs::EnvironmentSpec& spec) try {
   if (spec.from.empty() || spec.builder == envs::Builder::conda) return false;
   const auto combination =
@@ -132,7 +133,7 @@ bool lacks_frameworks(const envs::EnvironmentSpec& spec) try {
            return std::ranges::all_of(row.requirements, is_in);
          });
 } catch (const Error&) {
-  return false;  // A lock's name need not be one of this matrix.
+  return false;  // The name in a lock may be missing in this version's matrix.
 }
 
 int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
@@ -165,7 +166,8 @@ int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
   return code;
 }
 
-/// The facts of the nodes that answer; a CANN that the environment brings counts as there.
+/// Returns the facts about the nodes that answer. If the environment brings CANN, they count as
+/// having it.
 std::vector<envs::KnownNode> known_nodes(Context& context, const EnvCluster& cluster,
                                          const std::string& assumed_gpus,
                                          const envs::NodeNeeds& needs) {

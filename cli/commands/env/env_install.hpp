@@ -1,4 +1,4 @@
-// The installation of an environment on a cluster, and its output for the user.
+// Installs an environment on a cluster and shows the result.
 #pragma once
 
 #include <filesystem>
@@ -14,40 +14,40 @@ namespace fastgpu::cli {
 struct EnvWish {
   envs::EnvironmentSpec spec;
   std::optional<envs::EnvironmentLock> lock{};
-  /// The archive with that lock: nothing is built.
+  /// The archive that the lock is from. Then nothing is built.
   std::optional<envs::EnvironmentArchive> archive{};
 };
 
-/// The settings of the installation.
+/// The options of an installation.
 struct InstallOptions {
   BuilderOptions building;
   NeedsOptions needs;
-  std::string rate;  ///< The rate of a build's copies to other nodes, as text; empty: unlimited.
+  std::string rate;  ///< The maximum rate of copies to other nodes, as text; empty for no limit.
   bool upgrade = false;
   bool dry_run = false;
 };
 void describe_install_options(Arguments& arguments, InstallOptions& options);
-/// Adds --limit-rate and --dry-run alone.
+/// Adds only --limit-rate and --dry-run.
 void describe_copy_options(Arguments& arguments, InstallOptions& options);
 
-/// Reads env.yaml, a lock, or conda's environment.yml, which is translated to the same env.yaml.
-/// Throws as Document::read and envs::conda_file_as_yaml.
+/// Reads env.yaml, a lock, or conda's environment.yml, which is translated to an env.yaml. Throws
+/// as Document::read() and envs::conda_file_as_yaml() do.
 config::Document read_environment_file(const std::string& file);
 
-/// Reads a lock from a file. Throws as Document::read and parse_lock.
+/// Reads a lock from a file. Throws as Document::read() and parse_lock() do.
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file);
 
-/// The source of the Python for an environment that is made from a name of the matrix.
+/// The source of the Python version for an environment that is made from a matrix name.
 enum class PythonOf : std::uint8_t { name, spec };
 
-/// Completes `from` to a name of the matrix with its accelerator, which can be installed. Without
-/// an accelerator it gets that of the nodes, or of `assumed_gpus` there. Throws usage for an
-/// impossible name, and for an open one without a cluster.
+/// Replaces `spec.from` by a complete name of the matrix that can be installed. A missing
+/// accelerator is chosen for the nodes of `cluster`, with `assumed_gpus` if that is not empty.
+/// Throws usage for an impossible name, and for a name without an accelerator if `cluster` is null.
 void complete_from(Context& context, const EnvCluster* cluster, const std::string& assumed_gpus,
                    PythonOf python, envs::EnvironmentSpec& spec);
 
-/// Installs the environment and its needs, shows the result, and records the place. A dry run only
-/// shows the steps of each node, nodes with equal steps on one line.
+/// Installs the environment and its needs, shows the result, and records the prefix. A dry run only
+/// shows the steps for each node; nodes with equal steps share a row. Returns the exit code.
 int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
                         const InstallOptions& options);
 

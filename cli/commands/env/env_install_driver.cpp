@@ -1,4 +1,4 @@
-// Drivers and CUDA on the nodes of a cluster.
+// env install-driver: drivers and CUDA on the nodes of a cluster.
 #include <algorithm>
 #include <memory>
 
@@ -68,7 +68,7 @@ Json to_json(const envs::Step& step) {
   return item;
 }
 
-/// Nodes that have the same GPUs and the same plan.
+/// Nodes with the same GPUs and the same plan.
 struct Group {
   std::vector<std::string> nodes;
   const envs::Planned* planned = nullptr;
@@ -131,7 +131,7 @@ View view_of(const Plans& plans) {
   return view;
 }
 
-/// Shows the errors, each once with its nodes; returns the resulting exit code.
+/// Shows each error once, with the nodes that have it. Returns the exit code.
 template <class T>
 int report_errors(Ui& ui, const std::vector<HostResult<T>>& results) {
   struct Said {

@@ -13,16 +13,16 @@ struct Options {
   EnvTarget target;
 };
 
-/// One environment of a cluster, seen on all its nodes.
+/// An environment as found on the nodes of a cluster.
 struct Seen {
-  std::vector<std::string> nodes;  ///< The nodes that have it complete and in use.
-  std::set<std::string> builds;    ///< The versions with the sums of their manifests.
+  std::vector<std::string> nodes;  ///< The nodes on which it is complete and current.
+  std::set<std::string> builds;    ///< The versions, each with the checksum of its manifest.
   std::string version;
-  std::size_t active_on = 0;  ///< The number of nodes whose logins get it.
+  std::size_t active_on = 0;  ///< The number of nodes on which logins activate it.
   std::string prefix;
 };
 
-/// All environments on the nodes of one cluster.
+/// The environments on the nodes of one cluster.
 struct ClusterSeen {
   std::string cluster;
   std::size_t nodes = 0;
@@ -67,7 +67,7 @@ void show(View& view, const ClusterSeen& cluster) {
   }
 }
 
-/// Returns the places of that cluster's environments: the recorded ones, or the usual one.
+/// Returns the prefixes to search: the recorded ones, or the default.
 std::set<std::string> prefixes_of(EnvCluster& cluster) {
   std::set<std::string> prefixes;
   for (const auto& [name, prefix] : cluster.record().prefix)
@@ -77,7 +77,7 @@ std::set<std::string> prefixes_of(EnvCluster& cluster) {
   return prefixes;
 }
 
-/// Adds the cluster's environments to the view; returns the exit code.
+/// Adds the cluster's environments to the view. Returns the exit code.
 int look(Context& context, EnvCluster& cluster, View& view) {
   ClusterSeen seen{.cluster = cluster.target().cluster.name.value,
                    .nodes = cluster.hosts().size(),

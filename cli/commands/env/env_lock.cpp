@@ -59,7 +59,8 @@ envs::EnvironmentLock lock_on_node(EnvCluster& cluster, envs::InstallationReques
   return envs::solve_on_node(access, first[0], request, toolbox, looked[0].value(), way);
 }
 
-/// Without a file the lock itself is in it.
+/// Returns the result as a document. It includes the text of the lock if that is not written to a
+/// file.
 View view_of(const envs::EnvironmentLock& locked, const std::string& text, const OutFile& out) {
   View view;
   view.root = document("environment-lock");

@@ -1,4 +1,4 @@
-// Compatible versions: the matrix, parts of it, and the meaning of an environment's name.
+// env matrix: compatible versions, and the meaning of an environment's name.
 #include "envs/matrix/matrix.hpp"
 
 #include <algorithm>
@@ -16,13 +16,13 @@ struct Options {
   std::string cuda;
 };
 
-/// Returns "3.9-3.13".
+/// Returns the first and the last version: "3.9-3.13".
 std::string range_of(const std::vector<std::string>& versions) {
   if (versions.size() < 2) return joined(versions, " ");
   return versions.front() + "-" + versions.back();
 }
 
-/// Rows of one release that differ only in their accelerator.
+/// The rows of one release, which differ only in their accelerators.
 struct Release {
   envs::FrameworkRow row;
   std::vector<std::string> on;
@@ -62,7 +62,8 @@ Json to_json(const envs::FrameworkRow& row) {
   return item;
 }
 
-/// Returns the branches of the driver that carry a CUDA, completely or except for its new features.
+/// Returns the branches of the driver that support a CUDA release, either completely or without its
+/// new features.
 std::vector<std::string> carriers(const envs::Matrix& matrix, const envs::CudaRelease& cuda,
                                   envs::Carries how) {
   std::vector<std::string> branches;
@@ -94,7 +95,7 @@ Json to_json(const envs::DriverBranch& driver) {
   return item;
 }
 
-/// Returns only the parts that concern that CUDA.
+/// Returns only the parts of the matrix on one CUDA version, or all if `version` is empty.
 envs::Matrix narrowed(envs::Matrix matrix, const std::string& version) {
   if (version.empty()) return matrix;
   const auto cuda = envs::find_cuda(matrix, version);
@@ -142,7 +143,7 @@ Json json_of(const envs::Matrix& matrix) {
   return root;
 }
 
-/// Returns the matrix for people: one line a release.
+/// Returns the matrix for people, with one line per release.
 Json described(const envs::Matrix& matrix) {
   Json out;
   out["date"] = matrix.date;
@@ -180,7 +181,7 @@ Json described(const envs::Matrix& matrix) {
   return out;
 }
 
-/// Returns a name for each row, with the newest Python that it is made for.
+/// Returns a name for each offered row, with the newest Python of that row.
 std::vector<std::string> names_of(const envs::Matrix& matrix) {
   std::vector<std::string> names;
   for (const envs::FrameworkRow& row : matrix.frameworks)
@@ -226,7 +227,7 @@ int show_whole(Context& context, const envs::Matrix& matrix, const envs::Environ
   return 0;
 }
 
-/// Shows the possible meanings of a name without an accelerator: that depends on the nodes.
+/// Shows what a name without an accelerator can mean, depending on the nodes.
 int show_open(Context& context, const envs::Matrix& matrix, const envs::EnvironmentName& name) {
   View view;
   view.root = document("env-combinations");
@@ -244,7 +245,7 @@ int show_open(Context& context, const envs::Matrix& matrix, const envs::Environm
                                one.root["offered"].get<bool>() ? "yes" : "no"});
     view.names.push_back(to_string(whole));
   }
-  if (view.names.empty()) envs::resolve(matrix, name);  // Throws the reason.
+  if (view.names.empty()) envs::resolve(matrix, name);  // Throws, with the reason.
   context.ui().show(view);
   return 0;
 }

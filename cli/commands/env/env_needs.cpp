@@ -39,7 +39,7 @@ std::vector<std::string> titles_to_do(const envs::Plan& plan) {
   return titles;
 }
 
-/// Fetches NVIDIA's key, if a node must install anything of NVIDIA's.
+/// Downloads NVIDIA's key if a node has packages of NVIDIA to install.
 void fetch_key(Context& context, envs::Recipe& recipe,
                const std::vector<HostResult<envs::Planned>>& plans) {
   std::vector<envs::NodeFacts> in_need;

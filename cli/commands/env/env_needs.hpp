@@ -1,4 +1,4 @@
-// The needs of an environment on its nodes beside itself: packages of the distribution, driver,
+// What an environment needs on its nodes apart from itself: packages of the distribution, a driver,
 // CUDA, CANN.
 #pragma once
 
@@ -17,13 +17,13 @@ namespace fastgpu::cli {
 struct NeedsOptions {
   DriverSource source;
   SudoPasswordOptions sudo;
-  std::string assumed_gpus;  ///< GPUs that the plan assumes.
+  std::string assumed_gpus;  ///< The GPUs that the plan assumes; empty for the real ones.
 };
-/// Adds --repository, --repository-key, --ask-sudo-password, --sudo-password-file, --assume-gpu.
+/// Adds --repository, --repository-key, --ask-sudo-password, --sudo-password-file and --assume-gpu.
 void describe_needs_options(Arguments& arguments, NeedsOptions& options);
 
-/// The titles of the necessary steps on each node for which they are possible, by its name; the
-/// others are in `failures`.
+/// The titles of the steps that each node needs, by its name, and the nodes for which they are
+/// impossible (`failures`).
 struct NeededSteps {
   std::vector<ssh::Host> hosts;
   std::map<std::string, std::vector<std::string>> steps;
@@ -33,12 +33,12 @@ NeededSteps steps_for_needs(Context& context, const EnvCluster& cluster,
                             const envs::NodeNeeds& needs, const NeedsOptions& options);
 
 struct MetNeeds {
-  std::vector<ssh::Host> hosts;  ///< The nodes that have all of it now.
+  std::vector<ssh::Host> hosts;  ///< The nodes that have everything now.
   std::map<std::string, std::vector<std::string>> did;
   std::vector<std::pair<NodeName, Error>> failures;
 };
-/// Meets the needs. A node that would have to be rebooted is a failure with advice. Throws as
-/// envs::fetch_keys, envs::check_recipe and sudo_password, and if GPUs are assumed.
+/// Installs the needs. A node that must be rebooted counts as a failure, with advice. Throws as
+/// envs::fetch_keys(), envs::check_recipe() and sudo_password() do, and if GPUs are assumed.
 MetNeeds meet_needs(Context& context, const EnvCluster& cluster, const envs::NodeNeeds& needs,
                     const NeedsOptions& options);
 

@@ -15,7 +15,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// The command that starts from home: a start-up file of the login shell may have changed the
+/// Starts the command in the home directory: a startup file of the login shell may have changed the
 /// directory.
 constexpr const char* kFromHome = R"(exec "$HOME/$0" "$@")";
 
@@ -25,7 +25,7 @@ struct Options {
   OutFile out;
 };
 
-/// A file that is complete or absent.
+/// An output file that is either complete or absent.
 class Archive final : public remote::OutputSink {
  public:
   explicit Archive(const OutFile& out)
@@ -63,8 +63,8 @@ class Archive final : public remote::OutputSink {
  private:
   static constexpr std::size_t kMostSaid = 64UL << 10;
 
-  /// Makes a new file. An existing one of that name, above all a link of another user, is not
-  /// written to.
+  /// Creates a new file. An existing file of that name, such as another user's symbolic link, is
+  /// removed first and not followed.
   static int make_new(const std::filesystem::path& draft) {
     ::unlink(draft.c_str());
     return ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -77,8 +77,8 @@ class Archive final : public remote::OutputSink {
   std::uint64_t bytes_ = 0;
 };
 
-/// Returns the reason why `env unpack` would refuse it; empty if it would not. A faulty archive
-/// should be noticed while the nodes have the environment.
+/// Returns why `env unpack` would refuse the archive; "" if it would not. Thus a faulty archive is
+/// found while the nodes still have the environment.
 std::string objection_to(Context& context, const std::string& archive) try {
   envs::check_archive(archive, context.cancel());
   return "";

@@ -19,14 +19,14 @@ struct Options {
 
 using Answers = std::vector<HostResult<agent::Records>>;
 
-/// One environment in one place, with the nodes that had it.
+/// An environment under one prefix, and the nodes that had it.
 struct Removal {
   std::string name;
   std::string prefix;
   std::vector<std::string> nodes;
 };
 
-/// Adds a node's environments below the prefix that should be removed.
+/// Adds the environments of one node that are to be removed.
 void add_removals(const HostResult<agent::EnvironmentStatus>& node, const Options& options,
                   std::vector<Removal>& removals) {
   const agent::EnvironmentStatus& status = node.value();
@@ -59,7 +59,7 @@ View removal_view(const std::vector<Removal>& removals, bool dry_run) {
   return view;
 }
 
-/// Removes environments below one prefix; returns the exit code.
+/// Removes environments under one prefix. Returns the exit code.
 int remove_below(Context& context, const EnvCluster& cluster, const std::string& prefix,
                  const Options& options, std::vector<Removal>& removals) {
   const auto looked = envs::look_at_nodes(cluster.access(), cluster.hosts(), prefix);

@@ -10,7 +10,8 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{0};  // Two at once are a mistake rather than a queue.
+// Two concurrent changes are a mistake, not a queue.
+constexpr std::chrono::milliseconds kPatience{0};
 
 }  // namespace
 
@@ -59,7 +60,8 @@ std::string EnvCluster::find(const std::string& name) {
   if (known != record_.prefix.end() && (given_prefix_.empty() || given_prefix_ == known->second))
     return known->second;
   const Answers answers = ask(given_prefix_, target_.nodes);
-  auto record = envs::read_record(directory());  // Another process may have changed it meanwhile.
+  // Another process may have changed the record meanwhile.
+  auto record = envs::read_record(directory());
   record.prefix.erase(name);
   record.machines.erase(name);
   take_up(record, answers.found);

@@ -1,5 +1,5 @@
-// The common part of the commands about environments: the cluster, the way to its nodes, results by
-// node.
+// The common part of the commands on environments: the cluster, access to its nodes, and the report
+// of results.
 #pragma once
 
 #include <filesystem>
@@ -18,46 +18,47 @@
 
 namespace fastgpu::cli {
 
-/// The values of --cluster, -c; and --prefix.
+/// The values of --cluster (-c) and --prefix.
 struct EnvTarget {
   std::string cluster;
   std::string prefix;
 };
 
-/// Adds --cluster, which is returned, and --prefix.
+/// Adds --cluster and --prefix. Returns --cluster.
 Argument& describe_env_target(Arguments& arguments, EnvTarget& target);
 /// Adds NAME, which is required, and the flags of describe_env_target().
 void describe_named_environment(Arguments& arguments, std::string& name, EnvTarget& target);
 
-/// The running nodes of a cluster, with the record of its environments.
+/// The running nodes of a cluster, and the record of its environments.
 class EnvCluster {
  public:
   EnvCluster(Context& context, const EnvTarget& target);
   EnvCluster(Context& context, RemoteTarget target);
 
-  /// Keeps others from changing the cluster from here on. Throws conflict if another process does.
+  /// Locks the cluster for changes until the object ends. Throws conflict if another process has
+  /// the lock.
   void lock();
 
   const RemoteTarget& target() const noexcept { return target_; }
   const std::vector<ssh::Host>& hosts() const noexcept { return target_.hosts; }
   envs::NodeAccess access() const;
 
-  /// Returns the prefix of environments: the given one, else that environment's, else "" for the
-  /// usual place.
+  /// Returns the prefix for an environment: the one given by the user, else the recorded one, else
+  /// "" for the default.
   std::string prefix_for(const std::string& name) const;
-  /// Returns that environment's place. If it is not recorded the nodes are asked, and their answer
-  /// is recorded: an image or another machine may have brought it. Throws not_found if no node has
-  /// any of it.
+  /// Returns the prefix of an environment. If it is not recorded, asks the nodes and records their
+  /// answer: the environment may come from an image or from another machine. Throws not_found if no
+  /// node has it.
   std::string find(const std::string& name);
-  /// Throws not_found, with the command that helps, if one of these nodes does not have it
-  /// complete. Nodes that are known to have it are not asked.
+  /// Throws not_found, with a command that helps, if the environment is incomplete on one of
+  /// `nodes`. Asks only the nodes that are not recorded as complete.
   void require_on(const std::string& name, std::span<const NodeName> nodes);
   envs::EnvironmentsRecord& record() noexcept { return record_; }
   void store_record() const;
-  /// Records its present place, and the nodes on which it is complete.
+  /// Records the prefix of the environment and the nodes on which it is complete.
   void note_made(const std::string& name, const envs::InstallationResult& result);
 
-  /// Calls the agent on every node.
+  /// Runs the agent with `words` on every node.
   std::vector<HostResult<agent::Records>> call(const std::vector<std::string>& words) const;
 
  private:
@@ -75,7 +76,7 @@ class EnvCluster {
   std::optional<state::ClusterLock> lock_;
 };
 
-/// A build of an environment that is complete on a node, and in use there.
+/// A complete and current build of an environment on a node.
 struct EnvBuild {
   ssh::Host host;
   std::string version;
@@ -83,12 +84,13 @@ struct EnvBuild {
   std::filesystem::path directory;
 };
 
-/// Returns the builds of every node that has it, in their order.
+/// Returns the builds on all nodes that have one, in the order of the nodes.
 std::vector<EnvBuild> find_builds(const EnvCluster& cluster, const std::string& name);
-/// Returns these builds. Throws not_found if no node has it.
+/// Returns the same builds. Throws not_found if no node has one.
 std::vector<EnvBuild> complete_builds(const EnvCluster& cluster, const std::string& name);
 
-/// Reports the failures, a line a node; returns the exit code of the first failure, 0 for none.
+/// Shows one line per failed node. Returns the exit code of the first failure, or 0 if there is
+/// none.
 int report_failures(Context& context, const std::vector<std::pair<NodeName, Error>>& failures);
 
 template <class T>

@@ -12,7 +12,7 @@ struct Options {
   InstallOptions install;
 };
 
-/// Reads all of the archive before a node is asked anything.
+/// Checks the whole archive before any node is asked.
 int run(Context& context, const Options& options) {
   EnvCluster cluster(context, options.target);
   context.ui().progress("reading " + options.archive);

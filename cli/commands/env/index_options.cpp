@@ -28,7 +28,7 @@ Secret content_of(const UniqueFd& file, const std::string& what) {
   }
 }
 
-/// Adds the addresses in a variable of the environment.
+/// Adds the logins in the addresses of the environment variable.
 void add_variable(Context& context, envs::IndexLogins& logins) try {
   std::istringstream words(context.environment()(kVariable).value_or(""));
   for (std::string word; words >> word;)

@@ -1,4 +1,4 @@
-// The user names and passwords of package indexes that are not in env.yaml.
+// User names and passwords for package indexes, which are not stored in env.yaml.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct IndexOptions {
 void describe_index_options(Arguments& arguments, IndexOptions& options);
 
 /// Returns the logins of the flag's file, of FASTGPU_INDEX_LOGINS, of the spec and of ~/.netrc (or
-/// NETRC), in this order. A netrc that others may read is left out with a warning. Throws
+/// NETRC), in this order. Ignores a netrc that other users may read, with a warning. Throws
 /// ErrorKind::usage and not_found, naming the file.
 envs::IndexLogins index_logins(Context& context, const IndexOptions& options,
                                const envs::EnvironmentSpec& spec);

@@ -28,7 +28,7 @@ class ShownSteps final : public envs::DriverEvents {
   std::string last_;
 };
 
-/// Trusts another repository's key, from the file that the user gives.
+/// Adds the key of another repository from the user's file.
 void trust_key_file(envs::Recipe& recipe, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(ErrorKind::not_found, "--repository-key '" + path + "' cannot be read");

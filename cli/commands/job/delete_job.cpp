@@ -1,4 +1,4 @@
-// delete job: removes the remains of ended jobs, on their nodes and here.
+// delete job: removes the files and records of ended jobs, on their nodes and here.
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -31,7 +31,7 @@ void check(const Options& options) {
                 "delete job: name jobs, or say which by --all or --older-than; not both");
 }
 
-/// Returns the named jobs, each once. Throws conflict for one that runs.
+/// Returns the named jobs, each once. Throws conflict for a running job.
 std::vector<state::Job> named_jobs(Context& context, const Options& options) {
   std::vector<state::Job> jobs;
   std::set<std::string> seen;
@@ -46,7 +46,7 @@ std::vector<state::Job> named_jobs(Context& context, const Options& options) {
   return jobs;
 }
 
-/// Returns the jobs that have ended, or only those that ended long ago.
+/// Returns the jobs that have ended, or only those that ended long enough ago.
 std::vector<state::Job> old_jobs(Context& context, const Options& options) {
   const auto now = std::chrono::system_clock::now();
   std::vector<state::Job> jobs;
@@ -63,7 +63,8 @@ bool is_agreed(Context& context, const Options& options, const std::vector<state
   return consents(context, options.yes, "Delete " + what + " with logs and copied files?");
 }
 
-/// Removes the folders on the nodes, then the record. A deleted cluster has no folders.
+/// Removes the job's folders on the nodes, then its record. If the cluster is deleted, only the
+/// record is left.
 void remove(Context& context, const state::Job& job) {
   if (context.store().find_cluster(job.cluster)) {
     const OpenJob open = open_job(context, job.id);

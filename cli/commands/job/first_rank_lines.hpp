@@ -9,8 +9,7 @@
 
 namespace fastgpu::cli {
 
-/// An output that gives each line of rank 0's stdout to `take`. All other output is shown as for
-/// other jobs.
+/// Passes each line of rank 0's stdout to `take`. Other output is shown as for other jobs.
 class FirstRankLines : public JobOutput {
  public:
   using Take = std::function<void(const std::string& line)>;
@@ -19,7 +18,7 @@ class FirstRankLines : public JobOutput {
       : JobOutput(context, RankLabels::shown), take_(std::move(take)) {}
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
 
-  /// Throws ErrorKind::remote if a line had no end, and the first exception of `take`.
+  /// Throws the first exception of `take`, or ErrorKind::remote if a line was too long.
   void check() const;
 
  private:

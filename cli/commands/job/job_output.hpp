@@ -1,4 +1,4 @@
-// The output of a job's ranks, on the user's screen.
+// Shows the output of a job's ranks.
 #pragma once
 
 #include <map>
@@ -11,15 +11,15 @@
 namespace fastgpu::cli {
 
 enum class RankLabels : std::uint8_t {
-  shown,  ///< "[rank] text", line by line.
-  none,   ///< The unchanged bytes.
+  shown,  ///< Each line begins with "[rank] ".
+  none,   ///< The bytes are shown unchanged.
 };
 
 enum class LauncherWords : std::uint8_t { shown, dropped };
 
-/// An output on the user's streams: the ranks' stdout goes to stdout, the rest to stderr. Under -o
-/// json all of it goes to stderr, because stdout then has one document. When the reader of stdout
-/// is gone, it requests the whole program to stop.
+/// Writes the ranks' stdout to stdout and everything else to stderr. Under -o json, everything goes
+/// to stderr, because stdout has a document. If the reader of stdout is gone, requests the
+/// program's cancel.
 class JobOutput : public launcher::JobObserver {
  public:
   JobOutput(Context& context, RankLabels labels);
@@ -28,8 +28,8 @@ class JobOutput : public launcher::JobObserver {
   void disk_full(const NodeName& node, const std::string& path) override;
   void connection_lost(const NodeName& node, const Error& error) override;
 
-  /// Ends open lines. mpirun's own messages are shown only now, and only if that is wanted: they
-  /// mostly repeat ours at greater length.
+  /// Completes unfinished lines. Then shows mpirun's own messages if `words` asks for them. They
+  /// come last because they mostly repeat ours at greater length.
   void finish(LauncherWords words);
   bool closed() const noexcept { return out_.closed; }
 
@@ -53,8 +53,9 @@ class JobOutput : public launcher::JobObserver {
   RankLabels labels_;
   Stdout out_;
   Stderr err_;
-  LineMux::Cursor cursor_;      ///< The position in stdout, and in stderr if both go to one place.
-  LineMux::Cursor err_cursor_;  ///< The position in stderr otherwise.
+  /// The open line of stdout, and of stderr if both go to the same place.
+  LineMux::Cursor cursor_;
+  LineMux::Cursor err_cursor_;  ///< The open line of stderr otherwise.
   LineMux out_lines_;
   LineMux err_lines_;
   Streams out_streams_;

@@ -52,7 +52,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
     if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
       throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
                                           to_string(*wish.patience) + "; it goes on");
-    if (ours) {  // The job has been stopped.
+    if (ours) {  // We have stopped the job.
       state::Job job = open.job;
       launcher::mark_ended(
           context.store(), job,

@@ -1,4 +1,4 @@
-// A job followed to its end, and its outcome.
+// Follows a job to its end and shows the outcome.
 #pragma once
 
 #include <optional>
@@ -13,28 +13,28 @@ struct FollowWish {
   RankLabels labels = RankLabels::shown;
   bool output = true;
   std::optional<std::uint64_t> tail{};
-  remote::SharedInput* input = nullptr;  ///< The input of rank 0; null: none.
-  /// The time after which the job is left, and timeout thrown; absent: never.
+  remote::SharedInput* input = nullptr;  ///< The input for rank 0; null for none.
+  /// After this time the job is left alone and timeout is thrown; absent for no limit.
   std::optional<std::chrono::milliseconds> patience{};
 };
 
-/// Follows the job to its end, which is recorded; `output` shows its output. Absent if the reader
-/// of our own output is gone.
+/// Follows the job to its end and records the end. `output` shows the ranks' output. Absent if the
+/// reader of our output is gone.
 std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
                                         const OpenJob& open, const FollowWish& wish,
                                         JobOutput& output);
 
-/// Follows the job to its end and shows the outcome. Returns its exit code.
+/// Follows the job to its end and shows the outcome. Returns the job's exit code.
 int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
                const FollowWish& wish);
 
-/// Returns the error for a job that has not succeeded, by its exit code.
+/// Returns the error for a job that has failed, by its exit code.
 Error failure_of(const state::Job& job);
 
-/// Shows the outcome of a job that has ended. Returns its exit code.
+/// Shows the outcome of a job that has ended. Returns the job's exit code.
 int show_ended(Context& context, const state::Job& job, const std::string& cluster);
 
-/// Shows a job that now runs without us. Returns 0.
+/// Shows how to follow a detached job. Returns 0.
 int show_detached(Context& context, const state::Job& job);
 
 }  // namespace fastgpu::cli

@@ -15,7 +15,7 @@ namespace {
 void upload(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
             const std::string& id) {
   if (record.spec.sync.empty()) return;
-  const bool is_ours =  // The job of a command that makes its own.
+  const bool is_ours =  // True for a command that builds its own job.
       record.spec.sync.starts_with(context.state_directory().string() + "/");
   context.ui().progress(is_ours ? "copying what job " + id + " needs"
                                 : "copying " + record.spec.sync);
@@ -40,7 +40,7 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
     context.ui().warn(name + " vanished while it was copied: the rest is there");
 }
 
-/// Starts the job. If this fails the job counts as ended.
+/// Starts the job. If this fails, records the job as ended.
 void start(Context& context, const RemoteTarget& target, StartedJob& started) {
   const launcher::JobRecord& record = started.open.record;
   state::Job& job = started.open.job;
@@ -76,7 +76,7 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
                      .open = {.job = {}, .record = record, .cluster = target.cluster},
                      .owner = nullptr};
   state::Job& job = started.open.job;
-  context.store().atomically([&] {  // The job is invisible before it has its owner.
+  context.store().atomically([&] {  // The job must not be visible before it has an owner.
     job = launcher::insert_job(context.store(), target.cluster.id, record);
     started.owner = std::make_unique<JobOwner>(context.state_directory(), job.id);
   });

@@ -1,4 +1,4 @@
-// A job on its way to the nodes: placed, recorded, its files copied, started.
+// Starts a job on nodes: places its ranks, records it, copies its files, and runs it.
 #pragma once
 
 #include <memory>
@@ -10,19 +10,19 @@
 
 namespace fastgpu::cli {
 
-/// Places a job; `spec` has been validated. Throws ErrorKind::usage for more ranks than there is
-/// room for.
+/// Places the ranks of a valid `spec` on the nodes. Throws ErrorKind::usage if there are not enough
+/// slots.
 launcher::JobRecord placed_on(const RemoteTarget& target, launcher::JobSpec spec);
 
-/// A job that runs; it is ours, and ends with us, for as long as `owner` lives.
+/// A running job. It is attached to this process while `owner` lives.
 struct StartedJob {
   launcher::JobRunner runner;
   OpenJob open;
   std::unique_ptr<JobOwner> owner;
 };
 
-/// Starts the job, after its files are copied. If this fails it counts as ended, and the reason is
-/// thrown.
+/// Copies the job's files and starts it. If that fails, records the job as ended and throws the
+/// reason.
 StartedJob start_job(Context& context, const RemoteTarget& target,
                      const launcher::JobRecord& record);
 

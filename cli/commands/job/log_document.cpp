@@ -7,7 +7,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// The longest line; a longer one becomes several, so that an endless one takes no endless memory.
+/// The maximum length of a line. A longer line is split, to bound the memory.
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
 std::string field(std::string_view key, const Json& value, Format format) {
@@ -46,7 +46,7 @@ void LogDocument::line(int rank, agent::OutputStream stream, std::string_view te
   item["text"] = text;
   const std::string json = json_text(item, -1);
   if (context_.ui().format() == Format::yaml)
-    write((has_lines_ ? "  - " : "lines:\n  - ") + json + "\n");  // YAML reads JSON.
+    write((has_lines_ ? "  - " : "lines:\n  - ") + json + "\n");  // JSON is valid YAML.
   else
     write((has_lines_ ? ",\n    " : "\n    ") + json);
   has_lines_ = true;

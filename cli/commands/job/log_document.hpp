@@ -1,4 +1,4 @@
-// The output of a job's ranks, as one JSON or YAML document that grows line by line.
+// The output of a job's ranks as a JSON or YAML document, which is written line by line.
 #pragma once
 
 #include <map>
@@ -10,17 +10,16 @@
 
 namespace fastgpu::cli {
 
-/// A writer of {"schema": "fastgpu.logs/1", "job": ..., "lines": [{"rank", "stream", "text"}, ...]}
-/// to stdout, with a line of the document for each line of a rank, as soon as it has ended.
-/// mpirun's own output has the rank null. If nothing reads stdout any more, it requests the program
-/// to stop.
+/// Writes {"schema": "fastgpu.logs/1", "job": ..., "lines": [{"rank", "stream", "text"}, ...]} to
+/// stdout. Each line of a rank is written once it is complete. The lines of mpirun itself have the
+/// rank null. If the reader of stdout is gone, requests the program's cancel.
 class LogDocument final : public launcher::JobObserver {
  public:
   LogDocument(Context& context, const std::string& job);
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
   void connection_lost(const NodeName& node, const Error& error) override;
 
-  /// Writes lines without an end, and the end of the document. `error` becomes its last field.
+  /// Writes the unfinished lines and the end of the document. `error` becomes its last field.
   void finish(const Error* error = nullptr);
   bool closed() const noexcept { return closed_; }
 

@@ -7,7 +7,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns the labels; none with one rank.
+/// Returns RankLabels::none if the output has only one rank.
 RankLabels labels_for(const OpenJob& open, const JobOptions& options) {
   const bool one = options.rank || launcher::total_ranks(open.record.placement) == 1;
   return one ? RankLabels::none : RankLabels::shown;

@@ -32,7 +32,7 @@ void describe_tail(Arguments& arguments, JobOptions& options);
 
 std::optional<std::uint64_t> lines_of(const JobOptions& options);  ///< Returns --tail.
 
-/// Returns the named job. One whose cluster is stopped has ended.
+/// Returns the named job. If its cluster is stopped, first records that the job has ended.
 OpenJob open_settled(Context& context, const std::string& name);
 
 }  // namespace fastgpu::cli

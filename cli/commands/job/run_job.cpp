@@ -52,7 +52,7 @@ config::JobFile file_of(const Options& options) {
   return config::read_job_file(document);
 }
 
-/// A name for a job that was given none, from its program: "./train.py" is "train-py".
+/// Returns a job's name made from its program: "train-py" for "./train.py".
 std::string name_from(const std::string& program) {
   std::string out;
   for (const char c : program.substr(program.rfind('/') + 1)) {
@@ -70,7 +70,8 @@ std::string name_from(const std::string& program) {
   return out.empty() ? "job" : out;
 }
 
-/// Its ranks then run in the environment that is meant, which has to be where they are placed.
+/// Makes the ranks run in the chosen or the active environment. Throws if it is incomplete on one
+/// of their nodes.
 void enter_environment(const Options& options, EnvCluster& cluster, launcher::JobRecord& job) {
   if (options.no_environment) return;
   const std::string name =
@@ -85,7 +86,7 @@ void enter_environment(const Options& options, EnvCluster& cluster, launcher::Jo
   job.spec.mpirun_in = envs::programs_in(cluster.record(), name);
 }
 
-/// Throws what copying it would, before anything is done elsewhere.
+/// Throws if the directory of --sync cannot be opened, before anything is done on a node.
 void check_sync(const std::string& path) {
   if (path.empty()) return;
   const UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -96,7 +97,8 @@ void check_sync(const std::string& path) {
   throw system_error(what, errno);
 }
 
-/// Throws usage for a bare NAME that stands for nothing, which used to name an environment.
+/// Returns the variables for the ranks. For a bare NAME that is not set, the error mentions
+/// --environment, because NAME may be meant as an environment.
 std::vector<std::string> own_variables(const Options& options, const state::Environment& ours) try {
   return variables_of(options.variables, ours);
 } catch (const Error& e) {
@@ -110,7 +112,7 @@ std::vector<std::string> own_variables(const Options& options, const state::Envi
   throw;
 }
 
-/// Flags over the file.
+/// Returns the specification of the job. Flags win over the file.
 launcher::JobSpec spec_of(const Options& options, const config::JobFile& file,
                           const std::vector<std::string>& variables) {
   launcher::JobSpec spec;
@@ -162,8 +164,8 @@ View view_of(const launcher::JobRecord& record) {
   return view;
 }
 
-/// Our standard input for rank 0. A detached job reads nothing, nor does one whose file came that
-/// way.
+/// Returns our standard input for rank 0; null for a detached job, and if the job file was read
+/// from standard input.
 std::unique_ptr<remote::SharedInput> input_for(const Options& options,
                                                const launcher::JobSpec& spec) {
   const bool is_detached = spec.presence == launcher::Presence::detached;
@@ -171,7 +173,7 @@ std::unique_ptr<remote::SharedInput> input_for(const Options& options,
   return std::make_unique<remote::SharedInput>(STDIN_FILENO, 1);
 }
 
-/// "4 ranks on 2 nodes"
+/// Returns "4 ranks on 2 nodes".
 std::string places_of(const launcher::JobRecord& record) {
   const auto ranks = static_cast<std::size_t>(launcher::total_ranks(record.placement));
   return counted(ranks, "rank") + " on " + counted(record.placement.size(), "node");

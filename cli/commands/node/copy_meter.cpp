@@ -5,10 +5,10 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kSettled{1'000};  // Before that a rate is meaningless.
+constexpr std::chrono::milliseconds kSettled{1'000};  // Before that, the rate means nothing.
 
 std::string part_of(Bytes done, Bytes total) {
-  // The stream is a little longer than the content: names, sizes and sums are in it as well.
+  // The stream is a little longer than the contents: it also has names, sizes and checksums.
   const std::uint64_t percent = total.count == 0 ? 100 : done.count * 100 / total.count;
   return std::to_string(std::min<std::uint64_t>(percent, 99)) + "% of " + to_string(total);
 }

@@ -18,12 +18,13 @@ namespace {
 
 constexpr int kMostFanout = 1'024;
 
-/// The least size for passing on: smaller files arrive before the nodes know the way to each other.
+/// The minimum size for copies from node to node: smaller files arrive before the nodes can reach
+/// each other.
 constexpr std::uint64_t kWorthPassingOn = 8 << 20;
-/// The least size for keeping parts: a smaller file is quickly sent again after an interruption.
+/// The minimum size for keeping partial copies: a smaller file is quickly sent again.
 constexpr std::uint64_t kWorthKeeping = 8 << 20;
 
-/// The exit code if some files vanished meanwhile, and all others were copied.
+/// The exit code if some files disappeared during the copy, and all others were copied.
 constexpr int kSomeVanished = 1;
 
 struct Options {
@@ -33,16 +34,17 @@ struct Options {
   std::string rate;
   bool direct = false;
   bool dry_run = false;
-  bool recursive = false;  ///< Changes nothing: directories are always copied whole.
+  bool recursive = false;  ///< Has no effect: directories are always copied as a whole.
 };
 
-/// One side of a copy: a path here, or "CLUSTER[/NODES]:PATH".
+/// One side of a copy: a path on this machine, or "CLUSTER[/NODES]:PATH".
 struct Place {
-  std::string target;  ///< Empty for a path here.
+  std::string target;  ///< Empty for a path on this machine.
   std::string path;
 };
 
-/// Parses a place. Text that begins with '/' or '.' is a path here, and so is text without ':'.
+/// Parses a place. A text without ':', or one that begins with '/' or '.', is a path on this
+/// machine.
 Place parse_place(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos || colon == 0 || text.front() == '/' || text.front() == '.')
@@ -84,7 +86,7 @@ Copy parse_copy(const std::vector<std::string>& paths) {
   return copy;
 }
 
-/// The way of the bytes: from node to node only the first nodes report them.
+/// The route of the data. In copies from node to node, only the first nodes report their progress.
 enum class Way : std::uint8_t { each_from_here, node_to_node };
 
 class ShownProgress final : public remote::CopyProgress {
@@ -126,7 +128,8 @@ std::string step_of(const Copy& wanted, std::size_t nodes) {
   return "copying " + what + (wanted.to_nodes ? " to " : " from ") + counted(nodes, "node");
 }
 
-/// Returns the route from node to node; absent if it is better to send to every node from here.
+/// Returns the route for copies from node to node; absent if sending to every node from here is
+/// better.
 std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget& target,
                                            const Options& options, std::uint64_t content) try {
   const bool is_worth_it = !options.direct && target.hosts.size() > 1 && content >= kWorthPassingOn;
@@ -134,7 +137,7 @@ std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget&
   return make_route(context, target);
 } catch (const Error& e) {
   if (e.kind() == ErrorKind::interrupted) throw;
-  return std::nullopt;  // The copy itself will report a node's fault.
+  return std::nullopt;  // The copy itself will report the node's fault.
 }
 
 using Results = std::vector<HostResult<remote::Copied>>;
@@ -210,7 +213,7 @@ bool is_cut_off(const HostResult<remote::Copied>& result) {
                           result.error().kind() == ErrorKind::timeout);
 }
 
-/// Names files that were gone before they could be copied, each once; returns their number.
+/// Warns of each file that disappeared before it could be copied. Returns their number.
 std::size_t name_vanished(Context& context, const Results& results) {
   std::set<std::string> names;
   for (const auto& result : results)
@@ -220,7 +223,7 @@ std::size_t name_vanished(Context& context, const Results& results) {
   return names.size();
 }
 
-/// Shows the error of each host that has one; returns the exit code.
+/// Shows the error of each failed host. Returns the exit code.
 int show_failures(Ui& ui, const Results& results) {
   int code = 0;
   for (const auto& result : results) {
@@ -231,7 +234,7 @@ int show_failures(Ui& ui, const Results& results) {
   return code;
 }
 
-/// Returns "copy data.bin (63 MB) to /tmp/ on demo-0" for each source and node.
+/// Returns a step for each source and node: "copy data.bin (63 MB) to /tmp/ on demo-0".
 std::vector<std::string> steps_of(const Copy& wanted, const RemoteTarget& target) {
   std::vector<std::string> steps;
   for (const ssh::Host& host : target.hosts)

@@ -50,7 +50,7 @@ int highest_code(const Results& results) {
   return highest;
 }
 
-/// A host's output, in one of two places.
+/// A host's output, which is either in memory or in files.
 struct Written {
   HeldOutput held{};
   const FileSink* files = nullptr;
@@ -108,7 +108,7 @@ std::string mebibytes(std::size_t bytes) {
   return std::to_string(bytes >> 20U) + " MiB";
 }
 
-/// Names the hosts with more output than was kept, and the way to see all of it.
+/// Warns of the hosts whose output was truncated, and shows how to get all of it.
 void report_cut(Ui& ui, const Results& results, const std::vector<HeldOutput>& held) {
   std::vector<std::string> cut;
   for (std::size_t i = 0; i < results.size(); ++i)
@@ -127,7 +127,7 @@ std::vector<std::string> names_of(const remote::OutputGroup& group) {
   return names;
 }
 
-/// Shows each output once, under the names of its hosts.
+/// Shows equal outputs once, under the names of their hosts.
 void show_groups(Ui& ui, const std::vector<remote::Output>& outputs, std::string_view remark) {
   for (const remote::OutputGroup& group : remote::fold(outputs)) {
     const std::vector<std::string> names = names_of(group);
@@ -159,7 +159,7 @@ void show_folded(Ui& ui, const Results& results, const std::vector<HeldOutput>& 
 
 enum class Names : std::uint8_t { each, folded };
 
-/// Returns the end of a host's program, unless it was successful.
+/// Returns how a host's program ended: "exited with 1"; "" after a success.
 std::string ending_of(const HostResult<remote::Executed>& result) {
   if (!result.ok()) return "";
   const ssh::Exit& exit = result.value().exit;
@@ -167,7 +167,7 @@ std::string ending_of(const HostResult<remote::Executed>& result) {
   return exit.status == 0 ? "" : "exited with " + std::to_string(exit.status);
 }
 
-/// The hosts with the same text, with it, in the order of the first of each.
+/// Texts, each with the hosts that have it, in the order of their first hosts.
 using Alike = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 void add(Alike& all, const std::string& text, const std::string& host, Names names) {
@@ -179,7 +179,7 @@ void add(Alike& all, const std::string& text, const std::string& host, Names nam
     all.push_back({text, {host}});
 }
 
-/// Reports failures: a line a host, or one for all hosts if it is the same.
+/// Reports failures. Equal ones of several hosts share a line if `names` is Names::folded.
 void report(Ui& ui, const Results& results, Names names) {
   Alike endings, unsupervised;
   for (const auto& result : results) {
@@ -207,8 +207,8 @@ remote::ExecOptions settings_of(Context& context, const Options& options) {
   return settings;
 }
 
-/// Returns our standard input for all of the hosts, if it should be passed on. They read it at the
-/// same time, so that all of them must run at once.
+/// Returns our standard input for all hosts; null if it is not passed on. Throws usage unless all
+/// hosts can run at the same time, because all of them read it at the same time.
 std::unique_ptr<remote::SharedInput> input_for(std::size_t hosts, int width) {
   if (!is_passed_on(STDIN_FILENO)) return nullptr;
   if (hosts > static_cast<std::size_t>(width))
@@ -248,7 +248,7 @@ int run(Context& context, const Options& options) {
   report_cut(context.ui(), results, holding->held());
   if (!context.ui().for_people()) {
     const View view = view_of(options, results, holding->held(), files ? &*files : nullptr);
-    holding.reset();  // The output may be large, and is in the document now.
+    holding.reset();  // Frees the output, which may be large and is in the document now.
     context.ui().show(view);
   } else {
     if (options.fold) show_folded(context.ui(), results, holding->held());

@@ -33,7 +33,8 @@ UniqueFd make_file(const fs::path& path) {
   return file;
 }
 
-/// Opens the file for each piece: a thousand hosts have more files than a process may open.
+/// Opens the file for one write. It is closed afterwards, because a thousand hosts have more files
+/// than a process may have open.
 UniqueFd open_file(const fs::path& path) {
   UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
   if (!file) throw system_error("opening " + path.string(), errno);

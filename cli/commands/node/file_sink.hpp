@@ -1,4 +1,4 @@
-// The output of many hosts, each in files of its own.
+// Writes the output of each host to files of its own.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +10,17 @@
 
 namespace fastgpu::cli {
 
-/// A sink that writes the output of host NAME into DIRECTORY/NAME, and its error output, if there
-/// is any, into DIRECTORY/NAME.err, byte for byte. A failed write ends the program on that host.
+/// Writes the stdout of host NAME to DIRECTORY/NAME and its stderr, if there is any, to
+/// DIRECTORY/NAME.err, byte for byte. If a write fails, the program on that host is ended.
 class FileSink final : public remote::OutputSink {
  public:
-  /// Makes the directory if it is missing, and an empty file for each name. Throws conflict if a
-  /// file of the names exists: existing files are never overwritten.
+  /// Creates the directory if it is missing, and an empty file for each name. Throws conflict if
+  /// one of the files exists: existing files are never overwritten.
   FileSink(std::filesystem::path directory, std::vector<std::string> names);
   void output(std::size_t host, remote::Channel channel, std::string_view text) override;
 
   std::filesystem::path file(std::size_t host, remote::Channel channel) const;
-  /// Returns true once the host has written to its error output.
+  /// Returns true if the host has written to its stderr.
   bool has_errors(std::size_t host) const { return has_errors_[host]; }
 
  private:

@@ -1,4 +1,4 @@
-// The output of many hosts, kept until all have ended, in bounded memory.
+// Keeps the output of many hosts in bounded memory until all of them have ended.
 #pragma once
 
 #include <string>
@@ -10,51 +10,52 @@
 
 namespace fastgpu::cli {
 
-/// The maximum numbers of bytes that are kept of hosts' output.
+/// The maximum numbers of bytes that are kept.
 struct HoldingLimits {
   std::size_t stream = 64UL * 1024 * 1024;
-  /// The maximum of all hosts together. The document that is made of it takes three times as much
-  /// for a while, which must fit into a machine of 2 GiB.
+  /// The maximum for all hosts together. The document that is made of the output needs three times
+  /// as much for some time, which must fit into a machine with 2 GiB.
   std::size_t all = 512UL * 1024 * 1024;
 };
 
 enum class Repeats : std::uint8_t {
-  shared,  ///< Equal streams free their memory once they have ended, except for the first.
-  counted  ///< Each will be written out, and counts.
+  shared,  ///< Equal streams share one copy once they have ended.
+  counted  ///< Equal streams are counted one by one, because each will be written out.
 };
 
-/// A host's output, valid as long as the sink lives.
+/// The output of a host. Valid while the sink lives.
 struct HeldOutput {
   std::string_view out;
   std::string_view err;
-  bool truncated = false;  ///< True if there was more output.
+  bool truncated = false;  ///< True if the host has written more than was kept.
 };
 
-/// A sink that keeps each host's output, up to the limits. Half of the total is shared equally, so
-/// that hosts with much or early output do not silence the others. The rest is taken in order of
-/// demand.
+/// Keeps each host's output, up to the limits. One half of the total is shared equally, so that a
+/// host with much or early output does not displace the others. The other half goes to the hosts
+/// that need more, in the order in which they do.
 class HoldingSink final : public remote::OutputSink {
  public:
   HoldingSink(std::size_t hosts, Repeats repeats, const HoldingLimits& limits = {});
   void output(std::size_t host, remote::Channel channel, std::string_view text) override;
   void ended(std::size_t host) override;
-  /// Returns the output; without the text of hosts that have not ended.
+  /// Returns the outputs of all hosts. The text of hosts that have not ended is missing.
   const std::vector<HeldOutput>& held() const noexcept { return held_; }
 
  private:
   struct Pending {
     std::string out;
     std::string err;
-    std::size_t from_common = 0;  ///< Bytes beyond the host's share.
+    std::size_t from_common = 0;  ///< The bytes beyond the host's own share.
   };
   std::string_view settle(std::string& text, Pending& pending);
 
   HoldingLimits limits_;
   Repeats repeats_;
-  std::size_t share_;   ///< The share of each host, in bytes.
-  std::size_t common_;  ///< The rest for those that need more.
+  std::size_t share_;   ///< Each host's own share in bytes.
+  std::size_t common_;  ///< The bytes that are left for hosts that need more.
   std::vector<Pending> pending_;
-  std::unordered_set<std::string> texts_;  ///< Streams that have ended; equal ones once.
+  /// The streams of hosts that have ended. Equal streams are stored once.
+  std::unordered_set<std::string> texts_;
   std::vector<HeldOutput> held_;
 };
 

@@ -1,4 +1,4 @@
-// Nodes as targets of commands, and their output on the user's screen.
+// The nodes that a command runs on, and the display of their output.
 #pragma once
 
 #include <set>
@@ -14,19 +14,19 @@
 
 namespace fastgpu::cli {
 
-/// A shell's exit code for a program whose output had no reader: 128 + SIGPIPE.
+/// The exit code of shells for a program whose output has lost its reader: 128 + SIGPIPE.
 inline constexpr int kBrokenPipe = 141;
 
-/// Returns one line about a host. Its name is in front once, even if `message` begins with it,
-/// alone or with the address behind it.
+/// Returns "NAME: message". If `message` begins with the name already, alone or with the address
+/// after it, the name is not repeated.
 std::string host_line(const NodeName& host, std::string_view message);
 
-/// Returns `text` with `prefix` before each line, ending in a newline.
+/// Returns `text` with `prefix` before each line and a line end at its end.
 std::string with_prefix(std::string_view prefix, std::string_view text);
 
-/// A sink that writes the lines of all streams as they come, each under its host's name. Under -o
-/// json all goes to stderr, because stdout then has one document. When the reader is gone, it
-/// requests the whole program to stop.
+/// Shows the lines of all hosts as they arrive, each with its host's name before it. Under -o json,
+/// everything goes to stderr, because stdout has a document. If the reader of stdout is gone,
+/// requests the program's cancel.
 class StreamingSink final : public remote::OutputSink {
  public:
   StreamingSink(Context& context, const std::vector<std::string>& names);
@@ -46,14 +46,15 @@ class StreamingSink final : public remote::OutputSink {
 
   UiSink out_;
   UiSink err_;
-  LineMux::Cursor cursor_;      ///< The position in stdout, and in stderr if both go to one place.
-  LineMux::Cursor err_cursor_;  ///< The position in stderr otherwise.
+  /// The open line of stdout, and of stderr if both go to the same place.
+  LineMux::Cursor cursor_;
+  LineMux::Cursor err_cursor_;  ///< The open line of stderr otherwise.
   LineMux out_lines_;
   LineMux err_lines_;
 };
 
-/// A sink that passes its input on. On a terminal it shows how many of several hosts have ended,
-/// and the others' names.
+/// Passes output on to `inner`. On a terminal, also shows how many of several hosts have ended, and
+/// the names of the others.
 class CountedSink final : public remote::OutputSink {
  public:
   CountedSink(Ui& ui, remote::OutputSink& inner, const std::vector<std::string>& names)

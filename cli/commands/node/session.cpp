@@ -15,7 +15,8 @@ namespace {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// Returns the user's language and character set; Debian's sshd accepts these by default.
+/// Returns the variables for the user's language and character set. Debian's sshd accepts these by
+/// default.
 Variables locale_of(const state::Environment& environment) {
   constexpr std::array kNames = {"LANG",        "LC_ALL",      "LC_CTYPE",   "LC_COLLATE",
                                  "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME"};
@@ -60,7 +61,7 @@ ssh::Exit run_session(Context& context, const ssh::Host& host, std::string comma
   if (has_terminal() && session.terminal) {
     resize.emplace();
     session.resize_fd = resize->fd();
-    // Ctrl-C is for us until then: a node that does not answer must not hold the user.
+    // Until the session has started, Ctrl-C must reach us: the node may not answer.
     session.on_started = [&raw] { raw.emplace(STDIN_FILENO); };
   }
   context.ui().give_stdout_away();

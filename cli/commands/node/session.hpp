@@ -1,4 +1,4 @@
-// One session on one node, with the user's streams and, if that is wanted, a terminal there.
+// A session on one node, connected to the user's streams, with or without a terminal.
 #pragma once
 
 #include <string>
@@ -9,16 +9,17 @@
 
 namespace fastgpu::cli {
 
-/// Returns the one node of "CLUSTER[/NODE]", the first if it names none. Throws usage, beginning
-/// with `who`, if it names several, and else as running_nodes.
+/// Returns the node of "CLUSTER[/NODE]", or the first node if none is named. Throws usage, with a
+/// message that begins with `who`, if several are named. Otherwise throws as running_nodes() does.
 RemoteTarget one_node(Context& context, const std::string& text, std::string_view who);
 
-bool has_terminal() noexcept;  ///< Returns true if our standard input is a terminal.
+bool has_terminal() noexcept;  ///< Returns true if standard input is a terminal.
 
 enum class Streams : std::uint8_t { plain, terminal };
 
-/// Runs `command` by the login shell there, or that shell itself if it is empty. With a terminal it
-/// has the kind and the size of ours; its keys are ours until the session ends.
+/// Runs `command` with the login shell on the node, or the login shell itself if `command` is
+/// empty. With Streams::terminal, the session gets a terminal of the type and size of ours, and
+/// receives all keys until it ends.
 ssh::Exit run_session(Context& context, const ssh::Host& host, std::string command,
                       Streams streams);
 

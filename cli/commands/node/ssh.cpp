@@ -17,7 +17,7 @@ struct Options {
   std::vector<std::string> program;
 };
 
-/// Prints the configuration for people and programs that go to the nodes by OpenSSH.
+/// Prints an OpenSSH configuration for reaching the nodes by other programs.
 int print_config(Context& context, const Options& options) {
   if (!options.program.empty())
     throw Error(ErrorKind::usage, "ssh: --config runs nothing: leave out '" +

@@ -12,10 +12,10 @@
 namespace fastgpu::cli {
 namespace {
 
-/// The longest input. sudo takes 255 bytes, and reports more itself.
+/// The maximum length of the input. sudo itself accepts 255 bytes, and rejects longer ones.
 constexpr std::size_t kLongest = 4096;
 
-/// A scope in which the terminal does not show typed text.
+/// Hides typed text on the terminal for its scope.
 class WithoutEcho {
  public:
   WithoutEcho() {
@@ -34,7 +34,7 @@ class WithoutEcho {
   termios before_{};
 };
 
-/// Reads up to the end of a line, or of the input. No byte behind it is read.
+/// Reads one line, without its end. Does not read beyond it.
 std::string first_line(int fd, const Cancel& cancel) {
   std::string line;
   while (line.size() < kLongest) {

@@ -1,4 +1,4 @@
-// tmux: a shell on a node that outlives the connection.
+// tmux: opens a shell on a node that survives the end of the connection.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -13,10 +13,10 @@
 namespace fastgpu::cli {
 namespace {
 
-/// The timeout of a server that hangs.
+/// The timeout for a listing, because a tmux server may hang.
 constexpr std::chrono::seconds kLongestListing{30};
 
-/// The maximum of a listing; the rest is dropped.
+/// The maximum size of a listing in bytes. The rest is dropped.
 constexpr std::size_t kMostListing = 1 << 20;
 
 struct Options {
@@ -44,7 +44,7 @@ Error exists_already(const RemoteTarget& found, const std::string& session) {
                                    "` goes there, another name makes another"};
 }
 
-/// Starts it without our standard input.
+/// Starts a detached session, without standard input.
 ssh::Exit start_detached(Context& context, const ssh::Host& host, const std::string& command) {
   ssh::RunOptions options;
   options.connect_timeout = context.settings().duration("connect-timeout");
@@ -55,7 +55,8 @@ ssh::Exit start_detached(Context& context, const ssh::Host& host, const std::str
   return ended.front().value();
 }
 
-/// Returns the code after its end, or after the user left it.
+/// Returns the exit code after the session has ended or was detached. Throws for the script's own
+/// exit codes.
 int code_of(const ssh::Exit& exit, const RemoteTarget& found, const std::string& session) {
   if (exit.code() == tmux_missing) throw no_tmux(found);
   if (exit.code() == tmux_session_exists) throw exists_already(found, session);
@@ -76,7 +77,7 @@ int enter(Context& context, const Options& options) {
   return code;
 }
 
-/// A collector of each host's output about its sessions.
+/// Collects the listing and the errors of each host.
 struct Heard final : remote::OutputSink {
   explicit Heard(std::size_t hosts) : texts(hosts), errors(hosts) {}
   void output(std::size_t host, remote::Channel channel, std::string_view text) override {
@@ -87,7 +88,7 @@ struct Heard final : remote::OutputSink {
   std::vector<std::string> errors;
 };
 
-/// Returns the reason why a host's sessions are unknown; empty if they are known.
+/// Returns why the sessions of a host are unknown; "" if they are known.
 std::string failure_on(const HostResult<remote::Executed>& result, std::string_view said) {
   if (!result.ok()) return result.error().what();
   return listing_failure(result.value().exit.code(), said);
@@ -133,7 +134,7 @@ int list(Context& context, const Options& options) {
     context.ui().warn(host_line(results[i].host, failure));
     ++failures;
   }
-  if (failures > 0) view.when_empty.clear();  // Sessions there may exist.
+  if (failures > 0) view.when_empty.clear();  // The failed hosts may have sessions.
   context.ui().show(view);
   return failures == 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// The common part of the commands that change a cluster.
+// Options that all commands share that change a cluster.
 #pragma once
 
 #include <chrono>
@@ -19,13 +19,13 @@ struct ClusterOptions {
   std::optional<std::chrono::milliseconds> wait;
 };
 
-/// Adds NAME, which is returned, --timeout and --wait.
+/// Adds NAME, --timeout and --wait. Returns NAME.
 Argument& describe_cluster_options(Arguments& arguments, ClusterOptions& options);
-/// Adds --timeout and --wait alone.
+/// Adds only --timeout and --wait.
 void describe_limits(Arguments& arguments, ClusterOptions& options);
 
-/// Returns the tools for one operation under the limits of `options`; unfinished operations of
-/// earlier runs are settled first.
+/// Returns the tools for one operation, with the limits of `options`. Before that, settles the
+/// unfinished operations of earlier runs.
 provision::Tools tools_for(Context& context, const ClusterOptions& options);
 
 /// Shows the state of the cluster after an operation.

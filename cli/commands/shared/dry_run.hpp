@@ -1,4 +1,4 @@
-// The output of a dry run, for the commands that change something.
+// The output of commands under --dry-run.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace fastgpu::cli {
 /// Adds --dry-run.
 void describe_dry_run(Arguments& arguments, bool& dry_run);
 
-/// Shows the steps that a command would take, and that nothing was done: {"command": "delete
-/// cluster", "subject": "demo", "steps": [...]}. Returns the exit code.
+/// Shows the steps that the command would take, and that nothing was done. The document is
+/// {"command": "delete cluster", "subject": "demo", "steps": [...]}. Returns the exit code.
 int show_dry_run(Ui& ui, std::string_view command, std::string_view subject,
                  const std::vector<std::string>& steps);
 

@@ -9,20 +9,20 @@
 
 namespace fastgpu::cli {
 
-/// The machine; empty, and free of charge, if it is not a cloud's.
+/// The machines of a cluster. For a cluster outside clouds the texts are empty and the price is 0.
 struct Machine {
   std::string type{};
   std::string region{};
   std::string zone{};
   std::string gpus{};                           ///< "8xA100-80G"
   std::string market{};                         ///< "spot" or "on-demand"
-  std::optional<Money> price = Money{0, kUsd};  ///< The price per hour; absent: unknown.
+  std::optional<Money> price = Money{0, kUsd};  ///< The price per hour; absent if it is unknown.
 };
 
 Machine machine_of(const state::Cluster& cluster);
 
-/// Returns the network that the cluster is in, as one word: its range of addresses, or the
-/// identifier of a cloud's network. Empty if the record has neither.
+/// Returns the network of the cluster: its range of addresses, or the cloud's id of it. Empty if
+/// neither is recorded.
 std::string network_word(const state::Cluster& cluster);
 
 }  // namespace fastgpu::cli

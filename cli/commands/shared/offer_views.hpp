@@ -9,19 +9,21 @@
 
 namespace fastgpu::cli {
 
-/// Returns the offers as a table, the best first.
+/// Returns the offers as a table, from the best one on.
 View view_of_offers(const provision::cloud::RankedOffers& offers);
 
 Json to_json(const provision::cloud::InstanceType& type);
 
-std::string gpus_text(const provision::cloud::InstanceType& type);  ///< Returns "8xA100-80G", "-".
-std::string number_text(double number);                             ///< Returns "1.5", "400".
+std::string gpus_text(
+    const provision::cloud::InstanceType& type);  ///< Returns "8xA100-80G" or "-".
+std::string number_text(double number);           ///< Returns "1.5" or "400".
 
-Json money_json(const std::optional<Money>& money);  ///< {"amount": 3, "currency": "USD"}, null
-/// Sets the fields "price_per_hour" and "currency".
+Json money_json(
+    const std::optional<Money>& money);  ///< Returns {"amount": 3, "currency": "USD"}, or null.
+/// Sets "price_per_hour" and "currency" in `object`.
 void put_price(Json& object, const std::optional<Money>& price);
 
-/// Returns "12.24 USD/h"; "price unknown".
+/// Returns the price of several machines: "12.24 USD/h" or "price unknown".
 std::string price_text(const std::optional<Money>& price, int machines);
 
 }  // namespace fastgpu::cli

@@ -53,7 +53,7 @@ void publish_out_file(const fs::path& draft, const OutFile& out) {
   if (::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, out.path.c_str(), flags) == 0) return;
   if (errno == EEXIST) throw is_there(out);
   if (errno != EINVAL) throw system_error("writing " + out.path, errno);
-  check_out_file(out);  // A file system without that flag.
+  check_out_file(out);  // The file system does not support the flag.
   if (::rename(draft.c_str(), out.path.c_str()) != 0)
     throw system_error("writing " + out.path, errno);
 }

@@ -1,4 +1,4 @@
-// --out FILE and --force: a result that is written to a file.
+// --out FILE and --force: writing a result to a file.
 #pragma once
 
 #include <filesystem>
@@ -15,15 +15,15 @@ struct OutFile {
 };
 Argument& describe_out_file(Arguments& arguments, std::string_view help, OutFile& out);
 
-/// Throws ErrorKind::conflict if the file exists and --force is absent, not_found for a missing
-/// directory. Called before work is done for it.
+/// Throws ErrorKind::conflict if the file exists without --force, and not_found if its directory is
+/// missing. To be called before the work whose result goes there.
 void check_out_file(const OutFile& out);
 
-/// Gives a finished draft in the same directory its name. Throws as check_out_file if the file has
-/// been made meanwhile.
+/// Renames a finished draft, which must be in the same directory, to the file. Throws as
+/// check_out_file() does if the file has been created meanwhile.
 void publish_out_file(const std::filesystem::path& draft, const OutFile& out);
 
-/// Writes a text there, mode 0644, completely or not at all.
+/// Writes `text` to the file, with mode 0644, completely or not at all.
 void write_out_file(const OutFile& out, std::string_view text);
 
 }  // namespace fastgpu::cli

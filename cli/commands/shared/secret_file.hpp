@@ -7,8 +7,8 @@
 
 namespace fastgpu::cli {
 
-/// Opens the file that `flag` names for reading. Throws ErrorKind::not_found if it cannot be
-/// opened, usage if it is another user's or others may read it.
+/// Opens the file for reading; `flag` names it in errors. Throws ErrorKind::not_found if it cannot
+/// be opened, and usage if it belongs to another user or others may read it.
 UniqueFd open_secret_file(const std::string& flag, const std::string& path);
 
 }  // namespace fastgpu::cli

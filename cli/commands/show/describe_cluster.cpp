@@ -7,7 +7,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns the cost of one node so far, in the currency of the cluster.
+/// Returns the cost of one node so far, in the cluster's currency; null if it is unknown.
 Json cost_json(const GuardStatus& standing, const state::Node& node) {
   const auto cost = cost_of(standing, node, std::chrono::system_clock::now());
   return cost ? Json(cost->amount) : Json();

@@ -26,12 +26,12 @@ using state::TimePoint;
 
 constexpr std::uint16_t kSshPort = 22;
 
-/// Adds a line for `text`, unless that is empty.
+/// Adds a line unless `text` is empty.
 void put(Json& section, const std::string& label, const std::string& text) {
   if (!text.empty()) section[label] = text;
 }
 
-/// Adds `part`, a section or a table, unless that is empty.
+/// Adds a section or a table unless it is empty.
 void put_part(Json& description, const std::string& label, Json part) {
   if (!part.empty()) description[label] = std::move(part);
 }
@@ -49,13 +49,13 @@ std::string gib_text(int gib) {
   return gib > 0 ? std::to_string(gib) + " GiB" : "";
 }
 
-/// Returns "3 of 4 running".
+/// Returns the number of running nodes: "3 of 4 running".
 std::string running_text(std::span<const state::Node> nodes) {
   const auto running = std::ranges::count(nodes, state::NodeState::running, &state::Node::state);
   return std::to_string(running) + " of " + std::to_string(nodes.size()) + " running";
 }
 
-/// Returns the type and its features; nothing for a machine of the user's own.
+/// Returns the type and properties of the cluster's machines; empty for the user's own machines.
 Json machine_section(const state::Cluster& cluster) {
   const Machine machine = machine_of(cluster);
   Json section = Json::object();
@@ -82,7 +82,7 @@ std::string joined(const std::vector<std::string>& texts) {
   return out;
 }
 
-/// Returns "security group" for "security-group"; short names are abbreviations.
+/// Returns the label for a part of the cloud's network: "security group" for "security-group".
 std::string part_label(std::string name) {
   std::ranges::replace(name, '-', ' ');
   if (name == "vpc") return "VPC";
@@ -102,7 +102,7 @@ std::string public_address_text(provision::cloud::PublicAddress which) {
   return "";
 }
 
-/// Adds a cloud's part of a cluster: the recorded data beside its machines.
+/// Adds what the cloud has for the cluster apart from its machines, as recorded.
 void put_cloud(Json& description, const state::Cluster& cluster) {
   const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
   const auto standing = provision::cloud::parse_standing(cluster.network);
@@ -175,7 +175,7 @@ Json taken_back_table(std::span<const Notice> notices) {
   return table;
 }
 
-/// Returns "10.0.0.1", "10.0.0.1:2222".
+/// Returns "10.0.0.1", or "10.0.0.1:2222" if the port is not the usual one.
 std::string address_text(const std::string& address, std::uint16_t port) {
   if (address.empty() || port == kSshPort) return address;
   const bool is_v6 = address.find(':') != std::string::npos;
@@ -192,7 +192,7 @@ std::string cost_word(const GuardStatus& standing, const state::Node& node, Time
   return cost ? to_string(*cost) : "?";
 }
 
-/// Removes the columns that are empty in all rows.
+/// Returns the table without the columns that are empty in all rows.
 Json without_empty_columns(const Json& table) {
   Json out = Json::array();
   for (const Json& row : table) {
@@ -235,14 +235,14 @@ Json jobs_table(std::span<const state::Job> jobs, const state::ClusterId& cluste
   return table;
 }
 
-/// Returns the start of the run of the node's present machine.
+/// Returns when the node's present machine started to run.
 std::optional<TimePoint> running_since(const GuardStatus& standing, const state::Node& node) {
   for (const state::Run& run : standing.runs)
     if (run.index == node.index && !run.ended) return run.began;
   return std::nullopt;
 }
 
-/// Returns the hosts on the way to the node, the nearest one first.
+/// Returns the jump hosts on the way to the node, the nearest one first.
 std::string way_text(const state::Node& node) {
   std::string text;
   for (const state::JumpHost& jump : node.jumps)
@@ -251,7 +251,7 @@ std::string way_text(const state::Node& node) {
   return text;
 }
 
-/// Returns "0-3", "2".
+/// Returns "0-3", or "2" for a single rank.
 std::string ranks_text(const launcher::NodeRanks& ranks) {
   const std::string first = std::to_string(ranks.first);
   return ranks.count == 1 ? first : first + "-" + std::to_string(ranks.first + ranks.count - 1);
@@ -262,7 +262,7 @@ std::string ranks_summary(const std::vector<launcher::NodeRanks>& placement) {
          counted(placement.size(), "node");
 }
 
-/// Returns the names of the job's variables: only those are kept.
+/// Returns the names of the job's variables. Their values are not recorded.
 std::string variables_text(const state::Job& job) {
   const Json spec = Json::parse(job.spec_json, nullptr, false);
   if (!spec.is_object() || !spec.contains("variables")) return "";
@@ -272,7 +272,7 @@ std::string variables_text(const state::Job& job) {
   return joined(names);
 }
 
-/// Adds the job as it was requested.
+/// Adds what was requested for the job.
 void put_wish(Json& description, const state::Job& job) {
   const launcher::JobRecord record = launcher::parse_job_record(job.spec_json);
   const launcher::JobSpec& spec = record.spec;
@@ -303,7 +303,7 @@ std::string place_of_logs(const state::Job& job) {
     for (const launcher::NodeRanks& ranks : launcher::parse_job_record(job.spec_json).placement)
       nodes.push_back(ranks.node.value);
     return place + " on " + fold_names(nodes);
-  } catch (const Error&) {  // Written by another version.
+  } catch (const Error&) {  // Another version of fastgpu wrote this.
     return place;
   }
 }
@@ -371,7 +371,7 @@ Json description_of(const JobAndCluster& shown, TimePoint now) {
   out["duration"] = to_string(std::chrono::milliseconds(duration_of(job, now)));
   try {
     put_wish(out, job);
-  } catch (const Error&) {  // Written by another version.
+  } catch (const Error&) {  // Another version of fastgpu wrote this.
   }
   out["logs"] = place_of_logs(job);
   return out;

@@ -16,7 +16,8 @@ GuardStatus guard_status_now(Context& context, const state::Cluster& cluster) {
   return guard_status_of(context.store(), cluster, std::chrono::system_clock::now());
 }
 
-/// Returns the job in its nodes' present view; they may not answer.
+/// Returns the job as its nodes see it now, or its last known state, with a warning, if they do not
+/// answer.
 state::Job now(Context& context, const state::Job& job) {
   try {
     return refresh_job(context, job);

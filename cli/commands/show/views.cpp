@@ -17,7 +17,7 @@ Cell state_cell(std::string_view word) {
   return {std::string(word), color_of(word)};
 }
 
-/// The provider's own part of the wish: JSON where it is, text where it is not.
+/// Returns `text` as JSON if it is valid JSON, else as a string.
 Json embedded(const std::string& text) {
   Json parsed = Json::parse(text, nullptr, false);
   return parsed.is_discarded() ? Json(text) : parsed;
@@ -49,7 +49,7 @@ Json seconds_json(const std::optional<std::chrono::seconds>& time) {
   return time ? Json(time->count()) : Json();
 }
 
-/// "0/h" for a machine of the user's own.
+/// Returns the price of a machine per hour; "0/h" for the user's own machine.
 std::string price_cell(const Machine& machine) {
   return machine.type.empty() && machine.price ? "0/h" : price_text(machine.price, 1);
 }

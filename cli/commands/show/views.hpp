@@ -1,4 +1,4 @@
-// Clusters, nodes and jobs for the user.
+// The views of clusters, nodes and jobs.
 #pragma once
 
 #include <span>
@@ -22,37 +22,39 @@ struct ClusterAndNodes {
 Json to_json(const state::Cluster& cluster);
 Json to_json(const state::Node& node);
 Json to_json(const state::Job& job);
-/// Returns a node's own time, in seconds since 1970; null for 0.
+/// Returns a time that a node has reported, in seconds since 1970; null for 0.
 Json time_json(std::int64_t seconds);
 
-/// Returns a cluster with its cost per hour, its cost so far, and the time of its own end.
+/// Returns the fields of a cluster, with its cost per hour, its cost so far, and the time at which
+/// its guards end it.
 Json cluster_fields(const ClusterAndNodes& shown);
 
-/// Returns the type, the place and the hourly price of each machine of the cluster while it runs;
-/// null if it is not a cloud's.
+/// Returns the type, the place and the price per hour of the cluster's machines. Outside clouds all
+/// fields except the price are null.
 Json machine_fields(const state::Cluster& cluster);
 
-/// Returns the nodes' storage beside their system disk.
+/// Returns the storage of the nodes in addition to the system disk.
 Json storage_fields(const provision::DataDisk& disk, std::span<const provision::Mount> mounts);
 
-/// Returns the guards, the cost and the end.
+/// Returns the guards, the cost so far and the end.
 Json guard_fields(const GuardStatus& standing);
 
-std::string_view cause_word(provision::EndCause cause);  ///< Returns "max-life", "idle-delete".
-std::string cost_text(const GuardStatus& standing);      ///< Returns "12.30 USD", "0", "?".
+/// Returns the guard's option: "max-life", "idle-delete".
+std::string_view cause_word(provision::EndCause cause);
+std::string cost_text(const GuardStatus& standing);  ///< Returns "12.30 USD", "0" or "?".
 
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now);
-/// Returns all nodes of all `clusters`.
+/// Returns a view of the nodes of all `clusters`.
 View view_of_nodes(std::span<const ClusterAndNodes> clusters);
 
-/// A job with the name of its cluster, which may be gone.
+/// A job and the name of its cluster, which may be deleted.
 struct JobAndCluster {
   state::Job job;
   std::string cluster;
 };
 View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now);
 
-/// Returns the document of one cluster, node or job. People see its `described`.
+/// Returns the view of one cluster, node or job. Its `described` part is for people.
 View view_of_one(std::string_view kind, const Json& fields, std::string name);
 
 }  // namespace fastgpu::cli

@@ -22,7 +22,7 @@ constexpr int kMostRanks = 100'000;
 
 struct Options {
   std::string cluster;
-  /// Arguments of the measuring program, which parses them again.
+  /// Arguments for the measuring program, which parses them again.
   std::vector<std::string> measured;
   std::string model;
   std::optional<int> ranks;
@@ -75,7 +75,7 @@ void show(Context& context, const BenchReport& report) {
     ui.show(view_of(report));
 }
 
-/// Returns the command line in the page's form.
+/// Returns the command line that the page shows.
 std::string command_of(const Options& options) {
   std::vector<std::string> words = {"fastgpu", "bench", "comm", options.cluster};
   std::ranges::copy(options.measured, std::back_inserter(words));
@@ -106,7 +106,7 @@ int run(Context& context, const Options& options) {
   return 0;
 }
 
-/// Adds an option whose value is checked by the measuring program's own reader.
+/// Adds an option for the measuring program. The program's own parser checks its value here, too.
 Argument& passed_on(Arguments& arguments, Options& options, const std::string& name,
                     std::string_view value, std::string_view help) {
   Argument& made = arguments.add({.name = name, .value = std::string(value)});

@@ -1,4 +1,4 @@
-// The measuring program on its way to the nodes, and its results.
+// The measuring program as a job: its files, and the results that it prints.
 #pragma once
 
 #include <filesystem>
@@ -11,32 +11,33 @@
 
 namespace fastgpu::cli {
 
-/// A directory here with the measuring program, and the model's file if there is one: the job
-/// copies it to its place on every node. Removed at the end.
+/// A directory on this machine with the measuring program and, if there is one, the model's file.
+/// The job copies it to every node. The destructor removes it.
 class BenchFiles {
  public:
-  /// Makes the directory. `model` may be empty. Throws ErrorKind::local, or as system_error, if it
-  /// cannot be made.
+  /// Creates the directory. `model` may be empty. Throws ErrorKind::local, or as system_error()
+  /// does, if that fails.
   BenchFiles(const std::filesystem::path& state_directory, const std::filesystem::path& model);
 
   const std::filesystem::path& directory() const noexcept { return scratch_.path(); }
 
-  /// Returns a path relative to the directory.
+  /// Returns the path of the program, relative to the directory.
   static std::string program();
-  /// Returns a path relative to the directory.
+  /// Returns the path of the model's file, relative to the directory.
   static std::string model_file(const std::filesystem::path& original);
 
  private:
   state::ScratchDirectory scratch_;
 };
 
-/// A collector of the results that rank 0 writes to stdout; shows each as progress. All other
-/// output is shown as for other jobs.
+/// Collects the results that rank 0 writes to stdout, and shows each as progress. Other output is
+/// shown as for other jobs.
 class BenchOutput final : public FirstRankLines {
  public:
   explicit BenchOutput(Context& context);
 
-  /// Throws ErrorKind::remote for a line other than a result.
+  /// Returns the results so far. Throws ErrorKind::remote if rank 0 printed a line that is not a
+  /// result.
   const std::vector<comm::bench::Result>& results() const;
 
  private:

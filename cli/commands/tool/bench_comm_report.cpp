@@ -19,7 +19,7 @@ std::string number(const char* format, double value) {
   return text.data();
 }
 
-/// Returns four significant digits, as far as there are any.
+/// Returns `value` with about four significant digits, and three decimals at most.
 std::string figure(double value) {
   return number(value >= 1000  ? "%.0f"
                 : value >= 100 ? "%.1f"
@@ -36,7 +36,7 @@ bool is_of_model(const Result& result) noexcept {
   return result.step.has_value();
 }
 
-/// Returns the bytes of one element; 1 for a type that is not ours.
+/// Returns the bytes of one element; 1 for an unknown type.
 std::uint64_t element_bytes(const std::string& dtype) {
   const auto type = comm::bench::find_type(dtype);
   return type ? comm::size_of(*type) : 1;
@@ -47,7 +47,7 @@ std::string operation(const Result& result) {
   return collective && comm::bench::is_reduction(*collective) ? "sum" : "none";
 }
 
-/// Makes the cells of the columns from `first` on end at the same place.
+/// Aligns the columns from `first` on to the right.
 Table right_aligned(Table table, std::size_t first) {
   for (std::size_t i = first; i < table.columns.size(); ++i) {
     std::size_t width = display_width(table.columns[i].title);
@@ -101,7 +101,7 @@ std::string name_of(const Result& result) {
   return result.collective + " " + (is_of_model(result) ? result.step->model : result.dtype);
 }
 
-/// The results of one library, collective and type, in the order in which they come.
+/// The results of one library, collective and type, in their order.
 struct Group {
   std::string name;
   std::vector<const Result*> results;
@@ -138,7 +138,7 @@ bool is_numeric(const Table& table, std::size_t column) {
   });
 }
 
-/// Returns true if a column without measured figures has the same text in every row.
+/// Returns true if the column has the same text in every row and no measured figures.
 bool is_constant(const Table& table, std::size_t column) {
   const std::string& title = table.columns[column].title;
   if (table.rows.size() < 2 || title.find('(') != std::string::npos) return false;
@@ -152,7 +152,7 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-/// Returns the table, with a sentence above it for columns that are the same in all rows.
+/// Returns the table as HTML. Columns that are the same in all rows become a sentence above it.
 std::string html_table(const Table& table) {
   if (table.rows.empty()) return "";
   std::string same;
@@ -179,7 +179,7 @@ std::string html_table(const Table& table) {
   return out + "</tbody>\n</table></div>\n";
 }
 
-/// Returns three significant digits, without an exponent.
+/// Returns `value` with three significant digits and without an exponent.
 std::string plain(double value) {
   std::string text = value >= 100 ? number("%.0f", value) : number("%.3g", value);
   if (text.find('e') == std::string::npos) return text;

@@ -25,7 +25,8 @@ struct Options {
   std::vector<std::string> words;
 };
 
-/// Returns the state directory that the line itself names: its last word is still being typed.
+/// Returns the state directory that the line names; absent if it names none. The last word does not
+/// count, because it is still being typed.
 std::optional<std::string> named_state_directory(std::span<const std::string> words) {
   if (words.empty()) return std::nullopt;
   CommonFlags common;
@@ -38,7 +39,7 @@ std::optional<std::string> named_state_directory(std::span<const std::string> wo
   return directory;
 }
 
-/// Returns the default regions. Completion sends no request to a cloud.
+/// Returns the usual regions of `clouds`, or of all clouds. Sends no request to a cloud.
 std::vector<std::string> regions_of(const std::vector<std::string>& clouds) {
   std::vector<std::string> out;
   for (const provision::ProviderInfo& info : provision::provider_table()) {
@@ -51,7 +52,7 @@ std::vector<std::string> regions_of(const std::vector<std::string>& clouds) {
   return out;
 }
 
-/// Adds names from the store; does not make a store.
+/// Adds the names that are in the store. Does not create a store.
 void add_stored_names(KnownNames& known, Context& context) {
   const auto exists = [&context] { return path_exists(context.state_directory() / "state.db"); };
   known.clusters = [&context, exists] {
@@ -89,7 +90,7 @@ void add_stored_names(KnownNames& known, Context& context) {
   };
 }
 
-/// Adds names that this program knows by itself, independent of the store.
+/// Adds the names that are built into this program.
 void add_tabled_names(KnownNames& known) {
   known.providers = [] {
     std::vector<std::string> out;
@@ -120,7 +121,7 @@ KnownNames names_in(Context& context) {
   return known;
 }
 
-/// Returns one candidate a line, with its help after a tab; then the shell's own additions.
+/// Returns one line per candidate, with its help after a tab. Directives for the shell follow.
 std::string answer(const Completion& completion) {
   std::string out;
   for (const Candidate& candidate : completion.candidates)
@@ -135,7 +136,8 @@ int run(Context& context, const Options& options) {
     const auto directory = named_state_directory(options.words);
     if (directory && !directory->empty()) context.set_state_directory(*directory);
     context.ui().data(answer(complete(commands(), options.words, names_in(context))));
-  } catch (const std::exception&) {  // A message in the middle of the user's line does not help.
+  } catch (const std::exception&) {  // An error message would appear in the middle of the line that
+                                     // the user types.
   }
   return 0;
 }

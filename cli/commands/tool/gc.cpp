@@ -40,7 +40,8 @@ View view_of(const std::vector<provision::Settled>& all, const std::vector<DiskR
   return view;
 }
 
-/// Settles jobs, before the clusters: their clusters may be about to go.
+/// Settles abandoned jobs. Must run before the clusters are settled, because these may be deleted
+/// then.
 std::vector<provision::Settled> settle_jobs(Context& context, const Options& options) {
   std::vector<provision::Settled> out;
   for (const state::Job& job : abandoned_jobs(context)) {

@@ -23,7 +23,7 @@ struct Options {
   std::string file;
 };
 
-/// Writes a file that must not exist yet. It is complete or absent under its name.
+/// Creates a file, which appears complete or not at all. Throws conflict if the file exists.
 void write_new(const std::string& path, std::string_view text) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file && errno == EEXIST)

@@ -20,8 +20,8 @@ Versions own_libraries() {
   return versions;
 }
 
-/// Asks the agent, which has its libraries in itself. Empty if it is missing or does not run,
-/// because this command never fails.
+/// Asks the agent, which contains the libraries. Returns nothing if the agent is missing or does
+/// not run, because this command must not fail.
 Versions libraries_of_agent(const Cancel& cancel) try {
   const auto agent = seek_helper("fastgpu-agent");
   if (!agent) return {};

@@ -13,14 +13,14 @@ namespace {
 constexpr std::size_t kLongestName = 40;
 constexpr std::size_t kMostSaid = 300;
 
-/// Returns the word for tmux, which ends a command at a word that ends in ';', and takes '\;' there
-/// for the letter.
+/// Returns the word escaped for tmux: it takes ';' at the end of a word for the end of a command,
+/// unless a backslash is before it.
 std::string for_tmux(std::string word) {
   if (word.ends_with(';')) word.insert(word.size() - 1, "\\");
   return word;
 }
 
-/// Returns the program for tmux, which would give a single word to a shell.
+/// Returns the program for tmux, which would pass a single word to a shell.
 std::vector<std::string> for_tmux(std::vector<std::string> program) {
   if (program.size() == 1) program.insert(program.begin(), {"/bin/sh", "-c", "exec \"$0\""});
   std::ranges::transform(program, program.begin(), [](const auto& word) { return for_tmux(word); });
