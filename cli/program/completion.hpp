@@ -22,7 +22,7 @@ struct KnownNames {
   /// Returns the environments of all clusters.
   std::function<std::vector<std::string>()> environments;
   std::function<std::vector<std::string>()> matrix_names;
-  /// Returns the regions of `clouds`, or of every cloud if there are none in the list.
+  /// Returns the regions of `clouds`, or of every cloud if the list is empty.
   std::function<std::vector<std::string>(const std::vector<std::string>& clouds)> regions;
   std::function<std::vector<std::string>()> gpus;  ///< "A100:8"
 };

@@ -16,7 +16,7 @@ void describe_consent(Arguments& arguments, bool& yes);
 bool has_consent(Context& context, bool yes);
 
 /// Returns true if the user agrees: by --yes (`yes`), by the setting "yes", or by the answer to
-/// `question`. Throws ErrorKind::usage if there is no terminal to ask at, or if
+/// `question`. Throws ErrorKind::usage without a terminal to ask at, and if
 /// FASTGPU_IN_AUTOMATION forbids questions.
 bool consents(Context& context, bool yes, std::string_view question);
 

@@ -31,7 +31,7 @@ enum class Meaning : std::uint8_t {
 
 struct Original {
   std::array<std::string_view, 3> flags;
-  std::string_view key;  ///< The key in create.cfg; empty if there is none.
+  std::string_view key;  ///< The key in create.cfg; empty if that file has no such key.
   Meaning meaning;
   std::string_view ours{};
 };

@@ -29,7 +29,7 @@ std::string number(double value) {
 struct Axis {
   double least = 0;  ///< A logarithm to base 2, and so is `most`.
   double most = 0;
-  double from = 0;  ///< In units of the picture, and so is `to`.
+  double from = 0;  ///< Measured in units of the picture, and so is `to`.
   double to = 0;
 
   double place(double value) const {

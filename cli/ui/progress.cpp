@@ -70,7 +70,7 @@ void Progress::tick(Clock::time_point now) {
 void Progress::draw(Clock::time_point now) {
   const std::size_t width = width_();
   shown_ = now;
-  if (width <= 1) return;  // There is no room, or we are in the background.
+  if (width <= 1) return;  // The line has no room, or we are in the background.
   const std::string line = cut_to_width(text(now), width - 1, ellipsis_);
   if (drawn_ && line == last_) return;
   write_(erased(drawn_ ? display_width(last_) : 0, width) + line + "\r");

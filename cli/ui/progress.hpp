@@ -13,7 +13,7 @@ enum class ProgressForm : std::uint8_t {
   plain,  ///< Plain lines, for files, pipes and terminals that cannot erase.
 };
 
-/// Draws the progress line. The caller passes the time; there is no thread here. A live line leaves
+/// Draws the progress line. The caller passes the time, and no thread is needed. A live line leaves
 /// the cursor at its beginning, so that it can be erased even after the terminal was made narrower
 /// and has wrapped it.
 class Progress {

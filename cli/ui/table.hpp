@@ -10,7 +10,7 @@
 
 namespace fastgpu::cli {
 
-/// What to do with a column on a narrow terminal. Text is never cut, because users copy names,
+/// The treatment of a column on a narrow terminal. Text is never cut, because users copy names,
 /// addresses and identifiers.
 enum class Fit : std::uint8_t {
   whole,  ///< Cells stay unchanged. If the column has no room, the row continues in a further line.

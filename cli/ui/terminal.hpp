@@ -9,7 +9,7 @@ namespace fastgpu::cli {
 
 enum class ColorChoice : std::uint8_t { automatic, always, never };
 
-/// The widths in columns of the terminals behind stdout and stderr; 0 if there is no terminal.
+/// The widths in columns of the terminals behind stdout and stderr; 0 without a terminal.
 struct Widths {
   int out = 0;
   int err = 0;
@@ -22,9 +22,9 @@ struct Terminal {
   bool shared = false;  ///< True if stdout and stderr go to the same place.
   bool color_out = false;
   bool color_err = false;
-  int width = 0;      ///< The width of the terminal behind stdout in columns; 0 if there is none.
-  int err_width = 0;  ///< The width of the terminal behind stderr in columns; 0 if there is none.
-  bool live = false;  ///< True if a line on stderr can be erased and redrawn.
+  int width = 0;         ///< The width of the terminal behind stdout in columns; 0 without one.
+  int err_width = 0;     ///< The width of the terminal behind stderr in columns; 0 without one.
+  bool live = false;     ///< True if a line on stderr can be erased and redrawn.
   bool unicode = false;  ///< True if the locale uses UTF-8.
 };
 

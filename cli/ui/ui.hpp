@@ -86,7 +86,7 @@ class Ui {
   /// Shows a question whose answer the caller reads.
   void prompt(std::string_view question);
   /// Asks a yes-or-no question, whose default answer is no. Throws ErrorKind::usage, naming --yes,
-  /// if there is no terminal.
+  /// without a terminal.
   bool confirm(std::string_view question);
 
  private:

@@ -39,7 +39,7 @@ std::string kind_of_trouble(const Error& e) {
   return e.what();
 }
 
-/// Checks the credentials for a cloud. Absent if there are none.
+/// Checks the credentials for a cloud. Absent without credentials.
 std::optional<Check> look_at(provision::cloud::Cloud& cloud, const Cancel& users) {
   const std::string name = std::string(cloud.name()) + " credentials";
   try {

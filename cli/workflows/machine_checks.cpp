@@ -134,7 +134,7 @@ constexpr std::array kPrograms = {
 };
 
 /// Returns the first line with a digit that the program prints, which has its version. Throws
-/// ErrorKind::local if there is none.
+/// ErrorKind::local without such a line.
 std::string version_of(const std::filesystem::path& program, const std::string& flag,
                        const Cancel& cancel) {
   process::Command command{.argv = {program.string(), flag}};

@@ -15,9 +15,9 @@ namespace fastgpu::cli {
 using FindGroup = std::function<std::optional<std::string>(std::string_view name)>;
 
 /// Returns the selected nodes, in the order of `nodes`. The words before the first '!' select nodes
-/// (all nodes if there are none); the words after a '!' exclude nodes. A word is a name, an index,
-/// a range of either, or a group: @head, @workers (all but the head), @running, @stopped, @lost, or
-/// a group of the user's settings, which may also name nodes of other clusters. Throws
+/// (without such words, all nodes); the words after a '!' exclude nodes. A word is a name, an
+/// index, a range of either, or a group: @head, @workers (all but the head), @running, @stopped,
+/// @lost, or a group of the user's settings, which may also name nodes of other clusters. Throws
 /// ErrorKind::usage for a malformed or empty set, and not_found for an unknown name.
 std::vector<state::Node> select_nodes(const state::Cluster& cluster,
                                       const std::vector<state::Node>& nodes,

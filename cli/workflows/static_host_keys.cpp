@@ -217,7 +217,7 @@ struct Scanned {
   std::optional<std::string> key{};
   /// True if the place has no algorithms in common with libssh2, or a jump host refused us.
   bool needs_openssh = false;
-  std::optional<Error> failure{};  ///< The reason if there is no answer.
+  std::optional<Error> failure{};  ///< The reason for a missing answer.
 };
 
 /// Asks places for their keys, many at once. Returns the answers by way_to().

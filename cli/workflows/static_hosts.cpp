@@ -11,7 +11,7 @@ namespace fastgpu::cli {
 namespace {
 
 /// Key files for a login: `plain` is the first one that libssh2 can use, `single` the only one if
-/// there is just one. Empty if there is no such file.
+/// there is just one. Empty without such a file.
 struct Choice {
   std::string plain{};
   std::string single{};

@@ -16,7 +16,7 @@ struct UserSshHost {
   std::string address{};
   std::uint16_t port = 22;
   std::string user{};   ///< Empty if the configuration has no user.
-  std::string proxy{};  ///< "ProxyJump gate" or "ProxyCommand nc ..."; empty if there is none.
+  std::string proxy{};  ///< "ProxyJump gate" or "ProxyCommand nc ..."; empty without either.
   std::string host_key_alias{};  ///< The host's name in known_hosts; empty if it is the address.
   std::vector<std::filesystem::path> identities{};  ///< The identity files that exist.
   bool has_certificate = false;

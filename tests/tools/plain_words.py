@@ -20,7 +20,6 @@ LIMITS = (3.0, 3.0, 0.3, 0.3, 0.3, 0.3)
 ALLOWANCES = {
     "comm": (6.5, 10.5, 0.9, 1.1, 0.7, 0.3),
     "provision": (14.0, 24.0, 4.0, 1.0, 2.0, 1.2),
-    "cli": (5.5, 4.0, 1.5, 1.0, 1.0, 0.3),
 }
 MODULES = ("src", "envs", "agent", "comm", "launcher", "provision", "cli")
 PAGES = "pages"

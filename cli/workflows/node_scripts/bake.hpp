@@ -13,7 +13,7 @@ namespace fastgpu::cli {
 struct BakePrecheck {
   std::string mount{};     ///< The mount point of the environment's disk: "/" for the system's.
   std::string driver{};    ///< The version of NVIDIA's driver; empty if none is loaded.
-  std::string at_work{};   ///< A process of a job; empty if there is none.
+  std::string at_work{};   ///< A process of a job; empty if no job runs.
   bool is_hidden = false;  ///< True if an interrupted run has left the files hidden.
 };
 
