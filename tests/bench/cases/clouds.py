@@ -186,20 +186,26 @@ def page(lived, peers, plan):
     ratio = plan["whole"] / plan["slowest"]
     return "\n".join([
         f"# {TITLE}\n",
-        f"On the stand-in of the clouds (`tests/cloudsim`): a boot takes {BOOT:g} s, an end {END:g} s, a call {LATENCY * 1e3:g} ms, and each cloud limits calls as it "
-        "documents. Nothing was measured in a real cloud.\n",
+        f"Measured on the simulator of the clouds (`tests/cloudsim`): a boot takes {BOOT:g} s, the end of a machine {END:g} s and a call "
+        f"{LATENCY * 1e3:g} ms, and each cloud limits the rate of calls as documented. Nothing was measured in a real cloud.\n",
         "## Create and delete\n",
-        f"The bound is the boot and 10 %, and the seconds for which the cloud's rate keeps the launches waiting. The fewest calls are those that change something, {QUESTIONS} questions "
-        "(type, stock, price, quota, image) and one list of the machines; to delete them, a list that says whose they are and a look that they are gone. `create` runs with `--detach`, since machines of the stand-in answer no SSH, and its time ends when `get nodes` shows an "
-        "address of each.\n",
+        "The bound is the time of the boot plus 10 %, plus the seconds for which the cloud's rate limit delays the launches. The fewest "
+        f"calls of a creation are the calls that change something, {QUESTIONS} queries (type, stock, price, quota, image) and one list "
+        "of the machines. For a deletion, the queries are a list of the machines with their owner, and a check that they are gone. "
+        "`create` runs with `--detach`, because machines of the simulator do not answer SSH. Its time ends when `get nodes` shows an "
+        "address of each machine.\n",
         table(["cloud", "command", "machines", "seconds", "bound", "within", "calls", "fewest", "at most 2x", "throttled", "MiB", "< 64 MiB"], rows),
-        f"Memory is the peak, and shows nothing below the {FLOOR >> 20} MiB of the program that measures.\n",
-        "## What must follow one another\n",
-        f"A tenth of a boot is the time of {BOOT * (MARGIN - 1) / LATENCY:.0f} calls. Where there is no network yet, and addresses come only with the boot, more must follow one another: nobody could be within that bound there. A list of 1,000 machines has 10 pages in Alibaba Cloud, each of which names the next: it takes half a second, three times in a deletion.\n",
+        f"Memory is the peak. It cannot be less than the {FLOOR >> 20} MiB of the measuring program.\n",
+        "## Calls that must follow each other\n",
+        f"A tenth of a boot is the time of {BOOT * (MARGIN - 1) / LATENCY:.0f} calls. If no network exists yet, and addresses are "
+        "assigned only during the boot, more calls must follow each other: no program could be within the bound. A list of 1,000 "
+        "machines has 10 pages in Alibaba Cloud, and each page names the next one. Such a list takes half a second, and a deletion "
+        "needs it three times.\n",
         table(["cloud", "command", "in turn", "least s", "fastgpu s", "times the least"], in_turn(lived)),
         "## Beside boto3\n",
-        "The calls that AWS needs, one after another, on the same stand-in, polling twice a second. boto3 is told the zone and the type, and looks for nothing that "
-        "might be there already: `fastgpu` plans first, writes a journal, and looks before it makes.\n",
+        "boto3 makes the calls that AWS needs, one after another, on the same simulator, and polls twice per second. boto3 gets the "
+        "zone and the type as arguments and does not search for existing parts. `fastgpu` plans first, writes a journal, and checks "
+        "what exists before it creates anything.\n",
         table(["command", "machines", "fastgpu s", "boto3 s", "times ours"], beside),
         "## The plan\n",
         table(["what", "seconds", "times the slowest answer"], [
@@ -207,7 +213,7 @@ def page(lived, peers, plan):
             [f"the slowest region alone ({plan['slowest_of']})", f"{plan['slowest']:.2f}", "1.00"],
             [f"AWS's {len(regions_of('aws'))} regions alone", f"{plan['aws']:.2f}", f"{plan['aws'] / plan['slowest']:.2f}"],
             ["boto3, AWS's regions one after another", f"{plan['boto3']:.2f}", f"{plan['boto3'] / plan['slowest']:.2f}"]]),
-        f"The bar is {PLAN_MARGIN:g} times the slowest answer: {verdict(ratio <= PLAN_MARGIN)}.\n"])
+        f"The target is at most {PLAN_MARGIN:g} times the slowest answer: {verdict(ratio <= PLAN_MARGIN)}.\n"])
 
 
 def write(build, folder, described, today, machine):

@@ -15,5 +15,5 @@ def bench(fastgpu):
             wall, cpu = measure.median(r, "wall"), measure.median(r, "machine_cpu")
             rows.append([name, nodes, f"{wall:.2f}", f"{wall / nodes * 1e3:.0f}", f"{cpu / nodes * 1e3:.0f}"])
     return ["command", "nodes", "seconds", "ms a node", "CPU ms a node"], rows, \
-        (f"Medians of {REPETITIONS} runs. CPU is that of the whole machine meanwhile: ours, the nodes' init and sshd, "
-         "and the kernel's.")
+        (f"Medians of {REPETITIONS} runs. The CPU time is that of the whole machine during the command: fastgpu, the nodes' init and "
+         "sshd, and the kernel.")

@@ -147,14 +147,15 @@ def page(found, folder):
     """The page, and what of it programs may read."""
     draw(found, folder)
     rows = bars_of(found)
-    head = ["what", "ours", "beside", "ratio", "to be reached", "reached"]
+    head = ["what", "fastgpu", "other", "ratio", "target", "met"]
     training = "Horovod and PyTorch" if "Horovod" in found["one"] else "and PyTorch (Horovod was not there)"
     text = "\n".join([
         "# Gradient exchange\n",
-        f"`./dev bench comm` measures libfastgpu_comm, Open MPI, Gloo, {training} in the same run and in turns, by the median of "
-        "5 rounds; bytes of negotiation are counted. Open MPI yields the core while it waits (`mpi_yield_when_idle`), for there are more ranks than "
-        "cores; its best is the quickest of its all-reduce algorithms, or 4 links to a peer. The two hosts are network, process and host name "
-        "spaces of this one, with a token bucket of 1 Gbit/s each way between them: plain TCP brings 119.7 MB/s over it.\n",
+        f"`./dev bench comm` measures libfastgpu_comm, Open MPI, Gloo, {training} in the same run and in turns. Each figure is the "
+        "median of 5 rounds; the bytes of negotiation are counted. Open MPI yields the core while it waits (`mpi_yield_when_idle`), "
+        "because there are more ranks than cores. Its \"best\" is the fastest of its all-reduce algorithms, or 4 links to each peer. "
+        "The two hosts are network, PID and UTS namespaces of this machine, with a token bucket of 1 Gbit/s in each direction "
+        "between them: plain TCP transfers 119.7 MB/s over it.\n",
         table(head, rows), "![bus bandwidth against bytes](comm-all-reduce.svg)\n", bandwidths(found, 2), bandwidths(found, 4), latencies(found, 2),
         latencies(found, 4), steps(found), network(found),
         "Not measured: InfiniBand, more than one real host, and anything on a GPU.\n"])

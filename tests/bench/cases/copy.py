@@ -70,7 +70,11 @@ def bench(fastgpu):
     busy = NODES[-1] * float(last[5]) / os.cpu_count()
     good = float(last[3]) <= BAR
     return ["command", "nodes", "seconds", "times one node", "client CPU s", "machine CPU s a node"], rows, \
-        f"Random bytes, local nodes whose files are in memory, medians of {REPETITIONS} runs (scp: 1). One link alone takes {limit:.1f} s for the bytes. " \
-        "Every node has a link of its own here, and this machine none: where the sender has one, too, whoever sends to all of them himself takes as many times longer as " \
-        f"there are nodes. All nodes share {os.cpu_count()} cores here: what ours takes of them at {NODES[-1]} nodes alone lasts {busy:.1f} s. A virtual machine's host takes back what memory is free: " \
-        f"before the first command so much of it took the kernel {new_memory:.1f} s longer to write than memory just used, and a command waits for as much of it as was taken back since the one before. Ours verifies SHA-256 on every node. The bar is {BAR:g} times one node's time at {NODES[-1]} nodes: {'yes' if good else '**no**'}."
+        f"Random bytes between local nodes whose files are in memory. Medians of {REPETITIONS} runs (scp: 1). One link alone needs " \
+        f"{limit:.1f} s for the bytes. Each node has a link of its own here, and the link of this machine is not limited. If it were, a " \
+        f"sender that sends to N nodes itself would need N times as long. All nodes share {os.cpu_count()} cores here: the CPU time of " \
+        f"fastgpu for {NODES[-1]} nodes alone takes {busy:.1f} s. The host of a virtual machine takes free memory back, and returning it " \
+        f"takes time: before the first command, the kernel needed {new_memory:.1f} s more to write the file into returned memory than " \
+        "into memory that was just used. Each command pays for the memory that was taken back since the previous one. fastgpu verifies " \
+        f"SHA-256 on every node. The target is at most {BAR:g} times the time of one node at {NODES[-1]} nodes: " \
+        f"{'yes' if good else '**no**'}."

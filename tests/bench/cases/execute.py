@@ -24,5 +24,5 @@ def bench(fastgpu):
         rows.append([name, f"{measure.median(r, 'wall') * 1e3:.0f}", f"{own * 1e3:.1f}",
                      f"{own / measure.median(ours, 'own_cpu'):.1f}", f"{(whole - own) * 1e3:.0f}"])
     return ["command", "wall ms", "client CPU ms", "client CPU, times ours", "rest of the machine, CPU ms"], rows, \
-        (f"`true` on {NODES} local nodes, medians of {REPETITIONS} runs taken in turns. The rest of the machine is the "
-         "nodes' sshd, which share these cores and bound the wall time.")
+        (f"`true` on {NODES} local nodes, medians of {REPETITIONS} runs taken in turns. The rest of the machine is the sshd of the "
+         "nodes. They share these cores with the client, and limit the wall time.")

@@ -106,8 +106,9 @@ def bench(fastgpu, count=HOSTS):
         "peak memory under 64 MiB": max(one[2] for name, one in middle.items() if "fastgpu" in name) < MOST_MEMORY}
     said = "; ".join(f"{what}: {'yes' if good else '**no**'}" for what, good in verdicts.items())
     return ["command", "by", "wall s", "times ours", "client CPU s", "times ours", "peak MiB"], rows, \
-        (f"{count} addresses of one sshd on loopback, whose part in the two cores is the floor of every wall time. Ours: medians of {REPETITIONS} runs; the others: one. pdsh and clush "
-         f"have their own fan-outs (32, 64) where none is named; ours is its own. Making the cluster of these hosts took {found['made'][0]:.1f} s. The bars: {said}.")
+        (f"{count} addresses of one sshd on loopback. The sshd uses the same two cores, which sets a lower limit to every wall time. "
+         f"fastgpu: medians of {REPETITIONS} runs; the others: one run. Where the table names no fan-out, each tool uses its default "
+         f"(pdsh 32, clush 64). Creating the cluster of these hosts took {found['made'][0]:.1f} s. The targets: {said}.")
 
 
 if __name__ == "__main__":

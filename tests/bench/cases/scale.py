@@ -140,37 +140,45 @@ def page(report, rows):
     worst = max(abs(row.ratio - 1) for row in rows)
     return "\n".join([
         "# Scale\n",
-        "`comm_scale` runs the same schedules as the library over a model of a network; `comm/simulator/simulator.hpp` says how messages contend in it. "
-        "`./dev bench scale` holds it against measurements at 2 to 16 hosts, and predicts 64 to 4,096 ranks, where nothing is measured.\n",
+        "`comm_scale` runs the library's own schedules over a model of a network; `comm/simulator/simulator.hpp` describes how messages "
+        "contend in it. `./dev bench scale` compares it with measurements at 2 to 16 hosts, and predicts 64 to 4,096 ranks, which are "
+        "not measured.\n",
         "## Simulated and measured\n",
-        "Hosts are network, process and host name spaces of one machine, on one switch; the kernel shapes their links, and where there is a delay the "
-        "switch holds every frame back for so long. Links are slow enough that two cores do for all hosts, whose ranks run ahead of everything else. "
-        "The simulator is told what the links were set to, and nothing is fitted: their delay, and their rate, of which a full packet of "
-        f"{comm_model.PACKET} bytes has {comm_model.OF_DATA} for data, while half a packet of {comm_model.HEADERS} goes the other way for it. TCP begins with "
-        "a large window: how it gets to know a link is not simulated. The simulator counts as `fastgpu-comm-bench` does, with the barrier before each "
-        f"batch. Each figure is the median of {comm_model.REPETITIONS} batches; one that is off by more than {comm_model.TOLERANCE:.0%} is measured "
-        f"up to {comm_model.ROUNDS} times, and the quickest counts. The same cases are a test (`comm-model`), which fails above that.\n",
-        "Left out is what TCP decides by itself: whether a host sends two messages to two others in turns, as the simulator has it, or one after the other, "
-        "depends on how large their buffers have grown. Where that matters most, in trees, 256 KiB took 179 to 213 ms at 4 hosts and 309 to 390 ms at 8; 213 and 370 are simulated.\n",
+        "Hosts are network, PID and UTS namespaces of one machine, on one switch. The kernel shapes their links. For links with a "
+        "delay, the switch delays every frame by that time. The links are so slow that two cores suffice for all hosts, whose ranks run "
+        "with priority over everything else. The simulator gets the settings of the links, and no value is fitted: the delay, and the "
+        f"rate, of which a full packet of {comm_model.PACKET} bytes has {comm_model.OF_DATA} bytes of data, while half a packet of "
+        f"{comm_model.HEADERS} bytes goes in the other direction for it. TCP starts with a large window: its slow start is not "
+        "simulated. The simulator counts as `fastgpu-comm-bench` does, with the barrier before each batch. Each figure is the median of "
+        f"{comm_model.REPETITIONS} batches. A figure that differs by more than {comm_model.TOLERANCE:.0%} is measured up to "
+        f"{comm_model.ROUNDS} times, and the fastest one counts. The same cases are a test (`comm-model`), which fails above that "
+        "difference.\n",
+        "The simulator does not model what TCP decides by itself. It assumes that a host sends two messages to two other hosts "
+        "alternately. TCP may also send one after the other, depending on how large its buffers have grown. This matters most in trees: "
+        "256 KiB took 179 to 213 ms at 4 hosts and 309 to 390 ms at 8 hosts; the simulator gives 213 and 370 ms.\n",
         f"The largest difference is {worst:.1%}.\n",
         table(MEASURED_HEAD, measured_rows(rows)),
         "## All-reduce of float32 at 64 to 4,096 ranks, predicted\n",
-        f"The network is assumed: {across['latency'] * 1e6:g} us and {across['shared'] * 8e-9:g} Gbit/s a node each way, {across['flow'] * 8e-9:g} Gbit/s a flow, "
-        f"up to {report.root['most_lanes']} lanes; inside a node {inside['latency'] * 1e6:g} us, {inside['flow'] * 1e-9:g} GB/s a flow and "
-        f"{inside['shared'] * 1e-9:g} GB/s together; {report.network['per_message'] * 1e6:g} us of processor a message, and "
-        f"{report.network['reduce'] * 1e-9:g} GB/s of reductions a rank. Each algorithm has the leaders, lanes and pieces (at most {report.root['most_pieces']}) "
-        "that the cost model gives it; the last column says which one the cost model picks. As the library picks: by the length of the data and the number of "
-        "hosts alone (`comm/engine/planner.cpp`), with at most as many pieces, and with long messages spread over all lanes.\n",
-        "NCCL's columns are closed forms on the same links, with as many flows as the link takes and reductions for nothing: what the algorithm allows, "
-        "not what NCCL was seen to do.\n",
+        f"The assumed network has {across['latency'] * 1e6:g} us and {across['shared'] * 8e-9:g} Gbit/s per node in each direction, "
+        f"{across['flow'] * 8e-9:g} Gbit/s per flow, and up to {report.root['most_lanes']} lanes. Inside a node it has "
+        f"{inside['latency'] * 1e6:g} us, {inside['flow'] * 1e-9:g} GB/s per flow and {inside['shared'] * 1e-9:g} GB/s in total. A "
+        f"message takes {report.network['per_message'] * 1e6:g} us of processor time, and a rank reduces "
+        f"{report.network['reduce'] * 1e-9:g} GB/s. Each algorithm has the leaders, lanes and pieces (at most "
+        f"{report.root['most_pieces']}) that the cost model gives it; the last column has the algorithm that the cost model picks. The "
+        "library itself picks by the length of the data and the number of hosts alone (`comm/engine/planner.cpp`), with the same limit "
+        "on pieces, and with long messages spread over all lanes.\n",
+        "The columns of NCCL are closed formulas for the same links, with as many flows as a link can carry and with reductions at no "
+        "cost. They show what the algorithm allows, and not measurements of NCCL.\n",
         "![milliseconds against ranks](scale-all-reduce.svg)\n",
-        "Milliseconds, and bus bandwidth in GB/s in parentheses.\n",
+        "Milliseconds, with the bus bandwidth in GB/s in parentheses.\n",
         collective_tables(report),
         "## Negotiation of 161 gradients, 8 ranks a node, predicted\n",
-        "Ours: the library's own negotiation, run for so many ranks and recorded: 9 bytes a round (step, plan, verdicts) in a step in which all is ready, in rounds of doubling distance. A coordinator: rank 0 receives 14,883 bytes from every rank "
-        "and broadcasts 5,340 along a tree; the lengths were counted of Horovod without its cache at 2 to 8 ranks, all the rest is modelled. Horovod with all "
-        "names cached has no coordinator: two vectors of 24 bytes are combined, here by recursive doubling as well. It does so in every cycle of 1 ms, ready "
-        "or not; the table has one.\n",
+        "\"Ours\" is the library's own negotiation, which was run for so many ranks and recorded. It takes 9 bytes per round (step, "
+        "plan, verdicts) in a step in which everything is ready, in rounds of doubling distance. In the column \"coordinator\", rank 0 "
+        "receives 14,883 bytes from every rank and broadcasts 5,340 bytes along a tree. These lengths were counted in Horovod without "
+        "its cache at 2 to 8 ranks; everything else is modelled. Horovod with all names cached has no coordinator: it combines two "
+        "vectors of 24 bytes, which is modelled by recursive doubling, too. It does so in every cycle of 1 ms, ready or not; the table "
+        "has one cycle.\n",
         "![negotiation against ranks](scale-negotiation.svg)\n",
         negotiation_table(report)])
 

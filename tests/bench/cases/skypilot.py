@@ -143,28 +143,33 @@ def page(measured, first, versions):
     imports = statistics.median(row["import"] for row in measured)
     return "\n".join([
         f"# {TITLE}\n",
-        f"SkyPilot {versions['skypilot']} and `fastgpu` make machines of type {TYPE} and end them, in turns, in moto {versions['moto']}: an EC2 that is "
-        "neither's. Only what happens in the cloud was measured, and not in a real one: no machine there answers SSH, so that nothing was set up on one. "
-        "Machines of moto run as soon as they are made and are gone as soon as they are ended, which leaves the calls, and the pauses between them.\n",
-        "`fastgpu` is its whole program: `create cluster --detach`, then `get nodes` until each has an address, then `delete cluster`. It plans in that time, "
-        "asks for type, zones and quota, and makes a network for each cluster, which it deletes with it. SkyPilot is its provisioner, as `sky launch` and "
-        "`sky down` call it, until each machine runs and has an address, and until none is alive; it takes the account's default network and a security group "
-        f"that all its clusters share. Left out of its time, and so in its favour: Python's imports ({imports:.1f} s), its server, its catalogue of types and "
-        "prices, which is a file from the network, and its optimizer.\n",
-        "`delete cluster` waits until the machines are gone, since only then their network can be deleted. SkyPilot, as its source says, is content when they "
-        "shut down: where that takes a while, unlike here, it has ended sooner.\n",
-        f"A new server of moto's for each tool, size and latency; medians of {ROUNDS} lives there. SkyPilot finds the role there that it makes once in an "
-        "account. Both go through a proxy that counts calls, holds each back for the time of the first column, and answers for the price list, "
-        "which moto has not.\n",
+        f"SkyPilot {versions['skypilot']} and `fastgpu` create machines of type {TYPE} and terminate them, in turns, in moto "
+        f"{versions['moto']}, a model of EC2 that belongs to neither. Only the operations in the cloud were measured, and not in a real "
+        "one: no machine there answers SSH, so that nothing was installed on one. Machines of moto run as soon as they are created, and "
+        "are gone as soon as they are terminated. What remains are the calls and the pauses between them.\n",
+        "`fastgpu` runs as the whole program: `create cluster --detach`, then `get nodes` until each machine has an address, then "
+        "`delete cluster`. During that time it also makes its plan, asks for type, zones and quota, and creates a network for each "
+        "cluster, which it deletes with the cluster. SkyPilot runs only as its provisioner, in the way in which `sky launch` and `sky "
+        "down` call it: until each machine runs and has an address, and until no machine is alive. It uses the account's default "
+        "network and a security group that all its clusters share. Its time does not include the following, which is in its favour: "
+        f"Python's imports ({imports:.1f} s), its server, its catalogue of types and prices, which is a file from the network, and its "
+        "optimizer.\n",
+        "`delete cluster` waits until the machines are gone, because their network can be deleted only then. SkyPilot, by its source "
+        "code, waits only until they shut down. Where that takes some time, unlike here, it ends earlier.\n",
+        f"Each tool, size and latency has a new server of moto; the figures are medians of {ROUNDS} runs there. The role that "
+        "SkyPilot creates once per account exists already. Both tools go through a proxy that counts calls, delays each call by the "
+        "time in the first column, and answers the requests for the price list, which moto does not have.\n",
         table(["ms a call", "command", "machines", *(f"{tool} s" for tool in TOOLS), "times ours", *(f"{tool} calls" for tool in TOOLS)], rows),
-        "SkyPilot pauses for a second before it looks whether machines run, and tags each by a call of its own, one after another.\n",
+        "SkyPilot waits for one second before it checks whether machines run, and tags the machines one after another, by one call "
+        "each.\n",
         "## The first cluster in an account\n",
-        f"One machine, {SLOW * 1e3:g} ms a call, once. SkyPilot makes a role and a profile for its machines, and waits for 15 s after each.\n",
+        f"One machine, {SLOW * 1e3:g} ms per call, one run. SkyPilot creates a role and a profile for its machines, and waits for 15 s "
+        "after each of them.\n",
         table(["command", *(f"{tool} s" for tool in TOOLS), *(f"{tool} calls" for tool in TOOLS)], beginnings),
-        "## What stays behind\n",
-        "After that cluster's deletion, of machines, networks, subnets, gateways, route tables, security groups, key pairs, roles and instance "
-        "profiles. moto's disks and interfaces of machines that are gone are not counted: it keeps them where EC2 would not. SkyPilot's "
-        "are made once in an account and serve all its clusters.\n",
+        "## What is left behind\n",
+        "The table counts machines, networks, subnets, gateways, route tables, security groups, key pairs, roles and instance profiles "
+        "after the deletion of that cluster. It does not count disks and network interfaces of terminated machines: moto keeps them, "
+        "but EC2 would not. SkyPilot creates its parts once per account, for all its clusters.\n",
         table(["kind", *TOOLS], [[kind, *(first[tool]["left"][kind] for tool in TOOLS)] for kind in kinds] + [
             ["all together", *(sum(first[tool]["left"].values()) for tool in TOOLS)]])])
 
