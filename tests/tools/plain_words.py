@@ -38,7 +38,7 @@ QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 SOURCE = re.compile(r"\.(hpp|cpp|h|cu)$")
-PAGE = re.compile(r"(README\.md|docs/(?!adr/).*\.md|comm/.*\.md)$")
+PAGE = re.compile(r"(README\.md|docs/.*\.md|comm/.*\.md)$")
 # A literal, which may have "//" in it, or a comment.
 TOKEN = re.compile(r'R"([^\s()]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|(?P<comment>//[^\n]*|/\*.*?\*/)', re.DOTALL)
 
