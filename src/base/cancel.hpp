@@ -13,12 +13,13 @@ namespace fastgpu {
 /// call it.
 class Cancel {
  public:
-  Cancel();  ///< Throws ErrorKind::local without an event descriptor.
+  Cancel();  ///< Throws ErrorKind::local if no event descriptor can be created.
 
   void request() noexcept;
   bool requested() const noexcept { return requested_.load(std::memory_order_relaxed); }
 
-  /// Returns a descriptor that is readable from the first request on, for ever; never read from it.
+  /// Returns a descriptor that becomes readable with the first request and stays so. Never read
+  /// from it.
   int fd() const noexcept { return event_.get(); }
 
   /// Throws ErrorKind::interrupted once a stop has been requested.

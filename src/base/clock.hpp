@@ -5,7 +5,7 @@
 
 namespace fastgpu {
 
-/// A source of time. Throws nothing; `sleep` may return early when the process is to stop.
+/// A source of time. Throws nothing. sleep() may return early if the process is asked to stop.
 class Clock {
  public:
   using time_point = std::chrono::steady_clock::time_point;

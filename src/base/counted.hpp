@@ -1,4 +1,4 @@
-// A number of things in words.
+// Numbers of things as text.
 #pragma once
 
 #include <concepts>
@@ -7,7 +7,7 @@
 
 namespace fastgpu {
 
-/// Returns the plural of an English noun that has a regular one: "nodes", "processes".
+/// Returns the plural of a regular English noun: "nodes", "processes".
 std::string plural(std::string_view noun);
 
 /// Returns "1 node", "3 nodes": `noun` is the singular.

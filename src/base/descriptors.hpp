@@ -5,8 +5,8 @@
 
 namespace fastgpu {
 
-/// Returns how many descriptors are left below the limit (ulimit -n), without a reserve for those
-/// that libraries open by themselves; at least 1.
+/// Returns how many descriptors may still be opened below the limit (ulimit -n), at least 1.
+/// Reserves nothing for descriptors that libraries open by themselves.
 std::size_t free_descriptors();
 
 }  // namespace fastgpu

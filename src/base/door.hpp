@@ -1,7 +1,8 @@
 // Sockets of another network namespace, handed out by a process there through a Unix socket.
 //
-// A socket belongs for ever to the network it was made in, whichever process has it. So a program
-// that may not enter a namespace still reaches its hosts, by a socket from its door.
+// A socket always belongs to the network in which it was made, whichever process has it. So a
+// program that cannot enter a namespace still reaches the hosts there, by a socket from the
+// namespace's door.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +11,18 @@
 
 namespace fastgpu {
 
-/// Opens a Unix socket that listens at `path`, of any length, in place of an earlier file there.
+/// Opens a Unix socket that listens at `path`, which may have any length. Replaces an earlier file
+/// there.
 UniqueFd open_door(const std::filesystem::path& path);
 
-/// Connects to the door at `path`; empty if no process listens there.
+/// Connects to the door at `path`. The result is empty if no process listens there.
 UniqueFd knock(const std::filesystem::path& path);
 
-/// Sends the visitor a new TCP socket of our network; returns false if it has gone.
+/// Sends a new TCP socket of our network to the visitor. Returns false if the visitor has gone.
 bool hand_socket(const UniqueFd& visitor) noexcept;
 
-/// Returns the TCP socket from the door, not connected yet; empty if the other side has gone. Waits
-/// 5 s at most.
+/// Returns the TCP socket from the door, which is not connected yet; empty if the other side has
+/// gone. Waits for at most 5 s.
 UniqueFd take_socket(const UniqueFd& door);
 
 }  // namespace fastgpu

@@ -1,4 +1,4 @@
-// Places where a kill test may end the process, as `kill -9` would. A release has none of them.
+// Places at which a test may kill the process, like `kill -9`. Release builds have none of them.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The existence of a path. A path that may not be looked at is not a missing one.
+// Whether a path exists. A path that cannot be examined is an error, not a missing file.
 #pragma once
 
 #include <sys/stat.h>
@@ -8,12 +8,12 @@
 
 namespace fastgpu {
 
-/// Returns the status of the file at `path`, links followed; absent if it does not exist. Throws
-/// system_error if that cannot be known, such as for a directory that may not be searched.
+/// Returns the status of the file at `path`, following links; absent if it does not exist. Throws
+/// system_error if that is unknown, for example because a directory may not be searched.
 std::optional<struct stat> find_status(const std::filesystem::path& path);
 
-/// Returns whether `path` exists. Throws as find_status does, unlike std::filesystem::exists, which
-/// then returns false or throws another exception.
+/// Returns true if `path` exists. Throws as find_status() does. In such cases
+/// std::filesystem::exists returns false or throws another exception.
 bool path_exists(const std::filesystem::path& path);
 
 }  // namespace fastgpu

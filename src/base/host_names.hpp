@@ -1,4 +1,4 @@
-// Names that machines bear: of clusters and their nodes, and what a machine itself is called then.
+// Names of clusters, nodes and hosts, and the host names that machines get.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace fastgpu {
 /// Throws ErrorKind::usage with the value met; `what` is the noun, such as "cluster name".
 void check_dotted_name(std::string_view what, std::string_view value);
 
-/// Checks a node's name: a name as above, or one with "-<index>" behind it.
+/// Checks a node's name: a name as above, or such a name followed by "-<index>".
 void check_node_name(std::string_view value);
 
-/// Returns the name as a host name of one label: "lab-gpu01-0" of "Lab.gpu01-0". Host names know no
-/// case, and a dot would begin a domain. Clusters whose names are the same in this form are
-/// refused.
+/// Returns the name in the form of a host name with one label: "lab-gpu01-0" for "Lab.gpu01-0".
+/// Host names ignore case, and a dot would begin a domain. Clusters whose names are equal in this
+/// form are refused.
 std::string host_form(std::string_view name);
 
 }  // namespace fastgpu

@@ -1,4 +1,4 @@
-// Many hosts, many outcomes.
+// The outcome of an operation on one of many hosts.
 #pragma once
 
 #include <variant>
@@ -8,7 +8,7 @@
 
 namespace fastgpu {
 
-/// The outcome of one operation on one host. A fan-out returns one per host and throws for no host.
+/// The outcome on one host. A fan-out returns one per host, and does not throw if a host fails.
 template <class T>
 struct HostResult {
   NodeName host;

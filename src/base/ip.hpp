@@ -1,4 +1,4 @@
-// IP addresses and ranges from outside: checked once, and written in one way.
+// IP addresses and ranges from user input: checked once, and printed in one form.
 #pragma once
 
 #include <array>
@@ -24,20 +24,21 @@ class IpAddress {
  private:
   friend class IpRange;
   bool is_v6_ = false;
-  std::array<std::uint8_t, 16> bytes_{};  ///< An IPv4 address fills the first four.
+  std::array<std::uint8_t, 16> bytes_{};  ///< An IPv4 address uses the first four bytes.
 };
 
 /// A range: all addresses that begin with the same bits.
 class IpRange {
  public:
-  /// Parses "192.0.2.0/24", "2001:db8::/32", or a single address, which is a range of one. Throws
-  /// ErrorKind::usage with the value met, also if bits behind the prefix are set: the message names
-  /// the range that was probably meant.
+  /// Parses "192.0.2.0/24", "2001:db8::/32", or a single address, which is a range of one address.
+  /// Throws ErrorKind::usage with the value met. Bits after the prefix must be 0; otherwise the
+  /// message suggests the range that was probably meant.
   static IpRange parse(std::string_view text);
 
   bool is_v6() const noexcept { return first_.is_v6(); }
   int prefix() const noexcept { return prefix_; }
-  /// Returns whether a large part of the world is in it: IPv4 with a prefix under 8, IPv6 under 16.
+  /// Returns true if the range has a large part of the world: IPv4 with a prefix under 8, or IPv6
+  /// under 16.
   bool is_world() const noexcept { return prefix_ < (is_v6() ? 16 : 8); }
   std::string text() const;  ///< "192.0.2.0/24"
 

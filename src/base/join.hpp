@@ -1,4 +1,4 @@
-// Words in one text.
+// Joins words to one text.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace fastgpu {
 
-/// Returns "a, b, c"; empty without words.
+/// Returns "a, b, c"; "" without words.
 inline std::string joined(std::span<const std::string> words, std::string_view separator = ", ") {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i)

@@ -1,4 +1,4 @@
-// Commands in a form that every login shell reads alike.
+// Commands in a form that every login shell reads in the same way.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace fastgpu {
 
-/// Returns a line that bash, dash, zsh, fish, tcsh, ksh and busybox all read as: exec /bin/sh,
-/// which runs `script`. sshd passes a command to the account's login shell, and each of those reads
-/// quotes, backslashes and '!' differently. Bytes that one of them would change are encoded as
-/// octal numbers.
+/// Returns a command line that runs `script` by /bin/sh. bash, dash, zsh, fish, tcsh, ksh and
+/// busybox all read it in the same way. This is necessary because sshd passes a command to the
+/// account's login shell, and these shells read quotes, backslashes and '!' differently. Bytes that
+/// one of them would change are encoded as octal numbers.
 std::string login_shell_command(std::string_view script);
 
 }  // namespace fastgpu

@@ -1,4 +1,4 @@
-// Amounts of money, never without their currency.
+// Amounts of money, always with their currency.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ class Currency {
 inline constexpr Currency kUsd{"USD"};
 inline constexpr Currency kCny{"CNY"};
 
-/// An amount of one currency. Amounts of two currencies are neither added nor compared: that throws
-/// ErrorKind::internal. ExchangeRates convert one into the other.
+/// An amount in one currency. Adding or comparing amounts in different currencies throws
+/// ErrorKind::internal; convert them by ExchangeRates first.
 struct Money {
   double amount;
   Currency currency;
@@ -44,7 +44,7 @@ double operator/(const Money& a, const Money& b);
 bool operator<(const Money& a, const Money& b);
 
 /// Parses "3USD", "3 usd", "0.25CNY". Throws ErrorKind::usage with the value met for anything else,
-/// for an amount of 0 or less, and for a bare number: the message shows the right form.
+/// including an amount of 0 or less and a bare number. The message shows the right form.
 Money parse_money(std::string_view text);
 
 std::string to_string(const Money& money);  ///< "12.24 USD", "0.0035 USD"

@@ -1,4 +1,5 @@
-// Names the user gives to things. Each is a type of its own, and each is checked once, at the door.
+// Names that the user gives to things. Each kind has a type of its own, and is checked once, on
+// input.
 #pragma once
 
 #include <span>
@@ -18,13 +19,16 @@ using JobName = Strong<struct JobNameTag, std::string>;
 /// `what` is the noun, such as "cluster name".
 void check_name(std::string_view what, std::string_view value);
 
-ClusterName parse_cluster_name(std::string_view text);  ///< As check_dotted_name (host_names.hpp).
+/// Checks by check_dotted_name() (host_names.hpp).
+ClusterName parse_cluster_name(std::string_view text);
 JobName parse_job_name(std::string_view text);
 
-/// The candidate nearest to `word` by edit distance, or "" where none is near enough to be meant.
+/// Returns the candidate with the least edit distance to `word`; "" if no candidate is close
+/// enough.
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
 
-/// `text` made printable for a message: control and delete bytes escaped, cut to `most` bytes.
+/// Returns `text` in printable form for a message: control and delete bytes are escaped, and it is
+/// cut to at most `most` bytes.
 std::string printable(std::string_view text, std::size_t most = 60);
 
 }  // namespace fastgpu

@@ -1,4 +1,4 @@
-// The same work on many things at once, for work that mostly waits.
+// Runs the same work on many items at once. For work that mostly waits.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 
 namespace fastgpu {
 
-/// Returns the results of `work` for `items`, in their order. At most `width` run at once, each on
-/// a thread; `work` must support that. An exception that is not an Error becomes one of
-/// ErrorKind::internal: it never ends the program.
+/// Returns the results of `work` for `items`, in their order. Runs at most `width` calls at once,
+/// each on a thread of its own, so that `work` must be thread-safe. An exception that is not an
+/// Error becomes one of ErrorKind::internal.
 template <class Item, class Work>
 auto parallel_map(std::span<const Item> items, std::size_t width, Work work) {
   using Result = std::invoke_result_t<Work&, const Item&>;

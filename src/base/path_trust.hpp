@@ -1,4 +1,5 @@
-// The accounts that may change the file at a path, from the owners and modes of all its parents.
+// Finds the accounts that may change the file at a path, by the owners and modes of all its
+// parents.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +11,7 @@
 
 namespace fastgpu {
 
-/// A part of a path that an untrusted account may change.
+/// A part of a path that an untrusted account can change.
 struct Weakness {
   enum class Kind { owner, mode };
   std::filesystem::path part;
@@ -18,11 +19,11 @@ struct Weakness {
   std::string reason;  ///< "belongs to eve (uid 1001)", "may be written by others (mode 0777)"
 };
 
-/// Returns the first part of `path`, from the root on, that belongs neither to root nor to one of
-/// `owners`, or that others may write. A sticky directory such as /tmp may be written by others:
-/// they can add names to it, and not exchange existing ones. A group counts as others if it has an
-/// untrusted member. Links are followed, and judged by their owners. A missing part ends the search
-/// without a weakness. Throws system_error for a part that may not be looked at.
+/// Returns the first part of `path`, from the root on, that belongs to an account other than root
+/// and `owners`, or that others may write. Others may write to a sticky directory such as /tmp,
+/// because they can only add names there and not replace existing ones. A group counts as others if
+/// it has an untrusted member. Links are followed, and judged by their owners. The search ends at a
+/// missing part, which is not a weakness. Throws system_error for a part that cannot be examined.
 std::optional<Weakness> find_weakness(const std::filesystem::path& path,
                                       const std::vector<uid_t>& owners);
 

@@ -1,4 +1,5 @@
-// A byte on the error output of the agent: the agent is alive and has no other output.
+// The pulse: a byte on the agent's stderr that shows that the agent is alive although it has no
+// other output.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 namespace fastgpu {
 
-inline constexpr char kPulse = '\x16';  // ASCII's own byte for it: synchronous idle.
+inline constexpr char kPulse = '\x16';  // ASCII's character for this purpose: synchronous idle.
 inline constexpr std::chrono::seconds kBetweenPulses{5};
 
 inline std::string without_pulses(std::string_view text) {

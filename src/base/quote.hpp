@@ -1,4 +1,4 @@
-// Arguments made safe for the one shell that we cannot avoid: the one that sshd starts.
+// Quotes arguments for the shell that sshd starts, which is the only shell that we cannot avoid.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace fastgpu {
 
-/// Returns `text` as one word of a POSIX shell, for any bytes (except NUL, which no argument can
-/// contain). Words of plain characters stay unchanged.
+/// Returns `text` quoted as one word of a POSIX shell. Accepts any bytes except NUL, which
+/// arguments cannot contain. A word of plain characters is returned as it is.
 std::string shell_quote(std::string_view text);
 
 /// Returns the words quoted and joined by spaces.

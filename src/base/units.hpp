@@ -1,4 +1,4 @@
-// Quantities as users write them: sizes, durations, bit rates. A plain number never carries a unit.
+// Sizes, durations and bit rates as users write them. A plain number never has an implied unit.
 #pragma once
 
 #include <chrono>
@@ -21,18 +21,19 @@ struct BitRate {
   friend auto operator<=>(const BitRate&, const BitRate&) = default;
 };
 
-/// Reads "250ms", "30s", "10 min", "1h30m", "1 week" and every output of to_string; "0" alone needs
-/// no unit. Throws ErrorKind::usage for anything else, a negative value, and one over 100 years.
+/// Parses "250ms", "30s", "10 min", "1h30m", "1 week" and every output of to_string(). Only "0"
+/// needs no unit. Throws ErrorKind::usage for anything else, including negative values and more
+/// than 100 years.
 std::chrono::milliseconds parse_duration(std::string_view text);
 
-/// Reads "256MB" (10^6), "256MiB" (2^20), "1.5 GB" or a number of bytes. Throws ErrorKind::usage.
+/// Parses "256MB" (10^6), "256MiB" (2^20), "1.5 GB" or a number of bytes. Throws ErrorKind::usage.
 Bytes parse_size(std::string_view text);
 
-/// Reads "1gbit", "300mbit", "10gbps", "64kbit". Throws ErrorKind::usage; zero is refused.
+/// Parses "1gbit", "300mbit", "10gbps", "64kbit". Throws ErrorKind::usage, also for zero.
 BitRate parse_bit_rate(std::string_view text);
 
 std::string to_string(std::chrono::milliseconds duration);  ///< "250ms", "1.5s", "3m20s", "2h05m"
-std::string to_string(Bytes size);                          ///< "1.5 GB", powers of ten
-std::string to_string(BitRate rate);                        ///< "1gbit", as parse_bit_rate reads it
+std::string to_string(Bytes size);                          ///< "1.5 GB", in powers of ten.
+std::string to_string(BitRate rate);  ///< "1gbit", which parse_bit_rate() accepts.
 
 }  // namespace fastgpu

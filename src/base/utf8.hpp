@@ -1,4 +1,4 @@
-// UTF-8 from outside: its code points, and which of them steer a terminal.
+// UTF-8 from outside: its code points, and the escaping of those that control a terminal.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,9 @@ struct CodePoint {
 /// values above U+10FFFF are invalid.
 CodePoint first_code_point(std::string_view text) noexcept;
 
-/// Returns true for code points that a terminal obeys instead of showing. These are C0, DEL and C1
-/// control characters, marks that change the direction of text, separators of lines and paragraphs.
+/// Returns true for code points that control a terminal instead of being shown: C0, DEL and C1
+/// control characters, marks that change the text direction, and separators of lines and
+/// paragraphs.
 bool steers(char32_t point) noexcept;
 
 enum class Layout : std::uint8_t {
@@ -27,11 +28,12 @@ enum class Layout : std::uint8_t {
   one_line  ///< They are escaped as well.
 };
 
-/// Returns `text` with everything escaped that steers a terminal and every byte that is not UTF-8:
-/// "\x1b", "\u202e", "\n". A carriage return before a line end is dropped if line ends stay.
+/// Returns `text` with all such code points and all bytes of invalid UTF-8 escaped: "\x1b",
+/// "\u202e", "
+/// ". If line ends stay, drops a carriage return before a line end.
 std::string escaped(std::string_view text, Layout layout);
 
-/// Returns true if `text` has something that escaped(text, Layout::kept) changes.
+/// Returns true if escaped(text, Layout::kept) would change `text`.
 bool needs_escape(std::string_view text) noexcept;
 
 }  // namespace fastgpu

@@ -1,4 +1,5 @@
-// cluster.yaml: a cluster as a user writes it down. What is not written is absent here.
+// cluster.yaml: a cluster as the user writes it down. Fields that are not in the file are absent
+// here.
 #pragma once
 
 #include <chrono>
@@ -12,31 +13,34 @@
 
 namespace fastgpu::config {
 
-/// A host to go through on the way to another.
+/// A jump host on the way to another host.
 struct JumpEntry {
   std::string address;
-  std::optional<std::uint16_t> port{};  ///< Absent: the user's ssh_config may have it, else 22.
+  /// Absent if the user's ssh_config may set it; 22 by default.
+  std::optional<std::uint16_t> port{};
   std::string user{};
-  std::string identity{};  ///< A private key file, as written; empty: that of the host.
+  std::string identity{};  ///< A private key file, as written; empty to use that of the host.
   std::vector<std::string> host_keys{};  ///< "ssh-ed25519 AAAA..."; empty asks for known_hosts.
 };
 
 /// One host of a static cluster.
 struct HostEntry {
-  std::string name{};  ///< Empty where the file gives none.
+  std::string name{};  ///< Empty if the file has no name for it.
   std::string address{};
-  std::optional<std::uint16_t> port{};  ///< Absent: the user's ssh_config may have it, else 22.
+  /// Absent if the user's ssh_config may set it; 22 by default.
+  std::optional<std::uint16_t> port{};
   std::string user{};
   std::optional<int> slots{};
   std::string identity{};  ///< A private key file, as written.
-  std::string inner{};     ///< Address for the other hosts; empty: the same.
+  std::string inner{};     ///< The host's address for the other hosts; empty if it is the same.
   std::optional<std::uint16_t> inner_port{};
   std::vector<std::string> host_keys{};  ///< "ssh-ed25519 AAAA..."; empty asks for known_hosts.
-  std::vector<JumpEntry> jumps{};        ///< The one nearest to us first.
+  std::vector<JumpEntry> jumps{};        ///< The jump hosts, from the nearest one on.
   std::string where{};                   ///< "cluster.yaml:7:3", for messages.
 };
 
-/// The limits that end or stop the cluster by itself, as written ("8h", "50usd"); empty: unset.
+/// The limits that stop or delete the cluster automatically, as written ("8h", "50usd"); empty if
+/// not set.
 struct GuardEntry {
   std::string max_life{};
   std::string max_cost{};
@@ -45,7 +49,7 @@ struct GuardEntry {
   std::string idle_delete{};
 };
 
-/// The wanted machines of clouds: the flags of create cluster of the same names.
+/// The wanted machines in a cloud: the flags of `create cluster` with the same names.
 struct CloudFields {
   std::vector<std::string> clouds{};
   std::string gpus{};
@@ -75,13 +79,13 @@ struct ClusterFile {
   std::optional<BitRate> link_rate{};
   std::optional<std::string> user{};
   HostEntry
-      host_defaults{};  ///< Port, identity and jump hosts of hosts that have none of their own.
-  std::vector<HostEntry> hosts{};  ///< Complete: the defaults are in each.
+      host_defaults{};  ///< The port, identity and jump hosts for hosts that set none themselves.
+  std::vector<HostEntry> hosts{};  ///< All hosts, with the defaults filled in.
   GuardEntry guards{};
   CloudFields cloud{};
 };
 
-/// Throws ErrorKind::usage with line and column for what cannot be.
+/// Reads a cluster. Throws ErrorKind::usage, with line and column, for an invalid file.
 ClusterFile read_cluster_file(const Document& document);
 
 }  // namespace fastgpu::config

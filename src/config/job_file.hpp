@@ -17,7 +17,7 @@ struct JobFile {
   std::optional<int> np{};
   std::optional<int> npernode{};
   std::vector<std::pair<std::string, std::string>> env{};  ///< Entries in the order written.
-  /// A directory here, unchanged from the file.
+  /// A directory on this machine, as written in the file.
   std::optional<std::string> sync{};
   std::optional<std::string> workdir{};  ///< A directory on the nodes.
   std::vector<std::string> command{};    ///< Empty if the file has none.

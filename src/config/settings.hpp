@@ -16,7 +16,8 @@
 
 namespace fastgpu::config {
 
-/// Strongest first. Flags are stronger than all of them, and are the caller's.
+/// The origins of settings, the strongest first. Flags are stronger than all of them, but are
+/// handled by the caller.
 enum class Origin : std::uint8_t { environment, project_file, user_file, built_in };
 
 /// The type of a setting's value.
@@ -29,11 +30,11 @@ enum class SettingType : std::uint8_t {
   provider,  ///< One of Layers::providers.
 };
 
-/// Which files may set it.
+/// The files that may set a setting.
 enum class SettingFiles : std::uint8_t {
   any,
-  /// The user's own alone: it decides what is paid for, what is deleted without a question, or who
-  /// logs in, and a project's file comes with whatever was checked out.
+  /// Only the user's own file: the setting decides what is paid for, what is deleted without a
+  /// question, or who logs in, while a project's file comes with whatever was checked out.
   user,
 };
 
@@ -44,11 +45,11 @@ struct SettingInfo {
   SettingFiles files;
   std::string_view description;
   std::span<const std::string_view> choices{};
-  int least = 1;  ///< The limits of an integer.
+  int least = 1;  ///< The limits of an integer, with `most`.
   int most = 1;
 };
 
-/// Every setting there is.
+/// Returns all settings.
 std::span<const SettingInfo> setting_table();
 
 /// Returns the name that the setting `key` had in an earlier version; absent if it had no other.
@@ -60,40 +61,39 @@ struct Setting {
   std::string where;  ///< "FASTGPU_FANOUT", "fastgpu.yaml:3:9", "default"
 };
 
-/// Looks an environment variable up; absent where it is not set.
+/// Returns an environment variable; absent if it is not set.
 using LookUp = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// The sources of settings, besides the built-in ones.
+/// The sources of settings other than the built-in values.
 struct Layers {
   LookUp environment{};
   Document project{};
-  std::optional<Error> project_fault{};  ///< Why the project's file could not be read.
+  std::optional<Error> project_fault{};  ///< The reason if the project's file could not be read.
   Document user{};
   std::vector<std::string> providers{};
-  std::vector<std::string> warnings{};  ///< Which files are not used, and why.
+  std::vector<std::string> warnings{};  ///< The files that are not used, with the reasons.
 };
 
-/// "FASTGPU_CONNECT_TIMEOUT"
+/// Returns the setting's environment variable: "FASTGPU_CONNECT_TIMEOUT".
 std::string variable_name(std::string_view key);
 
 /// Returns $FASTGPU_CONFIG, $XDG_CONFIG_HOME/fastgpu/config.yaml or ~/.config/fastgpu/config.yaml;
 /// absent without a home.
 std::optional<std::filesystem::path> user_file(const LookUp& environment);
 
-/// Reads the file `project` and the user's own, where they are there and can be trusted. Throws
-/// ErrorKind::usage if the user's own is not YAML, not_found or denied if FASTGPU_CONFIG names
-/// one that cannot be used.
+/// Reads the project's file at `project` and the user's own file if they exist and can be trusted.
+/// Throws ErrorKind::usage if the user's own file is not YAML, and not_found or denied if
+/// FASTGPU_CONFIG names an unusable one.
 Layers read_layers(const std::filesystem::path& project, const LookUp& environment,
                    std::vector<std::string> providers);
 
-/// All values are checked when they are taken in, and the place where a wrong one was written is
-/// named.
+/// The values of all settings. Each is checked when it is read; errors name the place of a wrong
+/// value.
 class Settings {
  public:
-  /// Throws ErrorKind::usage for what cannot be read in a variable or in the user's file, a field
-  /// of an unknown name included. An error of the project's file is kept for callers of the things
-  /// that such a file decides: project_fault(), group() and the setting "cluster" throw it. Empty
-  /// environment variables count as unset.
+  /// Throws ErrorKind::usage for invalid values and unknown fields in variables and in the user's
+  /// file. An error of the project's file is kept for the calls whose result such a file decides:
+  /// group() and the setting "cluster". Empty environment variables count as unset.
   explicit Settings(const Layers& layers);
 
   const Setting& find(std::string_view key) const;  ///< `key` must be in the table.
@@ -102,14 +102,14 @@ class Settings {
   bool boolean(std::string_view key) const;
   std::chrono::milliseconds duration(std::string_view key) const;
 
-  /// Returns the node set of a group's name; absent if no file has that group. The
-  /// user's own groups go before the project's.
+  /// Returns the node set of a group; absent if no file has that group. The user's own groups win
+  /// over the project's.
   std::optional<std::string> group(std::string_view name) const;
-  /// Returns the names of the files' groups, those that every cluster has left out.
+  /// Returns the names of the groups in the files, without the groups that every cluster has.
   std::vector<std::string> group_names() const;
 
-  /// Returns what the user should know about the files: fields that a project's file may not set,
-  /// and why such a file is not used.
+  /// Returns warnings for the user: fields that a project's file may not set, and reasons for not
+  /// using such a file.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
  private:

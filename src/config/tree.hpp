@@ -1,4 +1,4 @@
-// A configuration document as a tree whose every part has its place in the text.
+// A configuration document as a tree. Each part has its place in the text.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace fastgpu::config {
 
-/// A place: "cluster.yaml:7:3", or the source alone if it has no lines.
+/// A place in a text: "cluster.yaml:7:3", or only the source if that has no lines.
 struct Place {
   std::shared_ptr<const std::string> source;
-  int line = 0;  ///< The line from 1; 0 is unknown.
+  int line = 0;  ///< The line, counted from 1; 0 if it is unknown.
   int column = 0;
 
   std::string text() const;
 };
 
 struct Tree;
-using TreePtr = std::shared_ptr<const Tree>;  ///< Shared by the places in which an alias names it.
+using TreePtr = std::shared_ptr<const Tree>;  ///< Shared by all places whose aliases refer to it.
 
 struct Entry {
   std::string key;
@@ -35,13 +35,14 @@ struct Tree {
   std::string text{};            ///< The text of a scalar.
   bool is_quoted = false;        ///< A scalar in quotes is always text.
   std::vector<TreePtr> items{};  ///< The items of a list.
-  std::vector<Entry> entries{};  ///< The entries of a map, in the order written; no key twice.
-  std::size_t weight = 1;        ///< The values in it, with aliases expanded.
+  /// The entries of a map, in the order of the text. Keys are unique.
+  std::vector<Entry> entries{};
+  std::size_t weight = 1;  ///< The number of values, with aliases expanded.
 };
 
-/// Parses one YAML document of at most kLargestText bytes; an empty one is null. Throws
-/// ErrorKind::usage with the place of an unreadable part, of a repeated key, of nesting deeper than
-/// kDeepest, and of aliases that would make more than kMostValues values.
+/// Parses one YAML document of at most kLargestText bytes. An empty document is null. Throws
+/// ErrorKind::usage, with the place, for invalid YAML, for a repeated key, for nesting deeper than
+/// kDeepest, and for aliases that expand to more than kMostValues values.
 TreePtr parse_yaml(const std::string& text, const std::string& source);
 
 constexpr std::size_t kLargestText = 1 << 20;

@@ -1,4 +1,4 @@
-// One value of a configuration document, read as its expected type.
+// One value of a configuration document, and its conversion to the expected type.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace fastgpu::config {
 
-/// A value. Every reading throws ErrorKind::usage with the place, the field and the value met:
+/// A value. Every conversion throws ErrorKind::usage with the place, the field and the value met:
 /// "cluster.yaml:7:3: 'nodes' must be a whole number from 1 to 10000, not 'many'".
 class Value {
  public:
@@ -37,13 +37,13 @@ class Value {
   Bytes size() const;
   BitRate bit_rate() const;
 
-  std::vector<Value> list() const;         ///< Null is empty.
-  std::vector<std::string> texts() const;  ///< A list of texts.
-  /// Returns the entries of a map; null is empty.
+  std::vector<Value> list() const;  ///< Returns the items of a list; null counts as an empty list.
+  std::vector<std::string> texts() const;  ///< Returns the items of a list as texts.
+  /// Returns the entries of a map; null counts as an empty map.
   std::vector<std::pair<std::string, Value>> entries() const;
 
-  /// Returns the value of `key` in this map, absent if the map has no such key. A key without a
-  /// value ("nodes:") is present: it reads as an empty list or map, and as no other type.
+  /// Returns the value of `key` in this map; absent if the map has no such key. A key without a
+  /// value ("nodes:") is present, and can be read only as an empty list or map.
   std::optional<Value> find(std::string_view key) const;
 
   /// Throws for a key that is not in `known`, with the nearest known one.
@@ -53,7 +53,7 @@ class Value {
   /// Returns an Error about this value, with its place.
   Error error(const std::string& message) const;
 
-  /// Returns `parse(text())`; adds this value's place to its errors.
+  /// Returns `parse(text())`. Adds the place of this value to its errors.
   template <class Parse>
   auto parsed(Parse parse) const {
     const std::string written = text();

@@ -1,4 +1,5 @@
-// HTTP as the rest of fastgpu sees it. The libcurl implementation is http/curl_client.hpp.
+// The HTTP interface for the rest of fastgpu. The implementation by libcurl is in
+// http/curl_client.hpp.
 #pragma once
 
 #include <chrono>
@@ -19,24 +20,25 @@ struct Header {
   friend bool operator==(const Header&, const Header&) = default;
 };
 
-/// Returns the value of the first header of that name, whatever its case.
+/// Returns the value of the first header with that name, in any case.
 std::optional<std::string_view> find_header(const std::vector<Header>& headers,
                                             std::string_view name);
 
-/// Replaces the values of all headers of that name by this one, or adds a header.
+/// Sets the header: replaces the values of all headers with that name, or adds one.
 void set_header(std::vector<Header>& headers, std::string_view name, std::string value);
 
 struct Request {
   std::string method = "GET";
   std::string url;
-  std::vector<Header> headers{};  ///< Sent unchanged; only Host and lengths are added.
+  std::vector<Header> headers{};  ///< Sent unchanged. Only Host and lengths are added.
   std::string body{};
   std::chrono::milliseconds limit{30'000};  ///< The limit of the whole exchange.
   /// Aborts if no data arrives for this long; 0 disables it.
   std::chrono::seconds silence{0};
-  std::chrono::milliseconds connect_limit{10'000};  ///< The limit of name, connection and TLS.
-  std::size_t largest_answer = 64U << 20U;          ///< The most bytes of the body.
-  /// Uses no proxy, whatever the environment has.
+  /// The limit for the name look-up, the connection and the TLS handshake.
+  std::chrono::milliseconds connect_limit{10'000};
+  std::size_t largest_answer = 64U << 20U;  ///< The limit on the bytes of the body.
+  /// Uses no proxy, even if the environment has one.
   bool direct = false;
 };
 
@@ -45,24 +47,25 @@ struct Response {
   std::vector<Header> headers{};
   std::string body{};
 
-  /// Returns the value of the first header of that name, whatever its case.
+  /// Returns the value of the first header with that name, in any case.
   std::optional<std::string_view> header(std::string_view name) const {
     return find_header(headers, name);
   }
 };
 
-/// An HTTP client for any number of threads at a time.
+/// An HTTP client. Thread-safe.
 class Client {
  public:
   virtual ~Client() = default;
 
-  /// Performs one exchange and returns once it is complete; redirects are answers like others. Any
-  /// HTTP status is a Response, for only the caller knows what a 404 means.
+  /// Performs one exchange and returns once it is complete. Redirects are not followed. Any HTTP
+  /// status is a Response, because only the caller knows what a 404 means.
   ///
-  /// A request is sent once: if it was lost, its effect is unknown to us. Throws
-  /// - transient if no complete answer came: no connection, a reset, the request's limit passed
+  /// Sends a request only once: if the connection is lost, the effect of the request is unknown.
+  /// Throws
+  /// - transient if no complete answer came: no connection, a reset, or the request's limit passed
   /// - remote if the other side's certificate cannot be verified or it has no current TLS
-  /// - capacity for an answer beyond the request's largest
+  /// - capacity for an answer beyond the request's limit
   /// - interrupted promptly after a cancel
   /// - usage for a URL or header that cannot be sent, or an unusable proxy
   /// - local if a file of certificates cannot be read.

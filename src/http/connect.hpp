@@ -1,4 +1,4 @@
-// Plain connections to a host and port, over the same proxies as requests.
+// Plain connections to a host and port, through the same proxies as requests.
 #pragma once
 
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 
 namespace fastgpu::http {
 
-/// The addresses that a name may have. Those of is_metadata_address are always refused.
+/// The addresses that a name may have. Those of is_metadata_address() are always refused.
 enum class Addresses : std::uint8_t { any, public_only };
 
 struct Destination {
@@ -24,20 +24,20 @@ struct Destination {
 
 struct Connected {
   UniqueFd socket;
-  bool is_public = false;  ///< Over a proxy, or to an address of the public Internet.
+  /// True if the connection goes through a proxy or to an address of the public Internet.
+  bool is_public = false;
 };
 
-/// Connects within `limit`. Throws transient with the reason if that fails; denied if
-/// the name has no allowed address; interrupted; usage for an unusable proxy.
+/// Connects within `limit`. Throws transient, with the reason, if that fails. Throws denied if the
+/// name has no allowed address, interrupted on a cancel, and usage for an unusable proxy.
 Connected connect_to(const Destination& to, const CurlSettings& settings,
                      std::chrono::milliseconds limit, const Cancel& cancel);
 
-/// Returns true for addresses of the public Internet: not private, shared, loopback, link-local or
-/// multicast ones.
+/// Returns true for addresses of the public Internet, which are not private, shared, loopback,
+/// link-local or multicast.
 bool is_public_address(const sockaddr& address) noexcept;
-/// Returns true for addresses at which clouds give their machines credentials. These are all
-/// link-local ones, and those of Alibaba Cloud, AWS, Azure and Google Cloud that are not
-/// link-local.
+/// Returns true for addresses at which clouds give credentials to their machines: all link-local
+/// addresses, and the other such addresses of Alibaba Cloud, AWS, Azure and Google Cloud.
 bool is_metadata_address(const sockaddr& address) noexcept;
 
 }  // namespace fastgpu::http

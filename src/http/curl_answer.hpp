@@ -1,4 +1,4 @@
-// The answer of one exchange: libcurl's callbacks and the data that they have gathered.
+// The answer of one exchange: libcurl's callbacks and the data that they collect.
 #pragma once
 
 #include <curl/curl.h>
@@ -11,7 +11,7 @@
 
 namespace fastgpu::http {
 
-/// Permission for libcurl to send a request once more if a kept connection turns out to be dead.
+/// Whether libcurl may send a request again if a kept connection turns out to be dead.
 enum class Resending : std::uint8_t { allowed, refused };
 
 struct CurlAnswer {
@@ -22,10 +22,10 @@ struct CurlAnswer {
   std::size_t header_bytes = 0;
   int times_sent = 0;
   bool is_too_long = false;
-  std::exception_ptr failure{};  ///< The exception of a callback.
+  std::exception_ptr failure{};  ///< The exception that a callback has thrown.
 };
 
-/// Makes `transfer` report to `answer`, which must outlive it.
+/// Sets the callbacks of `transfer`, which fill `answer`. `answer` must outlive the transfer.
 void gather(CURL* transfer, CurlAnswer& answer);
 
 }  // namespace fastgpu::http

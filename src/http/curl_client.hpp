@@ -1,4 +1,5 @@
-// http::Client over libcurl: connections are kept and used again, TLS is always verified.
+// The implementation of http::Client by libcurl. Keeps connections for later requests and always
+// verifies TLS.
 #pragma once
 
 #include <filesystem>
@@ -15,9 +16,9 @@ namespace fastgpu::http {
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 
 struct CurlSettings {
-  /// The authorities to trust in place of the system's; empty: the system's.
+  /// The authorities to trust in place of the system's; empty for the system's.
   std::filesystem::path ca_file{};
-  /// The source of http_proxy, https_proxy, all_proxy and no_proxy; null: no proxy.
+  /// The source of http_proxy, https_proxy, all_proxy and no_proxy; null for no proxy.
   Environment environment{};
 };
 
@@ -25,7 +26,7 @@ struct CurlSettings {
 /// place of the system's authorities.
 CurlSettings curl_settings(const Environment& environment);
 
-/// HTTP/1.1 and 2 over plain connections and TLS 1.2 or newer.
+/// Supports HTTP/1.1 and 2 over plain connections and TLS 1.2 or newer.
 class CurlClient final : public Client {
  public:
   explicit CurlClient(CurlSettings settings);

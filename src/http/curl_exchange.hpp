@@ -1,4 +1,4 @@
-// One exchange at a time by libcurl, over connections that are kept between them.
+// Single exchanges by libcurl, over connections that are kept between them.
 #pragma once
 
 #include <curl/curl.h>
@@ -15,14 +15,14 @@ using CurlEasy = CHandle<CURL, curl_easy_cleanup>;
 using CurlMulti = CHandle<CURLM, curl_multi_cleanup>;
 using CurlList = CHandle<curl_slist, curl_slist_free_all>;
 
-/// The data for an exchange beyond the request.
+/// Data for an exchange in addition to the request.
 struct Route {
   Url url;
   Proxy proxy;
-  const Trust* trust;  ///< Required only for https.
+  const Trust* trust;  ///< Needed only for https.
 };
 
-/// A handle and its connections. For one thread at a time; unusable after an exchange that threw.
+/// A handle with its connections. Not thread-safe. Unusable after an exchange that threw.
 class CurlLine {
  public:
   CurlLine();
@@ -30,7 +30,7 @@ class CurlLine {
   CurlLine(const CurlLine&) = delete;
   CurlLine& operator=(const CurlLine&) = delete;
 
-  /// Performs an exchange like Client::send.
+  /// Performs an exchange as Client::send() does.
   Response exchange(const Request& request, const Route& route, const Cancel& cancel);
 
  private:

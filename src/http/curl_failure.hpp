@@ -1,4 +1,4 @@
-// The meaning of libcurl's failures for a caller.
+// Converts libcurl's failures to errors.
 #pragma once
 
 #include <curl/curl.h>
@@ -10,12 +10,12 @@
 
 namespace fastgpu::http {
 
-/// The failure of a transfer without an answer.
+/// A transfer that failed without an answer.
 struct CurlFailure {
   CURLcode code = CURLE_OK;
-  std::string detail{};  ///< libcurl's own text.
+  std::string detail{};  ///< The text of libcurl.
   long system_error = 0;
-  bool reached = false;  ///< The request was being sent.
+  bool reached = false;  ///< True if the request may have reached the server.
 };
 
 Error curl_error(const CurlFailure& failure, const Request& request, std::string_view host);

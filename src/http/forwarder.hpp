@@ -1,4 +1,4 @@
-// One connection of an HTTP proxy: CONNECT for https, requests with a whole address for http.
+// One connection of an HTTP proxy: CONNECT for https, and requests with an absolute URL for http.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,28 @@
 
 namespace fastgpu::http {
 
-/// The request of a proxy's client.
+/// The request of a client of the proxy.
 struct ForwardRequest {
-  std::string host;  ///< Lower case.
+  std::string host;  ///< The host in lower case.
   std::uint16_t port = 0;
-  bool connects = false;  ///< CONNECT: the bytes that follow are not for us to read.
-  /// The head for the server in place of the received one; empty with CONNECT.
+  bool connects = false;  ///< True for CONNECT: the bytes that follow are passed on unread.
+  /// The head to send to the server instead of the received one; empty for CONNECT.
   std::string head{};
   std::string login{};  ///< The value of the header Proxy-Authorization: "Basic ...".
 };
 
-/// Reads a request up to its empty line. Throws ErrorKind::usage for a request that is not one to a
+/// Parses a request up to its empty line. Throws ErrorKind::usage if it is not a request to a
 /// proxy.
 ForwardRequest parse_forward_request(std::string_view head);
 
 struct Forwarding {
-  Secret login;  ///< The header value required of clients: "Basic ...".
-  /// Connects to a host and port. Its errors go to the client: 403 for denied, else 502.
+  Secret login;  ///< The header value that clients must send: "Basic ...".
+  /// Connects to a host and port. An error is sent to the client: 403 if its kind is denied, else
+  /// 502.
   std::function<UniqueFd(const std::string& host, std::uint16_t port)> connect;
 };
 
-/// Serves one client until both sides have ended. Blocks; ends early once a stop is requested.
+/// Serves one client until both sides have closed. Blocks, but ends early once a stop is requested.
 void forward(UniqueFd client, const Forwarding& forwarding, const Cancel& cancel) noexcept;
 
 }  // namespace fastgpu::http

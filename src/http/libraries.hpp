@@ -1,4 +1,4 @@
-// The libraries behind http/.
+// The libraries that http/ uses.
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace fastgpu::http {
 
-/// Returns the versions in use, by name: those of the build may be older.
+/// Returns the versions of the loaded libraries, by name. They may be newer than at build time.
 std::map<std::string, std::string> library_versions();
 
 }  // namespace fastgpu::http

@@ -1,5 +1,5 @@
-// The authorities that TLS trusts, read once in a process: to read all of them takes far longer
-// than a handshake.
+// The authorities that TLS trusts. They are read once per process, because reading them takes far
+// longer than a handshake.
 #pragma once
 
 #include <curl/curl.h>
@@ -13,11 +13,11 @@ namespace fastgpu::http {
 
 class Trust {
  public:
-  /// Loads the authorities in a file; empty: those that libcurl was built to trust. Throws
-  /// ErrorKind::local if the file cannot be read.
+  /// Loads the authorities in a file, or those that libcurl trusts by default if `file` is empty.
+  /// Throws ErrorKind::local if the file cannot be read.
   explicit Trust(const std::filesystem::path& file);
 
-  /// Makes a transfer trust these; they must outlive it.
+  /// Makes a transfer trust these authorities, which must outlive it.
   void set(CURL* transfer) const;
 
  private:

@@ -1,4 +1,4 @@
-/// As standard.hpp, for targets most of whose sources read or write JSON.
+/// The headers of standard.hpp and JSON, for targets most of whose sources read or write JSON.
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
-/// What most sources include of the standard library, read once for each target that names it as
-/// its `cpp_pch`. It saves time alone: every source still includes what it uses, as `./dev lint`
-/// and `-Db_pch=false` see.
+/// The headers of the standard library that most sources include, precompiled once for each target
+/// that names this file as its `cpp_pch`. This only saves time: every source still includes what it
+/// uses, which `./dev lint` and `-Db_pch=false` check.
 
 #include <algorithm>
 #include <array>

@@ -12,8 +12,8 @@
 namespace fastgpu::process {
 
 struct CaptureOptions {
-  std::string input{};   ///< The text for its standard input, which then ends.
-  Bytes limit{1 << 20};  ///< The limit of each stream; bytes after it are dropped.
+  std::string input{};   ///< The text for its standard input, which ends after it.
+  Bytes limit{1 << 20};  ///< The limit for each stream; the bytes after it are dropped.
   std::chrono::milliseconds timeout{30'000};
 };
 
@@ -24,9 +24,9 @@ struct Captured {
   bool truncated = false;  ///< True if bytes were dropped.
 };
 
-/// Runs `command` with pipes for its three streams and in a group of its own. Throws timeout or
-/// interrupted with the whole group killed, and the errors of Child's constructor; never for an
-/// exit status.
+/// Runs `command` with pipes for its three streams and in a process group of its own. Throws
+/// timeout or interrupted after killing the whole group, and the errors of Child's constructor.
+/// Does not throw for an exit status.
 Captured capture(Command command, const CaptureOptions& options, const Cancel& cancel);
 
 }  // namespace fastgpu::process

@@ -1,4 +1,4 @@
-// One child process, owned: it does not outlive its owner unless it is released.
+// An owned child process: it does not outlive its owner unless it is released.
 #pragma once
 
 #include <sys/types.h>
@@ -13,11 +13,12 @@
 
 namespace fastgpu::process {
 
-/// A child process. Destruction kills it (its whole group, if it has one of its own) and reaps it.
+/// A child process. The destructor kills and reaps it, with its whole group if it has a group of
+/// its own.
 class Child {
  public:
-  /// Returns once the program runs. Throws not_found if the program does not exist, denied if it
-  /// may not be run, and names the directory if that is the problem.
+  /// Starts the program and returns once it runs. Throws not_found if the program does not exist,
+  /// and denied if it may not be run. If the directory is the problem, the error names it.
   explicit Child(const Command& command);
   ~Child();
   Child(Child&& other) noexcept;
@@ -30,19 +31,20 @@ class Child {
   UniqueFd& out() noexcept { return out_; }
   UniqueFd& err() noexcept { return err_; }
 
-  /// Returns how it ended; absent while it runs.
+  /// Returns how the child ended; absent while it runs.
   std::optional<ExitStatus> poll();
 
   ExitStatus wait();
 
-  /// Waits at most `limit`; returns nothing if it still runs then, or if `cancel` came first.
+  /// Waits for the child for at most `limit`. Absent if it still runs then, or if `cancel` is
+  /// requested first.
   std::optional<ExitStatus> wait_for(std::chrono::milliseconds limit, const Cancel* cancel);
 
-  /// Sends the signal once to the child, and to its group if it has one of its own. No error if the
+  /// Sends the signal to the child, and to its group if it has one of its own. Does nothing if the
   /// child has ended.
   void signal(int number) noexcept;
 
-  /// Detaches the child: from here on we neither kill nor reap it.
+  /// Detaches the child: it is neither killed nor reaped from now on.
   void release() noexcept { pid_ = -1; }
 
  private:

@@ -1,4 +1,4 @@
-// A local command before it runs: arguments, never a line for a shell.
+// A local command to run: arguments, never a line for a shell.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,21 @@
 
 namespace fastgpu::process {
 
-/// The target of one of a child's three standard streams.
+/// Where one of a child's three standard streams leads.
 enum class StreamMode : std::uint8_t { inherit, null, pipe };
 
 /// The signals that reach the child.
 enum class Grouping : std::uint8_t {
-  shared,  ///< Our group: a Ctrl-C on our terminal reaches the child too.
+  shared,  ///< Our group: a Ctrl-C on our terminal reaches the child, too.
   group,   ///< A process group of its own.
   session  ///< A session of its own, without a terminal.
 };
 
-/// The fate of the child when the thread that started it ends.
+/// What happens to the child when the thread that started it ends.
 enum class Orphaned : std::uint8_t { lives_on, is_killed };
 
-/// A stream's mode, or a descriptor of ours for the child (borrowed, still open here after).
+/// A stream's mode, or one of our descriptors for the child. The descriptor is borrowed and stays
+/// open here.
 struct Stream {
   StreamMode mode = StreamMode::inherit;
   int fd = -1;  ///< If at least 0, used in place of `mode`.
@@ -34,8 +35,8 @@ struct Command {
   Stream in{};
   Stream out{};
   Stream err{};
-  std::filesystem::path directory{};  ///< Empty: our current one.
-  /// The whole environment as "K=V"; absent: ours.
+  std::filesystem::path directory{};  ///< Empty for our current directory.
+  /// The whole environment as "K=V"; absent for ours.
   std::optional<std::vector<std::string>> environment{};
   Grouping grouping = Grouping::shared;
   Orphaned orphaned = Orphaned::lives_on;
@@ -44,16 +45,16 @@ struct Command {
 /// Returns our own environment as "K=V".
 std::vector<std::string> current_environment();
 
-/// Sets K of "K=V" in `environment`, in place of an earlier value.
+/// Sets K of "K=V" in `environment` and replaces an earlier value.
 void set_variable(std::vector<std::string>& environment, const std::string& assignment);
 
-/// Returns the value of `name` in `environment`, if it has one.
+/// Returns the value of `name` in `environment`; absent if it is not set.
 std::optional<std::string> variable(const std::vector<std::string>& environment,
                                     std::string_view name);
 
-/// Returns the file for `name`: itself if it has a slash, else the first executable of that name in
-/// `path` ("a:b:c"). Throws not_found ("mpirun: No such file or directory"), denied if files of
-/// that name exist but may not be run.
+/// Returns the path of the program `name`: `name` itself if it has a slash, else the first
+/// executable with that name in `path` ("a:b:c"). Throws not_found ("mpirun: No such file or
+/// directory"), and denied if there are only files with that name that may not be run.
 std::filesystem::path find_program(const std::string& name, std::string_view path);
 
 }  // namespace fastgpu::process

@@ -11,7 +11,7 @@ struct ExitStatus {
   int signal = 0;  ///< The signal that ended it; 0 after a normal exit.
 
   bool ok() const noexcept { return code == 0 && signal == 0; }
-  /// Returns the status of a shell: the code, or 128 + the signal.
+  /// Returns the status as a shell reports it: the code, or 128 + the signal.
   int shell_code() const noexcept { return signal != 0 ? 128 + signal : code; }
   friend auto operator<=>(const ExitStatus&, const ExitStatus&) = default;
 };

@@ -1,5 +1,4 @@
-// One command on many hosts, supervised by the agent: processes that we start there end when we are
-// gone.
+// Runs one command on many hosts, supervised by the agent: its processes end if we do.
 #pragma once
 
 #include <span>
@@ -19,38 +18,38 @@ enum class Channel : std::uint8_t { out, err };
 class OutputSink {
  public:
   virtual ~OutputSink() = default;
-  /// Takes output of the host with index `host` in the list. An exception ends the command on that
-  /// host.
+  /// Receives output of the host with index `host`. An exception ends the command on that host.
   virtual void output(std::size_t host, Channel channel, std::string_view text) = 0;
-  /// Runs once for each host as it ends, after its last output.
+  /// Called once for each host as it ends, after its last output.
   virtual void ended(std::size_t host) { static_cast<void>(host); }
 };
 
 enum class Delivery : std::uint8_t {
-  lines,   ///< Whole lines, often several at once; see LineCutter for long ones.
-  pieces,  ///< Pieces as they arrive.
+  lines,   ///< Whole lines, often several at once. LineCutter describes long lines.
+  pieces,  ///< Pieces of any size, as they arrive.
 };
 
 struct ExecOptions {
   int width = 64;
   std::optional<std::chrono::milliseconds> connect_timeout{};
-  std::chrono::milliseconds timeout{0};    ///< The limit for each host; 0: unlimited.
-  std::vector<std::string> environment{};  ///< "KEY=value"; never in an argument list there.
-  /// Input with a taker for each host, in their order; null: no input.
+  std::chrono::milliseconds timeout{0};  ///< The limit for each host; 0 for no limit.
+  /// "KEY=value". Not visible in an argument list on the host.
+  std::vector<std::string> environment{};
+  /// The input for all hosts. It has a taker for each host, in their order. Null for no input.
   SharedInput* input = nullptr;
   Delivery delivery = Delivery::lines;
 };
 
 struct Executed {
   ssh::Exit exit{};
-  /// The reason if the command ran without the agent, and so was not sure to end with us; mostly
+  /// The reason if the command ran without the agent, and therefore might outlive us; otherwise
   /// empty.
   std::string unsupervised{};
 };
 
-/// Runs `argv` on each host, with the arguments unchanged whatever their bytes. Installs the agent
-/// if it is missing; if that fails, the command runs without it. A cancel, a timeout, our own end
-/// and a lost connection end all processes of the command. Errors as Client::run.
+/// Runs `argv` on each host, with arguments of any bytes. Installs the agent if it is missing; if
+/// that fails, runs the command without it. A cancel, a timeout, the end of our process and a lost
+/// connection end all processes of the command. Errors as for Client::run.
 std::vector<HostResult<Executed>> exec_everywhere(
     ssh::Client& client, std::span<const ssh::Host> hosts, const std::vector<std::string>& argv,
     const AgentProgram& agent, const ExecOptions& options, OutputSink& sink, const Cancel& cancel);

@@ -1,4 +1,4 @@
-// The libraries behind remote/, ssh/ and transfer/.
+// The libraries that remote/, ssh/ and transfer/ use.
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace fastgpu::remote {
 
-/// Returns the versions in use, by name.
+/// Returns the versions of the loaded libraries, by name.
 std::map<std::string, std::string> library_versions();
 
 }  // namespace fastgpu::remote

@@ -1,4 +1,4 @@
-// Output cut into lines, and hosts with the same output grouped.
+// Splits output into lines, and groups hosts with the same output.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace fastgpu::remote {
 
-/// Collects pieces of output and passes on whole lines, each with its newline. A line over
-/// `kLongest` bytes is passed on in parts, so that memory stays bounded for any output.
+/// Collects pieces of output and passes on whole lines, each with its newline. Passes on a line
+/// longer than `kLongest` bytes in parts, so that memory stays bounded.
 class LineCutter {
  public:
   static constexpr std::size_t kLongest = 256UL * 1024;
@@ -22,7 +22,7 @@ class LineCutter {
 
   /// Passes on all complete lines in one call.
   void add(std::string_view piece);
-  /// Passes on the rest at the end, which has no newline.
+  /// Passes on the rest after the last newline.
   void finish();
 
  private:

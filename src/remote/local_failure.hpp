@@ -1,5 +1,5 @@
-// Failures of this machine in a copy to or from many hosts: each counts once, for any number of
-// hosts.
+// Failures of this machine in a copy to or from many hosts. They are reported once, and not for
+// every host.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace fastgpu::remote {
 
-/// Remembers the first failure of this side, which ends the streams of all hosts with it.
+/// Remembers the first local failure. It ends the streams of all hosts.
 class LocalFailure {
  public:
-  /// Runs `work` on files here; its exception is remembered and passed on to the stream.
+  /// Runs `work` on local files. Remembers its exception, and throws it again to the stream.
   template <class Work>
   auto noting(const Work& work) -> decltype(work()) {
     try {
@@ -24,7 +24,7 @@ class LocalFailure {
     }
   }
 
-  /// Throws the failure, as it is here and not on any host.
+  /// Throws the local failure if there was one.
   void check() const {
     if (why_) throw Error(*why_);
   }

@@ -1,25 +1,25 @@
-// File trees to many hosts, sent once, from host to host.
+// Copies file trees to many hosts: sends them once, and each host passes them on to the next.
 #pragma once
 
 #include "remote/copy.hpp"
 
 namespace fastgpu::remote {
 
-/// The nodes' way to each other over SSH.
+/// How the nodes reach each other over SSH.
 struct NodeRoute {
-  /// The path of ssh's configuration on every node, relative to home.
+  /// The path of the ssh configuration on every node, relative to the home directory.
   std::string config;
-  /// The names in it for the hosts of the cluster, in their order.
+  /// The names of the cluster's hosts in that configuration, in their order.
   std::vector<std::string> names;
 };
 
-/// Returns the bytes of content in the trees; unreadable entries count as nothing.
+/// Returns the bytes of content in the trees. Unreadable entries count as 0.
 std::uint64_t content_of(const std::vector<std::filesystem::path>& sources);
 
-/// Copies like copy_to, but over another way. The first host gets the stream from here, and each
-/// passes it on to the next while it receives. So it takes about as long as for one host.
-/// `route.names` has a name for each of `hosts`. A host that cannot keep the copy passes it on all
-/// the same. Hosts behind an unreachable one get it by a chain of their own, or at last from here.
+/// Copies like copy_to(), but over a chain: the first host gets the stream from here, and each host
+/// passes it on to the next one while it receives it. So a copy takes about as long as to one host.
+/// `route.names` has a name for each of `hosts`. A host that cannot store the copy still passes it
+/// on. Hosts behind an unreachable one get the copy by another chain, and finally from here.
 std::vector<HostResult<Copied>> copy_through(ssh::Client& client, std::span<const ssh::Host> hosts,
                                              const NodeRoute& route,
                                              const std::vector<std::filesystem::path>& sources,

@@ -1,4 +1,4 @@
-// Our standard input on its way to one or more hosts, which take it at different speeds.
+// Distributes our standard input to one or more hosts, which read it at different speeds.
 #pragma once
 
 #include <condition_variable>
@@ -15,8 +15,8 @@
 
 namespace fastgpu::remote {
 
-/// Reads ahead, in a thread of its own, by at most kMost bytes from the position of the slowest
-/// taker. Calls may come from any thread.
+/// Reads ahead on a thread, by at most kMost bytes from the position of the slowest taker.
+/// Thread-safe.
 class SharedInput {
  public:
   static constexpr std::size_t kMost = 1UL << 20U;
@@ -28,7 +28,7 @@ class SharedInput {
   SharedInput(const SharedInput&) = delete;
   SharedInput& operator=(const SharedInput&) = delete;
 
-  /// Returns the descriptor for ssh::RunOptions::wake: written to when there is more to take.
+  /// Returns the descriptor for ssh::RunOptions::wake. It is signalled when there is more to take.
   int wake() const noexcept { return wake_.get(); }
 
   /// A part of the input from an offset on.
@@ -36,15 +36,15 @@ class SharedInput {
     std::uint64_t offset = 0;
     std::string bytes;
   };
-  /// Returns the next piece for that taker: empty if no more has been read yet, absent at the end.
-  /// Throws the error of reading.
+  /// Returns the next piece for a taker. It is empty if no more has been read yet, and absent at
+  /// the end. Throws the error of the reading thread.
   std::optional<Piece> take(std::size_t taker);
 
-  /// Drops the input before `offset`, which the taker needs no more.
+  /// Drops the input before `offset`, which the taker does not need any more.
   void finish(std::size_t taker, std::uint64_t offset);
-  /// Takes again from the first byte that is not finished.
+  /// Makes the taker start again from the first byte that it has not finished.
   void rewind(std::size_t taker);
-  /// Removes the taker; the others go on.
+  /// Removes the taker. The others continue.
   void leave(std::size_t taker);
 
  private:
@@ -65,8 +65,8 @@ class SharedInput {
   UniqueFd stop_;
   std::mutex mutex_;
   std::condition_variable room_;
-  std::string held_;         // The bytes that some taker has not finished,
-  std::uint64_t first_ = 0;  // from this offset on.
+  std::string held_;         // The bytes that some taker has not finished.
+  std::uint64_t first_ = 0;  // The offset of the first of them.
   std::vector<Taker> takers_;
   bool ended_ = false;
   bool stopping_ = false;
@@ -74,12 +74,12 @@ class SharedInput {
   std::thread reader_;
 };
 
-/// The point at which a piece is finished: when it is handed to the connection, or when the other
-/// side reports it to the taker.
+/// When a piece counts as finished: once it is given to the connection, or once the other side
+/// reports this.
 enum class Finished : std::uint8_t { at_once, later };
 
 /// Returns an ssh::Task's next_input that sends the input as frames (transfer/input_frames.hpp),
-/// the end included. Borrows `input`.
+/// including its end. Borrows `input`.
 std::function<std::optional<std::string>()> framed_input(SharedInput& input, std::size_t taker,
                                                          Finished finished);
 

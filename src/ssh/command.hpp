@@ -1,4 +1,4 @@
-// One task in flight: connects, starts the command, moves its bytes, learns how it ended.
+// One running task: connects, starts the command, moves its bytes, and finds out how it ended.
 #pragma once
 
 #include <memory>
@@ -24,17 +24,18 @@ class Command {
   Command(const Task& task, const RunOptions& options, const Patience& patience,
           Identities& identities, IdleConnections& idle, time_point now);
 
-  /// Proceeds without blocking; returns true once the task has ended. `scratch` buffers output.
+  /// Proceeds without blocking. Returns true once the task has ended. `scratch` is a buffer for
+  /// output.
   bool step(time_point now, std::span<char> scratch);
 
-  /// Begins to end the task with the error `why`: closes its input and gives it options.grace to
-  /// react.
+  /// Starts to end the task with the error `why`: closes its input and gives it options.grace to
+  /// end by itself.
   void wind_down(const Error& why, time_point now);
 
   pollfd wanted() const;
-  /// Returns the time of the next step if the descriptor reports nothing before.
+  /// Returns the time for the next step if the descriptor reports nothing before.
   time_point wake_at() const;
-  /// Returns true while the task occupies one of the logins that an sshd allows at a time.
+  /// Returns true while the task takes one of the logins that an sshd allows at the same time.
   bool logging_in() const noexcept { return phase_ == Phase::connecting; }
 
   /// Returns the connection of an ended task if another command may use it; else null.
@@ -53,12 +54,12 @@ class Command {
   bool open();
   bool start();
   bool pump(std::span<char> scratch);
-  /// One stream of the command on its way to its sink.
+  /// One output stream of the command.
   struct Stream {
     Output id;
     const std::function<void(std::string_view)>& sink;
     Preamble preamble;
-    std::uint64_t passed = 0;  ///< Bytes of the answer.
+    std::uint64_t passed = 0;  ///< The bytes passed on so far.
   };
 
   bool pump_output(Stream& stream, std::span<char> scratch);
@@ -82,7 +83,7 @@ class Command {
   Identities& identities_;
   IdleConnections& idle_;
   std::unique_ptr<Link> link_;
-  bool was_idle_ = false;  // The connection has served others: it may have died since.
+  bool was_idle_ = false;  // The connection has served other tasks, so that it may be dead by now.
   bool takes_idle_ = true;
   Phase phase_ = Phase::connecting;
   time_point connect_until_;
@@ -98,10 +99,10 @@ class Command {
   time_point moved_at_ = time_point::max();  // The time of the last byte in either direction.
   std::string input_;
   std::size_t input_at_ = 0;
-  bool input_given_ = false;  // All of the input was given; it may be held open.
+  bool input_given_ = false;  // All of the input was sent; it may still be held open.
   bool input_closed_ = false;
-  bool more_ = false;      // Stopped to let other tasks go on, though there is more.
-  bool silenced_ = false;  // A callback threw: it is not called again.
+  bool more_ = false;      // Stopped to let other tasks continue, although there is more.
+  bool silenced_ = false;  // A callback threw, and is not called again.
   std::optional<Error> why_;
   std::optional<std::variant<Exit, Error>> result_;
 };

@@ -1,4 +1,5 @@
-// The way to a host: carrier, handshake, the host's proof, our proof. All calls are non-blocking.
+// A connection to a host: stream, handshake, the proof of the host's identity, and our login. All
+// calls are non-blocking.
 #pragma once
 
 #include <memory>
@@ -11,24 +12,24 @@
 
 namespace fastgpu::ssh {
 
-/// The point at which a connection stops.
+/// The point at which a connection is complete.
 enum class Goal : std::uint8_t {
   authenticated,
-  host_key,  ///< Stops once the host has proved to own its key, which need not be known.
+  host_key,  ///< The host has proved to own its key, which need not be known.
 };
 
-/// Goes through host.jumps; each jump is a connection of its own inside the one before. The
-/// identities are borrowed.
+/// Connects through host.jumps; each jump is a connection of its own inside the previous one.
+/// Borrows the identities.
 class Connection {
  public:
   Connection(const Host& host, Identities& identities, Goal goal = Goal::authenticated);
 
-  /// Proceeds as far as possible; returns true once the goal is reached. Throws Error naming the
-  /// host: transient if the network or the host failed, denied if a key was wrong or refused.
+  /// Proceeds as far as possible. Returns true once the goal is reached. Throws an Error that names
+  /// the host: transient if the network or the host failed, denied if a key was wrong or refused.
   bool advance();
 
-  /// Returns true once the host has proved its identity, so that another attempt would change
-  /// little.
+  /// Returns true once the host has proved its identity. After that, another attempt would not
+  /// help.
   bool past_handshake() const noexcept { return phase_ > Phase::handshaking; }
 
   const Host& host() const noexcept { return host_; }

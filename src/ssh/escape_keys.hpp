@@ -1,4 +1,4 @@
-// The keys for this side and not for the far end, as in ssh: "~." at the start of a line.
+// The escape keys of an interactive session, as in ssh: "~." at the start of a line.
 #pragma once
 
 #include <string>
@@ -6,22 +6,22 @@
 
 namespace fastgpu::ssh {
 
-/// Follows typed keys, in pieces of any size. "~." leaves, "~?" shows the help, "~~" is one "~";
-/// before any other key a "~" is itself.
+/// Filters typed keys, in pieces of any size. "~." leaves the session, "~?" shows the help, and
+/// "~~" is one "~". Before any other key a "~" is an ordinary key.
 class EscapeKeys {
  public:
-  /// Appends to `out` the part of `typed` for the far end; nothing more after "~.".
+  /// Appends to `out` the part of `typed` for the remote side. Appends nothing after "~.".
   void filter(std::string_view typed, std::string& out);
 
   bool leave() const noexcept { return leave_; }
-  /// Returns whether help has been asked for since the last call.
+  /// Returns true if help was requested since the last call.
   bool take_help() noexcept;
 
  private:
   bool escape(char key, std::string& out);
 
   bool line_starts_ = true;
-  bool held_ = false;  // A "~" that waits for the key after it.
+  bool held_ = false;  // A "~" was typed, and the next key decides.
   bool leave_ = false;
   bool help_ = false;
 };

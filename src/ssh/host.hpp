@@ -1,4 +1,5 @@
-// A machine as SSH sees it: its address, our login there, and the keys that prove its identity.
+// The data for reaching a machine by SSH: its address, our login, and the keys that prove its
+// identity.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +12,21 @@
 
 namespace fastgpu::ssh {
 
-/// The keys that OpenSSH's client logs in with.
+/// The keys with which OpenSSH's client logs in.
 enum class Login : std::uint8_t {
   with_identity,  ///< Only Host::identity.
   as_user,  ///< Host::identity if it is not empty, and everything in the user's configuration:
             ///< agents, certificates, other keys.
 };
 
-/// The way to a host by OpenSSH's client, which knows more algorithms, keys and proxies than
+/// How to reach a host by OpenSSH's client, which supports more algorithms, keys and proxies than
 /// libssh2.
 struct OpenSsh {
   Login login = Login::with_identity;
   std::string name{};              ///< The host's name in the user's configuration.
-  std::filesystem::path config{};  ///< The user's configuration; empty: no file is read.
-  std::string proxy{};             ///< "ProxyJump gate", "ProxyCommand nc ..."; empty: no proxy.
-  std::filesystem::path agent{};   ///< The agent's socket; empty: the user's agent.
+  std::filesystem::path config{};  ///< The user's configuration; empty to read no file.
+  std::string proxy{};             ///< "ProxyJump gate", "ProxyCommand nc ..."; empty for no proxy.
+  std::filesystem::path agent{};   ///< The agent's socket; empty for the user's agent.
 
   friend bool operator==(const OpenSsh&, const OpenSsh&) = default;
 };
@@ -34,16 +35,16 @@ struct Host {
   NodeName name{};        ///< The name for messages and line prefixes.
   std::string address{};  ///< IPv4, IPv6 or DNS name.
   std::uint16_t port = 22;
-  /// The way into the network of `address` (base/door.hpp); empty: our own.
+  /// The door into the network of `address` (base/door.hpp); empty for our own network.
   std::filesystem::path door{};
   std::string user{};
-  std::filesystem::path identity{};  ///< Private key file in OpenSSH's format, Ed25519.
+  std::filesystem::path identity{};  ///< The private key file: Ed25519, in OpenSSH's format.
   /// Public keys in the form "ssh-ed25519 AAAA...", one of which the host must prove to own. If the
   /// list is empty, connecting fails with ErrorKind::denied. Keys of other types count only with
   /// `openssh`.
   std::vector<std::string> host_keys{};
-  std::vector<Host> jumps{};         ///< The hosts to go through, the nearest to us first.
-  std::optional<OpenSsh> openssh{};  ///< Absent: the host is reached by libssh2.
+  std::vector<Host> jumps{};         ///< The jump hosts, from the nearest one on.
+  std::optional<OpenSsh> openssh{};  ///< Absent if the host is reached by libssh2.
 
   friend bool operator==(const Host&, const Host&) = default;
 };

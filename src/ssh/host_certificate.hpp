@@ -1,5 +1,5 @@
-// Host keys that an authority of the user's known_hosts vouches for. OpenSSH's client checks the
-// certificates: libssh2 negotiates none.
+// Host keys that are certified by an authority in the user's known_hosts. OpenSSH's client checks
+// the certificates, because libssh2 does not negotiate them.
 #pragma once
 
 #include <chrono>
@@ -14,25 +14,25 @@
 
 namespace fastgpu::ssh {
 
-/// The result of OpenSSH's client for a certificate, from its log (LogLevel DEBUG1).
+/// The result of checking a certificate, from the log of OpenSSH's client (LogLevel DEBUG1).
 struct CertificateCheck {
   std::string type{};         ///< The type of the certified key, "ssh-ed25519".
   std::string fingerprint{};  ///< The certified key's fingerprint, "SHA256:...".
   bool holds = false;
-  std::string reason{};  ///< The reason why it does not hold, if the client gives one.
+  std::string reason{};  ///< The reason if it does not hold and the client reports one.
 };
 
 /// Returns the check in the client's log; absent if the host showed no certificate.
 std::optional<CertificateCheck> parse_certificate_check(std::string_view log);
 
-/// Returns the lines of a known_hosts file with the authorities and the revoked keys of `known`,
-/// and the keys of the hosts on the way to `host`. It has no key of `host` itself.
+/// Returns the text of a known_hosts file with the authorities and the revoked keys of `known`, and
+/// the keys of the jump hosts on the way to `host`. It has no key of `host` itself.
 std::string authorities_file(const Host& host, const KnownHost& known);
 
-/// Asks `host` for its certificate and returns the key that it certifies, "ssh-ed25519 AAAA...".
-/// The host has host.openssh and jump hosts with known keys. The certificate must be for
-/// host.address. Absent if the host shows no certificate. Throws denied for one that does not hold,
-/// else as the client fails; interrupted after a cancel.
+/// Asks `host` for its certificate and returns the certified key, "ssh-ed25519 AAAA...". The host
+/// must have host.openssh, and its jump hosts must have known keys. The certificate must be for
+/// host.address. Absent if the host shows no certificate. Throws denied for an invalid certificate,
+/// interrupted after a cancel, and the client's other failures.
 std::optional<std::string> certified_host_key(const Host& host, const KnownHost& known,
                                               std::chrono::milliseconds timeout,
                                               const Cancel& cancel);

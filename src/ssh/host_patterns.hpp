@@ -1,4 +1,4 @@
-// Patterns with '*' and '?' for the names of hosts, as OpenSSH matches them.
+// Patterns with '*' and '?' for host names, matched as OpenSSH does.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace fastgpu::ssh {
 
-/// Compares without regard to case; '[' has no special meaning.
+/// Returns true if the name matches, ignoring case. '[' has no special meaning.
 bool pattern_match(std::string_view pattern, const std::string& name);
 
 }  // namespace fastgpu::ssh

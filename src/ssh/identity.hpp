@@ -15,7 +15,7 @@ namespace fastgpu::ssh {
 /// The kind of private key in a file.
 enum class IdentityKind : std::uint8_t {
   missing,
-  ed25519,  ///< A key that Identity::load() takes, if its mode is right.
+  ed25519,  ///< A key that Identity::load() accepts if the file's mode is right.
   locked,   ///< A key that needs a passphrase.
   other,    ///< A key of another type or form, for OpenSSH's client.
 };
@@ -23,11 +23,11 @@ enum class IdentityKind : std::uint8_t {
 /// Returns the kind of key in `file`. Throws denied if the file may not be read.
 IdentityKind identity_kind(const std::filesystem::path& file);
 
-/// An Ed25519 private key ready to sign.
+/// An Ed25519 private key for signing.
 class Identity {
  public:
   /// Reads OpenSSH's private key format. Throws not_found if the file does not exist, denied if
-  /// others may read it or it has a passphrase, usage if it has no Ed25519 key.
+  /// others may read it or it has a passphrase, and usage if it is not an Ed25519 key.
   static Identity load(const std::filesystem::path& file);
 
   /// Returns the public half in its binary form.
@@ -49,7 +49,7 @@ class Identity {
   Key key_;
 };
 
-/// Reads each identity file once, however many sessions use it. Not thread-safe.
+/// A cache that reads each identity file only once. Not thread-safe.
 class Identities {
  public:
   const Identity& at(const std::filesystem::path& file);

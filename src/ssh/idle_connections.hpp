@@ -1,5 +1,5 @@
-// Connections that have logged in and carry nothing, kept for the next task on the same host. A
-// login costs both sides two dozen milliseconds of CPU and some seven round trips.
+// Idle connections that are logged in, kept for the next task on the same host. A login costs both
+// sides two dozen milliseconds of CPU time and about seven round trips.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ class IdleConnections {
  public:
   using time_point = Clock::time_point;
 
-  /// Returns a connection to `host` as it is described that has not been idle for long, or null.
-  /// The host may have gone away since.
+  /// Returns a connection to exactly this `host` that has not been idle for long; null if there is
+  /// none. The host may have closed it since.
   std::unique_ptr<Connection> take(const Host& host, time_point now);
 
   void put(std::unique_ptr<Connection> connection, time_point now);
 
-  /// Closes the connection that has been idle longest; returns false if the list is empty.
+  /// Closes the connection that has been idle longest. Returns false if the list is empty.
   bool drop_one();
 
   std::size_t size() const noexcept { return idle_.size(); }

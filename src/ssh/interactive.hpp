@@ -1,4 +1,5 @@
-// An interactive session: bytes both ways as they arrive, with a terminal or without.
+// An interactive session with or without a terminal: bytes are passed on in both directions as they
+// arrive.
 #pragma once
 
 #include <functional>
@@ -15,24 +16,25 @@ namespace fastgpu::ssh {
 
 struct InteractiveOptions {
   std::string command{};  ///< A script for /bin/sh; empty for the login shell itself.
-  int in = 0;             ///< The descriptors of this side, borrowed; their modes are not changed.
+  int in = 0;             ///< The local descriptors, borrowed. Their modes are not changed.
   int out = 1;
   int err = 2;
-  /// The terminal for the far end; absent for a session without one. With a terminal, "~." at the
-  /// start of a line leaves a session that hangs, and "~?" lists the other escape keys.
+  /// The terminal for the remote side; absent for a session without one. With a terminal, "~." at
+  /// the start of a line leaves a session that hangs, and "~?" lists the other escape keys.
   std::optional<TerminalKind> terminal{};
-  /// The variables offered to the far end, which takes those that its settings allow: mostly LANG
-  /// and LC_*.
+  /// The variables offered to the remote side, which accepts those that its settings allow: mostly
+  /// LANG and LC_*.
   std::vector<std::pair<std::string, std::string>> variables{};
-  /// Called once the far end has started and receives the user's keys.
+  /// Called once the remote side has started and receives the user's keys.
   std::function<void()> on_started{};
   std::function<WindowSize()> window_size{};  ///< Called at the start and after each change.
-  int resize_fd = -1;  ///< Readable after a change of the window's size; read here. -1 if not used.
+  /// Becomes readable when the window's size changes; read here. -1 if it is not used.
+  int resize_fd = -1;
   std::chrono::milliseconds connect_timeout{10'000};
 };
 
-/// Returns once the far end has ended. Our agent's keys are never offered there. Throws as
-/// Client::run reports, interrupted after "~.", and local if our own output is closed.
+/// Runs the session and returns once the remote side has ended. Never forwards our agent. Throws
+/// the errors of Client::run, interrupted after "~.", and local if our own output is closed.
 Exit run_interactive(const Host& host, const InteractiveOptions& options, const Cancel& cancel);
 
 }  // namespace fastgpu::ssh

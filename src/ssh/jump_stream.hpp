@@ -1,4 +1,4 @@
-// A channel through a jump host as the carrier of another session.
+// A channel through a jump host that carries another session.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// New Ed25519 key pairs, in the forms that OpenSSH reads.
+// Creates Ed25519 key pairs in OpenSSH's formats.
 #pragma once
 
 #include <string>

@@ -11,9 +11,9 @@
 
 namespace fastgpu::ssh {
 
-/// The keys of a host, in one line without comment, "ssh-ed25519 AAAA...".
+/// The keys of a host, each as one line without a comment: "ssh-ed25519 AAAA...".
 struct KnownHost {
-  std::vector<std::string> keys{};  ///< Ed25519 keys, revoked ones included.
+  std::vector<std::string> keys{};  ///< Ed25519 keys, including revoked ones.
   /// Keys of other types, which OpenSSH's client can check.
   std::vector<std::string> other_keys{};
   std::set<std::string> other_types{};     ///< The types of other_keys.
@@ -24,10 +24,10 @@ struct KnownHost {
 };
 
 /// Looks up a host in the text of a known_hosts file. Supports hashed names, patterns, negation,
-/// [host]:port, @revoked and @cert-authority; skips lines that cannot be read.
+/// [host]:port, @revoked and @cert-authority. Skips unreadable lines.
 KnownHost known_host(std::string_view text, std::string_view address, std::uint16_t port);
 
-/// Looks up a host in files; skips files that do not exist. Throws if a file cannot be read.
+/// Looks up a host in several files. Skips missing files. Throws if a file cannot be read.
 KnownHost known_host_in(std::span<const std::filesystem::path> files, std::string_view address,
                         std::uint16_t port);
 

@@ -1,4 +1,4 @@
-// The libraries behind ssh/.
+// The libraries that ssh/ uses.
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace fastgpu::ssh {
 
-/// Returns the versions in use, by name.
+/// Returns the versions of the loaded libraries, by name.
 std::map<std::string, std::string> library_versions();
 
 }  // namespace fastgpu::ssh

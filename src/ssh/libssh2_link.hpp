@@ -8,7 +8,7 @@ namespace fastgpu::ssh {
 
 class Libssh2Link final : public Link {
  public:
-  /// Takes the `line` for the login shell.
+  /// `line` is the command line for the login shell.
   Libssh2Link(std::unique_ptr<Connection> connection, std::string line)
       : connection_(std::move(connection)), line_(std::move(line)) {}
 

@@ -1,5 +1,5 @@
-// Our side of an interactive session: the user's input, and the output. All calls are non-blocking;
-// the descriptors are borrowed.
+// The local side of an interactive session: the user's input and output. All calls are
+// non-blocking; the descriptors are borrowed.
 #pragma once
 
 #include <poll.h>
@@ -10,7 +10,7 @@
 
 namespace fastgpu::ssh {
 
-/// Output of the far end that our side has not taken yet.
+/// Output of the remote side that the local side has not accepted yet.
 class Outlet {
  public:
   explicit Outlet(int fd) noexcept : fd_(fd) {}
@@ -28,7 +28,7 @@ class Outlet {
   std::string waiting_;
 };
 
-/// Input of our side that the far end has not taken yet.
+/// Local input that the remote side has not accepted yet.
 class Inlet {
  public:
   explicit Inlet(int fd) noexcept : fd_(fd) {}
@@ -39,12 +39,12 @@ class Inlet {
   bool ended() const noexcept { return ended_; }
   pollfd wanted() const noexcept { return {ended_ || full() ? -1 : fd_, POLLIN, 0}; }
 
-  /// Returns the input since the last call. The caller adds the part for the far end.
+  /// Returns the input since the last call. The caller then adds the part for the remote side.
   std::string read_ready();
   void add(std::string_view bytes) { waiting_ += bytes; }
   std::string_view waiting() const noexcept { return std::string_view(waiting_).substr(at_); }
   void take(std::size_t size);
-  void close();  ///< Call it when the far end accepts no more.
+  void close();  ///< Call it when the remote side accepts no more input.
 
  private:
   int fd_;

@@ -1,4 +1,4 @@
-// A call of OpenSSH's client: its arguments, and its files, which are only in memory.
+// The arguments of a call of OpenSSH's client, and its files, which are only in memory.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace fastgpu::ssh {
 
-/// A file without a name on any disk. Other programs of this user open it by its path during this
-/// object's lifetime.
+/// A file in memory, without a name on any disk. Other programs of this user can open it by its
+/// path while the object lives.
 class MemoryFile {
  public:
   /// Throws ErrorKind::local if the kernel refuses it.
@@ -25,7 +25,7 @@ class MemoryFile {
   UniqueFd fd_;
 };
 
-/// The arguments of a call. Keep this object until the client has ended.
+/// The arguments of a call. Must live until the client has ended.
 class OpenSshCall {
  public:
   /// Throws denied if no key of the host is known.

@@ -1,5 +1,5 @@
-// Reads from the log of OpenSSH's client whether a connection was made, broke or failed, and why.
-// Pure.
+// Finds out from the log of OpenSSH's client whether a connection was made, broke or failed, and
+// why. Pure.
 #pragma once
 
 #include <string_view>
@@ -18,8 +18,8 @@ bool openssh_lost(std::string_view log);
 /// Returns true if the host closed the connection without a message.
 bool openssh_turned_away(std::string_view log);
 
-/// Returns why the login failed, from the client's log and from the error output of it and its
-/// proxies. The kind is denied for keys and algorithms, usage for its configuration, else
+/// Returns why the login failed, from the client's log and from the stderr of the client and its
+/// proxies. The kind is denied for keys and algorithms, usage for the user's configuration, else
 /// transient.
 Error openssh_failure(const Host& host, std::string_view log, std::string_view errors);
 

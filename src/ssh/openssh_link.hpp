@@ -1,4 +1,4 @@
-// A command by OpenSSH's client, a process for each command.
+// A command by OpenSSH's client, which is one process per command.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace fastgpu::ssh {
 
 class OpenSshLink final : public Link {
  public:
-  /// Borrows `host`, which has host.openssh; takes the `line` for the login shell.
+  /// Borrows `host`, which has host.openssh. `line` is the command line for the login shell.
   OpenSshLink(const Host& host, std::string line, std::chrono::milliseconds connect_timeout);
 
   bool connect() override;
@@ -49,14 +49,14 @@ class OpenSshLink final : public Link {
   UniqueFd out_;
   UniqueFd err_;
   UniqueFd log_;
-  UniqueFd log_end_;  ///< The client opens it by its path.
+  UniqueFd log_end_;  ///< The client's end of the log, which it opens by its path.
   UniqueFd exit_;     ///< Readable once the client has ended.
-  UniqueFd ready_;    ///< Readable if any of these is.
+  UniqueFd ready_;    ///< Readable if one of these is.
   bool awaits_room_ = false;
   std::string log_text_;
-  std::string early_;  ///< The error output before we were logged in.
+  std::string early_;  ///< The stderr before the login.
   std::size_t early_at_ = 0;
-  std::string last_errors_;  // The end of the error output.
+  std::string last_errors_;  // The end of the stderr.
   std::optional<process::Child> child_;
   std::optional<process::ExitStatus> ended_;
 };

@@ -14,17 +14,17 @@ struct Reachable {};
 
 struct ReachOptions {
   std::chrono::milliseconds limit{300'000};
-  std::chrono::milliseconds first_pause{100};  ///< Doubles up to last_pause.
+  std::chrono::milliseconds first_pause{100};  ///< Doubled after each attempt, up to last_pause.
   std::chrono::milliseconds last_pause{2'000};
-  /// The time in which a host may refuse our key or show another one. While a machine boots, sshd
-  /// can be up before the keys are in place.
+  /// How long a host may refuse our key or show another key. While a machine boots, sshd may be up
+  /// before the keys are in place.
   std::chrono::milliseconds denied_limit{30'000};
   /// Called for each host as it answers.
   std::function<void(const NodeName&)> on_reachable{};
 };
 
-/// Tries to log in, without a command, until each host accepts. A host that does not in time ends
-/// with ErrorKind::timeout and its last failure, or with denied.
+/// Tries to log in, without a command, until each host accepts the login. A host that does not in
+/// time gets ErrorKind::timeout with its last failure, or denied.
 std::vector<HostResult<Reachable>> wait_until_reachable(Client& client, std::span<const Host> hosts,
                                                         const ReachOptions& options,
                                                         const Cancel& cancel);

@@ -17,17 +17,18 @@ struct SocketAddress {
   const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-/// One look-up. A numeric address is known at once. A name is looked up on a thread of its own, as
+/// One look-up. A numeric address is resolved at once. A name is resolved on a thread, because
 /// getaddrinfo can be neither polled nor interrupted.
 class Resolution {
  public:
   Resolution(const std::string& address, std::uint16_t port);
 
   bool done() const;
-  /// Returns a descriptor that is readable once done; -1 if it was done from the start.
+  /// Returns a descriptor that is readable once the look-up is done; -1 if it was done from the
+  /// start.
   int fd() const noexcept;
-  /// Returns the addresses; valid once done. Throws transient if the name is unknown for now,
-  /// not_found if it does not exist.
+  /// Returns the addresses. Call it only once done() is true. Throws transient if the name cannot
+  /// be resolved now, and not_found if it does not exist.
   const std::vector<SocketAddress>& addresses() const;
 
  private:

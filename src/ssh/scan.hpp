@@ -13,7 +13,7 @@
 namespace fastgpu::ssh {
 
 /// Returns the Ed25519 key at each host's address, as "ssh-ed25519 AAAA...". The host proves to own
-/// it, but not that it is the intended host. The jump hosts' keys must be known already.
+/// it, but not that it is the intended host. The keys of jump hosts must be known already.
 std::vector<HostResult<std::string>> scan_host_keys(std::span<const Host> hosts,
                                                     std::chrono::milliseconds timeout,
                                                     const Cancel& cancel);

@@ -1,5 +1,5 @@
-// One libssh2 session over a stream. Its bytes are gathered on the way in and out: many small reads
-// and writes of libssh2 become few system calls.
+// One libssh2 session over a stream. Buffers bytes in both directions, so that many small reads and
+// writes of libssh2 need few system calls.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ struct _LIBSSH2_CHANNEL;  // NOLINT(bugprone-reserved-identifier)
 
 namespace fastgpu::ssh {
 
-/// One session. It cannot move: libssh2 keeps its address.
+/// One session. Not movable, because libssh2 keeps its address.
 class Session {
  public:
   explicit Session(std::unique_ptr<Stream> stream);
@@ -24,16 +24,15 @@ class Session {
   _LIBSSH2_SESSION* get() const noexcept { return session_.get(); }
   Stream& stream() noexcept { return *stream_; }
 
-  /// Runs before a round of libssh2 calls, flush() after it; any calls may come in between.
+  /// Call woken() before a round of libssh2 calls and flush() after it.
   void woken();
   void flush();
 
-  /// Returns true if there is room for one more packet. Call it before anything that makes libssh2
-  /// send. If libssh2 waited in the middle of a packet, it would allow no other call before that
-  /// packet.
+  /// Returns true if there is room for one more packet. Call it before any libssh2 call that sends:
+  /// if libssh2 stops in the middle of a packet, it allows no other call until that packet is sent.
   bool can_send();
 
-  /// Frees the buffers if no bytes are in them.
+  /// Frees the buffers if they are empty.
   void rest();
 
   pollfd wanted() const { return stream_->wanted(); }
@@ -61,16 +60,17 @@ class Session {
   std::unique_ptr<Stream> stream_;
   std::string input_;
   std::size_t input_at_ = 0;
-  bool input_dry_ = false;  // The stream has nothing more until it is polled again.
+  bool input_dry_ = false;  // The stream has no more data until it is polled again.
   std::string first_bytes_;
   std::string output_;
-  bool refused_ = false;  // A call waits for room in this round: only the poll set may go on.
+  // A call waits for room in this round: it can continue only after the next poll.
+  bool refused_ = false;
   bool lost_ = false;
   ssize_t failure_ = 0;  // The result of reads and writes once lost.
   std::unique_ptr<_LIBSSH2_SESSION, Release> session_;
 };
 
-/// Sends a polite farewell with the release of a channel, as far as possible without blocking.
+/// Frees a channel and sends the closing message, as far as that is possible without blocking.
 struct ReleaseChannel {
   void operator()(_LIBSSH2_CHANNEL* channel) const noexcept;
 };

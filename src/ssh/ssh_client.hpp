@@ -1,5 +1,5 @@
-// The Client over libssh2 or OpenSSH, as each host requires: one poll loop on the caller's thread
-// drives all sessions.
+// The Client over libssh2 or OpenSSH's client, as each host needs. One poll loop on the caller's
+// thread drives all sessions.
 #pragma once
 
 #include "ssh/client.hpp"

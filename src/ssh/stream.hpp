@@ -13,7 +13,7 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  /// Proceeds towards a connection; returns true once it is made. Throws Error, mostly
+  /// Proceeds with the connection. Returns true once it is made. Throws Error, mostly
   /// ErrorKind::transient.
   virtual bool connect() = 0;
 
@@ -22,9 +22,9 @@ class Stream {
   virtual ssize_t read_some(char* buffer, std::size_t size) = 0;
   virtual ssize_t write_some(const char* data, std::size_t size) = 0;
 
-  /// Runs when the poll set has reported, before the first read.
+  /// Called when the poll set has reported, before the first read.
   virtual void woken() {}
-  /// Sends the bytes that lower layers have gathered.
+  /// Sends the bytes that lower layers have buffered.
   virtual void flush() {}
 
   /// Returns the descriptor and events to wait for.

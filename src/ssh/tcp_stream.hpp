@@ -1,4 +1,4 @@
-// A TCP connection as the carrier of a session.
+// A TCP connection that carries a session.
 #pragma once
 
 #include <filesystem>

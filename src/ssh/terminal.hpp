@@ -1,4 +1,4 @@
-// The terminal on our side: raw while a session has it, and its size.
+// The local terminal: its size, and its raw mode during a session.
 #pragma once
 
 #include <memory>
@@ -17,17 +17,19 @@ struct WindowSize {
 
 struct TerminalKind {
   std::string type = "xterm";  ///< "xterm-256color"
-  std::string modes{};         ///< The result of terminal_modes(); empty for the usual ones.
+  std::string modes{};         ///< The result of terminal_modes(); empty for the defaults.
 };
 
-/// Returns the modes of the terminal behind `fd` (its erase key, whether it uses UTF-8) as RFC 4254
-/// encodes them; "" if `fd` is not a terminal. Call it before the terminal is made raw.
+/// Returns the modes of the terminal behind `fd` (such as its erase key, and whether it uses UTF-8)
+/// in the encoding of RFC 4254; "" if `fd` is not a terminal. Call it before the terminal is set to
+/// raw mode.
 std::string terminal_modes(int fd);
 
-/// Returns the size of the terminal behind `fd`, or 80 by 24.
+/// Returns the size of the terminal behind `fd`; 80 by 24 if it is unknown.
 WindowSize window_size(int fd) noexcept;
 
-/// Passes every key to the far end during its lifetime; the destructor restores the modes.
+/// Sets the terminal to raw mode, so that every key can be passed to the remote side. The
+/// destructor restores the modes.
 class RawTerminal {
  public:
   /// Throws ErrorKind::local if `fd` is not a terminal.
@@ -41,8 +43,8 @@ class RawTerminal {
   std::unique_ptr<termios> before_;
 };
 
-/// Owns a descriptor that is readable after a change of the window's size. Blocks SIGWINCH in this
-/// thread, and so in those that it starts, during its lifetime.
+/// Owns a descriptor that becomes readable when the window's size changes. While the object lives,
+/// blocks SIGWINCH in this thread and in those that it starts.
 class ResizeWatch {
  public:
   ResizeWatch();

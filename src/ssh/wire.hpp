@@ -11,7 +11,7 @@ namespace fastgpu::ssh {
 void put_u32(std::string& out, std::uint32_t value);
 void put_string(std::string& out, std::string_view text);
 
-/// Decodes from the front. A missing part reads as absent.
+/// Decodes values from the front of `bytes`. A missing part is absent.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) noexcept : rest_(bytes) {}

@@ -1,4 +1,5 @@
-// What the parts of Store share: the open database, transactions, and values as columns keep them.
+// The common part of Store's methods: the open database, transactions, and values in the form of
+// columns.
 #pragma once
 
 #include <filesystem>
@@ -29,7 +30,7 @@ class Store::Database {
     return open_.connection.query(sql, values...);
   }
 
-  /// One change, after the fault point of its name; returns how many rows it touched.
+  /// Makes one change, after the fault point `name`. Returns the number of changed rows.
   template <class... Values>
   int write(std::string_view name, std::string_view sql, const Values&... values) {
     require_writable();
@@ -41,13 +42,14 @@ class Store::Database {
 
   void atomically(const std::function<void()>& body);
 
-  /// Throws ErrorKind::conflict if the nodes of another cluster have the host names of this one's.
+  /// Throws ErrorKind::conflict if nodes of another cluster have the same host names as nodes of
+  /// this one.
   void check_host_form(const Cluster& cluster);
 
-  /// False for a directory that cannot be written, whose database is of the first version.
+  /// Returns false for a database of the first version in a directory that cannot be written.
   bool has_second_tables();
 
-  /// Begins or ends the node's run, as its row says.
+  /// Begins or ends the run of the node's machine, as the node's row requires.
   void note_run(const Node& node);
   void end_run(const ClusterId& cluster, int index);
 
@@ -60,12 +62,12 @@ class Store::Database {
   int depth_ = 0;
 };
 
-/// Milliseconds since 1970, as columns keep time.
+/// Columns store times as milliseconds since 1970.
 std::int64_t to_column(TimePoint time);
 std::optional<std::int64_t> to_column(const std::optional<TimePoint>& time);
 TimePoint time_of(std::int64_t column);
 
-/// Throws ErrorKind::local: a value in the database that no fastgpu writes.
+/// Throws ErrorKind::local for a value in the database that no fastgpu writes.
 [[noreturn]] void refuse_value(std::string_view what, std::string_view value);
 
 }  // namespace fastgpu::state

@@ -1,4 +1,4 @@
-// The directory of fastgpu's state, and the paths inside.
+// The state directory and the paths in it.
 #pragma once
 
 #include <filesystem>
@@ -16,18 +16,18 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 /// Returns the environment of this process.
 Environment process_environment();
 
-/// Returns $FASTGPU_STATE_DIR, or $XDG_STATE_HOME/fastgpu, or ~/.local/state/fastgpu. Empty and
-/// relative values of the XDG variables count as unset. Throws ErrorKind::local if no variable is
-/// set.
+/// Returns the path of the state directory: $FASTGPU_STATE_DIR, else $XDG_STATE_HOME/fastgpu, else
+/// ~/.local/state/fastgpu. Empty and relative values of the XDG variables count as unset. Throws
+/// ErrorKind::local if no variable is set.
 std::filesystem::path choose_directory(const Environment& environment);
 
-/// Makes `path` with its parents, new ones with mode 0700; succeeds if it exists. Throws
+/// Creates `path` and its parents, with mode 0700 for new ones. Does nothing if it exists. Throws
 /// ErrorKind::denied or capacity with the path.
 void make_private_directory(const std::filesystem::path& path);
 
-/// Returns a cluster's own place for files: `directory`/clusters/<id>. This call does not make it.
-/// Throws ErrorKind::remote for an identity that cannot name a directory: it may come from a
-/// cloud's tag.
+/// Returns the directory for a cluster's files: `directory`/clusters/<id>. Does not create it.
+/// Throws ErrorKind::remote for an id that is not a valid name of a directory, because it may come
+/// from a cloud's tag.
 std::filesystem::path cluster_directory(const std::filesystem::path& directory,
                                         const ClusterId& cluster);
 
@@ -35,10 +35,10 @@ std::filesystem::path cluster_directory(const std::filesystem::path& directory,
 std::filesystem::path identity_file(const std::filesystem::path& directory,
                                     const ClusterId& cluster);
 
-/// Writes a file of mode 0600 so that it is either complete and on disk, or absent.
+/// Writes a file with mode 0600. Afterwards it is either complete and on disk, or absent.
 void write_private_file(const std::filesystem::path& path, const std::string& text);
 
-/// Returns the file's text; absent if the file does not exist.
+/// Returns the text of the file; absent if the file does not exist.
 std::optional<std::string> read_file(const std::filesystem::path& path);
 
 }  // namespace fastgpu::state

@@ -1,4 +1,4 @@
-// The free space of a disk, and the space that a folder takes.
+// The free space of a disk, and the disk space that a folder uses.
 #pragma once
 
 #include <filesystem>
@@ -16,14 +16,14 @@ struct Room {
   Bytes total;
 };
 
-/// Returns the room of the disk that `path` is on. Throws system_error.
+/// Returns the free and total space of the disk that has `path`. Throws system_error.
 Room room_at(const std::filesystem::path& path);
 
-/// Returns whether less than 5 % and less than 10 GB are free.
+/// Returns true if less than 5 % and less than 10 GB are free.
 bool is_nearly_full(const Room& room);
 
-/// A kind of folders that are counted apart anywhere in a tree, identified by their own name and
-/// their parent's.
+/// A kind of folder whose size is also counted separately, anywhere in a tree. It is identified by
+/// its own name and its parent's.
 struct KindOfFolder {
   std::string_view parent;
   std::string_view name;
@@ -31,13 +31,13 @@ struct KindOfFolder {
 
 struct FolderUse {
   std::filesystem::path path;
-  Bytes size;                ///< Blocks on the disk; a file with several names counts once.
-  std::vector<Bytes> parts;  ///< The part of it in folders of each kind.
-  bool is_whole = true;      ///< False if a part may not be read.
+  Bytes size;  ///< The size in blocks on the disk. A file with several names counts once.
+  std::vector<Bytes> parts;  ///< The part of the size that is in folders of each kind.
+  bool is_whole = true;      ///< False if a part cannot be read.
 };
 
-/// Returns how much `path` takes, without following links, and without other disks that are mounted
-/// below it. Throws only ErrorKind::interrupted.
+/// Returns the disk space that `path` uses, without following links, and without other disks that
+/// are mounted below it. Throws only ErrorKind::interrupted.
 FolderUse measure(const std::filesystem::path& path, std::span<const KindOfFolder> kinds,
                   const Cancel& cancel);
 

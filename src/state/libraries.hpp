@@ -1,4 +1,4 @@
-// The libraries behind state/.
+// The libraries that state/ uses.
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace fastgpu::state {
 
-/// Returns the versions in use, by name.
+/// Returns the versions of the loaded libraries, by name.
 std::map<std::string, std::string> library_versions();
 
 }  // namespace fastgpu::state

@@ -1,4 +1,4 @@
-// One `fastgpu` at a time on one cluster; any number on different ones.
+// A lock on a cluster, so that only one `fastgpu` process at a time changes it.
 #pragma once
 
 #include <chrono>
@@ -12,23 +12,22 @@
 
 namespace fastgpu::state {
 
-/// A lock held during the object's lifetime; the kernel releases it when the process ends in any
-/// way. A child that outlives its parent must not inherit the descriptor: exec closes it, fork does
-/// not. The lock's file goes with the cluster: the destructor removes it if no cluster has the
-/// name.
+/// Holds the lock while the object lives. The kernel releases it when the process ends for any
+/// reason. A child process that outlives its parent must not inherit the descriptor: exec closes
+/// it, fork does not. The destructor removes the lock's file if no cluster has the name any more.
 class ClusterLock {
  public:
-  /// Waits up to `patience` for another process. Throws ErrorKind::conflict, naming the holder's
-  /// process and its start, if it does not release the lock; interrupted if `cancel` comes first.
-  /// Borrows `store`.
+  /// Waits up to `patience` for another process. Throws ErrorKind::conflict, naming the holder and
+  /// the time since which it has the lock, if the holder does not release it. Throws interrupted if
+  /// `cancel` is requested first. Borrows `store`.
   ClusterLock(const Store& store, const ClusterName& cluster, std::chrono::milliseconds patience,
               const Cancel& cancel);
   ClusterLock(ClusterLock&&) noexcept = default;
   ClusterLock& operator=(ClusterLock&&) = delete;
   ~ClusterLock();
 
-  /// Returns the lock if no other process holds it, else nothing. Throws as the constructor does if
-  /// the state directory cannot be written.
+  /// Returns the lock; absent if another process holds it. Throws as the constructor does if the
+  /// state directory cannot be written.
   static std::optional<ClusterLock> try_lock(const Store& store, const ClusterName& cluster);
 
  private:

@@ -1,4 +1,4 @@
-// The tables, their version, and the care that opening a database takes.
+// The tables of the database, their version, and the safe opening of a database.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace fastgpu::state {
 
-/// The version of the tables, raised by one with every change of them.
+/// The version of the tables. Each change of the tables increases it by one.
 constexpr int kSchemaVersion = 2;
 
 struct OpenDatabase {
@@ -15,14 +15,15 @@ struct OpenDatabase {
   bool writable = true;
 };
 
-/// Opens `directory`/state.db, making both if they are missing. Refuses a database of a newer
-/// version, of another program, or a corrupt one before any write. A read-only directory gives a
-/// connection for reading; one without a database then reads as empty.
+/// Opens `directory`/state.db and creates both if they are missing. Before any write, refuses a
+/// corrupt database and one of a newer version or of another program. For a read-only directory,
+/// returns a read-only connection; if the directory has no database, the connection has empty
+/// tables.
 OpenDatabase open_database(const std::filesystem::path& directory);
 
-/// Empties the log before the connection's end, and gives its file its room again. Older pages must
-/// not meet a database that was restored from a copy. On a full disk the log stays unchanged, for
-/// the room would be lost.
+/// Moves the log into the database before the connection is closed, and reserves the log's space
+/// again. Otherwise older pages of the log might be applied to a database that was restored from a
+/// copy. Leaves the log alone if the disk is full, because the space would be lost.
 void empty_log(sqlite::Connection& connection, const std::filesystem::path& directory) noexcept;
 
 std::filesystem::path database_file(const std::filesystem::path& directory);

@@ -7,12 +7,12 @@
 
 namespace fastgpu::state {
 
-/// A directory in `state directory`/scratch, made by the constructor and removed with its content
-/// by the destructor. If the process is killed before that, the next process to make such a
+/// A directory in `state directory`/scratch. The constructor creates it, and the destructor removes
+/// it with its content. If the process is killed before that, the next process that creates such a
 /// directory removes it.
 class ScratchDirectory {
  public:
-  /// Throws as make_private_directory and system_error do.
+  /// Throws as make_private_directory() and system_error() do.
   explicit ScratchDirectory(const std::filesystem::path& state_directory);
   ~ScratchDirectory();
   ScratchDirectory(const ScratchDirectory&) = delete;

@@ -1,4 +1,4 @@
-// SQLite for state/: a connection and its statements, with errors turned into ours.
+// A thin wrapper of SQLite for state/: connections and statements that throw our errors.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ void close(sqlite3* connection) noexcept;
 void finalize(sqlite3_stmt* statement) noexcept;
 
 enum class Mode : std::uint8_t {
-  read_write,  ///< Makes the file if it is missing.
+  read_write,  ///< Creates the file if it is missing.
   read_only,
-  immutable,  ///< Read-only, for a database without writers: needs no lock and no file beside it.
-  memory,     ///< An empty database that is gone with the connection.
+  immutable,  ///< Read-only, for a database without writers: needs neither a lock nor a file beside
+              ///< it.
+  memory,     ///< An empty database in memory, which disappears with the connection.
 };
 
-/// A prepared statement with its parameters, valid as long as its connection.
+/// A prepared statement with its parameters. The connection must outlive it.
 class Statement {
  public:
   Statement(sqlite3* connection, const std::filesystem::path& file, std::string_view sql);
@@ -34,7 +35,7 @@ class Statement {
   void bind(std::string_view value);  ///< Copied.
   void bind(std::optional<std::int64_t> value);
 
-  bool step();  ///< Returns true for each row, false at the end.
+  bool step();  ///< Proceeds to the next row. Returns false at the end.
   std::string text(int column) const;
   std::int64_t number(int column) const;
   std::optional<std::int64_t> optional_number(int column) const;
@@ -48,12 +49,12 @@ class Statement {
   int bound_ = 0;
 };
 
-/// A connection. It waits up to five seconds for another process's transaction.
+/// A connection. It waits for up to five seconds for another process's transaction.
 class Connection {
  public:
   Connection(const std::filesystem::path& file, Mode mode);
 
-  /// Returns a statement ready to be stepped.
+  /// Returns a statement with bound parameters, ready for step().
   template <class... Values>
   Statement query(std::string_view sql, const Values&... values) {
     Statement statement(handle_.get(), file_, sql);
@@ -61,7 +62,7 @@ class Connection {
     return statement;
   }
 
-  /// Runs a statement to its end and drops its rows; returns how many rows it changed.
+  /// Runs a statement to its end and ignores its rows. Returns the number of changed rows.
   template <class... Values>
   int run(std::string_view sql, const Values&... values) {
     Statement statement = query(sql, values...);
@@ -70,13 +71,13 @@ class Connection {
     return changes();
   }
 
-  std::int64_t number(std::string_view sql);  ///< The first column of the first row.
+  std::int64_t number(std::string_view sql);  ///< Returns the first column of the first row.
 
-  /// Lets the connection move the write-ahead log into the database. Before this call it stays in
-  /// the log, even at the connection's end. The log's file keeps its size afterwards.
+  /// Allows the connection to move the write-ahead log into the database. Before this call the
+  /// content stays in the log, even when the connection is closed. The log's file keeps its size.
   void allow_checkpoints();
 
-  /// Moves the log into the database and truncates the log's file, unless another process has the
+  /// Moves the log into the database and truncates its file, unless another process has the
   /// database open.
   void empty_log();
 

@@ -1,4 +1,4 @@
-// The database of one state directory. It is SQLite in WAL mode.
+// The database of one state directory: SQLite in WAL mode.
 #pragma once
 
 #include <filesystem>
@@ -12,64 +12,67 @@
 
 namespace fastgpu::state {
 
-/// Every call is one transaction and is on disk when it returns. Several processes may use one
-/// directory at once; a call waits up to five seconds for another's transaction. One thread a
-/// Store.
+/// Stores clusters, nodes, jobs and intents. Every call is one transaction and is on disk when it
+/// returns. Several processes may use one directory at once; a call waits for up to five seconds
+/// for another process's transaction. Use a Store on one thread only.
 ///
-/// Throws ErrorKind::denied if a read-only directory would have to be written (reading works),
-/// capacity for a full disk, local for a corrupt database or one written by a newer fastgpu (which
-/// stays unchanged), conflict if another process keeps writing; each with its path.
+/// Throws ErrorKind::denied for a write to a read-only directory (reading works), capacity for a
+/// full disk, local for a corrupt database or one of a newer fastgpu (which stays unchanged), and
+/// conflict if another process keeps writing. Each error has the path.
 class Store {
  public:
-  /// Opens or makes `directory`/state.db (directory 0700, files 0600).
+  /// Opens or creates `directory`/state.db (directory 0700, files 0600).
   explicit Store(const std::filesystem::path& directory);
   ~Store();
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
   const std::filesystem::path& directory() const noexcept;
-  bool writable() const noexcept;  ///< False for a read-only directory.
+  bool writable() const noexcept;  ///< Returns false for a read-only directory.
 
-  /// Makes the calls in `body` one transaction: all of them are on disk on return, or, if `body`
+  /// Makes the calls in `body` one transaction: on return all of them are on disk; if `body`
   /// throws, all are undone. May be nested.
   void atomically(const std::function<void()>& body);
 
-  std::vector<Cluster> clusters() const;  ///< Sorted by name.
+  std::vector<Cluster> clusters() const;  ///< Returns all clusters, sorted by name.
   std::optional<Cluster> find_cluster(const ClusterName& name) const;
   std::optional<Cluster> find_cluster(const ClusterId& id) const;
-  /// Throws ErrorKind::conflict if the name or the identity is taken.
+  /// Throws ErrorKind::conflict if the name or the id is taken.
   void insert_cluster(const Cluster& cluster);
-  void update_cluster(const Cluster& cluster);  ///< Finds it by id. Throws not_found.
-  /// Erases its nodes, too; jobs and their logs' places stay.
+  void update_cluster(const Cluster& cluster);  ///< Finds the cluster by its id. Throws not_found.
+  /// Erases the cluster and its nodes. Its jobs stay, with the places of their logs.
   void erase_cluster(const ClusterId& id);
 
-  std::vector<Node> nodes(const ClusterId& cluster) const;  ///< Sorted by index.
-  /// Inserts or replaces by (cluster, index). Throws not_found if the cluster does not exist.
+  std::vector<Node> nodes(const ClusterId& cluster) const;  ///< Returns the nodes, sorted by index.
+  /// Inserts a node or replaces the one with the same cluster and index. Throws not_found if the
+  /// cluster does not exist.
   void put_node(const Node& node);
   void erase_node(const ClusterId& cluster, int index);
   /// Returns the lowest index that no node of this cluster ever had.
   int next_node_index(const ClusterId& cluster) const;
 
-  /// Returns the runs since the creation, removed nodes' included; put_node and erase_node record
-  /// them.
+  /// Returns the runs of all machines since the creation, including those of removed nodes.
+  /// put_node() and erase_node() record them.
   std::vector<Run> runs(const ClusterId& cluster) const;
-  /// Replaces the known runs; for a cluster whose records came from another place.
+  /// Replaces the runs of a cluster whose record comes from another state directory.
   void put_runs(const ClusterId& cluster, const std::vector<Run>& runs);
 
   std::optional<Timer> timer(const ClusterId& cluster) const;
-  /// Ignores a cluster that is gone.
+  /// Does nothing if the cluster does not exist.
   void put_timer(const ClusterId& cluster, const Timer& timer);
 
-  std::vector<Job> jobs() const;  ///< Newest first.
+  std::vector<Job> jobs() const;  ///< Returns all jobs, the newest first.
   std::optional<Job> find_job(const std::string& id) const;
-  /// Inserts a job under "<name>-1", "<name>-2", ..., reserved for ever. Sets `job.id`.
+  /// Inserts a job under the first free name among "<name>-1", "<name>-2" and so on. The name is
+  /// never used again. Sets `job.id`.
   void insert_job(Job& job, const JobName& name);
   void update_job(const Job& job);
   void erase_job(const std::string& id);  ///< The number is not used again.
 
-  IntentId open_intent(const Intent& intent);  ///< The store sets `intent.id` and `opened`.
+  /// Records an intent. The store chooses its `id` and `opened`.
+  IntentId open_intent(const Intent& intent);
   void close_intent(IntentId id);
-  std::vector<Intent> open_intents() const;  ///< Oldest first.
+  std::vector<Intent> open_intents() const;  ///< Returns the open intents, the oldest first.
   std::vector<Intent> open_intents(const ClusterId& cluster) const;
 
  private:

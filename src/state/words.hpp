@@ -1,4 +1,4 @@
-// States as words: in the database, in tables and in JSON.
+// Names of states in the database, in tables and in JSON.
 #pragma once
 
 #include <string_view>

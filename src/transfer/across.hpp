@@ -5,9 +5,9 @@
 
 namespace fastgpu::transfer {
 
-/// Copies `name`, a file, link or directory, from the directory `from` to `new_name` in the
-/// directory `to`, with modes and times. Only this user may have access to `from`. Throws denied,
-/// capacity or local; `shown` names the entry in messages.
+/// Copies `name`, which is a file, link or directory, from the directory `from` to `new_name` in
+/// the directory `to`, with modes and times. Other users must not have access to `from`. Throws
+/// denied, capacity or local; `shown` names the entry in messages.
 void copy_across(int from, const std::string& name, int to, const std::string& new_name,
                  const std::string& shown);
 

@@ -1,4 +1,4 @@
-// The requested names of a copy, checked against what the other side sends.
+// Checks the names that the other side sends against those that were requested.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@ namespace fastgpu::transfer {
 
 enum class EntryKind : std::uint8_t { file, directory, link };
 
-/// The names that may come at the top of a copy: the other side must not choose which files it
+/// The names that are allowed at the top of a copy: the other side must not choose which files it
 /// writes here.
 class AskedNames {
  public:
-  /// Takes `sources` as the user wrote them. A home directory ("~") has the name `home_name`.
+  /// `sources` are the sources as the user wrote them. A home directory ("~") has the name
+  /// `home_name`.
   AskedNames(std::span<const std::string> sources, const std::string& home_name);
 
-  /// Records an entry that came. Throws denied if its top name was not requested or came already,
-  /// or if it is of another kind than that source can have.
+  /// Checks an entry that was received. Throws denied if its top name was not requested or was
+  /// received already, or if the source cannot have this kind.
   void take(const std::string& path, EntryKind kind);
 
-  /// Throws remote if a source has not come.
+  /// Throws remote if a source was not received.
   void check_complete() const;
 
  private:
@@ -31,7 +32,8 @@ class AskedNames {
   };
 
   std::map<std::string, Wanted> wanted_;
-  bool takes_any_ = false;  ///< The content of a directory was requested, with any names.
+  /// The content of a directory was requested, so that any names are allowed.
+  bool takes_any_ = false;
 };
 
 }  // namespace fastgpu::transfer

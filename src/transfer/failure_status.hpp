@@ -1,4 +1,4 @@
-// The kind of a failure as an exit status, so that it survives the way back from a node.
+// Encodes the kind of a failure as an exit status, so that it can be returned from a node.
 #pragma once
 
 #include <optional>
@@ -7,17 +7,18 @@
 
 namespace fastgpu::transfer {
 
-/// The status of a copy that is complete but for files that vanished meanwhile. The error output
-/// names them, one a line.
+/// The status of a copy that is complete except for files that disappeared during it. The stderr
+/// has their names, one per line.
 inline constexpr int kSomeVanished = 24;
 
-inline constexpr int kFirstFailureStatus = 64;  ///< Below what shells use for themselves.
+/// Smaller than the statuses that shells use for themselves.
+inline constexpr int kFirstFailureStatus = 64;
 
 constexpr int failure_status(ErrorKind kind) noexcept {
   return kFirstFailureStatus + static_cast<int>(kind);
 }
 
-/// Returns the kind in `status`; absent if it is not one of failure_status.
+/// Returns the kind of a status of failure_status(); absent for any other status.
 constexpr std::optional<ErrorKind> failure_kind(int status) noexcept {
   const int number = status - kFirstFailureStatus;
   if (number < 0 || number > static_cast<int>(ErrorKind::internal)) return std::nullopt;

@@ -1,4 +1,4 @@
-// Paths on a node: they begin at the home directory, whatever directory sshd starts in.
+// Paths on a node. Relative paths start at the home directory, even if sshd starts elsewhere.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace fastgpu::transfer {
 
-/// Returns "x", "~/x" and "~" below $HOME; rooted paths unchanged.
+/// Returns "x", "~/x" and "~" as paths in $HOME. Returns absolute paths unchanged.
 inline std::filesystem::path below_home(const std::string& path) {
   const char* variable = std::getenv("HOME");
   const std::filesystem::path home = variable == nullptr ? "." : variable;

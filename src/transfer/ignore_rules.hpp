@@ -1,4 +1,4 @@
-// Rules that leave files out of a copy, as a .gitignore has them.
+// Rules in the form of .gitignore that exclude files from a copy.
 #pragma once
 
 #include <string>
@@ -7,24 +7,26 @@
 
 namespace fastgpu::transfer {
 
-/// A list of rules. The last rule that matches an entry decides; an entry without one is copied.
+/// A list of rules. The last rule that matches an entry decides. An entry that no rule matches is
+/// copied.
 class IgnoreRules {
  public:
-  /// Reads one rule a line: "*.ckpt", "/build/", "data/**/raw", "!keep.ckpt", "# a comment". A rule
-  /// without a "/" before its end matches names at any depth, any other matches paths below the
-  /// source. A rule that ends with "/" matches only directories.
+  /// Parses one rule per line: "*.ckpt", "/build/", "data/**/raw", "!keep.ckpt", "# a comment". A
+  /// rule with a "/" only at its end, or without one, matches names at any depth; other rules match
+  /// paths below the source. A rule that ends with "/" matches only directories.
   static IgnoreRules parse(std::string_view text);
 
   bool empty() const noexcept { return rules_.empty(); }
 
-  /// Returns whether the entry with this path below the source is left out. Call it for a directory
-  /// before its content, which is left out with it.
+  /// Returns true if the entry with this path below the source is excluded. Call it for a directory
+  /// before its content, which is excluded with it.
   bool leaves_out(std::string_view path, bool is_directory) const;
 
  private:
   struct Rule {
-    std::vector<std::string> parts{};  ///< Between the slashes; "**" is any number of them.
-    bool includes = false;             ///< Begins with "!".
+    /// The names between the slashes; "**" is any number of names.
+    std::vector<std::string> parts{};
+    bool includes = false;  ///< True if the rule begins with "!".
     bool is_for_directories = false;
   };
 

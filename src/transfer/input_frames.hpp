@@ -1,5 +1,6 @@
-// Standard input, and the environment of the program that reads it, on the way to a node. The
-// connection stays open behind the last frame; its end makes the node end the program.
+// The frames in which standard input, and the environment of the program that reads it, are sent to
+// a node. The connection stays open after the last frame. When it is closed, the node ends the
+// program.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@
 namespace fastgpu::transfer {
 
 enum class InputKind : std::uint8_t {
-  variables = 1,  ///< "K=V" ended by NUL, any number of times. Comes first.
+  variables = 1,  ///< "K=V" followed by NUL, any number of times. Sent first.
   data,           ///< Bytes for the program.
-  end,            ///< The end of the input; nothing follows.
+  end,            ///< The end of the input. No frame follows.
 };
 
 struct InputFrame {
@@ -24,23 +25,23 @@ struct InputFrame {
 
 inline constexpr std::size_t kLargestInputFrame = 1UL << 18U;
 
-/// Returns a whole frame. `bytes` are at most kLargestInputFrame.
+/// Returns a complete frame. `bytes` has at most kLargestInputFrame bytes.
 std::string to_text(const InputFrame& frame, std::string_view bytes);
 
 /// Returns the content of a frame of variables. Throws usage, naming the sizes, if they do not fit
-/// into a frame, or if no program could be started with one of them.
+/// into a frame, or if one of them is too long to start any program.
 std::string encode_variables(std::span<const std::string> assignments);
-/// Returns the variables. Throws remote if the text is cut off or a variable has no '='.
+/// Returns the variables. Throws remote if the text is incomplete or a variable has no '='.
 std::vector<std::string> decode_variables(std::string_view text);
 
-/// Puts frames together from pieces of any size; keeps at most one in memory.
+/// Assembles frames from pieces of any size. Keeps at most one frame in memory.
 class InputDecoder {
  public:
   using Sink = std::function<void(const InputFrame&, std::string_view)>;
 
   explicit InputDecoder(Sink sink) : sink_(std::move(sink)) {}
 
-  /// Throws remote for bytes that are not a frame, and for any bytes behind the last one.
+  /// Throws remote for bytes that are not a frame, and for bytes after the last frame.
   void feed(std::string_view bytes);
 
  private:

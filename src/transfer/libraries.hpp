@@ -1,4 +1,4 @@
-// The libraries behind transfer/, in fastgpu and in the agent.
+// The libraries that transfer/ uses, in fastgpu and in the agent.
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace fastgpu::transfer {
 
-/// Returns the versions by name, libcrypto's as of the build.
+/// Returns the versions by name. The version of libcrypto is the one at build time.
 std::map<std::string, std::string> library_versions();
 
 }  // namespace fastgpu::transfer

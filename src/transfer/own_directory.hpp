@@ -1,4 +1,4 @@
-// Directories that this user alone can change, and the removal of trees by descriptors.
+// Directories that only this user can change, and the removal of trees by descriptors.
 #pragma once
 
 #include <string>
@@ -9,34 +9,34 @@
 
 namespace fastgpu::transfer {
 
-/// The beginning of every name that a copy makes for itself.
+/// The prefix of all names that a copy creates for itself.
 inline constexpr std::string_view kCopyMarker = ".fastgpu-copy-";
 
 /// Returns true if the open directory belongs to the effective user and other users have no access
-/// to it. The content of such a directory comes from this user (or from root).
+/// to it. Then its content comes from this user (or from root).
 bool is_own_directory(int directory) noexcept;
 
-/// Opens `name` in `parent`, following no link. Empty if it is absent, not a directory, or not
-/// is_own_directory(). A name alone proves nothing: in a shared directory every user can make it.
+/// Opens `name` in `parent` without following a link. Empty if it is missing, is not a directory,
+/// or fails is_own_directory(). The name alone proves nothing, because in a shared directory every
+/// user can create it.
 UniqueFd open_own_directory(int parent, const std::string& name) noexcept;
 
-/// Makes the directory `name` in `parent` with mode 0700 and opens it. Empty if the name is taken
-/// already, or was replaced before it could be opened. A file made in it must get the same owner,
-/// whatever owner the file system gives us (a file server may map root to another user). Throws
-/// denied, capacity or local; `shown` names the parent in messages.
+/// Creates the directory `name` in `parent` with mode 0700 and opens it. Empty if the name exists
+/// already, or was replaced before it could be opened. Verifies that a file in it gets the same
+/// owner as the directory; a file server may map root to another user. Throws denied, capacity or
+/// local; `shown` names the parent in messages.
 UniqueFd make_own_directory(int parent, const std::string& name, const std::string& shown);
 
-/// Returns a name that no other process can predict, with our mark.
+/// Returns a name with our mark that no other process can predict.
 std::string unused_name();
 
 /// Returns the names in an open directory, without "." and "..". Throws as system_error().
 std::vector<std::string> names_in_directory(int directory);
 
-/// Removes the content of the open directory and of all directories below it, following no link.
-/// Best effort.
+/// Removes the content of the open directory recursively, without following links. Best effort.
 void remove_content(int directory) noexcept;
 
-/// Removes `name` in `parent` and all below it, following no link. Best effort.
+/// Removes `name` in `parent` recursively, without following links. Best effort.
 void remove_tree(int parent, const std::string& name) noexcept;
 
 }  // namespace fastgpu::transfer

@@ -1,4 +1,4 @@
-// A limit on the speed of a copy.
+// Limits the speed of a copy.
 #pragma once
 
 #include <chrono>
@@ -9,13 +9,13 @@
 
 namespace fastgpu::transfer {
 
-/// Delays its caller so that on average at most `rate` passes from the first byte on. Without a
-/// rate it never delays.
+/// Delays its caller so that on average at most `rate` passes since the first byte. Without a rate
+/// it never delays.
 class Pace {
  public:
   explicit Pace(std::optional<BitRate> rate) : rate_(rate) {}
 
-  /// Waits until `bytes` may pass. Returns early once `cancel` is requested.
+  /// Waits until `bytes` more bytes may pass. Returns early once `cancel` is requested.
   void pass(std::size_t bytes, const Cancel& cancel);
 
  private:
@@ -24,7 +24,7 @@ class Pace {
   std::uint64_t passed_ = 0;
 };
 
-/// Returns the time that the first `passed` bytes take at that rate.
+/// Returns how long the first `passed` bytes take at this rate.
 std::chrono::nanoseconds time_for(std::uint64_t passed, BitRate rate);
 
 }  // namespace fastgpu::transfer

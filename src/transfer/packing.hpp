@@ -1,4 +1,4 @@
-// Runs of bytes compressed for transfer, each by itself, and decompressed again. Uses zstd.
+// Compresses runs of bytes for transfer by zstd, each run separately, and decompresses them.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@ struct ZSTD_DCtx_s;
 
 namespace fastgpu::transfer {
 
-/// The longest run, packed or unpacked: it bounds the memory for unpacking.
+/// The maximum length of a run, packed or unpacked. It limits the memory for unpacking.
 inline constexpr std::size_t kLongestRun = 512UL * 1024;
 
-/// Tries every run until one does not shrink, and then fewer and fewer. Of random or already packed
-/// data it tries nearly none. Not thread-safe.
+/// Tries every run until one does not shrink, and then fewer and fewer runs: for random or
+/// compressed data nearly none. Not thread-safe.
 class Packer {
  public:
   Packer();
   /// Returns the packed run, valid until the next call; absent if packing is not worthwhile. `run`
-  /// is at most kLongestRun.
+  /// has at most kLongestRun bytes.
   std::optional<std::string_view> pack(std::string_view run);
 
  private:
@@ -36,16 +36,17 @@ class Packer {
   unsigned passed_ = 0;   // The number of runs skipped after the last one that did not shrink.
 };
 
-/// Reads `from` to its end and passes it on as one frame that zstd(1) unpacks, with a checksum.
+/// Reads `from` to its end and passes it on as one zstd frame with a checksum, which zstd(1) can
+/// unpack.
 void pack_all(int from, const std::function<void(std::string_view)>& to);
 
-/// Unpacks the output of pack_all or zstd(1). Not thread-safe.
+/// Unpacks the output of pack_all() or zstd(1). Not thread-safe.
 class PackedStream {
  public:
-  /// Borrows `from`, and reads it to its end.
+  /// Borrows `from`, which is read to its end.
   explicit PackedStream(int from);
-  /// Fills `out`; returns less only at the end. Throws ErrorKind::usage for data that is not
-  /// packed, or is cut off.
+  /// Fills `out`. Returns less only at the end. Throws ErrorKind::usage for data that is not packed
+  /// or is incomplete.
   std::size_t read(std::span<char> out);
 
  private:
@@ -54,10 +55,10 @@ class PackedStream {
   };
   std::unique_ptr<ZSTD_DCtx_s, Release> context_;
   int from_;
-  std::string piece_;     // A buffer of packed bytes,
-  std::size_t size_ = 0;  // their number,
-  std::size_t at_ = 0;    // and the number of those already unpacked.
-  bool is_amid_ = false;  // More bytes must follow.
+  std::string piece_;     // A buffer of packed bytes.
+  std::size_t size_ = 0;  // The number of bytes in the buffer.
+  std::size_t at_ = 0;    // The number of these that are unpacked already.
+  bool is_amid_ = false;  // True in the middle of a frame: more bytes must follow.
 };
 
 /// Unpacks single runs. Not thread-safe.

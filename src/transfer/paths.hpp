@@ -1,4 +1,4 @@
-// Paths below a directory that lead nowhere else, whatever the other side sent.
+// Paths that cannot lead out of a directory, even if the other side sends them.
 #pragma once
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ namespace fastgpu::transfer {
 
 inline constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-/// Returns false for a path with an empty name, ".", ".." or a NUL, and for a rooted one.
+/// Returns true for a relative path without an empty name, ".", ".." or a NUL.
 bool is_inner_path(std::string_view path) noexcept;
 /// Throws ErrorKind::denied unless is_inner_path().
 void check_inner_path(std::string_view path);
@@ -26,16 +26,16 @@ void check_inner_path(std::string_view path);
 /// Splits "a/b/c" into "a/b" and "c"; "c" into "" and "c".
 std::pair<std::string, std::string> split_path(const std::string& path);
 
-/// Returns a source's name at its destination; empty for "." and the like, which mean their
-/// content.
+/// Returns the name of a source at its destination; empty for "." and similar paths, which mean the
+/// content of a directory.
 std::string top_name(const std::filesystem::path& source);
 
-/// Opens the directory `path` below `root` without following a link on the way; empty, with errno,
-/// if it does not exist.
+/// Opens the directory `path` below `root` without following any link. Empty, with errno set, if
+/// that fails.
 UniqueFd open_below(int root, std::string_view path);
 
-/// Returns the read, write, run and sticky bits; never set-user-ID or set-group-ID, as owners
-/// change in the copy.
+/// Returns the read, write, execute and sticky bits. Drops set-user-ID and set-group-ID, because
+/// the owner changes in a copy.
 mode_t permission_bits(std::uint32_t mode) noexcept;
 
 timespec as_timespec(FileTime time) noexcept;

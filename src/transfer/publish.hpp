@@ -1,4 +1,4 @@
-// Makes a finished copy visible: each file and each new directory by one rename.
+// Makes a finished copy visible: moves each file and each new directory by one rename.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@
 
 namespace fastgpu::transfer {
 
-/// Moves everything in the directory `from` into the directory `to`, replacing files one by one and
-/// merging directories that exist. For directories on other file systems the entries are copied
-/// there first. Throws before anything has moved: conflict if a directory would replace a file or
-/// the other way round, denied or capacity if a directory cannot be written. Returns the paths of
-/// the directories that existed before.
+/// Moves everything in the directory `from` into the directory `to`. Replaces files one by one and
+/// merges existing directories. Entries for directories on other file systems are copied there
+/// first. Returns the paths of the directories that existed before. Before anything is moved,
+/// throws conflict if a directory would replace a file or the other way round, and denied or
+/// capacity if a directory cannot be written.
 std::set<std::string> publish(int from, int to);
 
-/// Gives the directories below `root` their modes and times, the innermost first, leaving out those
-/// in `existing`.
+/// Sets the modes and times of the directories below `root`, from the innermost ones on, except for
+/// those in `existing`.
 enum class Rights : std::uint8_t {
   as_recorded,
-  /// The recorded rights plus write permission for the owner, which a directory needs to be moved.
+  /// The recorded rights, plus write permission for the owner: without it a directory cannot be
+  /// moved.
   owner_may_write,
 };
 void finish_directories(int root, const std::vector<DirectoryRecord>& directories,

@@ -1,4 +1,4 @@
-// The records of a file tree in transfer, and their encoding in bytes.
+// The records in which a file tree is sent, and their encoding as bytes.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace fastgpu::transfer {
 using FileTime = std::int64_t;
 
 /// A directory. Paths are relative, with '/' between names, and begin with the name of the source.
-/// Every directory comes before its content.
+/// A directory is sent before its content.
 struct DirectoryRecord {
   std::string path;
   std::uint32_t mode = 0;
   FileTime modified = 0;
 };
 
-/// A file, followed by its content in blocks and, after the last, their sum.
+/// A file. Its content follows in blocks, and then their checksum.
 struct FileRecord {
   std::string path;
   std::uint32_t mode = 0;
@@ -31,12 +31,12 @@ struct FileRecord {
 };
 
 struct BlockRecord {
-  /// The bytes are not empty, at most kLargestBlock, and borrowed from the decoder.
+  /// Between 1 and kLargestBlock bytes, borrowed from the decoder.
   std::string_view bytes;
 };
 
-/// A record in place of blocks. The content is that of the file with this path in the other side's
-/// base, the files that it is known to have.
+/// Sent in place of blocks: the content is that of the file with this path in the receiver's base,
+/// the files that it is known to have.
 struct SameRecord {};
 
 struct SumRecord {
@@ -49,24 +49,24 @@ struct LinkRecord {
   FileTime modified = 0;
 };
 
-/// The last record. A stream that ends without it was cut off.
+/// The last record. A stream that ends without it is incomplete.
 struct EndRecord {};
 
-/// The sender gives up the copy: the receiver keeps nothing of it.
+/// The sender has given up the copy. The receiver keeps nothing of it.
 struct GivenUpRecord {};
 
-/// The sender has no data just now, and is still there.
+/// The sender has no data at the moment, but is alive.
 struct AliveRecord {};
 
 using Record = std::variant<DirectoryRecord, FileRecord, BlockRecord, SameRecord, SumRecord,
                             LinkRecord, EndRecord, GivenUpRecord, AliveRecord>;
 
-/// The sum of everything in a stream but content: names, kinds, modes, times, and the sums of
-/// files. Equal on both sides only if everything was received as it was sent.
+/// A checksum over everything in a stream except the content: names, kinds, modes, times, and the
+/// checksums of files. It is equal on both sides only if everything was received as it was sent.
 class StreamAccount {
  public:
   void add(const Record& record);
-  /// Returns the sum, once the last record has been added; absent before.
+  /// Returns the checksum; absent until the last record has been added.
   const std::optional<Digest>& sum() const noexcept { return total_; }
 
  private:
@@ -78,17 +78,16 @@ inline constexpr std::size_t kLargestBlock = 256UL * 1024;
 
 void encode(std::string& out, const Record& record);
 
-/// Returns whole encoded records, of kLongestRun at most, in their form for transfer: packed if
-/// that is worthwhile.
+/// Returns encoded records in their form for transfer, packed if that is worthwhile. `records` has
+/// complete records, at most kLongestRun bytes.
 std::string pack_records(std::string records, Packer& packer);
 
-/// Takes pieces of any size and returns whole records. Throws ErrorKind::remote for malformed
-/// records.
+/// Assembles records from pieces of any size. Throws ErrorKind::remote for malformed records.
 class Decoder {
  public:
   void add(std::string_view piece);
-  /// Returns the next record; absent until more is added. Borrowed bytes are valid until the next
-  /// call.
+  /// Returns the next record; absent until more pieces are added. Borrowed bytes are valid until
+  /// the next call.
   std::optional<Record> next();
 
  private:
@@ -97,7 +96,7 @@ class Decoder {
   std::string buffer_;
   std::size_t at_ = 0;
   Unpacker unpacker_;
-  std::string_view run_;  // The rest of the records that were packed together.
+  std::string_view run_;  // The remaining bytes of records that were packed together.
 };
 
 }  // namespace fastgpu::transfer

@@ -1,6 +1,7 @@
-// The reports of a chain's nodes at the end of a copy through them: a line a node, "DISTANCE STATUS
-// TEXT". Distance 0 is the reporting node, 1 the node after it, and so on. Status is 0 and the text
-// the sum of the stream's account, or a failure_status and its message.
+// The reports of a chain's nodes after a copy, one per line: "DISTANCE STATUS TEXT". The distance
+// is 0 for the reporting node, 1 for the node after it, and so on. If the status is 0, the text is
+// the checksum of the stream's account. Otherwise the status is a failure_status() and the text its
+// message.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ struct RelayReport {
 
 std::string to_line(const RelayReport& report);
 
-/// A limit that no chain's length reaches.
+/// A limit that no chain reaches.
 inline constexpr std::size_t kMaxDistance = 1 << 20;
 
 /// Returns the complete reports in `text`; skips malformed lines.

@@ -1,4 +1,4 @@
-// SHA-256 in one go and piece by piece.
+// SHA-256 of data in one piece or in many.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class Sha256 {
  public:
   Sha256();
   void add(std::string_view bytes) noexcept;
-  /// Ends the computation: no more bytes may be added.
+  /// Returns the digest. No more bytes may be added afterwards.
   Digest finish() noexcept;
 
  private:
@@ -33,8 +33,8 @@ std::string hex(const Digest& digest);
 std::optional<Digest> parse_digest(std::string_view hex);
 std::string sha256_hex(std::string_view bytes);
 
-/// Reads an open file from its start; `on_bytes` receives each piece as well. Throws local, naming
-/// `shown`.
+/// Returns the digest of an open file, read from its start. `on_bytes` receives each piece as well.
+/// Throws local, naming `shown`.
 Digest sum_of_file(int fd, const std::string& shown,
                    const std::function<void(std::string_view)>& on_bytes = {});
 

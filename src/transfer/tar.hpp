@@ -1,4 +1,4 @@
-// Reads a tar archive entry by entry: ustar, GNU's long names, and pax. Trusts nothing in it.
+// Reads a tar archive entry by entry: ustar, GNU's long names, and pax. The archive is not trusted.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class TarKind : std::uint8_t {
   directory,
   link,
   hard_link,  ///< Another name of a file.
-  other       ///< A device, a pipe, a part of something.
+  other       ///< A device, a pipe, a part of a file.
 };
 
 struct TarEntry {
@@ -28,19 +28,20 @@ struct TarEntry {
   FileTime modified = 0;
 };
 
-/// Fills the span; returns less only at the end.
+/// Fills the span. Returns less only at the end.
 using ReadBytes = std::function<std::size_t(std::span<char>)>;
 
 class TarReader {
  public:
   explicit TarReader(ReadBytes read) : read_bytes_(std::move(read)) {}
 
-  /// Returns the next entry; skips the unread content of the one before. Absent at the end, which
-  /// must be the archive's last bytes. Throws ErrorKind::usage for data that is not an archive, or
-  /// is cut off, besides the errors of reading.
+  /// Returns the next entry and skips the unread content of the previous one. Absent at the end,
+  /// which must be the archive's last bytes. Throws the errors of reading, and ErrorKind::usage for
+  /// data that is not an archive or is incomplete.
   std::optional<TarEntry> next();
 
-  /// Reads content of the file that next() has returned; returns 0 at its end. Throws like next().
+  /// Reads content of the file that next() has returned. Returns 0 at its end. Throws as next()
+  /// does.
   std::size_t read(std::span<char> out);
 
  private:
@@ -60,8 +61,8 @@ class TarReader {
 
   ReadBytes read_bytes_;
   std::string header_;
-  std::uint64_t left_ = 0;     // The rest of an entry's content,
-  std::uint64_t padding_ = 0;  // and of the padding behind it.
+  std::uint64_t left_ = 0;     // The rest of the entry's content.
+  std::uint64_t padding_ = 0;  // The padding after the content.
 };
 
 }  // namespace fastgpu::transfer

@@ -1,4 +1,4 @@
-// Receives a stream of records and makes a file tree of it, checked and complete or not at all.
+// Receives a stream of records as a file tree, which appears checked and complete or not at all.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,85 +20,85 @@
 
 namespace fastgpu::transfer {
 
-/// The number of sources in the stream: with several, the destination must be a directory.
+/// Whether the stream has several sources. Then the destination must be a directory.
 enum class SourceCount : std::uint8_t { one, several };
 
-/// Returns the directory in which the copy to that destination is staged.
+/// Returns the directory in which the copy to `destination` is staged.
 std::filesystem::path staging_parent(const std::filesystem::path& destination);
 
-/// A file whose content has arrived as it was sent.
+/// A file whose content was received unchanged.
 struct ReceivedFile {
-  std::string path;  ///< The path; it begins with the name at the destination.
+  std::string path;  ///< Begins with the name at the destination.
   std::uint32_t mode = 0;
   std::uint64_t size = 0;
   Digest sum{};
 };
 using OnFile = std::function<void(const ReceivedFile& file)>;
 
-/// A tree that is here already and resembles the incoming one.
+/// An existing tree on this machine that resembles the received one.
 struct BaseTree {
-  /// Returns the sum of a file, by its path and its status, if it is known without reading the
-  /// file; absent for others.
+  /// Returns the checksum of a file, by its path and its status, if it is known without reading the
+  /// file; otherwise absent.
   using KnownSum =
       std::function<std::optional<Digest>(const std::string& path, const struct stat& status)>;
 
-  std::filesystem::path root{};  ///< The directory; empty without a base.
-  KnownSum known_sum{};          ///< The known sums; null: every file is read.
+  std::filesystem::path root{};  ///< The directory; empty if there is no base.
+  KnownSum known_sum{};          ///< The known checksums; null if every file must be read.
 };
 
-/// A copy that may come.
+/// A copy that is announced and may follow.
 struct Announced {
   SourceCount count = SourceCount::one;
   EntryKind first = EntryKind::directory;  ///< The kind of the first source.
-  std::uint64_t bytes = 0;                 ///< The content of all sources.
+  std::uint64_t bytes = 0;                 ///< The bytes of content in all sources.
 };
 
-/// Checks whether the copy can be put together at the destination. Throws as a TreeReceiver would,
-/// and capacity if the file system has less room. Leaves nothing behind.
+/// Checks whether the copy could be assembled at the destination. Throws as a TreeReceiver would,
+/// and capacity if the file system has less free space. Leaves nothing behind.
 void try_receiving(const std::filesystem::path& destination, const Announced& copy);
 
-/// Receives a tree with the rules of cp -r. It goes into a destination that is a directory, or
-/// under the destination's name if that does not exist or is a file. A directory that exists is
-/// merged into.
+/// Receives a tree with the rules of cp -r: into the destination if that is a directory, and
+/// otherwise under the destination's name. Merges into a directory that exists.
 class TreeReceiver {
  public:
-  /// Throws not_found if the directory around the destination does not exist, conflict if it is a
-  /// file and cannot be, denied or capacity as the file system reports. With a resumption it
-  /// resumes from the kept content, or throws remote if that is less than the stream assumes; an
-  /// interrupted stream is then kept. Files that are in `base` become links to those there, and are
-  /// read if their sums are unknown.
+  /// Throws not_found if the directory of the destination does not exist, conflict if the
+  /// destination is a file but must be a directory, and denied or capacity from the file system.
+  /// With a resumption, continues with the kept content, or throws remote if less is kept than the
+  /// stream assumes; the content of an interrupted stream is then kept. Files that are also in
+  /// `base` become links to those there; they are read if their checksums are unknown.
   TreeReceiver(const std::filesystem::path& destination, SourceCount count,
                const std::optional<Resumption>& resumption = {}, OnFile on_file = {},
                const BaseTree& base = {});
 
-  /// Accepts nothing but the requested names from now on, and requires all of them. Use it for a
-  /// stream from a machine that must not choose what is written here. feed() and finish() then
-  /// throw as AskedNames does.
+  /// Accepts only the requested names from now on, and requires all of them. Use it for a stream
+  /// from a machine that must not choose what is written here. feed() and finish() then throw as
+  /// AskedNames does.
   void expect(AskedNames names) { asked_ = std::move(names); }
 
-  /// Throws remote for a malformed stream and for content that is not what was sent (naming the
-  /// file). Throws denied for a path that leads out of the destination, capacity for a full disk.
+  /// Throws remote for a malformed stream and for content that was changed on the way (naming the
+  /// file). Throws denied for a path that leads out of the destination, and capacity for a full
+  /// disk.
   void feed(std::string_view piece);
 
-  /// Returns the bytes of content in this stream so far.
+  /// Returns the bytes of content received so far.
   std::uint64_t bytes() const noexcept { return bytes_; }
 
-  /// Returns the value that the sender's account must have; absent before the last record.
+  /// Returns the checksum that the sender's account must have; absent before the last record.
   const std::optional<Digest>& account() const noexcept { return account_.sum(); }
 
-  /// Handles the end of the stream. Throws transient if it is cut off; otherwise everything is in
-  /// its place.
+  /// Handles the end of the stream. On return everything is at its place. Throws transient if the
+  /// stream is incomplete.
   void finish();
 
  private:
   struct File {
     UniqueFd fd;  // Opened when it is needed.
     FileRecord record;
-    // The sum of the content that arrived; absent if a part was there before.
+    // The checksum of the received content; absent if a part was kept from an earlier copy.
     std::optional<Sha256> sum{};
-    std::optional<Digest> known{};  // The sum of content that the base has.
+    std::optional<Digest> known{};  // The checksum of the content in the base.
     bool has_content = false;
-    bool is_link = false;    // A link into the base, whose mode and time stay.
+    bool is_link = false;    // Becomes a link into the base, whose mode and time stay.
     std::uint64_t size = 0;  // The size of a link's file.
   };
 
@@ -131,9 +131,10 @@ class TreeReceiver {
   std::optional<AskedNames> asked_;
   OnFile on_file_;
   std::string shown_;     // The destination, for messages.
-  std::string new_name_;  // The source's name here; empty if it keeps its own.
+  std::string new_name_;  // The source's name here; empty if it is not changed.
   bool must_be_directory_ = false;
-  bool is_content_ = false;  // The content of a directory, without its name.
+  // The source is the content of a directory, without the directory's name.
+  bool is_content_ = false;
   std::unique_ptr<Staging> staging_;
   UniqueFd base_;
   BaseTree::KnownSum known_sum_;
@@ -149,7 +150,8 @@ class TreeReceiver {
   UniqueFd parent_;
   std::uint64_t bytes_ = 0;
   std::uint64_t files_ = 0;
-  std::uint64_t bytes_kept_ = 0;  // The earlier bytes of the file that comes first.
+  // The bytes of the first file that were kept from an earlier copy.
+  std::uint64_t bytes_kept_ = 0;
   bool goes_on_ = false;
   bool ended_ = false;
 };

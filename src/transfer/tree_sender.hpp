@@ -1,4 +1,4 @@
-// Reads file trees and returns them as pieces of a stream of records.
+// Reads file trees and encodes them as a stream of records.
 #pragma once
 
 #include <sys/stat.h>
@@ -19,8 +19,8 @@
 
 namespace fastgpu::transfer {
 
-/// The sum of one file, computed once for all senders that read it at about the same time. The
-/// first sender to reach a byte adds it.
+/// The checksum of one file, computed once for all senders that read the file at about the same
+/// time. The first sender that reaches a byte adds it.
 class FileSum {
  public:
   void add(std::uint64_t offset, std::string_view bytes);
@@ -32,8 +32,8 @@ class FileSum {
   std::optional<Digest> digest_;
 };
 
-/// The file sums shared by the senders of one copy to many hosts. Not thread-safe. Keeps the sums
-/// of the files that some sender is reading now, and no others.
+/// The checksums that the senders of one copy to many hosts share. Not thread-safe. Has only the
+/// checksums of files that a sender is reading now.
 class FileSums {
  public:
   std::shared_ptr<FileSum> at(const std::string& file);
@@ -42,68 +42,69 @@ class FileSums {
   std::map<std::string, std::weak_ptr<FileSum>> sums_;
 };
 
-/// The amount sent, with everything that was there already.
+/// The amount that was sent, including what the receiver had already.
 struct Sent {
   std::uint64_t files = 0;
-  std::uint64_t bytes = 0;  ///< The content, without names and sums.
+  std::uint64_t bytes = 0;  ///< The bytes of content, without names and checksums.
 };
 
-/// Returns the sum of a file that the receiver has in its base, by its path below the source;
-/// absent for others.
+/// Returns the checksum of a file that the receiver has in its base, by its path below the source;
+/// absent for other files.
 using InBase = std::function<std::optional<Digest>(const std::string& path)>;
 
-/// A file that is sent ahead of the walk.
+/// A file that is sent before the walk through the tree.
 struct FirstFile {
   /// The path below the source; absent if no file is ready now.
   std::optional<std::string> path{};
   bool is_over = false;  ///< No more files will come.
 };
 
-/// Returns the next first file. If other processes still write the tree, it may wait for one when
-/// `may_wait` is set: the sender then has nothing else to send.
+/// Returns the next file to send before the walk. If other processes are still writing the tree, it
+/// may wait for a file if `may_wait` is set, because the sender has nothing else to send then.
 using FirstFiles = std::function<FirstFile(bool may_wait)>;
 
-/// Called for each file that was sent: its path here, and the sum of the bytes sent.
+/// Called for each file that was sent, with its local path and the checksum of the sent bytes.
 using OnSent = std::function<void(const std::string& file, const Digest& sum)>;
 
-/// Returns whether an entry is left out of a copy, by its path below the source. Called for a
-/// directory before its content, which is left out with it.
+/// Returns true if an entry is excluded from a copy, by its path below the source. Called for a
+/// directory before its content, which is excluded with it.
 using LeftOut = std::function<bool(const std::string& path, bool is_directory)>;
 
-/// One stream. A symbolic link named as a source is followed, further ones are sent as links. An
-/// entry that is neither file, directory nor link is skipped inside a directory, and refused as a
-/// source.
+/// Sends one stream. A symbolic link that is named as a source is followed; other links are sent as
+/// links. An entry that is neither a file, a directory nor a link is skipped inside a directory,
+/// and refused as a source.
 class TreeSender {
  public:
-  /// Sends the sources. Content before `from` is known to be there, and is read if a sum needs it,
-  /// but not sent. Files that `in_base` knows are neither read nor sent. `first` are files of the
-  /// only source; one of them that has changed when the walk reaches it is sent again.
+  /// Sends the sources. The receiver has the content before `from` already: it is read if a
+  /// checksum needs it, but not sent. Files that `in_base` knows are neither read nor sent. `first`
+  /// returns files of the only source that are sent before the walk; a file that has changed when
+  /// the walk reaches it is sent again.
   TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums,
              const Position& from = {}, InBase in_base = {}, FirstFiles first = {},
              OnSent on_sent = {});
 
-  /// Leaves entries out from now on; the sources themselves are always sent.
+  /// Excludes entries from now on. The sources themselves are always sent.
   void leave_out(LeftOut left_out) { left_out_ = std::move(left_out); }
 
-  /// Returns the next piece, perhaps an empty one; absent at the end. Throws not_found for a
-  /// missing source, denied for an unreadable file, usage for a source that is neither a file nor a
+  /// Returns the next piece, which may be empty; absent at the end. Throws not_found for a missing
+  /// source, denied for an unreadable file, and usage for a source that is neither a file nor a
   /// directory.
   std::optional<std::string> next();
 
   const Sent& sent() const noexcept { return sent_; }
 
-  /// Returns the value that the receiver's account must have; absent before the end.
+  /// Returns the checksum that the receiver's account must have; absent before the end.
   const std::optional<Digest>& account() const noexcept { return account_.sum(); }
 
-  /// Returns the files and directories below the sources that were listed in their directory but
-  /// gone when their turn came. The copy is complete without them. At most the first thousand.
+  /// Returns the files and directories that were listed in a directory but had disappeared when
+  /// they were to be sent, at most a thousand. The copy is complete without them.
   const std::vector<std::string>& vanished() const noexcept { return vanished_; }
 
  private:
   struct Directory {
     UniqueFd fd;
     std::string path;   // The path in the records.
-    std::string shown;  // The path for messages.
+    std::string shown;  // The path in messages.
     std::vector<std::string> names;
     std::size_t next = 0;
   };
@@ -115,7 +116,7 @@ class TreeSender {
     std::uint64_t offset = 0;
   };
 
-  /// A file's state when it was sent ahead.
+  /// The state of a file when it was sent before the walk.
   struct Stamp {
     ino_t inode = 0;
     off_t size = 0;
@@ -154,25 +155,26 @@ class TreeSender {
   FirstFiles first_;  // Null after the last one.
   OnSent on_sent_;
   LeftOut left_out_;
-  std::string top_;                          // The walked source's name in the records.
-  UniqueFd root_;                            // The source of the first files.
-  std::map<std::string, Stamp> sent_first_;  // The first files, by their paths in the records.
-  std::set<std::string> first_parents_;      // The directories sent for them.
-  std::uint64_t files_ = 0;                  // The files begun or skipped.
+  std::string top_;  // The name in the records of the source that is walked through.
+  UniqueFd root_;    // The source of the files that are sent first.
+  std::map<std::string, Stamp> sent_first_;  // The files sent first, by their paths in the records.
+  std::set<std::string> first_parents_;      // The directories that were sent for them.
+  std::uint64_t files_ = 0;                  // The number of files begun or skipped.
   Sent sent_;
   StreamAccount account_;
   std::vector<std::string> vanished_;
-  bool waits_ = false;  // Waits for a first file.
+  bool waits_ = false;  // True while waiting for a file to send first.
   bool ended_ = false;
 };
 
-/// Throws for the first source that is missing, is neither a file nor a directory, or contains an
-/// unreadable entry that is not left out. The error names it and comes before anything of a copy is
+/// Throws for the first source that is missing, is neither a file nor a directory, or has an
+/// unreadable entry that is not excluded. The error names it. Call it before anything of a copy is
 /// sent.
 void check_readable(const std::vector<std::filesystem::path>& sources,
                     const LeftOut& left_out = {});
 
-/// Counts files and bytes in the trees, for showing progress; unreadable entries count as nothing.
+/// Counts the files and bytes in the trees, for the display of progress. Unreadable entries count
+/// as 0.
 Sent measure(const std::vector<std::filesystem::path>& sources);
 
 }  // namespace fastgpu::transfer
