@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 constexpr int kBacklog = 1024;  // Hundreds of sessions may begin at once.
 constexpr time_t kPatience = 5;
 
-/// A socket address for a path of any length: its opened directory makes it short.
+/// The address of a socket whose path may have any length. The path goes through an open descriptor
+/// of its directory, which makes it short.
 class Address {
  public:
   explicit Address(const fs::path& path)
@@ -46,7 +47,7 @@ UniqueFd unix_socket() {
   return socket;
 }
 
-/// A message of one byte, with room for one descriptor beside it.
+/// A message of one byte that can carry one descriptor.
 struct Message {
   char byte = 's';
   iovec piece{&byte, 1};

@@ -26,7 +26,7 @@ ErrorKind kind_of(int error_number) noexcept {
   }
 }
 
-/// Returns advice about a limit of this process; empty for any other reason.
+/// Returns advice about a limit of this process that caused the error; empty for any other cause.
 std::string advice_for(int error_number) {
   rlimit limit{};
   if (error_number == EFBIG && ::getrlimit(RLIMIT_FSIZE, &limit) == 0 &&

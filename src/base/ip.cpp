@@ -17,7 +17,7 @@ constexpr std::size_t kLongest = INET6_ADDRSTRLEN + 4;  // The longest text, wit
   throw Error(ErrorKind::usage, "'" + printable(text) + "' " + why);
 }
 
-/// Clears the bits behind the prefix.
+/// Clears the bits after the prefix.
 std::array<std::uint8_t, 16> masked(std::array<std::uint8_t, 16> bytes, int prefix) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const int kept = std::clamp(prefix - static_cast<int>(i) * 8, 0, 8);
@@ -26,7 +26,7 @@ std::array<std::uint8_t, 16> masked(std::array<std::uint8_t, 16> bytes, int pref
   return bytes;
 }
 
-/// Returns the number behind the slash; -1 if it is malformed.
+/// Returns the number after the slash; -1 if it is malformed.
 int prefix_in(std::string_view digits) {
   int prefix = -1;
   const char* const end = digits.data() + digits.size();

@@ -67,7 +67,7 @@ int parse_gib(std::string_view text, int least, int most) {
     const bool has_unit = !text.empty() && !is_digit(text.back()) && text.back() != ' ';
     const double gib = std::ceil(static_cast<double>(parse_size(text).count) / 0x1p30);
     if (has_unit && gib >= least && gib <= most) return static_cast<int>(gib);
-  } catch (const Error&) {  // The message below covers this, for disks.
+  } catch (const Error&) {  // The message below covers this, too.
   }
   throw Error(ErrorKind::usage, "'" + printable(text) + "' is not usable: give " + usable);
 }

@@ -5,13 +5,14 @@
 namespace fastgpu {
 namespace {
 
-/// Returns true for a byte that no login shell changes between single quotes. False for the quote
-/// itself, fish's backslash, csh's '!' and newline, and bytes that a locale may not know.
+/// Returns true for a byte that every login shell leaves unchanged between single quotes. This
+/// excludes the quote itself, fish's backslash, csh's '!' and newline, and bytes that a locale may
+/// not know.
 bool is_same_in_quotes(char c) {
   return c >= ' ' && c <= '~' && c != '\'' && c != '!' && c != '\\';
 }
 
-/// Returns true for a byte that /bin/sh does not change between double quotes either.
+/// Returns true for a byte that /bin/sh leaves unchanged between double quotes, too.
 bool is_same_in_both_quotes(char c) {
   return is_same_in_quotes(c) && c != '"' && c != '$' && c != '`';
 }
@@ -33,8 +34,8 @@ std::string login_shell_command(std::string_view script) {
       text += is_same_in_both_quotes(c) ? std::string(1, c) : as_octal(c);
     text += "\")\"";
   }
-  // A word with quotes in it is not an alias, and every shell reads it as exec. A word that is
-  // quoted as a whole, or from its first letter on, is a program's name to tcsh.
+  // The quotes inside of "exec" keep shells from expanding it as an alias. tcsh would take a word
+  // that is quoted as a whole, or from its first letter on, for the name of a program.
   return "ex''ec /bin/sh -c '" + text + "'";
 }
 

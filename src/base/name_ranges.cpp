@@ -24,12 +24,12 @@ int number(std::string_view text) {
   return value;
 }
 
-/// The width of numbers with zeros before them, else 0.
+/// Returns the width of a number with leading zeros, else 0.
 std::size_t width_of(std::string_view digits) {
   return digits.size() > 1 && digits.front() == '0' ? digits.size() : 0;
 }
 
-/// Appends "0-3", "01-16" or "7". Returns false for any other `range`.
+/// Appends the numbers of "0-3", "01-16" or "7". Returns false for any other `range`.
 bool append_range(std::string_view range, std::size_t most, std::vector<std::string>& out) {
   const std::size_t dash = range.find('-');
   const std::string_view first = range.substr(0, dash);

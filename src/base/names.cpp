@@ -26,8 +26,8 @@ bool is_name(std::string_view value) {
   return std::ranges::all_of(value, [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
 }
 
-/// Returns the number of letters to insert, remove, replace or swap with their neighbour on the way
-/// from `a` to `b`.
+/// Returns the number of edits from `a` to `b`: letters to insert, remove, replace, or swap with
+/// their neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row_before_last(b.size() + 1);
   std::vector<std::size_t> last_row(b.size() + 1);
@@ -48,8 +48,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// Returns whether `candidate` may be meant by `word`, at this distance: of a short word nearly
-/// everything is near, so that it has to begin alike and differ in one place.
+/// Returns true if the user may have meant `candidate` by `word` at this distance. Nearly
+/// everything is close to a short word. Therefore a short word must begin with the same letter and
+/// differ in one place only.
 bool may_be_meant(std::string_view word, std::string_view candidate, std::size_t distance) {
   constexpr std::size_t kShort = 4;
   if (word.size() > kShort) return distance <= std::max<std::size_t>(2, word.size() / 3);

@@ -33,7 +33,7 @@ std::string octal(mode_t mode) {
   return text.data();
 }
 
-/// Returns the number that a user namespace shows for every account outside of it; absent if all
+/// Returns the number that a user namespace shows for all accounts outside of it; absent if all
 /// accounts are visible.
 std::optional<uid_t> number_of_outsiders() {
   std::ifstream map("/proc/self/uid_map");
@@ -80,8 +80,8 @@ class Walk {
     return name == ".." ? at.parent_path() : at / name;
   }
 
-  /// Returns the status; absent for a missing file. All parents of `path` were checked, so that its
-  /// name cannot be exchanged by now.
+  /// Returns the status; absent for a missing file. All parents of `path` have been checked, so
+  /// that no untrusted account can have replaced it.
   static std::optional<struct stat> status_of(const fs::path& path) {
     struct stat status {};
     if (::lstat(path.c_str(), &status) == 0) return status;
@@ -89,7 +89,7 @@ class Walk {
     throw system_error("looking at " + path.string(), errno);
   }
 
-  /// Returns the path at which the link's target begins.
+  /// Returns the directory in which the link's target begins: the root, or that of the link.
   fs::path follow(const fs::path& link) {
     if (++links_ > kMostLinks) throw system_error("looking at " + link.string(), ELOOP);
     std::error_code error;
@@ -118,8 +118,8 @@ class Walk {
     return user == 0 || std::ranges::find(owners_, user) != owners_.end();
   }
 
-  /// Returns true if the group has an untrusted member. Many systems give each user a group with no
-  /// other member, and files that the group may write.
+  /// Returns true if the group has an untrusted member. Many systems give each user a group without
+  /// other members, and files that this group may write.
   bool has_strangers(gid_t group) const {
     const ::group* const entry = ::getgrgid(group);
     if (entry == nullptr) return true;

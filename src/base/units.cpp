@@ -57,7 +57,7 @@ std::string lower(std::string_view text) {
                                     ": write it like " + std::string(examples));
 }
 
-/// Returns the factor of `name`, in any case of its letters; NaN for an unknown unit.
+/// Returns the factor of the unit `name`, in any case; NaN for an unknown unit.
 double factor_of(std::string_view name, std::span<const Unit> units) {
   const std::string suffix = lower(name);
   for (const Unit& unit : units)
@@ -69,7 +69,7 @@ void skip_blanks(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
 }
 
-/// Removes a decimal number and the blanks behind it from `text` and returns it; NaN if `text` does
+/// Removes a decimal number and the blanks after it from `text` and returns it; NaN if `text` does
 /// not begin with a number.
 double take_number(std::string_view& text) {
   double number = 0;
@@ -81,7 +81,7 @@ double take_number(std::string_view& text) {
   return number;
 }
 
-/// Removes the letters that begin `text` from it and returns them.
+/// Removes the letters at the beginning of `text` and returns them.
 std::string_view take_letters(std::string_view& text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto end = std::ranges::find_if_not(text, is_letter);
@@ -90,7 +90,7 @@ std::string_view take_letters(std::string_view& text) {
   return letters;
 }
 
-/// Returns number x factor of its unit; NaN for an unknown unit.
+/// Returns a number with a unit, multiplied by the unit's factor; NaN for an unknown unit.
 double scaled(std::string_view text, std::span<const Unit> units) {
   const double number = take_number(text);
   return number * factor_of(text, units);

@@ -49,7 +49,7 @@ bool stays(const CodePoint& point, Layout layout) noexcept {
   return point.valid && !steers(point.value);
 }
 
-/// Returns the number of printable ASCII characters that `text` begins with.
+/// Returns how many printable ASCII characters `text` begins with.
 std::size_t plain_prefix(std::string_view text) noexcept {
   const auto other = std::ranges::find_if(text, [](char c) { return c < 0x20 || c > 0x7e; });
   return static_cast<std::size_t>(other - text.begin());

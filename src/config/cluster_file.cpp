@@ -38,7 +38,7 @@ std::string host_key_of(const Value& value) {
   return text;
 }
 
-/// One key under host_key, or several under host_keys.
+/// Returns the keys: one under host_key, or several under host_keys.
 std::vector<std::string> host_keys_of(const Value& host) {
   std::vector<std::string> keys;
   if (const auto one = host.find("host_key")) keys.push_back(host_key_of(*one));
@@ -57,19 +57,19 @@ std::vector<HostWord> words_of(const Value& value) {
   return value.parsed([](const std::string& text) { return parse_host_words(text); });
 }
 
-/// Reads the address of a jump host, which may have its user and port before and behind it.
+/// Reads a jump host's address, which may include a user and a port.
 JumpEntry jump_at(const Value& value) {
   const HostWord word = value.parsed([](const std::string& text) { return parse_host_word(text); });
   return {.address = word.address, .port = word.port, .user = word.user};
 }
 
-/// Throws where a word has what another field of the same map has.
+/// Throws if the address contains a value that the same map also has in a field of its own.
 void check_is_single(const Value& map, std::string_view key, bool is_in_word) {
   if (is_in_word && map.find(key))
     throw map.error("'" + std::string(key) + "' is given twice: in the address, and by itself");
 }
 
-/// Reads the fields that a host and a jump host share.
+/// Reads the fields that hosts and jump hosts share.
 template <class Place>
 void read_place(const Value& map, Place& place) {
   check_is_single(map, "port", place.port.has_value());
@@ -99,7 +99,7 @@ std::vector<JumpEntry> jumps_of(const Value& value) {
   return jumps;
 }
 
-/// Throws where a field that ranges over the hosts of one item has another number of them.
+/// Throws if a field has values for another number of hosts than the item's address.
 void check_is_one_each(const Value& value, std::size_t number, std::size_t hosts) {
   if (number != hosts)
     throw value.error("'" + printable(value.text()) + "' names " + counted(number, "host") +
@@ -115,7 +115,8 @@ std::vector<HostWord> inner_of(const Value& value, std::size_t hosts) {
   return words;
 }
 
-/// Reads the names of the hosts of one item, "gpu-[1-4]": as many as there are hosts.
+/// Reads the names of the hosts of one item, such as "gpu-[1-4]". Throws unless there is one for
+/// each host.
 std::vector<std::string> names_of(const Value& value, std::size_t hosts) {
   const auto names = value.parsed([&](const std::string& text) {
     auto all = expand_name(text, kMostNodes);
@@ -127,7 +128,8 @@ std::vector<std::string> names_of(const Value& value, std::size_t hosts) {
   return names;
 }
 
-/// Reads one item of the list: words of hosts alone, or a map whose address is such words.
+/// Reads one item of the list: words that name hosts, or a map whose address consists of such
+/// words.
 std::vector<HostEntry> hosts_in(const Value& value, const HostEntry& defaults) {
   if (value.is_map())
     value.allow_only({"name", "address", "port", "user", "inner", "slots", "identity", "host_key",
@@ -185,7 +187,7 @@ std::vector<HostEntry> hosts_of(const Value& value, const HostEntry& defaults) {
   return hosts;
 }
 
-/// Reads what holds for all hosts that have nothing else of their own.
+/// Reads the defaults for hosts that do not set these fields themselves.
 HostEntry host_defaults_of(const Value& root) {
   HostEntry defaults;
   if (const auto port = root.find("port")) defaults.port = port_of(*port);
@@ -204,7 +206,7 @@ std::string money_of(const Value& value) {
   return value.text();
 }
 
-/// "20USD", "20USD/h"
+/// Returns a checked price per hour: "20USD", "20USD/h".
 std::string price_of(const Value& value) {
   value.parsed([](std::string_view text) {
     return parse_money(text.ends_with("/h") ? text.substr(0, text.size() - 2) : text);
@@ -212,7 +214,7 @@ std::string price_of(const Value& value) {
   return value.text();
 }
 
-/// "stop after 30m, delete after 7d"; one of both is enough.
+/// Reads "stop after 30m, delete after 7d", or only one of both.
 void read_idle(const Value& value, GuardEntry& guards) {
   constexpr std::string_view kStop = "stop after ";
   constexpr std::string_view kDelete = "delete after ";
@@ -242,7 +244,7 @@ GuardEntry guards_of(const Value& root) {
   return guards;
 }
 
-/// One text, or a list of them.
+/// Returns the texts of a list, or a single text as a list.
 std::vector<std::string> texts_of(const Value& value) {
   if (value.is_list()) return value.texts();
   return {value.text()};

@@ -19,7 +19,7 @@ namespace fastgpu::config {
 namespace {
 
 UniqueFd open_file(const std::filesystem::path& path) {
-  // A FIFO into which nothing writes would hold an open() that waits.
+  // Without O_NONBLOCK, opening a FIFO would wait for a writer.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (fd && ::fstat(fd.get(), &status) == 0) {
@@ -52,7 +52,7 @@ std::vector<std::string> split_path(const std::string& path) {
   return words;
 }
 
-/// One `--set` on its way down the tree.
+/// The value of one `--set`, and its place for errors.
 struct Assignment {
   Place place;
   TreePtr value;
@@ -103,7 +103,8 @@ TreePtr replaced(const TreePtr& tree, std::span<const std::string> path, const A
                                     "' would lie in a value that has no parts");
 }
 
-/// Returns the tree with `place` as every position: text of a command line has no lines to count.
+/// Returns a copy of the tree with `place` as the place of all its parts, because text of a command
+/// line has no lines.
 TreePtr moved(const TreePtr& tree, const Place& place) {
   Tree copy = *tree;
   copy.place = place;

@@ -72,7 +72,7 @@ class HostFile {
     return number_in(digits, word, "number of slots", kMostSlots);
   }
 
-  /// Returns the addresses of "n1", "n1:4", "user@n[01-04]", "[fd00::1]:4".
+  /// Returns the addresses in a host's word: "n1", "n1:4", "user@n[01-04]", "[fd00::1]:4".
   std::vector<std::string> names_in(std::string_view word) const {
     const std::string_view place = word.substr(word.rfind('@') + 1);
     const std::string_view name = split_host(place).address;
@@ -92,7 +92,7 @@ class HostFile {
     return names;
   }
 
-  /// Reads all of a host's word but its address.
+  /// Reads everything in a host's word except its address.
   HostEntry host_in(std::string_view word) const {
     HostEntry host = defaults_;
     host.port.reset();
@@ -127,8 +127,8 @@ class HostFile {
     host.user = user;
   }
 
-  /// Reads "slots=4", "port=2222" and "username=ann"; "max_slots=4" and "max-slots=4" limit what
-  /// fastgpu never exceeds.
+  /// Reads "slots=4", "port=2222" or "username=ann". Ignores "max_slots=4" and "max-slots=4":
+  /// fastgpu never uses more slots than there are.
   void take_field(std::string_view word, HostEntry& host) const {
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::string_view key = word.substr(0, equals);

@@ -39,7 +39,8 @@ std::uint16_t port_in(std::string_view digits, std::string_view word) {
                   "is [fd00::1]:22");
 }
 
-/// Brackets with a colon in them hold an IPv6 address, and no range.
+/// Returns true if the text begins with a bracketed IPv6 address, and not with a range: the
+/// brackets contain a colon.
 bool is_bracketed_address(std::string_view place) {
   const std::size_t close = place.find(']');
   return place.starts_with('[') && close != place.npos &&
@@ -66,7 +67,8 @@ HostParts split_host(std::string_view text) {
     HostParts parts{.address = text.substr(1, close - 1)};
     const std::string_view rest = text.substr(close + 1);
     if (rest.starts_with(':')) parts.rest = rest.substr(1);
-    if (!rest.empty() && !parts.rest) parts.address = text;  // No address: refused as it is.
+    // Without an address, the whole text is refused below.
+    if (!rest.empty() && !parts.rest) parts.address = text;
     return parts;
   }
   const std::size_t colon = text.find(':');

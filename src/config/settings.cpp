@@ -74,10 +74,10 @@ constexpr std::array kSettings = {
 /// Settings with other names in earlier versions.
 constexpr std::array kRenamed = {std::pair<std::string_view, std::string_view>{"patience", "wait"}};
 
-/// A field that only files have: names of groups of nodes.
+/// The field for groups of nodes, which only files can have.
 constexpr const char* kGroups = "groups";
 
-/// Groups that every cluster has.
+/// The groups that every cluster has.
 constexpr std::array<std::string_view, 5> kBuiltInGroups = {"head", "workers", "running", "stopped",
                                                             "lost"};
 
@@ -97,7 +97,7 @@ void check_fields(const Document& document) {
   document.root().allow_only(keys());
 }
 
-/// Throws if the setting cannot have that value.
+/// Throws if `value` is not allowed for the setting.
 void check(const SettingInfo& info, const Value& value, const Layers& layers) {
   switch (info.type) {
     using enum SettingType;
@@ -134,7 +134,7 @@ Value value_of(const Setting& setting, std::string_view key) {
   return {std::make_shared<const Tree>(std::move(tree)), std::string(key)};
 }
 
-/// Returns the groups of a file; throws for one whose name every cluster has.
+/// Returns the groups in a file. Throws if one has the name of a built-in group.
 std::map<std::string, std::string, std::less<>> groups_in(const Document& document) {
   std::map<std::string, std::string, std::less<>> groups;
   const auto found = document.root().find(kGroups);
@@ -147,7 +147,7 @@ std::map<std::string, std::string, std::less<>> groups_in(const Document& docume
   return groups;
 }
 
-/// A file that is named has to be there, and to be one that can be trusted.
+/// Reads the user's file. If FASTGPU_CONFIG names it, it must exist and be trusted.
 void read_user_layer(Layers& layers) {
   const auto path = user_file(layers.environment);
   if (!path) return;
@@ -254,7 +254,7 @@ void Settings::take_project(const Document& project, const Layers& layers) {
                           "(~/.config/fastgpu/config.yaml) or by " +
                           variable_name(info.key));
   }
-  groups_.merge(groups_in(project));  // What is there already stays.
+  groups_.merge(groups_in(project));  // Existing groups stay.
 }
 
 void Settings::take_environment(const Layers& layers) {
@@ -269,7 +269,7 @@ void Settings::take_environment(const Layers& layers) {
   }
 }
 
-/// Throws where the project's file decides, and cannot be read.
+/// Throws the error of the project's file, if it could not be read.
 void Settings::check_project() const {
   if (project_fault_) throw Error(*project_fault_);
 }

@@ -17,8 +17,8 @@ bool is_ours_or_roots(const struct stat& status) {
   return status.st_uid == ::geteuid() || status.st_uid == 0;
 }
 
-/// Returns true if other users may write. A group with the same number as its user is, by custom,
-/// that user's alone.
+/// Returns true if other users may write the file. A group with the same number as its user is
+/// taken for that user's own group.
 bool others_may_write(const struct stat& status) {
   const bool is_private_group = status.st_gid == status.st_uid;
   return (status.st_mode & S_IWOTH) != 0 || ((status.st_mode & S_IWGRP) != 0 && !is_private_group);
@@ -43,7 +43,7 @@ TrustedFile read_trusted(const std::filesystem::path& path) {
   if (S_ISLNK(link.st_mode) && !is_ours_or_roots(link))
     return {.reason = "it is a link that belongs to another user (uid " +
                       std::to_string(link.st_uid) + ")"};
-  // A FIFO or a device would block a waiting open().
+  // Without O_NONBLOCK, opening a FIFO or a device could block.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0)

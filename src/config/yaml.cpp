@@ -1,4 +1,4 @@
-// The one place that knows yaml-cpp: its events become a Tree.
+// The only code that uses yaml-cpp: turns its events into a Tree.
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -20,11 +20,11 @@ namespace {
   throw Error(ErrorKind::usage, place.text() + ": " + message);
 }
 
-/// A list or map whose end has not come yet.
+/// A list or map whose end was not reached yet.
 struct OpenTree {
   Tree tree;
   YAML::anchor_t anchor = 0;
-  std::optional<Entry> key{};  ///< Read, while its value is awaited.
+  std::optional<Entry> key{};  ///< The key that waits for its value.
   std::set<std::string> keys{};
 };
 
@@ -40,7 +40,7 @@ class Builder final : public YAML::EventHandler {
   }
   void OnDocumentEnd() override {}
 
-  /// A null value has no position of its own: it gets that of its field's name.
+  /// A null value has no position of its own, and gets that of its key.
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const bool has_key = !open_.empty() && open_.back().key;
     const Place where = has_key ? open_.back().key->place : place(mark);
@@ -82,8 +82,8 @@ class Builder final : public YAML::EventHandler {
     return {.source = source_, .line = mark.line + 1, .column = mark.column + 1};
   }
 
-  /// Refuses a type that the file gives a value: it would be ignored. yaml-cpp has "?" for a plain
-  /// value and "!" for one in quotes.
+  /// Refuses a tag on a value, because it would be ignored. For values without a tag, yaml-cpp
+  /// reports "?", or "!" for quoted ones.
   void check_tag(const YAML::Mark& mark, const std::string& tag) const {
     if (!tag.empty() && tag != "?" && tag != "!")
       refuse(place(mark),
@@ -145,7 +145,7 @@ std::string Place::text() const {
 
 namespace {
 
-/// Refuses binary data, with its position: yaml-cpp would report an unknown escape.
+/// Refuses binary data and names its position; yaml-cpp would report an unknown escape.
 void check_is_text(const std::string& text, const Place& file) {
   Place place{.source = file.source, .line = 1, .column = 1};
   for (const char c : text) {
@@ -159,8 +159,8 @@ void check_is_text(const std::string& text, const Place& file) {
   }
 }
 
-/// Returns whether the line, or the one before, has a bracket beside other text: a list was not
-/// meant.
+/// Returns true if the line, or the one before it, has a bracket next to other text, so that a list
+/// was not meant.
 bool has_inner_bracket(const std::string& text, int line) {
   std::istringstream lines(text);
   std::string one;
@@ -174,7 +174,7 @@ bool has_inner_bracket(const std::string& text, int line) {
   return false;
 }
 
-/// Returns whether the line begins with blanks that have a tab among them.
+/// Returns true if the indentation of the line contains a tab.
 bool is_indented_by_tab(const std::string& text, int line) {
   std::size_t begin = 0;
   for (; line > 1 && begin != std::string::npos; --line)

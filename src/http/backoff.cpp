@@ -16,7 +16,7 @@ constexpr milliseconds kDay{24 * 60 * 60 * 1000};
 constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
-/// Returns the number in `text` if it consists of digits alone.
+/// Returns the number in `text`; absent unless it consists of digits only.
 std::optional<int> number(std::string_view text) noexcept {
   int value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -50,7 +50,7 @@ std::optional<milliseconds> next_wait(const Backoff& backoff, const Tried& tried
 std::optional<milliseconds> parse_retry_after(std::string_view value,
                                               system_clock::time_point now) noexcept {
   if (is_all_digits(value)) {
-    const std::optional<int> seconds = number(value);  // Absent for a huge number.
+    const std::optional<int> seconds = number(value);  // Absent for a number that is too large.
     return seconds ? std::min<milliseconds>(std::chrono::seconds(*seconds), kDay) : kDay;
   }
   const auto date = parse_http_date(value);

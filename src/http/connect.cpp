@@ -66,7 +66,7 @@ std::optional<std::uint32_t> ipv4_of(const sockaddr& address) {
   return std::nullopt;
 }
 
-/// Returns true if no_proxy names the host: itself, a domain above it, or all hosts.
+/// Returns true if the list of no_proxy contains the host, a domain above it, or "*".
 bool is_excepted(std::string_view host, std::string_view list) {
   while (!list.empty()) {
     const auto end = std::min(list.find_first_of(", "), list.size());
@@ -83,11 +83,11 @@ bool is_excepted(std::string_view host, std::string_view list) {
   return false;
 }
 
-/// The state of one connection in libcurl's callbacks.
+/// The state of one connection, for libcurl's callbacks.
 struct Attempt {
   const Cancel* cancel;
   Addresses addresses;
-  bool checks = true;  // The address is the host's, not a proxy's.
+  bool checks = true;  // True if the address is the host's and not a proxy's.
   bool refused = false;
   bool is_public = true;
 };
@@ -127,7 +127,7 @@ void prepare(CURL* transfer, const Destination& to, const Proxy& proxy, Attempt&
   curl_easy_setopt(transfer, CURLOPT_XFERINFODATA, &attempt);
 }
 
-/// Returns true if the host is such an address itself, in any spelling: a proxy would connect to
+/// Returns true if the host is itself such an address, in any spelling. A proxy would connect to
 /// it.
 bool is_metadata_literal(const std::string& host) {
   sockaddr_in v4{};
@@ -153,7 +153,7 @@ bool is_public_address(const sockaddr& address) noexcept {
   if (address.sa_family != AF_INET6) return false;
   const std::uint8_t* const bytes =
       reinterpret_cast<const sockaddr_in6&>(address).sin6_addr.s6_addr;
-  return (bytes[0] & 0xe0U) == 0x20;  // 2000::/3 is all that is allocated.
+  return (bytes[0] & 0xe0U) == 0x20;  // Only 2000::/3 is allocated.
 }
 
 bool is_metadata_address(const sockaddr& address) noexcept {

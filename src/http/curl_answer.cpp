@@ -7,8 +7,8 @@
 namespace fastgpu::http {
 namespace {
 
-/// The most bytes of headers. No API sends a tenth of it; libcurl itself ends at 300 KiB, with a
-/// poorer message.
+/// The limit on the bytes of headers. No API sends a tenth of it. libcurl's own limit is 300 KiB,
+/// but its message is less clear.
 constexpr std::size_t kMostHeaderBytes = 256U << 10U;
 
 void add_header(std::vector<Header>& headers, std::string_view line) {
@@ -54,8 +54,8 @@ extern "C" std::size_t fastgpu_http_take_body(char* data, std::size_t, std::size
   }
 }
 
-/// Runs each time a connection is ready for the request. At the second call the first connection
-/// was lost before any answer: whether the request took effect there is unknown.
+/// Called each time a connection is ready for the request. A second call means that the first
+/// connection was lost before an answer. Then it is unknown whether the request took effect.
 extern "C" int fastgpu_http_before_sending(void* self, char*, char*, int, int) noexcept {
   auto& answer = *static_cast<CurlAnswer*>(self);
   ++answer.times_sent;

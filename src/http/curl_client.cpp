@@ -10,10 +10,10 @@
 namespace fastgpu::http {
 namespace {
 
-/// The connections to one server that are kept while idle.
+/// The maximum number of idle connections that are kept for one server.
 constexpr std::size_t kMostIdle = 16;
 
-/// libcurl's global state; it counts its users, and is thread-safe.
+/// The global state of libcurl, which counts its users and is thread-safe.
 class CurlLibrary {
  public:
   CurlLibrary() {
@@ -36,7 +36,8 @@ CurlSettings curl_settings(const Environment& environment) {
   return settings;
 }
 
-/// The idle lines by scheme and authority: the next request there finds their connections again.
+/// The idle lines by scheme and authority. The next request to the same server uses their
+/// connections.
 struct CurlClient::Pool {
   using Line = std::unique_ptr<CurlLine>;
 

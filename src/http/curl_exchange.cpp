@@ -13,12 +13,12 @@
 namespace fastgpu::http {
 namespace {
 
-/// The longest idle time. Servers close connections that were idle for a minute or so; a request
-/// must not meet that moment.
+/// The longest time for which a connection is kept idle. Servers close connections that were idle
+/// for about a minute; no request should be sent at that moment.
 constexpr long kLongestIdleSeconds = 30;
 
-/// Keeps a write to a connection that is gone from ending the process: OpenSSL writes without
-/// MSG_NOSIGNAL.
+/// Blocks SIGPIPE in its scope: OpenSSL writes without MSG_NOSIGNAL, so that a write to a lost
+/// connection would end the process.
 class NoBrokenPipe {
  public:
   NoBrokenPipe() noexcept {
@@ -43,7 +43,7 @@ class NoBrokenPipe {
   bool was_pending_ = false;
 };
 
-/// A transfer within its connections, during this object's lifetime.
+/// Adds a transfer to its connections while the object lives.
 class Attached {
  public:
   Attached(CURLM* connections, CURL* transfer) : connections_(connections), transfer_(transfer) {
@@ -73,8 +73,8 @@ void check_header(const Header& header) {
                                       "' has a control character, which cannot be sent");
 }
 
-/// Returns the headers in libcurl's form: "Name;" is a header without a value, "Name:" leaves out
-/// one of its own.
+/// Returns the headers in libcurl's form: "Name;" is a header without a value, "Name:" removes a
+/// header that libcurl would add.
 CurlList header_lines(const std::vector<Header>& headers) {
   CurlList lines;
   for (const Header& header : headers) {
@@ -116,7 +116,7 @@ CurlLine::CurlLine() : connections_(curl_multi_init()), transfer_(curl_easy_init
 }
 
 CurlLine::~CurlLine() {
-  const NoBrokenPipe quiet;  // TLS sends a farewell.
+  const NoBrokenPipe quiet;  // TLS sends a closing message.
   transfer_.reset();
   connections_.reset();
 }
@@ -154,7 +154,7 @@ void CurlLine::prepare(const Request& request, const Route& route) {
   curl_easy_setopt(transfer, CURLOPT_PATH_AS_IS, 1L);
   curl_easy_setopt(transfer, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   curl_easy_setopt(transfer, CURLOPT_NOSIGNAL, 1L);
-  // A name look-up that hangs ends by itself later, without a wait here.
+  // A name look-up that hangs is left to end by itself, without a wait.
   curl_easy_setopt(transfer, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(transfer, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(transfer, CURLOPT_MAXAGE_CONN, kLongestIdleSeconds);

@@ -18,7 +18,8 @@ std::string about_certificate(std::string_view detail) {
                                                                : printable(detail);
 }
 
-/// Returns true if both sides disagreed, and neither of them closed the connection in the middle.
+/// Returns true if TLS failed because the two sides disagreed, and not because the connection was
+/// closed.
 bool is_verdict_of_tls(std::string_view detail) {
   constexpr std::array kLost = {"SYSCALL", "unexpected eof", "reset", "closed"};
   for (const std::string_view word : kLost)

@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::size_t kLongestHead = 64UL << 10;
 constexpr std::size_t kPiece = 64UL << 10;
-constexpr int kPatience = 30'000;  // The limit for a request's head in milliseconds.
+constexpr int kPatience = 30'000;  // The timeout for the head of a request, in milliseconds.
 constexpr std::string_view kEnd = "\r\n\r\n";
-/// The headers between a client and its proxy only. The server closes after its answer, so that no
-/// second request comes over the same connection.
+/// Headers that are only between a client and its proxy. They are replaced so that the server
+/// closes after its answer, and no second request follows on the same connection.
 constexpr std::array kOwnHeaders = {"proxy-authorization", "proxy-connection", "connection",
                                     "keep-alive"};
 
@@ -57,7 +57,8 @@ std::string_view take_line(std::string_view& rest) {
   return line;
 }
 
-/// Sets the host, port and method from the first line; returns the line for the server.
+/// Sets the host, the port and the method from the first line. Returns the line to send to the
+/// server.
 std::string read_first_line(std::string_view line, ForwardRequest& request) {
   const auto first = line.find(' ');
   const auto second = line.find(' ', std::min(first, line.size() - 1) + 1);
@@ -80,8 +81,7 @@ std::string read_first_line(std::string_view line, ForwardRequest& request) {
          (url.query.empty() ? "" : "?" + url.query) + " HTTP/1.1\r\n";
 }
 
-/// Waits until `fd` is readable. Returns false after a stop request, or after that time without
-/// data.
+/// Waits until `fd` is readable. Returns false after a stop request or a timeout.
 bool await(int fd, int milliseconds, const Cancel& cancel) {
   std::array<pollfd, 2> polled = {pollfd{fd, POLLIN, 0}, pollfd{cancel.fd(), POLLIN, 0}};
   return ::poll(polled.data(), polled.size(), milliseconds) > 0 && !cancel.requested();
@@ -96,7 +96,8 @@ void send_all(int fd, std::string_view text) {
   }
 }
 
-/// Returns the request's head; puts the bytes after it into `rest`.
+/// Returns the head of the request. `rest` gets the bytes after it. Absent if the head is too long
+/// or does not arrive in time.
 std::optional<std::string> read_head(int fd, std::string& rest, const Cancel& cancel) {
   std::array<char, kPiece> piece{};
   while (rest.find(kEnd) == rest.npos) {
@@ -128,7 +129,7 @@ struct Direction {
   short wants_from() const { return !is_read_out && waiting.empty() ? POLLIN : 0; }
   short wants_to() const { return waiting.empty() ? 0 : POLLOUT; }
 
-  /// Throws if the other side has gone.
+  /// Moves bytes in this direction. Throws if the other side has closed.
   void move() {
     if (waiting.empty() && !is_read_out) read();
     if (!waiting.empty()) write();

@@ -13,7 +13,7 @@ namespace {
 
 struct Places {
   std::string file;
-  /// A directory of files named by their hashes: each is read when it is needed.
+  /// A directory of files that are named by their hashes. Each file is read only when it is needed.
   std::string folder;
 };
 
@@ -27,7 +27,8 @@ Places libcurls_places() {
   return {file != nullptr ? file : "", folder != nullptr ? folder : ""};
 }
 
-/// Throws unless libcurl uses OpenSSL, since its connections then have OpenSSL's contexts.
+/// Throws unless libcurl uses OpenSSL, because its connections are configured through OpenSSL's
+/// contexts.
 void require_openssl() {
   const char* tls = curl_version_info(CURLVERSION_NOW)->ssl_version;
   const std::string name = tls != nullptr ? tls : "nothing";

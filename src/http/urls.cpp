@@ -19,7 +19,7 @@ constexpr bool is_unreserved(char c) noexcept {
          c == '.' || c == '~';
 }
 
-/// Returns the byte with these two hex digits.
+/// Returns the byte of two hex digits; absent if they are not.
 std::optional<char> hex_byte(std::string_view digits) noexcept {
   unsigned value = 0;
   if (digits.size() != 2) return std::nullopt;
@@ -28,7 +28,7 @@ std::optional<char> hex_byte(std::string_view digits) noexcept {
   return static_cast<char>(value);
 }
 
-/// Returns the part that can contain no secret: neither a user's password nor a query.
+/// Returns the part of the text that cannot contain a secret, such as a password or a query.
 std::string_view harmless(std::string_view text) noexcept {
   if (text.find('@') == std::string_view::npos) return text.substr(0, text.find_first_of("?#"));
   const std::size_t scheme = text.find("://");
@@ -39,7 +39,7 @@ std::string_view harmless(std::string_view text) noexcept {
   throw Error(ErrorKind::usage, "the URL '" + printable(harmless(text)) + "' " + why);
 }
 
-/// Removes the text before the first of `ends` from `rest` and returns it.
+/// Removes the text before the first of `ends` from `rest`, and returns it.
 std::string_view take_until(std::string_view& rest, std::string_view ends) noexcept {
   const std::string_view taken = rest.substr(0, rest.find_first_of(ends));
   rest.remove_prefix(taken.size());

@@ -19,7 +19,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// Blocks SIGPIPE in this thread during a write to a pipe whose reader may have gone.
+/// Blocks SIGPIPE in this thread while it writes to a pipe that may have lost its reader.
 class PipeSignalBlocked {
  public:
   PipeSignalBlocked() {

@@ -36,13 +36,13 @@ struct Failure {
   int error;
 };
 
-/// All data that the child needs, made before fork: after it, only async-signal-safe calls are
-/// allowed.
+/// The data that the child needs. It is prepared before fork, because only async-signal-safe calls
+/// are allowed after it.
 struct Prepared {
   std::string program;
   std::vector<char*> argv;
   std::vector<char*> environment;
-  std::array<int, 3> fds{-1, -1, -1};  ///< -1: inherit.
+  std::array<int, 3> fds{-1, -1, -1};  ///< -1 to inherit the stream.
   const char* directory = nullptr;
   Grouping grouping = Grouping::shared;
   Orphaned orphaned = Orphaned::lives_on;
@@ -57,7 +57,7 @@ struct Prepared {
 }
 
 void connect_streams(Prepared& plan) {
-  // Moves descriptors above 2 first, so that no source is overwritten before it is used.
+  // Moves the sources above descriptor 2 first, so that no source is overwritten before it is used.
   for (int& fd : plan.fds)
     if (fd >= 0 && fd < 3) fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
   if (plan.report < 3) plan.report = ::fcntl(plan.report, F_DUPFD_CLOEXEC, 3);
@@ -81,7 +81,7 @@ void reset_signals() {
   if (plan.grouping == Grouping::session) ::setsid();
   if (plan.orphaned == Orphaned::is_killed) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != plan.parent) ::_exit(127);  // The parent died before the line above.
+    if (::getppid() != plan.parent) ::_exit(127);  // The parent died before the prctl call above.
   }
   connect_streams(plan);
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) report(plan, Step::directory);
@@ -98,8 +98,8 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return out;
 }
 
-/// Returns the child's descriptor for a stream. Keeps the descriptors that must stay open until
-/// then in `ours` (our end of a pipe) and `theirs`.
+/// Returns the child's descriptor for a stream. The descriptors that must stay open until the fork
+/// are kept in `ours` (our end of a pipe) and `theirs`.
 int open_stream(const Stream& stream, bool child_reads, UniqueFd& ours, UniqueFd& theirs) {
   if (stream.fd >= 0) return stream.fd;
   if (stream.mode == StreamMode::inherit) return -1;
@@ -221,8 +221,8 @@ std::optional<ExitStatus> Child::wait_for(std::chrono::milliseconds limit, const
 
 void Child::signal(int number) noexcept {
   if (pid_ <= 0 || ended_) return;
-  // Sends the signal once to each: a handler that runs twice may take the second one for an order
-  // to hurry.
+  // Sends the signal only once to each process: a program may take a second signal as a request to
+  // end at once.
   const bool is_in_group = leads_group_ && ::getpgid(pid_) == pid_;
   if (leads_group_) ::kill(-pid_, number);
   if (!is_in_group) ::kill(pid_, number);

@@ -44,7 +44,7 @@ std::filesystem::path find_program(const std::string& name, std::string_view pat
   for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
     end = path.find(':', begin);
     const std::string_view directory = path.substr(begin, end - begin);
-    // Programs are not taken from the current directory, whatever it is.
+    // Relative directories are skipped, so that no program in the current directory is run.
     if (!directory.starts_with('/')) continue;
     const auto file = std::filesystem::path(directory) / name;
     std::error_code ignored;

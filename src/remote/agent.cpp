@@ -20,17 +20,17 @@ constexpr std::size_t kPiece = 256UL * 1024;
 constexpr std::size_t kHashDigits = 16;
 constexpr std::size_t kMostSaid = 4096;
 
-/// The exit statuses of the install script, so that its failures have kinds.
+/// The exit statuses of the install script, one for each kind of failure.
 enum InstallStatus : int {
   home_not_writable = 11,
   not_stored = 12,
   no_sha256sum = 13,
   damaged = 14,
-  other_processor = 15,  ///< The processor's name is on the error output.
+  other_processor = 15,  ///< The stderr has the name of the processor.
   not_started = 16
 };
 
-/// A whole file, mapped: all uploads read from the same pages.
+/// A mapped file, so that all uploads read the same pages.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& file) {
@@ -64,9 +64,9 @@ MachineName this_machine() {
   return {names.machine};
 }
 
-/// Reads the program from its input. A connection that breaks leaves a wrong sum and so no program.
-/// If the home directory is on a file system that starts no programs, the program is kept in a
-/// directory elsewhere that only this user can access. A link leads there.
+/// Installs the program from standard input. If the connection breaks, the checksum is wrong and
+/// nothing is installed. If programs cannot be run from the file system of the home directory, the
+/// program goes into another directory that only this user can access, and a link leads there.
 constexpr const char* kInstall = R"sh(
 umask 077; d=$HOME/.fastgpu/bin; t=$d/.new.$$
 mkdir -p "$d" && chmod 700 "$HOME/.fastgpu" "$d" && : >"$t" || exit 11
@@ -96,7 +96,7 @@ std::string install_script(const AgentHash& hash, const std::string& sha256,
          kInstall;
 }
 
-/// Returns why the script ended with `status`, from its error output.
+/// Returns the error for an exit `status` of the script, with its stderr.
 Error install_error(int status, std::string_view said) {
   const auto with = [&](ErrorKind kind, const std::string& text) {
     std::string shown = printable(said.substr(0, said.find('\n')));
@@ -143,14 +143,14 @@ struct Attempt {
   HostResult<ssh::Exit> ended;
   std::string said;
 
-  /// Returns the host's processor if the program is not for it.
+  /// Returns the host's processor if the program was built for another one; otherwise absent.
   std::optional<MachineName> processor() const {
     if (!ended.ok() || ended.value().code() != other_processor) return std::nullopt;
     return MachineName{said.substr(0, said.find('\n'))};
   }
 };
 
-/// Puts one program on all of some hosts.
+/// Installs one program on some hosts, all at once.
 std::vector<Attempt> put(ssh::Client& client, std::span<const ssh::Host> hosts,
                          const std::filesystem::path& program, const AgentHash& hash,
                          const MachineName& machine, const ssh::RunOptions& options,
@@ -200,7 +200,7 @@ std::string agent_path(const AgentHash& hash) {
 
 std::string agent_command(const AgentHash& hash, std::span<const std::string> arguments) {
   const std::string path = "~/" + agent_path(hash);
-  // A shell takes an empty file for a script that does nothing, and succeeds.
+  // A shell would run an empty file as a script that does nothing, with success.
   std::string command = "test -s " + path + " && exec " + path;
   if (!arguments.empty()) command += " " + shell_join(arguments);
   return command + " || exec " + path + "-is-empty";
@@ -208,8 +208,9 @@ std::string agent_command(const AgentHash& hash, std::span<const std::string> ar
 
 std::string agent_command_by(std::span<const std::string> starter, const AgentHash& hash,
                              std::span<const std::string> arguments) {
-  // sudo itself exits with 1 if it does not find a program; a shell reports which one is missing.
-  // The login shell expands the path: the user that the starter switches to has another home.
+  // If the program is missing, sudo itself would exit with 1, while a shell reports which program
+  // is missing. The login shell expands the path, because the starter may switch to a user with
+  // another home directory.
   static constexpr const char* kStart = R"(test -s "$0" && exec "$0" "$@"; exec "$0-is-empty")";
   std::vector<std::string> words = {"exec"};
   words.insert(words.end(), starter.begin(), starter.end());

@@ -10,8 +10,8 @@
 namespace fastgpu::remote {
 namespace {
 
-/// Holds error output back while it may be a shell's complaint about a missing agent. The output of
-/// the shell's start-up files may come before it.
+/// Holds stderr back while it may be the shell's error about a missing agent. The output of the
+/// shell's startup files may come first.
 class ComplaintFilter {
  public:
   ComplaintFilter(const AgentHash& hash, std::function<void(std::string_view)> sink)
@@ -74,7 +74,7 @@ class AgentCall {
   }
 
  private:
-  /// Calls the agent on some hosts; returns those that lack it, without a result yet.
+  /// Calls the agent on some hosts. Returns the hosts that lack it; they have no result yet.
   std::vector<std::size_t> try_on(const std::vector<std::size_t>& indices) {
     std::vector<ssh::Task> tasks;
     std::vector<std::unique_ptr<ComplaintFilter>> filters;
@@ -111,7 +111,7 @@ class AgentCall {
     results_[index] = e;
   }
 
-  /// Installs the agent; returns the hosts that have it now. The others have their result.
+  /// Installs the agent. Returns the hosts that have it now; the others get their result.
   std::vector<std::size_t> install_on(const std::vector<std::size_t>& indices) {
     std::vector<ssh::Host> hosts;
     for (const std::size_t i : indices)
@@ -132,7 +132,7 @@ class AgentCall {
     return ready;
   }
 
-  /// Returns true if the host works, but has no place for the agent.
+  /// Returns true if the host works but the agent cannot be stored there.
   static bool is_about_the_agent(const Error& e) {
     return e.kind() == ErrorKind::capacity || e.kind() == ErrorKind::denied ||
            e.kind() == ErrorKind::remote;

@@ -20,7 +20,7 @@ namespace {
 
 using transfer::SourceCount;
 
-/// Collects the message of a far end before it fails; limits its length.
+/// Collects the message of the remote side before a failure, up to a limit.
 void keep_message(std::string& said, std::string_view piece) {
   constexpr std::size_t kLongest = 4096;
   said += piece.substr(0, kLongest - std::min(said.size(), kLongest));
@@ -61,7 +61,7 @@ std::filesystem::path place_for(const std::filesystem::path& destination, const 
   return place;
 }
 
-/// Checks whether files can be put together at the destination, before any host is contacted.
+/// Checks whether a copy can be assembled at the destination, before any host is contacted.
 void check_destination(const std::filesystem::path& destination, SourceCount count,
                        std::size_t hosts) {
   if (hosts == 1) return transfer::try_receiving(destination, {.count = count});
@@ -71,7 +71,7 @@ void check_destination(const std::filesystem::path& destination, SourceCount cou
   const transfer::Staging trial{destination};
 }
 
-/// Does the same check without making a directory.
+/// Makes the same check without creating directories.
 void check_destination_only(const std::filesystem::path& destination, SourceCount count,
                             std::size_t hosts) {
   if (hosts == 1) return transfer::try_receiving(destination, {.count = count});
@@ -81,7 +81,7 @@ void check_destination_only(const std::filesystem::path& destination, SourceCoun
   const transfer::Staging trial{there};
 }
 
-/// Runs a trial of the agent on every host.
+/// Runs a trial copy by the agent on every host.
 std::vector<HostResult<Copied>> try_on(ssh::Client& client, std::span<const ssh::Host> hosts,
                                        const std::vector<std::string>& words,
                                        const AgentProgram& agent, const CopyOptions& options,
@@ -100,7 +100,7 @@ std::vector<HostResult<Copied>> try_on(ssh::Client& client, std::span<const ssh:
   return results;
 }
 
-/// One host of copy_from.
+/// The state of one host in copy_from().
 struct Incoming {
   std::unique_ptr<transfer::TreeReceiver> receiver;
   std::string said;
@@ -145,7 +145,7 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
     words.insert(words.end(), {"--", destination});
     return agent_command(agent.hash, words);
   };
-  const auto sums = std::make_shared<transfer::FileSums>();  // One hash of a file for all hosts.
+  const auto sums = std::make_shared<transfer::FileSums>();  // Files are hashed once for all hosts.
   std::vector<std::unique_ptr<transfer::TreeSender>> senders(hosts.size());
   std::vector<std::string> said(hosts.size());
   transfer::Pace pace(options.rate);

@@ -11,13 +11,13 @@
 namespace fastgpu::remote {
 namespace {
 
-/// A script that reads $0 bytes from its input, exports the variables in them, and becomes the
+/// Reads $0 bytes from its input, exports the variables in them, and replaces itself by the
 /// command.
 constexpr const char* kWithVariables =
     R"(fastgpu_variables=$(dd bs=1 count="$0" 2>/dev/null) && [ -n "$fastgpu_variables" ] || exit 126
 eval "$fastgpu_variables" && unset fastgpu_variables && exec "$@")";
 
-/// The output of one host on its way to the sink.
+/// Passes the output of one host to the sink.
 class HostOutput {
  public:
   HostOutput(std::size_t host, Delivery delivery, OutputSink& sink)
@@ -93,9 +93,9 @@ class Execution {
     return results;
   }
 
-  /// Sends input only once, so first finds the hosts without the agent: no part of it may go to a
-  /// try that fails. All hosts run at the same time, as each waits until the others have taken the
-  /// present input.
+  /// Runs the command with input. Input can be sent only once, so that no part of it may go to an
+  /// attempt that fails. Therefore first finds the hosts without the agent. All hosts run at the
+  /// same time, because each waits until the others have taken the present input.
   std::vector<HostResult<Executed>> run_with_input() {
     const std::string probe = agent_command(agent_.hash, std::vector<std::string>{"version"});
     const auto make = [&](std::size_t i) -> ssh::Task {

@@ -44,7 +44,7 @@ class Relay {
     Indices left;
     for (std::size_t i = 0; i < hosts_.size(); ++i)
       left.push_back(i);
-    Indices suspects;  // The nodes that broke a chain, or were its head.
+    Indices suspects;  // The nodes that broke a chain or were its first node.
     for (int chain = 0; chain < kMostChains && left.size() > 1 && !cancel_.requested(); ++chain) {
       send_through(left);
       ask_for_reports(left);
@@ -98,8 +98,8 @@ class Relay {
     return agent_command(agent_.hash, words);
   }
 
-  /// Sends the copy through a chain. The nodes' output there is ignored: each is asked for its own
-  /// report afterwards.
+  /// Sends the copy through a chain. Ignores the nodes' output there, because each node is asked
+  /// for its own report afterwards.
   void send_through(const Indices& chain) {
     const transfer::Position from = kept_by(chain);
     const auto sums = std::make_shared<transfer::FileSums>();
@@ -129,8 +129,8 @@ class Relay {
     std::erase_if(left, [&](std::size_t host) { return results_[host].has_value(); });
   }
 
-  /// Fetches reports over connections of their own, so that no node of the chain reports for
-  /// another.
+  /// Fetches the reports over a separate connection to each node, so that no node can report for
+  /// another one.
   void ask_for_reports(const Indices& indices) {
     const std::vector<std::string> words = {"relay-report", id_};
     const auto heard = ask_agents(client_, hosts_of(indices), agent_, words, kMostOfReport,
@@ -143,10 +143,10 @@ class Relay {
   void note(std::size_t host, const transfer::RelayReport& report) {
     const NodeName& name = hosts_[host].name;
     const auto kind = transfer::failure_kind(report.status);
-    if (kind && cancel_.requested())  // We cut off their streams.
+    if (kind && cancel_.requested())  // We have cut off their streams ourselves.
       results_[host] = {name, Error(ErrorKind::interrupted, name.value + ": interrupted")};
     else if (kind == ErrorKind::transient)
-      return;  // Cut off by another node; nothing was changed, so that it is sent again.
+      return;  // Another node cut it off. Nothing was changed, so that it is sent again.
     else if (kind)
       results_[host] = {name, named_failure(*kind, name, report.text)};
     else if (report.status == 0 && accounts_.contains(report.text))
@@ -155,8 +155,8 @@ class Relay {
       results_[host] = {name, changed_on_its_way(name)};
   }
 
-  /// Returns the error of a copy that is not sent again: a directory that is there by now would get
-  /// another into it.
+  /// Returns the error for a changed copy. Such a copy is not sent again: if it was a new
+  /// directory, it exists now, and a second copy would go into it.
   static Error changed_on_its_way(const NodeName& name) {
     return {ErrorKind::remote, name.value +
                                    ": what arrived is not what was sent: a node that passed it on "
@@ -184,8 +184,8 @@ class Relay {
   const std::string id_ = new_id();
   LocalFailure local_;
   std::vector<std::string> vanished_;
-  std::set<std::string> accounts_;  ///< The accounts of the streams that were sent to their end.
-  std::uint64_t content_ = 0;       ///< The content of the whole copy, from the last stream.
+  std::set<std::string> accounts_;  ///< The accounts of the streams that were sent completely.
+  std::uint64_t content_ = 0;       ///< The bytes of the whole copy, from the last stream.
   std::vector<std::optional<HostResult<Copied>>> results_;
 };
 

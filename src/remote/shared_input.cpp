@@ -23,7 +23,7 @@ UniqueFd make_event() {
   return event;
 }
 
-/// Waits until `fd` is readable; returns false once `stop` is.
+/// Waits until `fd` is readable. Returns false once `stop` is readable.
 bool wait_for(int fd, int stop) {
   pollfd fds[] = {{fd, POLLIN, 0}, {stop, POLLIN, 0}};
   for (;;) {
@@ -33,8 +33,8 @@ bool wait_for(int fd, int stop) {
   }
 }
 
-/// Reads without ever waiting, though other processes may read from the same pipe or socket and
-/// take the bytes first. A flag that we set on the descriptor would apply to those as well.
+/// Reads without blocking, even if another process reads from the same pipe or socket and takes the
+/// bytes first. A flag on the descriptor would affect that process, too.
 class PatientReader {
  public:
   explicit PatientReader(int fd) : fd_(fd) {
@@ -64,7 +64,7 @@ class PatientReader {
 
 SharedInput::SharedInput(int fd, std::size_t takers)
     : wake_(make_event()), stop_(make_event()), takers_(takers) {
-  sigset_t all, before;  // The other threads handle signals.
+  sigset_t all, before;  // Other threads handle signals.
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   reader_ = std::thread([this, fd] { read_all(fd); });

@@ -13,20 +13,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kTurn = 64;  // Packets in or out before others have their turn.
+// The number of packets that one task may move before others have their turn.
+constexpr int kTurn = 64;
 constexpr auto kReconnectPause = 100ms;
 /// The limit for the first answer over a connection that was idle. The host, or a device on the
-/// way, may have forgotten the connection.
+/// way, may have forgotten it.
 constexpr auto kIdlePatience = 3s;
 
-/// Returns a script that first writes the mark to both outputs. The mark separates the answer from
-/// the output of start-up files. It goes to the error output first, so that it does not follow the
-/// other mark if both are one stream.
+/// Returns a script that first writes the mark to both outputs, to separate the answer from the
+/// output of startup files. The mark goes to stderr first, so that it does not follow the other
+/// mark if both outputs are one stream.
 ///
-/// OpenSSH's client does not report the signal that ended a command: there a shell around it turns
-/// the signal into a status.
+/// OpenSSH's client does not report the signal that ended a command. For such hosts, an outer shell
+/// turns the signal into a status.
 std::string marked(const Task& task, const std::string& mark) {
-  // The outer shell does not report that the inner one was killed.
+  // The outer shell must not report that the inner one was killed.
   const std::string script =
       task.host.openssh
           ? "exec 3>&2 2>/dev/null; /bin/sh -c " + shell_quote(task.command) + " 2>&3 3>&-; exit $?"
@@ -147,8 +148,8 @@ std::unique_ptr<Link> Command::new_link(time_point now) {
   return std::make_unique<Libssh2Link>(std::move(connection), std::move(line));
 }
 
-/// Schedules another attempt if the host closed the connection without a message. An sshd with many
-/// logins under way (MaxStartups) does that.
+/// Schedules another attempt if the host closed the connection without a message, which an sshd
+/// does if too many logins are in progress (MaxStartups).
 bool Command::reconnect_later(const Error& why, time_point now) {
   if (why.kind() != ErrorKind::transient || !link_->turned_away()) return false;
   if (now + kReconnectPause >= connect_until_) return false;
@@ -157,7 +158,7 @@ bool Command::reconnect_later(const Error& why, time_point now) {
   return true;
 }
 
-/// Replaces an idle connection that has died; the host has received no request over it yet.
+/// Replaces an idle connection that has died. The host has received no request over it.
 bool Command::connect_anew() {
   link_.reset();
   was_idle_ = false;
@@ -281,7 +282,7 @@ bool Command::close() {
 void Command::wind_down(const Error& why, time_point now) {
   if (why_ || phase_ == Phase::ended) return;
   why_ = why;
-  // A command whose input has ended already cannot be notified: waiting for it would be idle.
+  // A command whose input has ended cannot be notified, so that waiting for it would be useless.
   const bool can_tell = (phase_ == Phase::running || phase_ == Phase::closing) && !input_closed_;
   if (!can_tell) {
     end(why);
@@ -321,8 +322,8 @@ Error Command::too_long() const {
                                              " where an answer was expected");
 }
 
-/// Returns the error for a login shell that ended without running our command. Causes: an account
-/// without a shell, a ForceCommand, a start-up file that fails.
+/// Returns the error for a login shell that ended without running our command. The account may have
+/// no shell, a ForceCommand may apply, or a startup file may have failed.
 Error Command::not_run(const Exit& exit) const {
   std::string said = in_one_line(output_.preamble.text());
   if (said.empty()) said = in_one_line(errors_.preamble.text());

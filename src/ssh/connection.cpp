@@ -62,7 +62,7 @@ std::string place(const Host& host) {
 Connection::Connection(const Host& host, Identities& identities, Goal goal)
     : Connection(host, host.jumps.size(), identities, goal) {}
 
-/// Opens the connection to host.jumps[hop], or to the host itself if `hop` is past the last jump.
+/// Connects to host.jumps[hop], or to the host itself if `hop` is past the last jump.
 Connection::Connection(const Host& host, std::size_t hop, Identities& identities, Goal goal)
     : host_(hop < host.jumps.size() ? host.jumps[hop] : host),
       identities_(identities),
@@ -133,7 +133,8 @@ void Connection::start_hop() {
 }
 
 bool Connection::handshake() {
-  // The number is for libssh2's own polling, which we do not use, but it must not be -1.
+  // libssh2 uses this number only for its own polling, which is not used here, but it must not be
+  // -1.
   const int code = libssh2_session_handshake(session_->get(), session_->wanted().fd);
   if (code == LIBSSH2_ERROR_EAGAIN) return false;
   if (code != 0) throw handshake_error(code);
@@ -144,7 +145,7 @@ bool Connection::handshake() {
 Error Connection::handshake_error(int code) const {
   if (session_->lost())
     return error(ErrorKind::transient, "connection closed during the handshake");
-  // libssh2 1.10 answers KEX_FAILURE where no algorithm is in both lists.
+  // libssh2 1.10 returns KEX_FAILURE if the lists have no algorithm in common.
   if (code == LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE || code == LIBSSH2_ERROR_METHOD_NONE ||
       code == LIBSSH2_ERROR_KEX_FAILURE)
     return error(ErrorKind::denied, "no common algorithms: " + unmatched());

@@ -4,7 +4,8 @@
 
 namespace fastgpu::ssh {
 
-/// Handles `key`, which follows a "~" at the start of a line; returns true if it is used up.
+/// Handles `key`, which follows a "~" at the start of a line. Returns true if nothing of it is
+/// passed on.
 bool EscapeKeys::escape(char key, std::string& out) {
   line_starts_ = key == '?';
   if (key == '.') leave_ = true;

@@ -23,7 +23,7 @@ int Exit::code() const noexcept {
   if (signal.empty()) return status;
   for (const auto& [name, number] : kSignals)
     if (signal == name) return 128 + number;
-  return 255;  // Ended by a signal without a name.
+  return 255;  // A signal without a name.
 }
 
 }  // namespace fastgpu::ssh

@@ -28,7 +28,7 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-/// Reads "TYPE-cert-v01@openssh.com SHA256:..., serial ...".
+/// Parses "TYPE-cert-v01@openssh.com SHA256:..., serial ...".
 std::optional<CertificateCheck> shown_certificate(std::string_view text) {
   const auto type_end = text.find(kTypeEnd);
   const auto print = text.find(" SHA256:");
@@ -38,13 +38,13 @@ std::optional<CertificateCheck> shown_certificate(std::string_view text) {
                           .fingerprint = std::string(rest.substr(0, rest.find_first_of(", ")))};
 }
 
-/// Returns true for a line that the client logs once it trusts the host: it asks how to log in.
+/// Returns true for a line that the client logs only after it trusts the host.
 bool has_gone_on(std::string_view line) {
   return line.starts_with("debug1: Authentications that can continue: ") ||
          line.starts_with("Authenticated to ");
 }
 
-/// Returns the algorithms by which a host proves to own a key of `type`.
+/// Returns the signature algorithms with which a host can prove to own a key of `type`.
 std::string algorithms_of(const std::string& type) {
   return type == "ssh-rsa" ? "rsa-sha2-512,rsa-sha2-256,ssh-rsa" : type;
 }
@@ -53,7 +53,7 @@ Error refused(const Host& host, const std::string& reason) {
   return {ErrorKind::denied, place(host) + ": " + reason};
 }
 
-/// Returns the key itself; the certificate has only shown its fingerprint.
+/// Returns the certified key itself: the certificate has shown only its fingerprint.
 std::string key_of(const Host& host, const CertificateCheck& check,
                    std::chrono::milliseconds timeout, const Cancel& cancel) {
   const std::vector<std::string> keys =
@@ -69,7 +69,7 @@ std::string key_of(const Host& host, const CertificateCheck& check,
 
 std::optional<CertificateCheck> parse_certificate_check(std::string_view log) {
   std::optional<CertificateCheck> check;
-  bool is_matched = false;  // Matched by an authority; its validity is checked later.
+  bool is_matched = false;  // An authority matches the certificate; its validity is checked later.
   std::string reason;
   while (!log.empty()) {
     std::string_view line = next_line(log);
@@ -104,7 +104,7 @@ std::optional<std::string> certified_host_key(const Host& host, const KnownHost&
                                               std::chrono::milliseconds timeout,
                                               const Cancel& cancel) {
   Host asked = host;
-  asked.name.value = host.address;  // The name that the certificate is checked against.
+  asked.name.value = host.address;  // The certificate is checked against this name.
   const MemoryFile known_hosts(authorities_file(asked, known));
   const FirstContact contact =
       first_contact(asked, openssh_connection_config(asked, known_hosts.path(), timeout),

@@ -5,7 +5,7 @@
 namespace fastgpu::ssh {
 
 bool pattern_match(std::string_view pattern, const std::string& name) {
-  std::string plain;  // Escaped brackets: part of the name here, a class for fnmatch.
+  std::string plain;  // Escapes brackets: they are part of the name here, but a class for fnmatch.
   for (const char c : pattern) {
     if (c == '[' || c == ']' || c == '\\') plain += '\\';
     plain += c;

@@ -71,7 +71,7 @@ struct Parsed {
   std::string seed;
 };
 
-/// Returns the key pair in the decoded text of a key file; absent if it has no usable one.
+/// Returns the key pair in the decoded text of a key file; absent if it is not usable.
 std::optional<Parsed> parse_pair(WireReader& reader) {
   const auto public_blob = reader.string();
   const auto section = reader.string();

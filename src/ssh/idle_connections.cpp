@@ -5,7 +5,7 @@
 namespace fastgpu::ssh {
 namespace {
 
-/// The longest idle time: a device on the way may forget a silent connection without notice.
+/// The longest idle time. A device on the way may forget a silent connection without notice.
 constexpr std::chrono::seconds kLongest{30};
 
 }  // namespace

@@ -20,8 +20,8 @@ namespace {
 using std::chrono::milliseconds;
 using time_point = Clock::time_point;
 
-/// The bytes of output moved at a time; a limit, so that endless output leaves room for the user's
-/// keys.
+/// The maximum number of bytes of output moved at once, so that endless output does not delay the
+/// user's keys.
 constexpr std::size_t kOutputAtOnce = 256UL * 1024;
 
 class Interactive {
@@ -45,7 +45,7 @@ class Interactive {
  private:
   enum class Phase : std::uint8_t { connecting, opening, environment, terminal, starting, running };
 
-  /// Returns true once the far end has ended.
+  /// Proceeds without blocking. Returns true once the remote side has ended.
   bool step() {
     if (cancel_.requested()) throw connection_.error(ErrorKind::interrupted, "interrupted");
     connection_.woken();
@@ -87,8 +87,8 @@ class Interactive {
     return true;
   }
 
-  /// Sends one variable a call. The far end takes those that its settings allow and may refuse the
-  /// rest.
+  /// Sends one variable per call. The remote side accepts those that its settings allow and may
+  /// refuse the others.
   bool send_variable() {
     if (variables_sent_ == options_.variables.size()) {
       phase_ = options_.terminal ? Phase::terminal : Phase::starting;
@@ -142,7 +142,7 @@ class Interactive {
     return code == 0;
   }
 
-  /// Returns true if it stopped to let others go on, though there is more output.
+  /// Returns true if it stopped although there is more output, so that other work has its turn.
   bool pump_output(int stream, Outlet& outlet) {
     outlet.write_ready();
     std::array<char, 32UL * 1024> buffer;
@@ -160,8 +160,8 @@ class Interactive {
     return false;
   }
 
-  /// Reads even if the far end accepts nothing: the keys that leave a node that hangs come the same
-  /// way.
+  /// Reads keys even if the remote side accepts nothing: the keys that leave a hanging session are
+  /// among them.
   void pump_input() {
     const std::string typed = in_.read_ready();
     if (options_.terminal)
@@ -177,7 +177,7 @@ class Interactive {
         continue;
       }
       if (connection_.session().lost()) throw lost();
-      in_.close();  // The command is gone, or has closed its input.
+      in_.close();  // The command has ended or has closed its input.
     }
     if (!in_.ended() || !in_.empty() || input_ended_) return;
     input_ended_ = true;
@@ -202,7 +202,8 @@ class Interactive {
     if (!size_changed_) return;
     const WindowSize size = current_size();
     const int code = libssh2_channel_request_pty_size(channel_.get(), size.columns, size.rows);
-    size_changed_ = code == LIBSSH2_ERROR_EAGAIN;  // In the middle of a change of keys.
+    // The session is in the middle of a key exchange.
+    size_changed_ = code == LIBSSH2_ERROR_EAGAIN;
   }
 
   void show_the_rest() {
@@ -253,7 +254,7 @@ class Interactive {
   Phase phase_ = Phase::connecting;
   time_point connect_until_;
   std::size_t variables_sent_ = 0;
-  bool more_ = false;  // Stopped to let others go on, though there is more output.
+  bool more_ = false;  // Stopped although there is more output, so that other work has its turn.
   bool size_changed_ = false;
   bool input_ended_ = false;
 };

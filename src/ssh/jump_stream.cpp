@@ -7,7 +7,7 @@
 namespace fastgpu::ssh {
 namespace {
 
-/// Returns a count of bytes unchanged, and libssh2's code as the -errno of streams.
+/// Returns a count of bytes unchanged, and a code of libssh2 as -errno.
 ssize_t as_errno(ssize_t code) noexcept {
   if (code >= 0) return code;
   return code == LIBSSH2_ERROR_EAGAIN ? -EAGAIN : -ECONNRESET;

@@ -49,7 +49,7 @@ std::string private_section(const RawKey& seed, const RawKey& raw_public,
 }
 
 std::string in_armour(std::string_view encoded) {
-  constexpr std::size_t kColumns = 70;  // As ssh-keygen writes it.
+  constexpr std::size_t kColumns = 70;  // The columns that ssh-keygen uses, too.
   std::string text = "-----BEGIN OPENSSH PRIVATE KEY-----\n";
   for (std::size_t at = 0; at < encoded.size(); at += kColumns) {
     text += encoded.substr(at, kColumns);

@@ -63,7 +63,7 @@ enum class Marker : std::uint8_t { none, revoked, authority };
 struct Entry {
   Marker marker = Marker::none;
   std::string type;
-  std::string key;  // The key with its type before it.
+  std::string key;  // The key, with its type before it.
 };
 
 std::optional<Marker> marker_of(std::string_view word) {
@@ -72,8 +72,8 @@ std::optional<Marker> marker_of(std::string_view word) {
   return std::nullopt;
 }
 
-/// Returns true if a line's patterns match the host. As in OpenSSH, a line with a marker also
-/// matches without the port.
+/// Returns true if the patterns of a line match the host. As in OpenSSH, a line with a marker also
+/// matches the name without the port.
 bool means_host(Marker marker, std::string_view patterns, std::string_view address,
                 std::uint16_t port) {
   const std::string plain(address);
@@ -82,7 +82,7 @@ bool means_host(Marker marker, std::string_view patterns, std::string_view addre
          (marker != Marker::none && names_match(patterns, plain));
 }
 
-/// Returns the line's entry; absent if the line is not about the host, or cannot be read.
+/// Returns the entry in the line; absent if the line is not about the host or is malformed.
 std::optional<Entry> entry_for(std::string_view line, std::string_view address,
                                std::uint16_t port) {
   std::string_view first = next_word(line);

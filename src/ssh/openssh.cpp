@@ -8,7 +8,7 @@
 namespace fastgpu::ssh {
 namespace {
 
-/// Returns each host once, with the jump hosts after the others.
+/// Returns all hosts and jump hosts, each once, with the jump hosts last.
 std::vector<Host> all_of(std::span<const Host> hosts) {
   std::vector<Host> all(hosts.begin(), hosts.end());
   for (const Host& host : hosts)
@@ -17,7 +17,7 @@ std::vector<Host> all_of(std::span<const Host> hosts) {
   return all;
 }
 
-/// Escapes '%': OpenSSH replaces %h and the like in a value.
+/// Escapes '%', because OpenSSH expands %h and similar sequences.
 std::string literal(std::string_view text) {
   std::string out;
   for (const char c : text)
@@ -25,7 +25,7 @@ std::string literal(std::string_view text) {
   return out;
 }
 
-/// Quotes a path, which may contain a space.
+/// Returns the path in quotes, because it may contain a space.
 std::string quoted(const std::filesystem::path& path) {
   std::string text = "\"";
   return text.append(literal(path.string())).append("\"");
@@ -38,13 +38,13 @@ std::string way_to(const Host& host) {
   return names.empty() ? "none" : names;
 }
 
-/// Returns the jump hosts of the cluster file, or the proxy of the user's configuration.
+/// Returns the jump hosts of the cluster file, or the proxy in the user's configuration.
 std::string proxy_of(const Host& host) {
   const bool has_own = host.openssh && !host.openssh->proxy.empty();
   return has_own ? host.openssh->proxy : "ProxyJump " + way_to(host);
 }
 
-/// Returns the options shared by a connection and each of its jump hosts.
+/// Returns the options that a connection and each of its jump hosts share.
 std::string pinned_section(const Host& host, const std::string& name, const OpenSsh& way,
                            const std::filesystem::path& known_hosts, Trust trust) {
   std::string text = "Host " + name + "\n  HostName " + literal(host.address) + "\n  Port " +
@@ -81,8 +81,8 @@ std::string included(const std::filesystem::path& config) {
   return "Match all\n" + own + "  Include /etc/ssh/ssh_config\n";
 }
 
-/// Makes older clients ignore unknown options, ours and the user's. The user's own line of this
-/// kind would come too late. Errors in the user's file are found by `ssh -G` before.
+/// Makes older clients ignore unknown options, both ours and the user's. A line of this kind in the
+/// user's own file would come too late. Errors in that file have been found by `ssh -G` before.
 constexpr std::string_view kIgnoreUnknown = "IgnoreUnknown *\n";
 
 std::string section_of(const Host& host, const std::filesystem::path& known_hosts,

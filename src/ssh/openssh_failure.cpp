@@ -12,7 +12,7 @@
 namespace fastgpu::ssh {
 namespace {
 
-/// Returns true if one of the texts is in `text`.
+/// Returns true if `text` contains one of the texts.
 bool has_any(std::string_view text, std::span<const std::string_view> wanted) {
   return std::ranges::any_of(wanted,
                              [&](std::string_view one) { return text.find(one) != text.npos; });
@@ -27,7 +27,7 @@ std::string_view line_with(std::string_view text, std::string_view part) {
   return line.substr(0, line.find_last_not_of(" \r.") + 1);
 }
 
-/// Returns the last line, without the lines of a connection that works.
+/// Returns the last line, ignoring lines that are usual in a working connection.
 std::string_view last_line(std::string_view text) {
   constexpr std::array<std::string_view, 4> kUsual = {"Transferred:", "Bytes per second",
                                                       "Executing proxy command", "Authenticated"};
@@ -43,12 +43,12 @@ std::string_view last_line(std::string_view text) {
   return {};
 }
 
-/// The messages of the client and its proxies about a failed login. One proxy is a client for a
+/// The messages of the client and its proxies about a failed login. A proxy may be a client for a
 /// jump host.
 struct ClientWords {
   const Host& host;
   std::string_view log;     ///< The client's own log.
-  std::string_view errors;  ///< The error output of its proxies.
+  std::string_view errors;  ///< The stderr of its proxies.
 
   /// Returns the line that contains `part`, or an empty text.
   std::string line(std::string_view part) const {
@@ -56,8 +56,8 @@ struct ClientWords {
     return std::string(own.empty() ? line_with(errors, part) : own);
   }
 
-  /// Returns the place that those lines are about. That is the host for the client's own lines,
-  /// else the jump host that a proxy names in one of the forms.
+  /// Returns the place that the lines with `parts` are about: the host if the client has logged
+  /// them, else the jump host that a proxy names after one of `before_name`.
   std::string place_of(std::span<const std::string_view> parts,
                        std::span<const std::string_view> before_name) const {
     if (has_any(log, parts)) return place(host);

@@ -20,15 +20,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kLongestCommand = 120'000;  // One argument of a program has 128 KiB at most.
+// An argument of a program can have at most 128 KiB.
+constexpr std::size_t kLongestCommand = 120'000;
 constexpr std::size_t kMostLog = 64UL * 1024;
-constexpr int kFailed = 255;  // The client's own exit status; a command may have the same.
+// The client's own exit status for failures; a command may have the same one.
+constexpr int kFailed = 255;
 
 void set_nonblocking(const UniqueFd& fd) {
   ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
 }
 
-/// Appends the available bytes to `text`, up to `most` in all. Returns true at the end of the
+/// Appends the available bytes to `text`, up to `most` in total. Returns true at the end of the
 /// stream.
 bool drain(const UniqueFd& fd, std::string& text, std::size_t most) {
   std::array<char, 4096> buffer{};
@@ -103,7 +105,7 @@ void OpenSshLink::launch() {
   watch(out_.get(), EPOLLIN);
   watch(err_.get(), EPOLLIN);
   watch(log_.get(), EPOLLIN);
-  // Empty on kernels before 5.3: the ends of the outputs report instead.
+  // Invalid on kernels before 5.3. Then the ends of the outputs report the exit.
   exit_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, child_->pid(), 0)));
   if (exit_) watch(exit_.get(), EPOLLIN);
 }
@@ -113,11 +115,12 @@ bool OpenSshLink::connect() {
   if (openssh_logged_in(log_text_)) return true;
   read_early_errors();
   if (!ended_) return false;
-  if (ended_->signal == 0 && ended_->code != kFailed) return true;  // A command's own status.
+  // This is the status of a command.
+  if (ended_->signal == 0 && ended_->code != kFailed) return true;
   throw openssh_failure(host_, log_text_, early_);
 }
 
-/// Reads the error output of the client and its proxies, up to the start of our command.
+/// Reads the stderr of the client and its proxies until our command starts.
 void OpenSshLink::read_early_errors() {
   if (err_ && drain(err_, early_, kMostLog)) err_ = UniqueFd();
 }
@@ -127,13 +130,13 @@ bool OpenSshLink::has_ended() {
   const bool silent = !out_ && !err_;
   ended_ = exit_ || !silent ? child_->poll() : child_->wait_for(3s, nullptr);
   if (!ended_) return false;
-  exit_ = UniqueFd();  // It would report for ever.
+  exit_ = UniqueFd();  // It would stay readable for ever.
   return true;
 }
 
 void OpenSshLink::woken() {
   if (!child_) return;
-  has_ended();  // Called before the outputs are read: no output comes after.
+  has_ended();  // Called before the outputs are read, so that no output can come after it.
   read_log();
 }
 
@@ -145,7 +148,7 @@ bool OpenSshLink::turned_away() const {
   return !openssh_logged_in(log_text_) && openssh_turned_away(log_text_);
 }
 
-/// Checks both places: the client writes its last message to the error output, and not to its log.
+/// Checks the log and the stderr, because the client writes its last message only to stderr.
 bool OpenSshLink::lost() const {
   return openssh_lost(log_text_) || (last_errors_.find("Connection to ") != std::string::npos &&
                                      last_errors_.ends_with("closed by remote host.\r\n"));
@@ -179,7 +182,7 @@ std::size_t OpenSshLink::read(Output from, std::span<char> buffer) {
 }
 
 bool OpenSshLink::can_write() {
-  if (!in_) return true;  // write() reports it.
+  if (!in_) return true;  // write() reports the end.
   pollfd room{in_.get(), POLLOUT, 0};
   const bool has_room = ::poll(&room, 1, 0) > 0;
   if (has_room && awaits_room_) ::epoll_ctl(ready_.get(), EPOLL_CTL_DEL, in_.get(), nullptr);

@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 constexpr int kFailed = 255;
 
-/// Returns the client's options. They name the variables to send; the client has their values in
-/// its own environment.
+/// Returns the client's options. They name the variables to send, whose values are in the client's
+/// own environment.
 std::vector<std::string> options_of(const InteractiveOptions& session, const MemoryFile& log) {
   std::vector<std::string> words{session.terminal ? "-tt" : "-T", "-E", log.path().string()};
   for (const auto& variable : session.variables)

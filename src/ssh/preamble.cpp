@@ -40,7 +40,7 @@ std::string_view Preamble::behind(std::string_view piece) {
     wants_newline_ = true;
     piece.remove_prefix(used);
   }
-  while (wants_newline_ && !piece.empty()) {  // A terminal's line ends are two characters.
+  while (wants_newline_ && !piece.empty()) {  // A terminal's line end has two characters.
     wants_newline_ = piece.front() != '\n';
     piece.remove_prefix(1);
   }

@@ -19,7 +19,7 @@ struct Resolution::Shared {
   std::uint16_t port = 0;
   int failure = 0;
   std::vector<SocketAddress> found{};
-  std::unique_ptr<Cancel> finished{};  // Null if the answer was there from the start.
+  std::unique_ptr<Cancel> finished{};  // Null if the answer was known from the start.
 };
 
 namespace {

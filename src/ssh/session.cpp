@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kReadAhead = 64UL * 1024;
 constexpr std::size_t kFirstBytes = 8UL * 1024;
-constexpr std::size_t kGathered = 64UL * 1024;  // The most output held back within one round.
+// The maximum number of bytes of output that are held back within one round.
+constexpr std::size_t kGathered = 64UL * 1024;
 
 extern "C" ssize_t receive_callback(libssh2_socket_t, void* buffer, std::size_t size, int,
                                     void** self) noexcept try {
@@ -38,7 +39,7 @@ void start_library() {
   });
 }
 
-/// Returns a function as void*: libssh2 wants a plain function pointer behind it.
+/// Returns a function as void*, which libssh2 needs for its callbacks.
 template <class Function>
 void* as_callback(Function* function) noexcept {
   return reinterpret_cast<void*>(function);
@@ -51,7 +52,7 @@ void Session::Release::operator()(_LIBSSH2_SESSION* session) const noexcept {
 }
 
 void ReleaseChannel::operator()(_LIBSSH2_CHANNEL* channel) const noexcept {
-  libssh2_channel_free(channel);  // The memory that EAGAIN leaves behind goes with the session.
+  libssh2_channel_free(channel);  // The memory that stays after EAGAIN is freed with the session.
 }
 
 Session::Session(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {
@@ -71,8 +72,8 @@ Session::Session(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {
 }
 
 Session::~Session() {
-  // libssh2 would wait for the other side's answers here: without the connection it only frees
-  // memory.
+  // Without the connection libssh2 only frees memory; otherwise it would wait for answers of the
+  // other side.
   lost_ = true;
   failure_ = -ENOTCONN;
   stream_->shut();
@@ -123,7 +124,8 @@ ssize_t Session::send(const char* data, std::size_t size) {
 
 bool Session::can_send() {
   if (output_.size() >= kGathered) drain();
-  const bool room = lost_ || output_.size() < kGathered;  // If lost, the next call finds out.
+  // If the connection is lost, the next call fails with that error.
+  const bool room = lost_ || output_.size() < kGathered;
   if (!room) refused_ = true;
   return room;
 }

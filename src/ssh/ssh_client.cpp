@@ -14,15 +14,16 @@ namespace {
 
 using time_point = Clock::time_point;
 
-/// The logins at a time to one sshd, which by default begins to refuse them at ten.
+/// The maximum number of simultaneous logins to one sshd, which starts to refuse logins at ten by
+/// default.
 constexpr int kLoginsAtOnce = 8;
 constexpr std::size_t kScratch = 64UL * 1024;
-/// The most idle connections; each takes some 60 kB. The oldest stay: hosts come in the same order
-/// again.
+/// The maximum number of idle connections; each takes about 60 kB. The oldest ones are kept,
+/// because hosts come in the same order again.
 constexpr std::size_t kMostIdle = 512;
 
-/// Returns how many sessions can be open. Each has a descriptor of its own, and some are kept for
-/// the rest of the process.
+/// Returns how many sessions can be open at once. Each needs a descriptor, and some descriptors are
+/// reserved for the rest of the process.
 std::size_t most_sessions() {
   constexpr rlim_t kOthers = 64;
   rlimit limit{};
@@ -30,8 +31,8 @@ std::size_t most_sessions() {
   return known ? std::max(limit.rlim_cur, kOthers + 1) - kOthers : 4096;
 }
 
-/// Returns the descriptors that a session takes: OpenSSH's client has pipes, files in memory and
-/// more.
+/// Returns the number of descriptors that a session needs. OpenSSH's client needs pipes, files in
+/// memory and more.
 std::size_t descriptors_for(const Host& host) {
   return host.openssh ? 10 : 1;
 }
@@ -78,7 +79,7 @@ class Run {
     while (finished_ < tasks_.size()) {
       if (!cancelled_ && cancel_.requested()) stop_all();
       start_more();
-      if (flights_.empty()) break;  // Cancelled before the first start.
+      if (flights_.empty()) break;  // The run was cancelled before the first task started.
       wait();
       step_ready();
     }
@@ -99,7 +100,7 @@ class Run {
     std::size_t index;
     std::string door;
     Command command;
-    bool logging_in = true;  // Counted in logins_.
+    bool logging_in = true;  // True while it is counted in logins_.
     bool ready = true;
   };
 
@@ -198,10 +199,11 @@ class Run {
   const Cancel& cancel_;
   std::size_t room_;
   std::size_t width_;
-  std::map<std::string, std::list<std::size_t>> waiting_;  // Tasks not begun, by first door.
+  // The tasks that have not begun, by their first door.
+  std::map<std::string, std::list<std::size_t>> waiting_;
   std::map<std::string, int> logins_;
   std::list<Flight> flights_;
-  std::size_t open_ = 0;  // The descriptors of flights_.
+  std::size_t open_ = 0;  // The number of descriptors of flights_.
   std::vector<pollfd> polled_;
   std::vector<std::optional<HostResult<Exit>>> results_;
   std::vector<char> scratch_;

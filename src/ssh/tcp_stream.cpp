@@ -15,12 +15,12 @@ namespace fastgpu::ssh {
 namespace {
 
 void set_option(int fd, int level, int name, int value) noexcept {
-  ::setsockopt(fd, level, name, &value, sizeof value);  // An option refused costs speed only.
+  ::setsockopt(fd, level, name, &value, sizeof value);  // A refused option only costs speed.
 }
 
 void tune(int fd) noexcept {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  // A peer that is gone without notice is detected within 35 s.
+  // A peer that has disappeared without notice is detected within 35 s.
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 15);
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
@@ -96,7 +96,7 @@ ssize_t TcpStream::read_some(char* buffer, std::size_t size) {
     moved = ::recv(socket_.get(), buffer, size, 0);
   } while (moved < 0 && errno == EINTR);
   if (moved < 0) return -errno;
-  // sshd delays small packets until our acknowledgement, which the kernel would hold back 40 ms.
+  // sshd delays small packets until our acknowledgement, which the kernel would delay by 40 ms.
   if (static_cast<std::size_t>(moved) < size)
     set_option(socket_.get(), IPPROTO_TCP, TCP_QUICKACK, 1);
   return moved;
@@ -113,7 +113,7 @@ ssize_t TcpStream::write_some(const char* data, std::size_t size) {
 }
 
 pollfd TcpStream::wanted() const {
-  // The answer may have come after connect() looked for it: its descriptor stays readable.
+  // The answer may have come after connect() checked for it. The descriptor stays readable.
   if (!socket_ && resolution_.fd() >= 0) return {resolution_.fd(), POLLIN, 0};
   if (!connected_) return {socket_.get(), POLLOUT, 0};
   return {socket_.get(), static_cast<short>(write_blocked_ ? POLLIN | POLLOUT : POLLIN), 0};

@@ -23,7 +23,7 @@ sigset_t only_resize() noexcept {
   return set;
 }
 
-// The numbers are those of RFC 4254, section 8, and of RFC 8160.
+// Numbers of RFC 4254, section 8, and of RFC 8160.
 constexpr std::uint8_t kEndOfModes = 0;
 constexpr std::uint8_t kInputSpeed = 128;
 constexpr std::uint8_t kOutputSpeed = 129;

@@ -79,11 +79,11 @@ void make_private_directory(const fs::path& path) {
   const int error = errno;
   if (error != EEXIST || !path_exists(path))  // A dangling link exists, too.
     throw system_error("making the directory " + path.string(), error);
-  make_private_directory(path);  // Another process has made it just now.
+  make_private_directory(path);  // Another process has created it just now.
 }
 
 fs::path cluster_directory(const fs::path& directory, const ClusterId& cluster) {
-  // The name is empty before a cluster has one: its hosts are checked first.
+  // The id is empty while a new cluster's hosts are checked.
   const bool is_name = std::ranges::all_of(cluster.value, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   });

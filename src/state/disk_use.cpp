@@ -64,7 +64,7 @@ class Measurement {
     if (kind_) use_.parts[*kind_].count += size.count;
   }
 
-  /// Enters a directory; only the outermost folder of a kind counts.
+  /// Handles the entry into a directory. Only the outermost folder of a kind counts.
   void enter(const FTSENT& entry) {
     if (kind_ || entry.fts_level < 2) return;
     for (std::size_t i = 0; i < kinds_.size(); ++i) {

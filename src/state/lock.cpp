@@ -32,7 +32,7 @@ fs::path lock_file(const fs::path& state_directory, const ClusterName& cluster) 
   return state_directory / "locks" / (cluster.value + ".lock");
 }
 
-/// Whether `path` still names the file that `fd` has open: its holder may have removed it.
+/// Returns true if `path` still names the file that `fd` has open. The holder may have removed it.
 bool is_same_file(int fd, const fs::path& path) {
   struct stat open {};
   struct stat named {};
@@ -40,8 +40,8 @@ bool is_same_file(int fd, const fs::path& path) {
          open.st_ino == named.st_ino && open.st_dev == named.st_dev;
 }
 
-/// Writes down who holds the lock and since when, for the messages of those who wait. The lock
-/// itself is the kernel's, so a full disk costs the message only.
+/// Writes the holder and the present time into the file, for the messages of waiting processes. The
+/// kernel keeps the lock itself, so that a full disk only affects the message.
 void sign(int fd) noexcept {
   std::array<char, 64> line{};
   const int length =
@@ -52,7 +52,7 @@ void sign(int fd) noexcept {
       ::pwrite(fd, line.data(), static_cast<std::size_t>(length), 0);
 }
 
-/// The lock's file, locked; none where another process holds it.
+/// Returns the locked file; empty if another process holds the lock.
 UniqueFd attempt(const fs::path& path) {
   for (;;) {
     UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -71,7 +71,7 @@ UniqueFd attempt(const fs::path& path) {
   }
 }
 
-/// "process 4711 (for 2m05s)", as far as the file tells.
+/// Returns the holder that the file names: "process 4711 (for 2m05s)".
 std::string holder(const fs::path& path) {
   long process = 0;
   long long since = 0;
@@ -112,12 +112,13 @@ ClusterLock::ClusterLock(const Store& store, const ClusterName& cluster, millise
   }
 }
 
-/// Removed while it is held: a process that waits for it sees that, and locks a new file.
+/// Removes the file while holding the lock. A process that waits for it notices this and locks a
+/// new file.
 ClusterLock::~ClusterLock() {
   if (!file_) return;
   try {
     if (!store_->find_cluster(cluster_)) ::unlink(path_.c_str());
-  } catch (const Error&) {  // The file stays: it costs nothing but its name.
+  } catch (const Error&) {  // The file stays, which costs nothing but its name.
     return;
   }
 }

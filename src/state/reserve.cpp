@@ -34,7 +34,8 @@ void reserve_room(const std::filesystem::path& log) noexcept {
   struct statvfs system {};
   if (!file || ::fstat(file.get(), &status) != 0 || ::fstatvfs(file.get(), &system) != 0) return;
   const auto size = static_cast<off_t>(reserve_for(free_bytes(system)).count);
-  // Not posix_fallocate: on some file systems it writes, and other processes write there, too.
+  // posix_fallocate() is not used: on some file systems it writes to the file, which other
+  // processes do, too.
   if (status.st_size < size) ::fallocate(file.get(), 0, 0, size);
 }
 

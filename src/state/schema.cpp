@@ -47,7 +47,7 @@ constexpr std::array kTables = {
     "CREATE INDEX intents_of_cluster ON intents(cluster)",
 };
 
-/// The tables that the second version adds to those of the first.
+/// The tables that version 2 adds to those of version 1.
 constexpr std::array kSecondTables = {
     "CREATE TABLE runs(cluster TEXT NOT NULL REFERENCES clusters(id) ON DELETE CASCADE,"
     " position INTEGER NOT NULL, began INTEGER NOT NULL, ended INTEGER,"
@@ -85,7 +85,7 @@ std::uint32_t big_endian(std::string_view bytes) {
   return value;
 }
 
-/// Reads only the file's first bytes, so that another program's database stays untouched.
+/// Checks only the first bytes of the file, so that a database of another program is not touched.
 void check_header(const fs::path& file) {
   constexpr std::size_t kHeader = 100;
   constexpr std::string_view kMagic{"SQLite format 3\0", 16};
@@ -118,7 +118,8 @@ void create_tables(Connection& connection, const fs::path& file) {
   connection.run("COMMIT");
 }
 
-/// Retries by itself: if two processes request the same conversion at once, SQLite does not wait.
+/// Switches to write-ahead logging. Retries by itself, because SQLite does not wait if two
+/// processes request the switch at once.
 void use_write_ahead_log(Connection& connection) {
   using namespace std::chrono_literals;
   for (int attempt = 0;; ++attempt) {
@@ -137,8 +138,8 @@ void make_file(const fs::path& file) {
   if (!fd) throw system_error("making the state database " + file.string(), errno);
 }
 
-/// Other processes' use of the database. `alone` takes no room on the disk, while sharing takes
-/// some for the index of the log.
+/// Whether other processes may use the database. `alone` needs no space on the disk, while sharing
+/// needs some for the index of the log.
 enum class Sharing : std::uint8_t { with_others, alone };
 
 Connection connect(const fs::path& file, Sharing sharing) {
@@ -187,7 +188,7 @@ bool may_write(const fs::path& path) {
   return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
 }
 
-/// Returns false if the directory exists but is closed to us, or cannot be made on a read-only
+/// Returns false if the directory exists but is not accessible, or cannot be created on a read-only
 /// disk.
 bool prepare_directory(const fs::path& directory) try {
   make_private_directory(directory);
@@ -210,7 +211,7 @@ void empty_log(Connection& connection, const fs::path& directory) noexcept try {
   connection.empty_log();
   reserve_room(log);
 } catch (const Error&) {
-  return;  // Another process works with it, or it is emptied the next time.
+  return;  // Another process uses the database, or the log will be emptied the next time.
 }
 
 OpenDatabase open_database(const fs::path& directory) {

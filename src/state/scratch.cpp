@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Locks the directory; returns nothing if another process holds it or it is gone.
+/// Locks the directory. Empty if another process holds the lock or the directory was removed.
 UniqueFd lock(const fs::path& directory) {
   UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return {};
@@ -25,7 +25,7 @@ UniqueFd lock(const fs::path& directory) {
   return fd;
 }
 
-/// Removes the directories of dead processes: the kernel has released their locks.
+/// Removes the directories of dead processes, whose locks the kernel has released.
 void remove_abandoned(const fs::path& parent) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored))
@@ -39,7 +39,7 @@ ScratchDirectory::ScratchDirectory(const fs::path& state_directory) {
   const fs::path parent = state_directory / "scratch";
   make_private_directory(parent);
   remove_abandoned(parent);
-  while (!lock_) {  // Another process may take the new directory for an abandoned one.
+  while (!lock_) {  // Another process may have taken the new directory for an abandoned one.
     std::string pattern = (parent / "XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw system_error("making " + pattern, errno);
     path_ = pattern;

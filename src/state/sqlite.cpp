@@ -25,8 +25,8 @@ bool is_denied(int code, int error_number) {
          error_number == EACCES || error_number == EPERM || error_number == EROFS;
 }
 
-/// Returns the errno of a failure. SQLite keeps none for a write to its log. If one fails under a
-/// file-size limit, that is the cause: a full disk has a code of its own.
+/// Returns the errno of a failure. SQLite keeps none for a failed write to its log. If there is a
+/// limit on file sizes, it must be the cause, because a full disk has a code of its own.
 int errno_of(int code, sqlite3* connection) {
   const int kept = sqlite3_system_errno(connection);
   rlimit limit{};
@@ -34,7 +34,7 @@ int errno_of(int code, sqlite3* connection) {
   return kept == 0 && code == SQLITE_IOERR_WRITE && is_limited ? EFBIG : kept;
 }
 
-/// Returns the failure as an error that shows the reader the remedy.
+/// Returns the error for a failure, with a remedy.
 Error error_of(int code, sqlite3* connection, const std::filesystem::path& file) {
   const int primary = code & 0xff;
   const bool about_files = primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN;

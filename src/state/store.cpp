@@ -1,4 +1,4 @@
-// Opening, transactions, and clusters; nodes, jobs and the journal have files of their own.
+// Opening a Store, transactions, and clusters. Nodes, jobs and the journal have files of their own.
 #include "state/store.hpp"
 
 #include <utility>
@@ -75,7 +75,7 @@ void Store::Database::roll_back() noexcept {
   try {
     open_.connection.run("ROLLBACK");
   } catch (const Error&) {
-    // SQLite has rolled back by itself, which it does for the gravest failures.
+    // SQLite has rolled back by itself, as it does after severe failures.
     return;
   }
 }

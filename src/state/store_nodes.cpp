@@ -13,8 +13,7 @@ constexpr std::string_view kSelect =
     "SELECT cluster, position, name, state, token, instance, address, port, private_address, user,"
     " slots, identity, host_keys, jumps FROM nodes WHERE cluster=? ORDER BY position";
 
-/// Returns the value as text. Names and keys come from files that users write, and need not be
-/// UTF-8.
+/// Returns the value as text. Names and keys come from files of users, and may not be UTF-8.
 std::string dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }

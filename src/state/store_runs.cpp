@@ -1,11 +1,11 @@
-// The runs of a Store's nodes, and the timers of clusters that end by themselves.
+// The runs of a Store's nodes, and the timers of clusters.
 #include "state/database.hpp"
 #include "state/store.hpp"
 
 namespace fastgpu::state {
 namespace {
 
-/// Returns whether the node costs nothing, as far as we know.
+/// Returns true if the node costs nothing, as far as is known.
 bool is_off(const Node& node) {
   return node.instance_id.empty() || node.state == NodeState::stopped ||
          node.state == NodeState::lost;

@@ -48,8 +48,8 @@ void copy_bytes(int from, int to, const Entry& entry) {
 }
 
 void copy_file(const Entry& entry) {
-  // Its own mode may forbid reading it. If the mode cannot be changed, opening it fails with the
-  // reason.
+  // The file's own mode may forbid reading it. If the mode cannot be changed, opening the file
+  // fails with the reason.
   [[maybe_unused]] const int changed =
       ::fchmodat(entry.from, entry.name.c_str(), (entry.info.st_mode & 07777) | S_IRUSR, 0);
   const UniqueFd from(::openat(entry.from, entry.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));

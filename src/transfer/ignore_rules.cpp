@@ -23,7 +23,8 @@ std::vector<std::string> split(std::string_view path) {
   return parts;
 }
 
-/// Matches part by part, in at most as many steps as the product of both lengths.
+/// Returns true if the rule matches the path, part by part. Takes at most as many steps as the
+/// product of both lengths.
 bool matches(Parts rule, Parts path) {
   // reached[i]: the rule's parts so far match the first i parts of the path.
   std::vector<char> reached(path.size() + 1, 0);

@@ -11,8 +11,9 @@ namespace fastgpu::transfer {
 namespace {
 
 constexpr std::string_view kMagic = "FGI1";
-constexpr std::size_t kHeader = 20;                    // Magic, kind, three zeros, length, offset.
-constexpr std::size_t kLongestVariable = 128UL << 10;  // The kernel's limit, with the NUL.
+constexpr std::size_t kHeader = 20;  // Magic, kind, three zeros, length, offset.
+// The limit of the kernel, including the NUL.
+constexpr std::size_t kLongestVariable = 128UL << 10;
 
 void put(std::string& out, std::uint64_t value, int width) {
   for (int i = 0; i < width; ++i)

@@ -6,7 +6,7 @@
 namespace fastgpu::transfer {
 
 std::map<std::string, std::string> library_versions() {
-  // OpenSSL_version is not used: it would bring half of libcrypto into the agent.
+  // OpenSSL_version() is not used, because it would link half of libcrypto into the agent.
   return {{"openssl", OPENSSL_VERSION_STR}, {"zstd", ::ZSTD_versionString()}};
 }
 

@@ -17,8 +17,8 @@ namespace {
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
 constexpr const char* kProbe = "probe";
 
-/// Returns true if both belong to the same user, and other users have no access to the directory.
-/// On a file system without modes (the file is open to others, too) only the owner counts.
+/// Returns true if both belong to the same user and other users have no access to the directory. On
+/// a file system without modes (which shows the file as open to others) only the owner counts.
 bool is_made_by_maker_of(const struct stat& file, const struct stat& directory) noexcept {
   const bool has_modes = (file.st_mode & kOthers) == 0;
   return file.st_uid == directory.st_uid && (!has_modes || (directory.st_mode & kOthers) == 0);
@@ -50,7 +50,7 @@ UniqueFd make_own_directory(int parent, const std::string& name, const std::stri
   if (!directory) throw failed();
   constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const UniqueFd file(::openat(directory.get(), kProbe, kNew, S_IRUSR | S_IWUSR));
-  // It is another user's, or removed already.
+  // The directory is another user's, or was removed already.
   if (!file && (errno == EEXIST || errno == ENOENT)) return {};
   struct stat of_file {};
   struct stat of_directory {};

@@ -22,9 +22,9 @@ bool is_own_directory(int directory) noexcept;
 UniqueFd open_own_directory(int parent, const std::string& name) noexcept;
 
 /// Creates the directory `name` in `parent` with mode 0700 and opens it. Empty if the name exists
-/// already, or was replaced before it could be opened. Verifies that a file in it gets the same
-/// owner as the directory; a file server may map root to another user. Throws denied, capacity or
-/// local; `shown` names the parent in messages.
+/// already, if the directory was replaced before it could be opened, or if a file in it does not
+/// get the directory's owner. Any owner is accepted, because a file server may map root to another
+/// user. Throws denied, capacity or local; `shown` names the parent in messages.
 UniqueFd make_own_directory(int parent, const std::string& name, const std::string& shown);
 
 /// Returns a name with our mark that no other process can predict.

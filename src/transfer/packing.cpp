@@ -12,14 +12,14 @@
 namespace fastgpu::transfer {
 namespace {
 
-/// A compression level. Its output is a tenth larger than level 1's and unpacks in two thirds of
-/// the time: every node of a chain unpacks, one packs.
+/// The compression level. Its output is a tenth larger than that of level 1, but unpacks in two
+/// thirds of the time; every node of a chain unpacks, while only one packs.
 constexpr int kLevel = -1;
 /// The least worthwhile saving is an eighth.
 constexpr std::size_t kWorth = 8;
 constexpr unsigned kMostPassed = 16;
 
-/// Returns the bytes read; 0 at the end.
+/// Returns the number of bytes read; 0 at the end.
 std::size_t read_some(int from, std::string& piece) {
   for (;;) {
     const ssize_t size = ::read(from, piece.data(), piece.size());
@@ -51,7 +51,7 @@ std::optional<std::string_view> Packer::pack(std::string_view run) {
   if (packed_.size() < most) packed_.resize(most);
   const std::size_t size =
       ZSTD_compressCCtx(context_.get(), packed_.data(), most, run.data(), run.size(), kLevel);
-  // The output buffer, the size of the worthwhile result, is too small.
+  // The output does not fit into the buffer, which has the size of a worthwhile result.
   if (ZSTD_isError(size) != 0) {
     passed_ = std::clamp(2 * passed_, 1U, kMostPassed);
     to_pass_ = passed_;

@@ -55,7 +55,7 @@ mode_t permission_bits(std::uint32_t mode) noexcept {
 timespec as_timespec(FileTime time) noexcept {
   constexpr FileTime kSecond = 1'000'000'000;
   FileTime seconds = time / kSecond;
-  if (time % kSecond < 0) --seconds;  // Before 1970 nanoseconds still count forwards.
+  if (time % kSecond < 0) --seconds;  // Nanoseconds count forwards, also before 1970.
   return {seconds, static_cast<long>(time - seconds * kSecond)};
 }
 

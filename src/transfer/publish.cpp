@@ -41,8 +41,7 @@ UniqueFd open_inner(int parent, const std::string& name) {
   return fd;
 }
 
-/// Returns true for a file over which another one is mounted; false if the kernel does not report
-/// it.
+/// Returns true if another file is mounted over this one, and the kernel reports it.
 bool is_mount_point(int parent, const std::string& name) {
   struct statx info {};
   constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
@@ -50,7 +49,7 @@ bool is_mount_point(int parent, const std::string& name) {
          (info.stx_attributes & info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-/// Returns true if the sticky bit of `directory` keeps us from replacing the file there.
+/// Returns true if the sticky bit of `directory` forbids us to replace the file there.
 bool is_kept_by_owner(int directory, const std::string& name) {
   struct stat file {};
   struct stat above {};
@@ -60,8 +59,8 @@ bool is_kept_by_owner(int directory, const std::string& name) {
   return file.st_uid != ::geteuid() && above.st_uid != ::geteuid();
 }
 
-/// Makes a finished tree visible in two steps: everything that can fail is tried before anything
-/// moves.
+/// Makes a finished tree visible in two steps. Everything that can fail is tried before anything is
+/// moved.
 class Publisher {
  public:
   Publisher(int from, int to) : from_(from), to_(to) {}
@@ -76,16 +75,17 @@ class Publisher {
   }
 
  private:
-  /// One entry's move into the destination.
+  /// The move of one entry into the destination.
   struct Move {
     std::string path;
-    /// The staging directory on the destination's file system, if that is another one.
+    /// The staging directory on the destination's file system, if that differs from the copy's.
     Staging* bridge = nullptr;
     std::string name_there{};
   };
 
   void plan(int from, int to, const std::string& path) {
-    std::optional<Staging*> way;  // The way into `to`, once an entry needs it.
+    // The staging directory from which entries go to `to`; set once one needs it.
+    std::optional<Staging*> way;
     for (const std::string& name : names_in_directory(from)) {
       const std::string inner = path.empty() ? name : path + "/" + name;
       const Kind source = kind_of(from, name);
@@ -118,8 +118,8 @@ class Publisher {
                                          "directory lets owners alone replace files");
   }
 
-  /// Returns the staging directory from which a rename leads into `to`; null for the copy's own.
-  /// Throws if nothing can be put there.
+  /// Returns the staging directory from which a rename into `to` works; null for the copy's own.
+  /// Throws if `to` cannot be written.
   Staging* way_into(int to, const std::string& path) {
     if (leads(from_, to, path)) return nullptr;
     for (const auto& bridge : bridges_)
@@ -130,7 +130,8 @@ class Publisher {
     return bridges_.back().get();
   }
 
-  /// Tries a rename: file systems refuse renames for more reasons than device numbers show.
+  /// Tries a rename, because file systems refuse renames for more reasons than different device
+  /// numbers.
   static bool leads(int from, int to, const std::string& path) {
     const std::string name = unused_name();
     constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -169,7 +170,7 @@ class Publisher {
   std::vector<Move> moves_;
   std::set<std::string> existing_;
   std::vector<std::unique_ptr<Staging>> bridges_;
-  std::optional<std::string> parent_path_;  // The directory that the two have open.
+  std::optional<std::string> parent_path_;  // The directory that both descriptors have open.
   UniqueFd from_parent_;
   UniqueFd to_parent_;
 };

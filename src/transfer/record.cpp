@@ -8,7 +8,7 @@ namespace fastgpu::transfer {
 namespace {
 
 constexpr std::size_t kLongestPath = 64UL * 1024;
-constexpr char kPacked = 'P';  // Followed by the size of the records, and their packed bytes.
+constexpr char kPacked = 'P';  // Followed by the size of the records and by their packed bytes.
 
 void put_number(std::string& out, std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i)
@@ -54,7 +54,7 @@ struct Encoder {
   }
 };
 
-/// Thrown if a record is not complete yet.
+/// Thrown for an incomplete record.
 struct Incomplete {};
 
 Error malformed(std::string_view what) {
@@ -190,7 +190,7 @@ std::optional<Record> Decoder::next() try {
   return std::nullopt;
 }
 
-/// Does nothing if the next bytes are not packed.
+/// Unpacks the next bytes if they are packed.
 void Decoder::unpack() {
   Fields fields(std::string_view(buffer_).substr(at_));
   if (fields.take(1)[0] != kPacked) return;

@@ -26,7 +26,7 @@ std::uint64_t number(std::string_view digits, std::string_view whole) {
   return value;
 }
 
-/// Returns everything that shows whether a file has changed.
+/// Returns a text with everything by which a change of the file is detected.
 std::string looks(const fs::path& path, bool follows) {
   struct stat info {};
   const int failed = follows ? ::stat(path.c_str(), &info) : ::lstat(path.c_str(), &info);

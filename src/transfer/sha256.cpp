@@ -1,5 +1,5 @@
-// Uses the functions of libcrypto that need none of its tables of algorithms. They add 25 kB to a
-// static program; the newer ones add 3.7 MB.
+// Uses functions of libcrypto that need none of its tables of algorithms. They add 25 kB to a
+// static program, while the newer functions add 3.7 MB.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "transfer/sha256.hpp"
 

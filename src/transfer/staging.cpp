@@ -22,18 +22,18 @@ namespace {
 
 constexpr const char* kTree = "tree";
 constexpr const char* kNotes = "notes";
-constexpr std::size_t kMostNotes = 8192;  // The room for a path and the numbers.
+constexpr std::size_t kMostNotes = 8192;  // Enough for a path and the numbers.
 constexpr std::chrono::hours kKept{24};
-/// The time for a copy that was cut off, and has not noticed yet, to end.
+/// How long to wait for an interrupted copy that has not noticed the interruption yet.
 constexpr std::chrono::milliseconds kPatience{3'000};
 constexpr std::chrono::milliseconds kBetweenTries{10};
-constexpr int kMostTries = 100;  // A limit for names that another user takes first, or removes.
+constexpr int kMostTries = 100;  // A limit, because another user might take or remove every name.
 
 std::string marked(std::string_view rest) {
   return std::string(kCopyMarker).append(rest);
 }
 
-/// Returns true while notes show that the copy may be resumed.
+/// Returns true if the copy has notes that are recent enough for resuming it.
 bool may_go_on(int directory) {
   struct stat info {};
   return ::fstatat(directory, kNotes, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -41,7 +41,8 @@ bool may_go_on(int directory) {
              std::chrono::system_clock::now();
 }
 
-/// Removes this user's copies that have ended and for which `is_wanted` is false, but for `own`.
+/// Removes this user's copies that have ended and for which `is_wanted` returns false, except for
+/// `own`.
 template <class IsWanted>
 void remove_copies(int parent, const std::string& own, const IsWanted& is_wanted) {
   for (const std::string& name : names_in_directory(parent)) {
@@ -54,7 +55,8 @@ void remove_copies(int parent, const std::string& own, const IsWanted& is_wanted
   }
 }
 
-/// Removes other copies. A copy to the same destination as `own` is obsolete.
+/// Removes other copies that are not needed any more. An older copy to the same destination as
+/// `own` is obsolete.
 void remove_leftovers(int parent, const std::string& own) try {
   const std::string place = marked(own.substr(0, std::min(own.size(), kPlaceDigits)));
   remove_copies(parent, own, [&](const std::string& name, int left) {
@@ -62,7 +64,7 @@ void remove_leftovers(int parent, const std::string& own) try {
     return may_go_on(left) && !is_replaced;
   });
 } catch (const Error&) {
-  return;  // Permission to write here may come without permission to list.
+  return;  // Writing may be allowed here although listing is not.
 }
 
 bool is_linked(int directory) {
@@ -79,7 +81,7 @@ bool lock_within(std::chrono::milliseconds patience, int directory) {
   return true;
 }
 
-/// Identifies this boot: written data is only sure to be there until a power cut.
+/// Returns an id of the present boot: written data is certain to exist only until a power failure.
 const std::string& this_boot() {
   static const std::string id = [] {
     std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -95,14 +97,14 @@ struct Notes {
   std::string path{};
 };
 
-/// Returns true for a regular file of this user with no other name. Other files are never written.
+/// Returns true for a regular file of this user with a single name. Other files are never written.
 bool is_own_file(int file) noexcept {
   struct stat info {};
   return ::fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid() &&
          info.st_nlink == 1;
 }
 
-/// Returns this boot's notes; absent without any.
+/// Returns the notes of the present boot; absent without such notes.
 std::optional<Notes> read_notes(int directory) {
   const UniqueFd file(::openat(directory, kNotes, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   std::string text(kMostNotes, '\0');
@@ -131,7 +133,7 @@ Position position_in(int directory) {
   const UniqueFd inside = open_below(tree.get(), folder);
   struct stat info {};
   if (inside && ::fstatat(inside.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-      // Files of others, or with other names, are not changed.
+      // Files of other users, or with several names, are not changed.
       S_ISREG(info.st_mode) && info.st_nlink == 1)
     position.bytes = static_cast<std::uint64_t>(info.st_size);
   return position;
@@ -151,7 +153,7 @@ void drop_kept_copies(const std::filesystem::path& parent) noexcept try {
   const UniqueFd directory(::open(parent.c_str(), kDirectoryFlags));
   if (directory) remove_copies(directory.get(), {}, [](const std::string&, int) { return false; });
 } catch (...) {
-  return;  // Without memory they stay for the next copy to remove.
+  return;  // Out of memory: the next copy removes them.
 }
 
 Staging::Staging(const std::filesystem::path& parent, const std::string& key)
@@ -167,7 +169,7 @@ Staging::Staging(UniqueFd parent, const std::string& shown, const std::string& k
   open_tree();
 }
 
-/// Returns false without a key, if another copy holds the lock for that key, and if something else
+/// Returns false without a key, if another copy holds the lock for the key, or if something else
 /// has its name.
 bool Staging::take_up() {
   if (key_.empty()) return false;
@@ -184,8 +186,8 @@ void Staging::make_unnamed() {
               "writing into " + shown_ + ": what is made there does not stay ours");
 }
 
-/// Returns false if the name was taken, or if the directory was removed. Another user may have
-/// removed it, or a copy that took it for a leftover before its lock was held.
+/// Returns false if the name was taken or the directory was removed again: by another user, or by a
+/// copy that took it for a leftover before it was locked.
 bool Staging::make_locked(const std::string& name) {
   name_ = name;
   directory_ = make_own_directory(parent_.get(), name_, shown_);

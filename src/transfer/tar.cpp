@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kBlock = 512;
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 50;
-// The limit of a path, or of an entry's pax header.
+// The limit for a path, and for the pax header of an entry.
 constexpr std::uint64_t kLongestText = 1UL << 20;
 constexpr FileTime kSecond = 1'000'000'000;
 // A limit in seconds; no FileTime is later.
@@ -48,7 +48,7 @@ std::string text_in(std::string_view header, Field where) {
   return std::string(text.substr(0, text.find('\0')));
 }
 
-/// Reads a number in octal digits, or, for larger ones, in bytes behind a set bit.
+/// Reads a number in octal digits, or, if its first bit is set, in binary form.
 std::uint64_t number_in(std::string_view header, Field where) {
   constexpr unsigned char kBinary = 0x80;
   std::string_view text = field(header, where);
@@ -69,7 +69,7 @@ std::uint64_t number_in(std::string_view header, Field where) {
   return value;
 }
 
-/// Returns the sum of the header's bytes, with the sum field itself taken as blanks.
+/// Returns the checksum of the header, for which the checksum's own field counts as blanks.
 std::uint64_t sum_of(std::string_view header) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < header.size(); ++i) {
@@ -104,7 +104,7 @@ std::string path_in(std::string_view header) {
   const std::string name = text_in(header, kName);
   const bool is_posix = field(header, kMagic) == std::string_view("ustar\0", kMagic.size);
   const std::string prefix =
-      is_posix ? text_in(header, kPrefix) : "";  // GNU has other fields there.
+      is_posix ? text_in(header, kPrefix) : "";  // GNU's format has other fields there.
   return prefix.empty() ? name : prefix + "/" + name;
 }
 
@@ -130,7 +130,7 @@ std::optional<TarEntry> TarReader::next() {
     } else if (type == 'x') {
       take_pax(read_text(size), extension);
     } else if (type == 'g') {
-      read_text(size);  // A header for all entries: no field of it matters here.
+      read_text(size);  // A header for all entries: none of its fields is needed here.
     } else {
       TarEntry entry = entry_of(extension);
       left_ = entry.size;
@@ -149,7 +149,7 @@ std::size_t TarReader::read(std::span<char> out) {
   return size;
 }
 
-/// Returns false at the end.
+/// Returns false at the end of the archive.
 bool TarReader::read_header() {
   header_.resize(kBlock);
   fill(header_);
@@ -169,7 +169,7 @@ void TarReader::skip_rest() {
 }
 
 /// Reads to the end: archives are padded with zeros. The decompressor must also reach its end,
-/// since its checksum comes last.
+/// because its checksum comes last.
 void TarReader::expect_end() {
   std::array<char, 32 * kBlock> rest{};
   for (std::size_t size = 0; (size = read_bytes_(rest)) > 0;)

@@ -125,7 +125,7 @@ void TreeReceiver::finish() {
   staging_.reset();
 }
 
-/// Returns the entry's place below the staging directory; empty for the staging directory itself.
+/// Returns the entry's path below the staging directory; empty for the staging directory itself.
 std::string TreeReceiver::placed(const std::string& path, EntryKind kind) {
   if (file_) throw Error(ErrorKind::remote, "the stream of files leaves out a sum");
   if (!path.empty()) check_inner_path(path);
@@ -140,8 +140,8 @@ std::string TreeReceiver::placed(const std::string& path, EntryKind kind) {
   return top ? new_name_ : new_name_ + path.substr(slash);
 }
 
-/// Opens an entry's directory. Entries come directory by directory, so that the last one opened
-/// mostly serves again.
+/// Opens the directory of an entry. Entries come directory by directory, so that the last one can
+/// mostly be used again.
 int TreeReceiver::open_parent(const std::string& parent) {
   if (parent_path_ != parent) {
     parent_path_.reset();
@@ -155,7 +155,7 @@ int TreeReceiver::open_parent(const std::string& parent) {
 void TreeReceiver::take(const DirectoryRecord& record) {
   DirectoryRecord here = record;
   here.path = placed(record.path, EntryKind::directory);
-  if (here.path.empty()) return;  // The content of a directory, for one that exists.
+  if (here.path.empty()) return;  // The content of a directory, which goes into an existing one.
   const auto [parent, name] = split_path(here.path);
   if (::mkdirat(open_parent(parent), name.c_str(), S_IRWXU) != 0 && errno != EEXIST)
     throw cannot_write(here.path);
@@ -163,7 +163,8 @@ void TreeReceiver::take(const DirectoryRecord& record) {
   if (is_new)
     directories_.push_back(std::move(here));
   else
-    directories_[known->second] = std::move(here);  // It came ahead, for a file that did.
+    // The directory was sent before, for a file that was sent first.
+    directories_[known->second] = std::move(here);
 }
 
 void TreeReceiver::take(const FileRecord& record) {
@@ -177,15 +178,15 @@ void TreeReceiver::take(const FileRecord& record) {
   file_ = std::move(file);
 }
 
-/// Returns the incoming file's descriptor. The file is made once it is certain that it does not
-/// become a link into the base.
+/// Returns the descriptor of the received file. It is created only once it is certain that it does
+/// not become a link into the base.
 int TreeReceiver::own_fd() {
   if (!file_->fd) file_->fd = open_file(file_->record.path);
   return file_->fd.get();
 }
 
-/// Opens the file that an interrupted copy has left, whatever its mode. It is checked before it is
-/// changed: another file might have the name by now.
+/// Opens the file that an interrupted copy has left, with any mode. It is checked before it is
+/// changed, because another file might have the name by now.
 UniqueFd TreeReceiver::open_kept(const std::string& path, std::uint64_t kept) {
   const auto [parent, name] = split_path(path);
   const UniqueFd found(
@@ -207,7 +208,9 @@ UniqueFd TreeReceiver::open_file(const std::string& path) {
   const auto [parent, name] = split_path(path);
   const int at = open_parent(parent);
   UniqueFd fd(::openat(at, name.c_str(), kFlags | O_CREAT | O_EXCL, kMode));
-  if (!fd && errno == EEXIST) {  // Two sources name it, and the later one counts; or it was kept.
+  if (!fd &&
+      errno ==
+          EEXIST) {  // Two sources have this name, and the later one wins; or the file was kept.
     ::unlinkat(at, name.c_str(), 0);
     fd = UniqueFd(::openat(at, name.c_str(), kFlags | O_CREAT | O_EXCL, kMode));
   }
@@ -252,8 +255,8 @@ bool TreeReceiver::has_shape_of_record(const struct stat& there) const {
          there.st_mtim.tv_sec == modified.tv_sec && there.st_mtim.tv_nsec == modified.tv_nsec;
 }
 
-/// Links the file by its known sum, and sets that sum. Returns false if the file must be read, or
-/// cannot be linked.
+/// Links the file by its known checksum, without reading it. Returns false if the file must be read
+/// or cannot be linked.
 bool TreeReceiver::become_link_unread() {
   if (!known_sum_) return false;
   const std::string inner = path_in_base(file_->record.path);
@@ -271,7 +274,8 @@ bool TreeReceiver::become_link_unread() {
   return true;
 }
 
-/// Returns false if the file there has another mode or time, or the file system has no links.
+/// Returns false if the file in the base has another mode or time, or the file system does not
+/// support links.
 bool TreeReceiver::become_link_to(int there) {
   const FileRecord& record = file_->record;
   struct stat info {};
@@ -300,8 +304,7 @@ void TreeReceiver::take(const SameRecord&) {
   });
 }
 
-/// Returns the sum of the file's actual content. For a file that was there in part it is read, not
-/// derived from the writes.
+/// Returns the checksum of the file's actual content. If a part was kept, the file is read again.
 Digest TreeReceiver::sum_of_content() {
   if (file_->known) return *file_->known;
   return file_->sum ? file_->sum->finish() : sum_of_file(own_fd(), file_->record.path);

@@ -19,7 +19,8 @@ namespace {
 constexpr std::size_t kPiece = 256UL * 1024;
 constexpr std::size_t kRead = 128UL * 1024;
 constexpr std::size_t kMostVanished = 1000;
-constexpr int kMostSteps = 64;  // A limit for steps without output, before others have their turn.
+// The maximum number of steps without output before others have their turn.
+constexpr int kMostSteps = 64;
 
 FileTime time_of(const struct stat& info) {
   return FileTime{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
@@ -139,7 +140,7 @@ void TreeSender::step_first(std::string& out) {
   if (file.is_over) first_ = nullptr;
 }
 
-/// Sends one first file; skips a file that is gone by now.
+/// Sends one of the first files. Skips a file that has disappeared.
 void TreeSender::begin_first(std::string& out, const std::string& path) {
   const std::filesystem::path& source = sources_.front();
   if (!root_) root_ = UniqueFd(::open(source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -154,7 +155,7 @@ void TreeSender::begin_first(std::string& out, const std::string& path) {
   sent_first_[here] = stamp_of(info);
 }
 
-/// Sends the directories that lead to `path`, the source's own first, once each.
+/// Sends the directories that lead to `path`, each once, beginning with that of the source.
 void TreeSender::encode_parents(std::string& out, const std::string& path) {
   const std::string top = top_name(sources_.front());
   for (std::size_t end = 0; end != std::string::npos; end = path.find('/', end + 1)) {
@@ -191,7 +192,7 @@ void TreeSender::begin_entry(std::string& out, int parent, const std::string& na
     throw no_source(shown);
   }
   if (S_ISREG(info.st_mode) && (was_first(path, info) || begin_same(out, path, info))) return;
-  // If a pipe has taken the file's place by now, opening it does not wait for a writer.
+  // With O_NONBLOCK, opening does not wait for a writer if a pipe has replaced the file.
   UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow));
   if (!fd && has_vanished(errno, shown, follow)) return;
   if (!fd || ::fstat(fd.get(), &info) != 0) throw cannot_read(shown, errno);
@@ -210,7 +211,7 @@ void TreeSender::begin_entry(std::string& out, int parent, const std::string& na
   }
 }
 
-/// Sends a file by its sum alone. Returns false if the file must be read.
+/// Sends a file by its checksum alone. Returns false if the file must be read.
 bool TreeSender::begin_same(std::string& out, const std::string& path, const struct stat& info) {
   const bool is_begun = files_ < from_.files || (files_ == from_.files && from_.bytes > 0);
   if (!in_base_ || is_begun) return false;
@@ -239,7 +240,7 @@ bool TreeSender::is_left_out(const std::string& path, const struct stat& info) c
   return left_out_(top_.empty() ? path : path.substr(top_.size() + 1), S_ISDIR(info.st_mode));
 }
 
-/// Records an entry of a directory that is gone by now; returns false for a source, and for any
+/// Records an entry of a directory that has disappeared. Returns false for a source and for any
 /// other failure.
 bool TreeSender::has_vanished(int error_number, const std::string& shown, int follow) {
   if (follow != O_NOFOLLOW || (error_number != ENOENT && error_number != ESTALE)) return false;

@@ -16,7 +16,8 @@
 namespace fastgpu::transfer {
 namespace {
 
-/// A frame is a kind, the stream's number and the payload's length, then the payload.
+/// A frame consists of its kind, the number of the stream, the length of the payload, and the
+/// payload.
 constexpr char kOpen = 'o';
 constexpr char kData = 'd';
 constexpr char kEnd = 'e';     // The end of the stream's data.
@@ -70,8 +71,8 @@ bool Tunnel::has_room() const noexcept {
   return output_.size() < kMostOutput;
 }
 
-/// Polls all descriptors once, and moves all bytes that can be moved. The other end's bytes are
-/// always read: if both ends waited for room on their way out, neither would proceed. Windows bound
+/// Polls all descriptors once and moves all bytes that can be moved. Always reads the other end's
+/// bytes: if both ends waited for room for their output, neither would proceed. The windows limit
 /// the memory.
 void Tunnel::wait(const Cancel& cancel) {
   std::vector<pollfd> polled = {{cancel.fd(), POLLIN, 0},
