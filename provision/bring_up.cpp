@@ -54,8 +54,8 @@ bool all_have_addresses(const std::vector<Node>& nodes) {
   return std::ranges::none_of(nodes, [](const Node& node) { return node.address.empty(); });
 }
 
-/// A machine that an earlier run made may have been stopped since, by a reboot for example: what
-/// came of starting it takes the place of its result.
+/// Starts machines of an earlier run that have been stopped since, by a reboot for example. The
+/// outcome of the start replaces the machine's result.
 void wake(const Tools& tools, Provider& provider, const state::Cluster& cluster,
           const std::vector<Node>& nodes, std::vector<HostResult<Instance>>& results) {
   std::vector<Node> sleeping;
@@ -73,7 +73,8 @@ void wake(const Tools& tools, Provider& provider, const state::Cluster& cluster,
       if (result.host == woken.host) result = woken;
 }
 
-/// Some places give addresses only after a while: asks until they have.
+/// Polls until every node has an address: some places assign one only after a while. Throws
+/// capacity if a machine is gone, timeout after the deadline.
 void await_addresses(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                      std::vector<Node>& nodes) {
   std::chrono::milliseconds waited{0};
@@ -109,8 +110,8 @@ void await_reachable(const Tools& tools, const state::Cluster& cluster,
   require_all(tools, "waiting for nodes", reached);
 }
 
-/// Nodes that booted with a shared host key get keys made on them, over the connection that the
-/// shared one vouches for. Both are pinned until the new one is shown.
+/// Gives nodes that booted with a shared host key new keys, made on the nodes over a connection
+/// that the shared key authenticates. Both keys are pinned until the new one is in use.
 void renew_host_keys(const Tools& tools, const state::Cluster& cluster, std::vector<Node>& nodes) {
   const auto made = tools.reachability.make_host_keys(cluster, nodes, tools.cancel);
   require_all(tools, "making host keys", made);

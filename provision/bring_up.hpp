@@ -1,4 +1,4 @@
-// The way from recorded nodes to nodes that answer: the common part of creating and scaling.
+// The steps from recorded nodes to nodes that answer: the common part of creating and scaling.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ void write_down(const Tools& tools, std::vector<state::Node>& nodes, const HostK
 /// The number of nodes that is useful.
 enum class Amount : std::uint8_t { all_or_nothing, any };
 
-/// Requests recorded nodes, and starts stopped ones. A request is repeated if an earlier run has
-/// made it already and they `may_be_there`. Stores nothing.
+/// Requests recorded nodes, and starts stopped ones. Finds existing machines first if an earlier
+/// run has requested them and they `may_be_there`. Stores nothing.
 std::vector<HostResult<Instance>> request_nodes(const Tools& tools, Provider& provider,
                                                 const state::Cluster& cluster,
                                                 const std::vector<state::Node>& nodes,
@@ -45,7 +45,7 @@ std::vector<HostResult<Instance>> request_nodes(const Tools& tools, Provider& pr
 void bring_up(const Tools& tools, Provider& provider, const state::Cluster& cluster,
               std::vector<state::Node>& nodes, const HostKeys& host_keys);
 
-/// Waits until requested nodes let us in, with host keys that only they know and with their
+/// Waits until requested nodes accept our login, with host keys that only they know and with their
 /// storage.
 void make_ours(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                std::vector<state::Node>& nodes);

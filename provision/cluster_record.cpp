@@ -28,14 +28,14 @@ std::int64_t milliseconds(TimePoint time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
-/// JSON's other numbers do not all fit.
+/// Reads an integer. Other JSON numbers do not all fit.
 std::int64_t whole_in(const json& object, const char* key) {
   const auto number = field<json>(object, key);
   if (!number.is_number_integer()) refuse(std::string(key) + " is no whole number");
   return number.get<std::int64_t>();
 }
 
-/// Years beyond which no clock of ours counts.
+/// Reads a time between 1970 and the year 10000.
 TimePoint time_in(const json& object, const char* key) {
   constexpr std::int64_t kLast = 253'402'300'800'000;  // The year 10000.
   const auto time = whole_in(object, key);
@@ -71,7 +71,7 @@ int number_in(const json& object, const char* key, int least, int most) {
   return static_cast<int>(number);
 }
 
-/// Users and names end up in commands and files.
+/// Throws for a user or name that is not safe in commands and files.
 void check_words(const std::string& user, const ClusterName& name, int slots) try {
   check_spec({.name = name, .slots = slots, .user = user});
 } catch (const Error& e) {

@@ -14,7 +14,7 @@ void check_range(const char* what, int value, int most) {
                                     ", not " + std::to_string(value));
 }
 
-/// What useradd takes, and no more: the name ends up in files on the nodes.
+/// Returns true for names that useradd accepts and that are safe in files on the nodes.
 bool is_user_name(const std::string& user) {
   constexpr std::size_t kLongest = 32;
   const auto usable = [](char c) {

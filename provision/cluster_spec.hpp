@@ -1,4 +1,4 @@
-// A cluster as the user wishes it, independent of its place.
+// The request for a cluster, independent of its place.
 #pragma once
 
 #include <chrono>

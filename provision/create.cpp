@@ -50,7 +50,7 @@ Cluster begin(const Tools& tools, const ClusterSpec& spec) {
   return cluster;
 }
 
-/// What an earlier run began can be taken over only with the keys that it wrote.
+/// Returns true if the keys of an earlier run are complete: only with them can its work be resumed.
 bool can_resume(const Tools& tools, const Found& found) {
   const auto keys = read_host_keys(tools.store.directory(), found.cluster->id);
   if (!keys || found.nodes.empty()) return false;
@@ -59,15 +59,16 @@ bool can_resume(const Tools& tools, const Found& found) {
   return authorized_key(tools.store.directory(), found.cluster->id).has_value();
 }
 
-/// The time that went into seeking machines is none that they were waited for.
+/// Returns tools whose deadline does not count the time since `began`, which was spent on finding
+/// machines.
 Tools waiting_from_now(const Tools& tools, Clock::time_point began) {
   Tools later = tools;
   if (later.deadline != Clock::time_point::max()) later.deadline += tools.clock.now() - began;
   return later;
 }
 
-/// A machine that does not start is replaced where it is; when that happens again the cluster goes
-/// to its next place.
+/// Makes the nodes. A machine that does not start is replaced at the same place; if that fails
+/// again, the cluster moves to its next place.
 void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec, Until until,
                 ClusterView& view) {
   Cluster& cluster = view.cluster;
@@ -121,7 +122,7 @@ void finish(const Tools& tools, Until until, ClusterView& view) {
     tools.events.node_changed(node);
 }
 
-/// What was made stays on record, as degraded.
+/// Keeps the nodes so far on record; the cluster is degraded.
 void keep(const Tools& tools, Cluster cluster) {
   std::vector<Node> nodes = tools.store.nodes(cluster.id);
   cluster.state = ClusterState::degraded;
@@ -183,8 +184,7 @@ CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailu
   if (found.cluster) require_ours(*found.cluster, found.instances);
   Plan plan = make_plan(spec, found);
   Provider& provider = tools.providers(spec.provider);
-  // A trial that was interrupted is gone on with: its machines become the cluster's or are given
-  // back.
+  // An interrupted trial is continued: its machines become the cluster's or are given back.
   if (found.cluster && unspent_trials(tools.store, found.cluster->id).empty())
     destroy_strays(tools, provider, *found.cluster);
   if (plan.kind == PlanKind::unchanged) return {{*found.cluster, found.nodes}, plan.kind};

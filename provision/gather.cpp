@@ -25,12 +25,13 @@ using Results = std::vector<HostResult<Instance>>;
 constexpr std::chrono::milliseconds kFirstPause = 2s;
 constexpr std::chrono::milliseconds kLongestPause = 60s;
 
-/// What could be had at one place.
+/// The machines acquired at one place.
 struct Haul {
-  Cluster cluster;          ///< With the network of that place.
-  std::vector<Node> nodes;  ///< All that are wanted; those that were got have an `instance_id`.
-  std::optional<Error> refusal{};  ///< Why some were not got.
-  bool is_new = false;             ///< Nothing of it was asked for yet.
+  Cluster cluster;  ///< The cluster with the network of that place.
+  /// All requested nodes; those with a machine have an `instance_id`.
+  std::vector<Node> nodes;
+  std::optional<Error> refusal{};  ///< The reason for missing machines.
+  bool is_new = false;             ///< True before the first request.
 };
 
 bool has_machine(const Node& node) {
@@ -51,18 +52,19 @@ std::vector<Node> with_machines(const std::vector<Node>& nodes) {
   return result;
 }
 
-/// A refusal whose meaning is not known may be about one place: so many places are asked all the
-/// same, and no more, for it may be about the wish.
+/// The number of places that are asked after refusals of unknown meaning. Such a refusal may be
+/// about one place, or about the request itself.
 constexpr int kMostUnexplained = 3;
 
-/// Whether another place may do what one refused: it has room, the image, the key pair, the right.
+/// Returns true if another place may accept the request: it may have room, the image, the key pair
+/// or the permission.
 bool may_differ_elsewhere(const Error& refusal) {
   return refusal.kind() == ErrorKind::capacity || refusal.kind() == ErrorKind::not_found ||
          refusal.kind() == ErrorKind::denied;
 }
 
 /// Returns the token of a node in a trial. The trial's own token is in the journal before machines
-/// are asked for, so that a run that goes on after a kill asks under the same ones.
+/// are requested, so that a run that resumes after a kill repeats the same tokens.
 std::string token_in_trial(const std::string& trial, int index) {
   constexpr std::size_t kKept = 24;
   char digits[16];
@@ -76,8 +78,8 @@ void forget_machine(Node& node) {
   node.private_address.clear();
 }
 
-/// What the places refused, told together with the kind of the best place's; of many the first
-/// few are told.
+/// Joins the refusals of the places in one error, with the kind of the first, best place. Quotes at
+/// most four.
 Error as_one(const std::map<std::size_t, Error>& refusals) {
   constexpr std::size_t kTold = 4;
   std::set<std::string> told;
@@ -90,15 +92,16 @@ Error as_one(const std::map<std::size_t, Error>& refusals) {
   return {refusals.begin()->second.kind(), all};
 }
 
-/// Whether a launch that one place refused may be had at another one: there is no room, or what
-/// the refusal is about is not known (`may_be_asked`) or not there.
+/// Returns true if another place may launch what one refused: the place is full, or, if others
+/// `may_be_asked`, the refusal is unexplained or about something missing.
 bool may_be_had_elsewhere(const Error& refusal, bool may_be_asked) {
   return refusal.kind() == ErrorKind::capacity ||
          (may_be_asked &&
           (refusal.kind() == ErrorKind::remote || refusal.kind() == ErrorKind::not_found));
 }
 
-/// What was wanting; any other failure is thrown.
+/// Returns the refusal that another place may not repeat; absent if nothing was refused. Throws any
+/// other failure.
 std::optional<Error> refusal_in(const Results& results, bool may_be_asked) {
   std::vector<Failure> wants;
   std::vector<Failure> others;
@@ -116,10 +119,10 @@ class Gathering {
   Gathering(const Tools& tools, Provider& provider, const Holding& holding, HostKeys& keys)
       : tools_(tools), provider_(provider), holding_(holding), keys_(keys) {}
 
-  /// Why not all that is wanted could be had, from every place that was asked.
+  /// Returns the reason for the missing machines, from every place that was asked.
   Error refusal() const { return as_one(refusals_); }
 
-  /// As far as places and `holding` go.
+  /// Acquires machines within the limits of the places and of `holding`.
   Haul gather(Haul held) {
     ask_and_store(held);
     if (!keeps(held)) return gather_in_turn(std::move(held));
@@ -140,8 +143,8 @@ class Gathering {
     }
   }
 
-  /// A place answers a repeated request as it did at first: a new request needs new tokens. The
-  /// keys stay those that the nodes' user data has.
+  /// Gives nodes without a machine new tokens: a place repeats its answer to a repeated request.
+  /// The keys stay the same, since the nodes' user data has them.
   void renew(std::vector<Node>& nodes) {
     renew(nodes, [](const Node&) { return new_token(); });
   }
@@ -177,7 +180,7 @@ class Gathering {
     return std::chrono::ceil<std::chrono::milliseconds>(holding_.longest - waited);
   }
 
-  /// For what is held and does nothing.
+  /// Adds the cost of idle machines that were held for `time`.
   void charge(const Haul& held, std::chrono::nanoseconds time) {
     if (!holding_.most_cost) return;
     const auto price = provider_.price_per_hour(held.cluster);
@@ -190,7 +193,7 @@ class Gathering {
     cost_ = cost_ ? *cost_ + more : more;
   }
 
-  /// Only one place at a time, each once.
+  /// Asks one place at a time, each once, and gives back machines before the next.
   Haul gather_in_turn(Haul held) {
     while (!is_whole(held)) {
       const Error refusal = *held.refusal;
@@ -217,7 +220,7 @@ class Gathering {
     }
   }
 
-  /// Each other place once. The larger haul is the one that is held from then on.
+  /// Asks each other place once. The larger acquisition is held from then on.
   void try_elsewhere(Haul& held) {
     std::set<std::size_t> asked = {provider_.places(held.cluster).here};
     const std::size_t count = provider_.places(held.cluster).count;
@@ -249,8 +252,8 @@ class Gathering {
     }
   }
 
-  /// Returns the trial at that place that a killed run has left. Under its token and with its image
-  /// the place answers as it did then, even while it does not list those machines.
+  /// Returns the trial at that place that a killed run has left. For its token and its image the
+  /// place repeats its answer, even while it does not list those machines.
   std::optional<state::Intent> unfinished_trial(const Cluster& cluster, std::size_t place) const {
     for (const state::Intent& trial : unspent_trials(tools_.store, cluster.id)) {
       Cluster there = cluster;
@@ -260,7 +263,8 @@ class Gathering {
     return std::nullopt;
   }
 
-  /// What is at a place where the cluster is not on record is in the journal alone.
+  /// Opens the intent of a trial. Machines at a place that is not the cluster's are recorded in the
+  /// journal only.
   state::IntentId open_trial(const Haul& haul, const std::string& token) {
     return tools_.store.open_intent({.id = {},
                                      .cluster = haul.cluster.id,
@@ -270,7 +274,7 @@ class Gathering {
                                      .detail = haul.cluster.network});
   }
 
-  /// The trial's place becomes the cluster's, and what is held elsewhere a trial.
+  /// Makes the trial's place the cluster's, and the acquisition so far a trial that is given back.
   state::IntentId adopt(const Haul& trial, const Haul& held, state::IntentId asking) {
     state::IntentId leaving;
     make_keys(tools_, trial.cluster, trial.nodes, provider_.host_key_use(), keys_);
@@ -283,7 +287,7 @@ class Gathering {
     return leaving;
   }
 
-  /// What the trial has is given back from now on.
+  /// Records that the trial's machines are being given back.
   state::IntentId leave(const Haul& trial, state::IntentId asking) {
     state::IntentId leaving;
     tools_.store.atomically([&] {
@@ -294,8 +298,8 @@ class Gathering {
   }
 
   /// Ends the trial, whose token is not repeated any more: a place that repeats its answer would
-  /// name machines that are gone. What a killed run began under it stays open without its token,
-  /// for some of those machines may be listed later.
+  /// name machines that are gone. A killed run's intent with the same token stays open without the
+  /// token, because some of those machines may be listed later.
   void spend(const Cluster& cluster, state::IntentId asking) {
     const std::vector<state::Intent> trials = unspent_trials(tools_.store, cluster.id);
     const auto own = std::ranges::find(trials, asking, &state::Intent::id);
@@ -315,7 +319,8 @@ class Gathering {
     store(haul);
   }
 
-  /// False where the place refuses for what another one may have. What is whole needs no other.
+  /// Prepares the place. Returns false if the place refuses and another one may accept. Throws if
+  /// all machines are acquired already.
   bool prepare(Haul& haul) {
     try {
       run_step(tools_, "preparing the network", [&] {
@@ -343,7 +348,7 @@ class Gathering {
     refusals_.insert_or_assign(provider_.places(haul.cluster).here, refusal);
   }
 
-  /// Where a place gives all or nothing, fewer are asked for until some are had.
+  /// Requests machines. If a place gives all or nothing, requests fewer until some are given.
   void request(Haul& haul) {
     run_step(tools_, "creating " + counted(haul.nodes.size(), "node"), [&] {
       std::size_t most = haul.nodes.size();
@@ -399,12 +404,12 @@ class Gathering {
   Provider& provider_;
   const Holding& holding_;
   HostKeys& keys_;
-  std::map<std::size_t, Error> refusals_;  ///< The last one of each place.
-  std::optional<Money> cost_{};            ///< Of what was held.
-  int unexplained_ = 0;                    ///< Launches that were refused for what is not known.
+  std::map<std::size_t, Error> refusals_;  ///< The last refusal of each place.
+  std::optional<Money> cost_{};            ///< The cost of idle machines so far.
+  int unexplained_ = 0;                    ///< The number of refusals of unknown meaning.
 };
 
-/// Those that no place has room for are wanted no more.
+/// Removes nodes without a machine from the request and from the record.
 void strike_missing(const Tools& tools, Haul& haul) {
   std::vector<Node> missing;
   for (const Node& node : haul.nodes)

@@ -1,4 +1,4 @@
-// Machines for all nodes of a new cluster, at one place, from any number of places that are asked.
+// Acquires machines for all nodes of a new cluster, at one place, from any number of places.
 #pragma once
 
 #include <vector>
@@ -9,24 +9,23 @@
 
 namespace fastgpu::provision {
 
-/// Asks the cluster's place on record first, then its other places. If `holding` allows it, the
-/// most machines that any place gave are kept meanwhile, and all places are asked again and again.
-/// Otherwise these machines are given back before the next place is asked.
+/// Requests machines at the cluster's place on record first, then at its other places. If `holding`
+/// allows it, the most machines that any place gave are kept meanwhile, and all places are asked
+/// again and again. Otherwise these machines are given back before the next place is asked.
 ///
 /// Afterwards every node has a machine at the place on record. If no place had all of them and
-/// fewer are enough, nodes without a machine are removed from `nodes` and from the record. Throws
-/// capacity, with the words of the last place, if no place had enough; the machines so far are on
-/// record then. Requests of an earlier run `may_be_there` and are looked for.
+/// fewer are enough, nodes without a machine are removed from `nodes` and from the record. If no
+/// place had enough, throws the refusals of the places as one, and the machines so far are on
+/// record. Requests of an earlier run `may_be_there` and are looked for.
 void gather(const Tools& tools, Provider& provider, const Holding& holding, state::Cluster& cluster,
             std::vector<state::Node>& nodes, HostKeys& host_keys, bool may_be_there);
 
-/// Gathers again, after machines of `nodes` have turned out to be gone: others are sought in their
-/// place.
+/// Acquires machines again after machines of `nodes` have turned out to be gone.
 void gather_again(const Tools& tools, Provider& provider, const Holding& holding,
                   state::Cluster& cluster, std::vector<state::Node>& nodes, HostKeys& host_keys);
 
-/// Gives back the machines at the cluster's place, and puts it on record at its next place. Returns
-/// false without a next place.
+/// Gives back the machines at the cluster's place, and records its next place. Returns false if
+/// there is no next place.
 bool move_on(const Tools& tools, Provider& provider, state::Cluster& cluster,
              std::vector<state::Node>& nodes);
 

@@ -15,7 +15,8 @@ using Hours = std::chrono::duration<double, std::ratio<3600>>;
 using std::chrono::seconds;
 
 constexpr const char* kKey = "guards";
-constexpr Hours kLongest{24.0 * 366 * 100};  ///< What a time point can hold, with room to spare.
+/// The longest time that a time point can hold, with a margin.
+constexpr Hours kLongest{24.0 * 366 * 100};
 
 void put(json& object, const char* key, const std::optional<seconds>& time) {
   if (time) object[key] = time->count();
@@ -43,7 +44,7 @@ void keep_cost_end(std::optional<End>& nearest, const Money& most, const Spendin
     keep_nearest(nearest, later(now, Hours(left / spending.per_hour)), EndCause::max_cost);
 }
 
-/// A bare number was written when a cost had no currency of its own: it is in that of the price.
+/// Reads a cost. Older records have a bare number, which is in the currency of the price.
 Money cost_in(const json& value, const json& spec) {
   if (value.is_object())
     return {value.at("amount").get<double>(),

@@ -1,5 +1,5 @@
-// What ends or stops a cluster without anybody's doing: the user's limits, and when they are
-// reached. Pure.
+// The limits at which a cluster ends or stops by itself: the user's settings, and the times at
+// which they are reached. Pure.
 #pragma once
 
 #include <chrono>
@@ -14,36 +14,40 @@
 namespace fastgpu::provision {
 
 struct Guards {
-  std::optional<std::chrono::seconds> max_life{};  ///< Since the creation.
-  std::optional<Money> max_cost{};  ///< Of computing, in the currency of the cluster's price.
-  /// Since a fastgpu last looked after it, while something runs.
+  /// The longest time from the creation to the end of the cluster.
+  std::optional<std::chrono::seconds> max_life{};
+  /// The maximum cost of computing, in the currency of the cluster's price.
+  std::optional<Money> max_cost{};
+  /// The longest time without a fastgpu command for the cluster, while a node runs.
   std::optional<std::chrono::seconds> unattended{};
-  std::optional<std::chrono::seconds> idle_stop{};    ///< On a node, before it is stopped.
-  std::optional<std::chrono::seconds> idle_delete{};  ///< And before the cluster goes.
+  /// The idle time of a node before it is stopped.
+  std::optional<std::chrono::seconds> idle_stop{};
+  /// The idle or stopped time before the cluster is deleted.
+  std::optional<std::chrono::seconds> idle_delete{};
   friend bool operator==(const Guards&, const Guards&) = default;
 };
 
-/// Guards are a part of state::Cluster::spec_json, whatever the provider. Throws ErrorKind::local
-/// for what no fastgpu has written.
+/// Returns the guards in state::Cluster::spec_json, which stores them for every provider. Throws
+/// ErrorKind::local for text that fastgpu cannot have written.
 Guards guards_of(const std::string& spec_json);
 std::string with_guards(const std::string& spec_json, const Guards& guards);
 
-/// What a cluster has cost, and costs an hour now, in one currency.
+/// The cost of a cluster so far, and its present cost of an hour, in one currency.
 struct Spending {
   Money so_far{0, kUsd};
   Money per_hour{0, kUsd};
 };
 
-/// `price` is a machine's, an hour.
+/// Returns the spending at `now`. `price` is the price of one machine for an hour.
 Spending spending_of(std::span<const state::Run> runs, const Money& price, state::TimePoint now);
 
-/// When the last run ended; absent where something runs, or nothing ever did.
+/// Returns the end of the last run; absent while something runs, or if nothing has ever run.
 std::optional<state::TimePoint> stopped_since(std::span<const state::Run> runs);
 
-/// A cluster as guards see it.
+/// The facts about a cluster that the guards depend on.
 struct Watched {
   state::TimePoint created{};
-  state::TimePoint contact{};  ///< When a fastgpu last looked after it.
+  state::TimePoint contact{};  ///< The time of the last fastgpu command for the cluster.
   std::optional<state::TimePoint> stopped{};
   Spending spending{};
 };
@@ -55,23 +59,23 @@ struct End {
   EndCause cause{};
 };
 
-/// The nearest of the limits that time alone will reach. While a cluster is stopped neither its
-/// cost nor the time without contact grows.
+/// Returns the nearest limit that is reached by the passing of time alone; absent if there is no
+/// such limit. While a cluster is stopped, neither its cost nor the time without contact grows.
 std::optional<End> end_of(const Guards& guards, const Watched& cluster, state::TimePoint now);
 
-/// The end that machines are launched with, before any of them has run: for `count` of them at
-/// `price`, counted from `start`.
+/// Returns the end of `count` machines that are about to be launched at `price`, counted from
+/// `start`; absent if no guard ends them.
 std::optional<state::TimePoint> first_end(const Guards& guards, state::TimePoint created,
                                           state::TimePoint start, const std::optional<Money>& price,
                                           int count);
 
-/// Why a cluster of which no machine is left was ended by a guard of its own: by a limit that it
-/// had reached, or by idleness where `nodes_act`, that is where nodes end themselves; absent where
-/// no guard explains it. `stopped` of the cluster is passed over: it is when the loss was noticed.
+/// Returns the guard that explains why a cluster has no machine left: a limit that it had reached,
+/// or idleness if `nodes_act`, that is if nodes end themselves. Absent if no guard explains it.
+/// Ignores `cluster.stopped`, which is only the time at which the loss was noticed.
 std::optional<EndCause> ended_by(const Guards& guards, const Watched& cluster, bool nodes_act,
                                  state::TimePoint now);
 
-/// "its life of 8h is over": why a cluster ends, of its limit.
+/// Returns the reason for the end as a part of a sentence: "its life of 8h is over".
 std::string reason_of(const Guards& guards, EndCause cause);
 
 }  // namespace fastgpu::provision

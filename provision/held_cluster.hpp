@@ -18,8 +18,8 @@ void check_is_made(const state::Cluster& cluster);
 
 class HeldCluster {
  public:
-  /// Locks and settles. Throws not_found if there is no such cluster, conflict if its creation was
-  /// never finished.
+  /// Locks and settles the cluster. Throws not_found for an unknown name, conflict if the creation
+  /// was never finished.
   HeldCluster(const Tools& tools, const ClusterName& name);
 
   /// Asks the provider. Throws conflict if another state directory has taken the cluster over.

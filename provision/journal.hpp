@@ -1,4 +1,4 @@
-// The intents of provisioning: what they are called, and how they are opened and closed.
+// The intents of provisioning: their names, and the functions that open and close them.
 #pragma once
 
 #include <span>
@@ -9,34 +9,35 @@
 
 namespace fastgpu::provision {
 
-// A cluster or node in state `creating` or `deleting` has one of these open as long as it is so.
+// A cluster or node in state `creating` or `deleting` has one of these open while it is in that
+// state.
 constexpr std::string_view kCreateCluster = "create-cluster";
 constexpr std::string_view kDeleteCluster = "delete-cluster";
 constexpr std::string_view kCreateNode = "create-node";
 constexpr std::string_view kDeleteNode = "delete-node";
-constexpr std::string_view kReplaceNode = "replace-node";  ///< Of a node that was lost.
-/// Machines are asked for at another place than the cluster's, under tokens made of the intent's,
-/// or given back there, without a token.
+constexpr std::string_view kReplaceNode = "replace-node";  ///< Stored for a node that was lost.
+/// Stored while machines are requested at a place other than the cluster's, under tokens derived
+/// from the intent's token. Has no token while such machines are given back.
 constexpr std::string_view kTryPlace = "try-place";
-/// A machine of a node that was given up may come yet.
+/// Stored while a machine of a node that was given up may still appear.
 constexpr std::string_view kLateMachine = "late-machine";
 constexpr std::string_view kStartCluster = "start-cluster";
 constexpr std::string_view kStopCluster = "stop-cluster";
-/// A node that was asked for and that nobody has reached yet. It is left to whoever needs the node,
-/// and not settled.
+/// Stored for a node that was requested and not reached yet. Never settled: the first command that
+/// needs the node meets it.
 constexpr std::string_view kMeetNode = "meet-node";
-/// An image is made of a node, which is put back afterwards. It is left to whoever makes the image,
-/// and not settled.
+/// Stored while an image is made of a node, which is restored afterwards. Never settled: the
+/// command that makes the image finishes it.
 constexpr std::string_view kBakeImage = "bake-image";
 
-/// Whether `intent` is one of provisioning's, and not of a job or a copy.
+/// Returns true if provisioning opened `intent`, as opposed to a job or a copy.
 bool is_ours(const state::Intent& intent);
 
-/// The cluster's open intents that are ours.
+/// Returns the cluster's open intents that provisioning opened.
 std::vector<state::Intent> our_intents(const state::Store& store, const state::ClusterId& cluster);
 
-/// The cluster's trials of other places under tokens that may still be repeated: a run was killed
-/// before it knew what it got.
+/// Returns the cluster's trials of other places whose tokens may still be repeated: a run was
+/// killed before it received the result.
 std::vector<state::Intent> unspent_trials(const state::Store& store,
                                           const state::ClusterId& cluster);
 
@@ -44,11 +45,11 @@ void open_cluster_intent(state::Store& store, const state::Cluster& cluster,
                          std::string_view action);
 void open_node_intent(state::Store& store, const state::Node& node, std::string_view action);
 
-/// Closes what is open for the cluster as a whole under `action`.
+/// Closes the intents of `action` for the cluster as a whole.
 void close_cluster_intents(state::Store& store, const state::Cluster& cluster,
                            std::string_view action);
 
-/// Closes what is open for these nodes, made, met or unmade.
+/// Closes the intents of these nodes to create, delete, replace or meet them.
 void close_node_intents(state::Store& store, const state::ClusterId& cluster,
                         std::span<const state::Node> nodes);
 

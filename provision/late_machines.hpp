@@ -7,10 +7,10 @@
 
 namespace fastgpu::provision {
 
-/// Records those of `nodes`, which are given up, that may have a machine that has not been seen.
+/// Records those of `nodes`, which are given up, that may have a machine that has not been listed.
 void expect_late_machines(const Tools& tools, std::span<const state::Node> nodes);
 
-/// Ends those that have come. They are expected for as long as a cloud may not list a new machine.
+/// Ends the machines that have appeared since. They are expected until kUnlistedAtMost is over.
 void end_late_machines(const Tools& tools, Provider& provider, const state::Cluster& cluster);
 
 }  // namespace fastgpu::provision

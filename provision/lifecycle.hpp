@@ -1,9 +1,9 @@
-// What can be done to a cluster. Every operation takes the cluster's lock, first settles what an
-// earlier run that died left open, writes each intent down before it acts, and may be repeated.
+// The operations on clusters. Every operation takes the cluster's lock, first settles what an
+// earlier run that died left open, records each intent before it acts, and may be repeated.
 //
-// All throw ErrorKind::conflict where another fastgpu holds the cluster for longer than
+// All throw ErrorKind::conflict if another fastgpu holds the cluster for longer than
 // Tools::patience, interrupted after a cancel, timeout after Tools::deadline, and not_found, with
-// the nearest name, for a cluster that is not there.
+// the nearest name, for an unknown cluster.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@
 namespace fastgpu::provision {
 
 enum class OnFailure : std::uint8_t {
-  remove,  ///< A cluster that cannot be made whole is removed again.
-  keep,    ///< What was made stays, for somebody to look at; the cluster is degraded.
+  remove,  ///< Removes a cluster that cannot be completed.
+  keep,    ///< Keeps the nodes so far for inspection; the cluster is degraded.
 };
 
-/// When a creation is done.
+/// The point at which a creation returns.
 enum class Until : std::uint8_t {
-  nodes_answer,  ///< Over SSH, with host keys that only they know.
+  nodes_answer,  ///< Every node answers over SSH, with a host key that no other machine knows.
   accepted,      ///< The place has promised every machine; the nodes are still to be met.
 };
 
@@ -32,19 +32,20 @@ struct CreateResult {
   PlanKind kind = PlanKind::create;
 };
 
-/// What create_cluster would do. Changes nothing and takes no lock.
+/// Returns the steps that create_cluster would take. Changes nothing and takes no lock.
 Plan plan_cluster(const Tools& tools, const ClusterSpec& spec);
 
-/// Makes a cluster, or takes over what a run that died made of it, or finds it as wanted. After a
-/// failure or a cancel nothing is left, or the message says what is and which command removes it.
+/// Makes a cluster, or completes one that a killed run began, or returns the existing one if it
+/// matches. After a failure or a cancel nothing is left, or the message names the remains and the
+/// command that removes them.
 CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailure on_failure,
                             Until until = Until::nodes_answer);
 
-/// Removes the cluster in whatever state it is.
+/// Removes the cluster, in any state.
 void delete_cluster(const Tools& tools, const ClusterName& name);
 
-/// Nodes that run (start) or are stopped (stop) already are left alone. Where some nodes fail the
-/// others keep their new state and the failure is thrown.
+/// Starts or stops all nodes. Nodes that are in the new state already are left alone. If some nodes
+/// fail, the others keep their new state and the failure is thrown.
 ClusterView start_cluster(const Tools& tools, const ClusterName& name);
 ClusterView stop_cluster(const Tools& tools, const ClusterName& name);
 
@@ -52,7 +53,7 @@ ClusterView stop_cluster(const Tools& tools, const ClusterName& name);
 /// removed.
 ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes);
 
-/// What scale_cluster would do.
+/// The changes that scale_cluster would make.
 struct Scaling {
   state::Cluster cluster{};
   std::vector<state::Node> added{};
@@ -62,45 +63,45 @@ struct Scaling {
 /// Throws as scale_cluster would. Changes nothing and takes no lock.
 Scaling plan_scale(const Tools& tools, const ClusterName& name, int nodes);
 
-/// Makes new machines for the nodes whose machines are gone, where the cluster stands; what was on
-/// them is lost. Those that cannot be had stay lost.
+/// Makes new machines for lost nodes, at the cluster's place. The data of the old machines is lost.
+/// Nodes for which there is no machine stay lost.
 ClusterView replace_lost_nodes(const Tools& tools, const ClusterName& name);
 
-/// Makes what the nodes share as `change` wants it, which gets the provider's part of the cluster
-/// (Cluster::spec_json) and returns another.
+/// Changes the parts that the nodes share. `change` receives the provider's part of the cluster
+/// (Cluster::spec_json) and returns the new text.
 state::Cluster change_shared(const Tools& tools, const ClusterName& name,
                              const std::function<std::string(const std::string&)>& change);
 
-/// Gives the nodes that run the storage that `change` makes of the cluster's; those that are
-/// stopped get it when they start. Where a node fails, the same call again goes on. Throws conflict
-/// where a stopped node would keep what is taken away.
+/// Changes the cluster's storage by `change` and applies it to running nodes; stopped nodes get it
+/// when they start. If a node fails, the same call may be repeated. Throws conflict if a stopped
+/// node would keep a mount that is removed.
 state::Cluster change_storage(const Tools& tools, const ClusterName& name,
                               const std::function<std::string(const std::string&)>& change);
 
-/// The cluster as change_storage would leave it. Throws as that would; changes nothing and takes no
-/// lock.
+/// Returns the cluster as change_storage would leave it. Throws as that would; changes nothing and
+/// takes no lock.
 state::Cluster plan_storage(const Tools& tools, const ClusterName& name,
                             const std::function<std::string(const std::string&)>& change);
 
-/// Gives the cluster another name, at its provider too. Its nodes keep theirs: they are known by
-/// them. Throws conflict where the name is taken, or somebody else has taken the cluster over.
+/// Gives the cluster another name, at its provider too. The nodes keep their names, by which they
+/// are known. Throws conflict if the name is in use, or if another state directory has taken the
+/// cluster over.
 ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const ClusterName& to);
 
-/// The cluster as its provider finds it now. What changed is stored where nobody else is working on
-/// the cluster and the state directory can be written.
+/// Returns the cluster as its provider finds it now. Stores the changes, unless another process
+/// works on the cluster or the state directory is read-only.
 ClusterView refresh_cluster(const Tools& tools, const ClusterName& name);
 
-/// The same for somebody who is about to change the cluster: stores nothing and takes no lock.
-/// Throws conflict where the cluster is half-made or half-deleted, or another machine has taken it
-/// over.
+/// Returns the same before a change of the cluster: stores nothing and takes no lock. Throws
+/// conflict if the cluster is half-made or half-deleted, or if another machine has taken it over.
 ClusterView look_before_change(const Tools& tools, const ClusterName& name);
 
-/// Throws conflict where a cluster has that name, or where one has nodes of the same host names.
-/// The cluster that is renamed, if there is one, may keep its host names.
+/// Throws conflict if another cluster has that name, or nodes with the same host names. A cluster
+/// that is being renamed may keep its host names.
 void check_name_is_free(const state::Store& store, const ClusterName& name,
                         const ClusterName& renamed = {});
 
-/// The cluster, or Error not_found with the nearest name there is.
+/// Returns the cluster. Throws not_found, with the nearest known name.
 state::Cluster require_cluster(const state::Store& store, const ClusterName& name);
 
 }  // namespace fastgpu::provision

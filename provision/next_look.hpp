@@ -6,8 +6,8 @@
 
 namespace fastgpu::provision {
 
-/// Returns the wait until the next look after a wait of `waited`. At most a tenth of that time is
-/// lost, or the `shortest` pause: by default a place is asked twice a second.
+/// Returns the pause before the next poll, after `waited` so far: a tenth of that time, at least
+/// `shortest` and at most 5 s. By default a place is polled at most twice a second.
 constexpr std::chrono::milliseconds next_look(
     std::chrono::milliseconds waited,
     std::chrono::milliseconds shortest = std::chrono::milliseconds(500)) {

@@ -1,4 +1,5 @@
-// The wish compared with the findings: the steps of creating a cluster, before any of them. Pure.
+// The comparison of a request with the findings: the steps of creating a cluster, before any of
+// them is taken. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace fastgpu::provision {
 enum class PlanKind : std::uint8_t {
   create,     ///< No cluster exists yet.
   resume,     ///< An earlier creation died half-way; its machines are taken over.
-  unchanged,  ///< The cluster exists as wished.
+  unchanged,  ///< The cluster exists as requested.
 };
 
 enum class StepKind : std::uint8_t { prepare, create_node, adopt_node, destroy_stray };
@@ -39,11 +40,12 @@ struct Found {
   std::optional<state::Cluster> cluster{};
   std::vector<state::Node> nodes{};
   std::vector<Instance> instances{};
-  std::string difference{};  ///< Provider::difference of the cluster and the wish.
+  /// The result of Provider::difference for the cluster and the request.
+  std::string difference{};
 };
 
-/// Plans. Throws ErrorKind::usage for an impossible wish, conflict if a cluster of that name exists
-/// in another form, with a remedy.
+/// Returns the plan. Throws ErrorKind::usage for an impossible request, conflict, with a remedy, if
+/// a cluster of that name exists in another form.
 Plan make_plan(const ClusterSpec& wanted, const Found& found);
 
 /// Returns one line a step, for people: "create node demo-0".

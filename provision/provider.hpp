@@ -1,4 +1,4 @@
-// What fastgpu asks of a place that has machines. One implementation per place lives in
+// The interface of a place that has machines. Each place has one implementation in
 // provision/providers/.
 #pragma once
 
@@ -20,130 +20,134 @@ namespace fastgpu::provision {
 
 enum class InstanceState : std::uint8_t { pending, running, stopped, gone };
 
-/// How the host keys that are made here for new nodes are used.
+/// The use of the host keys that are made here for new nodes.
 enum class HostKeyUse : std::uint8_t {
-  one_a_node,  ///< Each node has its own, for good.
-  /// Nodes that are made together boot with one, which they may not keep: others could read it.
+  one_a_node,  ///< Each node has its own host key for good.
+  /// Nodes that are made together boot with one shared host key, which is replaced afterwards
+  /// because others could read it.
   first_boot,
 };
 
-/// One node as it is wanted. Repeating a request with the same token yields the same machine.
+/// The requirements of one node. A repeated request with the same token yields the same machine.
 struct NodeRequest {
   int index = 0;
   NodeName name;
   std::string token;
   Secret host_private_key;  ///< OpenSSH text; the node's sshd shows this key from its first second.
   std::string host_public_key;
-  std::string authorized_key;  ///< Who may log in: "ssh-ed25519 AAAA...".
-  bool may_be_there = true;    ///< Whether it may have been asked for before.
-  /// Whether it is of no use without the others of the same call: a place that can give all or
-  /// nothing is asked for that, so that no machine is paid for in vain.
+  std::string authorized_key;  ///< The key that may log in: "ssh-ed25519 AAAA...".
+  bool may_be_there = true;    ///< True if an earlier run may have requested it.
+  /// True if it is useless without the other requests of the same call. A place that can give all
+  /// or nothing is asked for that, so that no machine is paid for in vain.
   bool all_or_nothing = false;
-  std::string instance_id{};  ///< The machine that is on record for it; empty: none is.
+  std::string instance_id{};  ///< The machine on record for the node; empty if there is no record.
 };
 
 struct Instance {
   int index = 0;
-  std::string id;     ///< The provider's own name for it.
-  std::string token;  ///< Under which it was asked for.
+  std::string id;     ///< The provider's identity for the machine.
+  std::string token;  ///< The token of the request.
   InstanceState state = InstanceState::pending;
-  std::string address{};          ///< Where SSH answers; empty until assigned.
-  std::string private_address{};  ///< Where the other nodes reach it.
+  std::string address{};          ///< The address of SSH; empty until assigned.
+  std::string private_address{};  ///< The address that other nodes use.
   std::uint16_t port = 22;
-  /// Of a machine that is gone: what of ours stays there all the same, in a sentence that
-  /// names it.
+  /// The resource of ours that a removed machine left behind, as a sentence that names it.
   std::string left_behind{};
-  /// Of a machine that another state directory has taken over: "state directory 1a2b3c4d (on
-  /// laptop, 2026-11-22 07:18:00Z)"; empty: it is ours.
+  /// The owner, if another state directory has taken the machine over: "state directory 1a2b3c4d
+  /// (on laptop, 2026-11-22 07:18:00Z)". Empty if the machine is ours.
   std::string owner{};
 };
 
-/// Something that carries our marks and that no cluster we know of owns.
+/// A resource with our marks that belongs to no known cluster.
 struct Orphan {
   std::string kind;  ///< "bridge", "instance", "directory", ...
   std::string id;
-  state::ClusterId cluster;  ///< The identity written on it.
+  state::ClusterId cluster;  ///< The identity in its marks.
 };
 
 struct Orphans {
   std::vector<Orphan> found{};
-  std::vector<Error> failures{};  ///< Why some places could not be asked; each names its place.
+  /// The failures of places that could not be asked; each names its place.
+  std::vector<Error> failures{};
 };
 
-/// A provider keeps nothing between calls: `state::Cluster` says what was wished (spec_json) and
-/// `list` finds what there is. Every call may be repeated after a kill at any instant.
+/// A place that has machines. A provider keeps nothing between calls: `state::Cluster` has the
+/// request (spec_json), and `list` returns the machines. Every call may be repeated after a kill at
+/// any instant.
 class Provider {
  public:
   virtual ~Provider() = default;
 
-  virtual std::string_view name() const noexcept = 0;  ///< What users write after --provider.
+  virtual std::string_view name() const noexcept = 0;  ///< The value of --provider.
 
   virtual HostKeyUse host_key_use() const noexcept { return HostKeyUse::one_a_node; }
 
-  /// Throws, with the reason and the way out, if this place cannot be used by us now. Changes
-  /// nothing: a dry run asks it, too.
+  /// Throws, with the reason and a remedy, if this place cannot be used by us now. Changes nothing:
+  /// a dry run calls it, too.
   virtual void check_usable() = 0;
 
-  /// Says of a node what this place knows before it is asked for: its name, user, slots, keys where
-  /// they differ from the cluster's. The default knows nothing. Throws ErrorKind::usage where the
-  /// place can have no node of that index.
+  /// Fills in the facts about a node that this place knows before the request: its name, user and
+  /// slots, and keys that differ from the cluster's. The default changes nothing. Throws
+  /// ErrorKind::usage if the place can have no node of that index.
   virtual void describe_node(const state::Cluster& /*cluster*/, state::Node& /*node*/) const {}
 
-  /// The indexes that `count` further nodes get. The default gives those from `next` on, which no
-  /// node ever had. Throws ErrorKind::usage where the place has no room for so many.
+  /// Returns the indexes of `count` further nodes. The default counts from `next`, the first index
+  /// that was never used. Throws ErrorKind::usage if the place has no room for so many.
   virtual std::vector<int> new_indexes(const state::Cluster& cluster,
                                        std::span<const state::Node> present, int next,
                                        int count) const;
 
-  /// Throws where one of these nodes, described but not written down yet, cannot be had. The
-  /// default leaves that to `create`.
+  /// Throws if one of these nodes, described but not recorded yet, is not available. The default
+  /// leaves that to `create`.
   virtual void check_nodes(const state::Cluster& /*cluster*/,
                            std::span<const state::Node> /*nodes*/, const Cancel& /*cancel*/) {}
 
-  /// How the cluster that is there differs from one made from `wanted`, another spec_json: "with
-  /// link rate 1gbit, not 300mbit"; empty where it does not.
+  /// Returns the difference of the existing cluster from one made from `wanted`, another spec_json:
+  /// "with link rate 1gbit, not 300mbit". Empty if there is no difference.
   virtual std::string difference(const state::Cluster& there, const std::string& wanted) const;
 
-  /// Writes the cluster's name, which is another now, on what carries it. The default writes it on
-  /// nothing. May be repeated.
+  /// Writes the cluster's new name to the resources that carry it. The default does nothing. May be
+  /// repeated.
   virtual void rename(const state::Cluster& /*cluster*/, const Cancel& /*cancel*/) {}
 
-  /// Makes what the nodes share (a bridge, a network, ...) or finds it made, where it
-  /// `may_be_there` already; returns the text to keep in Cluster::network.
+  /// Makes the shared parts of the nodes (a bridge, a network, ...), or finds them if they
+  /// `may_be_there` already. Returns the text for Cluster::network.
   virtual std::string prepare(const state::Cluster& cluster, bool may_be_there) = 0;
 
-  /// What every node of the cluster is to have beside its system disk; the default has nothing.
+  /// Returns the storage of every node beside its system disk. The default is empty.
   virtual Storage storage(const state::Cluster& /*cluster*/) const { return {}; }
 
-  /// How many places were planned for a cluster, the best first, and at which of them it is.
+  /// The number of places planned for a cluster, the best first, and the index of its present
+  /// place.
   struct Places {
     std::size_t count = 1;
     std::size_t here = 0;
   };
   virtual Places places(const state::Cluster& /*cluster*/) const { return {}; }
 
-  /// What Cluster::network is to be before the first `prepare` at one of the places.
+  /// Returns the value of Cluster::network before the first `prepare` at `place`.
   virtual std::string network_at(const state::Cluster& /*cluster*/, std::size_t /*place*/) const {
     return {};
   }
 
-  /// False where several machines asked for at once are had together or not at all.
+  /// Returns false if several machines requested at once are given together or not at all.
   virtual bool gives_parts() const noexcept { return true; }
 
-  /// Whether a machine that was asked for may be listed only some time later.
+  /// Returns true if a requested machine may be listed only some time later.
   virtual bool lists_late() const noexcept { return false; }
 
-  /// Of one machine where the cluster is, in the place's currency; absent where it is not known.
+  /// Returns the price of one machine at the cluster's place, in that place's currency; absent if
+  /// it is unknown.
   virtual std::optional<Money> price_per_hour(const state::Cluster& /*cluster*/) const {
     return std::nullopt;
   }
 
-  /// Asks for machines, all at once where the place can do that; returns without waiting for SSH.
+  /// Requests machines, all at once if the place can do that. Returns without waiting for SSH.
   virtual std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
                                                    std::span<const NodeRequest> requests,
                                                    const Cancel& cancel) = 0;
 
-  /// Every machine of `cluster` that still takes room or money, by index.
+  /// Returns every machine of `cluster` that still takes room or costs money, by index.
   virtual std::vector<Instance> list(const state::Cluster& cluster) = 0;
 
   virtual std::vector<HostResult<Instance>> start(const state::Cluster& cluster,
@@ -153,16 +157,17 @@ class Provider {
                                                  std::span<const state::Node> nodes,
                                                  const Cancel& cancel) = 0;
 
-  /// Ends machines for good, with what is on them. One that is gone already is a success. A node
-  /// without `instance_id` was asked for and never heard of again: it is found by its token.
+  /// Ends machines for good, with their data. Succeeds for a machine that is gone already. A node
+  /// without `instance_id` is found by its token: its request has never been answered.
   virtual std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                                     std::span<const state::Node> nodes) = 0;
 
-  /// Ends what machines are left, nobody's too, waits until they are gone and takes back what
-  /// `prepare` made. Succeeds where nothing is left.
+  /// Ends all remaining machines of the cluster, including those that no node owns, waits until
+  /// they are gone, and undoes `prepare`. Succeeds if nothing is left.
   virtual void release(const state::Cluster& cluster) = 0;
 
-  /// What carries our marks but belongs to none of `known`; `remove_orphan` deletes one such thing.
+  /// Returns resources with our marks that belong to none of the `known` clusters. `remove_orphan`
+  /// deletes one of them.
   virtual Orphans orphans(std::span<const state::ClusterId> known) = 0;
   virtual void remove_orphan(const Orphan& orphan) = 0;
 };

@@ -23,7 +23,7 @@ void check_name_is_free(const state::Store& store, const ClusterName& name,
 ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const ClusterName& to) {
   check_dotted_name("cluster name", to.value);
   require_cluster(tools.store, from);
-  // Everybody takes two locks in the order of their names, so that nobody waits in a circle.
+  // Two locks are always taken in the order of their names, which avoids a deadlock.
   std::optional<state::ClusterLock> other;
   if (to < from) other.emplace(lock_cluster(tools, to));
   const HeldCluster held(tools, from);
@@ -34,7 +34,8 @@ ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const Cl
   try {
     check_name_is_free(tools.store, to, from);
     require_ours(tools, held.cluster());
-    held.provider().rename(view.cluster, tools.cancel);  // Repeated where we die before the rest.
+    // Repeated after a kill before the next line.
+    held.provider().rename(view.cluster, tools.cancel);
     fault_point("provision:renamed_there");
     tools.store.update_cluster(view.cluster);
   } catch (const Error& e) {

@@ -52,8 +52,8 @@ void add_nodes(const Tools& tools, const HeldCluster& held, int count) {
   }
 }
 
-/// Replaces nodes under the same names and indexes, with keys of their own. Those that are not
-/// available are lost as before.
+/// Replaces nodes under the same names and indexes, with new keys. Nodes that are not available
+/// stay lost.
 void replace_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node> nodes) {
   const state::Cluster& cluster = held.cluster();
   Provider& provider = held.provider();

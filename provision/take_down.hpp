@@ -1,4 +1,4 @@
-// The way from nodes to nothing: the common part of deleting, scaling down, rolling back and gc.
+// The removal of nodes: the common part of deleting, scaling down, rolling back and gc.
 #pragma once
 
 #include <vector>

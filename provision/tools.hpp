@@ -99,8 +99,9 @@ struct Tools {
   const Cancel& cancel;
   Clock::time_point deadline = Clock::time_point::max();
   std::chrono::milliseconds patience{10'000};  ///< Timeout of another fastgpu on the same cluster.
-  /// Keeps fastgpus on other machines away from a cluster whose lock is held here, until its result
-  /// is gone. Throws conflict if one of them does not let go. Empty: there are none.
+  /// Keeps fastgpus on other machines away from a cluster whose lock is held here, until the
+  /// returned handle is destroyed. Throws conflict if another machine keeps the cluster. Empty: no
+  /// other machine can use the cluster.
   std::function<std::shared_ptr<void>(const Tools&, const state::Cluster&)> hold{};
 };
 
