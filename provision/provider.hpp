@@ -40,7 +40,7 @@ struct NodeRequest {
   /// True if it is useless without the other requests of the same call. A place that can give all
   /// or nothing is asked for that, so that no machine is paid for in vain.
   bool all_or_nothing = false;
-  std::string instance_id{};  ///< The machine on record for the node; empty if there is no record.
+  std::string instance_id{};  ///< The machine on record for the node; empty: unknown.
 };
 
 struct Instance {
@@ -103,7 +103,7 @@ class Provider {
                            std::span<const state::Node> /*nodes*/, const Cancel& /*cancel*/) {}
 
   /// Returns the difference of the existing cluster from one made from `wanted`, another spec_json:
-  /// "with link rate 1gbit, not 300mbit". Empty if there is no difference.
+  /// "with link rate 1gbit, not 300mbit". Empty if they agree.
   virtual std::string difference(const state::Cluster& there, const std::string& wanted) const;
 
   /// Writes the cluster's new name to the resources that carry it. The default does nothing. May be

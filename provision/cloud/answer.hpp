@@ -1,4 +1,5 @@
-// A cloud's JSON answer, read without trust: what is missing or of another kind reads as empty.
+// A cloud's JSON answer, read without trust: missing members and members of another kind read as
+// empty.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,32 +14,33 @@
 
 namespace fastgpu::provision::cloud {
 
-/// A view of one value; the document must outlive it. Reading never throws.
+/// A view of one value. The document must outlive the view. Reading never throws.
 class Answer {
  public:
   Answer(const nlohmann::json& value) noexcept : value_(&value) {}
 
-  /// The member of that name; empty where this is no object or has none.
+  /// Returns the member of that name; empty if this is not an object or lacks that member.
   Answer operator[](std::string_view key) const;
 
-  /// The members of a list; none where this is no list.
+  /// Returns the members of a list; empty for any other value.
   std::vector<Answer> items() const;
 
-  /// The members of an object with their names; none where this is no object.
+  /// Returns the members of an object with their names; empty for any other value.
   std::vector<std::pair<std::string, Answer>> members() const;
 
-  /// A string as it is, a number in digits, "true" or "false"; "" for anything else.
+  /// Returns a string unchanged, a number in digits, "true" or "false"; "" for any other value.
   std::string text() const;
 
-  /// A number, or a string of nothing but one; absent for anything else and for what is not finite.
+  /// Returns a number, also one that is written in a string. Absent for any other value, and for a
+  /// number that is not finite.
   std::optional<double> number() const;
 
-  /// The same without its fraction, within the bounds of int; 0 where there is none.
+  /// Returns the number without its fraction, within the bounds of int; 0 without a number.
   int whole() const;
 
   bool is_object() const noexcept { return value_->is_object(); }
   bool is_null() const noexcept { return value_->is_null(); }
-  /// Whether this is an object that has a member of that name, null or not.
+  /// Returns true if this is an object with a member of that name, null or not.
   bool has(std::string_view key) const;
 
  private:
@@ -46,14 +48,14 @@ class Answer {
   const nlohmann::json* value_;
 };
 
-/// A document that came from outside. It is read as an Answer alone, so that no accessor of the
-/// JSON library meets what a stranger wrote. What is no JSON, or more than any cloud sends, reads
-/// as null.
+/// A document from outside. It can be read only as an Answer, so that the accessors of the JSON
+/// library, which may throw, never see untrusted text. Text that is not JSON, or that exceeds any
+/// cloud's answers (is_bounded_json), reads as null.
 class Document {
  public:
   Document() = default;
   Document(nlohmann::json value) noexcept : value_(std::move(value)) {}
-  /// A copy of a part.
+  /// Copies a part.
   explicit Document(const Answer& part) : value_(*part.value_) {}
 
   static Document parse(std::string_view text);
@@ -62,25 +64,25 @@ class Document {
   operator Answer() const noexcept { return value_; }
   Answer operator[](std::string_view key) const { return root()[key]; }
 
-  /// Takes the member of that name out; null where there is none.
+  /// Removes the member of that name and returns it; null if it is missing.
   Document take(std::string_view key);
 
-  /// Takes the members of a list out; none where this is no list.
+  /// Removes the members of a list and returns them; empty for any other value.
   std::vector<Document> take_items();
 
  private:
   nlohmann::json value_;
 };
 
-/// A price as a cloud tells it; an empty currency is the cloud's `usual` one. Absent where the
-/// amount is not more than 0, or the currency is none.
+/// Returns a price from a cloud's answer. An empty currency means the cloud's `usual` one. Absent
+/// if the amount is not above 0 or the currency is unknown.
 std::optional<Money> price_told(const Answer& amount, const Answer& currency, Currency usual);
 
-/// The JSON object in an answer. Throws ErrorKind::remote where it is none; `what` says whose
-/// answer to what: "alibaba to RunInstances".
+/// Returns the JSON object in an answer. Throws ErrorKind::remote for any other answer. `what`
+/// names the cloud and the call: "alibaba to RunInstances".
 Document parse_answer(const http::Response& response, std::string_view what);
 
-/// A request's body as text. Never throws: bytes that are no UTF-8 become U+FFFD.
+/// Returns a request's body as text. Never throws: invalid UTF-8 becomes U+FFFD.
 std::string body_text(const nlohmann::json& body);
 
 }  // namespace fastgpu::provision::cloud

@@ -7,8 +7,8 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Returns true if an answer is a web page: of a proxy or of the login page of a network, but of no
-/// API.
+/// Returns true if an answer is a web page, which comes from a proxy or from the login page of a
+/// network, and never from an API.
 bool is_web_page(const http::Response& response);
 
 /// Returns true if a JSON text is within the limits of any cloud's answers: brackets at most 64

@@ -11,8 +11,7 @@ namespace fastgpu::provision::cloud {
 
 using Tasks = std::vector<std::function<void()>>;
 
-/// Runs all of them at once, each on a thread. All are done when this returns; the first failure is
-/// thrown.
+/// Runs all tasks at once, each on a thread. Returns when all are done; throws the first failure.
 inline void at_once(const Tasks& tasks) {
   const auto outcomes = parallel_map(std::span(tasks), tasks.size(), [](const auto& task) {
     task();

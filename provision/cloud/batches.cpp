@@ -73,8 +73,7 @@ const Machine* machine_of(std::span<const Machine> machines, int index) {
 }
 
 const Machine* machine_of(std::span<const Machine> machines, const std::string& id, int index) {
-  // Which of several with one index is the node, and which are strays, instances_of decides so,
-  // too.
+  // Must agree with instances_of on the machine that is the node; the others are strays.
   if (const Machine* found = machine_of(machines, index)) return found;
   const auto recorded = id.empty() ? machines.end() : std::ranges::find(machines, id, &Machine::id);
   return recorded != machines.end() && is_alive(*recorded) ? &*recorded : nullptr;
@@ -104,7 +103,7 @@ std::vector<Instance> instances_of(std::span<const Machine> machines, const Plac
   std::vector<Instance> result;
   for (const Machine& machine : machines) {
     if (!is_listed(machine)) continue;
-    // One of an unknown index may be any node: its id tells which.
+    // A machine of unknown index may be any node: its id decides.
     const Machine* node = machine.index < 0 ? nullptr : machine_of(here, machine.index);
     const bool is_node = node != nullptr ? node->id == machine.id : is_at(machine, place);
     result.push_back(instance_of(machine, which));

@@ -1,4 +1,4 @@
-// Which machines are asked for together. Pure.
+// The grouping of machines into launches. Pure.
 #pragma once
 
 #include <span>
@@ -10,39 +10,42 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Requests in the order of their indexes, cut where indexes are not next to each other, after
-/// `most` of them, and between those with a public address and those without: one launch each.
+/// Returns the requests in batches, one launch each, in the order of their indexes. A batch has
+/// consecutive indexes, at most `most` requests, and either only nodes with a public address or
+/// only nodes without one.
 std::vector<std::vector<NodeRequest>> batches(std::span<const NodeRequest> requests, int most,
                                               PublicAddress which = PublicAddress::all);
 
-/// The idempotency token of a batch at a place: the same whenever the same nodes are asked for
-/// there again. 32 hexadecimal digits.
+/// Returns the idempotency token of a batch at a place, 32 hexadecimal digits. The same nodes at
+/// the same place always give the same token.
 std::string batch_token(std::span<const NodeRequest> batch, const Place& place);
 
-/// The machine that is node `index`: of several (a token that a cloud did not honour) the one that
-/// was launched first; null where there is none.
+/// Returns the living machine that is node `index`; null without one. If a cloud ignored a token
+/// and there are several, the one that was launched first counts.
 const Machine* machine_of(std::span<const Machine> machines, int index);
 
-/// Returns the machine on record of a node, which the cloud knows by `id` whatever it is called by
-/// now; where none is on record or that one is gone, the machine that is node `index`.
+/// Returns the living machine that is node `index`. Without one, returns the living machine with
+/// `id`, the identity on record, whatever its tags are now; null if that is gone, too.
 const Machine* machine_of(std::span<const Machine> machines, const std::string& id, int index);
 
-/// As the provider interface has them; one that failed to start is told of as gone. Of several
-/// machines for one node all but one, and all that are not at `place`, carry a token that no node
-/// has, so that they count as strays. Those with another mark than `owner` say whose they are.
+/// Returns the machines in the form of the provider interface; one that failed to start counts as
+/// gone. All machines at other places, and all but one of several for the same node, get a token
+/// that no node has, so that they count as strays. Machines of other owners than `owner` get that
+/// owner's name.
 std::vector<Instance> instances_of(std::span<const Machine> machines, const Place& place,
                                    const std::string& owner,
                                    PublicAddress which = PublicAddress::all);
 
-/// Whether it was asked for there.
+/// Returns true if the machine was requested at that place.
 bool is_at(const Machine& machine, const Place& place);
 
-/// One that is to have no public address is reached at its private one.
+/// Returns one machine in the form of the provider interface. A machine without a public address is
+/// reached at its private one.
 Instance instance_of(const Machine& machine, PublicAddress which);
 
 std::vector<std::string> ids_of(std::span<const Machine> machines);
 
-/// The same ids in the same order, at most `most` together.
+/// Returns the ids in groups of at most `most`, in the same order.
 std::vector<std::vector<std::string>> chunks(std::span<const std::string> ids, std::size_t most);
 
 }  // namespace fastgpu::provision::cloud

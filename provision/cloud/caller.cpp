@@ -45,12 +45,13 @@ void wait_for(milliseconds duration, const Cancel& cancel) {
   ::poll(&stop, 1, static_cast<int>(bounded.count()));
 }
 
-/// An answer, a refusal in one, or the reason why none came.
+/// An answer, a refusal in an answer, or the reason why no answer came.
 struct Caller::Attempt {
   std::optional<http::Response> response{};
   std::optional<Failure> failure{};
   std::optional<Error> lost{};
-  bool is_page = false;           ///< The page is of a host in between, which will not change it.
+  /// The answer is the page of a host in between, which a repetition will not change.
+  bool is_page = false;
   std::chrono::seconds ahead{0};  ///< The assumed lead of the cloud's clock when signing.
 
   bool is_worth_repeating(const Call& call, int number) const {

@@ -1,5 +1,5 @@
-// One call of a cloud's API from the unsigned request to an answer or a refusal. It is signed anew
-// each time, repeated if that may help, and reported to an observer.
+// Calls of a cloud's API. Each call is signed anew for every attempt, repeated if that may help,
+// and reported to an observer.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct Call {
   /// False for a call that would create something twice. It is repeated only if the cloud reported
   /// that it did nothing; otherwise the caller must find out.
   bool is_repeatable = true;
-  /// A member of every answer to it, for a cloud whose answers have none in common.
+  /// A member that every answer to the call has, for a cloud whose answers have no common member.
   std::string holds{};
   /// False for a call whose answer is not essential, such as a price: a silent service is not
   /// waited for long.

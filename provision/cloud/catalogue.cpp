@@ -13,7 +13,7 @@ namespace fastgpu::provision::cloud {
 namespace {
 
 // From the vendors' public instance type pages and API metadata. Columns: cloud, type, GPU, GPUs,
-// GiB of one GPU, virtual cores, GiB, Gbit/s, RDMA interfaces; 0 where no list tells.
+// GiB of one GPU, virtual cores, GiB, Gbit/s, RDMA interfaces; 0 means that no list has the value.
 constexpr std::array kRows = {
     CatalogueRow{"alibaba", "ecs.gn6v-c8g1.2xlarge", "V100", 1, 16, 8, 32, 2.5, 0},
     CatalogueRow{"alibaba", "ecs.gn6v-c8g1.8xlarge", "V100", 4, 16, 32, 128, 10, 0},
@@ -154,7 +154,7 @@ std::string plain_gpu_name(std::string_view text) {
   name = name.substr(0, name.find('*'));
   for (const std::string_view form : {"-SXM", " SXM", "-PCI", " PCI", "-NVL"})
     name = name.substr(0, name.find(form));
-  // "-80G", " 32GB": the memory of one is told by itself.
+  // "-80G", " 32GB": the memory of one GPU is a fact of its own.
   const std::size_t last = name.find_last_of("- ");
   if (last != std::string_view::npos && last > 0 && last + 1 < name.size() &&
       name[last + 1] >= '0' && name[last + 1] <= '9' &&

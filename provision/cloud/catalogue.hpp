@@ -1,4 +1,5 @@
-// GPU machines that clouds are known to have. Data: what an API answers overrules it.
+// GPU machines that clouds are known to have. The answers of an API take precedence over these
+// data.
 #pragma once
 
 #include <span>
@@ -10,7 +11,7 @@
 
 namespace fastgpu::provision::cloud {
 
-/// When the rows were last compared with the vendors' own lists.
+/// The month of the last comparison with the vendors' own lists.
 constexpr std::string_view kCatalogueDate = "2026-08";
 
 struct CatalogueRow {
@@ -27,31 +28,33 @@ struct CatalogueRow {
 
 std::span<const CatalogueRow> catalogue();
 
-/// The types of one cloud that suit, as far as the rows tell. A wish for a type that no row has
-/// gives that type with nothing known of it.
+/// Returns the types of one cloud that suit the request, according to the rows. For a requested
+/// type that is not in the rows, returns a type that has only its name.
 std::vector<InstanceType> known_types(std::string_view cloud, const Wish& wish);
 
-/// The names of the types of `clouds` that have RDMA: those with the GPUs of the wish, or all of
-/// them where none has.
+/// Returns the names of the types of `clouds` that have RDMA: those with the requested GPUs, or all
+/// of them if no such type has those GPUs.
 std::vector<std::string> types_with_rdma(std::span<const std::string_view> clouds,
                                          const Wish& wish);
 
-/// Fills in what an API did not tell of a type and a row does.
+/// Fills in the facts about a type that the API's answer lacks and a row has.
 void complete(InstanceType& type, std::string_view cloud);
 
-/// "A100" of "NVIDIA A100", "NVIDIA Tesla A100-80G" and "A100-SXM4-80GB"; "RTX PRO 6000" as it is.
+/// Returns the name without maker, form and memory: "A100" for "NVIDIA A100", "NVIDIA Tesla
+/// A100-80G" and "A100-SXM4-80GB". "RTX PRO 6000" stays the same.
 std::string plain_gpu_name(std::string_view text);
 
-/// Whether two names are of one GPU, whatever their case, maker and form.
+/// Returns true if two names mean the same GPU, whatever their case, maker and form.
 bool same_gpu(std::string_view a, std::string_view b);
 
-/// Whether a type suits: its GPU by name whatever the case, its numbers at least as wished.
+/// Returns true if a type suits the request: its GPU has that name in any case, and its numbers are
+/// at least the requested ones.
 bool suits(const InstanceType& type, const Wish& wish);
 
-/// The regions of a cloud that are asked where the user names none.
+/// Returns the regions of a cloud that are searched if the user names no region.
 std::span<const std::string_view> usual_regions(std::string_view cloud);
 
-/// "A100", "A100:8", "A100-80GB:8" into a wish. Throws ErrorKind::usage.
+/// Parses "A100", "A100:8" or "A100-80GB:8" into a request. Throws ErrorKind::usage.
 void parse_gpus(std::string_view text, Wish& wish);
 
 }  // namespace fastgpu::provision::cloud

@@ -1,5 +1,5 @@
-// What fastgpu asks of a cloud's API. One implementation per vendor lives in provision/providers/;
-// what follows from the answers is decided by those who call, alike for all.
+// The interface of a cloud's API. Each vendor has one implementation in provision/providers/. The
+// callers make all decisions, in the same way for all clouds.
 #pragma once
 
 #include <chrono>
@@ -17,37 +17,37 @@
 
 namespace fastgpu::provision::cloud {
 
-/// What one call of a cloud can carry.
+/// The capacities and features of a cloud's calls.
 struct Limits {
   int machines_a_launch = 100;
-  int machines_a_call = 100;       ///< Of start, stop, terminate.
-  std::size_t user_data = 16384;   ///< Bytes before encoding.
-  bool has_partial_launch = true;  ///< Whether Launch::least below count means anything.
-  /// Whether the cloud ends machines by a timer of its own. One that has none does not charge for
-  /// computing while a machine is off that has powered itself off; the others do.
+  int machines_a_call = 100;       ///< The maximum number for start, stop and terminate.
+  std::size_t user_data = 16384;   ///< The maximum size in bytes, before encoding.
+  bool has_partial_launch = true;  ///< True if the cloud obeys Launch::least below Launch::count.
+  /// True if the cloud ends machines by a timer of its own. A cloud without a timer does not charge
+  /// for the computing of a machine that has powered itself off; the others do.
   bool has_timer = true;
-  bool has_reservations = false;  ///< Whether Wish::reservation means anything.
-  /// Whether an image that is asked for twice is one image: by its name, or by the token.
+  bool has_reservations = false;  ///< True if the cloud obeys Wish::reservation.
+  /// True if a repeated request for an image yields the same image: by its name, or by the token.
   bool knows_images_again = true;
 };
 
-/// Tags on everything that we make.
-constexpr std::string_view kClusterTag = "fastgpu-cluster";  ///< The cluster's identity.
-constexpr std::string_view kNameTag = "fastgpu-name";        ///< The cluster's name.
-constexpr std::string_view kOwnerTag = "fastgpu-owner";      ///< The state directory's identity.
-constexpr std::string_view kFirstTag = "fastgpu-first";      ///< Index of the launch's first node.
-constexpr std::string_view kTakenTag = "fastgpu-taken";      ///< Tags::taken
+/// The tags on every resource that we make.
+constexpr std::string_view kClusterTag = "fastgpu-cluster";       ///< The cluster's identity.
+constexpr std::string_view kNameTag = "fastgpu-name";             ///< The cluster's name.
+constexpr std::string_view kOwnerTag = "fastgpu-owner";           ///< The state directory's mark.
+constexpr std::string_view kFirstTag = "fastgpu-first";           ///< The first node's index.
+constexpr std::string_view kTakenTag = "fastgpu-taken";           ///< Tags::taken
 constexpr std::string_view kLaunchedTag = "fastgpu-launched-as";  ///< Tags::launched_as
 constexpr std::string_view kHostKeyTag = "fastgpu-host-key";      ///< Tags::host_key
 
-/// The tags that are not empty, under the names above.
+/// Returns the tags that are not empty, under the names above.
 std::vector<std::pair<std::string, std::string>> pairs_of(const Tags& tags);
 
 using state::TimePoint;
 
-/// Calls may be made from several threads at once. They throw Error as cloud::error_of(Failure)
-/// makes it: denied, capacity, not_found, conflict, remote; transient once repeating has not
-/// helped; interrupted after a cancel.
+/// The API of one cloud. Several threads may call at once. The calls throw the Error that
+/// cloud::error_of(Failure) makes: denied, capacity, not_found, conflict, remote; transient if
+/// repetitions have not helped; interrupted after a cancel.
 class Cloud {
  public:
   virtual ~Cloud() = default;
@@ -55,45 +55,45 @@ class Cloud {
   virtual std::string_view name() const noexcept = 0;
   virtual Limits limits() const noexcept = 0;
 
-  /// Whether there is anything to sign requests with; whether it is accepted only a call tells.
+  /// Returns true if credentials exist. Only a call can check whether the cloud accepts them.
   virtual bool has_credentials() = 0;
 
-  /// Whether it has accepted a signed request of ours already.
+  /// Returns true if the cloud has accepted a signed request of ours already.
   virtual bool has_accepted_us() noexcept { return false; }
 
-  /// Who we are there, as the cloud writes it. The cheapest way to find that credentials work.
+  /// Returns the name of our account, in the cloud's form. The cheapest check of credentials.
   virtual std::string account(const Cancel& cancel) = 0;
 
   virtual std::vector<std::string> regions(const Cancel& cancel) = 0;
 
-  /// The regions that are asked where the user names none.
+  /// Returns the regions that are searched if the user names no region.
   virtual std::vector<std::string> usual_regions();
 
-  /// What suits the wish in one region, at most one offer a zone and type. Types that the region
-  /// does not have are no offers.
+  /// Returns the offers of one region that suit the request, at most one for a zone and type. Types
+  /// that the region does not have are left out.
   virtual std::vector<Offer> offers(const std::string& region, const Wish& wish,
                                     const Cancel& cancel) = 0;
 
-  /// The images of that name or id; for an empty name the newest that suits a machine of `type`
-  /// first. Throws not_found for a name that no image has.
+  /// Returns the images of that name or id. For an empty name, the newest image that suits a
+  /// machine of `type` comes first. Throws not_found for an unknown name.
   virtual std::vector<Image> images(const std::string& region, const std::string& name,
                                     const std::string& type, const Cancel& cancel) = 0;
 
-  /// The public key of one of the user's key pairs, as public_key_of gives it. Throws not_found
-  /// where the region has none of that name.
+  /// Returns the public key of one of the user's key pairs, in the form of public_key_of. Throws
+  /// not_found if the region has no key pair of that name.
   virtual std::string public_key(const std::string& region, const std::string& key_pair,
                                  const Cancel& cancel) = 0;
 
-  /// The images in the region that carry our marks, and what an interrupted removal has left of
-  /// one, as a failed one.
+  /// Returns the images in the region that have our marks. The remains of an image after an
+  /// interrupted removal are returned as a failed image.
   virtual std::vector<OwnImage> own_images(const std::string& region, const Cancel& cancel) = 0;
 
-  /// Asks for an image of a machine's system disk as it is at this moment; returns once the cloud
-  /// has accepted. May be known to `own_images` some seconds later. Throws conflict where an image
-  /// has that name already.
+  /// Requests an image of a machine's system disk in its present state. Returns once the cloud has
+  /// accepted. `own_images` may list the image some seconds later. Throws conflict if an image has
+  /// that name already.
   virtual void make_image(const ImageWish& wish, const Cancel& cancel) = 0;
 
-  /// With its snapshots. One that is gone already is a success.
+  /// Removes an image with its snapshots. Succeeds for one that is gone already.
   virtual void remove_image(const std::string& region, const OwnImage& image) = 0;
 
   virtual std::vector<Quota> quotas(const std::string& region, const Cancel& cancel) = 0;
@@ -102,57 +102,59 @@ class Cloud {
   /// subnet at the site. Changes nothing.
   virtual void check_network(const Site& site, const std::string& vpc, const Cancel& cancel) = 0;
 
-  /// Finds the cluster's parts by their marks and makes what is missing, in order. May be repeated.
+  /// Finds the cluster's parts by their marks, and makes the missing ones, in order. May be
+  /// repeated.
   virtual Parts make_network(const NetworkWish& wish, const Cancel& cancel) = 0;
 
-  /// Removes every part of the cluster in the region, those that need others first; fine where
-  /// there is none. Parts without our marks stay, but for those of `known`, which are on record as
-  /// the cluster's own.
+  /// Removes every part of the cluster in the region, each before the parts that it depends on.
+  /// Succeeds if there is none. Parts without our marks stay, except for those of `known`, which
+  /// are on record as the cluster's own.
   virtual void remove_network(const std::string& region, const state::ClusterId& cluster,
                               const Parts& known) = 0;
 
-  /// Asks for machines; returns once the cloud has accepted or refused. The same launch again is
-  /// answered as at first, as far as the cloud's tokens reach. A refusal for want of stock, quota
-  /// or price throws capacity.
+  /// Requests machines. Returns once the cloud has accepted; throws if it refuses: capacity for a
+  /// lack of stock or quota, or for a price. A repeated launch gets the first answer again, for as
+  /// long as the cloud remembers its token.
   virtual std::vector<Machine> launch(const Launch& launch, const Cancel& cancel) = 0;
 
-  /// What the cloud says of a launch without launching, which may hang on a network that is not
-  /// made yet; nothing, or dry_run_passed, where it would launch. A permission is looked at first.
+  /// Tries a launch without launching. Returns the cloud's refusal, which may be about a network
+  /// that is not made yet. Returns nothing, or dry_run_passed, if the cloud would launch. Clouds
+  /// check the permission first.
   virtual std::optional<Failure> try_launch(const Trial& trial, const Cancel& cancel) = 0;
 
-  /// Every machine in the region that carries the cluster's mark, or, for an empty identity, any
-  /// cluster's; those that are gone are left out.
+  /// Returns every machine in the region with the cluster's mark, or with any cluster's mark for an
+  /// empty identity. Machines that are gone are left out.
   virtual std::vector<Machine> machines(const std::string& region, const state::ClusterId& cluster,
                                         const Cancel& cancel) = 0;
 
   virtual void start(const std::string& region, std::span<const std::string> ids,
                      const Cancel& cancel) = 0;
 
-  /// So that computing is not charged any more, where the cloud can do that.
+  /// Stops machines, in a way that ends the charge for computing if the cloud has one.
   virtual void stop(const std::string& region, std::span<const std::string> ids,
                     const Cancel& cancel) = 0;
 
-  /// Ends machines with their disks and addresses; returns once the cloud has accepted. One that is
-  /// gone already is a success.
+  /// Ends machines with their disks and addresses. Returns once the cloud has accepted. Succeeds
+  /// for a machine that is gone already.
   virtual void terminate(const std::string& region, std::span<const std::string> ids) = 0;
 
-  /// Moves the time at which the cloud ends the machines by itself; absent: it does not. A time
-  /// that is nearer than the cloud takes becomes the nearest that it does. Where the cloud has no
-  /// timer this says whether a machine that powers itself off is ended (at whatever time that is)
-  /// or only stopped.
+  /// Sets the time at which the cloud ends the machines by itself; absent: never. A time outside
+  /// the cloud's limits becomes the nearest possible one. For a cloud without a timer, `when` only
+  /// decides whether a machine that powers itself off is ended (at any time) or only stopped.
   virtual void release_at(const std::string& region, std::span<const std::string> ids,
                           std::optional<std::chrono::system_clock::time_point> when,
                           const Cancel& cancel) = 0;
 
-  /// Returns the time at which a timer runs out that is set at `now` for `wished`: the nearest that
-  /// the cloud takes.
+  /// Returns the time at which a timer ends that is set at `now` for `wished`: the nearest time
+  /// that the cloud accepts.
   virtual TimePoint timer_at(TimePoint wished, TimePoint /*now*/) const { return wished; }
 
-  /// Writes on machines what of `tags` is not empty, in place of what stood there. May be repeated.
+  /// Writes those of `tags` that are not empty on machines, in place of earlier values. May be
+  /// repeated.
   virtual void tag(const std::string& region, std::span<const std::string> ids, const Tags& tags,
                    const Cancel& cancel) = 0;
 
-  /// What of clusters' parts there is in the region, machines excepted.
+  /// Returns the parts of clusters in the region, without machines.
   virtual std::vector<Part> parts(const std::string& region, const Cancel& cancel) = 0;
 };
 

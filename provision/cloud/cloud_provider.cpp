@@ -18,13 +18,13 @@ using namespace std::chrono_literals;
 using Results = std::vector<HostResult<Instance>>;
 
 constexpr std::size_t kCallsAtOnce = 8;
-/// A launch may wait for its machines.
+/// Higher than kCallsAtOnce: a launch may wait for its machines.
 constexpr std::size_t kLaunchesAtOnce = 32;
-/// With a cloud that starts, stops or ends machines.
+/// The timeout for a cloud that starts, stops or ends machines.
 constexpr std::chrono::minutes kPatience{10};
-/// With one that has promised a machine and does not list it yet.
+/// The timeout for a cloud that has promised a machine and does not list it yet.
 constexpr std::chrono::seconds kListingPatience{15};
-/// With one that was told to end a machine and shows it alive.
+/// The time after which a machine that is still alive is ordered to end again.
 constexpr std::chrono::seconds kTellAgain{5};
 
 Place place_of(const CloudSpec& spec, const Standing& standing) {
@@ -37,7 +37,7 @@ Place place_of(const state::Cluster& cluster) {
   return place_of(parse_cloud_spec(cluster.spec_json), parse_standing(cluster.network));
 }
 
-/// Returns the parts on record that the cluster has alone: not the network that it was put into.
+/// Returns the parts on record that belong to the cluster alone, without a network of the user.
 Parts own_parts(const state::Cluster& cluster) {
   Parts parts = parse_standing(cluster.network).parts;
   if (!parse_cloud_spec(cluster.spec_json).vpc.empty())
@@ -47,8 +47,8 @@ Parts own_parts(const state::Cluster& cluster) {
   return parts;
 }
 
-/// Returns the user's own network, by the id on record where there is one: its name may be another
-/// by now. Empty for a network of the cluster's own.
+/// Returns the user's own network, by the id on record if there is one, because its name may have
+/// changed. Empty for a network of the cluster's own.
 std::string user_vpc(const CloudSpec& spec, const Standing& standing) {
   const auto recorded = standing.parts.find("vpc");
   return spec.vpc.empty() || recorded == standing.parts.end() ? spec.vpc : recorded->second;
@@ -61,7 +61,7 @@ std::vector<std::string> regions_of(const state::Cluster& cluster) {
   return {regions.begin(), regions.end()};
 }
 
-/// The values, or the first failure thrown.
+/// Joins the values, or throws the first failure.
 template <class T>
 std::vector<T> joined(std::vector<std::variant<std::vector<T>, Error>> answers) {
   std::vector<T> all;
@@ -77,8 +77,8 @@ void throw_first(const std::vector<std::variant<bool, Error>>& outcomes) {
     if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
 }
 
-/// By what names of ours the machines behind `nodes` go by: a node that was never heard of again is
-/// found by its index.
+/// Returns the ids of the machines behind `nodes`. A node whose request was never answered is found
+/// by its index.
 std::vector<std::string> ids_of(std::span<const state::Node> nodes,
                                 std::span<const Machine> machines) {
   std::vector<std::string> ids;
@@ -96,11 +96,12 @@ bool lacks_an_id(std::span<const state::Node> nodes) {
   return std::ranges::any_of(nodes, [](const state::Node& n) { return n.instance_id.empty(); });
 }
 
-/// What a machine is told at its launch of its end. A launch repeated is the same launch: while the
-/// cluster is created all times count from its creation.
+/// Sets the end of a machine at its launch. A repeated launch must be the same launch: while the
+/// cluster is being created, all times count from its creation.
 void set_end(Launch& launch, FirstBoot& boot, const state::Cluster& cluster, const CloudSpec& spec,
              const Place& place, bool has_timer) {
-  constexpr std::chrono::seconds kShortest = 5min;  // To be reached, and told otherwise.
+  // The least time for reaching the machine and changing its end.
+  constexpr std::chrono::seconds kShortest = 5min;
   const auto now = std::chrono::floor<std::chrono::minutes>(std::chrono::system_clock::now());
   const auto start = cluster.state == state::ClusterState::creating ? cluster.created : now;
   const auto end =
@@ -113,8 +114,8 @@ void set_end(Launch& launch, FirstBoot& boot, const state::Cluster& cluster, con
         std::max(kShortest, std::chrono::duration_cast<std::chrono::seconds>(*end - start));
 }
 
-/// What a spot machine may cost, in the currency of the place. A record of a version that wrote the
-/// wish alone has it in that currency.
+/// Returns the maximum price of a spot machine, in the currency of the place. Older records have
+/// only the price of the request, in that currency.
 std::optional<Money> limit_of(const CloudSpec& spec, const Place& place) {
   if (place.max_price || !spec.wish.max_price) return place.max_price;
   if (place.price_per_hour && place.price_per_hour->currency == spec.wish.max_price->currency)
@@ -164,14 +165,14 @@ Error too_few(const Place& place, std::size_t got, std::size_t wanted) {
                                    place.site.zone};
 }
 
-/// How many of the batches, which begin with it, are the head that nobody reaches the others
-/// without: without it they are not asked for.
+/// Returns the number of batches for the head node, 0 or 1, at the beginning of `wanted`. If the
+/// other nodes can be reached only through the head, they are not requested without it.
 std::size_t heads_in(std::span<const std::vector<NodeRequest>> wanted, PublicAddress which) {
   const bool begins_with_it = !wanted.empty() && wanted.front().front().index == kHead;
   return which == PublicAddress::head && begins_with_it ? 1 : 0;
 }
 
-/// Whether a machine has become what it was told to become.
+/// Returns true if a machine has reached the wanted state, or never will.
 bool has_settled(const Machine& machine, MachineState wanted) {
   return machine.state == wanted || machine.state == MachineState::ending ||
          machine.state == MachineState::gone || machine.state == MachineState::failed;
@@ -194,7 +195,7 @@ class Pauses {
   std::chrono::milliseconds waited() const { return waited_; }
   bool are_left() const { return waited_ <= kPatience; }
 
-  /// Until the next look; throws timeout once patience is at its end.
+  /// Waits until the next poll. Throws timeout once kPatience is over.
   void next(const Cancel& cancel, const std::string& for_what) {
     if (!are_left()) throw Error(ErrorKind::timeout, for_what + " took more than 10 minutes");
     const std::chrono::milliseconds pause = next_look(waited_);
@@ -257,7 +258,8 @@ std::string CloudProvider::prepare(const state::Cluster& cluster, bool may_be_th
                             .may_be_there = may_be_there,
                             .known = own_parts(cluster)};
   const bool must_choose = standing.image.empty();
-  // What the user has named may not be there: then nothing is made.
+  // The image and the key pairs that the user named are checked first: if one is missing, nothing
+  // is made.
   const bool is_named = !spec.image.empty() || !spec.key_pairs.empty();
   if (must_choose && is_named) choose_image(spec, standing);
   Parts parts;
@@ -369,8 +371,9 @@ std::vector<Instance> CloudProvider::list(const state::Cluster& cluster) {
                       parse_cloud_spec(cluster.spec_json).public_address);
 }
 
-/// The machines there are, once `nodes` are listed and at rest: one that boots takes no orders, one
-/// that stops none to start, and one that the cloud does not know everywhere yet is refused.
+/// Returns the machines once `nodes` are listed and their states are stable. Clouds refuse orders
+/// for a machine that boots, a start of one that stops, and orders for one that is not known
+/// everywhere yet.
 std::vector<Machine> CloudProvider::await_rest(const state::Cluster& cluster,
                                                std::span<const state::Node> nodes,
                                                const Change& change, const Cancel& cancel) {
@@ -491,7 +494,8 @@ void CloudProvider::end_in(const std::string& region, const state::ClusterId& cl
   Told told;
   for (const std::string& id : told_)
     told.emplace(id, 0);
-  for (Pauses pauses(wait_);;) {  // What was told to end a moment ago is not gone yet.
+  // Machines that were ordered to end a moment ago are not gone yet.
+  for (Pauses pauses(wait_);;) {
     pauses.next(never_, "ending what cluster " + cluster.value + " has in " + region);
     if (!all_have_ended(region, cluster, told, pauses.waited())) continue;
     try {

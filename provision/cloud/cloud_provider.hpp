@@ -1,4 +1,4 @@
-// A cloud as a place that clusters are made in: what is alike for all clouds.
+// A cloud as a provider: the common part of all clouds.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,15 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Waits for a time or a stop.
+/// A function that waits for a time or a cancel.
 using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
 
-/// A cluster stands at one of the places that were planned for it, all its machines in one zone.
+/// A provider that makes clusters in a cloud. A cluster is at one of the places planned for it,
+/// with all its machines in one zone.
 class CloudProvider final : public Provider {
  public:
-  /// Machines of other owners are never touched. `stop` ends what may be left half-done; removing
-  /// goes on.
+  /// Never touches machines of other owners. `stop` interrupts operations that may stay half-done;
+  /// removals continue.
   CloudProvider(Cloud& cloud, Owner owner, Wait wait, const Cancel& stop)
       : cloud_(cloud), owner_(std::move(owner)), wait_(std::move(wait)), stop_(stop) {}
 
@@ -55,17 +56,17 @@ class CloudProvider final : public Provider {
   void remove_orphan(const Orphan& orphan) override;
 
  private:
-  /// The image and the keys of the user's key pairs, at the cluster's place.
+  /// Chooses the image and reads the keys of the user's key pairs, at the cluster's place.
   void choose_image(const CloudSpec& spec, Standing& standing);
-  /// Launches the batches, adding to what is `there`; the refusals by node.
+  /// Launches the batches and adds the machines to `there`. Returns the refusals by node index.
   std::map<int, Error> launch_all(const state::Cluster& cluster,
                                   std::span<const std::vector<NodeRequest>> wanted,
                                   std::vector<Machine>& there, const Cancel& cancel);
-  /// Adds the machines of `requests` that were launched by this object and were never listed yet.
+  /// Adds the machines of `requests` that this object launched and the cloud has never listed yet.
   void add_unlisted(std::span<const NodeRequest> requests, std::vector<Machine>& there);
-  /// By the regions of the places that the cluster may stand at.
+  /// Returns the cluster's machines in the regions of all its planned places.
   std::vector<Machine> machines_of(const state::Cluster& cluster, const Cancel& cancel);
-  /// What `start` and `stop` are.
+  /// A start or a stop.
   struct Change {
     std::string doing;
     MachineState wanted;
@@ -76,16 +77,16 @@ class CloudProvider final : public Provider {
   std::vector<HostResult<Instance>> change(const state::Cluster& cluster,
                                            std::span<const state::Node> nodes, const Change& change,
                                            const Cancel& cancel);
-  /// In as many calls as that takes.
+  /// Ends machines, in as many calls as are needed.
   void terminate(const std::string& region, const std::vector<std::string>& ids);
-  /// When each machine was told to end, since the beginning of waiting for that.
+  /// The last order to end each machine, as a time since the waiting began.
   using Told = std::map<std::string, std::chrono::milliseconds>;
-  /// Tells those that are alive to end; true once the cloud says of every machine of the cluster
-  /// that it is gone.
+  /// Orders living machines to end. Returns true once the cloud lists every machine of the cluster
+  /// as gone.
   bool all_have_ended(const std::string& region, const state::ClusterId& cluster, Told& told,
                       std::chrono::milliseconds now);
-  /// All of the cluster in a region. A machine that the cloud did not list yet keeps the network in
-  /// use: then it is looked for again.
+  /// Ends everything of the cluster in a region. If the network is still in use, looks again for a
+  /// machine that the cloud did not list before.
   void end_in(const std::string& region, const state::ClusterId& cluster, const Parts& known);
 
   std::size_t machines_a_call() const {
@@ -95,10 +96,11 @@ class CloudProvider final : public Provider {
   Cloud& cloud_;
   Owner owner_;
   Wait wait_;
-  std::set<std::string> told_{};               ///< Who was told to end by `destroy`.
-  std::map<std::string, Machine> unlisted_{};  ///< What `create` has launched, until it is listed.
+  std::set<std::string> told_{};  ///< The machines that `destroy` has ordered to end.
+  /// The machines that `create` has launched, until they are listed.
+  std::map<std::string, Machine> unlisted_{};
   const Cancel& stop_;
-  const Cancel never_{};  ///< What removes goes on whatever the user wishes.
+  const Cancel never_{};  ///< Used by removals, which ignore the user's cancel.
 };
 
 }  // namespace fastgpu::provision::cloud

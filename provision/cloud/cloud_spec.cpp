@@ -37,7 +37,7 @@ json to_json(const Wish& wish) {
   return object;
 }
 
-/// A bare number was written when amounts had no currency of their own: it is in that of the price.
+/// Reads an amount. Older records have a bare number, which is in the currency of the price.
 Money money_on_record(const json& value, Currency usual) {
   return value.is_number() ? Money{value.get<double>(), usual} : money_of(value);
 }
@@ -97,8 +97,8 @@ std::vector<std::string> texts_of(const std::vector<IpRange>& ranges) {
   return texts;
 }
 
-/// A text that is no range was written by a version that did not check it, and refused by the
-/// cloud: it is left out, so that the cluster can still be changed and deleted.
+/// Reads address ranges. Older versions stored ranges unchecked, and the cloud refused the invalid
+/// ones: these are left out, so that the cluster can still be changed and deleted.
 std::vector<IpRange> ranges_on_record(const json& texts) {
   std::vector<IpRange> ranges;
   for (const json& text : texts) {

@@ -14,7 +14,7 @@ void replace_all(std::string& text, const std::string& name, const std::string& 
     text.replace(at, name.size(), value);
 }
 
-/// "[::1]:80" of "http://[::1]:80/x".
+/// Returns "[::1]:80" for "http://[::1]:80/x".
 std::string host_of(const std::string& url) {
   const std::size_t begin = url.find("://") + 3;
   return url.substr(begin, url.find_first_of("/?", begin) - begin);

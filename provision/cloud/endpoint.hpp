@@ -1,4 +1,4 @@
-// Where a cloud's requests go in place of its usual hosts.
+// The hosts that receive a cloud's requests in place of its usual ones.
 #pragma once
 
 #include <map>
@@ -6,26 +6,28 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Another base URL for all services of a cloud, or for some of them. "{service}" and "{region}" in
-/// it stand for those of each request: "https://{service}.intl.tencentcloudapi.com".
+/// A different base URL for all services of a cloud, or for some of them. "{service}" and
+/// "{region}" in it are replaced for each request: "https://{service}.intl.tencentcloudapi.com".
 class Endpoint {
  public:
   Endpoint() = default;
-  /// Empty for none. Throws ErrorKind::usage for what is no URL of http or https.
+  /// Sets the URLs; empty for the usual hosts. Throws ErrorKind::usage for text that is not an http
+  /// or https URL.
   Endpoint(std::string all, std::map<std::string, std::string> by_service = {});
   Endpoint(const char* all) : Endpoint(std::string(all)) {}
 
-  /// Where one request goes.
+  /// The destination of one request.
   struct Target {
     std::string url{};   ///< "https://cvm.intl.tencentcloudapi.com", without a path.
-    std::string host{};  ///< As the request names and signs it.
+    std::string host{};  ///< The host name in the request and in its signature.
   };
 
-  /// `usual` is the cloud's own host, which the request keeps in its name and signature where the
-  /// URL has an address or "localhost": what answers there stands in for the cloud itself.
+  /// Returns the destination of a request. `usual` is the cloud's own host. If the URL has an IP
+  /// address or "localhost", the server there takes the place of the cloud, and the request is
+  /// still named and signed for `usual`.
   Target of(const std::string& service, const std::string& region, const std::string& usual) const;
 
-  /// Whether any URL has this in it: ".intl.".
+  /// Returns true if any URL contains `text`, such as ".intl.".
   bool mentions(const std::string& text) const;
 
  private:

@@ -21,8 +21,8 @@ class ExchangeRates {
   /// other text.
   static ExchangeRates parse(std::string_view text);
 
-  /// Sets rates of the user in place of the reference: "CNY=0.14" is the worth of one yuan in US
-  /// dollars; several are separated by commas. Throws ErrorKind::usage with the value met.
+  /// Replaces reference rates by the user's: "CNY=0.14" is the worth of one yuan in US dollars;
+  /// several are separated by commas. Throws ErrorKind::usage with the value met.
   void set(std::string_view assignments);
 
   /// Returns the day of the reference rates: "2026-10-30".

@@ -1,4 +1,4 @@
-// What a cloud's refusal means, whatever words the cloud has for it.
+// The meaning of a cloud's refusal, independent of the cloud's codes.
 #pragma once
 
 #include <chrono>
@@ -13,30 +13,31 @@
 namespace fastgpu::provision::cloud {
 
 enum class FailureKind : std::uint8_t {
-  throttled,    ///< Too many calls: again, later.
-  busy,         ///< The cloud's own trouble, or a thing that is just changing: again, later.
-  stock,        ///< No such machines there now.
-  quota,        ///< The account may not have so many.
+  throttled,    ///< Too many calls: repeat later.
+  busy,         ///< A fault of the cloud, or a resource that is just changing: repeat later.
+  stock,        ///< No such machines are available there now.
+  quota,        ///< The account's limit is reached.
   price,        ///< The limit on the spot price is too low.
   money,        ///< The account cannot pay.
-  permission,   ///< The credentials are right and may not do this.
-  credentials,  ///< They are wrong, unknown or expired.
-  clock_skew,   ///< Our clock and theirs differ.
+  permission,   ///< The credentials are right, but lack the permission.
+  credentials,  ///< The credentials are wrong, unknown or expired.
+  clock_skew,   ///< Our clock and the cloud's differ.
   not_found,
-  name_taken,      ///< Another thing has that name.
-  in_use,          ///< It cannot be removed as long as another thing needs it.
-  done_already,    ///< It is as it was to become.
-  token_used,      ///< The idempotency token stands for another request, or for ended machines.
-  dry_run_passed,  ///< How some clouds say that a trial would have succeeded.
+  name_taken,    ///< Another resource has that name.
+  in_use,        ///< The resource cannot be removed while another one needs it.
+  done_already,  ///< The resource is in the wanted state already.
+  /// The idempotency token was used for another request, or for ended machines.
+  token_used,
+  dry_run_passed,  ///< The trial would have succeeded, in the answer of some clouds.
   invalid,         ///< The request is wrong.
 };
 
 struct Failure {
   FailureKind kind = FailureKind::invalid;
-  std::string cloud{};       ///< Whose it is; empty: not told.
-  std::string code{};        ///< The cloud's.
-  std::string message{};     ///< The cloud's.
-  std::string request_id{};  ///< What the cloud's support asks for.
+  std::string cloud{};       ///< The cloud's name; empty: unknown.
+  std::string code{};        ///< The cloud's code.
+  std::string message{};     ///< The cloud's message.
+  std::string request_id{};  ///< The number for a question to the cloud's support.
   std::optional<std::chrono::milliseconds> retry_after{};
 };
 
@@ -46,24 +47,26 @@ struct CodeMeaning {
   FailureKind kind;
 };
 
-/// What an error code means by the words that it is made of, which all clouds form alike:
-/// "VpcLimitExceeded", "InvalidDiskCategory.NotSupported"; absent where they do not tell.
+/// Returns the meaning of an error code by its words, which all clouds form alike:
+/// "VpcLimitExceeded", "InvalidDiskCategory.NotSupported". Absent if the words have no known
+/// meaning.
 std::optional<FailureKind> kind_by_shape(std::string_view code);
 
-/// The same of a cloud's own sentence, for codes that do not tell: "no valid host was found".
+/// Returns the meaning of a cloud's message, for codes without a known meaning: "no valid host was
+/// found".
 std::optional<FailureKind> kind_by_words(std::string_view message);
 
-/// The meaning of a refusal: by the first row of the cloud's own `exceptions` whose prefix fits,
-/// else by the code's shape, else by the status (429, 5xx), else by the message; invalid where
-/// nothing tells.
+/// Returns the meaning of a refusal: by the first row of the cloud's own `exceptions` whose prefix
+/// fits, else by the code's words, else by the status (429, 5xx), else by the message; invalid if
+/// none of them has a known meaning.
 FailureKind kind_of_failure(std::string_view code, std::string_view message, int status,
                             std::span<const CodeMeaning> exceptions);
 
-/// "launching 4 p4d.24xlarge in us-east-1a: no stock: InsufficientInstanceCapacity: ... (request
-/// 1234)", and where the kind has a way out, what it is.
+/// Returns "launching 4 p4d.24xlarge in us-east-1a: no stock: InsufficientInstanceCapacity: ...
+/// (request 1234)", with a remedy if the kind has one.
 Error error_of(const Failure& failure, std::string_view doing);
 
-/// Whether a repetition of the same call may succeed.
+/// Returns true if a repetition of the same call may succeed.
 bool is_worth_repeating(FailureKind kind) noexcept;
 
 }  // namespace fastgpu::provision::cloud

@@ -1,4 +1,4 @@
-// What refusals mean where no table names their codes.
+// The meaning of refusals whose codes are in no table.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -10,7 +10,7 @@
 namespace fastgpu::provision::cloud {
 namespace {
 
-/// A code in small letters without what stands between its words: "vpclimitexceeded".
+/// Returns a code in small letters without the separators of its words: "vpclimitexceeded".
 std::string folded(std::string_view code) {
   std::string text;
   for (const char c : code)
@@ -30,7 +30,7 @@ bool ends_with_any(std::string_view text, Words words) {
   return std::ranges::any_of(words, [&](std::string_view word) { return text.ends_with(word); });
 }
 
-/// What one place may lack and another may have.
+/// Returns true if one place may lack the resource and another may have it.
 bool is_about_a_place(std::string_view code) {
   const bool is_thing =
       has_any(code, {"zone", "region", "category", "instancetype", "volumetype", "disktype",
@@ -47,7 +47,7 @@ struct Shape {
   bool (*fits)(std::string_view code);
 };
 
-// The first that fits counts.
+// The first row that fits counts.
 constexpr std::array kShapes = {
     Shape{FailureKind::throttled,
           [](std::string_view c) {
@@ -100,7 +100,8 @@ constexpr std::array kShapes = {
           }},
     Shape{FailureKind::quota,
           [](std::string_view c) {
-            if (has_any(c, {"lengthexceed", "lenexceed"})) return false;  // Of a text.
+            // The length of a text is not a quota.
+            if (has_any(c, {"lengthexceed", "lenexceed"})) return false;
             return has_any(
                 c, {"quota", "exceed", "limitreached", "purchaselimit", "ipnotenough", "notenough",
                     "insufficientfreeaddress", "overlimit", "toomany", "noavailableip"});
@@ -109,7 +110,7 @@ constexpr std::array kShapes = {
           [](std::string_view c) {
             return has_any(c, {"notfound", "notexist", "doesnotexist", "nosuch", "nonexist",
                                "idnotspecified"}) ||
-                   // An id that the cloud never gives is of nothing.
+                   // An id that the cloud never assigns belongs to no resource.
                    (c.ends_with("idmalformed"));
           }},
     Shape{FailureKind::done_already,
@@ -143,7 +144,7 @@ struct Sentence {
   std::array<std::string_view, 2> words;  ///< All of them, in small letters.
 };
 
-// The first of which all words are there counts.
+// The first row whose words all occur counts.
 constexpr std::array kSentences = {
     Sentence{FailureKind::quota, {"quota"}},
     Sentence{FailureKind::quota, {"limit", "exceed"}},

@@ -10,13 +10,13 @@ namespace {
 
 using Ids = std::vector<std::string>;
 
-/// Whether a refusal may be about one of several machines.
+/// Returns true if a refusal may be about one of several machines.
 bool may_be_about_one(const Error& error) {
   return error.kind() == ErrorKind::not_found || error.kind() == ErrorKind::conflict ||
          error.kind() == ErrorKind::remote;
 }
 
-/// Whether `text` has the id as a word of its own.
+/// Returns true if `text` contains the id as a word of its own.
 bool names(std::string_view text, const std::string& id) {
   const auto is_part = [&](std::size_t at) {
     return at < text.size() &&
@@ -46,7 +46,8 @@ class Parts {
   std::vector<RefusedId> refused{};
 
  private:
-  static constexpr int kMostCalls = 200;  ///< A refusal that is about all is found to be that.
+  /// After so many calls the refusal is about all machines.
+  static constexpr int kMostCalls = 200;
 
   void refuse(const Ids& ids, const Error& error) {
     for (const std::string& id : ids)
@@ -80,7 +81,7 @@ std::vector<RefusedId> order_in_parts(std::span<const std::string> ids, const Or
 
 namespace {
 
-/// Gives the order to those left, as `give` does, until none of them is unknown any more.
+/// Gives the order to `ids` by `give`, and repeats it for the unknown ones a few times.
 void until_known(std::span<const std::string> ids,
                  const std::function<std::vector<RefusedId>(const Ids& left)>& give,
                  const Pause& pause, const Cancel& cancel) {

@@ -28,7 +28,7 @@ bool is_control(char c) {
                   (near.empty() ? otherwise : ", did you mean " + near + "?"));
 }
 
-/// "aws", "aws and huawei"
+/// Returns "aws", "aws and huawei".
 std::string names_of(std::span<Cloud* const> clouds) {
   std::string names;
   for (const Cloud* cloud : clouds)
@@ -41,7 +41,8 @@ bool is_usual(const Cloud& cloud, const std::string& region) {
   return std::ranges::find(usual, region) != usual.end();
 }
 
-/// Adds the cloud's regions to `known`; true where it has this one, or does not tell.
+/// Adds the cloud's regions to `known`. Returns true if it has this one, or cannot list its
+/// regions.
 bool has_region(Cloud& cloud, const std::string& region, std::set<std::string>& known,
                 const Cancel& cancel) {
   if (is_usual(cloud, region)) return true;

@@ -1,5 +1,5 @@
-// Names of GPUs, types, zones and regions as users write them: those that do not exist are told
-// from those that are not to be had.
+// Checks of the names of GPUs, types, zones and regions in the user's input. They distinguish names
+// that do not exist from offers that are not available.
 #pragma once
 
 #include <span>
@@ -11,27 +11,27 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Checks the name of a region, a zone or a type of machine: letters, digits and "-_." alone, at
-/// most 64 of them. Throws ErrorKind::usage with `flag` and the value met.
+/// Checks the name of a region, a zone or a type of machine: 1 to 64 letters, digits and "-_.".
+/// Throws ErrorKind::usage with `flag` and the value met.
 void check_identifier(std::string_view flag, std::string_view text);
 
-/// Checks a name that a user gave to a thing in the cloud: at most 255 bytes, no control
+/// Checks a name that a user gave to a resource in the cloud: 1 to 255 bytes, no control
 /// characters. Throws ErrorKind::usage with `flag` and the value met.
 void check_title(std::string_view flag, std::string_view text);
 
-/// Throws not_found, with the nearest name that there is, where no machine that the clouds offer
-/// has such a GPU, and the catalogue knows of none.
+/// Throws not_found, with the nearest known name, if neither the catalogue nor any machine that the
+/// clouds offer has such a GPU.
 void check_gpu(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
                const Cancel& cancel);
 
 /// Returns those of `clouds` that have the region; all of them for "" and "all". A cloud that does
-/// not tell its regions counts as having it. Throws not_found, with the nearest name, where none
-/// has.
+/// not list its regions counts as having it. Throws not_found, with the nearest known name, if no
+/// cloud has it.
 std::vector<Cloud*> clouds_with_region(std::span<Cloud* const> clouds, const std::string& region,
                                        const Cancel& cancel);
 
-/// Throws not_found, with the nearest name, where that `clouds` have no offer is because of a zone
-/// that none of them has, or of a type that none is known to have.
+/// Throws not_found, with the nearest known name, if a wrong name is the reason why `clouds` have
+/// no offer: a zone that none of them has, or an unknown type or GPU.
 void check_names(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
                  const Cancel& cancel);
 

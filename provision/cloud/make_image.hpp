@@ -10,20 +10,21 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Returns ImageMarks::made_of for all parts that decide whether another image would be the same.
+/// Returns ImageMarks::made_of, the digest of all parts that decide whether another image would be
+/// the same.
 std::string digest_of(std::span<const std::string> parts);
 
-/// Returns the image that is made of the same, available or pending; absent without one.
+/// Returns the image made of the same parts, available or pending; absent without one.
 std::optional<OwnImage> find_image(Cloud& cloud, const std::string& region,
                                    const std::string& made_of, const Cancel& cancel);
 
-/// The possibility that an earlier run has requested the image already.
+/// The knowledge whether an earlier run may have requested the image already.
 enum class Asked : std::uint8_t { never, perhaps };
 
-/// Requests the image unless one is made of the same, and returns once it is available. Failed ones
-/// of the same are removed. If it is killed or cancelled at any time, the same call again goes on.
-/// Throws conflict if another image has the name, remote if the cloud could not make it,
-/// interrupted after a cancel. The cloud goes on making it then.
+/// Requests the image unless one is made of the same parts, and returns once it is available.
+/// Removes failed images of the same parts. After a kill or a cancel at any time, the same call
+/// resumes. Throws conflict if another image has the name, remote if the cloud could not make it,
+/// interrupted after a cancel; the cloud continues to make it then.
 OwnImage make_image(Cloud& cloud, const ImageWish& wish, Asked asked, const Wait& wait,
                     const Cancel& cancel);
 

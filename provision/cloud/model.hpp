@@ -1,4 +1,4 @@
-// Clouds in one vocabulary: what is offered where, what is wished, what is there.
+// The common vocabulary of all clouds: offers, requests, machines and their parts.
 #pragma once
 
 #include <chrono>
@@ -21,60 +21,61 @@ enum class Market : std::uint8_t { on_demand, spot };
 enum class Stock : std::uint8_t { unknown, none, low, enough };
 
 struct InstanceType {
-  std::string name{};  ///< "p4d.24xlarge", as the cloud writes it.
+  std::string name{};  ///< The cloud's name for it: "p4d.24xlarge".
   std::string gpu{};   ///< "A100", "V100", ...; empty: none.
   int gpus = 0;
-  int gpu_memory_gib = 0;  ///< Of one GPU; 0 where it is not told.
-  int cores = 0;           ///< Virtual ones.
+  int gpu_memory_gib = 0;  ///< The memory of one GPU; 0: unknown.
+  int cores = 0;           ///< The number of virtual cores.
   double memory_gib = 0;
-  double network_gbit = 0;  ///< A second; 0 where it is not told.
+  double network_gbit = 0;  ///< The rate in Gbit a second; 0: unknown.
   int rdma_interfaces = 0;
-  /// The network cards that have RDMA, where the cloud numbers them and the first ones are not
-  /// they.
+  /// The numbers of the network cards that have RDMA, if the cloud numbers its cards and these are
+  /// not simply the first ones.
   std::vector<int> rdma_cards{};
   std::string architecture = "x86_64";
 };
 
-/// Where machines stand that can be in one placement.
+/// The location of machines that can be in one placement group.
 struct Site {
   std::string region{};
   std::string zone{};
   friend bool operator==(const Site&, const Site&) = default;
 };
 
-/// Machines that can be had, as a cloud says it now.
+/// Machines that are available, according to the cloud's present answers.
 struct Offer {
   std::string cloud{};
   Site site{};
   InstanceType type{};
   Market market = Market::on_demand;
-  std::optional<Money> price_per_hour{};  ///< Of one machine; absent where it is not told.
-  std::optional<Money> compared{};        ///< The same in the currency of the ranking.
+  std::optional<Money> price_per_hour{};  ///< The price of one machine; absent: unknown.
+  std::optional<Money> compared{};        ///< The price in the ranking's currency.
   Stock stock = Stock::unknown;
-  std::optional<int> quota{};  ///< How many more machines the account may have.
+  std::optional<int> quota{};  ///< The number of further machines that the account may have.
 };
 
-/// Which offers are of interest.
+/// The requirements that an offer must meet.
 struct Wish {
-  std::string gpu{};       ///< "A100"; empty: any, and none.
-  int gpu_memory_gib = 0;  ///< Of one GPU, at least.
-  int gpus = 0;            ///< A node, at least; 0: any number, and none.
-  std::string type{};      ///< Exactly this type; empty: any.
-  std::string zone{};      ///< Exactly there; empty: anywhere.
+  std::string gpu{};       ///< "A100"; empty: any GPU, or none.
+  int gpu_memory_gib = 0;  ///< The least memory of one GPU.
+  int gpus = 0;            ///< The least number in a node; 0: any number, or none.
+  std::string type{};      ///< The exact type; empty: any.
+  std::string zone{};      ///< The exact zone; empty: any.
   int nodes = 1;
   Market market = Market::on_demand;
-  std::optional<Money> max_price{};  ///< An hour, of one node.
-  DataDisk data_disk{};              ///< Of each node.
-  bool rdma = false;                 ///< Only types that have it.
-  std::string reservation{};         ///< Out of this one, by its id; empty: out of none.
+  std::optional<Money> max_price{};  ///< The maximum price of one node for an hour.
+  DataDisk data_disk{};              ///< The data disk of each node.
+  bool rdma = false;                 ///< Accepts only types with RDMA.
+  std::string reservation{};         ///< The id of the reservation to use; empty: none.
 };
 
 struct Image {
   std::string id{};
   std::string name{};
   std::string architecture = "x86_64";
-  std::string created{};      ///< ISO 8601, as the cloud writes it.
-  std::string root_device{};  ///< Where the cloud names disks by devices: the system disk's.
+  std::string created{};  ///< ISO 8601, in the cloud's form.
+  /// The device name of the system disk, if the cloud names disks by devices.
+  std::string root_device{};
 };
 
 struct Quota {
@@ -84,11 +85,11 @@ struct Quota {
   std::string unit{};  ///< "vCPU", "instances"
 };
 
-/// What everything that we make is marked with.
+/// The marks on every resource that we make.
 struct Marks {
   state::ClusterId cluster{};
   std::string cluster_name{};
-  std::string owner{};  ///< The state directory that knows the cluster.
+  std::string owner{};  ///< The identity of the cluster's state directory.
 };
 
 enum class MachineState : std::uint8_t {
@@ -101,57 +102,61 @@ enum class MachineState : std::uint8_t {
   failed
 };
 
-/// One instance as the cloud lists it.
+/// One machine as the cloud lists it.
 struct Machine {
   std::string id{};
-  int index = -1;  ///< The node's, from our marks; -1: not known.
+  int index = -1;  ///< The node's index, from our marks; -1: unknown.
   MachineState state = MachineState::pending;
-  MachineAddress address{};  ///< Public; empty: none (yet).
+  MachineAddress address{};  ///< The public address; empty: none (yet).
   MachineAddress private_address{};
   Site site{};
   std::string type{};
   std::string launched{};  ///< ISO 8601 UTC.
-  std::string failure{};   ///< Of a failed one: the cloud's words.
+  std::string failure{};   ///< The cloud's message about a failed machine.
   Marks marks{};
-  std::string vpc{};       ///< The network that it stands in.
-  std::string host_key{};  ///< As Tags::host_key; empty: not told.
-  std::string taken{};     ///< As Tags::taken; empty: its owner has made it.
-  /// As Tags::launched_as; empty: its cluster has had one name only.
+  std::string vpc{};       ///< The machine's network.
+  std::string host_key{};  ///< Equal to Tags::host_key; empty: unknown.
+  /// Equal to Tags::taken; empty: its owner has made it.
+  std::string taken{};
+  /// Equal to Tags::launched_as; empty: its cluster never had another name.
   std::string launched_as{};
 };
 
-/// What can be written on machines that are there. Letters, digits and "-_." alone, at most 43 of
-/// them: the least that a cloud takes.
+/// Tags that can be changed on existing machines. At most 43 letters, digits and "-_." each, the
+/// least that any cloud accepts.
 struct Tags {
-  std::string cluster_name{};  ///< As Marks::cluster_name.
-  /// What the cluster was called when the machine was launched, which some clouds' names of
-  /// machines begin with.
+  std::string cluster_name{};  ///< Equal to Marks::cluster_name.
+  /// The cluster's name at the launch of the machine. Some clouds begin the names of machines with
+  /// it.
   std::string launched_as{};
-  std::string owner{};     ///< As Marks::owner.
-  std::string taken{};     ///< When and by which machine the owner has taken it over.
-  std::string host_key{};  ///< The digest of the host key that it shows, in URL-safe base64.
+  std::string owner{};  ///< Equal to Marks::owner.
+  std::string taken{};  ///< The time of the takeover by the owner, and the machine that did it.
+  /// The digest of the host key that the machine shows, in URL-safe base64.
+  std::string host_key{};
 };
 
-/// The ids of the parts that a cloud's machines share, by the cloud's own words for them
-/// ("vpc", "subnet", ...).
+/// The ids of the parts that a cluster's machines share, by the cloud's own words for them ("vpc",
+/// "subnet", ...).
 using Parts = std::map<std::string, std::string>;
 
-/// What parts are made for.
+/// The requirements of the parts that a cluster's machines share.
 struct NetworkWish {
   Marks marks{};
   Site site{};
-  std::string vpc{};                ///< One of the user's own by name or id; empty: ours.
-  std::vector<IpRange> ssh_from{};  ///< May reach port 22.
+  std::string vpc{};                ///< A network of the user, by name or id; empty: a new one.
+  std::vector<IpRange> ssh_from{};  ///< The addresses that may reach port 22.
   std::string public_key{};         ///< "ssh-ed25519 AAAA..."
-  bool close_together = false;      ///< In a placement group, where the cloud has them.
-  std::string type{};               ///< Of the machines that come into it; empty: not known.
-  bool may_be_there = true;         ///< Some of it, made before.
-  /// Those that are on record for the cluster at that site: they are its own whatever they are
-  /// called by now.
+  /// Uses a placement group, if the cloud has them.
+  bool close_together = false;
+  /// The type of the machines in the network; empty: unknown.
+  std::string type{};
+  bool may_be_there = true;  ///< True if some of the parts may exist already.
+  /// The parts on record for the cluster at that site. They belong to it, even if their names have
+  /// changed.
   Parts known{};
 };
 
-/// Instances wanted of one call.
+/// The machines requested in one call.
 struct Launch {
   Marks marks{};
   Site site{};
@@ -159,24 +164,24 @@ struct Launch {
   std::string image{};
   Parts network{};
   Market market = Market::on_demand;
-  std::optional<Money> max_price{};  ///< In the cloud's own currency.
-  int disk_gib = 0;                  ///< 0: the image's own.
-  std::string root_device{};         ///< As Image::root_device.
+  std::optional<Money> max_price{};  ///< The limit in the cloud's own currency.
+  int disk_gib = 0;                  ///< 0: the size of the image.
+  std::string root_device{};         ///< Equal to Image::root_device.
   DataDisk data_disk{};
-  int first = 0;  ///< Index of the first node.
+  int first = 0;  ///< The index of the first node.
   int count = 1;
-  int least = 1;        ///< The launch fails where fewer machines are to be had.
+  int least = 1;        ///< The launch fails if fewer machines are available.
   std::string token{};  ///< 32 hexadecimal digits: a repeated call is the same call.
   Secret user_data{};
   std::optional<std::chrono::system_clock::time_point> release_at{};
   bool rdma = false;
-  int rdma_interfaces = 0;        ///< Of the type, where `rdma` is wished; 0: not told.
-  std::vector<int> rdma_cards{};  ///< As InstanceType::rdma_cards.
+  int rdma_interfaces = 0;        ///< The type's number, if `rdma` is requested; 0: unknown.
+  std::vector<int> rdma_cards{};  ///< Equal to InstanceType::rdma_cards.
   bool has_public_address = true;
-  std::string reservation{};  ///< As Wish::reservation.
+  std::string reservation{};  ///< Equal to Wish::reservation.
 };
 
-/// A launch that is only tried. It needs no network of its own.
+/// A launch that is only tried. It needs no network.
 struct Trial {
   Site site{};
   std::string type{};
@@ -184,7 +189,7 @@ struct Trial {
   int count = 1;
 };
 
-/// Something with our marks that a cluster's parts consist of.
+/// A resource with our marks that is one of a cluster's parts.
 struct Part {
   std::string kind{};  ///< "vpc", "security-group", ...
   std::string id{};

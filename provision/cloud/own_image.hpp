@@ -17,7 +17,7 @@ namespace fastgpu::provision::cloud {
 constexpr std::string_view kImageTag = "fastgpu-image";  ///< ImageMarks::environment
 constexpr std::string_view kMadeOfTag = "fastgpu-made-of";
 constexpr std::string_view kFromTag = "fastgpu-from";  ///< ImageMarks::cluster
-/// The tag on an image's remains in a cloud after its removal: the image's id.
+/// The tag on what remains in a cloud after the removal of an image; its value is the image's id.
 constexpr std::string_view kLeftTag = "fastgpu-left";
 
 struct ImageMarks {
@@ -41,7 +41,7 @@ std::string_view to_string(ImageState state) noexcept;  ///< Returns "pending", 
 struct OwnImage {
   Image image{};
   ImageState state = ImageState::pending;
-  std::string failure{};  ///< The cloud's words about a failed one.
+  std::string failure{};  ///< The cloud's message about a failed image.
   ImageMarks marks{};
   std::vector<std::string> snapshots{};  ///< Snapshots that must be removed one by one.
 };
@@ -59,7 +59,7 @@ struct ImageWish {
 std::string image_name(const ImageMarks& marks);
 
 /// Returns the best one among `images` that is made of `made_of`: an available one before a pending
-/// one before a failed one. Null if there is none.
+/// one before a failed one. Null without one.
 const OwnImage* image_made_of(std::span<const OwnImage> images, std::string_view made_of);
 
 }  // namespace fastgpu::provision::cloud

@@ -19,7 +19,8 @@ struct Question {
   std::string region;
 };
 
-/// A cloud that does not tell its regions is added to those that failed.
+/// Returns the questions to ask. A cloud that fails to list its regions is added to the failed
+/// ones.
 std::vector<Question> questions(std::span<Cloud* const> clouds, const std::string& region,
                                 Heard& heard, const Cancel& cancel) {
   const auto regions = parallel_map(
@@ -38,7 +39,7 @@ std::vector<Question> questions(std::span<Cloud* const> clouds, const std::strin
 
 constexpr const char* kOverThePrice = "over the price";
 
-/// Empty where nothing does.
+/// Returns the reason against an offer; empty if it is usable.
 std::string speaks_against(const Offer& offer, const Wish& wish, const std::optional<Money>& most) {
   if (wish.rdma && offer.type.rdma_interfaces == 0) return "without RDMA";
   if (offer.stock == Stock::none) return "without stock";
@@ -56,7 +57,7 @@ auto order(const Offer& offer) {
                          offer.site.region, offer.site.zone, offer.type.name);
 }
 
-/// " of 1.00 USD/h (the cheapest is 1.05 USD/h: g4dn.xlarge in us-east-1a)"
+/// Returns " of 1.00 USD/h (the cheapest is 1.05 USD/h: g4dn.xlarge in us-east-1a)".
 std::string cheapest_over(const RankedOffers& ranked, const Money& most) {
   const auto cheapest =
       std::ranges::find(ranked.unusable, kOverThePrice, &std::pair<Offer, std::string>::second);
@@ -102,7 +103,7 @@ Answers survey(std::span<Cloud* const> clouds, const std::string& region, const 
 }
 
 std::vector<std::string> reasons(const Heard& heard) {
-  std::set<std::string> trusted;  // Clouds that have taken the credentials.
+  std::set<std::string> trusted;  // Clouds that have accepted the credentials.
   for (const auto& [cloud, region] : heard.answered)
     trusted.insert(cloud);
   std::map<std::string, std::string> not_enabled;  // By the cloud.

@@ -14,7 +14,7 @@ namespace fastgpu::provision::cloud {
 /// A region of a cloud, the cloud's name first.
 using RegionName = std::pair<std::string, std::string>;
 
-/// The answers of regions to one question.
+/// The regions that answered a question, and those that failed.
 struct Heard {
   std::vector<RegionName> answered;
   std::vector<std::pair<RegionName, Error>> failed;  ///< An empty region means the whole cloud.
@@ -32,8 +32,8 @@ struct Answers {
 /// The word for every region that the account may use, in place of a region's name.
 constexpr std::string_view kAllRegions = "all";
 
-/// Returns the regions that `region` means in this cloud: itself; all, which the cloud is asked
-/// for; or its usual ones for "".
+/// Returns the regions that `region` means in this cloud: the region itself; for "all" every region
+/// of the cloud, from its API; for "" the usual ones.
 std::vector<std::string> regions_to_ask(Cloud& cloud, const std::string& region,
                                         const Cancel& cancel);
 
@@ -46,19 +46,18 @@ struct RankedOffers {
   std::vector<std::pair<Offer, std::string>> unusable{};  ///< Each with the reason against it.
 };
 
-/// Ranks the cheapest first, all prices in kRankingCurrency; among equals those with known stock,
-/// with RDMA, and by name. If prices are unknown, the smaller machine is taken for the cheaper one.
-/// With a maximum price an offer without a price is not usable. Throws ErrorKind::usage for a
-/// currency whose rate is unknown. Pure.
+/// Ranks the offers, the cheapest first, with all prices in kRankingCurrency. Offers with equal
+/// prices are ordered by known stock, RDMA and name. If prices are unknown, the smaller machine
+/// counts as cheaper. With a maximum price an offer without a price is not usable. Throws
+/// ErrorKind::usage for a currency whose rate is unknown. Pure.
 RankedOffers rank(std::vector<Offer> offers, const Wish& wish, const ExchangeRates& rates);
 
-/// The maximum price of a place that is taken unasked instead of the best one, as a multiple of its
-/// price.
+/// The maximum price of a place that is used without asking instead of the best one, as a multiple
+/// of the best one's price.
 constexpr double kMostDearer = 2;
 
-/// Moves to the unusable ones those that cost more than kMostDearer times the best, or whose price
-/// is unknown while the best one's is known. They are no substitute for a user who set no maximum
-/// price. Pure.
+/// Moves offers to the unusable ones if they cost more than kMostDearer times the best, or if only
+/// their price is unknown. They are not a substitute if the user set no maximum price. Pure.
 RankedOffers without_dear(RankedOffers ranked, const Wish& wish);
 
 /// Returns the offers' shortcomings, counted, and the cheapest price if that is over the maximum.
@@ -68,7 +67,8 @@ std::string why_none(const RankedOffers& ranked, const Wish& wish);
 
 /// Returns "12.24 USD/h"; "price unknown".
 std::string per_hour(const std::optional<Money>& price);
-/// Returns it with the same in the ranking's currency, if that differs: "30.00 CNY/h (4.51 USD/h)".
+/// Returns the price, followed by the price in the ranking's currency if that differs: "30.00 CNY/h
+/// (4.51 USD/h)".
 std::string per_hour(const std::optional<Money>& price, const std::optional<Money>& compared);
 
 }  // namespace fastgpu::provision::cloud

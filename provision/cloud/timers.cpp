@@ -9,7 +9,7 @@
 namespace fastgpu::provision::cloud {
 
 state::TimePoint held_end(const Cloud& cloud, state::TimePoint when) {
-  // So much later the timer may be set, and is the same one then.
+  // The timer may be set this much later without becoming another time.
   constexpr std::chrono::seconds kSpare{30};
   return cloud.timer_at(when, std::chrono::system_clock::now() + kSpare);
 }

@@ -1,4 +1,4 @@
-// The clouds' own timers, which end machines when nobody does.
+// The clouds' own timers, which end machines even if no fastgpu runs.
 #pragma once
 
 #include <optional>
@@ -8,17 +8,18 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Has the cloud end the machines of `nodes` at that time, or at none; nodes without a machine are
-/// passed over. Returns the time that the timers have from then on: the nearest that the cloud
-/// takes. Where it has no timers this is what Cloud::release_at makes of it. Throws conflict where
-/// another than `owner` has taken the cluster over: its guards are not ours to say.
+/// Sets the time at which the cloud ends the machines of `nodes`, or removes it if `when` is
+/// absent. Nodes without a machine are left out. Returns the time that the timers have now: the
+/// nearest that the cloud accepts. For a cloud without timers, see Cloud::release_at. Throws
+/// conflict if another owner than `owner` has taken the cluster over, because its guards are that
+/// owner's.
 std::optional<state::TimePoint> set_timers(Cloud& cloud, const std::string& owner,
                                            const state::Cluster& cluster,
                                            std::span<const state::Node> nodes,
                                            std::optional<state::TimePoint> when,
                                            const Cancel& cancel);
 
-/// Returns when the cloud will end machines that were wished to end at `when`.
+/// Returns the time at which the cloud will end machines whose requested end is `when`.
 state::TimePoint held_end(const Cloud& cloud, state::TimePoint when);
 
 }  // namespace fastgpu::provision::cloud

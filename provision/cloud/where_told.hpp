@@ -5,8 +5,8 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Asks for data that an account may have no right to read, such as quotas: without an answer it
-/// stays unknown. Only a cancel is thrown.
+/// Asks for data that an account may have no permission to read, such as quotas. Without an answer
+/// the data stay unknown. Throws only a cancel.
 template <class Ask>
 void where_told(const Ask& ask) {
   try {
