@@ -1,4 +1,4 @@
-// Starts nodes, several at a time, and reports for each that it serves, or the reason why not.
+// Starts nodes, several at a time. Reports for each that it serves, or why it does not.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace fastgpu::provision::local {
 struct BootJob {
   BootOrder order;
   /// Called just before the node is started, so that the files of one node are written while others
-  /// boot. Its exception is the outcome.
+  /// boot. An exception becomes the node's outcome.
   std::function<void()> prepare{};
   /// Shown among the process's arguments, so that a node without its folder can be found.
   std::string mark;

@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 constexpr const char* kNothingBelow = ".wh..wh..opq";
 constexpr const char* kNotThere = ".wh.";
 
-/// Returns the owner in a node for `id` here. In a user namespace every user without an id there,
-/// and root is one, appears under one and the same number.
+/// Returns the owner in a node for `id` here. In a user namespace, all users that have no id there,
+/// root among them, appear under the same number.
 uid_t owner_in_node(uid_t id, OverlayKind overlay) {
   constexpr uid_t kUnknown = 65'534;
   return overlay == OverlayKind::fuse && id == kUnknown ? 0 : id;

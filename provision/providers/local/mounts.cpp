@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array kOwnPlaces = {"/proc", "/sys", "/dev", "/run", "/tmp"};
 
-// Kernel interfaces, memory, and places that mount by themselves: none of them is a disk.
+// Kernel interfaces, file systems in memory, and automatic mounts: they are not disks.
 constexpr std::array kNoDisk = {
     "autofs",          "binfmt_misc", "bpf",       "cgroup",   "cgroup2", "configfs",
     "debugfs",         "devpts",      "devtmpfs",  "efivarfs", "fuse",    "fusectl",

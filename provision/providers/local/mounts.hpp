@@ -1,4 +1,4 @@
-// This machine's mounts, and those of which a node gets an overlay.
+// This machine's mounts, and those for which a node gets an overlay.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ struct Layer {
 };
 
 /// Returns "/" first, then every other real file system below it, parents before children. Leaves
-/// out the places that a node gets of its own (/proc, /sys, /dev, /run, /tmp) and those in
+/// out the folders that each node has for itself (/proc, /sys, /dev, /run, /tmp) and those in
 /// `hidden`.
 std::vector<Layer> choose_layers(const std::vector<Mount>& mounts,
                                  const std::vector<std::string>& hidden);

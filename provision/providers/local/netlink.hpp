@@ -41,7 +41,7 @@ class NetlinkMessage {
     append(&header, sizeof header);
   }
 
-  /// Returns the message to send, with `sequence` in it.
+  /// Returns the message with `sequence` in it, ready to be sent.
   std::vector<std::byte> bytes(std::uint32_t sequence) const;
 
  private:

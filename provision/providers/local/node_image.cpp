@@ -22,7 +22,8 @@ void write_keys(ImageWriter& image, const NodeRequest& request) {
   image.put_file(kSshdConfig, sshd_config(), 0644);
 }
 
-/// Only root can read this machine's passwords. Nobody logs in by one.
+/// Writes the accounts, without passwords: only root can read this machine's, and all log-ins are
+/// by key.
 void write_accounts(ImageWriter& image, const ImagePlan& plan) {
   if (plan.overlay == OverlayKind::fuse) {
     image.put_file("/etc/shadow", shadow_without_passwords(read_file("/etc/passwd").value_or("")),
@@ -33,7 +34,7 @@ void write_accounts(ImageWriter& image, const ImagePlan& plan) {
   }
 }
 
-/// This machine's own host keys say who it is; no node may say that of itself.
+/// Hides this machine's own host keys, which identify it and must not identify a node.
 void hide_host_keys(ImageWriter& image) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator("/etc/ssh", none)) {

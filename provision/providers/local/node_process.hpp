@@ -1,5 +1,5 @@
-// The first process of a node: found by the lock that it holds, ended by descriptor and never by
-// number.
+// The first process of a node. It is found by the lock that it holds, and ended by its descriptor,
+// never by its number.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ void signal_process(const UniqueFd& process, int number);
 /// Returns true if the process ends within `limit`.
 bool ends_within(const UniqueFd& process, std::chrono::milliseconds limit);
 
-/// A node's first process. The descriptor identifies it and no other, even when the number is
+/// A node's first process. The descriptor stays bound to this process, even if the number is
 /// reused.
 struct LiveNode {
   pid_t pid = 0;

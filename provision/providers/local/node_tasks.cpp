@@ -166,7 +166,8 @@ RemovalWidth removal_width(std::size_t descriptors) {
   constexpr std::size_t kTrees = 8;
   constexpr std::size_t kUsualDepth = 16;
   const std::size_t trees = std::clamp(descriptors / kUsualDepth, std::size_t{1}, kTrees);
-  // The deepest folder's reading takes one more, and so does the new place of a name.
+  // Reading the deepest folder takes one more descriptor, and so does the new place of a moved
+  // folder.
   const std::size_t each = descriptors / trees;
   return {trees, each <= 4 ? 2 : std::min(kDeepest, static_cast<int>(each - 2))};
 }

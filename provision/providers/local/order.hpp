@@ -1,4 +1,4 @@
-// The order to fastgpu-node-init: everything it needs to boot one node, decided beforehand.
+// The order to fastgpu-node-init: everything that is needed to boot one node, decided beforehand.
 #pragma once
 
 #include <string>
@@ -32,10 +32,10 @@ std::string encode(const BootOrder& order);
 BootOrder decode(std::string_view text);
 
 // The init's possible answers on its standard output; it gives one, once.
-constexpr std::string_view kReady = "ready";      ///< The node serves, and lives by itself now.
-constexpr std::string_view kHeld = "held";        ///< Another process of this node lives already.
+constexpr std::string_view kReady = "ready";      ///< The node serves, and is independent now.
+constexpr std::string_view kHeld = "held";        ///< Another process of this node is alive.
 constexpr std::string_view kFailed = "failed: ";  ///< Followed by the reason; nothing runs.
-/// Also followed by the reason; the disk is full.
+/// Followed by the reason; the disk is full.
 constexpr std::string_view kNoRoom = "no room: ";
 
 // The paths in a node.

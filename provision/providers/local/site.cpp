@@ -25,7 +25,7 @@ std::string machine_name() {
   return name.data();
 }
 
-/// Without links, so that the same place is covered in a node's tree.
+/// Returns paths without links, so that the same folders are covered in a node's tree.
 std::vector<std::string> hidden_folders(const LocalConfig& config, const fs::path& storage) {
   std::vector<fs::path> folders = config.hidden;
   folders.push_back(config.root);
@@ -43,7 +43,7 @@ std::vector<std::string> hidden_folders(const LocalConfig& config, const fs::pat
 std::vector<Layer> layers_here(const std::vector<std::string>& hidden) {
   const auto mounts = read_file("/proc/self/mountinfo");
   std::vector<Layer> layers = choose_layers(parse_mountinfo(mounts.value_or("")), hidden);
-  // Containers mount single files, such as /etc/hosts; an overlay is of folders.
+  // Containers mount single files, such as /etc/hosts; an overlay needs a folder.
   std::erase_if(layers, [](const Layer& layer) {
     std::error_code none;
     return layer.point != "/" && !fs::is_directory(layer.point, none);
@@ -71,7 +71,7 @@ Site open_site(const LocalConfig& config, const state::Cluster& cluster) {
       {cluster.id.value, cluster.name.value, bridge_mark(site.root_id, config.root), storage});
   site.hidden = hidden_folders(config, storage);
   site.fuse_overlayfs = config.fuse_overlayfs;
-  // A process follows what is mounted below "/" as any other does: one layer shows all disks.
+  // The server process sees all mounts below "/", so that one layer shows all disks.
   site.layers =
       config.fuse_overlayfs.empty() ? layers_here(site.hidden) : std::vector<Layer>{{"/", "root"}};
   return site;

@@ -23,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array kDisks = {"ext4", "xfs", "btrfs", "ext3", "ext2", "f2fs", "zfs"};
-constexpr std::uint64_t kLeastRoom = 256ULL << 20U;  // Less would fill with the first job's files.
+// A smaller place would be full after the first job.
+constexpr std::uint64_t kLeastRoom = 256ULL << 20U;
 
 fs::path id_file(const LocalConfig& config) {
   return config.root / "id";
@@ -55,7 +56,7 @@ bool has_room(const fs::path& folder) {
          (found.f_flag & ST_RDONLY) == 0;
 }
 
-/// Makes a folder, or accepts one that no other user can have put there.
+/// Makes a folder, or accepts an existing one that only this user can have made.
 bool make_own_folder(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0700) == 0) return true;
   struct stat found {};

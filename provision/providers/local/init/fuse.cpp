@@ -36,8 +36,8 @@ UniqueFd make_file_system(const UniqueFd& channel) {
   configure(context, FSCONFIG_SET_FLAG, "allow_other", nullptr);
   configure(context, FSCONFIG_SET_FLAG, "default_permissions", nullptr);
   configure(context, FSCONFIG_CMD_CREATE, nullptr, nullptr);
-  // Root's programs belong to "nobody" in a user namespace: run set-user-ID, they would run as
-  // nobody.
+  // In a user namespace, programs of root have the user 65534 as their owner. Run set-user-ID, they
+  // would run as that user.
   UniqueFd tree(
       static_cast<int>(::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID)));
   if (!tree) throw system_error("mounting a FUSE file system", errno);

@@ -46,13 +46,13 @@ bool has_children() {
   return found == 0;
 }
 
-/// The visitors at the door and the processes of the world.
+/// The visitors at the door, and the processes of the world.
 class Holder {
  public:
   Holder(const std::string& path, UniqueFd signals)
       : path_(path), door_(open_door(path)), signals_(std::move(signals)) {}
 
-  /// Returns when the world is no longer needed, with the door removed.
+  /// Serves until the world is not needed any more, and removes the door.
   void serve() {
     while (serve_once()) {
     }

@@ -26,7 +26,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kPatience{2'000};  // The timeout of processes that were asked to end.
+constexpr milliseconds kPatience{2'000};  // The time for processes to end after SIGTERM.
 constexpr milliseconds kListenLimit{30'000};
 
 sigset_t awaited_signals() {
@@ -53,7 +53,7 @@ int next_signal(milliseconds limit) {
   const sigset_t set = awaited_signals();
   ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
   ::setsid();
-  // It must not keep the pipe open on which our maker waits for the answer.
+  // sshd must not keep the pipe open on which our maker waits for the answer.
   let_go_of_streams();
   std::array<const char*, 7> argv = {program, "-D", "-f", kSshdConfig, "-E", kSshdLog, nullptr};
   std::array<const char*, 2> environment = {

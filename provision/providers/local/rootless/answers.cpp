@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-// Our own text, written a moment ago: only its end can be missing.
+// Parses text that this program has just written: at most its end can be missing.
 json parse(const std::string& text) {
   json parsed = json::parse(text, nullptr, false);
   if (!parsed.is_object())

@@ -61,8 +61,8 @@ void die_with(pid_t parent) {
   if (::getppid() != parent) ::_exit(1);
 }
 
-/// Passes a cancel on. The flag of `outer` is in the memory of our parent; its descriptor is ours
-/// as well.
+/// Passes a cancel on. `outer` is shared with our parent: its flag is in the parent's memory, and
+/// its descriptor is open here, too.
 void follow(const Cancel& outer, Cancel& inner) {
   std::thread([&outer, &inner] {
     pollfd wait{outer.fd(), POLLIN, 0};
@@ -84,15 +84,15 @@ std::string answer_of(const std::function<std::string(const Cancel&)>& work, con
   }
 }
 
-/// Enters the world. Only a process's children are in its new process namespace, so that one of
-/// them does the work.
+/// Enters the world. Its process namespace holds only children of this process, so that a child
+/// does the work.
 [[noreturn]] void enter(const World& world, pid_t parent, Pipe answers,
                         const std::function<std::string(const Cancel&)>& work,
                         const Cancel& cancel) {
   answers.read_end = UniqueFd();
   const int out = answers.write_end.get();
   for (const int number : {SIGINT, SIGTERM, SIGHUP})
-    ::signal(number, SIG_IGN);  // They are for our parent, which notifies us by `cancel`.
+    ::signal(number, SIG_IGN);  // These signals are for our parent, which notifies us by `cancel`.
   if (::setns(world.process().get(), CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID) !=
       0) {
     write_all(out, to_answer(system_error("entering the user namespace of the nodes", errno)));
@@ -103,7 +103,7 @@ std::string answer_of(const std::function<std::string(const Cancel&)>& work, con
   if (worker == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     pollfd reader{out, 0, 0};
-    if (::poll(&reader, 1, 0) > 0) ::_exit(1);  // There had been no parent to end us.
+    if (::poll(&reader, 1, 0) > 0) ::_exit(1);  // The parent had ended before it could end us.
     write_all(out, answer_of(work, cancel));
     ::_exit(0);
   }

@@ -13,7 +13,7 @@ namespace fastgpu::provision::local {
 std::filesystem::path world_folder(const std::filesystem::path& state_directory);
 std::filesystem::path world_door(const std::filesystem::path& folder);
 
-/// A hold on a world. The world ends, by itself, with the last hold and the last node; its first
+/// A hold on a world. The world ends by itself with the last hold and the last node, and its first
 /// process ends everything else that runs there.
 class World {
  public:
