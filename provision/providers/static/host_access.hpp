@@ -11,8 +11,8 @@
 
 namespace fastgpu::provision {
 
-/// One host. `identity_file` of the node is the user's own key, which opens it until the cluster's
-/// does.
+/// One host. The node's `identity_file` is the user's own key, which is used until the cluster's
+/// key is accepted.
 struct HostDoor {
   state::Node node;
   std::string mark;  ///< The last word of our line there: unique on that host.
@@ -20,9 +20,9 @@ struct HostDoor {
 
 struct Granted {};
 
-/// The access to hosts. Every connection is to the host key that the node has pinned, and goes by
-/// its jump hosts. One outcome a host, in their order; throws for none. May be repeated after a
-/// kill at any instant.
+/// The access to hosts. Every connection checks the host key that the node has pinned, and uses the
+/// node's jump hosts. The functions return one outcome for each host, in order, and never throw for
+/// one. They may be repeated after a kill at any instant.
 class HostAccess {
  public:
   using Outcomes = std::vector<HostResult<Granted>>;
@@ -37,8 +37,9 @@ class HostAccess {
   virtual Outcomes open(const state::Cluster& cluster, std::span<const HostDoor> doors,
                         const std::string& public_key, const Cancel& cancel) = 0;
 
-  /// Removes that line, with the cluster's key or, if that opens nothing any more, the user's.
-  /// Succeeds if it is gone already. Cannot be cancelled, and gives up on a host after a minute.
+  /// Removes that line, over a connection with the cluster's key or, if that is not accepted any
+  /// more, with the user's. Succeeds if the line is gone already. Cannot be cancelled, and gives up
+  /// on a host after a minute.
   virtual Outcomes close(const state::Cluster& cluster, std::span<const HostDoor> doors) = 0;
 };
 

@@ -1,4 +1,4 @@
-// The hosts of a static cluster, as its file lists them and as the state keeps them.
+// The hosts of a static cluster, as its file lists them and as the state stores them.
 #pragma once
 
 #include <filesystem>
@@ -16,44 +16,47 @@ struct StaticJump {
   std::string address{};
   std::uint16_t port = 22;
   std::string user{};
-  std::string identity{};  ///< An absolute path; empty means that of the host behind it.
+  /// An absolute path; empty: the key of the host behind it.
+  std::string identity{};
   std::vector<std::string> host_keys{};
 };
 
-/// How OpenSSH's client takes the place of libssh2 on the way to a host: for the user's own login,
-/// which lets the cluster's key in, or for every login.
+/// The use of OpenSSH's client in place of libssh2 for a host: for the user's own login, which
+/// installs the cluster's key, or for every login.
 struct OpenSshUse {
-  std::string name{};      ///< What the user's configuration knows the host by.
-  std::string config{};    ///< The user's configuration, an absolute path; empty: there is none.
-  std::string proxy{};     ///< "ProxyJump gate", "ProxyCommand nc ..."; empty: none.
-  std::string identity{};  ///< The user's key where the file or the configuration names one.
-  bool first = false;      ///< The user's login goes by the client at once; else where libssh2
-                           ///< is refused.
-  bool always = false;     ///< The cluster's key needs the client, too.
+  std::string name{};    ///< The host's name in the user's configuration.
+  std::string config{};  ///< An absolute path; empty: no configuration.
+  std::string proxy{};   ///< "ProxyJump gate", "ProxyCommand nc ..."; empty: none.
+  /// The user's key, if the file or the configuration names one.
+  std::string identity{};
+  /// True: the user's login uses the client at once. False: only after libssh2 was refused.
+  bool first = false;
+  bool always = false;  ///< The cluster's key needs the client, too.
 };
 
 struct StaticHost {
   std::string name{};  ///< Empty means "<cluster>-<index>".
   std::string address;
   std::uint16_t port = 22;
-  std::string user{};                    ///< Empty means the cluster's.
-  std::optional<int> slots{};            ///< Absent means the cluster's.
-  std::string identity{};                ///< An absolute path; empty means the cluster's own key.
+  std::string user{};                    ///< Empty: the cluster's user.
+  std::optional<int> slots{};            ///< Absent: the cluster's number.
+  std::string identity{};                ///< An absolute path; empty: the cluster's own key.
   std::vector<std::string> host_keys{};  ///< Must not be empty when a cluster is made.
   std::vector<StaticJump> jumps{};
-  std::string inner{};  ///< Where the other hosts reach it; empty: at `address` and `port`.
+  std::string inner{};  ///< The address for other hosts; empty: `address`, `port`.
   std::uint16_t inner_port = 22;
-  std::optional<OpenSshUse> openssh{};  ///< Absent: libssh2 reaches it, also as the user.
+  std::optional<OpenSshUse> openssh{};  ///< Absent: libssh2 is used for all logins.
 };
 
-/// The hosts of a file. Relative identities are taken from `file_directory`, "~/" from `home`. Host
-/// keys that the file leaves out stay empty: the caller finds them before it makes a cluster.
+/// Returns the hosts of a file. Relative identities are taken from `file_directory`, "~/" from
+/// `home`. Host keys that are not in the file stay empty: the caller finds them before it makes a
+/// cluster.
 std::vector<StaticHost> static_hosts(const config::ClusterFile& file,
                                      const std::filesystem::path& file_directory,
                                      const std::filesystem::path& home);
 
-/// What state::Cluster::spec_json holds for a static cluster, and back. Reading throws
-/// ErrorKind::local where the text is none of ours.
+/// Converts hosts to and from state::Cluster::spec_json. Reading throws ErrorKind::local for text
+/// that fastgpu cannot have written.
 std::string to_spec_json(const std::vector<StaticHost>& hosts);
 std::vector<StaticHost> parse_spec_json(const state::Cluster& cluster);
 

@@ -42,7 +42,7 @@ std::string place_of(const StaticHost& host) {
   return place + " port " + std::to_string(host.port);
 }
 
-/// What makes two hosts the same one for a cluster: all but how we got in first.
+/// Returns true if two hosts are the same one for a cluster: only the user's own login may differ.
 bool is_same(const StaticHost& a, const StaticHost& b) {
   const auto is_same_jump = [](const StaticJump& x, const StaticJump& y) {
     return x.address == y.address && x.port == y.port && x.user == y.user;

@@ -16,15 +16,15 @@ class StaticProvider final : public Provider {
   std::string_view name() const noexcept override { return "static"; }
   void check_usable() override {}
 
-  /// Throws ErrorKind::usage if the file lists no host for the node, denied if none of its host
-  /// keys is known.
+  /// Throws ErrorKind::usage if the file lists no host for the node, denied if all its host keys
+  /// are unknown.
   void describe_node(const state::Cluster& cluster, state::Node& node) const override;
 
-  /// Returns listed hosts that are no nodes, in the order of the list: also those that were nodes
-  /// once.
+  /// Returns listed hosts that are not nodes now, in the order of the list. Former nodes are
+  /// included.
   std::vector<int> new_indexes(const state::Cluster& cluster, std::span<const state::Node> present,
                                int next, int count) const override;
-  /// Logs in to each with the user's own key.
+  /// Logs in to each host with the user's own key.
   void check_nodes(const state::Cluster& cluster, std::span<const state::Node> nodes,
                    const Cancel& cancel) override;
   std::string difference(const state::Cluster& there, const std::string& wanted) const override;
@@ -37,7 +37,7 @@ class StaticProvider final : public Provider {
                                            const Cancel& cancel) override;
   std::vector<Instance> list(const state::Cluster& cluster) override;
 
-  /// Both throw ErrorKind::usage: these hosts are not ours to switch.
+  /// Both throw ErrorKind::usage: fastgpu must not switch these hosts on or off.
   std::vector<HostResult<Instance>> start(const state::Cluster& cluster,
                                           std::span<const state::Node> nodes,
                                           const Cancel& cancel) override;
@@ -45,7 +45,8 @@ class StaticProvider final : public Provider {
                                          std::span<const state::Node> nodes,
                                          const Cancel& cancel) override;
 
-  /// Forgets hosts, even one that does not answer, with a note on what stays there.
+  /// Removes the cluster's key from hosts. If that fails on a host, notes what is left there and
+  /// succeeds.
   std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                             std::span<const state::Node> nodes) override;
   void release(const state::Cluster& /*cluster*/) override {}
