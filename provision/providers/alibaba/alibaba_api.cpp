@@ -6,13 +6,13 @@ namespace {
 constexpr const char* kForm = "application/x-www-form-urlencoded";
 constexpr int kMostPages = 10'000;
 
-/// These are about all regions at once.
+/// Returns false for actions that concern all regions at once.
 bool names_region(const std::string& action) {
   return action != "GetCallerIdentity" && action != "DescribeRegions" &&
          action != "DescribeInstanceTypes";
 }
 
-/// The parameter that asks for the page after this one; empty name after the last.
+/// Returns the parameter for the next page; an empty name after the last page.
 std::pair<std::string, std::string> next_page(const Answer& answer, int page) {
   const std::string token = answer["NextToken"].text();
   if (!token.empty()) return {"NextToken", token};

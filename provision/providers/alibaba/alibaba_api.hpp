@@ -16,13 +16,14 @@ namespace fastgpu::provision::alibaba {
 using cloud::Answer;
 using http::Parameters;
 
-/// One call, and how it is told of.
+/// One call, with its name for error messages.
 struct ApiCall {
   std::string service = "ecs";  ///< "ecs", "vpc" or "sts".
   std::string region{};
   std::string action{};
-  Parameters parameters{};  ///< But for the region.
-  std::string doing{};      ///< "launching 4 ecs.gn7-c13g1.26xlarge in cn-hangzhou-a", for errors.
+  Parameters parameters{};  ///< The parameters without the region.
+  /// The action for error messages: "launching 4 ecs.gn7-c13g1.26xlarge in cn-hangzhou-a".
+  std::string doing{};
 };
 
 class AlibabaApi {
@@ -32,13 +33,14 @@ class AlibabaApi {
 
   cloud::Caller& caller() noexcept { return caller_; }
 
-  /// The answer, an object. Throws as cloud::Caller::call does, and remote for no JSON object.
+  /// Returns the answer, an object. Throws as cloud::Caller::call does, and remote for any other
+  /// answer.
   cloud::Document call(const ApiCall& call, const Cancel& cancel);
 
-  /// The refusal where there is one.
+  /// Returns the refusal; absent for a success.
   std::optional<cloud::Failure> try_call(const ApiCall& call, const Cancel& cancel);
 
-  /// Reads every page, by tokens or by numbers as the action has them.
+  /// Reads every page, by tokens or by page numbers, whichever the action uses.
   void pages(ApiCall call, const std::function<void(const Answer&)>& take, const Cancel& cancel);
 
  private:

@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 using cloud::Machine;
 using cloud::MachineState;
 
-constexpr const char* kAnyRegion = "cn-hangzhou";  // For what is the same in all.
+// For questions with the same answer in all regions.
+constexpr const char* kAnyRegion = "cn-hangzhou";
 
 ApiCall about(const std::string& region, const std::string& action,
               std::span<const std::string> ids, const std::string& doing) {
@@ -70,7 +71,8 @@ std::vector<Machine> AlibabaCloud::described(const std::string& region,
   return found;
 }
 
-/// The answer tells nothing but identities. Which of them is which node is read from their names.
+/// Launches machines. The answer has only their ids: the node of each is read from its name, once
+/// it is listed.
 std::vector<Machine> AlibabaCloud::launch(const cloud::Launch& launch, const Cancel& cancel) {
   constexpr auto kFirstPause = 500ms;
   constexpr auto kPatience = 20s;
@@ -96,7 +98,7 @@ std::vector<Machine> AlibabaCloud::launch(const cloud::Launch& launch, const Can
   }
 }
 
-/// In any network that there is in the zone: the request must name one.
+/// Tries the launch in any existing network of the zone, because the request must name one.
 std::optional<cloud::Failure> AlibabaCloud::try_launch(const cloud::Trial& trial,
                                                        const Cancel& cancel) {
   const auto listed = [&](const char* service, const char* action, Parameters which) {
@@ -144,7 +146,7 @@ std::vector<Machine> AlibabaCloud::machines(const std::string& region,
   return found;
 }
 
-/// What is done with machines that stand in a certain way.
+/// An order about machines, and the states in which a machine needs it.
 struct AlibabaCloud::Change {
   std::string action;
   std::string doing;
@@ -152,8 +154,8 @@ struct AlibabaCloud::Change {
   bool (*is_due)(MachineState state);
 };
 
-/// A machine that is on its way already would be a refusal for all, and the answer to an earlier
-/// attempt may have been lost: only those are asked for that it is still to be done with.
+/// Gives the order only to machines that still need it. The cloud refuses it for all if one machine
+/// is changing already, and the answer to an earlier attempt may have been lost.
 void AlibabaCloud::change(const std::string& region, std::span<const std::string> ids,
                           const Change& change, const Cancel& cancel) {
   constexpr int kLooks = 3;
@@ -211,7 +213,7 @@ void AlibabaCloud::terminate(const std::string& region, std::span<const std::str
 void AlibabaCloud::release_at(const std::string& region, std::span<const std::string> ids,
                               std::optional<std::chrono::system_clock::time_point> when,
                               const Cancel& cancel) {
-  // An empty time takes the timer away.
+  // An empty time removes the timer.
   const std::string time = when ? release_time(*when, std::chrono::system_clock::now()) : "";
   const auto set_one = [&](const std::string& id) {
     api_.call({.region = region,

@@ -58,7 +58,7 @@ class AlibabaCloud final : public cloud::Cloud {
  private:
   struct Change;
 
-  /// Those of the ids that are listed.
+  /// Returns the machines with these ids that are listed.
   std::vector<cloud::Machine> described(const std::string& region, std::span<const std::string> ids,
                                         const Cancel& cancel);
   void change(const std::string& region, std::span<const std::string> ids, const Change& change,

@@ -16,7 +16,7 @@ using cloud::Failure;
 using cloud::FailureKind;
 using std::chrono::milliseconds;
 
-// What the shapes of the error codes of ECS, VPC and STS do not tell, or tell wrongly. The first
+// Error codes of ECS, VPC and STS whose words have no known meaning, or a misleading one. The first
 // row whose prefix fits counts.
 constexpr std::array kExceptions = {
     CodeMeaning{"SignatureNonceUsed", FailureKind::busy},
@@ -43,7 +43,8 @@ std::string first_text(const cloud::Answer& answer, std::initializer_list<const 
   return {};
 }
 
-/// What stands between <name> and </name>; some gateways before the services answer in XML.
+/// Returns the text between <name> and </name>: some gateways in front of the services answer in
+/// XML.
 std::string element(const std::string& text, const std::string& name) {
   const std::string open = "<" + name + ">";
   const std::size_t start = text.find(open);
@@ -65,7 +66,7 @@ Failure words_of(const http::Response& response) {
           .request_id = first_text(answer, {"RequestId", "requestId"})};
 }
 
-/// "TimeWindow:60,...,TimeLeft:15000": so long no call more is allowed.
+/// Returns the time for which no further call is allowed: "TimeWindow:60,...,TimeLeft:15000".
 std::optional<milliseconds> time_left(const http::Response& response) {
   constexpr std::string_view kName = "TimeLeft:";
   constexpr int kLongest = 86'400'000;

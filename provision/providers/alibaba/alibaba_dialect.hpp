@@ -1,4 +1,4 @@
-// How Alibaba Cloud's RPC APIs are signed and how they refuse.
+// The signatures and the refusals of Alibaba Cloud's RPC APIs.
 #pragma once
 
 #include "provision/cloud/caller.hpp"
@@ -10,16 +10,16 @@ class AlibabaDialect final : public cloud::Dialect {
   std::string_view cloud() const noexcept override { return "alibaba"; }
   void sign(http::Request& request, const cloud::Call& call, const signing::Keys& keys,
             std::chrono::system_clock::time_point now) const override;
-  /// An answer with a code is a refusal whatever its status.
+  /// Returns a refusal for any answer with a code, whatever its status.
   std::optional<cloud::Failure> failure_in(const http::Response& response) const override;
   bool is_answer(const http::Response& response, const cloud::Call& call) const override;
   std::string request_id(const http::Response& response) const override;
 };
 
-/// The version of an API that we speak: of "ecs", "vpc" or "sts".
+/// Returns the version of an API that we use: of "ecs", "vpc" or "sts".
 std::string_view version_of(std::string_view service);
 
-/// What an error code of Alibaba Cloud means.
+/// Returns the meaning of an error code of Alibaba Cloud.
 cloud::FailureKind kind_of(std::string_view code, int status, std::string_view message = {});
 
 }  // namespace fastgpu::provision::alibaba

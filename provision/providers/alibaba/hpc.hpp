@@ -12,8 +12,8 @@ namespace fastgpu::provision::alibaba {
 /// Returns true if machines of that type are available only in such a cluster.
 bool needs_hpc_cluster(std::string_view type);
 
-/// Returns true if `families`, as ECS lists them, names that of a type: "ecs.ebmgn7ex" of
-/// "ecs.ebmgn7ex.32xlarge".
+/// Returns true if `families`, a text from ECS, contains the family of `type`, such as
+/// "ecs.ebmgn7ex" for "ecs.ebmgn7ex.32xlarge".
 bool names_family_of(std::string_view families, std::string_view type);
 
 /// Returns "fastgpu-cluster=1a2b3c4d fastgpu-name=demo fastgpu-owner=5e6f7081".

@@ -19,7 +19,7 @@ using cloud::MachineState;
 using std::chrono::system_clock;
 
 constexpr int kIndexDigits = 6;
-constexpr auto kShortestTimer = 31min;  // The cloud wants half an hour, by its own clock.
+constexpr auto kShortestTimer = 31min;  // The cloud requires half an hour, by its own clock.
 
 std::string tag_in(const Answer& thing, std::string_view key) {
   for (const Answer& tag : thing["Tags"]["Tag"].items()) {
@@ -29,8 +29,8 @@ std::string tag_in(const Answer& thing, std::string_view key) {
   return {};
 }
 
-/// An instance that is to be taken back is on its way out once it does not run any more; a word
-/// that we do not know is one of something that is there.
+/// Returns the state. A spot instance that is being reclaimed ends once it does not run any more.
+/// An unknown word counts as an existing machine.
 MachineState state_of(const Answer& instance) {
   const std::string status = instance["Status"].text();
   if (status == "Running") return MachineState::running;
@@ -41,8 +41,8 @@ MachineState state_of(const Answer& instance) {
   return MachineState::pending;
 }
 
-/// "demo-000003" for the instance of node 3 in what was launched as cluster demo; -1 for any other
-/// name.
+/// Returns 3 for "demo-000003", the instance of node 3 of a cluster launched as demo; -1 for any
+/// other name.
 int index_of(const Answer& instance, const std::string& cluster) {
   const std::string name = instance["InstanceName"].text();
   const std::string start = cluster + "-";
@@ -90,7 +90,7 @@ void add_network(Parameters& parameters, const cloud::Launch& launch) {
     const auto found = launch.network.find(kind);
     return found == launch.network.end() ? "" : found->second;
   };
-  // Elastic RDMA is a way to use the primary interface; the SCC types have a network of their own.
+  // Elastic RDMA is a mode of the primary interface; the SCC types have a network of their own.
   const bool is_rdma = launch.rdma && !needs_hpc_cluster(launch.type);
   const std::string prefix = is_rdma ? "NetworkInterface.1." : "";
   parameters.emplace_back(prefix + "VSwitchId", part("vswitch"));

@@ -1,5 +1,5 @@
-// The parts of a cluster in Alibaba Cloud: a VPC with a vSwitch a zone, a security group, and for
-// machines that need it a high-performance cluster or a deployment set.
+// The parts of a cluster in Alibaba Cloud: a VPC with a vSwitch for each zone, a security group,
+// and for machines that need it a high-performance cluster or a deployment set.
 #include <algorithm>
 
 #include "provision/cloud/at_once.hpp"
@@ -18,17 +18,18 @@ using cloud::Parts;
 
 constexpr const char* kVpcRange = "10.77.0.0/16";
 
-/// How one kind of part is listed and removed.
+/// The calls that list and remove one kind of part.
 struct Kind {
-  const char* name;     ///< Ours.
-  const char* service;  ///< Whose it is.
+  const char* name;     ///< The name of the kind in fastgpu.
+  const char* service;  ///< The service that has the calls.
   const char* listed_by;
-  const char* list;  ///< Member of the answer that holds the list.
-  const char* item;  ///< Member of that.
-  const char* id;    ///< Member, and parameter, of its identity.
+  const char* list;  ///< The member of the answer with the list.
+  const char* item;  ///< The member of that with the items.
+  const char* id;    ///< The member and parameter with the identity.
   const char* removed_by;
-  std::pair<const char*, const char*> page;  ///< The parameter that asks for full pages.
-  const char* description = nullptr;         ///< Member that our marks are in; null: it has tags.
+  std::pair<const char*, const char*> page;  ///< The parameter for full pages.
+  /// The member with our marks; null for a kind that has tags.
+  const char* description = nullptr;
 };
 
 constexpr Kind kGroup = {"security-group",         "ecs",
@@ -48,9 +49,9 @@ constexpr Kind kSet = {"deployment-set",          "ecs",
                        "DeploymentSet",           "DeploymentSetId",
                        "DeleteDeploymentSet",     {"PageSize", "50"},
                        "DeploymentSetDescription"};
-constexpr const char* kClose = "LowLatency";  ///< The strategy of our sets.
+constexpr const char* kClose = "LowLatency";  ///< The strategy of our deployment sets.
 
-/// What is of interest in one of them, of whatever kind.
+/// The facts about one part of any kind.
 struct Found {
   std::string id;
   std::string status;
@@ -83,7 +84,7 @@ class Network {
     return found;
   }
 
-  /// Empty where there is none; throws conflict where there are several.
+  /// Returns the identity of the only match; empty without a match. Throws conflict for several.
   std::string find_one(const Kind& kind, const Parameters& filters, const std::string& what) {
     const auto found = find(kind, filters);
     if (found.size() > 1)
@@ -99,7 +100,8 @@ class Network {
                      cancel_);
   }
 
-  /// Its identity. An attempt whose answer was lost is found again by the token.
+  /// Makes a part and returns its identity. An attempt whose answer was lost is found again by the
+  /// token.
   std::string make(const Kind& kind, const std::string& action, Parameters parameters,
                    const cloud::Marks& marks) {
     parameters.emplace_back("ClientToken", new_token());
@@ -128,7 +130,7 @@ std::string our_name(const cloud::Marks& marks) {
   return "fastgpu-" + marks.cluster_name + "-" + marks.cluster.value;
 }
 
-/// The user's own, by id or name.
+/// Returns the user's own VPC, by id or name. Throws not_found if it is missing.
 cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
   const char* filter = vpc.starts_with("vpc-") ? "VpcId" : "VpcName";
   const std::string found = network.find_one(kVpc, {{filter, vpc}}, "called '" + vpc + "'");
@@ -148,7 +150,7 @@ cloud::FoundOrMade our_vpc(Network& network, const NetworkWish& wish) {
           true};
 }
 
-/// Zones get ranges of their own by their last letter: 10.77.0.0/20 for a, 10.77.16.0/20 for b.
+/// Returns the range of a zone, by its last letter: 10.77.0.0/20 for a, 10.77.16.0/20 for b.
 std::string vswitch_range(const std::string& zone) {
   const int nth = zone.empty() ? 0 : (zone.back() - 'a') & 15;
   return "10.77." + std::to_string(nth * 16) + ".0/20";
@@ -169,7 +171,7 @@ std::string vswitch_in(Network& network, const NetworkWish& wish, const cloud::F
                       wish.marks);
 }
 
-/// Who may come in by a rule, and by which protocol.
+/// The source that a rule admits, and the protocol.
 using Way = std::pair<std::string, std::string>;
 
 std::vector<Way> ways_into(Network& network, const std::string& group) {
@@ -185,7 +187,7 @@ std::vector<Way> ways_into(Network& network, const std::string& group) {
   return ways;
 }
 
-/// SSH from where the wish says; everything between the cluster's machines.
+/// Admits SSH from the requested addresses, and all traffic between the cluster's machines.
 void open_group(Network& network, const NetworkWish& wish, const cloud::FoundOrMade& group) {
   std::vector<Way> there;
   if (!group.is_new) there = ways_into(network, group.id);
@@ -228,8 +230,8 @@ std::string security_group(Network& network, const NetworkWish& wish,
   return group.id;
 }
 
-/// Returns those of a cluster or, for an empty identity, of any, and the one of `known`: its
-/// description can be changed. An account that may not look has none.
+/// Returns the parts of a cluster or, for an empty identity, of any cluster, and the one in
+/// `known`, whose description may have changed. Empty if the account may not list them.
 std::vector<Found> find_described(Network& network, const Kind& kind,
                                   const state::ClusterId& cluster, const Parts& known) {
   std::vector<Found> found;
@@ -258,7 +260,7 @@ std::string hpc_cluster(Network& network, const NetworkWish& wish) {
   return Answer(answer)["HpcClusterId"].text();
 }
 
-/// Empty where machines of that type stand in none.
+/// Returns the deployment set; empty if machines of that type cannot be in one.
 std::string deployment_set(Network& network, const NetworkWish& wish) {
   const auto found = find_described(network, kSet, wish.marks.cluster, wish.known);
   if (!found.empty()) return found.front().id;
@@ -285,7 +287,7 @@ void AlibabaCloud::check_network(const cloud::Site& site, const std::string& vpc
 
 Parts AlibabaCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
   Network network(api_, wish.site.region, cancel);
-  // What was made just now is pending for some seconds, and nothing can be put into it.
+  // A new part is pending for some seconds, and nothing can be put into it.
   const auto await = [&](const Kind& kind, const std::string& id) {
     constexpr int kLooks = 60;
     for (int look = 1; look <= kLooks; ++look) {

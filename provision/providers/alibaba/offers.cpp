@@ -1,4 +1,4 @@
-// What ECS has to offer in a region: types, stock by zone, prices and quota, asked for at once.
+// The offers of ECS in a region: types, stock by zone, prices and quota, all requested at once.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -23,7 +23,7 @@ using cloud::Offer;
 using cloud::Stock;
 using cloud::Wish;
 
-/// Quotas count virtual cores over all types.
+/// The attributes of a quota, which counts the virtual cores of all types.
 struct QuotaNames {
   Market market;
   const char* limit;
@@ -45,7 +45,7 @@ ApiCall quota_call(const std::string& region, std::span<const QuotaNames> quotas
   return call;
 }
 
-/// The numbers among an account's attributes, by name.
+/// Returns the numbers among an account's attributes, by name.
 std::map<std::string, double> attributes_in(const Answer& answer) {
   std::map<std::string, double> numbers;
   for (const Answer& item : answer["AccountAttributeItems"]["AccountAttributeItem"].items())
@@ -77,11 +77,12 @@ Stock stock_of(const Answer& resource) {
   return resource["Status"].text() == "Available" ? Stock::enough : Stock::unknown;
 }
 
-/// What is known of a region's types; each is filled in by an answer of its own.
+/// The facts about a region's types, each from a call of its own.
 struct Survey {
   std::map<std::string, InstanceType> types;
-  std::map<std::pair<std::string, std::string>, Stock> stock;  ///< By type and zone.
-  std::map<std::pair<std::string, std::string>, Money> price;  ///< By type and zone, or "" for all.
+  std::map<std::pair<std::string, std::string>, Stock> stock;  ///< The stock by type and zone.
+  /// The price by type and zone, or "" for all zones.
+  std::map<std::pair<std::string, std::string>, Money> price;
   std::map<std::string, double> attributes;
 };
 
@@ -98,7 +99,7 @@ class Surveyor {
   }
 
  private:
-  /// Of what there is: a price is asked for type by type.
+  /// Returns the questions about prices of available types, one for each type.
   cloud::Tasks about_prices() {
     std::set<std::string> there;
     for (const auto& [place, stock] : survey_.stock)
@@ -117,7 +118,7 @@ class Surveyor {
             .doing = "asking for " + what + " in " + region_};
   }
 
-  /// One type by its name; else which there are with so many GPUs, the API tells.
+  /// Asks for one type by its name, or else for all types with that number of GPUs.
   void ask_types() {
     Parameters parameters;
     if (wish_.type.empty())
@@ -138,7 +139,7 @@ class Surveyor {
         cancel_);
   }
 
-  /// One answer has all types in all zones.
+  /// Asks for the stock. One answer has all types in all zones.
   void ask_stock() {
     Parameters parameters = {{"DestinationResource", "InstanceType"},
                              {"InstanceChargeType", "PostPaid"},
@@ -155,7 +156,7 @@ class Surveyor {
           survey_.stock[{resource["Value"].text(), zone["ZoneId"].text()}] = stock_of(resource);
   }
 
-  /// A question about one type, the answer to which is no where the region does not have it.
+  /// Returns the answer to a question about one type; absent if the region does not have the type.
   std::optional<cloud::Document> answer_about(const ApiCall& call) {
     try {
       return api_.call(call, cancel_);
@@ -167,7 +168,7 @@ class Surveyor {
     }
   }
 
-  /// With its disks.
+  /// Asks for the price of a machine with its disks.
   void ask_price(const std::string& type) {
     Parameters parameters = {{"ResourceType", "instance"},
                              {"InstanceType", type},
@@ -184,7 +185,7 @@ class Surveyor {
     set_price(type, "", cloud::price_told(price["TradePrice"], price["Currency"], kCny));
   }
 
-  /// The newest price of each zone.
+  /// Asks for the newest spot price of each zone.
   void ask_spot_price(const std::string& type) {
     const auto start = std::chrono::system_clock::now() - 24h;
     const auto answer =
@@ -221,7 +222,7 @@ class Surveyor {
   std::string region_;
   const Wish& wish_;
   const Cancel& cancel_;
-  std::mutex mutex_;  ///< Of what several answers fill in.
+  std::mutex mutex_;  ///< Guards the facts that several threads fill in.
   Survey survey_;
 };
 
@@ -233,7 +234,7 @@ std::optional<Money> price_of(const Survey& survey, const std::string& type,
   return std::nullopt;
 }
 
-/// How many more machines of the type the account may have; absent where it is not told.
+/// Returns the number of further machines of the type that the account may have; absent: unknown.
 std::optional<int> room_for(const Survey& survey, Market market, const InstanceType& type) {
   const auto names = std::ranges::find(kQuotas, market, &QuotaNames::market);
   const auto limit = survey.attributes.find(names->limit);

@@ -1,5 +1,5 @@
-// Images that we make on Alibaba Cloud. Their snapshots stay when they are removed, and have to be
-// removed one by one: a tag says beforehand what they were left of.
+// Images that we make on Alibaba Cloud. The removal of an image leaves its snapshots, which get a
+// tag with the image's identity beforehand and are removed one by one.
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 
 namespace fastgpu::provision::alibaba {
@@ -8,7 +8,7 @@ namespace {
 using cloud::ImageState;
 using cloud::OwnImage;
 
-/// All states: without them only what is available is listed.
+/// All states: by default only available images are listed.
 constexpr const char* kStates = "Creating,Waiting,Available,UnAvailable,CreateFailed";
 
 ImageState state_of(const std::string& state) {
@@ -105,7 +105,7 @@ void AlibabaCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel
 void AlibabaCloud::remove_image(const std::string& region, const OwnImage& image) {
   const std::string& id = image.image.id;
   const bool is_image = image.snapshots != std::vector{id};
-  // Only the image names them: without it nothing would find them again.
+  // Only the image names its snapshots: without it they could not be found.
   if (image.snapshots.empty() && image.state == ImageState::available)
     throw Error(ErrorKind::remote, "alibaba: image " + id +
                                        " is available, and the cloud names no "
