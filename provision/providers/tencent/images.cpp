@@ -8,7 +8,8 @@ namespace {
 
 using cloud::Image;
 
-// There is no public image with a GPU driver that all types may have: the environment brings one.
+// Public images with a GPU driver are not available for all types: the environment installs a
+// driver.
 constexpr const char* kNames = "Ubuntu Server 22.04";
 constexpr const char* kArchitecture = "x86_64";
 

@@ -1,4 +1,4 @@
-// Key pairs of Tencent Cloud: RSA alone, of the account as a whole.
+// Key pairs of Tencent Cloud: always RSA, and known to the whole account.
 #include "provision/cloud/key_pair.hpp"
 #include "provision/providers/tencent/tencent_cloud.hpp"
 

@@ -18,9 +18,9 @@ using cloud::Machine;
 using cloud::MachineState;
 using std::chrono::system_clock;
 
-constexpr auto kShortestTimer = 6min;  // The cloud wants five minutes, by its own clock.
+constexpr auto kShortestTimer = 6min;  // The cloud requires five minutes, by its own clock.
 constexpr const char* kDataDiskType = "CLOUD_BSSD";
-constexpr int kMostMegabits = 100;  // A second, out; what is used is paid for.
+constexpr int kMostMegabits = 100;  // The outgoing rate in Mbit a second; only traffic costs money.
 
 std::string tag_in(const Answer& tags, std::string_view key) {
   for (const Answer& tag : tags.items())
@@ -33,7 +33,8 @@ struct StateWord {
   MachineState state;
 };
 
-// One that awaits destruction is of no more use, and goes only when it is ended once more.
+// An instance that awaits destruction (SHUTDOWN) is useless, and goes only if it is ended once
+// more.
 constexpr std::array kStates = {
     StateWord{"RUNNING", MachineState::running},
     StateWord{"ENTER_SERVICE_LIVE_MIGRATE", MachineState::running},
@@ -46,7 +47,7 @@ constexpr std::array kStates = {
     StateWord{"SHUTDOWN", MachineState::failed},
 };
 
-/// A word that we do not know is one of something that is there.
+/// Returns the state. An unknown word counts as an existing machine.
 MachineState state_of(const Answer& instance) {
   const auto row = std::ranges::find(kStates, instance["InstanceState"].text(), &StateWord::word);
   return row == kStates.end() ? MachineState::pending : row->state;
@@ -64,8 +65,8 @@ int whole_number(std::string_view digits) {
   return error == std::errc{} && stop == end && number >= 0 ? number : -1;
 }
 
-/// "demo-3" for the instance of node 3 in what was launched as cluster demo from node 3 or one
-/// before it; -1 for any other name.
+/// Returns 3 for "demo-3", the instance of node 3 of a cluster launched as demo, from node 3 or an
+/// earlier one; -1 for any other name.
 int index_of(const Answer& instance, const std::string& cluster) {
   const std::string name = instance["InstanceName"].text();
   const std::string start = cluster + "-";
@@ -172,7 +173,8 @@ json end_timer(system_clock::time_point wished, system_clock::time_point now) {
           {"Externals", {{"ReleaseAddress", true}}}};
 }
 
-/// Without MinCount, which only accounts enabled for it may use: all of them or none.
+/// Returns the body of a launch. It has no MinCount, which is only for accounts enabled for it: the
+/// cloud launches all machines or none.
 json launch_body(const cloud::Launch& launch, system_clock::time_point now) {
   const std::string number = "-{R:" + std::to_string(launch.first) + "}";
   json tags = tags_of(launch.marks);

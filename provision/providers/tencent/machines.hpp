@@ -1,4 +1,4 @@
-// Instances between CVM's words and ours. Pure.
+// The conversion of machines to and from CVM's form. Pure.
 #pragma once
 
 #include <span>
@@ -11,34 +11,37 @@ namespace fastgpu::provision::tencent {
 /// The parameters of RunInstances, sent at `now`. Each instance's name ends in its node's index.
 json launch_body(const cloud::Launch& launch, std::chrono::system_clock::time_point now);
 
-/// When a timer runs out that is set at `now` for `wished`.
+/// Returns the time at which a timer ends that is set at `now` for `wished`.
 std::chrono::system_clock::time_point timer_time(std::chrono::system_clock::time_point wished,
                                                  std::chrono::system_clock::time_point now);
 
-/// The cloud's own timer, that ends an instance when wished, as far as it can be set at `now`.
+/// Returns the cloud's own timer that ends an instance at `wished`, or at the earliest time that
+/// can be set at `now`.
 json end_timer(std::chrono::system_clock::time_point wished,
                std::chrono::system_clock::time_point now);
 
-/// Those of an answer to DescribeInstances that have an identity.
+/// Returns the machines with an identity in an answer to DescribeInstances.
 std::vector<cloud::Machine> machines_in(std::span<const Document> instances,
                                         const std::string& region);
 
-/// The ids in an answer to RunInstances.
+/// Returns the ids in an answer to RunInstances.
 std::vector<std::string> launched_in(const Answer& answer);
 
-/// The ids of the timers that an answer tells of.
+/// Returns the ids of the timers in an answer.
 std::vector<std::string> timers_in(const Answer& answer);
 
-/// [{"Key": ..., "Value": ...}, ...]
+/// Returns the marks as [{"Key": ..., "Value": ...}, ...].
 json tags_of(const cloud::Marks& marks);
 
-/// The marks in such a list.
+/// Returns the marks in such a list.
 cloud::Marks marks_in(const Answer& tags);
 
-/// Of what is marked with this cluster or, for an empty identity, any cluster.
+/// Returns a filter for resources marked with this cluster or, for an empty identity, with any
+/// cluster.
 json marked(const state::ClusterId& cluster);
 
-/// Whether machines of the type are connected by RDMA; these stand in high-performance clusters.
+/// Returns true if machines of the type are connected by RDMA. They need a high-performance
+/// cluster.
 bool is_hpc(std::string_view type);
 
 }  // namespace fastgpu::provision::tencent

@@ -1,5 +1,5 @@
-// The parts of a cluster in Tencent Cloud: a VPC with a subnet a zone, a security group, and a
-// high-performance cluster a zone where machines are to be connected by RDMA.
+// The parts of a cluster in Tencent Cloud: a VPC with a subnet for each zone, a security group, and
+// for machines with RDMA a high-performance cluster for each zone.
 #include <algorithm>
 #include <cstdlib>
 
@@ -16,7 +16,8 @@ using cloud::Marks;
 using cloud::NetworkWish;
 using cloud::Parts;
 
-constexpr const char* kVpcRange = "10.7.0.0/16";  // Of the tens the cloud allows 10.0 to 10.15.
+// Within 10.0.0.0/8 the cloud allows 10.0 to 10.15.
+constexpr const char* kVpcRange = "10.7.0.0/16";
 
 std::string our_name(const Marks& marks) {
   return "fastgpu-" + marks.cluster_name + "-" + marks.cluster.value;
@@ -26,7 +27,7 @@ std::string marked_as(const NetworkWish& wish) {
   return "marked as cluster " + wish.marks.cluster.value;
 }
 
-/// The user's own, by id or name.
+/// Returns the user's own VPC, by id or name. Throws not_found if it is missing.
 cloud::FoundOrMade existing_vpc(PartsCalls& network, const std::string& vpc) {
   const char* name = vpc.starts_with("vpc-") ? "vpc-id" : "vpc-name";
   const auto found = network.find(kVpc, {{"Filters", json::array({filter(name, {vpc})})}});
@@ -47,7 +48,7 @@ cloud::FoundOrMade our_vpc(PartsCalls& network, const NetworkWish& wish) {
       wish.may_be_there);
 }
 
-/// Zones get ranges of their own by their number: 10.7.48.0/20 for ap-guangzhou-3.
+/// Returns the range of a zone, by its number: 10.7.48.0/20 for ap-guangzhou-3.
 std::string subnet_range(const std::string& zone) {
   const unsigned long nth = std::strtoul(zone.c_str() + zone.rfind('-') + 1, nullptr, 10) & 15;
   return "10.7." + std::to_string(nth * 16) + ".0/20";
@@ -74,7 +75,7 @@ std::string subnet_in(PartsCalls& network, const NetworkWish& wish, const cloud:
       .id;
 }
 
-/// What of `wanted` none of the policies that are there does.
+/// Returns the policies of `wanted` that are not among the existing ones.
 json missing(const json& wanted, const Answer& there) {
   json policies = json::array();
   for (const json& policy : wanted) {
@@ -95,8 +96,8 @@ json accept(const char* protocol, const char* port, const char* source, const st
   return {{"Protocol", protocol}, {"Port", port}, {source, who}, {"Action", "ACCEPT"}};
 }
 
-/// SSH from where the wish says; everything between the cluster's machines; everything out, for a
-/// new group lets nothing through at all.
+/// Admits SSH from the requested addresses, all traffic between the cluster's machines, and all
+/// outgoing traffic, because a new group blocks everything.
 void open_group(PartsCalls& network, const NetworkWish& wish, const cloud::FoundOrMade& group) {
   json in = json::array({accept("ALL", "ALL", "SecurityGroupId", group.id)});
   for (const IpRange& range : wish.ssh_from)

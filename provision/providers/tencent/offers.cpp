@@ -1,5 +1,5 @@
-// What CVM has to offer in a region: stock and prices come in one answer, quota in another, and
-// both are asked for at once.
+// The offers of CVM in a region. Stock and prices are in one answer, the quota in another; both are
+// requested at once.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -23,7 +23,7 @@ using cloud::Wish;
 
 constexpr std::size_t kValuesAFilter = 5;
 
-/// Instances are counted by zone.
+/// The name of a quota, which counts the instances of a zone.
 struct QuotaName {
   Market market;
   const char* name;
@@ -40,15 +40,15 @@ std::string family_of(std::string_view type) {
   return std::string(type.substr(0, type.find('.')));
 }
 
-/// What the list of types tells of the GPU of each, by type.
+/// The GPU of a type, from the list of types.
 struct Gpu {
   std::string name{};
   int memory_gib = 0;
 };
 using Gpus = std::map<std::string, Gpu>;
 
-/// The filter that leaves what the wish may be about, cut to what one question may hold; one empty
-/// list for no filter, none at all for a wish for a GPU that this cloud does not have.
+/// Returns the filters for offers that may suit the request, in pieces that one question can hold.
+/// One empty list means no filter. Empty for a GPU that this cloud does not have.
 std::vector<json> type_filters(const Wish& wish, const Gpus& gpus) {
   if (!wish.type.empty()) return {json::array({filter("instance-type", {wish.type})})};
   if (wish.gpu.empty()) return {json::array()};
@@ -68,8 +68,8 @@ std::vector<json> type_filters(const Wish& wish, const Gpus& gpus) {
   return filters;
 }
 
-/// The answer about offers counts GPUs and does not name them: the list of types does, or else the
-/// family's other types, as they are known.
+/// Fills in the GPU of a type: the answer with the offers counts GPUs and does not name them. The
+/// name is in the list of types, or else in the catalogue's other types of the same family.
 void name_gpu(InstanceType& type, const Gpus& gpus) {
   if (type.gpus == 0) return;
   if (const auto told = gpus.find(type.name); told != gpus.end()) {
@@ -129,7 +129,7 @@ std::vector<Answer> quota_set(const Answer& answer, const char* name) {
   return answer["AccountQuotaOverview"]["AccountQuota"][name].items();
 }
 
-/// Asks a region all questions at once.
+/// A survey of a region that asks all questions at once.
 class Surveyor {
  public:
   Surveyor(TencentApi& api, std::string region, const Wish& wish, const Cancel& cancel)
@@ -194,9 +194,9 @@ class Surveyor {
   std::string region_;
   const Wish& wish_;
   const Cancel& cancel_;
-  std::mutex mutex_;  ///< Of what the answers fill in.
+  std::mutex mutex_;  ///< Guards the facts that several threads fill in.
   std::vector<Offer> offers_;
-  std::map<std::string, int> room_;  ///< By zone.
+  std::map<std::string, int> room_;  ///< The number of further machines by zone.
   Gpus gpus_;
 };
 

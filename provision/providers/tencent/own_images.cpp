@@ -47,7 +47,8 @@ std::vector<OwnImage> TencentCloud::own_images(const std::string& region, const 
   return found;
 }
 
-/// The name is the token: an account's images have names of their own in each region.
+/// Requests an image. The name serves as the token, because it must be unique in an account's
+/// region.
 void TencentCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel) {
   json tags = json::array();
   for (const auto& [key, value] : cloud::pairs_of(wish.marks))

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// These are listed without filters, and removed by a list.
+/// Returns true for the kind that is listed without filters, and removed by a list.
 bool is_hpc_kind(const Kind& kind) {
   return kind.name == std::string_view(kHpc.name);
 }
@@ -96,7 +96,7 @@ Document PartsCalls::policies(const std::string& group) {
   return answer.take("SecurityGroupPolicySet");
 }
 
-// A policy that is there already is a repeated call's.
+// An existing policy comes from an earlier attempt of the same call.
 void PartsCalls::add_policies(const std::string& group, const char* direction,
                               const json& policies) {
   if (policies.empty()) return;

@@ -1,4 +1,4 @@
-// One region's parts of clusters in Tencent Cloud, found, made and removed one by one.
+// The parts of clusters in one region of Tencent Cloud: finds, makes and removes them one by one.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@
 
 namespace fastgpu::provision::tencent {
 
-/// How one kind of part is listed, made and removed.
+/// The calls that list, make and remove one kind of part.
 struct Kind {
-  const char* name;     ///< Ours.
-  const char* service;  ///< Whose it is.
+  const char* name;     ///< The name of the kind in fastgpu.
+  const char* service;  ///< The service that has the calls.
   const char* listed_by;
-  const char* list;  ///< Member of the answer that holds the list.
-  const char* id;    ///< Member of its identity.
-  const char* tags;  ///< Member of its tags.
+  const char* list;  ///< The member of the answer with the list.
+  const char* id;    ///< The member with the identity.
+  const char* tags;  ///< The member with the tags.
   const char* made_by;
-  const char* made;  ///< Member of that answer.
+  const char* made;  ///< The member of that answer.
   const char* removed_by;
 };
 
@@ -64,40 +64,40 @@ struct Found {
   cloud::Marks marks;
 };
 
-/// May be used by several threads.
+/// The calls about parts. Several threads may use one.
 class PartsCalls {
  public:
   using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
 
-  /// Borrows all but the region.
+  /// Borrows everything except the region.
   PartsCalls(TencentApi& api, const Wait& wait, std::string region, const Cancel& cancel)
       : api_(api), wait_(wait), region_(std::move(region)), cancel_(cancel) {}
 
-  /// Those that a listing with the parameters tells.
+  /// Returns the parts in a listing with these parameters.
   std::vector<Found> find(const Kind& kind, json body);
 
-  /// Those with the cluster's mark or, for an empty identity, any cluster's, among what a listing
-  /// with the parameters tells.
+  /// Returns the parts in such a listing with the cluster's mark or, for an empty identity, with
+  /// any cluster's mark.
   std::vector<Found> find_marked(const Kind& kind, const state::ClusterId& cluster,
                                  json body = json::object());
 
-  /// Its identity; empty where there is none; throws conflict where there are several. `what` says
-  /// what they have in common: "called 'x'".
+  /// Returns the identity of the only part; empty for an empty list. Throws conflict for several;
+  /// `what` names what they have in common: "called 'x'".
   std::string only(const std::vector<Found>& found, const Kind& kind,
                    const std::string& what) const;
 
-  /// What `look` finds, or else one that is made. These calls have no tokens: after one whose
-  /// answer was lost, it is looked again before another is made.
+  /// Returns the part that `look` finds, or a new one. These calls have no tokens: after a lost
+  /// answer, `look` is called again before another part is made.
   cloud::FoundOrMade find_or_make(const Kind& kind, const std::function<std::string()>& look,
                                   const json& body, bool may_be_there = true);
 
-  /// One that is gone already is a success.
+  /// Removes a part. Succeeds for one that is gone already.
   void remove(const Kind& kind, const std::string& id);
 
-  /// The policies of a security group: "Ingress" and "Egress".
+  /// Returns the policies of a security group: "Ingress" and "Egress".
   Document policies(const std::string& group);
 
-  /// Of one direction; none for an empty list.
+  /// Adds policies of one direction. Does nothing for an empty list.
   void add_policies(const std::string& group, const char* direction, const json& policies);
 
  private:

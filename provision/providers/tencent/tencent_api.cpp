@@ -5,16 +5,16 @@
 namespace fastgpu::provision::tencent {
 namespace {
 
-constexpr std::size_t kPage = 100;  // As many as the cloud gives at once.
+constexpr std::size_t kPage = 100;  // The most that the cloud returns at once.
 constexpr std::size_t kMostPages = 1'000;
 
-/// For people, without what is inside UserData: it may be a key.
+/// Returns text for people, without the content of UserData: it may be a key.
 std::string shown(json body) {
   if (body.contains("UserData")) body["UserData"] = "***";
   return cloud::body_text(body);
 }
 
-/// VPC writes these numbers as strings.
+/// Returns a number in the service's form: VPC wants a string.
 json number_for(const ApiCall& call, std::size_t number) {
   return call.service == "vpc" ? json(std::to_string(number)) : json(number);
 }
@@ -61,7 +61,7 @@ std::optional<cloud::Failure> TencentApi::try_call(const ApiCall& call, const Ca
 
 struct TencentApi::Listed {
   std::vector<Document> items;
-  bool is_steady = true;  ///< The list's length was the same on all of its pages.
+  bool is_steady = true;  ///< False if the list's length changed from page to page.
 };
 
 TencentApi::Listed TencentApi::read_list(ApiCall call, const char* name, const Cancel& cancel) {
@@ -82,7 +82,8 @@ TencentApi::Listed TencentApi::read_list(ApiCall call, const char* name, const C
   throw Error(ErrorKind::remote, "tencent: " + call.doing + ": the list does not end");
 }
 
-/// Pages are cut by position: while things come and go, one may fall between two of them.
+/// Reads a list, up to three times until its length is steady. Pages are cut by position: while
+/// items come and go, one may be missed between two pages.
 std::vector<Document> TencentApi::list(const ApiCall& call, const char* name,
                                        const Cancel& cancel) {
   constexpr int kLooks = 3;

@@ -16,14 +16,15 @@ using cloud::Answer;
 using cloud::Document;
 using nlohmann::json;
 
-/// One call, and how it is told of.
+/// One call, with its name for error messages.
 struct ApiCall {
   std::string service = "cvm";  ///< "cvm", "vpc" or "sts".
-  std::string region{};         ///< Empty where the action is about all.
+  std::string region{};         ///< Empty for an action that concerns all regions.
   std::string action{};
   json body = json::object();
-  std::string doing{};        ///< "launching 4 GN10X.2XLARGE40 in ap-guangzhou-3", for errors.
-  bool is_repeatable = true;  ///< As cloud::Call has it.
+  /// The action for error messages: "launching 4 GN10X.2XLARGE40 in ap-guangzhou-3".
+  std::string doing{};
+  bool is_repeatable = true;  ///< Equal to cloud::Call's.
 };
 
 class TencentApi {
@@ -33,17 +34,18 @@ class TencentApi {
 
   cloud::Caller& caller() noexcept { return caller_; }
 
-  /// Of prices, which name none: the international site has other accounts, and bills in dollars.
+  /// Returns the currency of prices, whose answers do not name it: the international site has
+  /// accounts of its own, and bills in dollars.
   Currency currency() const { return endpoint_.mentions(".intl.") ? kUsd : kCny; }
 
-  /// What stands in the answer's "Response". Throws as cloud::Caller::call does, and remote for an
-  /// answer without one.
+  /// Returns the member "Response" of the answer. Throws as cloud::Caller::call does, and remote
+  /// for an answer without that member.
   Document call(const ApiCall& call, const Cancel& cancel);
 
-  /// The refusal where there is one.
+  /// Returns the refusal; absent for a success.
   std::optional<cloud::Failure> try_call(const ApiCall& call, const Cancel& cancel);
 
-  /// The members of the answer's list `name`, of all pages.
+  /// Returns the members of the answer's list `name`, from all pages.
   std::vector<Document> list(const ApiCall& call, const char* name, const Cancel& cancel);
 
  private:
@@ -57,7 +59,7 @@ class TencentApi {
   cloud::Caller caller_;
 };
 
-/// {"Name": ..., "Values": [...]}, one of an action's "Filters".
+/// Returns {"Name": ..., "Values": [...]}, one of an action's "Filters".
 json filter(const std::string& name, const std::vector<std::string>& values);
 
 }  // namespace fastgpu::provision::tencent

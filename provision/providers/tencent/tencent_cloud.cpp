@@ -16,7 +16,7 @@ using cloud::Machine;
 using cloud::MachineState;
 using std::chrono::milliseconds;
 
-/// So long after its launch an instance may be in no list, and unknown where it is asked for.
+/// The time after its launch for which an instance may be missing from lists and unknown to calls.
 constexpr milliseconds kListedAfter = 5s;
 
 ApiCall about(const std::string& region, const std::string& action,
@@ -27,7 +27,7 @@ ApiCall about(const std::string& region, const std::string& action,
           .doing = doing + " " + counted(ids.size(), "machine") + " in " + region};
 }
 
-/// Whether a refusal is about how a machine is at the moment.
+/// Returns true if a refusal is about a machine's present state, which may change.
 bool may_pass(const cloud::RefusedId& one) {
   return one.error.kind() == ErrorKind::conflict || one.error.kind() == ErrorKind::not_found;
 }
@@ -67,7 +67,8 @@ std::vector<Machine> TencentCloud::described(const std::string& region,
   return found;
 }
 
-/// The answer tells nothing but identities. Which of them is which node is read from their names.
+/// Launches machines. The answer has only their ids: the node of each is read from its name, once
+/// it is listed.
 std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Cancel& cancel) {
   constexpr auto kFirstPause = 500ms;
   constexpr auto kPatience = 20s;
@@ -95,7 +96,7 @@ std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Can
   }
 }
 
-/// In any subnet of the account that there is in the zone.
+/// Tries the launch in any existing subnet of the zone.
 std::optional<cloud::Failure> TencentCloud::try_launch(const cloud::Trial& trial,
                                                        const Cancel& cancel) {
   const Document subnets =
@@ -132,7 +133,7 @@ std::vector<Machine> TencentCloud::machines(const std::string& region,
   return machines_in(instances, region);
 }
 
-/// What is done with machines that stand in a certain way.
+/// An order about machines, and the states in which a machine needs it.
 struct TencentCloud::Change {
   std::string action;
   std::string doing;
@@ -140,8 +141,8 @@ struct TencentCloud::Change {
   bool (*is_due)(MachineState state);
 };
 
-/// A machine that is on its way already would be a refusal for all, and the answer to an earlier
-/// attempt may have been lost: only those are asked for that it is still to be done with.
+/// Gives the order only to machines that still need it. The cloud refuses it for all if one machine
+/// is changing already, and the answer to an earlier attempt may have been lost.
 void TencentCloud::change(const std::string& region, std::span<const std::string> ids,
                           const Change& change, const Cancel& cancel) {
   constexpr int kLooks = 3;
@@ -182,7 +183,8 @@ void TencentCloud::stop(const std::string& region, std::span<const std::string> 
          cancel);
 }
 
-/// One machine that is gone, is going or is only coming is a refusal for all of its call.
+/// Ends machines. The cloud refuses a whole call if one of its machines is gone, ending or still
+/// being made: such machines are left out or ended later.
 void TencentCloud::terminate(const std::string& region, std::span<const std::string> ids) {
   constexpr milliseconds kPause = 1s;
   constexpr milliseconds kPatience = 10min;
@@ -213,7 +215,8 @@ void TencentCloud::terminate(const std::string& region, std::span<const std::str
   cloud::throw_refused(others);
 }
 
-/// A machine has one timer, which cannot be moved: it is taken away and made again.
+/// Sets the timer of machines. A machine has one timer, which cannot be changed: it is removed and
+/// made again.
 void TencentCloud::release_at(const std::string& region, std::span<const std::string> ids,
                               std::optional<std::chrono::system_clock::time_point> when,
                               const Cancel& cancel) {

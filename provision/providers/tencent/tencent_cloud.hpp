@@ -58,7 +58,7 @@ class TencentCloud final : public cloud::Cloud {
  private:
   struct Change;
 
-  /// Those of at most 100 ids that are listed.
+  /// Returns the listed machines among at most 100 ids.
   std::vector<cloud::Machine> described(const std::string& region, std::span<const std::string> ids,
                                         const Cancel& cancel);
   void change(const std::string& region, std::span<const std::string> ids, const Change& change,

@@ -12,7 +12,7 @@ using cloud::CodeMeaning;
 using cloud::Failure;
 using cloud::FailureKind;
 
-// What the shapes of the error codes of CVM, VPC and STS do not tell, or tell wrongly. The first
+// Error codes of CVM, VPC and STS whose words have no known meaning, or a misleading one. The first
 // row whose prefix fits counts.
 constexpr std::array kExceptions = {
     CodeMeaning{"InternalError", FailureKind::busy},
@@ -27,7 +27,7 @@ constexpr std::array kExceptions = {
     CodeMeaning{"InvalidParameterValue.InvalidImageForGivenInstanceType", FailureKind::stock},
     CodeMeaning{"LimitExceeded.ActionLimited", FailureKind::throttled},
     CodeMeaning{"LimitExceeded", FailureKind::quota},
-    CodeMeaning{"InvalidParameterValue.LimitExceeded", FailureKind::invalid},  // Of a page.
+    CodeMeaning{"InvalidParameterValue.LimitExceeded", FailureKind::invalid},  // A page's limit.
     CodeMeaning{"InvalidFilterValue.LimitExceeded", FailureKind::invalid},
     CodeMeaning{"UnsupportedOperation.NotSupportUnpaidOrder", FailureKind::money},
     CodeMeaning{"AuthFailure.SignatureExpire", FailureKind::clock_skew},
@@ -45,7 +45,7 @@ constexpr std::array kExceptions = {
     CodeMeaning{"InvalidInstanceState", FailureKind::in_use},
 };
 
-/// Its member "Response", in which everything stands.
+/// Returns a text in the answer's member "Response", which has all content.
 std::string text_in(const cloud::Document& document, const char* one, const char* other = nullptr) {
   const cloud::Answer member = document["Response"][one];
   return other == nullptr ? member.text() : member[other].text();

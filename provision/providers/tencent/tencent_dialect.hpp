@@ -1,4 +1,4 @@
-// How Tencent Cloud's API 3.0 is signed and how it refuses: with HTTP 200.
+// The signatures and the refusals of Tencent Cloud's API 3.0. Refusals have HTTP status 200.
 #pragma once
 
 #include "provision/cloud/caller.hpp"
@@ -10,16 +10,16 @@ class TencentDialect final : public cloud::Dialect {
   std::string_view cloud() const noexcept override { return "tencent"; }
   void sign(http::Request& request, const cloud::Call& call, const signing::Keys& keys,
             std::chrono::system_clock::time_point now) const override;
-  /// An answer with an error in it is a refusal whatever its status.
+  /// Returns a refusal for any answer with an error in it, whatever its status.
   std::optional<cloud::Failure> failure_in(const http::Response& response) const override;
   bool is_answer(const http::Response& response, const cloud::Call& call) const override;
   std::string request_id(const http::Response& response) const override;
 };
 
-/// The version of an API that we speak: of "cvm", "vpc" or "sts".
+/// Returns the version of an API that we use: of "cvm", "vpc" or "sts".
 std::string_view version_of(std::string_view service);
 
-/// What an error code of Tencent Cloud means.
+/// Returns the meaning of an error code of Tencent Cloud.
 cloud::FailureKind kind_of(std::string_view code, int status, std::string_view message = {});
 
 }  // namespace fastgpu::provision::tencent
