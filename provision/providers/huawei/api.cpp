@@ -12,12 +12,13 @@ constexpr std::string_view kProject = "{project}";
 constexpr std::size_t kPage = 1000;
 constexpr int kMostPages = 1'000;
 
-/// Who serves all regions from one place, and has no project in its paths.
+/// Returns true for services that serve all regions from one host, and have no project in their
+/// paths.
 bool is_global(const std::string& service) {
   return service == "iam" || service == "bss";
 }
 
-/// The body without what may be secret.
+/// Returns text for people, without content that may be secret.
 std::string shown(const json& body, const Parameters& query) {
   std::string text;
   for (const auto& [name, value] : query)
@@ -29,7 +30,8 @@ std::string shown(const json& body, const Parameters& query) {
   return text.append(text.empty() ? "" : " ").append(cloud::body_text(open));
 }
 
-/// A region's own project is named like it; "cn-north-4_team" is one of a part of the account.
+/// Returns true for a region's own project, whose name is the region's. "cn-north-4_team" is a
+/// project of a part of the account.
 bool is_region(const std::string& project) {
   return project.find('-') != std::string::npos && project.find('_') == std::string::npos;
 }
@@ -37,7 +39,7 @@ bool is_region(const std::string& project) {
 }  // namespace
 
 std::string host_of(const std::string& service, const std::string& region) {
-  // Europe's own cloud is apart from the others.
+  // The cloud in Europe has hosts of its own.
   const std::string domain =
       region.starts_with("eu-west-1") ? ".myhuaweicloud.eu" : ".myhuaweicloud.com";
   return is_global(service) && !region.starts_with("eu-west-1") ? service + domain
@@ -112,7 +114,8 @@ std::string region_of_project(const std::string& name) {
   return name.substr(0, name.find('_'));
 }
 
-/// Who has been given one project may have no right to list any: then it is the one that is meant.
+/// An account with a single project may have no permission to list projects. An empty result then
+/// means that the credentials' project is used.
 std::string Api::home_region(const std::string& project, const Cancel& cancel) {
   {
     const std::lock_guard lock(mutex_);

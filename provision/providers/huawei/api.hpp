@@ -19,28 +19,29 @@ using cloud::Document;
 using http::Parameters;
 using nlohmann::json;
 
-/// One call, and how it is told of.
+/// One call, with its name for error messages.
 struct ApiCall {
-  std::string service = "ecs";  ///< The first label of its host.
+  std::string service = "ecs";  ///< The first label of the host's name.
   std::string region{};
-  std::string action{};  ///< As the vendor's kits call it: "CreateServers".
+  std::string action{};  ///< The name in the vendor's SDKs: "CreateServers".
   std::string method = "GET";
   std::string path{};  ///< "/v1/{project}/cloudservers/detail"; "{project}" is filled in.
   Parameters query{};
-  json body{};  ///< Null: none.
+  json body{};  ///< The request's JSON; null: no body.
   std::vector<http::Header> headers{};
-  std::string holds{};        ///< As cloud::Call has it.
-  std::string doing{};        ///< "launching 4 p2s.2xlarge.8 in cn-north-4a", for errors.
-  bool is_repeatable = true;  ///< As cloud::Call has it.
+  std::string holds{};  ///< Equal to cloud::Call's.
+  /// The action for error messages: "launching 4 p2s.2xlarge.8 in cn-north-4a".
+  std::string doing{};
+  bool is_repeatable = true;  ///< Equal to cloud::Call's.
 };
 
-/// What a region's calls are made in.
+/// The project in which a region's calls are made.
 struct Project {
   std::string id{};
-  std::string domain{};  ///< The account; empty: not known.
+  std::string domain{};  ///< The account; empty: unknown.
 };
 
-/// May be used by any number of threads.
+/// The caller of Huawei Cloud's services. Any number of threads may use one.
 class Api {
  public:
   Api(cloud::ApiTools tools, cloud::Endpoint endpoint)
@@ -48,25 +49,27 @@ class Api {
 
   cloud::Caller& caller() noexcept { return caller_; }
 
-  /// The answer's object; an empty one for an empty answer. Throws as cloud::Caller::call does.
+  /// Returns the answer's object, which is empty for an empty answer. Throws as cloud::Caller::call
+  /// does.
   Document call(const ApiCall& call, const Cancel& cancel);
 
-  /// The refusal where there is one.
+  /// Returns the answer's object, or the refusal.
   std::variant<Document, cloud::Failure> try_call(const ApiCall& call, const Cancel& cancel);
 
-  /// The members of the list `name`, from page to page: each begins after the last one's id.
+  /// Returns the members of the list `name`, from all pages. Each page begins after the last id of
+  /// the one before it.
   std::vector<Document> list(ApiCall call, const char* name, const Cancel& cancel);
 
-  /// The one of the credentials where it is of that region, else the account's there. Throws
-  /// not_found where it has none there, conflict for several.
+  /// Returns the credentials' project if it is in that region, else the account's project there.
+  /// Throws not_found without such a project, conflict for several.
   Project project(const std::string& region, const Cancel& cancel);
 
-  /// The regions that the account has projects in.
+  /// Returns the regions in which the account has projects.
   std::vector<std::string> regions(const Cancel& cancel);
 
  private:
   cloud::Call made(const ApiCall& call, const Cancel& cancel);
-  /// The region of the credentials' project; empty where the account may not know.
+  /// Returns the region of the credentials' project; empty if the account may not read it.
   std::string home_region(const std::string& project, const Cancel& cancel);
   Project listed_project(const std::string& region, const Cancel& cancel);
 
@@ -74,15 +77,15 @@ class Api {
   cloud::Endpoint endpoint_;
   cloud::Caller caller_;
   std::mutex mutex_;
-  std::map<std::string, Project> projects_;  ///< By region.
-  std::optional<std::string> home_region_;   ///< Once it was asked for.
+  std::map<std::string, Project> projects_;  ///< The projects by region.
+  std::optional<std::string> home_region_;   ///< Absent before the first question.
 };
 
-/// The region that a project of that name is in: "cn-north-4" for "cn-north-4_team".
+/// Returns the region of a project by its name: "cn-north-4" for "cn-north-4_team".
 std::string region_of_project(const std::string& name);
 
-/// The host of a service: "ecs.cn-north-4.myhuaweicloud.com". Those that serve all regions alike
-/// have no region in it.
+/// Returns the host of a service: "ecs.cn-north-4.myhuaweicloud.com". The hosts of global services
+/// have no region in their names.
 std::string host_of(const std::string& service, const std::string& region);
 
 }  // namespace fastgpu::provision::huawei

@@ -19,7 +19,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Parts at every character but letters and digits.
+/// Splits a text at every character except letters and digits.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words(1);
   for (const char c : text) {
@@ -31,13 +31,14 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-/// "V100", "A100", "T4", "L40S": letters, then digits.
+/// Returns true for "V100", "A100", "T4", "L40S": one or two letters, then digits.
 bool is_model(const std::string& word) {
   const auto digit = std::ranges::find_if(word, is_digit);
   return digit != word.begin() && digit != word.end() && digit - word.begin() <= 2;
 }
 
-/// How many and which, from "info:gpus" or its like: a list as a text.
+/// Reads the number and the name of devices from "info:gpus" or a similar member, which has a list
+/// as text.
 void read_devices(const Answer& specs, const char* key, InstanceType& type) {
   const std::string text = specs[key].text();
   const auto devices = cloud::Document::parse(text);
@@ -52,7 +53,7 @@ void read_devices(const Answer& specs, const char* key, InstanceType& type) {
   }
 }
 
-/// From "nvidia-a30:1", as far as nothing else has told.
+/// Reads "nvidia-a30:1", if no other member had the devices.
 void read_alias(const std::string& alias, InstanceType& type) {
   const auto colon = alias.find(':');
   if (type.gpus > 0 || colon == std::string::npos) return;
@@ -63,7 +64,7 @@ void read_alias(const std::string& alias, InstanceType& type) {
   type.gpus = count;
 }
 
-/// "az1(normal), az2(sellout)"
+/// Reads "az1(normal), az2(sellout)": the conditions by zone.
 std::map<std::string, std::string> conditions(const std::string& text) {
   std::map<std::string, std::string> by_zone;
   std::string_view rest = text;
@@ -81,7 +82,7 @@ std::map<std::string, std::string> conditions(const std::string& text) {
 struct ConditionKeys {
   const char* zones;
   const char* region;
-  const char* otherwise;  ///< What no word about a flavor means.
+  const char* otherwise;  ///< The condition of a flavor without any word about it.
 };
 
 ConditionKeys keys_of(cloud::Market market) {
@@ -123,7 +124,7 @@ InstanceType type_of(const Answer& flavor) {
   read_devices(specs, "info:asic_accelerators", told);
   read_alias(specs["pci_passthrough:alias"].text(), told);
   if (told.gpus > 0) {
-    // A type that is known tells the memory of its GPUs where the answer does not.
+    // If the answer lacks the memory of the GPUs, a known type keeps the catalogue's value.
     if (told.gpu_memory_gib > 0 || told.gpu != type.gpu) type.gpu_memory_gib = told.gpu_memory_gib;
     type.gpu = told.gpu;
     type.gpus = told.gpus;

@@ -21,8 +21,8 @@ constexpr std::size_t kIdsAQuestion = 100;
 constexpr std::size_t kMachinesAPage = 1000;
 constexpr int kMostPages = 10'000;
 
-/// A new machine may be unknown for some seconds after its launch: who is unknown for longer is
-/// gone.
+/// The number of polls for a new machine, which may be unknown for some seconds after its launch.
+/// If it stays unknown, it is gone.
 constexpr int kLooks = 4;
 constexpr std::chrono::seconds kBetweenLooks = 2s;
 
@@ -38,7 +38,8 @@ std::string doing_of(const cloud::Launch& launch) {
          launch.site.zone;
 }
 
-/// The cloud's answer to a token that it forgot after its eight hours.
+/// Returns true for the cloud's answer to a token that it has forgotten, eight hours after its
+/// first use.
 bool has_forgotten(const Failure& failure) {
   return failure.code == "Ecs.0124";
 }
@@ -116,8 +117,8 @@ std::vector<Machine> HuaweiCloud::find(const std::string& region, std::span<cons
 
 std::vector<Machine> HuaweiCloud::machines(const std::string& region,
                                            const state::ClusterId& cluster, const Cancel& cancel) {
-  // Whether a bare key finds anything is not written anywhere, so that for any cluster's machines
-  // all are listed.
+  // It is not documented whether a key without a value finds anything. For any cluster's machines
+  // all servers are listed.
   http::Parameters query;
   if (!cluster.value.empty())
     query.emplace_back("tags", std::string(cloud::kClusterTag) + "=" + cluster.value);
@@ -181,7 +182,7 @@ void HuaweiCloud::stop(const std::string& region, std::span<const std::string> i
 void HuaweiCloud::release_at(const std::string& region, std::span<const std::string> ids,
                              std::optional<std::chrono::system_clock::time_point> when,
                              const Cancel& cancel) {
-  // An empty time takes the timer away.
+  // An empty time removes the timer.
   const std::string time = when ? release_text(*when, std::chrono::system_clock::now()) : "";
   const auto set_one = [&](const std::string& id) {
     api_.call({.region = region,
@@ -245,8 +246,9 @@ void HuaweiCloud::pause(std::chrono::milliseconds time, const Cancel& cancel) {
 Job HuaweiCloud::await_job(const std::string& region, const std::string& id,
                            std::chrono::milliseconds asked, const Cancel& cancel) {
   constexpr std::chrono::milliseconds kPatience = 10min;
-  constexpr std::chrono::milliseconds kShortest = 800ms;  // No machine boots sooner.
-  constexpr std::chrono::milliseconds kBetween = 250ms;   // One question of one job is cheap.
+  // The shortest time in which a machine boots.
+  constexpr std::chrono::milliseconds kShortest = 800ms;
+  constexpr std::chrono::milliseconds kBetween = 250ms;  // A question about one job is cheap.
   if (paused_.load() == asked) pause(kShortest, cancel);
   for (;;) {
     const std::chrono::milliseconds waited = paused_.load() - asked;
@@ -319,7 +321,7 @@ std::vector<Machine> HuaweiCloud::launch(const cloud::Launch& launch, const Canc
   return found;
 }
 
-/// In any subnet of the account: the request must name one.
+/// Tries the launch in any subnet of the account, because the request must name one.
 std::optional<Failure> HuaweiCloud::try_launch(const cloud::Trial& trial, const Cancel& cancel) {
   const auto subnets = api_.call({.service = "vpc",
                                   .region = trial.site.region,

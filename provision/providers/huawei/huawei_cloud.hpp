@@ -43,9 +43,10 @@ class HuaweiCloud final : public cloud::Cloud {
   cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
   void remove_network(const std::string& region, const state::ClusterId& cluster,
                       const cloud::Parts& known) override;
-  /// Waits until the cloud's job tells how it went: that is where it refuses for want of stock.
-  /// What a job made by halves is removed. Launches that are asked for at once end at about the
-  /// same time: one of them waits and looks, and what it sees may answer for others.
+  /// Launches machines. Waits for the end of the cloud's job, because a lack of stock is reported
+  /// there, and removes the broken machines of a job that failed in part. Simultaneous launches end
+  /// at about the same time: one of them waits and lists the machines, and its list may answer the
+  /// others.
   std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;
   std::optional<cloud::Failure> try_launch(const cloud::Trial& trial,
                                            const Cancel& cancel) override;
@@ -67,39 +68,41 @@ class HuaweiCloud final : public cloud::Cloud {
  private:
   using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
 
-  /// The job that a launch has become.
+  /// Requests a launch and returns the id of its job.
   std::string ask_for(const cloud::Launch& launch, const Cancel& cancel);
-  /// The job once it is over, or as it stands when patience ends. It was asked for when so much
-  /// time had passed in pauses. Under the turn.
+  /// Returns the job once it is over, or in its present state after the timeout. `asked` is paused_
+  /// at the time of the request. The caller holds turn_.
   Job await_job(const std::string& region, const std::string& job, std::chrono::milliseconds asked,
                 const Cancel& cancel);
   void pause(std::chrono::milliseconds time, const Cancel& cancel);
-  /// All machines of a launch, where they were seen to run after it was asked for. Under the turn.
+  /// Returns all machines of a launch if a list made after `asked` shows all of them running; empty
+  /// otherwise. The caller holds turn_.
   std::vector<cloud::Machine> seen_since(const cloud::Launch& launch,
                                          std::chrono::milliseconds asked) const;
-  /// What a job has left, once the cloud lists all that it has made. Under the turn.
+  /// Returns the machines that a job has left, once the cloud lists all that it has made. The
+  /// caller holds turn_.
   std::vector<cloud::Machine> await_listing(const cloud::Launch& launch, const Job& job,
                                             const Cancel& cancel);
-  /// Those of the machines that the cloud knows.
+  /// Returns the machines that the cloud knows.
   std::vector<cloud::Machine> find(const std::string& region, std::span<const std::string> ids,
                                    const Cancel& cancel);
   std::vector<cloud::Machine> list(const std::string& region, http::Parameters query,
                                    const Cancel& cancel);
-  /// Starts or stops those that are not yet in the wanted state.
+  /// Starts or stops those that are not in the wanted state yet.
   void change(const std::string& region, std::span<const std::string> ids,
               const std::string& action, cloud::MachineState wanted, const Cancel& cancel);
 
-  /// What one who waited for a job saw of the cluster's machines.
+  /// The cluster's machines in the last list that a launch made.
   struct Seen {
-    std::chrono::milliseconds when{0};  ///< As paused_.
+    std::chrono::milliseconds when{0};  ///< The value of paused_ then.
     std::vector<cloud::Machine> machines{};
   };
 
   Wait wait_;
   Api api_;
-  std::mutex turn_{};  ///< Of waiting for a job.
+  std::mutex turn_{};  ///< Held while a launch waits for its job.
   Seen seen_{};
-  /// In all, for jobs: how those tell the time who wait for their turn.
+  /// The total time of all pauses for jobs: the clock of launches that wait for turn_.
   std::atomic<std::chrono::milliseconds> paused_{};
   const Cancel never_{};
 };

@@ -26,7 +26,7 @@ constexpr std::array kMeanings = {
     CodeMeaning{"Ecs.0016", FailureKind::stock},
     CodeMeaning{"Ecs.0028", FailureKind::stock},
     CodeMeaning{"Ecs.0076", FailureKind::stock},
-    CodeMeaning{"Ecs.0015", FailureKind::stock},  // Another disk than the flavor takes.
+    CodeMeaning{"Ecs.0015", FailureKind::stock},  // A disk type that the flavor does not accept.
     CodeMeaning{"Ecs.0702", FailureKind::price},
     CodeMeaning{"Ecs.0703", FailureKind::price},
     CodeMeaning{"Ecs.0001", FailureKind::quota},
@@ -39,7 +39,7 @@ constexpr std::array kMeanings = {
     CodeMeaning{"VPC.0114", FailureKind::quota},
     CodeMeaning{"VPC.0212", FailureKind::quota},
     CodeMeaning{"VPC.0602", FailureKind::quota},
-    CodeMeaning{"APIGW.0101", FailureKind::invalid},  // No such API, whatever the status.
+    CodeMeaning{"APIGW.0101", FailureKind::invalid},  // An unknown API, whatever the status.
     CodeMeaning{"Ecs.0002", FailureKind::busy},
     CodeMeaning{"Ecs.0004", FailureKind::busy},
     CodeMeaning{"Ecs.0100", FailureKind::in_use},
@@ -61,10 +61,11 @@ constexpr std::array kMeanings = {
     CodeMeaning{"VPC.0003", FailureKind::not_found},
 };
 
-/// The code of a creation that has failed, for whatever reason: its words tell.
+/// The code of every failed creation: only its message has the reason.
 constexpr std::string_view kCreationFailed = "Ecs.0219";
 
-/// The code and words in the vendor's pairs of names; a number is no code.
+/// Returns the refusal in the members with the vendor's two pairs of names. A number does not count
+/// as a code.
 std::optional<Failure> refusal_here(const Answer& answer) {
   constexpr std::array kNames = {std::pair("error_code", "error_msg"),
                                  std::pair("code", "message")};
@@ -75,7 +76,7 @@ std::optional<Failure> refusal_here(const Answer& answer) {
   return std::nullopt;
 }
 
-/// The same one or two levels further down, under whatever name.
+/// Returns the refusal in an object, or up to `depth` levels below, under any name.
 std::optional<Failure> refusal_in(const Answer& answer, int depth) {
   if (!answer.is_object()) return std::nullopt;
   if (auto found = refusal_here(answer)) return found;
@@ -85,8 +86,8 @@ std::optional<Failure> refusal_in(const Answer& answer, int depth) {
   return std::nullopt;
 }
 
-/// In an answer that calls itself a success: a flow limit comes as 202. Jobs have codes and
-/// messages of their own, which are no refusals.
+/// Returns the refusal in an answer with a status of success: a flow limit has status 202. Jobs
+/// have codes and messages of their own, which are not refusals.
 std::optional<Failure> refusal_in_success(const Answer& answer) {
   if (!answer.is_object() || answer.has("job_id")) return std::nullopt;
   return refusal_in(answer.has("error") ? answer["error"] : answer, 0);

@@ -13,18 +13,18 @@ using cloud::Image;
 
 constexpr std::string_view kRelease = "22.04";
 
-/// Types with GPUs, by the vendor's own naming: p2s, pi2, g6, ...
+/// Returns true for types with GPUs, by the vendor's naming: p2s, pi2, g6, ...
 bool has_gpus(const std::string& type) {
   return type.starts_with('p') || type.starts_with('g');
 }
 
-/// "8-4-4-4-12" hexadecimal digits.
+/// Returns true for "8-4-4-4-12" hexadecimal digits.
 bool is_id(const std::string& name) {
   return name.size() == 36 && name[8] == '-' && name[13] == '-' &&
          name.find_first_not_of("0123456789abcdef-") == std::string::npos;
 }
 
-/// One that brings the GPU's driver along.
+/// Returns true for an image with a GPU driver.
 bool has_driver(const Image& image) {
   const std::string name = http::lower_case(image.name);
   return name.find("tesla") != std::string::npos || name.find("cuda") != std::string::npos ||

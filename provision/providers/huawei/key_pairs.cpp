@@ -1,4 +1,4 @@
-// Key pairs of Huawei Cloud: each is a user's in a region.
+// Key pairs of Huawei Cloud: each belongs to a user in a region.
 #include "provision/cloud/key_pair.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
 

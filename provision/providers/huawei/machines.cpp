@@ -22,14 +22,15 @@ using cloud::MachineState;
 using nlohmann::json;
 using std::chrono::system_clock;
 
-/// Names end so, and with "-0001" and on where several are launched: a number that is the cloud's
-/// follows this word only.
+/// The end of a server's name. If several are launched, the cloud appends "-0001" and so on; such a
+/// number is the cloud's only after this word.
 constexpr std::string_view kNameEnd = "-node";
 
-constexpr const char* kAddressType = "5_bgp";  ///< An address of the cloud's own network.
+/// The type of an address of the cloud's own network.
+constexpr const char* kAddressType = "5_bgp";
 constexpr int kMbitOut = 100;
 
-/// The cloud's timers run out half an hour from now at the earliest.
+/// The shortest timer that the cloud accepts.
 constexpr std::chrono::minutes kSoonest = 30min;
 
 struct StateName {
@@ -51,8 +52,8 @@ constexpr std::array kStates = {
     StateName{"REVERT_RESIZE", MachineState::running},
 };
 
-/// An id that the cloud does not know is listed all the same where it was asked for, by an entry
-/// that has nothing but the id and a fault.
+/// Returns true for an unknown id, which a list by ids has as an entry with nothing but the id and
+/// a fault.
 bool is_unknown(const Answer& server) {
   constexpr std::array kMembers = {"status", "name", "created", "OS-EXT-AZ:availability_zone"};
   return server["flavor"]["id"].text().empty() &&
@@ -60,7 +61,8 @@ bool is_unknown(const Answer& server) {
                              [&](const char* member) { return server[member].text().empty(); });
 }
 
-/// A server that stops, starts or ends keeps its status; the task under way tells.
+/// Returns the state. A server that stops, starts or ends keeps its status: the task under way
+/// decides.
 MachineState state_of(const Answer& server) {
   if (is_unknown(server)) return MachineState::gone;
   const std::string task = server["OS-EXT-STS:task_state"].text();
@@ -72,7 +74,7 @@ MachineState state_of(const Answer& server) {
   return row == kStates.end() ? MachineState::pending : row->state;
 }
 
-/// Tags are listed as "key=value".
+/// Returns the value of a tag. Lists have tags as "key=value".
 std::string tag_in(const Answer& server, std::string_view key) {
   for (const Answer& tag : server["tags"].items()) {
     const std::string text = tag.text();
@@ -89,7 +91,7 @@ int number(std::string_view digits) {
   return error == std::errc{} && stop == end ? value : -1;
 }
 
-/// Its place among those launched with it; -1 where the name is not ours.
+/// Returns the server's number among those launched with it; -1 if the name is not ours.
 int place_in(const std::string& name) {
   const auto at = name.rfind(kNameEnd);
   if (at == std::string::npos) return -1;
@@ -99,7 +101,7 @@ int place_in(const std::string& name) {
   return nth > 0 && nth <= 10'000 ? nth - 1 : -1;
 }
 
-/// A name can be changed in the console, the host name stays what it was.
+/// Returns the node's index. A name may have been changed in the console; the host name stays.
 int index_of(const Answer& server) {
   const int first = number(tag_in(server, cloud::kFirstTag));
   int place = place_in(server["name"].text());
@@ -107,7 +109,7 @@ int index_of(const Answer& server) {
   return first < 0 || first > 1'000'000 || place < 0 ? -1 : first + place;
 }
 
-/// The first of version 4 and of that kind ("fixed", "floating"), in whichever network.
+/// Returns the first IPv4 address of that kind ("fixed", "floating"), in any network.
 std::string address_in(const Answer& server, std::string_view kind) {
   for (const auto& [name, network] : server["addresses"].members())
     for (const Answer& address : network.items())
@@ -154,8 +156,8 @@ std::string disk_type(const DataDisk& disk) {
 }
 
 system_clock::time_point release_time(system_clock::time_point when, system_clock::time_point now) {
-  // A launch that is repeated a little later is to be the same launch: a nearer time becomes one of
-  // few.
+  // A launch that is repeated a little later must be the same launch: a time that is too near
+  // becomes the next full half hour.
   if (when < now + kSoonest + 1min)
     when = std::chrono::ceil<std::chrono::duration<int, std::ratio<1800>>>(now + kSoonest + 1min);
   return std::chrono::floor<std::chrono::minutes>(when);

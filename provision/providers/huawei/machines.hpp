@@ -1,4 +1,4 @@
-// Servers between Huawei Cloud's words and ours. Pure.
+// The conversion of machines to and from Huawei Cloud's form. Pure.
 #pragma once
 
 #include <chrono>
@@ -11,38 +11,41 @@
 
 namespace fastgpu::provision::huawei {
 
-/// The body that servers are asked for with. A time of release that is nearer than the cloud takes
-/// becomes the nearest that it takes.
+/// Returns the body of a request for servers. A time of release that is too near becomes the
+/// nearest possible one.
 nlohmann::json launch_body(const cloud::Launch& launch, std::chrono::system_clock::time_point now);
 
-/// The body of a launch that is only tried, in a subnet as lists show it.
+/// Returns the body of a launch that is only tried, in a subnet from a list.
 nlohmann::json trial_body(const cloud::Trial& trial, const cloud::Answer& subnet);
 
-/// As launches and the price list name it: its own word, or the usual one.
+/// Returns the type of a disk in the form of launches and of the price list; the default type if
+/// `disk` has none.
 std::string disk_type(const DataDisk& disk);
 
-/// When a timer runs out that is set at `now` for `when`.
+/// Returns the time at which a timer ends that is set at `now` for `when`.
 std::chrono::system_clock::time_point release_time(std::chrono::system_clock::time_point when,
                                                    std::chrono::system_clock::time_point now);
 
-/// As its timers are told that time.
+/// Returns that time in the cloud's form.
 std::string release_text(std::chrono::system_clock::time_point when,
                          std::chrono::system_clock::time_point now);
 
-/// 32 hexadecimal digits as a UUID. After the cloud has forgotten a token the next `generation` of
-/// it stands for the same launch.
+/// Returns 32 hexadecimal digits as a UUID. For a token that the cloud has forgotten, the next
+/// `generation` gives a new one for the same launch.
 std::string client_token(const std::string& token, int generation);
 
-/// One of a list of servers. Which node it is follows from its name's number and the tag of the
-/// launch's first node.
+/// Returns one server of a list. Its node's index is the sum of its name's number and the tag with
+/// the launch's first node.
 cloud::Machine machine_of(const cloud::Answer& server, const std::string& region);
 
-/// How a job stands.
+/// The state of a job.
 struct Job {
   bool is_over = false;
-  std::vector<std::string> made{};          ///< The servers of what has succeeded.
-  std::vector<std::string> failed{};        ///< The servers that what has failed has left.
-  std::optional<cloud::Failure> failure{};  ///< Why the first failed one has; absent: none has.
+  std::vector<std::string> made{};  ///< The servers that it has made.
+  /// The servers that its failed parts have left.
+  std::vector<std::string> failed{};
+  /// The failure of the first failed part; absent without one.
+  std::optional<cloud::Failure> failure{};
 };
 
 Job job_in(const cloud::Answer& answer);

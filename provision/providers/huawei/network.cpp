@@ -1,6 +1,6 @@
-// The parts of a cluster in Huawei Cloud: a VPC with a subnet, and a security group. None of them
-// can carry tags that lists show: their names say whose they are, and the descriptions of those
-// that have one, for a name can be changed.
+// The parts of a cluster in Huawei Cloud: a VPC with a subnet, and a security group. Lists do not
+// show tags of such parts. The marks are in their names, and also in the descriptions of kinds that
+// have one, because a name can be changed.
 #include <algorithm>
 
 #include "provision/cloud/at_once.hpp"
@@ -23,14 +23,14 @@ constexpr const char* kGateway = "10.77.0.1";
 constexpr std::string_view kPrefix = "fastgpu-";
 constexpr std::size_t kLongestName = 64;
 
-/// How one kind of part is listed and made.
+/// The calls that list and make one kind of part.
 struct Kind {
-  const char* name;      ///< Ours.
-  const char* noun;      ///< In the names of actions.
-  const char* path;      ///< Below "/v1/{project}/".
-  const char* list;      ///< Member of the list's answer.
-  const char* one;       ///< Member of one part's answer and of the wish for one.
-  const char* is_ready;  ///< Its status then; null: it is at once.
+  const char* name;      ///< The name of the kind in fastgpu.
+  const char* noun;      ///< The word for it in the names of actions.
+  const char* path;      ///< The path below "/v1/{project}/".
+  const char* list;      ///< The member of the answer with the list.
+  const char* one;       ///< The member with one part, in answers and requests.
+  const char* is_ready;  ///< The status of a usable part; null: usable at once.
 };
 
 constexpr Kind kGroup = {"security-group",  "SecurityGroup",  "security-groups",
@@ -38,15 +38,15 @@ constexpr Kind kGroup = {"security-group",  "SecurityGroup",  "security-groups",
 constexpr Kind kSubnet = {"subnet", "Subnet", "subnets", "subnets", "subnet", "ACTIVE"};
 constexpr Kind kVpc = {"vpc", "Vpc", "vpcs", "vpcs", "vpc", "OK"};
 
-/// "fastgpu-<cluster>-<owner>-<name>", the last part as far as there is room: what is before it has
-/// no '-' in it.
+/// Returns "fastgpu-<cluster>-<owner>-<name>", with the name cut if it is too long. The other parts
+/// have no '-'.
 std::string our_name(const Marks& marks) {
   const std::string name =
       std::string(kPrefix) + marks.cluster.value + "-" + marks.owner + "-" + marks.cluster_name;
   return name.substr(0, kLongestName);
 }
 
-/// Empty marks for a name that is none of ours.
+/// Returns the marks; empty ones for a name that is not ours.
 Marks marks_in_name(const std::string& name) {
   if (!name.starts_with(kPrefix)) return {};
   const std::string rest = name.substr(kPrefix.size());
@@ -63,7 +63,7 @@ Marks marks_in(const Answer& part) {
   return marks.cluster.value.empty() ? marks_in_name(part["description"].text()) : marks;
 }
 
-/// Whether a part is the cluster's, by its marks or by the record.
+/// Returns true if a part is the cluster's, by its marks or by the record.
 bool is_of(const Kind& kind, const Answer& part, const state::ClusterId& cluster,
            const Parts& known) {
   const auto recorded = known.find(kind.name);
@@ -71,7 +71,7 @@ bool is_of(const Kind& kind, const Answer& part, const state::ClusterId& cluster
   return is_recorded || marks_in(part).cluster == cluster;
 }
 
-/// Whether a group lets in what `rule` does: of which protocol, from which range or group.
+/// Returns true if a group admits what `rule` does: the same protocol, range and group.
 bool allows(const Answer& group, const json& rule) {
   const auto rules = group["security_group_rules"].items();
   return std::ranges::any_of(rules, [&](const Answer& there) {
@@ -85,7 +85,7 @@ bool allows(const Answer& group, const json& rule) {
 
 struct FoundPart {
   Document part;
-  bool is_new = false;  ///< Nothing can be in it yet.
+  bool is_new = false;  ///< True for a part that must be empty.
 };
 
 /// Finds and makes parts in one region. May be used by several threads.
@@ -106,7 +106,7 @@ class Network {
                      kind.list, cancel_);
   }
 
-  /// The part whose member `key` is `value`; null where there is none. Throws conflict for several.
+  /// Returns the part whose member `key` is `value`; null without one. Throws conflict for several.
   Document find_one(const Kind& kind, const char* key, const std::string& value) {
     std::vector<Document> found = list(kind);
     std::erase_if(found, [&](const Document& part) { return part[key].text() != value; });
@@ -117,7 +117,8 @@ class Network {
     return found.empty() ? Document() : found.front();
   }
 
-  /// The cluster's, whoever of its owners has made it; null where there is none.
+  /// Returns the cluster's part, whichever of its owners made it; null without one. Throws conflict
+  /// for several.
   Document find_ours(const Kind& kind, const NetworkWish& wish) {
     std::vector<Document> found = list(kind);
     std::erase_if(found, [&](const Document& part) {
@@ -131,9 +132,9 @@ class Network {
     return found.empty() ? Document() : found.front();
   }
 
-  /// What `look` finds, else one that is made as `wish` says. These calls have no idempotency
-  /// tokens: where an answer is lost it is looked again before it is made again. What is known not
-  /// to be there is not looked for at first.
+  /// Returns the part that `look` finds, or one made from `wish`. These calls have no idempotency
+  /// tokens: after a lost answer, `look` is called again before another part is made. The first
+  /// look is left out if the part cannot exist yet.
   FoundPart find_or_make(const Kind& kind, const std::function<Document()>& look, const json& wish,
                          bool may_be_there = true) {
     Document part;
@@ -147,7 +148,7 @@ class Network {
     return {std::move(part), done.is_new};
   }
 
-  /// Until it can be used; its id.
+  /// Waits until a part can be used, and returns its id.
   std::string await(const Kind& kind, Document part) {
     constexpr std::chrono::milliseconds kLongestPause = 1s;
     constexpr int kLooks = 120;
@@ -189,7 +190,7 @@ class Network {
       throw cloud::error_of(*failure, "huawei: " + call.doing);
   }
 
-  /// Lets `rule` in, where the group has it not yet: looked at again where an answer is lost.
+  /// Adds `rule` to the group unless it is there. After a lost answer, looks again.
   void allow(const std::string& group, json rule) {
     rule.update({{"security_group_id", group}, {"direction", "ingress"}, {"ethertype", "IPv4"}});
     const auto look = [&]() -> std::string {
@@ -237,7 +238,7 @@ class Network {
   const Cancel& cancel_;
 };
 
-/// The user's own, by id or name.
+/// Returns the user's own VPC, by id or name. Throws not_found if it is missing.
 cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
   Document found = network.find_one(kVpc, "id", vpc);
   if (found.root().is_null()) found = network.find_one(kVpc, "name", vpc);
@@ -254,7 +255,7 @@ cloud::FoundOrMade our_vpc(Network& network, const NetworkWish& wish) {
   return {network.await(kVpc, std::move(vpc.part)), vpc.is_new};
 }
 
-/// Subnets reach over all zones of a region.
+/// Returns the VPC's subnet, which covers all zones of the region.
 std::string subnet_in(Network& network, const NetworkWish& wish, const cloud::FoundOrMade& vpc) {
   const auto look = [&]() -> Document {
     const std::vector<Document> found = network.list(kSubnet, {{"vpc_id", vpc.id}});
@@ -273,7 +274,8 @@ std::string subnet_in(Network& network, const NetworkWish& wish, const cloud::Fo
   return network.await(kSubnet, std::move(subnet.part));
 }
 
-/// SSH from where the wish says; everything between the cluster's machines.
+/// Makes the group. Admits SSH from the requested addresses, and all traffic between the cluster's
+/// machines.
 std::string security_group(Network& network, const NetworkWish& wish) {
   const Document group = network
                              .find_or_make(

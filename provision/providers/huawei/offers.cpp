@@ -1,4 +1,4 @@
-// What Huawei Cloud has to offer in a region: flavors, zones, stock, prices and quota, asked for at
+// The offers of Huawei Cloud in a region: flavors, zones, stock, prices and quota, all requested at
 // once.
 #include <algorithm>
 #include <array>
@@ -26,22 +26,24 @@ using cloud::Quota;
 using cloud::Stock;
 using cloud::Wish;
 
-// How the price list names a machine of that type for an hour, and a disk.
+// The price list's names for an hour of a machine, and for a disk.
 constexpr const char* kMachineService = "hws.service.type.ec2";
 constexpr const char* kMachineResource = "hws.resource.type.vm";
 constexpr const char* kDiskService = "hws.service.type.ebs";
 constexpr const char* kDiskResource = "hws.resource.type.volume";
 constexpr int kHours = 4;
 constexpr int kGigabytes = 17;
-constexpr const char* kDataDisk = "data disk";  ///< Among the prices.
+constexpr const char* kDataDisk = "data disk";  ///< The key of the disk's price in Survey::prices.
 
-/// What is known of a region; each part is filled in by an answer of its own.
+/// The facts about a region, each from a call of its own.
 struct Survey {
   std::vector<Document> flavors{};
   std::set<std::string> zones{};
-  std::map<std::pair<std::string, std::string>, Stock> spot{};  ///< By type and zone.
-  std::map<std::string, std::set<std::string>> roomy{};  ///< Zones with enough for all, by type.
-  std::map<std::string, Money> prices{};                 ///< By type, and of kDataDisk.
+  /// The stock of spot machines by type and zone.
+  std::map<std::pair<std::string, std::string>, Stock> spot{};
+  /// The zones with enough machines for the whole request, by type.
+  std::map<std::string, std::set<std::string>> roomy{};
+  std::map<std::string, Money> prices{};  ///< Prices by type, and of kDataDisk.
   Document limits{};
 };
 
@@ -60,7 +62,7 @@ class Surveyor {
       : api_(api), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
 
   Survey look() {
-    api_.project(region_, cancel_);  // All others need it.
+    api_.project(region_, cancel_);  // All other calls need it.
     cloud::Tasks questions = {[&] { ask_flavors(); }, [&] { ask_zones(); },
                               [&] { cloud::where_told([&] { ask_limits(); }); }};
     if (wish_.market == Market::spot) questions.emplace_back([&] { ask_spot(); });
@@ -72,7 +74,7 @@ class Surveyor {
   }
 
  private:
-  /// What is asked by type. Where a type is sold out nobody need ask for room.
+  /// Returns the questions about each type. For a type without stock the room is not asked for.
   cloud::Tasks about_flavors() {
     std::vector<std::string> types;
     cloud::Tasks questions;
@@ -123,7 +125,7 @@ class Surveyor {
     }
   }
 
-  /// What the account has no right to ask for, or the region does not have, is left untold.
+  /// Returns the answer; null if the account lacks the permission, or the region lacks the service.
   Document told(const ApiCall& call) {
     auto reply = api_.try_call(call, cancel_);
     const auto* failure = std::get_if<cloud::Failure>(&reply);
@@ -169,7 +171,7 @@ class Surveyor {
     return disk;
   }
 
-  /// False where the list has none of them.
+  /// Asks for prices and stores them. Returns false if the price list refuses the question.
   bool told_prices(json products) {
     const Document answer = told({.service = "bss",
                                   .region = region_,
@@ -186,8 +188,8 @@ class Surveyor {
     return answer.root().is_object();
   }
 
-  /// The price list refuses a list that has a type in it which is not sold there: then all are
-  /// asked for one by one.
+  /// Asks for the prices of types. If the price list refuses a list, because one of its types is
+  /// not sold there, asks for each type alone.
   void ask_prices(const std::vector<std::string>& types) {
     json products = json::array();
     for (const std::string& type : types)
@@ -203,7 +205,7 @@ class Surveyor {
   std::string region_;
   const Wish& wish_;
   const Cancel& cancel_;
-  std::mutex mutex_;  ///< Of what several answers fill in.
+  std::mutex mutex_;  ///< Guards the facts that several threads fill in.
   Survey survey_;
 };
 
@@ -227,12 +229,13 @@ std::span<const LimitNames> limit_names(Market market) {
   return market == Market::spot ? std::span(kSpot) : std::span(kOnDemand);
 }
 
-/// How many more machines of the type the account may have; absent where nothing limits them.
+/// Returns the number of further machines of the type that the account may have; absent without a
+/// limit.
 std::optional<int> quota_for(const Answer& limits, const InstanceType& type, Market market) {
   std::optional<double> most;
   for (const LimitNames& limit : limit_names(market)) {
     const auto may = limits[limit.most].number();
-    if (!may || *may < 0) continue;  // -1 stands for no limit.
+    if (!may || *may < 0) continue;  // -1 means unlimited.
     const double left = *may - limits[limit.used].number().value_or(0);
     const std::string unit = limit.unit;
     const double each = unit == "vCPU" ? type.cores : unit == "MiB" ? type.memory_gib * 1024 : 1;
@@ -242,7 +245,7 @@ std::optional<int> quota_for(const Answer& limits, const InstanceType& type, Mar
   return static_cast<int>(std::clamp(*most, 0.0, 1e6));
 }
 
-/// Of a machine with its data disk, as far as that is told.
+/// Returns the price of a machine with its data disk, as far as these prices are known.
 std::optional<Money> price_of(const Survey& survey, const std::string& type) {
   const auto machine = survey.prices.find(type);
   if (machine == survey.prices.end()) return std::nullopt;
@@ -250,7 +253,7 @@ std::optional<Money> price_of(const Survey& survey, const std::string& type) {
   return disk == survey.prices.end() ? machine->second : machine->second + disk->second;
 }
 
-/// Absent where the type is not on sale in the zone.
+/// Returns the stock; absent if the type is not on sale in the zone.
 std::optional<Stock> stock_in(const Survey& survey, const Answer& flavor, const std::string& zone,
                               Market market) {
   const std::string type = flavor["id"].text();

@@ -1,4 +1,4 @@
-// Images that we make on Huawei Cloud. Its lists do not tell tags, so that the marks are in the
+// Images that we make on Huawei Cloud. Its lists do not show tags, so that the marks are in the
 // description as well.
 #include <sstream>
 
@@ -12,7 +12,7 @@ using cloud::Answer;
 using cloud::ImageState;
 using cloud::OwnImage;
 
-/// "fastgpu-image=train fastgpu-made-of=..."
+/// Returns "fastgpu-image=train fastgpu-made-of=...".
 std::string description_of(const cloud::ImageMarks& marks) {
   std::string text;
   for (const auto& [key, value] : cloud::pairs_of(marks))
@@ -67,7 +67,7 @@ std::vector<OwnImage> HuaweiCloud::own_images(const std::string& region, const C
   return found;
 }
 
-/// Waits until the image is listed: what speaks against it only the cloud's job tells.
+/// Requests an image and waits until it is listed: a failure is reported only by the cloud's job.
 void HuaweiCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel) {
   json tags = json::array();
   for (const auto& [key, value] : cloud::pairs_of(wish.marks))
