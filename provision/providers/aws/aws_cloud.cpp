@@ -13,7 +13,7 @@ namespace {
 
 using cloud::Machine;
 
-/// Every state but "terminated", which stays listed for an hour.
+/// All states except "terminated", in which a machine stays listed for an hour.
 constexpr std::array kListedStates = {"pending", "running", "shutting-down", "stopping", "stopped"};
 
 Ec2Call about(const std::string& region, const std::string& action,
@@ -25,7 +25,7 @@ Ec2Call about(const std::string& region, const std::string& action,
   return call;
 }
 
-/// Throws where a machine would come without the adapter that it is wished for.
+/// Throws ErrorKind::usage if a machine would lack the fabric adapter that was requested.
 void check_adapter(const cloud::Launch& launch) {
   const bool has_first = launch.rdma_cards.empty() || launch.rdma_cards.front() == 0;
   if (launch.rdma && launch.has_public_address && !has_first)
@@ -176,7 +176,7 @@ void AwsCloud::release_at(const std::string& region, std::span<const std::string
   cloud::order_each(ids, set_one, wait_, cancel);
 }
 
-/// The name that the console shows is the cluster's, too.
+/// Changes tags, and also the name that the console shows, which is the cluster's name.
 void AwsCloud::tag(const std::string& region, std::span<const std::string> ids,
                    const cloud::Tags& tags, const Cancel& cancel) {
   constexpr std::size_t kMost = 500;

@@ -57,14 +57,15 @@ class AwsCloud final : public cloud::Cloud {
   std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
 
  private:
-  /// What a capacity reservation is for.
+  /// The machines that a capacity reservation covers.
   struct Reservation {
     std::string type{};
     std::string zone{};
     int available = 0;
-    bool is_block = false;  ///< One that was bought for a time, and is a market of its own.
+    /// True for a capacity block, which was bought for a time and is a market of its own.
+    bool is_block = false;
   };
-  /// Absent where the region has none of that id.
+  /// Returns the reservation; absent if the region has none of that id.
   std::optional<Reservation> reservation(const std::string& region, const std::string& id,
                                          const Cancel& cancel);
 

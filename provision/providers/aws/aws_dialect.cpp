@@ -13,16 +13,16 @@ using cloud::CodeMeaning;
 using cloud::Failure;
 using cloud::FailureKind;
 
-// What the shapes of EC2's error codes do not tell, or tell wrongly. The first row whose prefix
-// fits counts.
+// Error codes of EC2 whose words have no known meaning, or a misleading one. The first row whose
+// prefix fits counts.
 constexpr std::array kExceptions = {
     CodeMeaning{"EC2ThrottledException", FailureKind::throttled},
     CodeMeaning{"InvalidAMIID.Unavailable", FailureKind::not_found},
     CodeMeaning{"InvalidPermission.NotFound", FailureKind::not_found},
     CodeMeaning{"InvalidPermission.Duplicate", FailureKind::done_already},
     CodeMeaning{"InvalidPermission", FailureKind::invalid},
-    CodeMeaning{"OperationNotPermitted", FailureKind::invalid},  // Of a protected machine.
-    CodeMeaning{"UnsupportedOperation", FailureKind::invalid},   // Stopping what cannot be stopped.
+    CodeMeaning{"OperationNotPermitted", FailureKind::invalid},  // The machine is protected.
+    CodeMeaning{"UnsupportedOperation", FailureKind::invalid},   // The machine cannot be stopped.
     CodeMeaning{"Unsupported", FailureKind::stock},
     CodeMeaning{"Unavailable", FailureKind::busy},
     CodeMeaning{"SpotMaxPriceTooLow", FailureKind::price},
@@ -38,7 +38,8 @@ constexpr std::array kExceptions = {
     CodeMeaning{"MaxConfigLimit", FailureKind::quota},
 };
 
-/// `{"__type": "prefix#Code", "message": ...}`, of the JSON services.
+/// Returns the refusal in `{"__type": "prefix#Code", "message": ...}`, the form of the JSON
+/// services.
 std::optional<Failure> failure_in_json(const http::Response& response) {
   const auto document = cloud::Document::parse(response.body);
   const cloud::Answer answer = document.root();
@@ -49,7 +50,8 @@ std::optional<Failure> failure_in_json(const http::Response& response) {
   return Failure{.kind = kind_of(code, response.status, message), .code = code, .message = message};
 }
 
-/// <Response><Errors><Error>, or <ErrorResponse><Error> of the security token service.
+/// Returns the refusal in <Response><Errors><Error>, or in <ErrorResponse><Error> of the security
+/// token service.
 std::optional<Failure> failure_in_xml(const http::Response& response) {
   const auto document = parse_xml(response.body);
   if (!document) return std::nullopt;
@@ -62,12 +64,12 @@ std::optional<Failure> failure_in_xml(const http::Response& response) {
   return Failure{.kind = kind_of(code, response.status, message), .code = code, .message = message};
 }
 
-/// Spares the reading of long answers.
+/// Returns false for most answers without an error, without parsing them.
 bool may_hold_an_error(const std::string& body) {
   return body.find("<Error>") != std::string::npos || body.find("\"__type\"") != std::string::npos;
 }
 
-/// Its name; empty where there is none.
+/// Returns the name of the document's first element; empty without one.
 std::string_view first_element(std::string_view document) {
   for (std::size_t at = document.find('<'); at != document.npos; at = document.find('<', at + 1)) {
     const std::string_view rest = document.substr(at + 1);
@@ -88,8 +90,8 @@ void AwsDialect::sign(http::Request& request, const cloud::Call& call, const sig
   signing::sign_aws_v4(request, keys, call.region, call.service, now);
 }
 
-/// EC2 and the security token service tell it in the document alone: <requestId> of an answer,
-/// <RequestID> or <RequestId> of a refusal.
+/// Returns the id from a header, or from the document: EC2 and the security token service have it
+/// only there, as <requestId> of an answer, <RequestID> or <RequestId> of a refusal.
 std::string AwsDialect::request_id(const http::Response& response) const {
   for (const char* name : {"x-amzn-RequestId", "x-amz-request-id"})
     if (const auto id = response.header(name)) return std::string(*id);
@@ -118,7 +120,8 @@ std::optional<Failure> AwsDialect::failure_in(const http::Response& response) co
   return failure;
 }
 
-/// The query services call their documents after the action: <RunInstancesResponse>.
+/// Returns true for the expected form. The query services name their documents after the action:
+/// <RunInstancesResponse>.
 bool AwsDialect::is_answer(const http::Response& response, const cloud::Call& call) const {
   const bool is_query = call.service == "ec2" || call.service == "sts";
   return is_query ? first_element(response.body).ends_with("Response")

@@ -1,4 +1,4 @@
-// How AWS's APIs are signed and how they refuse.
+// The signatures and the refusals of AWS's APIs.
 #pragma once
 
 #include "provision/cloud/caller.hpp"
@@ -10,13 +10,13 @@ class AwsDialect final : public cloud::Dialect {
   std::string_view cloud() const noexcept override { return "aws"; }
   void sign(http::Request& request, const cloud::Call& call, const signing::Keys& keys,
             std::chrono::system_clock::time_point now) const override;
-  /// The query services answer in XML, the others in JSON.
+  /// Returns the refusal. The query services answer in XML, the others in JSON.
   std::optional<cloud::Failure> failure_in(const http::Response& response) const override;
   bool is_answer(const http::Response& response, const cloud::Call& call) const override;
   std::string request_id(const http::Response& response) const override;
 };
 
-/// What an error code of AWS means.
+/// Returns the meaning of an error code of AWS.
 cloud::FailureKind kind_of(std::string_view code, int status, std::string_view message = {});
 
 }  // namespace fastgpu::provision::aws

@@ -55,7 +55,8 @@ Ec2::Document Ec2::call(const Ec2Call& call, const Cancel& cancel) {
 std::optional<cloud::Failure> Ec2::try_call(const Ec2Call& call, const Cancel& cancel) {
   auto reply = caller_.try_call(form(call, "ec2", "2016-11-15"), cancel);
   if (auto* failure = std::get_if<cloud::Failure>(&reply)) return std::move(*failure);
-  parsed(std::get<http::Response>(reply), call.action);  // Somebody else may have said yes.
+  // A success may be from a host in between: checks its form.
+  parsed(std::get<http::Response>(reply), call.action);
   return std::nullopt;
 }
 

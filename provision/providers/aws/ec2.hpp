@@ -20,7 +20,7 @@ namespace fastgpu::provision::aws {
 using cloud::add_list;
 using http::Parameters;
 
-/// Where requests go instead of AWS itself; empty: nowhere else.
+/// The URLs that replace AWS's own; empty: AWS's own.
 struct Endpoints {
   std::string all{};  ///< AWS_ENDPOINT_URL
   std::string ec2{};  ///< AWS_ENDPOINT_URL_EC2
@@ -28,13 +28,14 @@ struct Endpoints {
   std::map<std::string, std::string> others{};
 };
 
-/// One call of EC2, and how it is told of.
+/// One call of EC2, with its name for error messages.
 struct Ec2Call {
   std::string region{};
   std::string action{};
   Parameters parameters{};
-  std::string doing{};        ///< "launching 4 p4d.24xlarge in us-east-1a", for errors.
-  bool is_repeatable = true;  ///< As cloud::Call has it.
+  /// The action for error messages: "launching 4 p4d.24xlarge in us-east-1a".
+  std::string doing{};
+  bool is_repeatable = true;  ///< Equal to cloud::Call's.
 };
 
 class Ec2 {
@@ -46,23 +47,24 @@ class Ec2 {
 
   cloud::Caller& caller() noexcept { return caller_; }
 
-  /// The partition of the account, by the region that its environment or profile names.
+  /// Returns the partition of the account, by the region in its environment or profile.
   const Partition& partition() { return partition_of(caller_.credentials().region); }
 
-  /// The answer's root. Throws as cloud::Caller::call does, and remote for no XML.
+  /// Returns the answer's document. Throws as cloud::Caller::call does, and remote for an answer
+  /// that is not XML.
   Document call(const Ec2Call& call, const Cancel& cancel);
 
-  /// The refusal where there is one.
+  /// Returns the refusal; absent for a success.
   std::optional<cloud::Failure> try_call(const Ec2Call& call, const Cancel& cancel);
 
   /// Reads every page; `take` gets each answer's root.
   void pages(Ec2Call call, const std::function<void(const pugi::xml_node&)>& take,
              const Cancel& cancel);
 
-  /// The same in the security token service.
+  /// Calls the security token service in the same way.
   Document sts(const std::string& action, const Cancel& cancel);
 
-  /// A call of a service that speaks JSON ("ssm", "AmazonSSM.GetParameter").
+  /// Calls a service that speaks JSON ("ssm", "AmazonSSM.GetParameter").
   cloud::Document json(const std::string& service, const std::string& region,
                        const std::string& target, const nlohmann::json& body, const Cancel& cancel);
 

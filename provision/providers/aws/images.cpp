@@ -11,7 +11,7 @@ using cloud::Image;
 constexpr const char* kUbuntu = "ubuntu/images/hvm-ssd*/ubuntu-*-22.04-amd64-server-*";
 constexpr const char* kGpuImage = "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04)*";
 
-/// Types with GPUs, by AWS's own naming.
+/// Returns true for types with GPUs, by AWS's naming.
 bool has_gpus(const std::string& type) {
   return type.starts_with('p') || type.starts_with('g');
 }

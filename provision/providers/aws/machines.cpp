@@ -34,7 +34,8 @@ int number(std::string_view digits) {
   return value;
 }
 
-/// The first node's index is a tag of all; the others follow in the order of the launch.
+/// Returns the node's index. A tag has the index of the first node; the others follow in the order
+/// of the launch.
 int index_of(const pugi::xml_node& instance) {
   const int first = number(tag_in(instance, cloud::kFirstTag));
   const int place = number(instance.child_value("amiLaunchIndex"));
@@ -60,9 +61,9 @@ Machine machine_of(const pugi::xml_node& instance, const std::string& region) {
           .launched_as = tag_in(instance, cloud::kLaunchedTag)};
 }
 
-/// The network cards that a machine gets interfaces on. One with several gets no public address at
-/// its launch, so that one which is to have it takes the first card alone, which every machine has
-/// its own interface on.
+/// Returns the network cards on which a machine gets interfaces. A machine with several interfaces
+/// gets no public address at its launch. For a public address it gets only its own interface, on
+/// the first card.
 std::vector<int> cards_of(const cloud::Launch& launch) {
   std::vector<int> cards = {0};
   if (!launch.rdma || launch.has_public_address) return cards;
@@ -73,7 +74,7 @@ std::vector<int> cards_of(const cloud::Launch& launch) {
   return cards;
 }
 
-/// Whether a card has the fabric adapter.
+/// Returns true if a card has the fabric adapter.
 bool has_adapter(const cloud::Launch& launch, int card) {
   return launch.rdma && (launch.rdma_cards.empty() ||
                          std::ranges::find(launch.rdma_cards, card) != launch.rdma_cards.end());
@@ -82,14 +83,13 @@ bool has_adapter(const cloud::Launch& launch, int card) {
 void add_interface(Parameters& parameters, const cloud::Launch& launch, int number, int card,
                    const std::string& subnet, const std::string& group) {
   const std::string name = "NetworkInterface." + std::to_string(number);
-  // The first device of the first card is the machine's own; other cards have theirs in second
-  // place.
+  // Device 0 of the first card is the machine's own; on other cards device 1 is used.
   parameters.emplace_back(name + ".DeviceIndex", card == 0 ? "0" : "1");
   if (card > 0) parameters.emplace_back(name + ".NetworkCardIndex", std::to_string(card));
   parameters.emplace_back(name + ".SubnetId", subnet);
   parameters.emplace_back(name + ".SecurityGroupId.1", group);
   parameters.emplace_back(name + ".DeleteOnTermination", "true");
-  // Where the first card has no adapter, the others have it alone and no address.
+  // If the first card has no adapter, the other cards have only an adapter and no address.
   if (has_adapter(launch, card))
     parameters.emplace_back(name + ".InterfaceType", has_adapter(launch, 0) ? "efa" : "efa-only");
 }
@@ -130,8 +130,8 @@ void add_market(Parameters& parameters, const cloud::Launch& launch) {
 }
 
 constexpr const char* kDiskType = "gp3";
-constexpr const char* kUsualDevice = "/dev/sda1";  // Of Ubuntu's and AWS's GPU images.
-constexpr const char* kDataDevice = "/dev/sdf";    // The first that EC2 leaves to its users.
+constexpr const char* kUsualDevice = "/dev/sda1";  // The name in Ubuntu's and AWS's GPU images.
+constexpr const char* kDataDevice = "/dev/sdf";    // The first name that EC2 leaves to its users.
 
 void add_disk(Parameters& parameters, int number, const char* device, const DataDisk& wanted) {
   const std::string disk = "BlockDeviceMapping." + std::to_string(number) + ".";

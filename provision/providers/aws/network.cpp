@@ -1,5 +1,5 @@
-// The parts of a cluster in AWS: a VPC with a gateway and a subnet a zone, a security group, and a
-// placement group where machines are to stand close together.
+// The parts of a cluster in AWS: a VPC with a gateway and a subnet for each zone, a security group,
+// and a placement group for machines that must be close together.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -19,14 +19,14 @@ using cloud::Parts;
 
 constexpr const char* kVpcRange = "10.77.0.0/16";
 
-/// How one kind of part is listed, made and removed.
+/// The calls that list, make and remove one kind of part.
 struct Kind {
-  const char* name;        ///< Ours.
-  const char* listed_by;   ///< Action.
-  const char* set;         ///< Element of the answer's list.
-  const char* id;          ///< Element of its identity.
-  const char* removed_by;  ///< Action.
-  const char* parameter;   ///< By which that action names it.
+  const char* name;        ///< The name of the kind in fastgpu.
+  const char* listed_by;   ///< The action.
+  const char* set;         ///< The element of the answer with the list.
+  const char* id;          ///< The element with the identity.
+  const char* removed_by;  ///< The action.
+  const char* parameter;   ///< The parameter of that action.
 };
 
 constexpr Kind kGroup = {"security-group", "DescribeSecurityGroups", "securityGroupInfo",
@@ -48,14 +48,15 @@ std::string our_name(const Marks& marks) {
 /// A call that makes a part.
 struct Making {
   const char* action;
-  const char* type;  ///< The resource's, for its tags.
+  const char* type;  ///< The type of the resource, for its tags.
   Parameters parameters;
-  std::function<std::string(const pugi::xml_node&)> id_in;  ///< Out of the answer's root.
+  /// Returns the identity from the answer's root.
+  std::function<std::string(const pugi::xml_node&)> id_in;
 };
 
 using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
 
-/// Parts, in the document that holds them.
+/// Parts, with the document that holds them.
 struct Listed {
   Ec2::Document document;
   std::vector<pugi::xml_node> parts;
@@ -64,7 +65,7 @@ struct Listed {
   const pugi::xml_node& front() const { return parts.front(); }
 };
 
-/// What carries our marks: by kind, as EC2 calls it, and identity.
+/// The marks on our resources, by EC2's name of the kind and by identity.
 using Bearers = std::map<std::string, std::map<std::string, Marks>>;
 
 /// Finds and makes parts in one region. May be used by several threads.
@@ -77,12 +78,13 @@ class Network {
     return ec2_.call(made(action, std::move(parameters), doing), cancel_);
   }
 
-  /// As `call`; fine where what it is about is gone already.
+  /// Calls as `call` does; succeeds if the resource is gone already.
   void remove(const std::string& action, Parameters parameters, const std::string& doing) {
     call_unless(cloud::FailureKind::not_found, made(action, std::move(parameters), doing));
   }
 
-  /// As `call`; fine where it was done before, as by a call whose answer was lost.
+  /// Calls as `call` does; succeeds if it was done before, for example by a call whose answer was
+  /// lost.
   void arrange(const std::string& action, Parameters parameters, const std::string& doing) {
     call_unless(cloud::FailureKind::done_already, made(action, std::move(parameters), doing));
   }
@@ -97,7 +99,7 @@ class Network {
     return found;
   }
 
-  /// Throws conflict where there are several.
+  /// Returns the identity of the only match; empty without a match. Throws conflict for several.
   std::string find_one(const Kind& kind, const Filters& filters) {
     const Listed found = find(kind, filters);
     if (found.parts.size() > 1)
@@ -108,8 +110,8 @@ class Network {
     return found.empty() ? "" : found.front().child_value(kind.id);
   }
 
-  /// Every part that carries the cluster's mark, or for an empty identity any cluster's: one
-  /// question for all kinds.
+  /// Returns every part with the cluster's mark, or with any cluster's mark for an empty identity.
+  /// One question covers all kinds.
   Bearers bearers(const state::ClusterId& cluster) {
     Ec2Call call = made("DescribeTags", {}, "looking for what is marked as ours");
     add_filter(call.parameters, 1, "resource-type",
@@ -130,9 +132,9 @@ class Network {
     return found;
   }
 
-  /// What `look` finds; else makes it and reads its identity out of the answer. These calls have no
-  /// idempotency tokens: where an answer is lost it is looked again before it is made again. What
-  /// is known not to be there is not looked for at first.
+  /// Returns the identity that `look` finds, or that of a new part. These calls have no idempotency
+  /// tokens: after a lost answer, `look` is called again before another part is made. The first
+  /// look is left out if the part cannot exist yet.
   std::string find_or_make(const std::function<std::string()>& look, const Making& making,
                            const Marks& marks, bool may_be_there) {
     return cloud::find_or_make(
@@ -177,7 +179,7 @@ class Network {
   const Cancel& cancel_;
 };
 
-/// A network that is being made, and what of it was there before.
+/// A network that is being made, and the parts that existed before.
 struct Work {
   Network& network;
   const NetworkWish& wish;
@@ -190,7 +192,7 @@ Filters marked(const state::ClusterId& cluster) {
   return {{"tag:" + std::string(cloud::kClusterTag), cluster.value}};
 }
 
-/// The user's own, by id or name.
+/// Returns the user's own VPC, by id or name. Throws not_found if it is missing.
 std::string existing_vpc(Network& network, const std::string& vpc) {
   const bool is_id = vpc.starts_with("vpc-");
   const std::string found = network.find_one(kVpc, {{is_id ? "vpc-id" : "tag:Name", vpc}});
@@ -233,7 +235,7 @@ Gateway gateway(const Work& work) {
   return gateway;
 }
 
-/// The gateway attached, and the main route table's way to it.
+/// Attaches the gateway, and adds a route to it to the main route table.
 void open_to_internet(Network& network, const Gateway& gateway, const std::string& vpc) {
   Ec2::Document tables;
   cloud::Tasks tasks = {[&] {
@@ -260,7 +262,7 @@ void open_to_internet(Network& network, const Gateway& gateway, const std::strin
                   "making a route");
 }
 
-/// Zones get ranges of their own by their last letter: 10.77.0.0/20 for a, 10.77.16.0/20 for b.
+/// Returns the range of a zone, by its last letter: 10.77.0.0/20 for a, 10.77.16.0/20 for b.
 std::string subnet_range(const std::string& zone) {
   const int nth = zone.empty() ? 0 : (zone.back() - 'a') & 15;
   return "10.77." + std::to_string(nth * 16) + ".0/20";
@@ -299,8 +301,8 @@ bool allows(const pugi::xml_node& group, const std::string& protocol, const std:
   return false;
 }
 
-/// What of SSH from where the wish says, and of everything between the cluster's machines, the
-/// group does not let in yet; `group` is empty where it is new.
+/// Returns the rules that the group lacks: SSH from the requested addresses, and all traffic
+/// between the cluster's machines. `group` is empty for a new group.
 Parameters missing_rules(const pugi::xml_node& group, const std::string& id,
                          const NetworkWish& wish) {
   Parameters rules;
@@ -330,7 +332,7 @@ void open_group(Network& network, const pugi::xml_node& group, const std::string
     rules.emplace_back("GroupId", id);
     network.arrange("AuthorizeSecurityGroupIngress", rules, "opening the security group");
   }
-  // The elastic fabric adapter wants the way out to the group named, too.
+  // The elastic fabric adapter also needs a rule for outgoing traffic to the group.
   if (wish.close_together && !allows(group, "-1", id, "ipPermissionsEgress"))
     network.arrange("AuthorizeSecurityGroupEgress",
                     {{"GroupId", id},
@@ -378,7 +380,7 @@ void detach(Network& network, const std::string& gateway, const std::string& vpc
                  "detaching " + gateway);
 }
 
-/// Groups are known by their names here, and not by their identities.
+/// Removes placement groups, which are identified by their names here.
 void remove_placement_groups(Network& network, const state::ClusterId& cluster) {
   for (const pugi::xml_node& group : network.find(kPlacement, marked(cluster)).parts) {
     const std::string name = group.child_value(kPlacement.id);
@@ -419,7 +421,8 @@ Parts AwsCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
   return parts;
 }
 
-/// A network removes what is in it only once machines are gone: then all of that can go at once.
+/// Removes the cluster's parts. AWS refuses while machines are left; afterwards all parts inside
+/// the network can be removed at once.
 void AwsCloud::remove_network(const std::string& region, const state::ClusterId& cluster,
                               const Parts& /*known*/) {
   Network network(ec2_, region, wait_, never_);

@@ -1,4 +1,4 @@
-// What EC2 has to offer in a region: types, zones, prices and quota, asked for at once.
+// The offers of EC2 in a region: types, zones, prices and quota, all requested at once.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -22,7 +22,8 @@ using cloud::Offer;
 using cloud::Quota;
 using cloud::Wish;
 
-/// Quotas count virtual cores, by the first letter of the type: P has the large GPUs, G the others.
+/// The code of a quota. It counts virtual cores, by the first letter of the type: P has the large
+/// GPUs, G the others.
 struct QuotaCode {
   char family;
   Market market;
@@ -37,7 +38,7 @@ constexpr QuotaCode kQuotas[] = {
     {'g', Market::spot, "L-3819A6DF", "All G and VT Spot Instance Requests"},
 };
 
-/// Virtual cores by family and market, as quotas count them.
+/// The virtual cores by family and market, as quotas count them.
 using Cores = std::map<std::pair<char, Market>, double>;
 
 int cores_of(const pugi::xml_node& instance) {
@@ -46,7 +47,7 @@ int cores_of(const pugi::xml_node& instance) {
          options.child("threadsPerCore").text().as_int();
 }
 
-/// Of all machines that the account has in the region.
+/// Returns the cores of all machines that the account has in the region.
 Cores cores_used(Ec2& ec2, const std::string& region, const Cancel& cancel) {
   Ec2Call call{
       .region = region, .action = "DescribeInstances", .doing = "counting what runs in " + region};
@@ -68,13 +69,13 @@ Cores cores_used(Ec2& ec2, const std::string& region, const Cancel& cancel) {
   return used;
 }
 
-/// What is known of a region's types; each is filled in by an answer of its own.
+/// The facts about a region's types, each from a call of its own.
 struct Survey {
   std::map<std::string, InstanceType> types;
-  std::map<std::string, std::set<std::string>> zones;         ///< By type.
-  std::map<std::pair<std::string, std::string>, Money> spot;  ///< By type and zone.
-  std::map<std::string, Money> on_demand;                     ///< By type.
-  std::map<char, double> cores_allowed;                       ///< By family.
+  std::map<std::string, std::set<std::string>> zones;         ///< The zones by type.
+  std::map<std::pair<std::string, std::string>, Money> spot;  ///< The prices by type and zone.
+  std::map<std::string, Money> on_demand;                     ///< The prices by type.
+  std::map<char, double> cores_allowed;                       ///< The quotas by family.
   Cores cores_used;
 };
 
@@ -84,8 +85,8 @@ struct Card {
   double gbit = 0;
 };
 
-/// The cards that have the fabric adapter, where a machine has more cards than adapters: the fast
-/// ones. Empty where the first ones have it.
+/// Returns the cards with the fabric adapter, if a machine has more cards than adapters: the
+/// fastest ones. Empty if the first cards have it.
 std::vector<int> rdma_cards(std::vector<Card> cards, int adapters) {
   constexpr std::size_t kMostCards = 128;
   const bool is_odd = adapters > 0 && cards.size() > static_cast<std::size_t>(adapters);
@@ -105,7 +106,7 @@ class Surveyor {
   Surveyor(Ec2& ec2, Prices& prices, std::string region, const Wish& wish, const Cancel& cancel)
       : ec2_(ec2), prices_(prices), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
 
-  /// Which types there are the API tells, and the rest is asked for those that suit.
+  /// Asks the API for the types, and then for the facts about those that suit.
   Survey look() {
     ask_types();
     for (const auto& [name, type] : survey_.types)
@@ -145,7 +146,7 @@ class Surveyor {
 
   void ask_types() {
     Ec2Call call{.action = "DescribeInstanceTypes", .doing = "asking for instance types"};
-    // All types with GPUs are called so.
+    // The names of all types with GPUs begin so.
     const std::vector<std::string> with_gpus = {"p*", "g*"};
     add_filter(call.parameters, 1, "instance-type",
                wish_.type.empty() ? with_gpus : std::vector<std::string>{wish_.type});
@@ -200,7 +201,7 @@ class Surveyor {
     add_list(call.parameters, "InstanceType", names_);
     each(call, "spotPriceHistorySet", [&](const pugi::xml_node& item) {
       const double price = item.child("spotPrice").text().as_double();
-      if (!(price > 0)) return;  // None was told.
+      if (!(price > 0)) return;  // The price is unknown.
       survey_.spot.try_emplace(
           {item.child_value("instanceType"), item.child_value("availabilityZone")},
           Money{price, partition_of(region_).currency});
@@ -228,7 +229,7 @@ class Surveyor {
   const Wish& wish_;
   const Cancel& cancel_;
   std::vector<std::string> names_;
-  std::mutex mutex_;  ///< Of what several answers fill in.
+  std::mutex mutex_;  ///< Guards the facts that several threads fill in.
   Survey survey_;
 };
 
@@ -242,7 +243,8 @@ std::optional<Money> price_of(const Survey& survey, Market market, const std::st
   return found == survey.on_demand.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// How many more machines the account may have; absent where its quota is not told.
+/// Returns the number of further machines that the account may have; absent if its quota is
+/// unknown.
 std::optional<int> quota_for(const Survey& survey, const InstanceType& type, Market market) {
   const char family = type.name.empty() ? ' ' : type.name.front();
   const auto allowed = survey.cores_allowed.find(family);
@@ -283,7 +285,7 @@ std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wishe
         offer.quota = std::max(0, reserved->available);
         offer.stock = reserved->available > 0 ? cloud::Stock::enough : cloud::Stock::none;
         if (reserved->is_block)
-          offer.price_per_hour.reset();  // It was paid for when it was bought.
+          offer.price_per_hour.reset();  // The machine was paid for when the block was bought.
       }
       offers.push_back(std::move(offer));
     }

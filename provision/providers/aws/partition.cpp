@@ -10,7 +10,7 @@ constexpr std::array<std::string_view, 2> kChina = {"cn-north-1", "cn-northwest-
 constexpr std::array<std::string_view, 2> kGovernment = {"us-gov-west-1", "us-gov-east-1"};
 constexpr std::array<std::string_view, 1> kSovereign = {"eusc-de-east-1"};
 
-// The last one is that of all other regions.
+// The last one has all other regions.
 constexpr std::array kPartitions = {
     Partition{"cn-", ".amazonaws.com.cn", "cn-north-1", "cn-northwest-1", "837727238323", kCny,
               kChina},

@@ -8,9 +8,10 @@ namespace {
 using cloud::Answer;
 using nlohmann::json;
 
-constexpr int kMostPages = 10;  // Of 100 products each; there are some 30 regions.
+constexpr int kMostPages = 10;  // Each page has 100 products; there are about 30 regions.
 
-/// The price list's own form: a JSON text a product, prices by terms and dimensions.
+/// Returns the price in the price list's form: each product is a JSON text, with prices by terms
+/// and dimensions.
 std::optional<Money> price_in(const Answer& product) {
   for (const auto& [code, term] : product["terms"]["OnDemand"].members())
     for (const auto& [rate, dimension] : term["priceDimensions"].members())
@@ -63,7 +64,7 @@ std::optional<Money> Prices::of(const std::string& type, const std::string& regi
   if (is_first) {
     try {
       answer.set_value(ask(type, std::string(partition_of(region).prices), cancel));
-    } catch (...) {  // Whatever it is, those who wait are to hear of it.
+    } catch (...) {  // The threads that wait receive the same failure.
       answer.set_exception(std::current_exception());
     }
   }

@@ -1,4 +1,4 @@
-// On-demand prices of EC2, by AWS's price list service.
+// On-demand prices of EC2, from AWS's price list service.
 #pragma once
 
 #include <future>
@@ -12,28 +12,30 @@
 
 namespace fastgpu::provision::aws {
 
-/// Of one machine an hour, by region.
+/// The prices of one machine for an hour, by region.
 using PricesByRegion = std::map<std::string, Money>;
 
-/// Adds what a page of GetProducts tells of regions; what cannot be read is not told.
+/// Adds the prices from a page of GetProducts. Leaves out those that cannot be read.
 void add_prices(const cloud::Answer& page, PricesByRegion& prices);
 
-/// The list has one endpoint and few calls a second for the whole world: a type is asked for once,
-/// in all regions, however many of them want its price.
+/// The price list. It has one endpoint for the whole world and allows few calls a second. A type's
+/// prices are read once, for all regions, however many threads ask for them.
 class Prices {
  public:
   explicit Prices(Ec2& ec2) : ec2_(ec2) {}
 
-  /// Absent where it is not told. Throws as Ec2::json does, to everybody who asks for that type.
+  /// Returns the price; absent if it is unknown. Throws as Ec2::json does, in every thread that
+  /// asks for that type.
   std::optional<Money> of(const std::string& type, const std::string& region, const Cancel& cancel);
 
  private:
-  /// `list` is the region that the price list is in.
+  /// Reads the prices. `list` is the region with the price list.
   PricesByRegion ask(const std::string& type, const std::string& list, const Cancel& cancel);
 
   Ec2& ec2_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_future<PricesByRegion>> by_type_;  ///< By list and type.
+  /// The prices by list and type.
+  std::map<std::string, std::shared_future<PricesByRegion>> by_type_;
 };
 
 }  // namespace fastgpu::provision::aws

@@ -9,7 +9,7 @@
 namespace fastgpu::provision::aws {
 
 /// Parses a document; null for anything but XML. Entities that it declares are not expanded, so
-/// that a small one stays small.
+/// that a small document stays small.
 std::unique_ptr<pugi::xml_document> parse_xml(const std::string& text);
 
 /// Returns the members of a list: `parent`/`name`/item.
