@@ -67,7 +67,8 @@ class ProfileSearch {
   }
 
   Credentials of_source(const std::string& profile, const std::string& source) {
-    const bool is_own = source == profile;  // True: its own keys are meant, not its role.
+    // True if the profile's own keys are meant, not its role.
+    const bool is_own = source == profile;
     if (!is_own && !seen_.insert(profile).second)
       throw Error(ErrorKind::usage, where(profile) + " leads to itself by source_profile");
     if (!profiles_.has(source))

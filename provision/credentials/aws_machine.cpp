@@ -13,8 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr KeyNames kNames{"AccessKeyId", "SecretAccessKey", "Token", "Expiration"};
 
-/// Throws for keys over plain HTTP, unless they come from this machine, or from its own host's
-/// addresses.
+/// Throws for a plain HTTP address outside this machine and its own host.
 void check_container_url(const std::string& text) {
   constexpr std::array<std::string_view, 6> kNear = {
       "localhost", "127.0.0.1", "[::1]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"};

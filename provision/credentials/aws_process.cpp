@@ -5,7 +5,7 @@
 namespace fastgpu::provision::credentials {
 namespace {
 
-/// The meaning of a word's characters.
+/// A reader of words that knows quotes and backslashes.
 class Splitter {
  public:
   void take(char c) {

@@ -8,8 +8,8 @@
 
 namespace fastgpu::provision::credentials {
 
-/// Splits a command into words: white space separates them, quotes and backslashes keep it. No
-/// shell, so that no other character is special. Throws usage, naming `source`, for a quote that
+/// Splits a command into words, at white space outside quotes and backslashes. No shell is
+/// involved, so that no other character is special. Throws usage, naming `source`, for a quote that
 /// does not end.
 std::vector<std::string> split_words(const std::string& command, const std::string& source);
 

@@ -17,7 +17,8 @@ struct AwsProfiles {
   bool has(const std::string& profile) const {
     return keys.contains(profile) || config.contains(profile);
   }
-  /// Returns a setting of the profile, from its keys file or else its config; "".
+  /// Returns a setting of the profile, from the keys file or else from the config file; "" if
+  /// neither has it.
   std::string setting(const std::string& profile, const char* key) const;
   /// Returns the keys that the profile itself has in one of the files.
   std::optional<Credentials> keys_of(const std::string& profile,

@@ -9,7 +9,7 @@ namespace fastgpu::provision::credentials {
 
 struct AwsRole {
   std::string arn;
-  std::string session_name{};  ///< Empty: our own.
+  std::string session_name{};  ///< Empty: fastgpu's own.
   std::string external_id{};
   std::string duration_seconds{};
   std::string region{};  ///< The region of the service; empty: the global one.

@@ -1,5 +1,5 @@
-// Our credentials for a cloud, found by the vendor's own rules and in its own order. Nothing is
-// stored.
+// Our credentials for a cloud, found by the vendor's own rules and in the vendor's order. They are
+// never stored.
 #pragma once
 
 #include <chrono>
@@ -20,9 +20,9 @@ struct Credentials {
   std::string
       source{};  ///< Shown in messages: "AWS_ACCESS_KEY_ID", "profile dev in /home/x/.aws/config"
   std::optional<TimePoint> expires{};
-  std::string region{};      ///< Set if the environment or the profile names one.
-  std::string project_id{};  ///< Huawei's; empty if none is set.
-  std::string domain_id{};   ///< Huawei's; empty if none is set.
+  std::string region{};      ///< The region in the environment or the profile; empty: unset.
+  std::string project_id{};  ///< Huawei's; empty: unset.
+  std::string domain_id{};   ///< Huawei's; empty: unset.
 };
 
 /// All sources that a search for credentials may read.
@@ -36,11 +36,11 @@ struct Sources {
   std::string metadata_url{};
 };
 
-/// Each throws denied if there are no credentials, with the searched places and advice; usage for a
-/// file that cannot be understood, with its line. Throws denied, remote or transient if a service
-/// failed to give temporary keys; interrupted.
+/// Finds the credentials for the cloud. Throws denied without credentials, with the searched
+/// places and advice; usage for a file that cannot be understood, with its line; denied, remote or
+/// transient if a service failed to give temporary keys; interrupted after a cancel.
 ///
-/// The keys of a role expire: ask again shortly before `expires`.
+/// The keys of a role expire: search again shortly before `expires`.
 Credentials find_aws(const Sources& sources);
 Credentials find_alibaba(const Sources& sources);
 Credentials find_tencent(const Sources& sources);

@@ -1,4 +1,4 @@
-// Keys in JSON from a file, a program or a service. No error repeats the input.
+// Keys in JSON from a file, a program or a service. Error messages never repeat the input.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@
 
 namespace fastgpu::provision::credentials {
 
-/// Parses an object; throws `kind` with `name` and the line for anything else.
+/// Parses an object. Throws `kind`, with `name` and the line, for anything else.
 nlohmann::json parse_object(const std::string& text, const std::string& name, ErrorKind kind);
 
 /// Returns object[key] if it is a string, else "".
@@ -25,8 +25,8 @@ struct KeyNames {
   const char* expiration;
 };
 
-/// Returns the keys in a service's or program's answer; throws remote, naming `source`, without
-/// them.
+/// Returns the keys in the answer of a service or program. Throws remote, naming `source`, if they
+/// are missing.
 Credentials keys_in(const nlohmann::json& object, const KeyNames& names, const std::string& source);
 
 /// Parses "2026-11-21T02:29:26Z", also with fractions and an offset; absent for anything else.

@@ -33,11 +33,12 @@ std::optional<http::Response> Metadata::ask(const http::Request& request) try {
   bounded.limit = 2s;
   bounded.connect_limit = 1s;
   bounded.largest_answer = 1U << 16U;
-  bounded.direct = true;  // The address means this machine's own host, and no proxy's.
+  // The address is only valid on this machine's own link, never through a proxy.
+  bounded.direct = true;
   return search_.sources().http.send(bounded, search_.sources().cancel);
 } catch (const Error& e) {
   if (e.kind() == ErrorKind::interrupted) throw;
-  return std::nullopt;  // No service there, or another one: this machine is not in the cloud.
+  return std::nullopt;  // No such service: this machine is not in that cloud.
 }
 
 std::string role_in(const std::string& text) {

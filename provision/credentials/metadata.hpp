@@ -9,21 +9,21 @@
 
 namespace fastgpu::provision::credentials {
 
-/// A vendor's step to get the token for later requests.
+/// The request by which a vendor's service gives a token for later requests.
 struct TokenStep {
   const char* path;
   const char* lifetime_header;
   const char* token_header;
 };
 
-/// The metadata service. Outside a cloud it does not answer: one second is lost, and every answer
-/// is absent.
+/// The metadata service. Outside a cloud it does not answer: after one second every result is
+/// absent.
 class Metadata {
  public:
   Metadata(const Search& search, std::string base) : search_(search), base_(std::move(base)) {}
 
-  /// Gets a token for later requests; false without a service. A service without tokens reports
-  /// that, and is used without one if `required` does not forbid it.
+  /// Gets a token for later requests. Returns false without a service. A service that has no tokens
+  /// is used without one, unless `need` is required.
   enum class Token : std::uint8_t { wanted, required };
   bool begin(const TokenStep& step, Token need);
 
@@ -41,15 +41,15 @@ class Metadata {
 /// Returns the first line of `text`, percent-encoded: a role's name as a part of a path.
 std::string role_in(const std::string& text);
 
-/// The place of a role's keys: a list of one role at `folder`, its keys below.
+/// The path of a role's keys: `folder` lists the role's name, and the keys are below it.
 struct RolePlace {
   const char* folder;
   KeyNames names;
   const char* who;  ///< "the instance metadata of AWS"
 };
 
-/// Returns the keys of the machine's role, or of `role` if it is given; absent without a role.
-/// Throws denied if the service reports that it has no keys for it.
+/// Returns the keys of the machine's role, or of `role` if it is not empty; absent without a role.
+/// Throws denied if the service reports that it has no keys for the role.
 std::optional<Credentials> role_keys(Metadata& metadata, const RolePlace& place,
                                      const std::string& role = {});
 

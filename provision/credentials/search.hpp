@@ -21,23 +21,24 @@ class Search {
 
   /// Returns the variable's value; "" if it is not set.
   std::string variable(const char* name) const;
-  /// Returns the first of them that is set and not empty; "".
+  /// Returns the first of these variables that is set and not empty; "" if all are unset.
   std::string first_variable(const std::vector<const char*>& names) const;
   /// Returns true if the variable is "true" (or "1"), in any case.
   bool is_true(const char* name) const;
 
-  /// Returns the path that `name` gives, or `in_home` below the home directory. "~/" is understood.
+  /// Returns the path in the variable `name`, or `in_home` below the home directory. "~/" means the
+  /// home directory.
   std::filesystem::path path(const char* name, const char* in_home) const;
   std::filesystem::path expand(const std::string& path) const;
 
-  /// Returns the file's text; absent if it is missing. Throws usage if it is no file or over 1 MiB,
-  /// denied if it cannot be read.
+  /// Returns the file's text; absent if it is missing. Throws usage for a folder, a device or a
+  /// file over 1 MiB, denied if it cannot be read.
   std::optional<std::string> file(const std::filesystem::path& path) const;
 
   /// Returns the file's sections; empty if it is missing.
   Sections ini(const std::filesystem::path& path) const;
 
-  /// Remembers a place in vain, for not_found().
+  /// Remembers a searched place for not_found().
   void looked_at(const std::string& place) { looked_.push_back(place); }
 
   /// Returns "no credentials for Huawei Cloud: looked at A, B and C; set ...".
@@ -48,7 +49,7 @@ class Search {
   std::vector<std::string> looked_;
 };
 
-/// Returns the setting's value; "" if the section has none.
+/// Returns the setting's value; "" if the section lacks it.
 std::string setting(const Section& section, const char* key);
 
 }  // namespace fastgpu::provision::credentials

@@ -1,4 +1,4 @@
-// Base64 of RFC 4648, padded: the encoding of user data.
+// Padded Base64 (RFC 4648), the encoding of user data.
 #pragma once
 
 #include <string>

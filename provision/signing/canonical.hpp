@@ -1,5 +1,5 @@
-// The canonical text of a request, equal on both sides: the common part of the four signature
-// schemes.
+// The canonical text of a request, which both sides must compute identically: the common part of
+// the four signature schemes.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,9 @@ std::string canonical_text(const Canonical& canonical);
 /// Returns "content-type;host".
 std::string signed_names(const std::vector<http::Header>& headers);
 
-/// Returns those headers whose name (in lower case) is `wanted`: in lower case, in order, values
-/// trimmed; values of the same name are joined by commas. Authorization is never among them.
+/// Returns the headers whose name (in lower case) is `wanted`, with names in lower case, sorted,
+/// and with values trimmed. Values of the same name are joined by commas. Authorization is always
+/// left out.
 std::vector<http::Header> canonical_headers(
     const std::vector<http::Header>& headers,
     const std::function<bool(std::string_view name)>& wanted, InnerSpaces spaces);

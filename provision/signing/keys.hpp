@@ -8,7 +8,7 @@
 namespace fastgpu::provision::signing {
 
 struct Keys {
-  std::string access_key;  ///< The public half: it is sent with every request.
+  std::string access_key;  ///< The public half, which is sent with every request.
   Secret secret_key;
   Secret session_token{};  ///< Empty: none.
 };

@@ -17,8 +17,8 @@ namespace fastgpu::provision::signing {
 
 using TimePoint = std::chrono::system_clock::time_point;
 
-/// The treatment of a path's dots and repeated slashes, which are resolved before it is signed: S3
-/// alone signs paths unchanged.
+/// The treatment of dots and repeated slashes in a path before it is signed. Only S3 signs paths
+/// unchanged.
 enum class AwsPath : std::uint8_t { normalized, as_is };
 
 /// Signs by AWS4-HMAC-SHA256: every header that the request has. Adds X-Amz-Date, Authorization,
