@@ -25,7 +25,7 @@ void gather_again(const Tools& tools, Provider& provider, const Holding& holding
                   state::Cluster& cluster, std::vector<state::Node>& nodes, HostKeys& host_keys);
 
 /// Gives back the machines at the cluster's place, and records its next place. Returns false if
-/// there is no next place.
+/// this is the last place.
 bool move_on(const Tools& tools, Provider& provider, state::Cluster& cluster,
              std::vector<state::Node>& nodes);
 

@@ -59,8 +59,8 @@ struct End {
   EndCause cause{};
 };
 
-/// Returns the nearest limit that is reached by the passing of time alone; absent if there is no
-/// such limit. While a cluster is stopped, neither its cost nor the time without contact grows.
+/// Returns the nearest limit that is reached by the passing of time alone; absent without such a
+/// limit. While a cluster is stopped, neither its cost nor the time without contact grows.
 std::optional<End> end_of(const Guards& guards, const Watched& cluster, state::TimePoint now);
 
 /// Returns the end of `count` machines that are about to be launched at `price`, counted from

@@ -64,7 +64,7 @@ struct Scaling {
 Scaling plan_scale(const Tools& tools, const ClusterName& name, int nodes);
 
 /// Makes new machines for lost nodes, at the cluster's place. The data of the old machines is lost.
-/// Nodes for which there is no machine stay lost.
+/// Nodes without an available machine stay lost.
 ClusterView replace_lost_nodes(const Tools& tools, const ClusterName& name);
 
 /// Changes the parts that the nodes share. `change` receives the provider's part of the cluster

@@ -20,8 +20,7 @@ constexpr std::chrono::minutes kSpare{5};
 constexpr std::chrono::hours kLongestWait{24};
 /// The clock skew below which a refusal has another reason: clouds allow 5 to 15 minutes.
 constexpr std::chrono::minutes kSmallSkew{2};
-/// The attempts of calls that are not essential; waiting for a turn is no failure and does not
-/// count.
+/// The most attempts of a call that is not essential. A throttled call is repeated all the same.
 constexpr int kAttemptsForInessential = 3;
 /// A size in bytes; no cloud's page is a tenth of it. Several may be read at once.
 constexpr std::size_t kLargestAnswer = 16U << 20U;

@@ -107,7 +107,7 @@ class Cloud {
   virtual Parts make_network(const NetworkWish& wish, const Cancel& cancel) = 0;
 
   /// Removes every part of the cluster in the region, each before the parts that it depends on.
-  /// Succeeds if there is none. Parts without our marks stay, except for those of `known`, which
+  /// Succeeds without any part. Parts without our marks stay, except for those of `known`, which
   /// are on record as the cluster's own.
   virtual void remove_network(const std::string& region, const state::ClusterId& cluster,
                               const Parts& known) = 0;
