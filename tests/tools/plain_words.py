@@ -19,7 +19,6 @@ LIMITS = (3.0, 3.0, 0.3, 0.3, 0.3, 0.3)
 # Modules with older texts, and their figures when this check was made. They may only fall.
 ALLOWANCES = {
     "comm": (6.5, 10.5, 0.9, 1.1, 0.7, 0.3),
-    "provision": (14.0, 24.0, 4.0, 1.0, 2.0, 1.2),
 }
 MODULES = ("src", "envs", "agent", "comm", "launcher", "provision", "cli")
 PAGES = "pages"
