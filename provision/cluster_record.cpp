@@ -31,7 +31,7 @@ std::int64_t milliseconds(TimePoint time) {
 /// Reads an integer. Other JSON numbers do not all fit.
 std::int64_t whole_in(const json& object, const char* key) {
   const auto number = field<json>(object, key);
-  if (!number.is_number_integer()) refuse(std::string(key) + " is no whole number");
+  if (!number.is_number_integer()) refuse(std::string(key) + " is not a whole number");
   return number.get<std::int64_t>();
 }
 

@@ -37,7 +37,7 @@ void check_spec(const ClusterSpec& spec) {
   check_range("the least number of nodes", spec.least_nodes(), spec.nodes);
   check_range("the number of slots on a node", spec.slots, kMostSlots);
   if (!is_user_name(spec.user))
-    throw Error(ErrorKind::usage, "user '" + printable(spec.user) + "' is no user name");
+    throw Error(ErrorKind::usage, "user '" + printable(spec.user) + "' is not a user name");
 }
 
 }  // namespace fastgpu::provision

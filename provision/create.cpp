@@ -154,7 +154,7 @@ void keep(const Tools& tools, Cluster cluster) {
     throw Error(reason.kind(), message + "; something is left (" + e.what() + "): " + way_out);
   }
   if (on_failure == OnFailure::remove) throw Error(reason.kind(), message);
-  throw Error(reason.kind(), message + "; what was made is kept: " + way_out);
+  throw Error(reason.kind(), message + "; the incomplete cluster is kept: " + way_out);
 }
 
 }  // namespace

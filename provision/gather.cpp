@@ -186,8 +186,7 @@ class Gathering {
     const auto price = provider_.price_per_hour(held.cluster);
     if (!price)
       throw Error(ErrorKind::usage,
-                  "the price of these machines is unknown: limit the wait for others by --hold, "
-                  "not by --hold-cost");
+                  "the price of these machines is unknown: use --hold instead of --hold-cost");
     const double hours = std::chrono::duration<double, std::ratio<3600>>(time).count();
     const Money more = *price * (hours * static_cast<double>(size_of(held)));
     cost_ = cost_ ? *cost_ + more : more;

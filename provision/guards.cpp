@@ -76,7 +76,8 @@ Guards guards_of(const std::string& spec_json) try {
 
 std::string with_guards(const std::string& spec_json, const Guards& guards) {
   json spec = json::parse(spec_json, nullptr, false);
-  if (!spec.is_object()) throw Error(ErrorKind::local, "the cluster's wish on record is broken");
+  if (!spec.is_object())
+    throw Error(ErrorKind::local, "the cluster's specification on record is broken");
   json object = json::object();
   put(object, "max_life_seconds", guards.max_life);
   put(object, "unattended_seconds", guards.unattended);
@@ -150,7 +151,7 @@ std::string reason_of(const Guards& guards, EndCause cause) {
     case EndCause::max_cost:
       return "its cost has reached " + to_string(guards.max_cost.value_or(Money{0, kUsd}));
     case EndCause::unattended:
-      return "nobody looked after it for " + text(guards.unattended);
+      return "it was unattended for " + text(guards.unattended);
     case EndCause::idle:
       return "it has been idle for " + text(guards.idle_delete);
   }

@@ -76,7 +76,7 @@ Step step_for(int index, const ClusterSpec& wanted, const Found& found) {
 std::string line_of(const Step& step) {
   switch (step.kind) {
     case StepKind::prepare:
-      return "prepare what the nodes share";
+      return "prepare shared resources";
     case StepKind::create_node:
       return "create node " + step.name.value;
     case StepKind::adopt_node:
@@ -142,7 +142,8 @@ std::vector<std::string> describe(const Plan& plan) {
   for (const Step& step : plan.steps)
     lines.push_back(line_of(step));
   if (plan.kind == PlanKind::unchanged && lines.empty())
-    lines.push_back("nothing to do: cluster '" + plan.wanted.name.value + "' is as it is wanted");
+    lines.push_back("nothing to do: cluster '" + plan.wanted.name.value +
+                    "' already matches the request");
   return lines;
 }
 

@@ -12,14 +12,13 @@ namespace fastgpu::provision {
 namespace {
 
 constexpr std::array kProviders = {
-    ProviderInfo{"local", "nodes on this machine, made of the kernel's namespaces"},
+    ProviderInfo{"local", "nodes on this machine, isolated by kernel namespaces"},
     ProviderInfo{"static", "hosts that you have, listed in a file and reached by SSH"},
     ProviderInfo{"aws", "Amazon's cloud; credentials as the aws command finds them", true, false,
                  false},
     ProviderInfo{"alibaba", "Alibaba Cloud; credentials as the aliyun command finds them", true,
                  true},
-    ProviderInfo{"huawei", "Huawei Cloud; credentials as its development kits find them", true,
-                 true},
+    ProviderInfo{"huawei", "Huawei Cloud; credentials as its SDKs find them", true, true},
     ProviderInfo{"tencent", "Tencent Cloud; credentials as the tccli command finds them", true,
                  true},
 };

@@ -52,7 +52,8 @@ void look_again(const Tools& tools, Provider& provider, const Cluster& cluster,
     tools.store.update_cluster(view.cluster);
     for (const state::Intent& intent : our_intents(tools.store, cluster.id)) {
       if (intent.action == kTryPlace || intent.action == kLateMachine) continue;
-      done.push_back({cluster.name.value, "looked again after an unfinished " + intent.action});
+      done.push_back(
+          {cluster.name.value, "updated its state after an unfinished " + intent.action});
       tools.store.close_intent(intent.id);
     }
   });
@@ -72,7 +73,7 @@ void settle_one(const Tools& tools, const state::ClusterId& id, HalfMade half_ma
     for (Settled& settled : settle_cluster(tools, *cluster, half_made))
       done.push_back(std::move(settled));
   } catch (const Error& e) {
-    done.push_back({cluster->name.value, "could not be put right", e});
+    done.push_back({cluster->name.value, "could not be settled", e});
   }
 }
 

@@ -67,10 +67,10 @@ DataDisk parse_data_disk(std::string_view text) {
   const bool is_typed =
       colon == std::string_view::npos || (is_word(disk.type) && disk.type.size() <= kLongestType);
   if (!is_typed)
-    throw Error(ErrorKind::usage, "'" + printable(text) +
-                                      "' is no data disk: write its size, such as 500 (GiB) or "
-                                      "10TB, or its type in the cloud's word as well, such as "
-                                      "500:gp3");
+    throw Error(ErrorKind::usage,
+                "'" + printable(text) +
+                    "' is not a data disk: write its size, such as 500 (GiB) or 10TB, or its size "
+                    "and the cloud's disk type, such as 500:gp3");
   return disk;
 }
 
@@ -91,8 +91,8 @@ Mount parse_mount(std::string_view text) {
     while (each->size() > 1 && each->ends_with('/') && !each->ends_with(":/"))
       each->remove_suffix(1);
   if (!is_path(source.substr(colon + 1)))
-    refuse(text, "its export is no absolute path of letters, digits and ._-");
-  if (!is_path(path)) refuse(text, "its path is no absolute path of letters, digits and ._-");
+    refuse(text, "its export is not an absolute path of letters, digits and ._-");
+  if (!is_path(path)) refuse(text, "its path is not an absolute path of letters, digits and ._-");
   if (belongs_to_the_system(path))
     refuse(text, std::string(path) + " is the system's own: choose another path, such as " +
                      std::string(kSharedPath));

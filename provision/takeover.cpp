@@ -28,10 +28,10 @@ void refuse_unrecorded(const ClusterName& name, std::span<const Instance> machin
   for (const Instance& machine : machines)
     ids += (ids.empty() ? "" : ", ") + machine.id;
   throw Error(ErrorKind::conflict,
-              "the record of cluster '" + name.value + "' does not know " + ids +
-                  ", which carry its mark: a change that was not finished, or whose record was "
-                  "not written. The fastgpu that has it settles that; without it --end-unrecorded "
-                  "ends them");
+              "the record of cluster '" + name.value + "' does not list " + ids +
+                  ", which carry its mark: a change was not finished or not recorded. A fastgpu "
+                  "command on the machine that owns the cluster settles it; otherwise "
+                  "--end-unrecorded ends these machines");
 }
 
 /// Returns a node in the state that a killed scaling leaves.

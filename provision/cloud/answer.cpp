@@ -102,7 +102,8 @@ std::vector<Document> Document::take_items() {
 Document parse_answer(const http::Response& response, std::string_view what) {
   Document answer = Document::parse(response.body);
   if (!answer.root().is_object())
-    throw Error(ErrorKind::remote, "the answer of " + std::string(what) + " is no JSON object (" +
+    throw Error(ErrorKind::remote, "the answer of " + std::string(what) +
+                                       " is not a JSON object (" +
                                        std::to_string(response.body.size()) + " bytes)");
   return answer;
 }

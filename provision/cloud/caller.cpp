@@ -107,20 +107,20 @@ Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
     made.lost = e;
     return made;
   }
-  const std::string what = "what came from " + host_of(request.url) + " to " + call.action;
+  const std::string what = "the response from " + host_of(request.url) + " to " + call.action;
   if (is_web_page(*made.response)) {
     made.is_page = true;
     made.lost = Error(ErrorKind::transient,
                       what +
                           " is HTML, not an API answer: is there a proxy or a login page in "
-                          "between? (https_proxy and no_proxy say which proxy is used)");
+                          "between? (https_proxy and no_proxy select the proxy)");
     return made;
   }
   if (!is_bounded_json(made.response->body))
     throw Error(ErrorKind::remote, std::string(dialect_.cloud()) + ": " + what +
-                                       " has more brackets or values than any answer of a cloud (" +
+                                       " has too many brackets or values for an API answer (" +
                                        std::to_string(made.response->body.size()) +
-                                       " bytes): it is not read");
+                                       " bytes): it was not parsed");
   made.failure = dialect_.failure_in(*made.response);
   if (made.failure) made.failure->cloud = dialect_.cloud();
   if (made.failure && !made.failure->retry_after)
@@ -128,7 +128,7 @@ Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
       made.failure->retry_after = http::parse_retry_after(*header, system_clock::now());
   if (!made.failure && !dialect_.is_answer(*made.response, call))
     made.lost =
-        Error(ErrorKind::transient, what + " is no answer of that service (" +
+        Error(ErrorKind::transient, what + " is not an answer of that service (" +
                                         std::to_string(made.response->body.size()) + " bytes)");
   if (!made.failure && !made.lost) accepted_ = true;
   return made;

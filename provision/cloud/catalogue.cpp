@@ -127,8 +127,8 @@ int whole_number(std::string_view digits, std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc{} || end != digits.data() + digits.size() || value < 1 || value > 1024)
-    throw Error(ErrorKind::usage,
-                "'" + printable(text) + "' is no wish for GPUs: write A100, A100:8 or A100-80GB:8");
+    throw Error(ErrorKind::usage, "'" + printable(text) +
+                                      "' is not a GPU request: write A100, A100:8 or A100-80GB:8");
   return value;
 }
 

@@ -29,7 +29,8 @@ constexpr std::chrono::seconds kTellAgain{5};
 
 Place place_of(const CloudSpec& spec, const Standing& standing) {
   if (standing.place >= spec.places.size())
-    throw Error(ErrorKind::local, "the cluster's place on record is none of those planned for it");
+    throw Error(ErrorKind::local,
+                "corrupt state: the cluster's place is not among its planned places");
   return spec.places[standing.place];
 }
 
@@ -496,7 +497,7 @@ void CloudProvider::end_in(const std::string& region, const state::ClusterId& cl
     told.emplace(id, 0);
   // Machines that were ordered to end a moment ago are not gone yet.
   for (Pauses pauses(wait_);;) {
-    pauses.next(never_, "ending what cluster " + cluster.value + " has in " + region);
+    pauses.next(never_, "removing the resources of cluster " + cluster.value + " in " + region);
     if (!all_have_ended(region, cluster, told, pauses.waited())) continue;
     try {
       cloud_.remove_network(region, cluster, known);

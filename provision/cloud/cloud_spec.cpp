@@ -159,8 +159,7 @@ PublicAddress parse_public_address(std::string_view text) {
   for (const auto& [value, word] : kPublicAddresses)
     if (text == word) return value;
   throw Error(ErrorKind::usage, "'" + printable(text) +
-                                    "' says not which nodes have a public address: it is all, head "
-                                    "or none");
+                                    "' is not a choice of public addresses: use all, head or none");
 }
 
 bool has_public_address(PublicAddress which, int index) noexcept {

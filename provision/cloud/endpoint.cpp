@@ -35,9 +35,10 @@ bool stands_in(const std::string& host) {
 void check(const std::string& url) {
   const bool is_url = url.starts_with("http://") || url.starts_with("https://");
   if (!url.empty() && (!is_url || host_of(url).empty()))
-    throw Error(ErrorKind::usage, "'" + printable(url) +
-                                      "' is no address of a service: write a URL such as "
-                                      "https://{service}.intl.tencentcloudapi.com");
+    throw Error(
+        ErrorKind::usage,
+        "'" + printable(url) +
+            "' is not a service URL: write one such as https://{service}.intl.tencentcloudapi.com");
 }
 
 }  // namespace

@@ -83,8 +83,9 @@ void ExchangeRates::set(std::string_view assignments) {
     const std::size_t equals = one.find('=');
     const double rate = equals == one.npos ? 0 : number_in(one.substr(equals + 1));
     if (rate == 0)
-      throw Error(ErrorKind::usage, "--exchange-rate '" + printable(one) +
-                                        "' is no rate: write CNY=0.14, what 1 CNY is in USD");
+      throw Error(ErrorKind::usage,
+                  "--exchange-rate '" + printable(one) +
+                      "' is not an exchange rate: write CNY=0.14, the worth of 1 CNY in USD");
     const Currency currency = Currency::parse(one.substr(0, equals));
     if (currency == kRankingCurrency)
       throw Error(ErrorKind::usage, "--exchange-rate '" + printable(one) +
@@ -96,10 +97,10 @@ void ExchangeRates::set(std::string_view assignments) {
 double ExchangeRates::per_euro(Currency currency) const {
   const auto found = rates_.find(currency);
   if (found != rates_.end()) return found->second.per_euro;
-  throw Error(ErrorKind::usage, "no exchange rate of " + currency.text() +
-                                    " is known: say what it is worth in US dollars, as in "
-                                    "--exchange-rate " +
-                                    currency.text() + "=0.14");
+  throw Error(ErrorKind::usage,
+              "the exchange rate of " + currency.text() +
+                  " is unknown: give its worth in US dollars, as in --exchange-rate " +
+                  currency.text() + "=0.14");
 }
 
 Money ExchangeRates::in(Currency currency, const Money& money) const {

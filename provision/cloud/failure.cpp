@@ -21,8 +21,7 @@ Meaning meaning_of(FailureKind kind) {
     case FailureKind::stock:
       return {ErrorKind::capacity, "no stock", "; another zone or type may have some"};
     case FailureKind::quota:
-      return {ErrorKind::capacity, "quota",
-              "; `fastgpu get quotas` shows what the account may have"};
+      return {ErrorKind::capacity, "quota", "; `fastgpu get quotas` shows the account's limits"};
     case FailureKind::price:
       return {ErrorKind::capacity, "price", "; raise --max-price or leave it out"};
     case FailureKind::money:
@@ -42,7 +41,7 @@ Meaning meaning_of(FailureKind kind) {
     case FailureKind::done_already:
       return {ErrorKind::conflict, "done already", ""};
     case FailureKind::token_used:
-      return {ErrorKind::conflict, "asked for before in another form", ""};
+      return {ErrorKind::conflict, "already used for another request", ""};
     case FailureKind::dry_run_passed:
       return {ErrorKind::remote, "a trial only", ""};
     case FailureKind::invalid:
@@ -72,7 +71,7 @@ Error error_of(const Failure& failure, std::string_view doing) {
   text.append(meaning.way_out);
   const std::string_view page = quota_page(failure.cloud);
   if (failure.kind == FailureKind::quota && !page.empty())
-    text.append(", and it is raised at ").append(page);
+    text.append("; to raise them, see ").append(page);
   return {meaning.kind, text};
 }
 

@@ -35,15 +35,17 @@ std::string public_key_of(const KeyPairName& pair, std::string_view given) {
   std::string_view bytes = after_kind == std::string_view::npos ? "" : given.substr(after_kind + 1);
   bytes = bytes.substr(0, bytes.find_first_of(" \r\n"));
   if (!is_public_key(kind, bytes) || kind.size() + 1 + bytes.size() > kMostOfPublicKey)
-    throw Error(ErrorKind::remote, text_of(pair) +
-                                       " shows no public key that OpenSSH takes: give the key "
-                                       "itself with --ssh-key FILE.pub");
+    throw Error(
+        ErrorKind::remote,
+        text_of(pair) +
+            " has no public key that OpenSSH accepts: give the key itself with --ssh-key FILE.pub");
   return std::string(kind) + " " + std::string(bytes);
 }
 
 Error no_such_key_pair(const KeyPairName& pair) {
-  return {ErrorKind::not_found,
-          text_of(pair) + " is not there: make it, or give the key itself with --ssh-key FILE.pub"};
+  return {
+      ErrorKind::not_found,
+      text_of(pair) + " does not exist: create it, or give the key itself with --ssh-key FILE.pub"};
 }
 
 }  // namespace fastgpu::provision::cloud

@@ -84,15 +84,15 @@ void check_type(std::span<Cloud* const> clouds, const Wish& wish) {
 void check_identifier(std::string_view flag, std::string_view text) {
   if (text.size() <= 64 && !text.empty() && std::ranges::all_of(text, is_identifier)) return;
   throw Error(ErrorKind::usage, std::string(flag) + " '" + printable(text) +
-                                    "' can be no name: it has letters, digits and '-_.' alone, at "
-                                    "most 64");
+                                    "' is not a valid name: use 1 to 64 letters, digits and '-_.'");
 }
 
 void check_title(std::string_view flag, std::string_view text) {
   if (text.size() <= 255 && !text.empty() && std::ranges::none_of(text, is_control)) return;
-  throw Error(ErrorKind::usage, std::string(flag) + " '" + printable(text) +
-                                    "' can be no name: it is longer than 255 bytes, or has control "
-                                    "characters");
+  throw Error(
+      ErrorKind::usage,
+      std::string(flag) + " '" + printable(text) +
+          "' is not a valid name: it is empty, longer than 255 bytes, or has control characters");
 }
 
 void check_gpu(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
@@ -113,7 +113,7 @@ void check_gpu(std::span<Cloud* const> clouds, const std::string& region, const 
   for (const std::string& gpu : gpus)
     all += (all.empty() ? ": there are " : ", ") + gpu;
   refuse("--gpus: " + names_of(clouds) + (clouds.size() == 1 ? " has" : " have") + " no GPU",
-         wish.gpu, gpus, all + "; --instance-type TYPE takes any type of machine");
+         wish.gpu, gpus, all + "; --instance-type TYPE accepts any type of machine");
 }
 
 std::vector<Cloud*> clouds_with_region(std::span<Cloud* const> clouds, const std::string& region,
@@ -127,7 +127,7 @@ std::vector<Cloud*> clouds_with_region(std::span<Cloud* const> clouds, const std
   std::erase_if(found, [&](Cloud* cloud) { return !has_region(*cloud, region, known, cancel); });
   if (found.empty())
     refuse(names_of(clouds) + (clouds.size() == 1 ? " has" : " have") + " no region", region, known,
-           "; --region all looks in every one");
+           "; --region all searches every region");
   return found;
 }
 

@@ -14,8 +14,8 @@ std::string machine_id_told(std::string_view cloud, std::string_view text) {
            c == '_';
   });
   if (is_id && text.size() <= kMaxLength && !text.starts_with('-')) return std::string(text);
-  throw Error(ErrorKind::remote, std::string(cloud) + " says that a machine has the id '" +
-                                     printable(text) + "', which is none: it is not used");
+  throw Error(ErrorKind::remote, std::string(cloud) + " returned the invalid machine id '" +
+                                     printable(text) + "', which is not used");
 }
 
 MachineAddress MachineAddress::told(std::string_view cloud, std::string_view machine,
@@ -24,9 +24,9 @@ MachineAddress MachineAddress::told(std::string_view cloud, std::string_view mac
   try {
     return MachineAddress(IpAddress::parse(text));
   } catch (const Error&) {
-    throw Error(ErrorKind::remote, std::string(cloud) + " says that machine " + printable(machine) +
-                                       " has the address '" + printable(text) +
-                                       "', which is no IP address: it is not used");
+    throw Error(ErrorKind::remote, std::string(cloud) + ": machine " + printable(machine) +
+                                       " has the invalid IP address '" + printable(text) +
+                                       "', which is not used");
   }
 }
 

@@ -68,7 +68,7 @@ OwnImage await_image(Cloud& cloud, const ImageWish& wish, const Wait& wait, cons
     }
     if (!found && waited >= kUnlistedAtMost)
       throw Error(ErrorKind::remote, std::string(cloud.name()) + ": image " + wish.name +
-                                         " was accepted and is in no list");
+                                         " was accepted but is not listed");
     const milliseconds pause = next_look(waited);
     wait(pause, cancel);
     cancel.check();

@@ -99,7 +99,7 @@ std::vector<Machine> machines_named(std::span<const Machine> all, const std::str
     return is_there(machine) && owners.contains(machine.marks.cluster.value);
   });
   if (meant.empty())
-    throw Error(ErrorKind::not_found, "no machine there is marked as one of cluster '" +
+    throw Error(ErrorKind::not_found, "no machine there carries the mark of cluster '" +
                                           printable(name) + "'" +
                                           (id.empty() ? "" : " " + printable(id)) +
                                           "; clusters that have machines: " + names_in(all));
@@ -109,7 +109,7 @@ std::vector<Machine> machines_named(std::span<const Machine> all, const std::str
     text += (text.empty() ? "" : ", ") + printable(cluster) + " (of state directory " +
             printable(owner) + ")";
   throw Error(ErrorKind::conflict, "several clusters are called '" + printable(name) +
-                                       "': " + text + "; say which one by --id");
+                                       "': " + text + "; choose one with --id");
 }
 
 const Machine& head_of(std::span<const Machine> machines) {
@@ -119,10 +119,10 @@ const Machine& head_of(std::span<const Machine> machines) {
       throw Error(ErrorKind::conflict, "the node of machine " + machine.id +
                                            " is unknown: its name or its tags were changed");
     if (!by_index.emplace(machine.index, &machine).second)
-      throw Error(ErrorKind::conflict,
-                  "machines " + by_index[machine.index]->id + " and " + machine.id +
-                      " are both node " + std::to_string(machine.index) +
-                      ": the fastgpu that made them has to settle that (`fastgpu gc` there)");
+      throw Error(ErrorKind::conflict, "machines " + by_index[machine.index]->id + " and " +
+                                           machine.id + " are both node " +
+                                           std::to_string(machine.index) +
+                                           ": run `fastgpu gc` where the cluster was created");
   }
   return *by_index.begin()->second;
 }

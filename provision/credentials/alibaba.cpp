@@ -48,9 +48,9 @@ std::optional<Credentials> in_metadata(Search& search, const std::string& role) 
 Error unsupported(const std::string& where, const std::string& mode) {
   return {ErrorKind::usage,
           where + " has the mode " + printable(mode) +
-              ", which fastgpu does not know (it knows AK, StsToken and EcsRamRole): set "
+              ", which fastgpu does not support (supported: AK, StsToken, EcsRamRole): set "
               "ALIBABA_CLOUD_ACCESS_KEY_ID, ALIBABA_CLOUD_ACCESS_KEY_SECRET and "
-              "ALIBABA_CLOUD_SECURITY_TOKEN to keys that it gives"};
+              "ALIBABA_CLOUD_SECURITY_TOKEN to keys from it"};
 }
 
 /// Returns the keys of one profile of `aliyun configure`.

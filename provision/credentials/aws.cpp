@@ -58,7 +58,7 @@ class ProfileSearch {
     if (setting(profile, "role_arn").empty() || (source.empty() && place.empty()))
       return std::nullopt;
     if (!setting(profile, "mfa_serial").empty())
-      throw Error(ErrorKind::denied, where(profile) + " asks for a code of " +
+      throw Error(ErrorKind::denied, where(profile) + " requires an MFA code from " +
                                          printable(setting(profile, "mfa_serial")) + ": " +
                                          export_advice(profile));
     const Credentials caller =
@@ -70,7 +70,7 @@ class ProfileSearch {
     // True if the profile's own keys are meant, not its role.
     const bool is_own = source == profile;
     if (!is_own && !seen_.insert(profile).second)
-      throw Error(ErrorKind::usage, where(profile) + " leads to itself by source_profile");
+      throw Error(ErrorKind::usage, where(profile) + " refers to itself through source_profile");
     if (!profiles_.has(source))
       throw Error(ErrorKind::usage, where(profile) + " names the source_profile " +
                                         printable(source) + ", which does not exist");
@@ -87,7 +87,7 @@ class ProfileSearch {
     if (place == "Ec2InstanceMetadata") found = aws_instance_keys(search_);
     if (found) return *found;
     throw Error(ErrorKind::denied,
-                where(profile) + ": its credential_source " + printable(place) + " gives no keys");
+                where(profile) + ": its credential_source " + printable(place) + " has no keys");
   }
 
   std::optional<Credentials> by_token(const std::string& profile) const {

@@ -20,7 +20,7 @@ void check_container_url(const std::string& text) {
   const http::Url url = http::parse_url(text);
   if (url.scheme == "https") return;
   if (std::ranges::find(kNear, http::host_of(url.authority)) == kNear.end())
-    throw Error(ErrorKind::usage, "AWS_CONTAINER_CREDENTIALS_FULL_URI means " + url.authority +
+    throw Error(ErrorKind::usage, "AWS_CONTAINER_CREDENTIALS_FULL_URI names " + url.authority +
                                       " over plain HTTP: use https there");
 }
 
@@ -54,7 +54,7 @@ std::optional<Credentials> aws_container_keys(const Search& search) {
   const std::string source = "the container's role";
   if (answer.status != 200)
     throw Error(ErrorKind::denied,
-                source + " gives no keys: HTTP " + std::to_string(answer.status));
+                source + " returned no keys: HTTP " + std::to_string(answer.status));
   return keys_in(parse_object(answer.body, source, ErrorKind::remote), kNames, source);
 }
 

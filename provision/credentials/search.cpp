@@ -27,7 +27,7 @@ std::string read_all(int fd, const fs::path& path) {
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(got));
     if (text.size() > kLargestFile)
-      throw Error(ErrorKind::usage, path.string() + " is over 1 MiB: it holds no credentials");
+      throw Error(ErrorKind::usage, path.string() + " is over 1 MiB: it is not a credentials file");
   }
 }
 

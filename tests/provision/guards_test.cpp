@@ -138,7 +138,7 @@ TEST_CASE("machines are launched with the nearest of the limits") {
 TEST_CASE("the reason of an end names its limit") {
   CHECK(reason_of(all(), EndCause::max_life) == "its life of 8h is over");
   CHECK(reason_of(all(), EndCause::max_cost) == "its cost has reached 50.50 CNY");
-  CHECK(reason_of(all(), EndCause::unattended) == "nobody looked after it for 2h");
+  CHECK(reason_of(all(), EndCause::unattended) == "it was unattended for 2h");
   CHECK(reason_of(all(), EndCause::idle) == "it has been idle for 7d");
 }
 

@@ -41,21 +41,21 @@ TEST_SUITE_BEGIN("provision/plan");
 TEST_CASE("a cluster that is not there is planned node by node") {
   const Plan plan = make_plan(wanted(), {});
   CHECK(plan.kind == PlanKind::create);
-  CHECK(describe(plan) == std::vector<std::string>{"prepare what the nodes share",
-                                                   "create node demo-0", "create node demo-1"});
+  CHECK(describe(plan) == std::vector<std::string>{"prepare shared resources", "create node demo-0",
+                                                   "create node demo-1"});
 }
 
 TEST_CASE("a cluster of the same size needs nothing") {
   const Plan plan = make_plan(wanted(), found(ClusterState::running, 2, 2));
   CHECK(plan.kind == PlanKind::unchanged);
   CHECK(plan.steps.empty());
-  CHECK(describe(plan).at(0) == "nothing to do: cluster 'demo' is as it is wanted");
+  CHECK(describe(plan).at(0) == "nothing to do: cluster 'demo' already matches the request");
 }
 
 TEST_CASE("a half-made cluster is resumed: what is there is adopted, what is missing created") {
   const Plan plan = make_plan(wanted(), found(ClusterState::creating, 2, 1));
   CHECK(plan.kind == PlanKind::resume);
-  CHECK(describe(plan) == std::vector<std::string>{"prepare what the nodes share",
+  CHECK(describe(plan) == std::vector<std::string>{"prepare shared resources",
                                                    "adopt node demo-0 (i0)", "create node demo-1"});
 }
 

@@ -36,7 +36,7 @@ std::string AlibabaCloud::account(const Cancel& cancel) {
   const auto answer = api_.call({.service = "sts",
                                  .region = kAnyRegion,
                                  .action = "GetCallerIdentity",
-                                 .doing = "asking who we are"},
+                                 .doing = "identifying the account"},
                                 cancel);
   return Answer(answer)["Arn"].text();
 }
@@ -90,7 +90,7 @@ std::vector<Machine> AlibabaCloud::launch(const cloud::Launch& launch, const Can
     std::vector<Machine> listed = described(launch.site.region, ids, cancel);
     if (listed.size() >= ids.size()) return listed;
     if (waited > kPatience)
-      throw Error(ErrorKind::transient, "alibaba: " + doing + ": accepted, and in no list yet: " +
+      throw Error(ErrorKind::transient, "alibaba: " + doing + ": accepted, but not listed yet: " +
                                             counted(ids.size() - listed.size(), "machine"));
     wait_(pause, cancel);
     cancel.check();

@@ -90,7 +90,7 @@ class Network {
     if (found.size() > 1)
       throw Error(ErrorKind::conflict, "alibaba: " + std::to_string(found.size()) + " " +
                                            kind.name + "s in " + region_ + " are " + what +
-                                           ": which one is meant cannot be told");
+                                           ": the choice is ambiguous");
     return found.empty() ? "" : found.front().id;
   }
 
@@ -110,7 +110,7 @@ class Network {
         call(kind.service, action, std::move(parameters), std::string("making a ") + kind.name);
     std::string id = Answer(answer)[kind.id].text();
     if (id.empty())
-      throw Error(ErrorKind::remote, "the answer of alibaba to " + action + " tells no identity");
+      throw Error(ErrorKind::remote, "the answer of alibaba to " + action + " has no identity");
     return id;
   }
 
@@ -266,7 +266,7 @@ std::string deployment_set(Network& network, const NetworkWish& wish) {
   if (!found.empty()) return found.front().id;
   const auto supported =
       network.call("ecs", "DescribeDeploymentSetSupportedInstanceTypeFamily",
-                   {{"Strategy", kClose}}, "asking which types stand close together");
+                   {{"Strategy", kClose}}, "asking which types can be close together");
   if (!names_family_of(Answer(supported)["InstanceTypeFamilies"].text(), wish.type)) return {};
   const auto answer = network.call("ecs", "CreateDeploymentSet",
                                    {{"DeploymentSetName", our_name(wish.marks)},

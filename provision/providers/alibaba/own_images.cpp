@@ -107,10 +107,10 @@ void AlibabaCloud::remove_image(const std::string& region, const OwnImage& image
   const bool is_image = image.snapshots != std::vector{id};
   // Only the image names its snapshots: without it they could not be found.
   if (image.snapshots.empty() && image.state == ImageState::available)
-    throw Error(ErrorKind::remote, "alibaba: image " + id +
-                                       " is available, and the cloud names no "
-                                       "snapshot of it, which removing it would leave behind: try "
-                                       "again, or remove both in the console");
+    throw Error(ErrorKind::remote,
+                "alibaba: image " + id +
+                    " is available, but the cloud lists no snapshot of it, and the removal would "
+                    "leave the snapshot behind: try again, or remove both in the console");
   if (is_image && !image.snapshots.empty()) {
     ApiCall call{.region = region,
                  .action = "TagResources",

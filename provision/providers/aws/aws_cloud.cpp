@@ -170,7 +170,7 @@ void AwsCloud::release_at(const std::string& region, std::span<const std::string
          .action = "ModifyInstanceAttribute",
          .parameters = {{"InstanceId", id},
                         {"InstanceInitiatedShutdownBehavior.Value", when ? "terminate" : "stop"}},
-         .doing = "saying what " + id + " comes to once it powers itself off"},
+         .doing = "setting the shutdown behavior of " + id},
         cancel);
   };
   cloud::order_each(ids, set_one, wait_, cancel);

@@ -9,7 +9,7 @@ constexpr int kMostPages = 10'000;
 Ec2::Document parsed(const http::Response& response, const std::string& action) {
   Ec2::Document document = parse_xml(response.body);
   if (!document)
-    throw Error(ErrorKind::remote, "the answer of aws to " + action + " is no XML (" +
+    throw Error(ErrorKind::remote, "the answer of aws to " + action + " is not XML (" +
                                        std::to_string(response.body.size()) + " bytes)");
   return document;
 }
@@ -76,8 +76,9 @@ void Ec2::pages(Ec2Call call, const std::function<void(const pugi::xml_node&)>& 
 }
 
 Ec2::Document Ec2::sts(const std::string& action, const Cancel& cancel) {
-  const Ec2Call call{
-      .region = std::string(partition().home), .action = action, .doing = "asking who we are"};
+  const Ec2Call call{.region = std::string(partition().home),
+                     .action = action,
+                     .doing = "identifying the account"};
   return parsed(caller_.call(form(call, "sts", "2011-06-15"), "aws: " + call.doing, cancel),
                 action);
 }

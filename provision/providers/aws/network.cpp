@@ -106,14 +106,14 @@ class Network {
       throw Error(ErrorKind::conflict, "aws: " + std::to_string(found.parts.size()) + " " +
                                            kind.name + "s in " + region_ + " have " +
                                            filters.front().first + " " + filters.front().second +
-                                           ": which one is meant cannot be told");
+                                           ": the choice is ambiguous");
     return found.empty() ? "" : found.front().child_value(kind.id);
   }
 
   /// Returns every part with the cluster's mark, or with any cluster's mark for an empty identity.
   /// One question covers all kinds.
   Bearers bearers(const state::ClusterId& cluster) {
-    Ec2Call call = made("DescribeTags", {}, "looking for what is marked as ours");
+    Ec2Call call = made("DescribeTags", {}, "looking for our marked resources");
     add_filter(call.parameters, 1, "resource-type",
                {kGroup.name, kSubnet.name, kGateway.name, kVpc.name, kPlacement.name});
     std::vector<std::string> keys = {std::string(cloud::kClusterTag)};
@@ -169,7 +169,7 @@ class Network {
     std::string id = making.id_in(answer->document_element());
     if (id.empty())
       throw Error(ErrorKind::remote,
-                  std::string("the answer of aws to ") + making.action + " tells no identity");
+                  std::string("the answer of aws to ") + making.action + " has no identity");
     return id;
   }
 

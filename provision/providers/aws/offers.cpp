@@ -49,8 +49,9 @@ int cores_of(const pugi::xml_node& instance) {
 
 /// Returns the cores of all machines that the account has in the region.
 Cores cores_used(Ec2& ec2, const std::string& region, const Cancel& cancel) {
-  Ec2Call call{
-      .region = region, .action = "DescribeInstances", .doing = "counting what runs in " + region};
+  Ec2Call call{.region = region,
+               .action = "DescribeInstances",
+               .doing = "counting running machines in " + region};
   add_filter(call.parameters, 1, "instance-state-name", {"pending", "running"});
   add_filter(call.parameters, 2, "instance-type", {"p*", "g*", "vt*"});
   Cores used;

@@ -62,10 +62,10 @@ std::string HuaweiCloud::account(const Cancel& cancel) {
                                      .action = "KeystoneListAuthDomains",
                                      .path = "/v3/auth/domains",
                                      .holds = "domains",
-                                     .doing = "asking who we are"},
+                                     .doing = "identifying the account"},
                                     cancel);
   const auto domains = answer["domains"].items();
-  if (domains.empty()) throw Error(ErrorKind::remote, "huawei does not tell whose account it is");
+  if (domains.empty()) throw Error(ErrorKind::remote, "huawei did not report the account");
   return domains.front()["name"].text() + " " + domains.front()["id"].text();
 }
 

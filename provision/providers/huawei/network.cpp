@@ -113,7 +113,7 @@ class Network {
     if (found.size() > 1)
       throw Error(ErrorKind::conflict, "huawei: " + std::to_string(found.size()) + " " + kind.name +
                                            "s in " + region_ + " have the " + key + " " + value +
-                                           ": which one is meant cannot be told");
+                                           ": the choice is ambiguous");
     return found.empty() ? Document() : found.front();
   }
 
@@ -127,8 +127,7 @@ class Network {
     if (found.size() > 1)
       throw Error(ErrorKind::conflict, "huawei: " + std::to_string(found.size()) + " " + kind.name +
                                            "s in " + region_ + " are marked as cluster " +
-                                           wish.marks.cluster.value +
-                                           ": which one is meant cannot be told");
+                                           wish.marks.cluster.value + ": the choice is ambiguous");
     return found.empty() ? Document() : found.front();
   }
 

@@ -57,17 +57,17 @@ void LocalProvider::check_usable() {
   constexpr unsigned kNeeded[] = {CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_MKNOD, CAP_CHOWN};
   if (::geteuid() != 0 || !may(kNeeded))
     throw Error(ErrorKind::denied,
-                "local nodes need root's rights on this machine: run fastgpu as root, or use hosts "
-                "that you have with --provider static");
+                "local nodes need root privileges on this machine: run fastgpu as root, or use "
+                "hosts that you have with --provider static");
   check_programs();
 }
 
 void LocalProvider::check_programs() const {
   find_sshd(config_);
   if (::access(config_.init_program.c_str(), X_OK) != 0)
-    throw Error(ErrorKind::local, config_.init_program.string() +
-                                      " is missing, which local nodes begin with: install fastgpu "
-                                      "again");
+    throw Error(ErrorKind::local,
+                config_.init_program.string() +
+                    " is missing, and local nodes need it: install fastgpu again");
 }
 
 void LocalProvider::describe_node(const state::Cluster& /*cluster*/, state::Node& node) const {
@@ -145,7 +145,8 @@ Results LocalProvider::stop(const state::Cluster& cluster, std::span<const state
   std::vector<Task> tasks = tasks_for(nodes);
   const auto record = folder.empty() ? std::nullopt : read_cluster(folder);
   if (!record)
-    throw Error(ErrorKind::not_found, "cluster '" + cluster.name.value + "' has nothing here");
+    throw Error(ErrorKind::not_found,
+                "cluster '" + cluster.name.value + "' has no nodes on this machine");
   end(folder, cluster.id.value, tasks, Ending::in_order);
   return results_of(tasks, folder, *record, InstanceState::stopped);
 }

@@ -138,7 +138,7 @@ void prepare_node(const Site& site, const ImagePlan& common, const NodeRequest& 
   const bool filled = found && found->image == ImageState::ready;
   if (filled && found->token == request.token) return;
   if (filled || is_live(plan.folder))
-    throw Error(ErrorKind::conflict, "another node of that index is there");
+    throw Error(ErrorKind::conflict, "another node has that index");
   remove_tree(plan.folder);
   make_private_folder(plan.folder);
   NodeRecord record{request.index, request.name.value, request.token, ImageState::unfinished};

@@ -90,7 +90,8 @@ std::vector<int> node_indices(const fs::path& cluster_folder) {
 std::string link_rate_of(const std::string& spec_json) {
   const json spec = json::parse(spec_json.empty() ? "{}" : spec_json, nullptr, false);
   if (!spec.is_object())
-    throw Error(ErrorKind::usage, "the local part of the cluster's wish is no JSON object");
+    throw Error(ErrorKind::usage,
+                "the local part of the cluster's specification is not a JSON object");
   const auto rate = spec.find("link_rate_bits");
   if (rate == spec.end() || rate->is_null()) return {};
   if (!rate->is_number_unsigned() || rate->get<std::uint64_t>() == 0)

@@ -125,9 +125,11 @@ fs::path choose_storage(const LocalConfig& config) {
   if (const auto found = find_storage(config)) {
     // The root is the user's choice, mode included; other places may be open to all users.
     if (*found == config.root ? fs::is_directory(*found) : make_own_folder(*found)) return *found;
-    throw Error(ErrorKind::local, found->string() + ", where local nodes are kept, is no private " +
-                                      "folder of ours: put it back, or delete " +
-                                      storage_file(config).string() + " to begin anew");
+    throw Error(
+        ErrorKind::local,
+        found->string() +
+            ", the folder of local nodes, is missing or not private: restore it, or delete " +
+            storage_file(config).string() + " to start over");
   }
   const std::string reason = refusal(config, config.root);
   std::optional<fs::path> place = config.root;

@@ -81,7 +81,7 @@ Subnet choose_subnet(std::span<const AddressRange> taken) {
 void check_index(int index) {
   if (index >= 0 && index < kMostNodes) return;
   throw Error(ErrorKind::usage, "a local cluster has at most " + counted(kMostNodes, "node") +
-                                    " (index " + std::to_string(index) + " was asked for)");
+                                    " (index " + std::to_string(index) + " was requested)");
 }
 
 }  // namespace fastgpu::provision::local

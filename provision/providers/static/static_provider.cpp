@@ -18,7 +18,7 @@ const StaticHost& host_at(const std::vector<StaticHost>& hosts, const state::Clu
   throw Error(ErrorKind::usage,
               "cluster '" + cluster.name.value + "' was made of " + std::to_string(hosts.size()) +
                   " listed hosts, and node " + std::to_string(index) +
-                  " is none of them: list more hosts in a file and create a cluster from that");
+                  " is not among them: list more hosts in a file and create a cluster from that");
 }
 
 Instance instance_of(const StaticHost& host, int index) {
@@ -55,7 +55,7 @@ bool is_same(const StaticHost& a, const StaticHost& b) {
 [[noreturn]] void refuse_switching(const state::Cluster& cluster, const std::string& verb) {
   throw Error(ErrorKind::usage, "a static cluster cannot be " + verb + ": the hosts of '" +
                                     cluster.name.value +
-                                    "' are not fastgpu's to switch on and off");
+                                    "' cannot be switched on or off by fastgpu");
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ std::string PartsCalls::only(const std::vector<Found>& found, const Kind& kind,
   if (found.size() > 1)
     throw Error(ErrorKind::conflict, "tencent: " + std::to_string(found.size()) + " " + kind.name +
                                          "s in " + region_ + " are " + what +
-                                         ": which one is meant cannot be told");
+                                         ": the choice is ambiguous");
   return found.empty() ? "" : found.front().id;
 }
 
@@ -68,7 +68,7 @@ std::string PartsCalls::make(const Kind& kind, const json& body) {
   std::string id = (items.empty() ? made : items.front())[kind.id].text();
   if (id.empty())
     throw Error(ErrorKind::remote,
-                std::string("the answer of tencent to ") + kind.made_by + " tells no identity");
+                std::string("the answer of tencent to ") + kind.made_by + " has no identity");
   return id;
 }
 

@@ -40,7 +40,8 @@ bool TencentCloud::has_credentials() {
 
 std::string TencentCloud::account(const Cancel& cancel) {
   const Document answer = api_.call(
-      {.service = "sts", .action = "GetCallerIdentity", .doing = "asking who we are"}, cancel);
+      {.service = "sts", .action = "GetCallerIdentity", .doing = "identifying the account"},
+      cancel);
   return Answer(answer)["Arn"].text();
 }
 
@@ -88,7 +89,7 @@ std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Can
     std::vector<Machine> listed = described(launch.site.region, ids, cancel);
     if (listed.size() >= ids.size()) return listed;
     if (waited > kPatience)
-      throw Error(ErrorKind::transient, "tencent: " + doing + ": accepted, and in no list yet: " +
+      throw Error(ErrorKind::transient, "tencent: " + doing + ": accepted, but not listed yet: " +
                                             counted(ids.size() - listed.size(), "machine"));
     wait_(pause, cancel);
     cancel.check();
@@ -255,7 +256,8 @@ void TencentCloud::tag(const std::string& region, std::span<const std::string> i
                        const cloud::Tags& tags, const Cancel& cancel) {
   constexpr std::size_t kMost = 10;
   const Document who = api_.call(
-      {.service = "sts", .action = "GetCallerIdentity", .doing = "asking who we are"}, cancel);
+      {.service = "sts", .action = "GetCallerIdentity", .doing = "identifying the account"},
+      cancel);
   const std::string start =
       "qcs::cvm:" + region + ":uin/" + Answer(who)["AccountId"].text() + ":instance/";
   json list = json::array();

@@ -129,14 +129,13 @@ TEST_CASE("a wrong variable stops every command but those that help to find it")
 }
 
 TEST_CASE("exchange rates are looked at by every command, where they come from is named") {
-  CHECK(
-      std::string(failure_of([] {
-                    Session session;
-                    session.variables["FASTGPU_EXCHANGE_RATE"] = "CNY=abc";
-                    session.run({"get", "clusters"});
-                  }).what()) ==
-      "FASTGPU_EXCHANGE_RATE: --exchange-rate 'CNY=abc' is no rate: write CNY=0.14, what 1 CNY is "
-      "in USD");
+  CHECK(std::string(failure_of([] {
+                      Session session;
+                      session.variables["FASTGPU_EXCHANGE_RATE"] = "CNY=abc";
+                      session.run({"get", "clusters"});
+                    }).what()) ==
+        "FASTGPU_EXCHANGE_RATE: --exchange-rate 'CNY=abc' is not an exchange rate: write CNY=0.14, "
+        "the worth of 1 CNY in USD");
 }
 
 TEST_CASE("a job may start fastgpu, whatever its agent has set") {

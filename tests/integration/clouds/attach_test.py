@@ -281,7 +281,7 @@ def test_what_a_killed_change_left_is_told_before_it_is_ended(user):
         created(customer, nodes=1)
         ended = customer.run("scale", "cluster", "t", "--nodes", "2", code=None, environment={"FASTGPU_FAULT": "provision:reached"})
         check(ended.returncode == -9, ended.err)
-        other.refused((*attachment(other), "--wait", f"{LEASE + 30}s"), 6, "does not know", "--end-unrecorded")
+        other.refused((*attachment(other), "--wait", f"{LEASE + 30}s"), 6, "does not list", "--end-unrecorded")
         other.run(*attachment(other, "--end-unrecorded"))
         customer.run("gc", code=None)  # Which has something to settle, and no right to.
         check(len(customer.sim.alive()[0]) == 2, "the old owner has settled it")

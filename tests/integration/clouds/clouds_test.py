@@ -87,7 +87,7 @@ def test_a_key_pair_that_the_cloud_keeps_opens_the_nodes(user):
     for cloud in cloud_sim.clouds_of(user):
         with CloudSim(CLOUDSIM, "local") as sim:
             customer = Customer(user, sim, cloud)
-            customer.refused(customer.creation("t", "--key-pair", "mine"), 5, "the key pair 'mine' in", "is not there")
+            customer.refused(customer.creation("t", "--key-pair", "mine"), 5, "the key pair 'mine' in", "does not exist")
             check(sim.alive() == ([], []), f"{cloud}: something was made")
             sim.control("key_pair", {"vendor": cloud, "account": sim.account(cloud)["name"], "region": customer.about["region"], "name": "mine", "public": public})
             customer.create("t", "--key-pair", "mine", "--timeout", "90s", nodes=1)

@@ -80,7 +80,7 @@ def bare_numbers(both):
                   ("create", "cluster", "t", *SHOP, "--ssh-from", "192.0.2.1", "--max-cost", "50", "--yes")):
         both.refused(words, 2, "has no currency: write ", "USD")
     both.refused(("get", "prices", *SHOP, "--max-price", "20XTS"), 2, "--max-price", "--exchange-rate XTS=")
-    both.refused(("get", "prices", *SHOP, "--exchange-rate", "CNY"), 2, "is no rate")
+    both.refused(("get", "prices", *SHOP, "--exchange-rate", "CNY"), 2, "is not an exchange rate")
 
 
 test_a_bare_number_is_no_money = both_of(bare_numbers)

@@ -213,10 +213,10 @@ def test_what_cannot_be_storage_is_refused_before_anybody_is_asked(user):
         customer = Customer(user, sim, "aws")
         for options, said in (
             (("--data-disk", "0"), "'0' is not usable"),
-            (("--data-disk", "500:gp3,x"), "is no data disk"),
+            (("--data-disk", "500:gp3,x"), "is not a data disk"),
             (("--mount", "10.0.0.4"), "write ADDRESS:/EXPORT"),
             (("--mount", "-o:/x"), "write ADDRESS:/EXPORT"),
-            (("--mount", "nas:/x -o exec"), "no absolute path"),
+            (("--mount", "nas:/x -o exec"), "not an absolute path"),
             (("--mount", "nas:/x=/etc"), "the system's own"),
             (("--mount", "nas:/x=/data/y", "--data-disk", "10"), "the data disk is at /data"),
             (("--mount", "nas:/x", "--mount", "nas:/y"), "is at /fastgpu"),
@@ -224,7 +224,7 @@ def test_what_cannot_be_storage_is_refused_before_anybody_is_asked(user):
             customer.refused(customer.creation("t", *options), 2, said)
         check(sim.control("calls")["total"] == 0, sim.control("calls")["counts"])
         customer.create("t", "--detach", nodes=1)
-        for words, said in ((("nas:/x=/y z",), "no absolute path"), (("/x",), "ADDRESS:/EXPORT=/PATH"), (("--remove",), "--remove what")):
+        for words, said in ((("nas:/x=/y z",), "not an absolute path"), (("/x",), "ADDRESS:/EXPORT=/PATH"), (("--remove",), "--remove what")):
             customer.refused(("mount", "t", *words), 2, said)
         customer.refused(("mount", "nobody"), 5, "nobody")
         customer.run("delete", "cluster", "t", "--yes")

@@ -78,7 +78,7 @@ TEST_CASE("an address that is none is an error of the cloud") {
       "x</ipAddress></item></instancesSet></R>");
   REQUIRE(document);
   CHECK_THROWS_WITH_AS(machines_in(document->document_element(), "us-east-1"),
-                       doctest::Contains("aws says that machine i-1"), Error);
+                       doctest::Contains("aws: machine i-1"), Error);
 }
 
 TEST_SUITE_END();

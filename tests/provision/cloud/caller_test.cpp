@@ -123,13 +123,14 @@ TEST_CASE(
   bench.http.script.emplace_back(from_between);
   bench.answers({200});
   CHECK(bench.caller.call(kCall, "doing", bench.cancel).body == "Code");
-  CHECK(bench.reports.failures[0].find("no answer of that service (7 bytes)") != std::string::npos);
+  CHECK(bench.reports.failures[0].find("not an answer of that service (7 bytes)") !=
+        std::string::npos);
   bench.http.script.assign({from_between});
   Call once = kCall;
   once.is_repeatable = false;
   const Error e = failure_of([&] { bench.caller.call(once, "doing", bench.cancel); });
   CHECK(e.kind() == ErrorKind::transient);
-  CHECK(mentions(e, "plain: what came from "));
+  CHECK(mentions(e, "plain: the response from "));
 }
 
 TEST_CASE("we are known to be accepted once a call was answered as wished, not once refused") {
@@ -251,7 +252,7 @@ TEST_CASE("JSON that is deeper or longer than any answer is not read") {
     const Error e = failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); });
     CHECK(e.kind() == ErrorKind::remote);
     CHECK(mentions(e, "plain: "));
-    CHECK(mentions(e, "it is not read"));
+    CHECK(mentions(e, "it was not parsed"));
     CHECK(bench.http.sent.size() == 1);
   }
 }

@@ -28,7 +28,7 @@ TEST_CASE("a text that is no address never gets any further, and the cloud is na
     const Error error = failure_of([&] { MachineAddress::told("huawei", "i-7", text); });
     CHECK(error.kind() == ErrorKind::remote);
     const std::string said = error.what();
-    CHECK(said.starts_with("huawei says that machine i-7 has the address '"));
+    CHECK(said.starts_with("huawei: machine i-7 has the invalid IP address '"));
     CHECK(said.find('\n') == std::string::npos);
   }
 }
@@ -47,7 +47,7 @@ TEST_CASE("a text that is no id never gets any further, and the cloud is named")
     CAPTURE(text);
     const Error error = failure_of([&] { machine_id_told("huawei", text); });
     CHECK(error.kind() == ErrorKind::remote);
-    CHECK(std::string(error.what()).starts_with("huawei says that a machine has the id '"));
+    CHECK(std::string(error.what()).starts_with("huawei returned the invalid machine id '"));
   }
 }
 

@@ -117,7 +117,7 @@ TEST_CASE_FIXTURE(AwsMachine, "roles may lead from one to the next, but not in a
   CHECK(keys_of(find()) == "ROLE:role-secret:role-token");
   CHECK(services.sent.size() == 2);
   variables["AWS_PROFILE"] = "ring";
-  CHECK(mentions(failure(), "leads to itself"));
+  CHECK(mentions(failure(), "refers to itself"));
   variables["AWS_PROFILE"] = "lost";
   CHECK(mentions(failure(), "nobody, which does not exist"));
 }
@@ -127,7 +127,7 @@ TEST_CASE_FIXTURE(AwsMachine,
   write(".aws/config",
         "[default]\nrole_arn=arn:aws:iam::1:role/x\ncredential_source=Environment\n"
         "region=eu-west-1\n");
-  CHECK(mentions(failure(), "credential_source Environment gives no keys"));
+  CHECK(mentions(failure(), "credential_source Environment has no keys"));
   write(".aws/credentials", "[base]\naws_access_key_id=A\naws_secret_access_key=hunter2\n");
   write(".aws/config",
         "[default]\nrole_arn=arn:aws:iam::1:role/x\nsource_profile=base\nregion=eu-west-1\n");
@@ -163,7 +163,7 @@ TEST_CASE_FIXTURE(AwsMachine, "what needs a person is refused with the command t
       "[default]\nsso_session=s\n[profile m]\nrole_arn=arn:1\nsource_profile=m\nmfa_serial=dev\n");
   CHECK(mentions(failure(), "export-credentials --format env --profile default"));
   variables["AWS_PROFILE"] = "m";
-  CHECK(mentions(failure(), "asks for a code of dev"));
+  CHECK(mentions(failure(), "requires an MFA code from dev"));
 }
 
 TEST_CASE_FIXTURE(AwsMachine, "a program of the user's gives keys, run without a shell") {

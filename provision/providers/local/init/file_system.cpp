@@ -83,8 +83,7 @@ void change_root(const std::string& directory) {
   // Both names are the same folder: the old root is mounted over the new one, and detached.
   if (::syscall(SYS_pivot_root, ".", ".") != 0)
     throw system_error("changing to the node's root", errno);
-  if (::umount2(".", MNT_DETACH) != 0)
-    throw system_error("letting go of this machine's root", errno);
+  if (::umount2(".", MNT_DETACH) != 0) throw system_error("detaching this machine's root", errno);
   if (::chdir("/") != 0) throw system_error("entering the node's root", errno);
 }
 

@@ -142,7 +142,7 @@ void await_ids() {
   answer(kUnmapped);
   char byte = 0;
   if (::read(STDIN_FILENO, &byte, 1) != 1)
-    throw Error(ErrorKind::interrupted, "the maker has gone");
+    throw Error(ErrorKind::interrupted, "the parent process has ended");
   if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)
     throw system_error("becoming root of a user namespace", errno);
 }

@@ -94,7 +94,8 @@ void boot(Handover& given) {
   ::umask(022);
   const int sshd = start_sshd(order.sshd);
   ::prctl(PR_SET_PDEATHSIG, 0);
-  if (is_hung_up(given.maker.get())) throw Error(ErrorKind::interrupted, "the maker has gone");
+  if (is_hung_up(given.maker.get()))
+    throw Error(ErrorKind::interrupted, "the parent process has ended");
   answer(kReady);
   let_go(given);
   supervise(order.sshd, sshd);

@@ -25,7 +25,7 @@ std::vector<Ipv4> neighbours_of(Ipv4 self, Subnet subnet) {
 void enter_network(const BootOrder& order, NetlinkSocket& outside) {
   const std::size_t last_dot = order.address.rfind('.');
   const auto subnet = parse_subnet(order.address.substr(0, last_dot) + ".0/24");
-  if (!subnet) throw Error(ErrorKind::internal, "'" + order.address + "' is no node's address");
+  if (!subnet) throw Error(ErrorKind::internal, "'" + order.address + "' is not a node's address");
   const Ipv4 self{subnet->network.bits +
                   static_cast<std::uint32_t>(std::stoul(order.address.substr(last_dot + 1)))};
   const UniqueFd own(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));

@@ -11,7 +11,7 @@ using nlohmann::json;
 json parse(const std::string& text) {
   json parsed = json::parse(text, nullptr, false);
   if (!parsed.is_object())
-    throw Error(ErrorKind::local, "a helper has died before it had answered: try again");
+    throw Error(ErrorKind::local, "a helper process died before it answered: try again");
   return parsed;
 }
 

@@ -38,7 +38,7 @@ Obstacle no_ids(const RootlessFacts& facts, const std::string& file, const std::
   return {ErrorKind::denied,
           "user " + facts.user + " has no " + std::to_string(kEnoughIds) + " ids in " + file,
           "usermod " + option + " 100000-165535 " + facts.user +
-              ", with numbers that no line of the file has yet"};
+              ", with numbers that are not in the file yet"};
 }
 
 template <class Number>
@@ -80,7 +80,7 @@ Error refusal_of(const RootlessFacts& facts, const std::vector<Obstacle>& found)
     if (kind == ErrorKind::local) kind = obstacle.kind;
   }
   return {kind, "user " + facts.user +
-                    " cannot make local nodes without root's rights here: " + list +
+                    " cannot make local nodes without root privileges here: " + list +
                     " (or run fastgpu as root, or use hosts that you have with --provider "
                     "static)"};
 }

@@ -75,7 +75,7 @@ Error failure(const std::string& answer) {
   const std::string reason = answer.starts_with(kFailed) ? answer.substr(kFailed.size())
                              : answer.empty()            ? "its first process has ended"
                                                          : "it answers '" + answer + "'";
-  return {ErrorKind::local, "local nodes without root's rights cannot be made here: " + reason};
+  return {ErrorKind::local, "local nodes cannot be made without root privileges here: " + reason};
 }
 
 void start_world(const fs::path& folder, const fs::path& init_program, const RootlessFacts& facts) {
