@@ -20,7 +20,7 @@ void run_step(const Tools& tools, const std::string& text, Action action) {
   tools.events.step_finished(text);
 }
 
-/// Returns rows for new nodes, each under a fresh token. Nothing is stored. Throws if the provider
+/// Returns rows for new nodes, each with a fresh token. Stores nothing. Throws if the provider
 /// reports that one of them is not available.
 std::vector<state::Node> new_nodes(const Tools& tools, Provider& provider,
                                    const state::Cluster& cluster, std::span<const int> indexes);
@@ -29,7 +29,7 @@ std::vector<state::Node> new_nodes(const Tools& tools, Provider& provider,
 void write_down(const Tools& tools, std::vector<state::Node>& nodes, const HostKeys& host_keys,
                 std::string_view action = kCreateNode);
 
-/// The number of nodes that is useful.
+/// The number of the requested machines that is of use.
 enum class Amount : std::uint8_t { all_or_nothing, any };
 
 /// Requests recorded nodes, and starts stopped ones. Finds existing machines first if an earlier
@@ -40,8 +40,8 @@ std::vector<HostResult<Instance>> request_nodes(const Tools& tools, Provider& pr
                                                 const HostKeys& host_keys, bool may_be_there,
                                                 Amount amount);
 
-/// Requests nodes, and waits until all of them are ours. New facts about them are stored on the
-/// way. Their intents stay open. Throws with the first node's failure.
+/// Requests nodes, and waits until all of them accept our login. Stores new facts about them on the
+/// way. Their intents stay open. Throws the first node's failure.
 void bring_up(const Tools& tools, Provider& provider, const state::Cluster& cluster,
               std::vector<state::Node>& nodes, const HostKeys& host_keys);
 
@@ -50,15 +50,15 @@ void bring_up(const Tools& tools, Provider& provider, const state::Cluster& clus
 void make_ours(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                std::vector<state::Node>& nodes);
 
-/// Gives running nodes that storage, and no other. Throws with the first node's failure.
+/// Gives running nodes exactly that storage. Throws the first node's failure.
 void attach_storage(const Tools& tools, const state::Cluster& cluster,
                     std::span<const state::Node> nodes, const Storage& storage);
 
-/// Waits until `nodes` have addresses and let us in.
+/// Waits until `nodes` have addresses and accept our login.
 void await_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                  std::vector<state::Node>& nodes);
 
-/// Takes over a provider's answer about `nodes`, and stores it. Ignores failures.
+/// Stores the identities and addresses in a provider's answer about `nodes`. Ignores failures.
 void note_results(const Tools& tools, std::vector<state::Node>& nodes,
                   const std::vector<HostResult<Instance>>& results);
 

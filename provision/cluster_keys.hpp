@@ -14,7 +14,7 @@ namespace fastgpu::provision {
 /// Host keys by token. Kept until the nodes run, so that a repeated request is the same request.
 using HostKeys = std::map<std::string, KeyPair>;
 
-/// Makes the cluster's key pair and host key pairs for the nodes, adding to what is on disk.
+/// Makes the cluster's key pair and host key pairs for the nodes, and adds them to those on disk.
 void make_keys(const Tools& tools, const state::Cluster& cluster,
                std::span<const state::Node> nodes, HostKeyUse use, HostKeys& host_keys);
 

@@ -13,7 +13,7 @@ struct ClusterRecord {
   state::Cluster cluster{};
   /// The nodes with their host keys; states, addresses and machines come from the cloud.
   std::vector<state::Node> nodes{};
-  std::vector<state::Run> runs{};  ///< The source of the cluster's costs so far.
+  std::vector<state::Run> runs{};  ///< The runs, which decide the cluster's costs so far.
 };
 
 constexpr std::size_t kLargestRecord = 8UL << 20U;
@@ -21,8 +21,8 @@ constexpr std::size_t kLargestRecord = 8UL << 20U;
 /// Returns JSON, {"schema": "fastgpu/cluster-record/v1", ...}.
 std::string to_text(const ClusterRecord& record);
 
-/// Parses a record. Throws ErrorKind::remote, with the fault, for all text that is not from
-/// to_text.
+/// Parses a record. Throws ErrorKind::remote, with the reason, for text that to_text cannot have
+/// written.
 ClusterRecord parse_cluster_record(const std::string& text);
 
 }  // namespace fastgpu::provision

@@ -15,10 +15,10 @@ constexpr int kMostSlots = 1'024;
 
 /// The reaction if no place has room for all nodes together.
 struct Holding {
-  /// The number of nodes with which a cluster may begin; 0: all.
+  /// The least number of nodes with which a cluster may begin; 0: all.
   int least = 0;
-  std::chrono::seconds longest{0};   ///< The time to look for others while some are held.
-  std::optional<Money> most_cost{};  ///< The maximum cost of the held ones while they are idle.
+  std::chrono::seconds longest{0};   ///< The longest time of holding some while seeking others.
+  std::optional<Money> most_cost{};  ///< The maximum cost of held machines while they are idle.
 };
 
 struct ClusterSpec {

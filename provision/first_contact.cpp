@@ -14,7 +14,7 @@ namespace {
 using state::Node;
 using state::NodeState;
 
-/// Returns those of `wanted` that are unmet, in the place's present view.
+/// Returns those of `wanted` that have not been reached yet, in their present state.
 std::vector<Node> unmet_among(const state::Store& store, const ClusterView& view,
                               std::span<const Node> wanted) {
   const auto unmet = unmet_nodes(store, view.cluster.id);
@@ -64,7 +64,7 @@ bool meet_nodes(const Tools& tools, const ClusterName& name, std::span<const Nod
   if (unmet_nodes(tools.store, require_cluster(tools.store, name).id).empty()) return false;
   const HeldCluster held(tools, name);
   const ClusterView view = held.look();
-  store_nodes(tools, view.nodes);  // The way to one node may lead through another.
+  store_nodes(tools, view.nodes);  // The connection to one node may go through another.
   std::vector<Node> nodes = unmet_among(tools.store, view, wanted);
   if (nodes.empty()) return false;
   try {

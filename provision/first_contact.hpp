@@ -1,5 +1,5 @@
-// Nodes of a creation that did not wait for them: the first command that needs them makes them
-// ours.
+// Nodes of a creation that did not wait for them. The first command that needs them waits for them
+// and completes their setup.
 #pragma once
 
 #include <set>
@@ -9,15 +9,15 @@
 
 namespace fastgpu::provision {
 
-/// Returns the nodes of the cluster that were requested and not reached yet.
+/// Returns the nodes of the cluster that were requested and have not been reached yet.
 std::set<NodeName> unmet_nodes(const state::Store& store, const state::ClusterId& cluster);
 
-/// Returns those among them that a cloud need not list yet.
+/// Returns those among them that a cloud may not list yet.
 std::set<NodeName> just_asked_for(const state::Store& store, const state::ClusterId& cluster);
 
-/// Waits until the unmet ones of `nodes` let us in with host keys that only they know; returns
-/// false if all are met already. New facts are stored, and after a kill the same call goes on.
-/// Throws ErrorKind::capacity if a machine did not start.
+/// Waits until those of `nodes` that have not been reached yet accept our login, with host keys
+/// that only they know. Returns false if all were reached before. Stores new facts; after a kill
+/// the same call continues. Throws ErrorKind::capacity if a machine did not start.
 bool meet_nodes(const Tools& tools, const ClusterName& name, std::span<const state::Node> nodes);
 
 }  // namespace fastgpu::provision

@@ -20,7 +20,7 @@ bool is_free(const Tools& tools, const ClusterName& name) {
   return state::ClusterLock::try_lock(tools.store, name).has_value();
 }
 
-/// Returns the result that settle would have.
+/// Returns the results that settle would have. Changes nothing.
 std::vector<Settled> unfinished(const Tools& tools) {
   std::set<ClusterId> ids;
   for (const state::Intent& intent : tools.store.open_intents())
@@ -44,8 +44,8 @@ void close_ownerless_intents(const Tools& tools, GcMode mode, std::vector<Settle
   }
 }
 
-/// Removes one orphan. A cluster is on record before anything carries its mark. One that is on
-/// record by now has an owner, even if it was not yet when the orphans were listed.
+/// Removes one orphan. A cluster is on record before any resource has its mark. If the cluster is
+/// on record by now, the orphan has an owner and is left alone.
 void remove_one(const Tools& tools, Provider& provider, const Orphan& orphan, GcMode mode,
                 std::vector<Settled>& items) {
   if (tools.store.find_cluster(orphan.cluster)) return;
@@ -73,7 +73,7 @@ void remove_orphans(const Tools& tools, const std::string& name, GcMode mode,
   items.push_back({"", "looking for orphans of provider " + name, e});
 }
 
-/// Removes key files of clusters that are gone. The record comes before the files, too.
+/// Removes key files of clusters that are gone. A cluster is on record before it has files, too.
 void remove_files(const Tools& tools, GcMode mode, std::vector<Settled>& items) {
   const fs::path place = tools.store.directory() / "clusters";
   std::error_code none;

@@ -1,4 +1,4 @@
-// The remains of runs that died, found and removed.
+// The search for the remains of killed runs, and their removal.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ enum class GcMode : std::uint8_t {
 };
 
 /// Rolls unfinished creations back, finishes deletions and scalings, and closes intents of clusters
-/// that are gone. Removes everything with our marks that belongs to no cluster, at any place.
-/// Clusters in use are left alone. Failures are in the list; throws only if the state directory
+/// that are gone. Removes every resource with our marks that belongs to no cluster, at any place.
+/// Leaves clusters in use alone. Failures are in the list; throws only if the state directory
 /// fails.
 std::vector<Settled> collect_garbage(const Tools& tools, GcMode mode);
 

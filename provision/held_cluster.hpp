@@ -1,4 +1,4 @@
-// A cluster under its lock, settled: the beginning of every operation on an existing cluster.
+// A settled cluster under its lock: the beginning of every operation on an existing cluster.
 #pragma once
 
 #include "provision/observe.hpp"
@@ -7,7 +7,7 @@
 
 namespace fastgpu::provision {
 
-/// Waits for the lock as long as Tools::patience.
+/// Waits for the lock for up to Tools::patience.
 state::ClusterLock lock_cluster(const Tools& tools, const ClusterName& name);
 
 /// Calls Tools::hold, for a cluster under its lock.

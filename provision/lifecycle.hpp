@@ -24,7 +24,7 @@ enum class OnFailure : std::uint8_t {
 /// The point at which a creation returns.
 enum class Until : std::uint8_t {
   nodes_answer,  ///< Every node answers over SSH, with a host key that no other machine knows.
-  accepted,      ///< The place has promised every machine; the nodes are still to be met.
+  accepted,      ///< The place has accepted all requests; the nodes are reached later.
 };
 
 struct CreateResult {

@@ -1,4 +1,4 @@
-// Random identities: they mark everything that we make, so that it can be found again.
+// Random identities that mark every resource of ours, so that it can be found again.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The intervals of polling.
+// The intervals between polls.
 #pragma once
 
 #include <algorithm>

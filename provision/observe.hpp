@@ -1,4 +1,4 @@
-// The stored state compared with a provider's findings. Pure.
+// The comparison of the stored state with a provider's findings. Pure.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 
 namespace fastgpu::provision {
 
-/// The time after which a machine that started is listed. A cloud may list one only some seconds
-/// after its creation, and one that did not start is listed nowhere any more.
+/// The time after which every machine that started is listed. A cloud may list a new machine only
+/// some seconds after its creation, and never lists a machine that did not start.
 constexpr std::chrono::minutes kUnlistedAtMost{1};
 
 /// A cluster with its nodes.
@@ -27,19 +27,20 @@ bool is_node(const Instance& instance, const state::Node& node);
 /// Returns the instance behind `node`, or null.
 const Instance* find_instance(std::span<const Instance> instances, const state::Node& node);
 
-/// Takes over the provider's data about a node: its identity and addresses.
+/// Copies the provider's data into a node: its identity and addresses.
 void note_instance(state::Node& node, const Instance& instance);
 
-/// Returns the view brought up to date. Running nodes found stopped are stopped (after a reboot,
-/// for example), and missing ones are lost, unless they were `just_asked_for`; the cluster follows
-/// its nodes. Nodes being made or unmade, and clusters in such a state, stay unchanged.
+/// Returns the updated view. Running nodes that were found stopped (after a reboot, for example)
+/// become stopped, and missing ones become lost, unless they were `just_asked_for`. The cluster's
+/// state follows its nodes. Nodes that are being made or removed, and clusters in such a state,
+/// stay unchanged.
 ClusterView observe(ClusterView stored, std::span<const Instance> found,
                     const std::set<NodeName>& just_asked_for = {});
 
 /// Returns running or stopped if all nodes are, degraded otherwise.
 state::ClusterState state_of(std::span<const state::Node> nodes);
 
-/// Returns instances with a token of none of `nodes`: they are not in use.
+/// Returns the instances whose token belongs to none of `nodes`: they are not in use.
 std::vector<Instance> strays(std::span<const state::Node> nodes, std::span<const Instance> found);
 
 }  // namespace fastgpu::provision

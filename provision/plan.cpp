@@ -25,8 +25,8 @@ using state::ClusterState;
                                        " --nodes " + nodes + "` changes its size");
 }
 
-/// Returns true for an allowed size. It may be as small as the allowed minimum; one whose creation
-/// died at once has no nodes.
+/// Returns true if the existing cluster has an allowed size: from the requested minimum up to the
+/// requested number. A cluster whose creation was killed at once has no nodes.
 bool has_wanted_size(const ClusterSpec& wanted, const Found& found) {
   const auto most = static_cast<std::size_t>(wanted.nodes);
   const std::size_t size = found.nodes.size();

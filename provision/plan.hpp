@@ -24,7 +24,7 @@ enum class StepKind : std::uint8_t { prepare, create_node, adopt_node, destroy_s
 
 struct Step {
   StepKind kind = StepKind::create_node;
-  int index = 0;            ///< The node's; 0 for prepare.
+  int index = 0;            ///< The node's index; 0 for prepare.
   NodeName name;            ///< Empty for prepare and strays.
   std::string instance_id;  ///< The machine that is adopted or destroyed.
 };
@@ -35,7 +35,7 @@ struct Plan {
   std::vector<Step> steps;
 };
 
-/// The findings under the wanted name.
+/// The findings under the requested name.
 struct Found {
   std::optional<state::Cluster> cluster{};
   std::vector<state::Node> nodes{};
@@ -48,7 +48,7 @@ struct Found {
 /// a cluster of that name exists in another form.
 Plan make_plan(const ClusterSpec& wanted, const Found& found);
 
-/// Returns one line a step, for people: "create node demo-0".
+/// Returns one line for each step, for people: "create node demo-0".
 std::vector<std::string> describe(const Plan& plan);
 
 /// Returns the plan for machines: {"schema": "fastgpu/plan/v1", ...}.

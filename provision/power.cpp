@@ -39,8 +39,8 @@ void start_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node> 
   throw_failures("starting nodes", failures);
 }
 
-/// Mounts storage, also on nodes that ran already: a start that failed while it mounted is repeated
-/// by another. Nodes that have not been met get theirs when they are.
+/// Mounts storage, also on nodes that were running before: a repeated start completes a mount that
+/// failed. Nodes that have not been reached yet get it when they are.
 void mount_all(const Tools& tools, const HeldCluster& held) {
   const Storage storage = held.provider().storage(held.cluster());
   if (storage.is_empty()) return;
@@ -61,7 +61,7 @@ void stop_nodes(const Tools& tools, const HeldCluster& held, const std::vector<N
   });
 }
 
-/// Does `act` under an intent. After any end of it, the present state is asked and stored.
+/// Performs `act` under an intent. Whatever its outcome, asks for the present state and stores it.
 template <class Action>
 ClusterView under_intent(const Tools& tools, const HeldCluster& held, std::string_view action,
                          Action act) {

@@ -50,7 +50,7 @@ ClusterView refresh_cluster(const Tools& tools, const ClusterName& name) {
   if (!differs(stored, seen) || !tools.store.writable()) return seen;
   const auto lock = state::ClusterLock::try_lock(tools.store, name);
   if (!lock) return seen;
-  // The second look is under the lock: an operation may have ended in between.
+  // The second look is under the lock, because an operation may have ended in between.
   stored = stored_view(tools, name);
   seen = seen_now(tools, stored);
   if (!differs(stored, seen)) return seen;

@@ -1,4 +1,4 @@
-// More nodes, fewer, or others in place of lost ones.
+// Adding, removing and replacing nodes.
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"

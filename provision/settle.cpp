@@ -19,8 +19,8 @@ using state::ClusterState;
 using state::Node;
 using state::NodeState;
 
-/// Takes down nodes that are half-made or half-removed in an existing cluster: a scaling that died.
-/// One that should have replaced a lost one is lost again.
+/// Takes down the nodes that a killed scaling left half-made or half-removed. A node that should
+/// have replaced a lost one becomes lost again.
 void take_down_unfinished(const Tools& tools, Provider& provider, const Cluster& cluster,
                           std::vector<Settled>& done) {
   std::set<std::string> replaced;
@@ -41,7 +41,7 @@ void take_down_unfinished(const Tools& tools, Provider& provider, const Cluster&
     done.push_back({cluster.name.value, "gave up replacing node " + node.name.value});
 }
 
-/// Looks again after a start or stop that died: the present state is asked, not guessed.
+/// Asks for the present state after a start or stop that was killed, and stores it.
 void look_again(const Tools& tools, Provider& provider, const Cluster& cluster,
                 std::vector<Settled>& done) {
   const ClusterView view = observe({cluster, tools.store.nodes(cluster.id)}, provider.list(cluster),
@@ -66,7 +66,7 @@ void settle_one(const Tools& tools, const state::ClusterId& id, HalfMade half_ma
   const ClusterName name = cluster->name;
   const auto lock = state::ClusterLock::try_lock(tools.store, name);
   if (!lock) return;
-  // The cluster's owner may have finished or renamed it just now.
+  // Another run may have finished or renamed it just now.
   cluster = tools.store.find_cluster(id);
   if (!cluster || cluster->name != name) return;
   try {

@@ -26,7 +26,7 @@ bool is_word(std::string_view text) {
          std::ranges::all_of(text, is_word_character);
 }
 
-/// Returns true for "/a/b", without a part that would lead elsewhere; "/" alone, too.
+/// Returns true for "/" and for paths such as "/a/b" without a part that leads elsewhere.
 bool is_path(std::string_view text) {
   if (!text.starts_with('/') || text.size() > kLongestPath) return false;
   if (text == "/") return true;

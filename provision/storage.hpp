@@ -15,10 +15,10 @@ constexpr std::string_view kDataPath = "/data";
 /// The path of an export for which no path was given.
 constexpr std::string_view kSharedPath = "/fastgpu";
 
-/// A disk that lives and dies with its node's machine.
+/// A disk that is made and removed with its node's machine.
 struct DataDisk {
   int gib = 0;         ///< The size; 0: none.
-  std::string type{};  ///< The cloud's own word; empty: the usual one.
+  std::string type{};  ///< The cloud's name of the type; empty: the usual one.
   friend bool operator==(const DataDisk&, const DataDisk&) = default;
 };
 
@@ -26,8 +26,9 @@ struct DataDisk {
 DataDisk parse_data_disk(std::string_view text);
 std::string to_text(const DataDisk& disk);  ///< Returns text for parse_data_disk; empty: none.
 
-/// An NFS export, and its path on every node. Only parse_mount makes them from the input of users
-/// and records. Neither part can pass for an option, or for a further word of a line of fstab.
+/// An NFS export, and its path on every node. Input from users and records becomes one only through
+/// parse_mount. Neither part can be mistaken for an option, or for a further word in a line of
+/// fstab.
 struct Mount {
   std::string source{};  ///< "fs-1.efs.us-east-1.amazonaws.com:/models"
   std::string path{};    ///< "/fastgpu"
@@ -46,11 +47,11 @@ struct Storage {
   bool is_empty() const noexcept { return !has_data_disk && mounts.empty(); }
 };
 
-/// Throws ErrorKind::usage if two things would be at one path, or one below another.
+/// Throws ErrorKind::usage if two mounts or disks would be at one path, or one below another.
 void check_storage(const Storage& storage);
 
-/// Returns the line of /etc/fstab by which a mount comes back after a restart, and never blocks a
-/// boot. The option x-fastgpu, a remark for mount(8), marks our lines.
+/// Returns the line of /etc/fstab that mounts an export after a restart and never blocks a boot.
+/// The option x-fastgpu, which mount(8) ignores, marks our lines.
 std::string fstab_line(const Mount& mount, std::string_view nfs_options);
 
 }  // namespace fastgpu::provision

@@ -7,21 +7,21 @@
 
 namespace fastgpu::provision {
 
-/// Ends the machines of `nodes`, then erases each that is gone, with its intents. Throws with the
+/// Ends the machines of `nodes`, then erases each node that is gone, with its intents. Throws the
 /// first failure; nodes that remain stay on record as `deleting`.
 void take_down_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                      const std::vector<state::Node>& nodes);
 
-/// Ends any machines of nodes that were to be replaced; these are `lost` again, with no open
-/// intent. Throws with the first that is not gone.
+/// Ends any machines of nodes that were to be replaced. These nodes become `lost` again, without an
+/// open intent. Throws for the first machine that is not gone.
 void lose_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                 std::vector<state::Node> nodes);
 
 /// Ends machines with the cluster's mark and an unknown token. Returns their number.
 int destroy_strays(const Tools& tools, Provider& provider, const state::Cluster& cluster);
 
-/// Ends a killed run's possible machines at places that it tried. An intent of that kind stays open
-/// for as long as a cloud may not list a new machine.
+/// Ends machines that a killed run may have at places that it tried. The intents of such trials
+/// stay open for as long as a cloud may not list a new machine.
 void end_trials(const Tools& tools, Provider& provider, const state::Cluster& cluster);
 
 /// Records that the cluster is being deleted: cluster and nodes `deleting`, each with an open

@@ -47,7 +47,7 @@ Node unfinished(const state::Cluster& cluster, const Instance& machine) {
   return node;
 }
 
-/// Puts the cluster, and makes room for the content of the record.
+/// Stores the cluster, and erases its earlier nodes and intents.
 void put_cluster(state::Store& store, const state::Cluster& cluster) {
   if (!store.find_cluster(cluster.id)) return store.insert_cluster(cluster);
   store.update_cluster(cluster);

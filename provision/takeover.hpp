@@ -13,7 +13,7 @@ namespace fastgpu::provision {
 /// machine of the cluster over.
 void require_ours(const state::Cluster& cluster, std::span<const Instance> found);
 
-/// Checks the same, and asks the provider.
+/// Asks the provider for the machines, and checks the same.
 void require_ours(const Tools& tools, const state::Cluster& cluster);
 
 /// Returns true if another state directory has taken one of these over.
@@ -37,13 +37,13 @@ struct Recovered {
 Recovered recovered(const ClusterRecord& record, std::span<const Instance> found);
 
 enum class Unrecorded : std::uint8_t {
-  refuse,  ///< Refused; the message names them.
-  remove,  ///< Kept as unfinished nodes: the next command ends them.
+  refuse,  ///< Refuses; the message names them.
+  remove,  ///< Keeps them as unfinished nodes: the next command ends them.
 };
 
-/// Puts the cluster of the record, in its found state, into the store, in place of any earlier
-/// state there: in one transaction. The caller holds the lock of its name. Throws conflict if
-/// another cluster here has the name, and for machines that are unrecorded.
+/// Stores the cluster of the record, in its present state, in place of any earlier state there, in
+/// one transaction. The caller holds the lock of its name. Throws conflict if another cluster here
+/// has the name, and, for Unrecorded::refuse, if there are unrecorded machines.
 ClusterView adopt_cluster(const Tools& tools, const ClusterRecord& record,
                           std::span<const Instance> found, Unrecorded unrecorded);
 

@@ -36,24 +36,25 @@ class Reachability {
  public:
   virtual ~Reachability() = default;
 
-  /// Waits until each node lets us in over SSH with its pinned host key. One outcome a node;
-  /// timeout after `deadline`, interrupted after a cancel. Throws for no node.
+  /// Waits until each node accepts our login over SSH, with its pinned host key. Returns one
+  /// outcome for each node: timeout after `deadline`, interrupted after a cancel. Never throws for
+  /// a node.
   virtual std::vector<HostResult<Reached>> wait(const state::Cluster& cluster,
                                                 std::span<const state::Node> nodes,
                                                 Clock::time_point deadline,
                                                 const Cancel& cancel) = 0;
 
-  /// Has each node make a host key of its own, beside the one that it shows, and set its host name.
-  /// The key's public half is the answer. May be repeated: the key stays the same. The default is
-  /// for places where each node boots with a key of its own.
+  /// Makes each node create a host key of its own, beside the one that it shows, and set its host
+  /// name. Returns the public halves of the keys. May be repeated: a key stays the same. The
+  /// default is for places where each node boots with a key of its own.
   virtual std::vector<HostResult<std::string>> make_host_keys(
       const state::Cluster& /*cluster*/, std::span<const state::Node> /*nodes*/,
       const Cancel& /*cancel*/) {
     throw Error(ErrorKind::internal, "host keys cannot be renewed here");
   }
 
-  /// Gives each node that storage, now and after a restart, and removes our mounts that are not in
-  /// it. May be repeated. The default is for places without storage.
+  /// Mounts that storage on each node, now and after a restart, and removes our mounts that are not
+  /// in it. May be repeated. The default is for places without storage.
   virtual std::vector<HostResult<Reached>> attach_storage(const state::Cluster& /*cluster*/,
                                                           std::span<const state::Node> /*nodes*/,
                                                           const Storage& /*storage*/,
@@ -61,7 +62,7 @@ class Reachability {
     throw Error(ErrorKind::internal, "storage cannot be mounted on nodes here");
   }
 
-  /// Has each node show that key from now on.
+  /// Makes each node show that key from now on.
   virtual std::vector<HostResult<Reached>> show_host_keys(const state::Cluster& /*cluster*/,
                                                           std::span<const state::Node> /*nodes*/,
                                                           const Cancel& /*cancel*/) {
@@ -85,8 +86,8 @@ class ClusterEvents {
   virtual void left_behind(std::string_view /*sentence*/) {}  ///< Reports the remains of a removal.
 };
 
-/// A function that returns the provider of that name, alive as long as the Tools; throws for an
-/// unknown name.
+/// A function that returns the provider of that name, which lives as long as the Tools. Throws for
+/// an unknown name.
 using ProviderLookup = std::function<Provider&(const std::string& name)>;
 
 struct Tools {
@@ -98,7 +99,7 @@ struct Tools {
   Clock& clock;
   const Cancel& cancel;
   Clock::time_point deadline = Clock::time_point::max();
-  std::chrono::milliseconds patience{10'000};  ///< Timeout of another fastgpu on the same cluster.
+  std::chrono::milliseconds patience{10'000};  ///< The timeout for another fastgpu on the cluster.
   /// Keeps fastgpus on other machines away from a cluster whose lock is held here, until the
   /// returned handle is destroyed. Throws conflict if another machine keeps the cluster. Empty: no
   /// other machine can use the cluster.

@@ -20,7 +20,7 @@ std::string_view without_space(std::string_view text) {
   return first == text.npos ? "" : text.substr(first);
 }
 
-/// Returns the place behind a string that begins at `at`.
+/// Returns the position after the string that begins at `at`.
 std::size_t behind_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at)
     if (text[at] == '\\') ++at;

@@ -22,14 +22,14 @@ constexpr std::chrono::hours kLongestWait{24};
 constexpr std::chrono::minutes kSmallSkew{2};
 /// The most attempts of a call that is not essential. A throttled call is repeated all the same.
 constexpr int kAttemptsForInessential = 3;
-/// A size in bytes; no cloud's page is a tenth of it. Several may be read at once.
+/// The size in bytes. A cloud's page is less than a tenth of it. Several may be read at once.
 constexpr std::size_t kLargestAnswer = 16U << 20U;
 
 milliseconds since(steady_clock::time_point start) {
   return duration_cast<milliseconds>(steady_clock::now() - start);
 }
 
-/// Returns "ec2.us-east-1.amazonaws.com" of a URL.
+/// Returns the host of a URL: "ec2.us-east-1.amazonaws.com".
 std::string host_of(const std::string& url) {
   const std::size_t scheme = url.find("://");
   const std::size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
@@ -100,7 +100,8 @@ Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
     made.response = tools_.http.send(request, cancel);
     fault_point("cloud:answered");
   } catch (const Error& e) {
-    // Too long an answer; lack of stock or quota has another meaning.
+    // Here this kind means that the answer is too long. In a cloud's error it would mean a lack of
+    // stock or quota.
     if (e.kind() == ErrorKind::capacity)
       throw Error(ErrorKind::remote, e.during(dialect_.cloud()).what());
     if (e.kind() != ErrorKind::transient) throw;

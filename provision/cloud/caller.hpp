@@ -25,12 +25,12 @@ struct Call {
   http::Request request{};  ///< The request without date and signature.
   std::string shown{};      ///< The parameters without secrets, for people.
   /// False for a call that would create something twice. It is repeated only if the cloud reported
-  /// that it did nothing; otherwise the caller must find out.
+  /// that it did nothing; otherwise the caller must find out whether the call succeeded.
   bool is_repeatable = true;
   /// A member that every answer to the call has, for a cloud whose answers have no common member.
   std::string holds{};
-  /// False for a call whose answer is not essential, such as a price: a silent service is not
-  /// waited for long.
+  /// False for a call whose answer is not essential, such as a price. It is repeated only a few
+  /// times.
   bool is_essential = true;
 };
 
@@ -62,19 +62,18 @@ class Dialect {
   /// Returns the refusal in an answer with any status; absent for a success.
   virtual std::optional<Failure> failure_in(const http::Response& response) const = 0;
   /// Returns true if a success has the form of the cloud's answers to such a call. Any other answer
-  /// was sent by a host in between, or cut off: read as an answer it would mean that nothing
-  /// exists.
+  /// comes from a host in between, or was cut off, and must not be read as an empty answer.
   virtual bool is_answer(const http::Response& response, const Call& call) const = 0;
   virtual std::string request_id(const http::Response& response) const = 0;
 };
 
-/// The tools of calls. Borrowed; must outlive the clouds that call.
+/// The tools for calls. Borrowed; must outlive the clouds that call.
 struct ApiTools {
   http::Client& http;
   CallObserver& observer;
-  /// Called when a first call needs them, and again when they expire.
+  /// Called for the first call that needs credentials, and again when they expire.
   std::function<credentials::Credentials()> find_credentials;
-  /// Returns after that time or a cancel.
+  /// Waits for that time or a cancel.
   std::function<void(std::chrono::milliseconds, const Cancel&)> wait;
   std::function<double()> random;  ///< Returns a number in [0, 1).
   http::Backoff backoff{};
@@ -90,8 +89,9 @@ class Caller {
 
   using Reply = std::variant<http::Response, Failure>;
 
-  /// Calls, and repeats within the backoff's limits if that may help. The clock is corrected once
-  /// if the cloud's differs. Throws if no answer comes at all, and interrupted after a cancel.
+  /// Calls the API. Repeats within the backoff's limits if a repetition may help, and corrects the
+  /// clock once if the cloud's differs. Throws transient without any answer, interrupted after a
+  /// cancel.
   Reply try_call(const Call& call, const Cancel& cancel);
 
   /// Calls as try_call does, but a refusal throws error_of(refusal, doing).
@@ -108,7 +108,8 @@ class Caller {
   Attempt send(const Call& call, const Cancel& cancel);
   Attempt watched(const Call& call, int number, const Cancel& cancel);
   std::chrono::seconds ahead();
-  /// Corrects the time from an attempt's answer; false if it was signed with that time.
+  /// Corrects the clock from an attempt's answer. Returns false if the attempt was signed with that
+  /// time already.
   bool set_clock(const Attempt& made);
 
   ApiTools tools_;

@@ -5,9 +5,9 @@
 namespace fastgpu::provision::cloud {
 namespace {
 
-// The label identifies our file system, so that a boot that ends between any two lines is followed
-// by one that goes on. The script must not depend on device names: they differ from cloud to cloud,
-// and from boot to boot.
+// The label identifies our file system, so that after an interrupted boot the next one continues.
+// The script must not depend on device names: they differ from cloud to cloud, and from boot to
+// boot.
 constexpr const char* kScript =
     R"sh(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 gib=$1 bytes=$(($1 * 1073741824)) path=$2 label=fastgpu-data said=/run/fastgpu-data-disk

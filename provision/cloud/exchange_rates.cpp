@@ -14,7 +14,7 @@ constexpr std::string_view kBuiltIn =
 #include "exchange_rates.inc"
     ;
 
-/// The largest plausible rate, and the inverse of the smallest: anything else is a typing error.
+/// The largest plausible rate, and the inverse of the smallest. Any other rate is a typing error.
 constexpr double kMostWorth = 1e6;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

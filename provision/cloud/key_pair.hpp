@@ -9,7 +9,7 @@
 
 namespace fastgpu::provision::cloud {
 
-/// The maximum length; RSA with 4,096 bits takes 724 characters.
+/// The maximum length in bytes. An RSA key of 4,096 bits has 724.
 constexpr std::size_t kMostOfPublicKey = 1024;
 
 /// The key pair of a requested public key.

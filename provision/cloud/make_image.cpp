@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The wait for the listing of an image with that name, which may be ours.
+/// The time for which an image with that name, which may be ours, may be missing from lists.
 constexpr milliseconds kNameListedAtMost{10'000};
 
 std::optional<OwnImage> look(Cloud& cloud, const std::string& region, const std::string& made_of,

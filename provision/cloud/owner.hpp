@@ -1,4 +1,5 @@
-// The owner of machines: several people, or one person's machines, share an account of a cloud.
+// The owner of machines. An account of a cloud may be shared by several people, or by several
+// machines of one person.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +16,7 @@ class Owner {
   /// Returns the mark; absent if nothing was ever made there.
   std::optional<std::string> known() const;
 
-  /// Returns the mark, made now if it is missing. On disk when it returns.
+  /// Returns the mark. A new mark is on disk when this returns.
   std::string mark() const;
 
  private:

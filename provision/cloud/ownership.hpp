@@ -9,17 +9,17 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Returns true if the state directory of that mark made the machine, or took it over last. A
-/// machine without a mark belongs to all.
+/// Returns true if the state directory with that mark made the machine, or took it over last. A
+/// machine without a mark belongs to every owner.
 bool is_owned_by(const Machine& machine, const std::string& owner);
 
 /// Returns "state directory 1a2b3c4d (on laptop, 2026-11-22 07:18:00Z)".
 std::string owner_text(const Machine& machine);
 
-/// Returns Tags::taken for a machine of that name: "20261122T071800Z_laptop".
+/// Returns Tags::taken for a takeover by the machine `host`: "20261122T071800Z_laptop".
 std::string taken_mark(std::chrono::system_clock::time_point now, std::string_view host);
 
-/// Returns the clusters with a machine of another owner than `owner`.
+/// Returns the clusters that have a machine of an owner other than `owner`.
 std::set<state::ClusterId> clusters_of_others(std::span<const Machine> machines,
                                               const std::string& owner);
 
@@ -27,10 +27,10 @@ std::set<state::ClusterId> clusters_of_others(std::span<const Machine> machines,
 /// base64 that not every cloud accepts are replaced by those of its URL-safe form.
 std::string host_key_mark(std::string_view fingerprint);
 
-/// Returns the machines of the one cluster with that name, or, if several have it, with that
-/// identity too. It returns all of them, also those from before or after it was renamed. Machines
-/// that are ending are left out. Throws not_found with the existing names, conflict if the identity
-/// is needed.
+/// Returns the machines of the only cluster with that name, or, if several clusters have it, of the
+/// one that also has that identity. Includes machines of the cluster that carry an earlier or a
+/// later name. Leaves out machines that are ending. Throws not_found, with the existing names, or
+/// conflict if the identity is needed.
 std::vector<Machine> machines_named(std::span<const Machine> all, const std::string& name,
                                     const std::string& id);
 

@@ -1,4 +1,4 @@
-// A survey: all clouds and regions are asked at once, and their offers ranked.
+// A survey asks all clouds and regions at once, and ranks their offers.
 #pragma once
 
 #include <span>
@@ -20,8 +20,8 @@ struct Heard {
   std::vector<std::pair<RegionName, Error>> failed;  ///< An empty region means the whole cloud.
 };
 
-/// Returns a sentence for each reason, with its regions. Regions that refuse credentials which
-/// others of the same cloud have accepted are those that the account has not enabled. Pure.
+/// Returns a sentence for each reason, with its regions. A region that refuses credentials which
+/// other regions of the cloud have accepted is reported as not enabled for the account. Pure.
 std::vector<std::string> reasons(const Heard& heard);
 
 struct Answers {

@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr std::size_t kPrivateKeyBytes = 512;
 constexpr std::size_t kPublicKeyBytes = 128;
 
-/// Returns the document. JSON is YAML, so that a library does the quoting.
+/// Returns the document. JSON is also YAML: a library does the quoting.
 json document_of(const FirstBoot& boot) {
   json user = {{"name", boot.user}, {"ssh_authorized_keys", boot.authorized_keys}};
   if (boot.user != "root") {

@@ -18,8 +18,8 @@ struct FirstBoot {
   std::vector<std::string> authorized_keys{};  ///< Keys that may log in.
   Secret host_private_key{};  ///< OpenSSH text; sshd shows this key from its first second.
   std::string host_public_key{};
-  /// The time after the first boot at which the machine shuts itself down, unless that is put off.
-  /// Used for clouds without a timer of their own.
+  /// The time from the first boot until the machine shuts itself down, unless the shutdown is
+  /// postponed. Used for clouds without a timer of their own.
   std::optional<std::chrono::seconds> shut_down_after{};
   int data_disk_gib = 0;  ///< The size of its disk at kDataPath; 0: none.
 };
@@ -27,8 +27,8 @@ struct FirstBoot {
 /// Returns a "#cloud-config" document. It has a private key in it: a secret.
 Secret user_data(const FirstBoot& boot);
 
-/// Throws ErrorKind::usage if the first boot data of machines exceeds the `limit` bytes of `cloud`.
-/// The machines have these keys, so many of the cloud's key pairs, and any key of their cluster.
+/// Throws ErrorKind::usage if the first boot data exceed the `limit` bytes of `cloud`, for machines
+/// with these keys, that number of the cloud's key pairs, and any key of a cluster.
 void check_first_boot(std::span<const std::string> ssh_keys, std::size_t key_pairs,
                       int data_disk_gib, std::size_t limit, std::string_view cloud);
 

@@ -12,7 +12,8 @@ constexpr const char* kDiskType = "cloud_essd";
 /// Adds a data disk in the form of a launch and of a request for its price.
 void add_data_disk(Parameters& parameters, const DataDisk& disk);
 
-/// The parameters of RunInstances, sent at `now`. Each instance's name ends in its node's index.
+/// Returns the parameters of RunInstances, sent at `now`. Each instance's name ends in its node's
+/// index.
 Parameters launch_parameters(const cloud::Launch& launch,
                              std::chrono::system_clock::time_point now);
 

@@ -63,7 +63,7 @@ cloud::Marks marks_of(const Kind& kind, const Answer& item) {
                                      : marks_in_description(item[kind.description].text());
 }
 
-/// Finds and makes parts in one region. May be used by several threads.
+/// A finder and maker of parts in one region. Several threads may use one.
 class Network {
  public:
   Network(AlibabaApi& api, std::string region, const Cancel& cancel)

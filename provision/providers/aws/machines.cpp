@@ -183,7 +183,7 @@ Parameters launch_parameters(const cloud::Launch& launch, bool is_block) {
   add_market(parameters, launch);
   add_reservation(parameters, launch, is_block);
   add_disks(parameters, launch);
-  // The machine's own timer ends it; stopping alone would leave its disk on the bill.
+  // The machine's own timer must end it: after a mere stop its disk would still cost money.
   if (launch.release_at) parameters.emplace_back("InstanceInitiatedShutdownBehavior", "terminate");
   int n = 0;
   for (const char* kind : {"instance", "volume"}) {

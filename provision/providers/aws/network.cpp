@@ -68,7 +68,7 @@ struct Listed {
 /// The marks on our resources, by EC2's name of the kind and by identity.
 using Bearers = std::map<std::string, std::map<std::string, Marks>>;
 
-/// Finds and makes parts in one region. May be used by several threads.
+/// A finder and maker of parts in one region. Several threads may use one.
 class Network {
  public:
   Network(Ec2& ec2, std::string region, const Wait& wait, const Cancel& cancel)

@@ -62,7 +62,8 @@ std::vector<OwnImage> AwsCloud::own_images(const std::string& region, const Canc
   return found;
 }
 
-/// Makes an image. Its name is the token: image names are unique in a region of an account.
+/// Makes an image. Its name serves as the token, because image names are unique in a region of an
+/// account.
 void AwsCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel) {
   Ec2Call call{
       .region = wish.region,

@@ -88,7 +88,7 @@ struct FoundPart {
   bool is_new = false;  ///< True for a part that must be empty.
 };
 
-/// Finds and makes parts in one region. May be used by several threads.
+/// A finder and maker of parts in one region. Several threads may use one.
 class Network {
  public:
   using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;

@@ -23,9 +23,9 @@ struct BootJob {
   std::string mark;
 };
 
-/// Runs `init_program` once for each job and returns when all have answered, one outcome each. A
-/// node that lives already is a success. After a cancel no further node is started, and incomplete
-/// ones are ended.
+/// Runs `init_program` once for each job. Returns when all have answered, with one outcome each. A
+/// node that is alive already is a success. After a cancel no further node is started, and
+/// incomplete ones are ended.
 std::vector<std::optional<Error>> boot_nodes(const std::filesystem::path& init_program,
                                              std::span<const BootJob> jobs, const Cancel& cancel);
 

@@ -1,4 +1,4 @@
-// The kernel's rtnetlink protocol: messages built, sent in batches, answered.
+// The kernel's rtnetlink protocol: builds messages, sends them in batches, and reads the answers.
 #pragma once
 
 #include <linux/netlink.h>

@@ -60,7 +60,7 @@ struct RemovalWidth {
   int deepest = 2;
 };
 
-/// Returns the width that so many free descriptors allow.
+/// Returns the width for that number of free descriptors.
 RemovalWidth removal_width(std::size_t descriptors);
 
 /// Deletes the remains of ended nodes. The record goes last: while anything is left, `list` shows

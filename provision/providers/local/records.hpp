@@ -1,4 +1,4 @@
-// The records of the local provider beside its nodes: one file a cluster, one a node.
+// The records of the local provider beside its nodes: one file for each cluster and each node.
 #pragma once
 
 #include <filesystem>

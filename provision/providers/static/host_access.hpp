@@ -1,4 +1,4 @@
-// The access to existing hosts: opened for a cluster's key, and closed again.
+// The access to existing hosts, which is opened for a cluster's key and closed again.
 #pragma once
 
 #include <span>

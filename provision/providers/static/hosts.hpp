@@ -11,7 +11,7 @@
 
 namespace fastgpu::provision {
 
-/// A host to go through on the way to another.
+/// A host through which another one is reached.
 struct StaticJump {
   std::string address{};
   std::uint16_t port = 22;

@@ -1,4 +1,4 @@
-// Existing hosts: adopted and forgotten, never made, stopped or ended.
+// Existing hosts, which are adopted and forgotten, but never made, stopped or ended.
 #pragma once
 
 #include "provision/provider.hpp"

@@ -8,7 +8,8 @@
 
 namespace fastgpu::provision::tencent {
 
-/// The parameters of RunInstances, sent at `now`. Each instance's name ends in its node's index.
+/// Returns the parameters of RunInstances, sent at `now`. Each instance's name ends in its node's
+/// index.
 json launch_body(const cloud::Launch& launch, std::chrono::system_clock::time_point now);
 
 /// Returns the time at which a timer ends that is set at `now` for `wished`.

@@ -24,7 +24,7 @@
 namespace fastgpu::provision::local {
 namespace {
 
-// Milliseconds: the process that started the world comes at once.
+// In milliseconds. The process that started the world connects at once.
 constexpr int kFirstVisit = 10'000;
 
 UniqueFd watch_signals() {

@@ -33,13 +33,14 @@ void write_text(const std::string& path, std::string_view text);
 /// Reads up to the end of the file; "" if it is missing.
 std::string read_text(const std::string& path);
 
-/// Takes a record lock, which shows that its holder lives; the kernel frees it in any case. Returns
-/// true if it was free; it is held as long as the descriptor, which stays open, is.
+/// Takes a record lock, which shows that its holder is alive: the kernel releases it in any case.
+/// Returns true if the lock was free. It is then held until the process ends, with an open
+/// descriptor.
 bool take_lock(const std::string& path);
 
 /// Writes to standard output, for the process that started this one, if it is still there.
 void answer(std::string_view text);
-/// Closes input and output, which belong to the maker: from now on they lead nowhere.
+/// Redirects input and output, which belong to the maker, to nowhere.
 void let_go_of_streams();
 
 bool is_hung_up(int pipe);
