@@ -41,7 +41,7 @@ Meaning meaning_of(FailureKind kind) {
     case FailureKind::done_already:
       return {ErrorKind::conflict, "done already", ""};
     case FailureKind::token_used:
-      return {ErrorKind::conflict, "already used for another request", ""};
+      return {ErrorKind::conflict, "the idempotency token was used before", ""};
     case FailureKind::dry_run_passed:
       return {ErrorKind::remote, "a trial only", ""};
     case FailureKind::invalid:
