@@ -86,8 +86,8 @@ const std::map<std::string, std::set<std::string>> kOnlyIn = {
     // A command for a host is a script for /bin/sh, and what sends it says so to any login shell.
     {"login_shell_command(",
      {"src/base/login_shell.hpp", "src/base/login_shell.cpp", "src/ssh/command.cpp",
-      "src/ssh/interactive.cpp", "src/ssh/openssh_session.cpp", "agent/relay.cpp",
-      "agent/rsh.cpp"}},
+      "src/ssh/interactive.cpp", "src/ssh/openssh_session.cpp", "src/agent/files/relay.cpp",
+      "src/agent/jobs/rsh.cpp"}},
     {"libssh2_channel_process_startup(", {"src/ssh/libssh2_link.cpp", "src/ssh/interactive.cpp"}},
     // It follows links: what a name leads to may be another thing by now. Open, look, then fchmod.
     {"fchmodat(", {"src/transfer/across.cpp"}},

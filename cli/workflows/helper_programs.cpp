@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 // Paths relative to the folder of the fastgpu program.
 constexpr std::array kPlaces = {"../libexec/fastgpu",
-                                "../agent",
+                                "../src/agent",
                                 "../comm",
                                 "../provision/providers/local/init",
                                 "../lib",

@@ -1,4 +1,4 @@
-#include "agent/idle.hpp"
+#include "agent/guard/idle.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@ namespace {
 
 /// A quiet node ten seconds later: sshd, and the agent that looks, called by a connection.
 struct Quiet {
-  NodeSight before{.at = 1000};
-  NodeSight now{.at = 1010};
+  NodeActivity before{.at = 1000};
+  NodeActivity now{.at = 1010};
 
   Quiet() {
     add({.pid = 1, .began = 100, .title = "/sbin/init"});

@@ -1,12 +1,12 @@
 // What a cloud's service on the machine says, in each cloud's words.
-#include "agent/spot_notice.hpp"
+#include "agent/guard/spot_notice.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <map>
 
-#include "agent/link_local.hpp"
+#include "agent/guard/metadata_client.hpp"
 #include "agent/protocol/guard.hpp"
 #include "support/agent_process.hpp"
 #include "support/http_server.hpp"
@@ -99,12 +99,12 @@ TEST_CASE("an answer that has no end is not read to it") {
       continue;
     return AfterAnswer::close;
   });
-  CHECK_FALSE(ask_link_local(endless.authority(), "GET", "/", "", 5s));
+  CHECK_FALSE(fetch_metadata(endless.authority(), "GET", "/", "", 5s));
   HttpServer silent([](HttpVisit& visit) {
     visit.wait_until_client_leaves();
     return AfterAnswer::close;
   });
-  CHECK_FALSE(ask_link_local(silent.authority(), "GET", "/", "", 100ms));
+  CHECK_FALSE(fetch_metadata(silent.authority(), "GET", "/", "", 100ms));
 }
 
 TEST_CASE("an answer that is cut off anywhere before its body says nothing") {

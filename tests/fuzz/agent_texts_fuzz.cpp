@@ -8,7 +8,7 @@
 #include "agent/environments/pylock.hpp"
 #include "agent/environments/sum_lines.hpp"
 #include "agent/environments/wheel_record.hpp"
-#include "agent/link_local.hpp"
+#include "agent/guard/metadata_client.hpp"
 #include "agent/protocol/environment.hpp"
 #include "base/error.hpp"
 

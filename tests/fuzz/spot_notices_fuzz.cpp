@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "agent/link_local.hpp"
-#include "agent/spot_notice.hpp"
+#include "agent/guard/metadata_client.hpp"
+#include "agent/guard/spot_notice.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -20,7 +20,7 @@ LIMITS = (3.0, 3.0, 0.3, 0.3, 0.3, 0.3)
 ALLOWANCES = {
     "comm": (6.5, 10.5, 0.9, 1.1, 0.7, 0.3),
 }
-MODULES = ("src", "envs", "agent", "comm", "launcher", "provision", "cli")
+MODULES = ("src", "envs", "comm", "launcher", "provision", "cli")
 PAGES = "pages"
 
 OPENERS = ("Also", "As", "By", "For", "From", "In", "It", "Its", "Likewise", "Not", "Nobody", "Nothing", "Of", "On", "Once", "So", "Some",

@@ -213,7 +213,7 @@ TEST_CASE("every variable that the sources name is known") {
   const auto known = known_variables(commands());
   static const std::regex kName("\"(FASTGPU_[A-Z_]+[A-Z])[\"=]");
   const fs::path root = FASTGPU_SOURCE_ROOT;
-  for (const char* folder : {"src", "cli", "provision", "envs", "launcher", "agent"})
+  for (const char* folder : {"src", "cli", "provision", "envs", "launcher"})
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const std::string kind = entry.path().extension();
       if (kind != ".cpp" && kind != ".hpp") continue;

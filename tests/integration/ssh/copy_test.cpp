@@ -21,7 +21,8 @@ class World {
   explicit World(std::size_t count) : sshds(count) {
     for (const test::Sshd& sshd : sshds)
       hosts.push_back(sshd.host("n" + std::to_string(hosts.size())));
-    agent = remote::read_agent_program(std::string(FASTGPU_BUILD_ROOT) + "/agent/fastgpu-agent");
+    agent =
+        remote::read_agent_program(std::string(FASTGPU_BUILD_ROOT) + "/src/agent/fastgpu-agent");
   }
 
   auto to(const Paths& sources, const std::string& destination) {

@@ -23,7 +23,7 @@ struct Recorded final : remote::OutputSink {
 };
 
 remote::AgentProgram built_agent() {
-  return remote::read_agent_program(std::string(FASTGPU_BUILD_ROOT) + "/agent/fastgpu-agent");
+  return remote::read_agent_program(std::string(FASTGPU_BUILD_ROOT) + "/src/agent/fastgpu-agent");
 }
 
 auto exec(std::span<const ssh::Host> hosts, const std::vector<std::string>& argv, Recorded& sink,
@@ -120,7 +120,7 @@ Emulated emulated() {
 #else
   const std::string machine = "x86_64";
 #endif
-  return {machine, std::string(FASTGPU_BUILD_ROOT) + "/agent/fastgpu-agent-" + machine,
+  return {machine, std::string(FASTGPU_BUILD_ROOT) + "/src/agent/fastgpu-agent-" + machine,
           "/usr/bin/qemu-" + machine + "-static"};
 }
 

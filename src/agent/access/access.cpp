@@ -1,0 +1,40 @@
+// `access-check`, `access-add` and `access-remove`: the access of a cluster's key to this host.
+#include <filesystem>
+
+#include "agent/access/authorized_keys.hpp"
+#include "agent/files/disk.hpp"
+#include "agent/options.hpp"
+#include "agent/subcommands.hpp"
+
+namespace fastgpu::agent {
+
+int run_access_check(Arguments arguments) {
+  Options(arguments).expect_end();
+  check_authorized_keys();
+  return 0;
+}
+
+int run_access_add(Arguments arguments) {
+  Options options(arguments);
+  const std::string line = options.take_word("the line");
+  options.expect_end();
+  if (!line.starts_with("ssh-") || line.find_first_of("\r\n") != std::string::npos)
+    throw Error(ErrorKind::usage, "'" + printable(line) + "' is no line of authorized_keys");
+  add_authorized_key(line);
+  return 0;
+}
+
+int run_access_remove(Arguments arguments) {
+  Options options(arguments);
+  const std::string mark = options.take_word("the mark");
+  const std::string cluster = options.take_word("the cluster");
+  options.expect_end();
+  if (cluster.empty() || cluster.find_first_not_of("0123456789abcdef") != std::string::npos)
+    throw Error(ErrorKind::usage, "'" + printable(cluster) + "' is no cluster's identity");
+  remove_authorized_key(mark);
+  // The directory has the key that this host had for reaching the others.
+  std::filesystem::remove_all(below_home(".fastgpu/clusters") / cluster);
+  return 0;
+}
+
+}  // namespace fastgpu::agent

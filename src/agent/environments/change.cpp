@@ -1,0 +1,178 @@
+// The commands for environments on this node: show, verify, switch, make the default of logins,
+// remove.
+#include <algorithm>
+
+#include "agent/environments/call.hpp"
+#include "agent/environments/checked.hpp"
+#include "agent/environments/linked_python.hpp"
+#include "agent/environments/login.hpp"
+#include "agent/environments/manifest.hpp"
+#include "agent/environments/place.hpp"
+#include "agent/files/disk.hpp"
+#include "agent/options.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The wait for the lock. All nodes are called at the same time, and some may share the place.
+/// These calls are short.
+constexpr std::chrono::milliseconds kPatience{3'000};
+
+/// The arguments PREFIX NAME [VERSION], for an existing environment.
+struct Named {
+  EnvironmentPlaces places;
+  std::string name;
+  std::string version;  ///< If absent, the current one.
+
+  fs::path directory() const { return places.version(name, version); }
+};
+
+Named take_named(Options& options) {
+  Named named{.places = places_at(options.take_word("the prefix")),
+              .name = options.take_word("the name"),
+              .version = {}};
+  check_environment_name(named.name);
+  named.version =
+      options.done() ? link_target(named.places.current(named.name)) : options.take_word("VERSION");
+  if (named.version.empty())
+    throw Error(ErrorKind::not_found, "there is no environment " + named.name + " on this node");
+  check_environment_name(named.version);
+  return named;
+}
+
+Named take_named(Arguments arguments) {
+  Options options(arguments);
+  Named named = take_named(options);
+  options.expect_end();
+  return named;
+}
+
+/// Removes all builds but the current and the one that was current before: jobs may still run in
+/// that.
+void remove_old(const Named& named, const std::string& before) {
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(named.places.prefix / named.name)) {
+    const std::string name = entry.path().filename();
+    const bool is_build = entry.is_directory() && !entry.is_symlink() && !name.starts_with('.');
+    if (!is_build || name == named.version || name == before) continue;
+    forget_checked(entry.path());
+    fs::remove_all(entry.path());
+  }
+}
+
+void deactivate(const EnvironmentPlaces& places) {
+  remove_login_lines(places);
+  fs::remove(places.active());
+}
+
+void remove_one(const EnvironmentPlaces& places, const std::string& name) {
+  const std::string active = fs::path(link_target(places.active())).filename();
+  // A node that shares the place may have been quicker, but the lines here are this node's.
+  if (active.empty() || active == name) deactivate(places);
+  fs::remove_all(places.prefix / name);
+}
+
+void remove_all(const EnvironmentPlaces& places) {
+  remove_login_lines(places);
+  remove_prefix(places);
+}
+
+/// Removes one environment, or all if `name` is empty.
+void remove(const EnvironmentPlaces& places, const std::string& name) try {
+  const UniqueFd lock = lock_prefix(places, kPatience);
+  name.empty() ? remove_all(places) : remove_one(places, name);
+} catch (const Error& e) {
+  if (e.kind() != ErrorKind::not_found) throw;
+  remove_login_lines(places);
+  remove_remains(places);
+}
+
+}  // namespace
+
+int run_env_verify(Arguments arguments) {
+  return run_call([&] {
+    const fs::path version = take_named(arguments).directory();
+    const VerifyAnswer answer = verify_manifest(version);
+    if (answer.damaged.empty())
+      note_checked(version, answer.manifest);
+    else
+      forget_checked(version);
+    write_answer(to_records(answer));
+  });
+}
+
+int run_env_show(Arguments arguments) {
+  return run_call([&] {
+    Options options(arguments);
+    const fs::path version = take_named(options).directory();
+    const fs::path base = options.done() ? "" : options.take_word("BASE");
+    options.expect_end();
+    const fs::path details = details_of(version);
+    Records answer;
+    answer.add("bytes", static_cast<std::int64_t>(build_bytes(version)));
+    if (!base.empty())
+      answer.add("bytes-in-base", static_cast<std::int64_t>(bytes_in_both(version, base)));
+    answer.add("spec", read_file(details / "env.yaml").value_or(""));
+    answer.add("lock", read_file(details / "env.lock").value_or(""));
+    write_answer(answer);
+  });
+}
+
+int run_env_use(Arguments arguments) {
+  return run_call([&] {
+    const Named named = take_named(arguments);
+    const UniqueFd lock = lock_prefix(named.places, kPatience);
+    if (manifest_sum(named.directory()).empty())
+      throw Error(ErrorKind::conflict, named.directory().string() + " is not complete");
+    check_linked_python(named.directory());
+    const fs::path link = named.places.current(named.name);
+    const std::string before = link_target(link);
+    if (before == named.version) return;  // A node that shares the place may have been quicker.
+    switch_link(link, named.version);
+    remove_old(named, before);
+  });
+}
+
+int run_env_discard(Arguments arguments) {
+  return run_call([&] {
+    const Named named = take_named(arguments);
+    const UniqueFd lock = lock_prefix(named.places, kPatience);
+    forget_checked(named.directory());
+    fs::remove_all(named.directory());
+  });
+}
+
+int run_env_activate(Arguments arguments) {
+  return run_call([&] {
+    const Named named = take_named(arguments);
+    const UniqueFd lock = lock_prefix(named.places, kPatience);
+    switch_link(named.places.active(), "../" + named.name);
+    add_login_lines(named.places);
+  });
+}
+
+int run_env_deactivate(Arguments arguments) {
+  return run_call([&] {
+    Options options(arguments);
+    const auto places = places_at(options.take_word("the prefix"));
+    options.expect_end();
+    if (!fs::exists(places.own())) return remove_login_lines(places);
+    const UniqueFd lock = lock_prefix(places, kPatience);
+    deactivate(places);
+  });
+}
+
+int run_env_remove(Arguments arguments) {
+  return run_call([&] {
+    Options options(arguments);
+    const auto places = places_at(options.take_word("the prefix"));
+    const std::string name = options.done() ? "" : options.take_word("the name");
+    options.expect_end();
+    if (!name.empty()) check_environment_name(name);
+    remove(places, name);
+  });
+}
+
+}  // namespace fastgpu::agent

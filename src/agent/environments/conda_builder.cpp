@@ -1,0 +1,98 @@
+// Installs packages of conda channels by py-rattler: a library for Python, driven by our script. It
+// runs with a Python that came with it, or one of the node; the environment's own is a package like
+// others.
+#include "agent/environments/builder.hpp"
+#include "agent/environments/find_python.hpp"
+#include "agent/environments/node.hpp"
+#include "agent/environments/unpacked_python.hpp"
+#include "agent/files/disk.hpp"
+#include "agent/protocol/conda.hpp"
+#include "agent/protocol/index_login.hpp"
+#include "base/fault_point.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CondaBuilder final : public PackageBuilder {
+ public:
+  CondaBuilder(const BuilderChoice& choice, const fs::path& cache)
+      : tools_(fs::path(choice.tools) / "conda"),
+        cache_(cache),
+        patience_(choice.patience),
+        logins_(choice.logins),
+        environment_(builder_environment(choice)) {}
+
+  SolveAnswer solve(const SolveRequest& request, Listener& listener) override {
+    Records words = settings();
+    for (const std::string& channel : request.channels)
+      words.add("channel", channel);
+    for (const std::string& package : request.packages)
+      words.add("spec", package);
+    Records said(run("solve", words, listener), "the answer of py-rattler");
+    SolveAnswer answer;
+    answer.solution = said.get("solution");
+    answer.python_version = said.get("python_version");
+    answer.builder = said.get("builder");
+    return answer;
+  }
+
+  void make(const BuildRequest& request, const fs::path& version, Listener& listener,
+            const OnPart& on_part) override {
+    listener.tell("installing packages");
+    fs::create_directories(details_of(version));
+    write_atomically(details_of(version) / "conda.json", request.solution, 0644);
+    Records words = settings();
+    words.add("prefix", version.string());
+    words.add("solution", request.solution);
+    run("install", words, listener);
+    fault_point("env-build-python");
+    on_part({});
+  }
+
+ private:
+  Records settings() const {
+    Records words;
+    for (const Secret& login : logins_)
+      words.add("login", login.reveal());
+    words.add("cache", cache_.string());
+    words.add("patience", patience_.count());
+    return words;
+  }
+
+  std::string run(const std::string& what, const Records& words, Listener& listener) const try {
+    return output_of(
+        {.argv = {interpreter(listener).string(), "-I", (tools_ / "client.py").string(), what},
+         .environment = environment_,
+         .input = words.text()},
+        listener);
+  } catch (const Error& e) {
+    throw Error(e.kind(), hide_logins(e.what(), logins_));
+  }
+
+  fs::path interpreter(Listener& listener) const {
+    const fs::path archive = tools_ / "python.tar";
+    if (fs::exists(archive)) return interpreter_in(unpacked_python(archive, listener));
+    const std::string oldest(kPythonOfRattler);
+    if (const auto found = find_python({.version = oldest, .or_newer = true}))
+      return found->interpreter;
+    throw Error(ErrorKind::not_found,
+                "conda packages are installed by py-rattler, which needs Python " + oldest +
+                    " or newer, and the building node lacks it");
+  }
+
+  fs::path tools_;
+  fs::path cache_;
+  std::chrono::seconds patience_;
+  std::vector<Secret> logins_;
+  std::vector<std::string> environment_;
+};
+
+}  // namespace
+
+std::unique_ptr<PackageBuilder> conda_builder(const BuilderChoice& choice, const fs::path& cache) {
+  return std::make_unique<CondaBuilder>(choice, cache);
+}
+
+}  // namespace fastgpu::agent

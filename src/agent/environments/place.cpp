@@ -1,0 +1,204 @@
+#include "agent/environments/place.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <optional>
+#include <thread>
+
+#include "agent/files/disk.hpp"
+#include "base/error.hpp"
+#include "base/fault_point.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kBetweenTries{20};
+constexpr std::string_view kMade = "made.";
+
+/// Returns the list of the directories that make_prefix made on this node, a path a record.
+fs::path made_list(const EnvironmentPlaces& places) {
+  return places.own() / (std::string(kMade) + host_name());
+}
+
+/// Returns the directories made on any node, the innermost first.
+std::vector<std::string> all_made(const EnvironmentPlaces& places) {
+  std::vector<std::string> made;
+  for (const fs::directory_entry& entry : fs::directory_iterator(places.own())) {
+    if (!entry.path().filename().string().starts_with(kMade)) continue;
+    const Records list(read_file(entry.path()).value_or(""), "the list of made directories");
+    std::ranges::move(list.all("made"), std::back_inserter(made));
+  }
+  std::ranges::sort(made, std::ranges::greater{}, &std::string::size);
+  return made;
+}
+
+/// Returns the missing ones among `path` and its parents, the outermost first.
+std::vector<fs::path> missing_of(fs::path path) {
+  std::vector<fs::path> missing;
+  for (; !fs::exists(path) && path.has_relative_path(); path = path.parent_path())
+    missing.insert(missing.begin(), path);
+  return missing;
+}
+
+fs::path lock_file(const EnvironmentPlaces& places) {
+  return places.own() / "lock";
+}
+
+/// Returns the path beside `path` at which its replacement is put together.
+fs::path making_of(const fs::path& path) {
+  return path.parent_path() / (".fastgpu-making." + path.filename().string() + "." + host_name());
+}
+
+/// Returns the path, beside `path`, of the list of the directories that a removal deletes, `path`
+/// the outermost.
+fs::path removing_of(const fs::path& path) {
+  return path.parent_path() / (".fastgpu-removing." + path.filename().string());
+}
+
+/// Returns whether it is ours: other users may make such names in a shared directory.
+bool is_ours(const fs::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && may_be_ours(status.st_uid);
+}
+
+[[noreturn]] void throw_not_made(const fs::path& path) {
+  throw system_error("making " + path.string(), errno)
+      .during("environments are made there (another place: --prefix)");
+}
+
+void make_lock(const fs::path& lock) {
+  if (!UniqueFd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)))
+    throw system_error("making " + lock.string(), errno);
+}
+
+/// Puts all missing directories together beside their place, and makes them visible at once: a
+/// killed process has made none. Does nothing if another node that shares the place was quicker.
+void make_at_once(const EnvironmentPlaces& places) {
+  const auto missing = missing_of(places.own());
+  const fs::path& outermost = missing.front();
+  const fs::path making = making_of(outermost);
+  const auto moved = [&](const fs::path& path) {
+    return fs::path(making.string() + path.string().substr(outermost.string().size()));
+  };
+  if (is_ours(making)) fs::remove_all(making);
+  Records made;
+  for (const fs::path& path : missing) {
+    if (::mkdir(moved(path).c_str(), 0755) != 0) throw_not_made(path);
+    if (path != places.own()) made.add("made", path.string());
+  }
+  if (::mkdir(moved(places.own() / "tools").c_str(), 0755) != 0) throw_not_made(places.own());
+  make_lock(moved(lock_file(places)));
+  write_atomically(moved(made_list(places)), made.text(), 0644);
+  fault_point("env-place-made");
+  if (::rename(making.c_str(), outermost.c_str()) == 0) return;
+  if (errno != EEXIST && errno != ENOTEMPTY) throw_not_made(outermost);
+  fs::remove_all(making);
+}
+
+/// Removes the directories `made`, the innermost first. Stops at one that has other content by now.
+void remove_made(const std::vector<std::string>& made) {
+  for (const std::string& path : made)
+    if (::rmdir(path.c_str()) != 0 && errno != ENOENT) break;
+}
+
+void remove_below(const fs::path& directory, const fs::path& kept) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory))
+    if (entry.path() != kept) fs::remove_all(entry.path());
+}
+
+/// Returns the lock; absent if another process holds it. Never makes the lock's file: a place that
+/// another node removes just now stays removed.
+std::optional<UniqueFd> try_lock_of(const EnvironmentPlaces& places) {
+  const fs::path path = lock_file(places);
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file && errno != ENOENT) throw system_error("opening " + path.string(), errno);
+  struct stat status {};
+  if (file && ::fstat(file.get(), &status) == 0 &&
+      (!S_ISREG(status.st_mode) || !may_be_ours(status.st_uid)))
+    throw Error(ErrorKind::denied, places.own().string() +
+                                       " belongs to another user: environments are made in a "
+                                       "place of one's own (--prefix)");
+  if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return std::nullopt;
+    throw system_error("locking " + path.string(), errno);
+  }
+  const bool is_gone = !file || ::fstat(file.get(), &status) != 0 || status.st_nlink == 0;
+  if (is_gone)
+    throw Error(ErrorKind::not_found, "there are no environments in " + places.prefix.string());
+  return file;
+}
+
+}  // namespace
+
+EnvironmentPlaces places_at(const std::string& prefix) {
+  const fs::path usual =
+      ::geteuid() == 0 ? fs::path("/opt/fastgpu/envs") : below_home(".fastgpu/envs");
+  return {(prefix.empty() ? usual : below_home(prefix)).lexically_normal()};
+}
+
+void make_prefix(const EnvironmentPlaces& places) {
+  while (!fs::exists(places.own()))
+    make_at_once(places);
+}
+
+void remove_prefix(const EnvironmentPlaces& places) {
+  remove_below(places.prefix, places.own());
+  const auto made = all_made(places);
+  if (!made.empty()) {  // The list must outlive its place.
+    Records list;
+    for (const std::string& path : made)
+      list.add("made", path);
+    write_atomically(removing_of(made.back()), list.text(), 0644);
+  }
+  // The lock comes last: a killed removal can be resumed.
+  remove_below(places.own(), lock_file(places));
+  fs::remove_all(places.own());
+  fault_point("env-place-emptied");
+  remove_remains(places);
+}
+
+void remove_remains(const EnvironmentPlaces& places) {
+  ::rmdir(places.own().c_str());  // Succeeds if it is empty; another node may remove it just now.
+  for (fs::path path = places.own(); path.has_relative_path(); path = path.parent_path()) {
+    if (is_ours(making_of(path))) fs::remove_all(making_of(path));
+    const auto text = is_ours(removing_of(path)) ? read_file(removing_of(path)) : std::nullopt;
+    if (!text) continue;
+    remove_made(Records(*text, "the list of made directories").all("made"));
+    fs::remove(removing_of(path));
+  }
+}
+
+UniqueFd lock_prefix(const EnvironmentPlaces& places, std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  do {
+    if (auto lock = try_lock_of(places)) return std::move(*lock);
+    if (patience > kBetweenTries) std::this_thread::sleep_for(kBetweenTries);
+  } while (std::chrono::steady_clock::now() < deadline);
+  throw Error(ErrorKind::conflict, "another fastgpu changes the environments in " +
+                                       places.prefix.string() + " on " + host_name() +
+                                       ": wait for it, or end it");
+}
+
+void switch_link(const fs::path& link, const std::string& target) {
+  const std::string fresh = link.string() + ".new";
+  fs::remove(fresh);  // A leftover of a killed call.
+  if (::symlink(target.c_str(), fresh.c_str()) != 0) throw system_error("making " + fresh, errno);
+  if (::rename(fresh.c_str(), link.c_str()) != 0)
+    throw system_error("making " + link.string(), errno);
+}
+
+std::string link_target(const fs::path& link) {
+  std::error_code failure;
+  const fs::path target = fs::read_symlink(link, failure);
+  return failure ? "" : target.string();
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,161 @@
+// `facts`: what the launcher must know of this node.
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <sstream>
+
+#include "agent/files/disk.hpp"
+#include "agent/options.hpp"
+#include "agent/protocol/facts.hpp"
+#include "agent/subcommands.hpp"
+#include "base/names.hpp"
+#include "process/capture.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+/// Where Open MPI lives when it is not in PATH.
+constexpr std::string_view kOtherPlaces =
+    ":/usr/local/bin:/usr/bin:/opt/amazon/openmpi5/bin:/opt/amazon/openmpi/bin:"
+    "/usr/lib64/openmpi/bin:/opt/openmpi/bin:/usr/mpi/gcc/openmpi/bin:/usr/local/mpi/bin:"
+    "/opt/hpcx/ompi/bin";
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+/// Returns "10.0.0.7/24" of an address and its mask.
+template <class Address>
+std::string written(int family, const Address& address, const Address& mask) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  std::array<unsigned char, sizeof mask> bytes{};
+  std::memcpy(bytes.data(), &mask, sizeof mask);
+  int prefix = 0;
+  for (const unsigned char byte : bytes)
+    prefix += std::popcount(byte);
+  ::inet_ntop(family, &address, text.data(), text.size());
+  return std::string(text.data()) + "/" + std::to_string(prefix);
+}
+
+template <class Socket>
+Socket copied(const sockaddr* from) {
+  Socket to{};
+  std::memcpy(&to, from, sizeof to);
+  return to;
+}
+
+/// Returns an interface's address as "10.0.0.7/24"; empty for other families and link-local ones.
+std::string address_of(const ifaddrs& entry) {
+  if (entry.ifa_addr == nullptr || entry.ifa_netmask == nullptr) return "";
+  const int family = entry.ifa_addr->sa_family;
+  if (family == AF_INET)
+    return written(family, copied<sockaddr_in>(entry.ifa_addr).sin_addr,
+                   copied<sockaddr_in>(entry.ifa_netmask).sin_addr);
+  if (family != AF_INET6) return "";
+  const auto address = copied<sockaddr_in6>(entry.ifa_addr).sin6_addr;
+  if (IN6_IS_ADDR_LINKLOCAL(&address)) return "";
+  return written(family, address, copied<sockaddr_in6>(entry.ifa_netmask).sin6_addr);
+}
+
+std::vector<std::string> own_addresses() {
+  constexpr std::size_t kMost = 256;
+  std::vector<std::string> addresses;
+  ifaddrs* entries = nullptr;
+  if (::getifaddrs(&entries) != 0) return addresses;
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(entries, ::freeifaddrs);
+  for (const ifaddrs* entry = entries; entry != nullptr; entry = entry->ifa_next) {
+    const bool is_usable =
+        (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_LOOPBACK) == 0;
+    const std::string address = is_usable ? address_of(*entry) : "";
+    if (!address.empty() && addresses.size() < kMost) addresses.push_back(address);
+  }
+  return addresses;
+}
+
+/// sshd names the ends of the connection: "CLIENT PORT SERVER PORT".
+std::string ssh_address() {
+  const char* const connection = ::getenv("SSH_CONNECTION");
+  std::istringstream words(connection == nullptr ? "" : connection);
+  std::string word;
+  for (int i = 0; i < 3; ++i)
+    if (!(words >> word)) return "";
+  return word;
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+/// `preferred` is a directory, "" for none.
+std::string mpirun_of(const std::string& preferred) {
+  if (!preferred.empty() && ::access((preferred + "/mpirun").c_str(), X_OK) == 0)
+    return preferred + "/mpirun";
+  const char* path = ::getenv("PATH");
+  const std::string places = (path != nullptr ? path : "") + std::string(kOtherPlaces);
+  return process::find_program("mpirun", places);
+}
+
+void find_mpirun(const std::string& preferred, NodeFacts& facts) try {
+  const std::string mpirun = mpirun_of(preferred);
+  const Cancel never;
+  const auto answer = process::capture({.argv = {mpirun, "--version"}}, {}, never);
+  facts.mpirun = mpirun;
+  facts.mpirun_version = first_line(answer.out);
+} catch (const Error&) {
+  facts.mpirun.clear();  // The launcher says so, with the node's name.
+}
+
+/// Throws not_found or denied, as the rank would, for what it could not enter or run. A program
+/// without a slash is looked for in the PATH of the rank, which is not known here.
+void check_can_run(const std::filesystem::path& directory, const std::string& program) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(directory, ignored))
+    throw Error(ErrorKind::not_found,
+                "the working directory " + printable(directory.string()) + " does not exist");
+  if (program.find('/') == program.npos) return;
+  const std::filesystem::path file = directory / program;
+  if (!std::filesystem::exists(file, ignored))
+    throw Error(ErrorKind::not_found, printable(file.string()) + " does not exist");
+  if (!std::filesystem::is_regular_file(file, ignored) || ::access(file.c_str(), X_OK) != 0)
+    throw Error(ErrorKind::denied, printable(file.string()) + " is no program that can be run");
+}
+
+}  // namespace
+
+int run_facts(Arguments arguments) {
+  Options options(arguments);
+  const bool wants_mpirun = options.take_flag("--mpirun");
+  const auto mpirun_in = options.take_value("--mpirun-in");
+  const auto directory = options.take_value("--workdir");
+  const auto program = options.take_value("--program");
+  options.expect_end();
+  if (directory) check_can_run(below_home(*directory), program.value_or(""));
+  NodeFacts facts{.host = host_name(),
+                  .home = below_home("").string(),
+                  .root = ::geteuid() == 0,
+                  .cores = usable_cores(),
+                  .boot_id = first_line(read_file("/proc/sys/kernel/random/boot_id").value_or("")),
+                  .mpirun = {},
+                  .mpirun_version = {},
+                  .addresses = own_addresses(),
+                  .ssh_address = ssh_address()};
+  while (facts.home.size() > 1 && facts.home.back() == '/')
+    facts.home.pop_back();
+  if (wants_mpirun) find_mpirun(mpirun_in.value_or(""), facts);
+  write_all(STDOUT_FILENO, to_text(facts));
+  return 0;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,44 @@
+// `put-files`: writes small private files that arrive on standard input; then, in the same round
+// trip, what they were written for.
+#include <unistd.h>
+
+#include "agent/files/disk.hpp"
+#include "agent/jobs/job_folders.hpp"
+#include "agent/options.hpp"
+#include "agent/protocol/files.hpp"
+#include "agent/subcommands.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+constexpr std::size_t kLargestInput = 64 << 20;
+
+}  // namespace
+
+int run_put_files(Arguments arguments) {
+  Options options(arguments);
+  const auto directory = below_home(options.take_word("the directory"));
+  const bool wants_facts = options.take_flag("--facts");
+  const auto mpirun_in = options.take_value("--mpirun-in");
+  const auto retention = options.take_value("--tidy");
+  const auto job = options.take_value("--start");
+  const bool asks = options.take_flag("--reach");
+  const auto others = asks ? options.take_rest() : std::vector<std::string>();
+  options.expect_end();
+  const auto files = decode_files(
+      read_all(STDIN_FILENO, kLargestInput));  // All of it, before anything is written.
+  make_private_directory(directory);
+  for (const SmallFile& file : files) {
+    const auto path = directory / file.name;
+    make_private_directory(path.parent_path());
+    write_atomically(path, file.content, file.mode);
+  }
+  if (retention) tidy_jobs(parse_retention(*retention));
+  std::vector<std::string> with_mpirun = {"--mpirun"};
+  if (mpirun_in) with_mpirun.insert(with_mpirun.end(), {"--mpirun-in", *mpirun_in});
+  if (wants_facts) return run_facts(with_mpirun);
+  const int started = job ? run_job_start({&*job, 1}) : 0;
+  return started == 0 && asks ? run_reach_nodes(others) : started;
+}
+
+}  // namespace fastgpu::agent

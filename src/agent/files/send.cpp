@@ -1,0 +1,53 @@
+#include "agent/files/send.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "agent/options.hpp"
+#include "base/names.hpp"
+#include "transfer/failure_status.hpp"
+#include "transfer/home.hpp"
+#include "transfer/tree_sender.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+constexpr std::size_t kLongestPath = 4096;
+
+void write_out(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) throw system_error("writing the stream of files", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(size));
+  }
+}
+
+}  // namespace
+
+int run_send(Arguments arguments) try {
+  Options options(arguments);
+  const bool is_trial = options.take_flag("--try");
+  options.take_flag("--");
+  std::vector<std::filesystem::path> sources;
+  for (const std::string& word : options.take_rest())
+    sources.push_back(transfer::below_home(word));
+  if (sources.empty()) throw Error(ErrorKind::usage, "send has no source");
+  if (is_trial) {
+    transfer::check_readable(sources);
+    return 0;
+  }
+  transfer::TreeSender sender(sources, std::make_shared<transfer::FileSums>());
+  while (const auto piece = sender.next())
+    write_out(*piece);
+  for (const std::string& path : sender.vanished())
+    std::fprintf(stderr, "%s\n", printable(path, kLongestPath).c_str());
+  return sender.vanished().empty() ? 0 : transfer::kSomeVanished;
+} catch (const Error& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return transfer::failure_status(e.kind());
+}
+
+}  // namespace fastgpu::agent

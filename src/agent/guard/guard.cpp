@@ -1,0 +1,222 @@
+// `guard-set`, `guard-run`, `guard-show`: a node that powers itself off when its time has come.
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+
+#include "agent/files/disk.hpp"
+#include "agent/guard/node_activity.hpp"
+#include "agent/guard/spot_notice.hpp"
+#include "agent/jobs/job_notes.hpp"
+#include "agent/options.hpp"
+#include "agent/subcommands.hpp"
+#include "base/time_text.hpp"
+#include "process/capture.hpp"
+#include "process/child.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kLongestOrder = 65'536;
+constexpr milliseconds kGlance{1'000};
+constexpr const char* kUnit = "/etc/systemd/system/fastgpu-guard.service";
+
+std::int64_t now_s() {
+  return now_ns() / 1'000'000'000;
+}
+
+/// Returns "2026-11-22 07:18:00Z".
+std::string time_text(std::int64_t seconds) {
+  return utc_text(std::chrono::system_clock::from_time_t(seconds), "%Y-%m-%d %H:%M:%SZ");
+}
+
+void pause_for(milliseconds duration) {
+  ::poll(nullptr, 0, static_cast<int>(duration.count()));
+}
+
+std::optional<GuardOrder> read_order(const fs::path& place) {
+  const auto text = read_file(place / "order", kLongestOrder);
+  if (!text) return std::nullopt;
+  return parse_guard_order(*text);
+}
+
+std::string own_program() {
+  return fs::read_symlink("/proc/self/exe").string();
+}
+
+/// Returns true if systemd keeps the guard through reboots and kills.
+bool has_systemd() {
+  return ::geteuid() == 0 && fs::is_directory("/run/systemd/system");
+}
+
+/// Returns the exit code; 127 for a missing program.
+int run_quietly(std::vector<std::string> argv) try {
+  process::Command command{.argv = std::move(argv)};
+  command.in.mode = command.out.mode = command.err.mode = process::StreamMode::null;
+  command.environment = process::current_environment();
+  process::set_variable(*command.environment,
+                        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+  return process::Child(command).wait().code;
+} catch (const Error&) {
+  return 127;
+}
+
+void start_unit() {
+  const char* home = ::getenv("HOME");
+  write_atomically(kUnit,
+                   "[Unit]\nDescription=Ends this machine when its time has come\n\n[Service]\n"
+                   "Environment=HOME=" +
+                       std::string(home == nullptr ? "/root" : home) +
+                       "\nExecStart=" + own_program() +
+                       " guard-run\nRestart=always\nRestartSec=10\nOOMScoreAdjust=-1000\n\n"
+                       "[Install]\nWantedBy=multi-user.target\n",
+                   0644);
+  run_quietly({"systemctl", "daemon-reload"});
+  const int enabled = run_quietly({"systemctl", "enable", "fastgpu-guard.service"});
+  const int started = run_quietly({"systemctl", "restart", "fastgpu-guard.service"});
+  if (enabled != 0 || started != 0)
+    throw Error(ErrorKind::local, host_name() + ": systemd does not start fastgpu-guard.service");
+}
+
+void start_alone() {
+  process::Command command{.argv = {own_program(), "guard-run"}};
+  command.in.mode = command.out.mode = command.err.mode = process::StreamMode::null;
+  command.grouping = process::Grouping::session;
+  process::Child(command).release();
+}
+
+/// Ends the running guard, if there is one.
+void stop_guard(const fs::path& place) {
+  if (has_systemd() && fs::exists(kUnit)) {
+    run_quietly({"systemctl", "disable", "--now", "fastgpu-guard.service"});
+    fs::remove(kUnit);
+  }
+  for (int look = 0; look < 100 && !try_lock(place / "lock"); ++look) {
+    const std::string text = read_file(place / "pid").value_or("");
+    pid_t pid = 0;
+    std::from_chars(text.data(), text.data() + text.size(), pid);
+    if (pid > 1) ::kill(pid, SIGTERM);  // Missing while it has only just begun.
+    pause_for(milliseconds(20));
+  }
+}
+
+/// One round of the guard: looks, records what it saw, and powers the node off at its time.
+class Guard {
+ public:
+  explicit Guard(fs::path place) : place_(std::move(place)), before_(observe_node()) {
+    watch_.idle_since = watched_ = now_s();
+  }
+
+  void look(const GuardOrder& order) {
+    NodeActivity now = observe_node();
+    auto wakings = wakings_of(before_, now, ::getpid());
+    watch_.looked = now_s();
+    keep_beginnings(wakings, watch_.wakings, watch_.looked);
+    watch_.wakings = std::move(wakings);
+    watch_.idle_since = idle_since(watch_.wakings, watch_.idle_since);
+    set_power_off(watch_, order, std::max(last_contact(now), watched_));
+    look_for_notice(order);
+    before_ = std::move(now);
+    write_atomically(place_ / "watch", to_text(watch_));
+  }
+
+  bool is_time() const { return watch_.powers_off != 0 && now_s() >= watch_.powers_off; }
+
+  /// Cancels another planned shutdown: our time replaces the one that the machine set at its first
+  /// boot, which may still be in progress.
+  void take_over_shutdown() const {
+    constexpr std::int64_t kFirstBoot = 600;
+    const bool is_planned = fs::exists("/run/systemd/shutdown/scheduled");
+    if (is_planned && now_s() - watched_ < kFirstBoot) run_quietly({"shutdown", "-c"});
+  }
+
+ private:
+  void look_for_notice(const GuardOrder& order) {
+    if (order.cloud.empty()) return;
+    const SpotNotice notice = spot_notice(order.cloud, order.metadata);
+    watch_.taken_back = notice.taken_back;
+    watch_.at_risk = notice.at_risk;
+    if (notice.taken_back == 0) return;
+    const std::string when = time_text(notice.taken_back);
+    tell_jobs(when, "node " + host_name() + " is taken back at " + when + " by the cloud");
+  }
+
+  fs::path place_;
+  NodeActivity before_;
+  NodeWatch watch_;
+  std::int64_t watched_ = 0;  ///< The guard's start: it has just been requested.
+};
+
+NodeWatch glance(const std::optional<GuardOrder>& order) {
+  const NodeActivity before = observe_node();
+  pause_for(kGlance);
+  const NodeActivity now = observe_node();
+  NodeWatch watch{.looked = now_s()};
+  watch.wakings = wakings_of(before, now, ::getpid());
+  keep_beginnings(watch.wakings, {}, watch.looked);
+  if (order) set_power_off(watch, {.ends = order->ends, .off = order->off}, 0);
+  return watch;
+}
+
+}  // namespace
+
+int run_guard_set(Arguments arguments) {
+  Options(arguments).expect_end();
+  const GuardOrder order = parse_guard_order(read_all(STDIN_FILENO, kLongestOrder));
+  const fs::path place = guard_directory();
+  make_private_directory(place);
+  stop_guard(place);
+  if (order.is_empty()) {
+    fs::remove_all(place);
+    return 0;
+  }
+  fs::remove(place / "watch");  // The earlier guard's observations do not count for this one.
+  write_atomically(place / "order", to_text(order));
+  if (has_systemd())
+    start_unit();
+  else
+    start_alone();
+  return 0;
+}
+
+int run_guard_run(Arguments arguments) {
+  Options(arguments).expect_end();
+  const fs::path place = guard_directory();
+  const auto lock = try_lock(place / "lock");
+  if (!lock) return 0;
+  write_atomically(place / "pid", std::to_string(::getpid()));
+  Guard guard(place);
+  for (milliseconds pause = kGlance;;) {
+    const auto order = read_order(place);
+    if (!order) return 0;
+    pause_for(std::min(pause, order->period));
+    pause = order->period;
+    guard.look(*order);
+    if (order->off.empty()) continue;
+    if (guard.is_time())
+      run_quietly(order->off);
+    else
+      guard.take_over_shutdown();
+  }
+}
+
+int run_guard_show(Arguments arguments) {
+  Options(arguments).expect_end();
+  const fs::path place = guard_directory();
+  const auto order = fs::exists(place) ? read_order(place) : std::nullopt;
+  const auto text = read_file(place / "watch");
+  const bool runs = order && text && !try_lock(place / "lock");
+  write_all(STDOUT_FILENO, runs ? *text : to_text(glance(order)));
+  return 0;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,49 @@
+#include "agent/jobs/free_port.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+constexpr std::uint16_t kFirst = 20'000, kLast = 32'000;
+constexpr int kTries = 1'000;
+
+bool is_free(std::uint16_t port) {
+  const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!listener) throw system_error("making a socket", errno);
+  // The port's user will set this, too, so that a closing connection does not matter.
+  const int yes = 1;
+  ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_addr.s_addr = htonl(INADDR_ANY);
+  any.sin_port = htons(port);
+  sockaddr generic{};
+  static_assert(sizeof generic == sizeof any);
+  __builtin_memcpy(&generic, &any, sizeof generic);
+  return ::bind(listener.get(), &generic, sizeof generic) == 0 && ::listen(listener.get(), 1) == 0;
+}
+
+}  // namespace
+
+std::vector<std::uint16_t> find_free_ports(std::size_t count) {
+  std::random_device random;
+  std::uniform_int_distribution<int> numbers(kFirst, kLast);
+  std::vector<std::uint16_t> ports;
+  for (int i = 0; i < kTries && ports.size() < count; ++i) {
+    const auto port = static_cast<std::uint16_t>(numbers(random));
+    if (std::ranges::find(ports, port) == ports.end() && is_free(port)) ports.push_back(port);
+  }
+  if (ports.size() == count) return ports;
+  throw Error(ErrorKind::capacity, "no free TCP port between 20000 and 32000");
+}
+
+}  // namespace fastgpu::agent

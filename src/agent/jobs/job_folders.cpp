@@ -1,0 +1,165 @@
+#include "agent/jobs/job_folders.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "agent/files/disk.hpp"
+#include "agent/jobs/processes.hpp"
+#include "agent/options.hpp"
+#include "base/error.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using Time = fs::file_time_type;
+
+constexpr std::chrono::hours kUnstarted{24};
+
+std::optional<Plan> plan_in(const fs::path& file) {
+  const auto text = read_file(file);
+  if (!text) return std::nullopt;
+  return parse_plan(*text);
+}
+
+std::optional<Time> time_of(const fs::path& path) {
+  std::error_code none;
+  const Time time = fs::last_write_time(path, none);
+  if (none) return std::nullopt;
+  return time;
+}
+
+/// Returns the ids of the jobs that have a process on this node.
+std::set<std::string> running_jobs() {
+  std::set<std::string> ids;
+  const std::string before = '\0' + std::string(kJobMarker) + "=";
+  for (const pid_t pid : all_pids()) {
+    const std::string environment = '\0' + proc_file(pid, "environ") + '\0';
+    const auto at = environment.find(before);
+    if (at == std::string::npos) continue;
+    const auto begin = at + before.size();
+    ids.insert(environment.substr(begin, environment.find('\0', begin) - begin));
+  }
+  return ids;
+}
+
+/// Returns whether any rank of it has begun to run here.
+bool has_begun(const fs::path& directory) {
+  std::error_code none;
+  const auto ranks = fs::directory_iterator(directory / "ranks", none);
+  return std::ranges::any_of(
+      ranks, [](const fs::directory_entry& log) { return log.path().extension() == ".out"; });
+}
+
+/// Returns when the job, which has no process here, ended; absent if it may be about to begin.
+std::optional<Time> recorded_end(const fs::path& directory) {
+  if (const auto ended = time_of(directory / "status")) return ended;
+  if (const auto stopped = time_of(directory / kStoppedMark)) return stopped;
+  if (fs::exists(directory / "spec"))  // A supervisor that was killed leaves no status.
+    return fs::exists(directory / "started") ? time_of(directory / "started") : std::nullopt;
+  return has_begun(directory) ? time_of(directory / "ranks") : std::nullopt;
+}
+
+std::optional<Time> end_of(const fs::path& directory, Time now) {
+  if (has_supervisor(directory)) return std::nullopt;
+  if (const auto ended = recorded_end(directory)) return ended;
+  const auto touched = time_of(directory);
+  return touched && now - *touched > kUnstarted ? touched : std::nullopt;
+}
+
+std::vector<EndedJob> ended_jobs(const fs::path& jobs, Time now) {
+  const std::set<std::string> running = running_jobs();
+  std::vector<EndedJob> ended;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(jobs, none)) {
+    if (!entry.is_directory() || entry.is_symlink()) continue;
+    if (running.contains(entry.path().filename())) continue;
+    try {
+      if (const auto when = end_of(entry.path(), now)) ended.push_back({entry.path(), *when});
+    } catch (const std::exception&) {
+      continue;  // It cannot be read, so its state is unknown.
+    }
+  }
+  return ended;
+}
+
+void tidy(const Retention& retention) {
+  const fs::path jobs = below_home(kJobs);
+  const auto lock = try_lock(jobs.string() + ".lock");
+  if (!lock) return;  // Another process does it now.
+  const Time now = Time::clock::now();
+  const auto ended = ended_jobs(jobs, now);
+  for (const EndedJob& job : ended)
+    drop_secrets(job.directory);
+  for (const EndedJob& job : outdated(ended, retention, now)) {
+    std::error_code left;
+    fs::remove_all(job.directory, left);
+  }
+}
+
+}  // namespace
+
+std::optional<Plan> any_plan(const fs::path& directory) {
+  for (const char* name : {"spec", "rank"})
+    if (auto plan = plan_in(directory / name)) return plan;
+  return std::nullopt;
+}
+
+bool has_supervisor(const fs::path& directory) {
+  return read_file(directory / "started") && !try_lock(directory / "lock");
+}
+
+bool all_ranks_have_ended(const fs::path& directory, const Plan& ranks) {
+  return std::ranges::all_of(ranks.ranks, [&](int rank) {
+    return fs::exists(directory / "ranks" / (std::to_string(rank) + ".status"));
+  });
+}
+
+void drop_secrets(const fs::path& directory) noexcept {
+  for (const char* name : {kVariables, kCommSecret})
+    ::unlink((directory / name).c_str());
+}
+
+Retention parse_retention(const std::string& text) {
+  const auto colon = text.find(':');
+  if (colon == std::string::npos)
+    throw Error(ErrorKind::usage, "--tidy '" + printable(text) + "' is not COUNT:SECONDS");
+  return {
+      .count = parse_number<std::size_t>(text.substr(0, colon), "--tidy"),
+      .age = std::chrono::seconds(parse_number<std::uint32_t>(text.substr(colon + 1), "--tidy"))};
+}
+
+std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const Retention& retention, Time now) {
+  std::ranges::sort(jobs, std::greater<>(), &EndedJob::ended);
+  std::vector<EndedJob> old;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (i >= retention.count || now - jobs[i].ended > retention.age) old.push_back(jobs[i]);
+  return old;
+}
+
+void tidy_jobs(const Retention& retention) {
+  const pid_t child = ::fork();
+  if (child < 0) return;  // The next job does it.
+  if (child > 0) {
+    ::waitpid(child, nullptr, 0);
+    return;
+  }
+  ::setsid();
+  if (::fork() != 0) ::_exit(0);
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int fd = 0; null && fd < 3; ++fd)
+    ::dup2(null.get(), fd);
+  try {
+    tidy(retention);
+  } catch (const std::exception&) {
+    ::_exit(1);
+  }
+  ::_exit(0);
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,230 @@
+// `job-follow`: a job's logs and outcomes on this node, as frames on standard output.
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <map>
+#include <tuple>
+
+#include "agent/files/change_watch.hpp"
+#include "agent/files/disk.hpp"
+#include "agent/jobs/follow_options.hpp"
+#include "agent/jobs/frame_writer.hpp"
+#include "agent/jobs/log_source.hpp"
+#include "agent/options.hpp"
+#include "agent/protocol/plan.hpp"
+#include "agent/protocol/status.hpp"
+#include "agent/subcommands.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+std::optional<Plan> plan_in(const std::filesystem::path& file) {
+  const auto text = read_file(file);
+  if (!text) return std::nullopt;
+  return parse_plan(*text);
+}
+
+/// Keeps the job's lease fresh while this process lives and is called often enough.
+class Renewal {
+ public:
+  Renewal(std::filesystem::path lease, milliseconds term)
+      : lease_(std::move(lease)), every_(std::clamp(term / 4, milliseconds(100), kLongest)) {}
+
+  milliseconds every() const noexcept { return every_; }
+
+  void renew_when_due() {
+    const auto now = SteadyClock::now();
+    if (now < due_) return;
+    touch(lease_);
+    due_ = now + every_;
+  }
+
+ private:
+  static constexpr milliseconds kLongest{5'000};
+  std::filesystem::path lease_;
+  milliseconds every_;
+  SteadyClock::time_point due_{};
+};
+
+class Follower {
+ public:
+  explicit Follower(FollowOptions options)
+      : options_(std::move(options)),
+        ranks_(options_.directory / "ranks"),
+        spec_(plan_in(options_.directory / "spec")),
+        rank_plan_(plan_in(options_.directory / "rank")),
+        writer_([this] { renew(); }) {
+    if (!spec_ && !rank_plan_)
+      throw Error(ErrorKind::not_found, options_.directory.string() + ": no job is there");
+    if (options_.renew_lease && spec_ && spec_->lease.count() > 0)
+      renewal_.emplace(options_.directory / "lease", spec_->lease);
+    make_private_directory(ranks_);
+    watch_.add(options_.directory);
+    watch_.add(ranks_);
+  }
+
+  void run() {
+    bool last = !options_.follow;
+    for (;;) {
+      renew();
+      watch_.clear();
+      // Found before the logs are read: they are complete then.
+      const auto job_end = find_job_end();
+      discover();
+      drain_all();
+      send_rank_ends();
+      if (job_end) send_status(FrameKind::job_status, kLauncherRank, *job_end);
+      if (last || job_end || all_ranks_ended()) break;
+      last = wait_for_change();
+    }
+    writer_.send({.kind = FrameKind::end}, {});
+  }
+
+ private:
+  void renew() {
+    if (renewal_) renewal_->renew_when_due();
+  }
+
+  bool wanted(int rank) const { return !options_.ranks || options_.ranks->contains(rank); }
+
+  /// Returns the job's end from the supervisor, or our own record if the supervisor is gone without
+  /// one.
+  std::optional<std::string> find_job_end() const {
+    const auto& directory = options_.directory;
+    if (!spec_) return std::nullopt;
+    if (auto status = read_file(directory / "status")) return status;
+    if (!read_file(directory / "started") || !try_lock(directory / "lock")) return std::nullopt;
+    if (auto status = read_file(directory / "status")) return status;  // Written just before.
+    return to_text(JobEnd{.how = {.code = 0, .signal = 9},
+                          .ended = now_ns(),
+                          .cause = StopCause::vanished,
+                          .host = host_name(),
+                          .reason = {}});
+  }
+
+  void open(int rank, OutputStream stream, const std::filesystem::path& path) {
+    const auto key = std::tuple(rank, stream);
+    if (!options_.data || !wanted(rank) || sources_.contains(key)) return;
+    LogSource source(rank, stream, path);
+    const auto from = options_.from.find(log_name(rank, stream));
+    if (from != options_.from.end()) {
+      source.start_at(from->second);
+    } else if (options_.tail && !discovered_) {
+      source.start_at_tail(*options_.tail);
+    }
+    sources_.emplace(key, std::move(source));
+  }
+
+  void open_if_there(int rank, const std::filesystem::path& directory) {
+    for (const auto stream : {OutputStream::out, OutputStream::err}) {
+      const auto path = directory / log_name(rank, stream);
+      if (std::filesystem::exists(path)) open(rank, stream, path);
+    }
+  }
+
+  /// Finds logs and statuses. A rank with a status here has written its last byte, and its logs are
+  /// opened with it: a later drain is complete.
+  void discover() {
+    open_if_there(kLauncherRank, options_.directory);
+    for (const auto& entry : std::filesystem::directory_iterator(ranks_)) {
+      const std::string stem = entry.path().stem();
+      int rank = -1;
+      const auto end = std::from_chars(stem.data(), stem.data() + stem.size(), rank).ptr;
+      if (end != stem.data() + stem.size() || rank < 0 || !wanted(rank)) continue;
+      open_if_there(rank, ranks_);
+      if (entry.path().extension() == ".status") ended_.try_emplace(rank, false);
+    }
+    discovered_ = true;
+  }
+
+  bool pump(LogSource& source) {
+    const std::uint64_t offset = source.offset();
+    const std::size_t got = source.read(buffer_);
+    if (got == 0) return false;
+    writer_.send({.kind = FrameKind::data,
+                  .stream = source.stream(),
+                  .rank = source.rank(),
+                  .offset = offset},
+                 {buffer_.data(), got});
+    return true;
+  }
+
+  /// Sends all present output: in turns when following, so that no rank starves another; one log
+  /// after another otherwise.
+  void drain_all() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (auto& [key, source] : sources_) {
+        while (pump(source)) {
+          moved = true;
+          renew();
+          if (options_.follow) break;
+        }
+      }
+    }
+  }
+
+  void send_rank_ends() {
+    for (auto& [rank, sent] : ended_) {
+      if (sent) continue;
+      const auto text = read_file(ranks_ / (std::to_string(rank) + ".status"));
+      if (!text) continue;
+      send_status(FrameKind::rank_status, rank, *text);
+      sent = true;
+    }
+  }
+
+  void send_status(FrameKind kind, int rank, const std::string& text) {
+    writer_.send({.kind = kind, .rank = rank}, text);
+  }
+
+  /// Returns true if all ranks have ended: on a node without the supervisor no output comes after
+  /// that.
+  bool all_ranks_ended() const {
+    if (spec_ || !rank_plan_ || rank_plan_->ranks.empty()) return false;
+    return std::ranges::all_of(rank_plan_->ranks, [this](int rank) {
+      const auto found = ended_.find(rank);
+      return !wanted(rank) || (found != ended_.end() && found->second);
+    });
+  }
+
+  /// Waits. Returns true once the client has gone: then the present output is sent, and that is the
+  /// end.
+  bool wait_for_change() {
+    // The limit also covers a supervisor that vanishes.
+    milliseconds nap(watch_.fd() >= 0 ? 1'000 : 100);
+    if (renewal_) nap = std::min(nap, renewal_->every());
+    pollfd fds[] = {{watch_.fd(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+    ::poll(fds, 2, static_cast<int>(nap.count()));
+    if (fds[1].revents == 0) return false;
+    const ssize_t got = ::read(STDIN_FILENO, buffer_.data(), buffer_.size());
+    return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
+  }
+
+  FollowOptions options_;
+  std::filesystem::path ranks_;
+  std::optional<Plan> spec_, rank_plan_;
+  FrameWriter writer_;
+  std::optional<Renewal> renewal_;
+  ChangeWatch watch_;
+  std::map<std::tuple<int, OutputStream>, LogSource> sources_;
+  std::map<int, bool> ended_;  ///< The ranks with a status, and whether it has been sent.
+  bool discovered_ = false;
+  std::array<char, 65536> buffer_;
+};
+
+}  // namespace
+
+int run_job_follow(Arguments arguments) {
+  Follower(parse_follow_options(arguments)).run();
+  return 0;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,122 @@
+// `job-start`: leaves a supervisor behind that outlives the connection.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "agent/files/disk.hpp"
+#include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/supervisor.hpp"
+#include "agent/options.hpp"
+#include "agent/subcommands.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+struct Pipe {
+  UniqueFd read_end, write_end;
+};
+
+Pipe make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("making a pipe", errno);
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Plan read_plan(const std::filesystem::path& directory) {
+  const auto text = read_file(directory / "spec");
+  if (!text) throw Error(ErrorKind::usage, directory.string() + " has no job: spec is missing");
+  return parse_plan(*text);
+}
+
+void leave_connection() {
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null) throw system_error("opening /dev/null", errno);
+  for (int fd = 0; fd < 3; ++fd)
+    ::dup2(null.get(), fd);
+}
+
+void write_never_ran(const std::filesystem::path& directory, StopCause cause, int signal) {
+  const JobEnd end{.how = {.code = 0, .signal = signal},
+                   .ended = now_ns(),
+                   .cause = cause,
+                   .host = host_name(),
+                   .reason = {}};
+  write_atomically(directory / "status", to_text(end));
+  drop_secrets(directory);
+}
+
+/// Holds the lock from here to the end of the process, and with it the right to be the supervisor.
+void take_over(const std::filesystem::path& directory, const Plan& plan, UniqueFd& ready) {
+  const auto lock = try_lock(directory / "lock");
+  if (!lock || read_file(directory / "status")) return;  // Running, or run already.
+  if (read_file(directory / "started")) {
+    // Another process had started it, and is gone without a status: it is not run twice.
+    write_never_ran(directory, StopCause::vanished, SIGKILL);
+    return;
+  }
+  touch(directory / "lease");
+  write_atomically(directory / "started", std::to_string(::getpid()));
+  // This check comes after writing `started`; job-stop checks for that after leaving its mark. So
+  // one of the two sees the other.
+  if (std::filesystem::exists(directory / kStoppedMark))
+    return write_never_ran(directory, StopCause::request, SIGTERM);
+  supervise(directory, plan, [&] { ready = UniqueFd(); });
+}
+
+/// Runs in the grandchild. Errors are written to `ready`; closing it reports success.
+[[noreturn]] void become_supervisor(const std::filesystem::path& directory, const Plan& plan,
+                                    UniqueFd ready) {
+  int code = 0;
+  try {
+    leave_connection();
+    take_over(directory, plan, ready);
+  } catch (const std::exception& e) {
+    code = 1;
+    if (ready) write_all(ready.get(), e.what());
+  }
+  ::_exit(code);
+}
+
+[[noreturn]] void detach(const std::filesystem::path& directory, const Plan& plan, UniqueFd ready) {
+  ::setsid();
+  const pid_t supervisor = ::fork();
+  if (supervisor == 0) become_supervisor(directory, plan, std::move(ready));
+  ::_exit(supervisor < 0 ? 1 : 0);
+}
+
+std::string read_to_end(const UniqueFd& from) {
+  std::string text;
+  char buffer[1024];
+  for (;;) {
+    const ssize_t got = ::read(from.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace
+
+int run_job_start(Arguments arguments) {
+  Options options(arguments);
+  const auto directory = below_home(options.take_word("the job's directory"));
+  options.expect_end();
+  const Plan plan = read_plan(directory);
+  Pipe ready = make_pipe();
+  const pid_t child = ::fork();
+  if (child < 0) throw system_error("starting the supervisor", errno);
+  if (child == 0) detach(directory, plan, std::move(ready.write_end));
+  { const UniqueFd closed(std::move(ready.write_end)); }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  const std::string trouble = read_to_end(ready.read_end);
+  if (!trouble.empty()) throw Error(ErrorKind::local, trouble);
+  if (status != 0) throw Error(ErrorKind::local, "the supervisor could not be started");
+  return 0;
+}
+
+}  // namespace fastgpu::agent

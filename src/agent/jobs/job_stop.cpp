@@ -1,0 +1,106 @@
+// `job-stop`, `job-sweep`, `job-remove`: end and remove jobs.
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "agent/files/disk.hpp"
+#include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/processes.hpp"
+#include "agent/options.hpp"
+#include "agent/protocol/plan.hpp"
+#include "agent/subcommands.hpp"
+#include "base/counted.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+Belonging members_of(const std::string& id) {
+  return {.marker = std::string(kJobMarker) + "=" + id};
+}
+
+int report_left(std::size_t left, const std::string& id) {
+  if (left == 0) return 0;
+  throw Error(ErrorKind::local, host_name() + ": " + counted(left, "process") + " of job " + id +
+                                    " do not end, even by SIGKILL");
+}
+
+bool supervisor_ends_within(const std::filesystem::path& directory, milliseconds limit) {
+  const auto deadline = SteadyClock::now() + limit;
+  while (has_supervisor(directory)) {
+    if (SteadyClock::now() >= deadline) return false;
+    ::poll(nullptr, 0, 10);
+  }
+  return true;
+}
+
+/// Signals the supervisor, which passes the order on to its launcher, and that to all ranks on all
+/// nodes.
+void ask_supervisor(const std::filesystem::path& directory, milliseconds grace) {
+  const auto pid = parse_number<pid_t>(read_file(directory / "started").value_or(""), "process");
+  ::kill(pid, SIGTERM);
+  supervisor_ends_within(directory, grace);
+}
+
+/// Prevents a start that is still on its way. On a full disk, a running job can still be stopped.
+void mark_stopped(const std::filesystem::path& directory) try {
+  touch(directory / kStoppedMark);
+} catch (const Error&) {
+  if (!has_supervisor(directory)) throw;
+}
+
+milliseconds seconds_of(const std::string& text) {
+  const auto seconds = parse_number<int>(text, "--kill-after");
+  if (seconds < 0 || seconds > 3'600)
+    throw Error(ErrorKind::usage, "--kill-after " + text + " is not within 0 to 3600 seconds");
+  return std::chrono::seconds(seconds);
+}
+
+}  // namespace
+
+int run_job_stop(Arguments arguments) {
+  Options options(arguments);
+  const auto directory = below_home(options.take_word("the job's directory"));
+  milliseconds grace(2'000);
+  if (const auto text = options.take_value("--kill-after")) grace = seconds_of(*text);
+  options.expect_end();
+  make_private_directory(directory);
+  mark_stopped(directory);
+  const auto plan = any_plan(directory);
+  if (!plan) return 0;  // Removed, or never there: it does not run.
+  const bool supervised = has_supervisor(directory);
+  if (supervised) ask_supervisor(directory, grace);
+  const auto left =
+      end_processes(members_of(plan->id), supervised ? milliseconds(0) : grace, nullptr);
+  if (supervised) supervisor_ends_within(directory, milliseconds(3'000));
+  drop_secrets(directory);
+  return report_left(left, plan->id);
+}
+
+int run_job_sweep(Arguments arguments) {
+  Options options(arguments);
+  const std::string id = options.take_word("the job's id");
+  options.expect_end();
+  if (id.empty() || id.find('/') != std::string::npos || id.starts_with('.'))
+    throw Error(ErrorKind::usage, "'" + printable(id) + "' is not the id of a job");
+  drop_secrets(below_home(kJobs) / id);
+  return report_left(end_processes(members_of(id), milliseconds(0), nullptr), id);
+}
+
+int run_job_remove(Arguments arguments) {
+  Options options(arguments);
+  const auto directory = below_home(options.take_word("the job's directory"));
+  options.expect_end();
+  if (!std::filesystem::exists(directory)) return 0;
+  if (!any_plan(directory) && !std::filesystem::exists(directory / kStoppedMark))
+    throw Error(ErrorKind::usage, directory.string() + " is not the directory of a job");
+  if (has_supervisor(directory))
+    throw Error(ErrorKind::usage,
+                "the job in " + directory.string() + " is running: stop it first");
+  std::filesystem::remove_all(directory);
+  return 0;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,65 @@
+#include "agent/jobs/log_source.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/error.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+std::size_t read_at(const UniqueFd& file, std::span<char> buffer, std::uint64_t offset) {
+  for (;;) {
+    const ssize_t got =
+        ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(offset));
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) throw system_error("reading a log", errno);
+  }
+}
+
+}  // namespace
+
+LogSource::LogSource(int rank, OutputStream stream, const std::filesystem::path& path)
+    : rank_(rank), stream_(stream), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (!file_) throw system_error("opening " + path.string(), errno);
+}
+
+void LogSource::start_at_tail(std::uint64_t lines) {
+  struct stat about {};
+  if (::fstat(file_.get(), &about) != 0) throw system_error("looking at a log", errno);
+  const auto size = static_cast<std::uint64_t>(about.st_size);
+  offset_ = size;
+  std::array<char, 65536> buffer;
+  std::uint64_t newlines = 0;
+  for (std::uint64_t end = size; end > 0 && lines > 0;) {
+    const std::uint64_t begin = end - std::min<std::uint64_t>(end, buffer.size());
+    const std::size_t got = read_at(file_, std::span(buffer).first(end - begin), begin);
+    for (std::size_t i = got; i-- > 0;) {
+      // The newline at the very end closes the last line; it does not begin another.
+      if (buffer[i] != '\n' || begin + i + 1 == size) continue;
+      if (++newlines == lines) {
+        offset_ = begin + i + 1;
+        return;
+      }
+    }
+    end = begin;
+    offset_ = begin;
+  }
+}
+
+std::size_t LogSource::read(std::span<char> buffer) {
+  const std::size_t got = read_at(file_, buffer, offset_);
+  offset_ += got;
+  return got;
+}
+
+std::string log_name(int rank, OutputStream stream) {
+  const std::string stem = rank == kLauncherRank ? "launcher" : std::to_string(rank);
+  return stem + (stream == OutputStream::out ? ".out" : ".err");
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,139 @@
+#include "agent/jobs/processes.hpp"
+
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "agent/files/disk.hpp"
+#include "base/c_handle.hpp"
+#include "base/error.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+using Directory = CHandle<DIR, ::closedir>;
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+struct Process {
+  pid_t parent = 0;
+  pid_t session = 0;
+  bool zombie = false;
+};
+
+Process look_at(pid_t pid) {
+  const std::string stat = proc_file(pid, "stat");
+  // The name itself may contain any character, ')' included.
+  const auto name_end = stat.rfind(')');
+  Process found;
+  if (name_end == std::string::npos) return {.zombie = true};
+  char state = 0;
+  int parent = 0, group = 0, session = 0;
+  std::istringstream rest(stat.substr(name_end + 1));
+  if (!(rest >> state >> parent >> group >> session)) return {.zombie = true};
+  return {.parent = parent, .session = session, .zombie = state == 'Z' || state == 'X'};
+}
+
+bool has_marker(pid_t pid, const std::string& marker) {
+  const std::string environment = '\0' + proc_file(pid, "environ") + '\0';
+  return environment.find('\0' + marker + '\0') != std::string::npos;
+}
+
+bool descends(pid_t pid, pid_t ancestor, const std::map<pid_t, Process>& processes) {
+  for (std::size_t steps = 0; steps <= processes.size(); ++steps) {
+    const auto found = processes.find(pid);
+    if (found == processes.end()) return false;
+    pid = found->second.parent;
+    if (pid == ancestor) return true;
+  }
+  return false;
+}
+
+void signal_all(const std::vector<pid_t>& pids, int number) {
+  for (const pid_t pid : pids)
+    ::kill(pid, number);
+}
+
+void pause_for(milliseconds duration) {
+  ::poll(nullptr, 0, static_cast<int>(duration.count()));
+}
+
+/// Waits until all have ended, or `limit` has passed.
+std::vector<pid_t> left_after(const Belonging& who, milliseconds limit, int again,
+                              const std::function<void()>& reap) {
+  const auto deadline = SteadyClock::now() + limit;
+  auto step = milliseconds(2);
+  for (;;) {
+    if (reap) reap();
+    auto left = find_processes(who);
+    if (left.empty() || SteadyClock::now() >= deadline) {
+      if (reap) reap();  // For processes that were zombies already.
+      return left;
+    }
+    if (again != 0) signal_all(left, again);
+    pause_for(step);
+    step = std::min(step * 2, milliseconds(50));
+  }
+}
+
+}  // namespace
+
+std::vector<pid_t> all_pids() {
+  std::vector<pid_t> pids;
+  const Directory proc(::opendir("/proc"));
+  if (!proc) throw Error(ErrorKind::local, "/proc is not there");
+  while (const dirent* entry = ::readdir(proc.get())) {
+    const std::string_view name = entry->d_name;
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc{} && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  return pids;
+}
+
+std::string proc_file(pid_t pid, const char* name) {
+  try {
+    return read_file("/proc/" + std::to_string(pid) + "/" + name).value_or("");
+  } catch (const Error&) {
+    return "";  // It ended while being read, or belongs to another user.
+  }
+}
+
+std::vector<pid_t> find_processes(const Belonging& who) {
+  std::map<pid_t, Process> processes;
+  for (const pid_t pid : all_pids())
+    processes[pid] = look_at(pid);
+  std::vector<pid_t> found;
+  const pid_t self = ::getpid();
+  for (const auto& [pid, process] : processes) {
+    if (pid == self || process.zombie) continue;
+    const bool belongs = (who.session != 0 && process.session == who.session) ||
+                         (who.offspring == Offspring::included && descends(pid, self, processes)) ||
+                         (!who.marker.empty() && has_marker(pid, who.marker));
+    if (belongs) found.push_back(pid);
+  }
+  return found;
+}
+
+void wait_for_end(const Belonging& who, milliseconds limit, const std::function<void()>& reap) {
+  left_after(who, limit, 0, reap);
+}
+
+std::size_t end_processes(const Belonging& who, milliseconds grace,
+                          const std::function<void()>& reap) {
+  if (grace.count() > 0) {
+    signal_all(find_processes(who), SIGTERM);
+    if (left_after(who, grace, 0, reap).empty()) return 0;
+  }
+  // Repeats: a process that forks during one round is found in the next.
+  return left_after(who, milliseconds(5'000), SIGKILL, reap).size();
+}
+
+}  // namespace fastgpu::agent

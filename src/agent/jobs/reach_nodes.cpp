@@ -1,0 +1,191 @@
+// `reach-nodes`: whether this node gets to others of its cluster, asked before ranks wait for them.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <sstream>
+
+#include "agent/files/disk.hpp"
+#include "agent/options.hpp"
+#include "agent/protocol/records.hpp"
+#include "agent/subcommands.hpp"
+#include "base/unique_fd.hpp"
+#include "process/capture.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kPatience = 5s;  // A lost first packet is sent again after 1 s and 3 s.
+
+enum class Wanted : std::uint8_t {
+  connection,  ///< A program listens there.
+  answer,      ///< A refusal will do: the packets got there and back.
+};
+
+struct Probe {
+  std::string target;  ///< As it was given.
+  Wanted wanted = Wanted::answer;
+  std::string address{};
+  std::uint16_t port = 0;
+  UniqueFd socket{};
+  int failure = EINPROGRESS;
+
+  bool is_open() const noexcept { return failure == EINPROGRESS; }
+  bool is_good() const noexcept {
+    return failure == 0 || (failure == ECONNREFUSED && wanted == Wanted::answer);
+  }
+};
+
+/// Returns one of the ports that the kernel gives to programs which ask for any.
+std::uint16_t any_port() {
+  int first = 32'768, last = 60'999;
+  std::istringstream range(read_file("/proc/sys/net/ipv4/ip_local_port_range").value_or(""));
+  int low = 0, high = 0;
+  if (range >> low >> high && low > 0 && low <= high && high <= 65'535) {
+    first = low;
+    last = high;
+  }
+  std::random_device random;
+  return static_cast<std::uint16_t>(std::uniform_int_distribution<int>(first, last)(random));
+}
+
+/// This program is static: the C library's own look-up is in another.
+std::vector<std::string> addresses_of(const std::string& host) try {
+  in6_addr ignored{};
+  if (::inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
+      ::inet_pton(AF_INET6, host.c_str(), &ignored) == 1)
+    return {host};
+  const Cancel never;
+  const auto done =
+      process::capture({.argv = {"getent", "ahosts", "--", host}}, {.timeout = kPatience}, never);
+  std::vector<std::string> addresses;
+  std::istringstream lines(done.out);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string address = line.substr(0, line.find(' '));
+    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+  }
+  return addresses;
+} catch (const Error&) {
+  return {};
+}
+
+void begin(Probe& probe) {
+  sockaddr_storage to{};
+  socklen_t size = 0;
+  if (sockaddr_in v4{}; ::inet_pton(AF_INET, probe.address.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(probe.port);
+    size = sizeof v4;
+    std::memcpy(&to, &v4, size);
+  } else if (sockaddr_in6 v6{}; ::inet_pton(AF_INET6, probe.address.c_str(), &v6.sin6_addr) == 1) {
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(probe.port);
+    size = sizeof v6;
+    std::memcpy(&to, &v6, size);
+  }
+  probe.socket =
+      UniqueFd(::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+  const bool is_done =
+      !probe.socket ||
+      ::connect(probe.socket.get(), reinterpret_cast<const sockaddr*>(&to), size) != 0;
+  probe.failure = is_done ? errno : 0;
+}
+
+void take_result(Probe& probe) {
+  socklen_t size = sizeof probe.failure;
+  if (::getsockopt(probe.socket.get(), SOL_SOCKET, SO_ERROR, &probe.failure, &size) != 0)
+    probe.failure = errno;
+  probe.socket = UniqueFd();
+}
+
+void await(std::vector<Probe>& probes) {
+  const auto deadline = steady_clock::now() + kPatience;
+  for (;;) {
+    std::vector<pollfd> waiting;
+    std::vector<Probe*> open;
+    for (Probe& probe : probes) {
+      if (!probe.is_open()) continue;
+      waiting.push_back({probe.socket.get(), POLLOUT, 0});
+      open.push_back(&probe);
+    }
+    const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+    if (open.empty() || left <= 0ms) break;
+    if (::poll(waiting.data(), waiting.size(), static_cast<int>(left.count())) < 0 &&
+        errno != EINTR)
+      break;
+    for (std::size_t i = 0; i < open.size(); ++i)
+      if (waiting[i].revents != 0) take_result(*open[i]);
+  }
+  for (Probe& probe : probes)
+    if (probe.is_open()) probe.failure = ETIMEDOUT;
+}
+
+/// Splits "host:port"; an IPv6 address is in brackets.
+Probe parse_listener(const std::string& target) {
+  const std::size_t colon = target.rfind(':');
+  Probe probe{.target = target, .wanted = Wanted::connection};
+  if (colon != target.npos) {
+    const auto digits = std::string_view(target).substr(colon + 1);
+    probe.port = parse_number<std::uint16_t>(digits, "the port");
+  }
+  probe.address = target.substr(0, colon);
+  if (probe.address.starts_with('[') && probe.address.ends_with(']'))
+    probe.address = probe.address.substr(1, probe.address.size() - 2);
+  return probe;
+}
+
+std::string why(const Probe& probe) {
+  const std::string place = "TCP port " + std::to_string(probe.port) + ": ";
+  if (probe.failure == ETIMEDOUT) return place + "no answer within 5s";
+  return place + std::strerror(probe.failure);
+}
+
+/// Adds one probe for each address of a host; all of them fail, or the host is reached.
+void add(Probe probe, std::vector<Probe>& probes, Records& answer) {
+  const auto addresses = addresses_of(probe.address);
+  if (addresses.empty()) answer.add("unreached", probe.target + " its name cannot be resolved");
+  for (const std::string& address : addresses) {
+    Probe one{
+        .target = probe.target, .wanted = probe.wanted, .address = address, .port = probe.port};
+    begin(one);
+    probes.push_back(std::move(one));
+  }
+}
+
+}  // namespace
+
+int run_reach_nodes(Arguments arguments) {
+  Options options(arguments);
+  Records answer;
+  std::vector<Probe> probes;
+  while (const auto target = options.take_value("--ssh"))
+    add(parse_listener(*target), probes, answer);
+  options.take_flag("--");
+  const std::uint16_t port = any_port();
+  for (const std::string& address : options.take_rest())
+    add({.target = address, .address = address, .port = port}, probes, answer);
+  await(probes);
+  for (const Probe& probe : probes) {
+    const auto is_same_and_good = [&](const Probe& other) {
+      return other.target == probe.target && other.is_good();
+    };
+    if (std::ranges::any_of(probes, is_same_and_good)) continue;
+    answer.add("unreached", probe.target + " " + why(probe));
+  }
+  write_all(STDOUT_FILENO, answer.text());
+  return 0;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,156 @@
+#include "agent/jobs/supervisor.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "agent/files/disk.hpp"
+#include "agent/files/reserved_file.hpp"
+#include "agent/jobs/free_port.hpp"
+#include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/processes.hpp"
+#include "agent/signals.hpp"
+#include "base/error.hpp"
+#include "process/child.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr milliseconds kGrace{2'000};  ///< The time between SIGTERM and SIGKILL.
+constexpr milliseconds kLongestNap{1'000};
+constexpr milliseconds kLastWords{1'200};  ///< More than a rank gives its program.
+
+std::string marker_of(const Plan& plan) {
+  return std::string(kJobMarker) + "=" + plan.id;
+}
+
+process::Command command_of(const Plan& plan, const UniqueFd& out, const UniqueFd& err) {
+  process::Command command{.argv = plan.argv};
+  command.in.mode = process::StreamMode::null;
+  command.out.fd = out.get();
+  command.err.fd = err.get();
+  command.directory = below_home(plan.directory);
+  command.grouping = process::Grouping::session;
+  command.environment = process::current_environment();
+  for (const std::string& assignment : plan.environment)
+    process::set_variable(*command.environment, assignment);
+  const auto ports = find_free_ports(plan.port_variables.size());
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    process::set_variable(*command.environment,
+                          plan.port_variables[i] + "=" + std::to_string(ports[i]));
+  process::set_variable(*command.environment, marker_of(plan));
+  return command;
+}
+
+/// The reasons that end a running job, in one place.
+class Watch {
+ public:
+  Watch(const std::filesystem::path& directory, const Plan& plan)
+      : lease_(directory / "lease", plan.lease),
+        deadline_(plan.timeout.count() > 0 ? SteadyClock::now() + plan.timeout
+                                           : SteadyClock::time_point::max()),
+        nap_(std::min(kLongestNap, plan.lease.count() > 0 ? plan.lease / 4 : kLongestNap)) {}
+
+  /// Waits until the job ends (none) or must end (the cause).
+  StopCause wait(SignalQueue& signals, Reaper& reaper) {
+    for (;;) {
+      pollfd fd{signals.fd(), POLLIN, 0};
+      ::poll(&fd, 1, nap());
+      bool asked = false;
+      while (const auto number = signals.next())
+        asked = asked || *number != SIGCHLD;
+      reaper.reap();
+      if (reaper.ended()) return StopCause::none;
+      if (asked) return StopCause::request;
+      if (SteadyClock::now() >= deadline_) return StopCause::timeout;
+      if (lease_.has_run_out()) return StopCause::lease;
+    }
+  }
+
+ private:
+  int nap() const {
+    const auto left = std::chrono::ceil<milliseconds>(deadline_ - SteadyClock::now());
+    return static_cast<int>(std::max(milliseconds(0), std::min(nap_, left)).count());
+  }
+
+  Lease lease_;
+  SteadyClock::time_point deadline_;
+  milliseconds nap_;
+};
+
+/// Sends SIGTERM to the launcher alone: mpirun passes it on to all ranks, on all nodes.
+void end_launcher(pid_t launcher, SignalQueue& signals, Reaper& reaper) {
+  ::kill(launcher, SIGTERM);
+  const auto deadline = SteadyClock::now() + kGrace;
+  while (!reaper.ended() && SteadyClock::now() < deadline) {
+    pollfd fd{signals.fd(), POLLIN, 0};
+    ::poll(&fd, 1, 50);
+    while (signals.next()) {
+    }
+    reaper.reap();
+  }
+}
+
+JobEnd run_to_end(const std::filesystem::path& directory, const Plan& plan,
+                  const std::function<void()>& started) {
+  become_subreaper();
+  SignalQueue signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP});
+  const UniqueFd out = open_for_append(directory / "launcher.out");
+  const UniqueFd err = open_for_append(directory / "launcher.err");
+  process::Child child(command_of(plan, out, err));
+  const pid_t launcher = child.pid();
+  child.release();
+  started();
+  Reaper reaper(launcher);
+  JobEnd end;
+  end.host = host_name();
+  end.cause = Watch(directory, plan).wait(signals, reaper);
+  if (end.cause != StopCause::none) end_launcher(launcher, signals, reaper);
+  const Belonging all{
+      .marker = marker_of(plan), .session = launcher, .offspring = Offspring::included};
+  const auto reap = [&] { reaper.reap(); };
+  // The programs of ordered ranks may still be ending.
+  const bool is_well = end.cause == StopCause::none && reaper.ended() && reaper.ended()->ok();
+  if (!is_well) wait_for_end(all, kLastWords, reap);
+  end_processes(all, milliseconds(0), reap);
+  end.how = reaper.ended().value_or(process::ExitStatus{.code = 0, .signal = SIGKILL});
+  return end;
+}
+
+}  // namespace
+
+Lease::Lease(std::filesystem::path file, milliseconds term)
+    : file_(std::move(file)), term_(term), since_(SteadyClock::now()) {}
+
+bool Lease::has_run_out() {
+  if (term_.count() <= 0) return false;
+  std::error_code ignored;  // A missing file was not renewed.
+  const auto renewed = std::filesystem::last_write_time(file_, ignored);
+  if (renewed != seen_) {
+    seen_ = renewed;
+    since_ = SteadyClock::now();
+  }
+  return SteadyClock::now() - since_ > term_;
+}
+
+void supervise(const std::filesystem::path& directory, const Plan& plan,
+               const std::function<void()>& started) {
+  ReservedFile status(directory / "status");
+  JobEnd end;
+  end.host = host_name();
+  try {
+    end = run_to_end(directory, plan, started);
+  } catch (const Error& e) {
+    end.reason = e.what();
+    end.how.code = e.kind() == ErrorKind::not_found ? 127 : 126;
+  }
+  end.ended = now_ns();
+  status.commit(to_text(end));
+  drop_secrets(directory);
+  started();
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,145 @@
+// fastgpu-agent: put on nodes over SSH, started for one thing at a time, gone when that is done.
+#include <signal.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/files/receive.hpp"
+#include "agent/files/send.hpp"
+#include "agent/guard/node_activity.hpp"
+#include "agent/protocol/plan.hpp"
+#include "agent/pulse.hpp"
+#include "agent/subcommands.hpp"
+#include "base/error.hpp"
+#include "transfer/libraries.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+int run_version(Arguments) {
+  std::puts(FASTGPU_VERSION);
+  return 0;
+}
+
+/// A line a library: "zstd 1.5.4". They are part of this file, and are mended by another one alone.
+int run_libraries(Arguments) {
+  for (const auto& [name, version] : transfer::library_versions())
+    std::printf("%s %s\n", name.c_str(), version.c_str());
+  return 0;
+}
+
+struct Subcommand {
+  const char* name;
+  const char* usage;
+  int (*run)(Arguments);
+};
+
+constexpr std::array kSubcommands = {
+    Subcommand{"version", "", run_version},
+    Subcommand{"libraries", "", run_libraries},
+    Subcommand{"exec", "[--variables] [--input] -- COMMAND < FRAMES", run_exec},
+    Subcommand{"facts", "[--mpirun [--mpirun-in DIR]] [--workdir DIR [--program PROGRAM]]",
+               run_facts},
+    Subcommand{"reach-nodes", "[--ssh HOST:PORT]... [-- ADDRESS...]", run_reach_nodes},
+    Subcommand{"put-files",
+               "DIR [--facts] [--tidy COUNT:SECONDS] [--start JOB_DIR [--reach WORD...]] < FILES",
+               run_put_files},
+    Subcommand{"receive",
+               "[--several] [--resume KEY:FILES:BYTES] -- DESTINATION < STREAM | --position KEY -- "
+               "DESTINATION",
+               run_receive},
+    Subcommand{"send", "-- SOURCE... > STREAM", run_send},
+    Subcommand{"relay",
+               "[--from SOURCE] --to DESTINATION --config SSH_CONFIG [--several] [--report ID] -- "
+               "[HOST]...",
+               run_relay},
+    Subcommand{"relay-report", "ID", run_relay_report},
+    Subcommand{"job-start", "DIR", run_job_start},
+    Subcommand{"rank", "DIR [-- COMMAND]", run_rank},
+    Subcommand{"rsh", "[-x] [-F SSH_CONFIG] HOST COMMAND...", run_rsh},
+    Subcommand{"job-follow",
+               "DIR [--from NAME=OFFSET]... [--from-input] [--ranks 0,1] [--tail N] [--no-follow] "
+               "[--no-data] "
+               "[--renew-lease]",
+               run_job_follow},
+    Subcommand{"job-input", "DIR < FRAMES", run_job_input},
+    Subcommand{"job-stop", "DIR [--kill-after SECONDS]", run_job_stop},
+    Subcommand{"job-sweep", "ID", run_job_sweep},
+    Subcommand{"job-remove", "DIR", run_job_remove},
+    Subcommand{"guard-set", "< ORDER", run_guard_set},
+    Subcommand{"guard-run", "", run_guard_run},
+    Subcommand{"guard-show", "", run_guard_show},
+    Subcommand{"access-check", "", run_access_check},
+    Subcommand{"access-add", "LINE", run_access_add},
+    Subcommand{"access-remove", "MARK CLUSTER", run_access_remove},
+    Subcommand{"lease-take", "[--take-over] [--break] HOLDER SECONDS WHO", run_lease_take},
+    Subcommand{"lease-drop", "HOLDER", run_lease_drop},
+    Subcommand{"lease-own", "OWNER TAKEN", run_lease_own},
+    Subcommand{"env-status", "[--prepare NAME] [PREFIX]", run_env_status},
+    Subcommand{"env-python", "[--or-newer] VERSION", run_env_python},
+    Subcommand{"env-reach", "HOST:PORT...", run_env_reach},
+    Subcommand{"env-tunnel", "< STREAMS > STREAMS", run_env_tunnel},
+    Subcommand{"env-solve", "< REQUEST", run_env_solve},
+    Subcommand{"env-build", "< REQUEST", run_env_build},
+    Subcommand{"env-verify", "PREFIX NAME [VERSION]", run_env_verify},
+    Subcommand{"env-show", "PREFIX NAME [VERSION [BASE]]", run_env_show},
+    Subcommand{"env-pack", "FOLDER NAME > ARCHIVE", run_env_pack},
+    Subcommand{"env-use", "PREFIX NAME VERSION", run_env_use},
+    Subcommand{"env-discard", "PREFIX NAME VERSION", run_env_discard},
+    Subcommand{"env-activate", "PREFIX NAME", run_env_activate},
+    Subcommand{"env-deactivate", "PREFIX", run_env_deactivate},
+    Subcommand{"env-remove", "PREFIX [NAME]", run_env_remove},
+};
+
+int show_usage() {
+  for (const Subcommand& subcommand : kSubcommands)
+    std::fprintf(stderr, "fastgpu-agent %s %s\n", subcommand.name, subcommand.usage);
+  return 2;
+}
+
+int exit_code(ErrorKind kind) {
+  if (kind == ErrorKind::usage) return 2;
+  if (kind == ErrorKind::not_found) return 127;
+  if (kind == ErrorKind::denied) return 126;
+  if (kind == ErrorKind::capacity) return kNoRoom;
+  return 1;
+}
+
+/// Whether a fastgpu calls because somebody looks after this node.
+bool is_contact(std::string_view call) {
+  return call != "version" && call != "libraries" && call != "rank" && call != "rsh" &&
+         !call.starts_with("guard-");
+}
+
+/// Whether the call goes on as long as a disk or an index wants, so that its client must hear that
+/// it is still there. What runs programs of the user, or goes on without us, is none.
+bool is_long(std::string_view call) {
+  return call == "receive" || call == "send" || call == "relay" || call.starts_with("env-");
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words.empty()) return show_usage();
+  if (is_contact(words[0])) note_contact();
+  if (is_long(words[0])) start_pulse();
+  for (const Subcommand& subcommand : kSubcommands)
+    if (words[0] == subcommand.name) return subcommand.run(Arguments(words).subspan(1));
+  return show_usage();
+}
+
+}  // namespace
+}  // namespace fastgpu::agent
+
+int main(int argc, char** argv) try {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // A write past the limit of a file's size fails with a reason.
+  return fastgpu::agent::run({argv + 1, argv + argc});
+} catch (const fastgpu::Error& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return fastgpu::agent::exit_code(e.kind());
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "fastgpu-agent: %s\n", e.what());
+  return 1;
+}
