@@ -29,14 +29,14 @@ Choice choose(const std::vector<std::filesystem::path>& files) {
 /// Completes hosts from the user's configuration of OpenSSH, and chooses how the user logs in.
 class Resolver {
  public:
-  Resolver(Services& services, const config::ClusterFile& file, KnownPlaces& known)
+  Resolver(Services& services, const provision::ClusterFile& file, KnownPlaces& known)
       : ssh_(services),
         known_(known),
         has_user_(file.user || services.environment()("FASTGPU_USER").has_value()),
         own_key_(std::filesystem::path(services.environment()("HOME").value_or("/")) / ".ssh" /
                  "id_ed25519") {}
 
-  void resolve(provision::StaticHost& host, const config::HostEntry& entry) const {
+  void resolve(provision::StaticHost& host, const provision::HostEntry& entry) const {
     if (!ssh_.is_there()) {
       give_own_key(host);
       return;
@@ -85,7 +85,7 @@ class Resolver {
   }
 
   void resolve_jump(provision::StaticHost& host, provision::StaticJump& jump,
-                    const config::JumpEntry& entry, bool has_named_key) const {
+                    const provision::JumpEntry& entry, bool has_named_key) const {
     const UserSshHost found =
         ssh_.of(entry.address, {.port = entry.port, .user = jump.user, .identity = jump.identity});
     jump.address = found.address;
@@ -110,7 +110,7 @@ class Resolver {
 }  // namespace
 
 std::vector<provision::StaticHost> ready_static_hosts(Services& services,
-                                                      const config::ClusterFile& file,
+                                                      const provision::ClusterFile& file,
                                                       const std::filesystem::path& file_directory,
                                                       UnknownHosts unknown) {
   const std::filesystem::path home = services.environment()("HOME").value_or("/");

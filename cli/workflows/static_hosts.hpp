@@ -6,7 +6,7 @@
 
 #include "cli/workflows/services.hpp"
 #include "cli/workflows/static_host_keys.hpp"
-#include "config/cluster_file.hpp"
+#include "provision/cluster_file/cluster_file.hpp"
 #include "provision/providers/static/hosts.hpp"
 
 namespace fastgpu::cli {
@@ -15,7 +15,7 @@ namespace fastgpu::cli {
 /// user's known_hosts, or as `unknown` allows. A host without an identity gets the user's
 /// ~/.ssh/id_ed25519. Throws ErrorKind::denied, naming the hosts, if host keys are missing.
 std::vector<provision::StaticHost> ready_static_hosts(Services& services,
-                                                      const config::ClusterFile& file,
+                                                      const provision::ClusterFile& file,
                                                       const std::filesystem::path& file_directory,
                                                       UnknownHosts unknown);
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/time_text.hpp"
 #include "base/names.hpp"
+#include "base/time_text.hpp"
 #include "provision/signing/hmac.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -60,8 +60,7 @@ std::string owner_text(const Machine& machine) {
 }
 
 std::string taken_mark(std::chrono::system_clock::time_point now, std::string_view host) {
-  std::string mark =
-      utc_text(now, "%Y%m%dT%H%M%SZ") + "_";
+  std::string mark = utc_text(now, "%Y%m%dT%H%M%SZ") + "_";
   for (const char c : host) {
     const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                           (c >= '0' && c <= '9') || c == '-' || c == '.';

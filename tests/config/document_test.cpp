@@ -7,8 +7,8 @@
 #include <fstream>
 #include <random>
 
-#include "config/cluster_file.hpp"
-#include "config/job_file.hpp"
+#include "launcher/job_file.hpp"
+#include "provision/cluster_file/cluster_file.hpp"
 #include "support/child.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"

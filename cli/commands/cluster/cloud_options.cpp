@@ -182,7 +182,7 @@ std::string given_option(const CloudOptions& options) {
   return {};
 }
 
-CloudOptions over_file(CloudOptions options, const config::CloudFields& file) {
+CloudOptions over_file(CloudOptions options, const provision::CloudFields& file) {
   const auto fall_back = [](auto& option, const auto& field) {
     if (option == std::remove_cvref_t<decltype(option)>{}) option = field;
   };

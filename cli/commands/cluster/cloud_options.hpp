@@ -11,9 +11,9 @@
 #include "cli/program/arguments.hpp"
 #include "cli/program/context.hpp"
 #include "cli/ui/view.hpp"
-#include "config/cluster_file.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/cloud/survey.hpp"
+#include "provision/cluster_file/cluster_file.hpp"
 #include "provision/cluster_spec.hpp"
 
 namespace fastgpu::cli {
@@ -58,7 +58,7 @@ bool wants_a_cloud(const CloudOptions& options);
 std::string given_option(const CloudOptions& options);
 
 /// Returns the options, with the cluster file's values for options that are absent.
-CloudOptions over_file(CloudOptions options, const config::CloudFields& file);
+CloudOptions over_file(CloudOptions options, const provision::CloudFields& file);
 
 /// Returns what to do if no place has capacity for all nodes. Throws ErrorKind::usage for an
 /// invalid amount.

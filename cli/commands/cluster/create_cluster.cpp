@@ -19,8 +19,8 @@
 #include "cli/workflows/contact.hpp"
 #include "cli/workflows/record_publisher.hpp"
 #include "cli/workflows/static_hosts.hpp"
-#include "config/host_file.hpp"
 #include "provision/cloud/trial.hpp"
+#include "provision/cluster_file/host_file.hpp"
 #include "provision/first_contact.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
@@ -46,26 +46,26 @@ struct Options : ClusterOptions {
 };
 
 /// Returns the cluster described by --file, --hostfile and --set. --file may also be a hostfile.
-config::ClusterFile file_of(const Options& options) {
+provision::ClusterFile file_of(const Options& options) {
   config::Document document;
   const std::string text = options.file.empty() ? "" : config::read_text(options.file);
-  const bool is_host_file = config::is_host_file(text);
+  const bool is_host_file = provision::is_host_file(text);
   if (!text.empty() && !is_host_file) document = config::Document::of_file(text, options.file);
   for (const std::string& assignment : options.set)
     document.set(assignment);
-  config::ClusterFile file = config::read_cluster_file(document);
+  provision::ClusterFile file = provision::read_cluster_file(document);
   if (options.host_file.empty() && !is_host_file) return file;
   if (!file.hosts.empty() || (is_host_file && !options.host_file.empty()))
     throw Error(ErrorKind::usage, "create cluster: both --hostfile and --file list hosts");
   const std::string& path = is_host_file ? options.file : options.host_file;
   const std::string source = path == "-" ? "standard input" : path;
-  file.hosts = config::read_host_file(is_host_file ? text : config::read_text(path), source,
-                                      file.host_defaults);
+  file.hosts = provision::read_host_file(is_host_file ? text : config::read_text(path), source,
+                                         file.host_defaults);
   return file;
 }
 
 /// Returns the part of the spec that only the provider understands, as JSON.
-std::string own_part(Context& context, const Options& options, const config::ClusterFile& file,
+std::string own_part(Context& context, const Options& options, const provision::ClusterFile& file,
                      const std::string& provider) {
   if (provider == "static") {
     if (file.hosts.empty())
@@ -134,13 +134,14 @@ void check_cloud_options(const CloudOptions& options, const std::string& named) 
 
 /// Throws ErrorKind::usage for options that are for another provider than `place`. Otherwise they
 /// would be ignored silently.
-void check_fits(const Options& options, const config::ClusterFile& file, const std::string& place) {
+void check_fits(const Options& options, const provision::ClusterFile& file,
+                const std::string& place) {
   const auto refuse = [&](const std::string& what, const std::string& wanted) {
     throw Error(ErrorKind::usage, "create cluster: " + what + " for provider " + wanted +
                                       " alone, and this cluster would be of provider " + place);
   };
   if (!file.hosts.empty() && place != "static") refuse("'hosts' of the file are", "static");
-  const config::HostEntry& defaults = file.host_defaults;
+  const provision::HostEntry& defaults = file.host_defaults;
   if (place != "static" && (defaults.port || !defaults.identity.empty() || !defaults.jumps.empty()))
     refuse("'port', 'identity' and 'jump' of the file are", "static");
   if (options.accept_host_keys && place != "static") refuse("--accept-host-keys is", "static");
@@ -171,7 +172,7 @@ void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
 
 /// Returns the wanted cluster. Flags win over the file.
 Wanted wanted_of(Context& context, const Options& options) {
-  const config::ClusterFile file = file_of(options);
+  const provision::ClusterFile file = file_of(options);
   const CloudOptions cloud = over_file(options.cloud, file.cloud);
   Wanted wanted{.spec = {}, .rates = rates_for(context, cloud.exchange_rates)};
   provision::ClusterSpec& spec = wanted.spec;

@@ -63,7 +63,7 @@ void describe_guard_options(Arguments& arguments, GuardOptions& options) {
                  options.idle_delete);
 }
 
-GuardOptions over_file(GuardOptions options, const config::GuardEntry& file) {
+GuardOptions over_file(GuardOptions options, const provision::GuardEntry& file) {
   take_over(options.max_life, file.max_life);
   take_over(options.max_cost, file.max_cost);
   take_over(options.unattended, file.unattended);

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cli/program/arguments.hpp"
-#include "config/cluster_file.hpp"
 #include "provision/cloud/exchange_rates.hpp"
+#include "provision/cluster_file/cluster_file.hpp"
 #include "provision/guards.hpp"
 
 namespace fastgpu::cli {
@@ -22,7 +22,7 @@ struct GuardOptions {
 void describe_guard_options(Arguments& arguments, GuardOptions& options);
 
 /// Returns the options, with the file's values for options that are absent.
-GuardOptions over_file(GuardOptions options, const config::GuardEntry& file);
+GuardOptions over_file(GuardOptions options, const provision::GuardEntry& file);
 
 bool says_nothing(const GuardOptions& options);
 

@@ -16,7 +16,7 @@
 #include "cli/commands/shared/standard_input.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/remote_target.hpp"
-#include "config/job_file.hpp"
+#include "launcher/job_file.hpp"
 #include "launcher/placement.hpp"
 #include "process/command.hpp"
 
@@ -44,12 +44,12 @@ struct Options {
   std::vector<std::string> program;
 };
 
-config::JobFile file_of(const Options& options) {
+launcher::JobFile file_of(const Options& options) {
   config::Document document;
   if (!options.file.empty()) document = config::Document::read(options.file);
   for (const std::string& assignment : options.set)
     document.set(assignment);
-  return config::read_job_file(document);
+  return launcher::read_job_file(document);
 }
 
 /// Returns a job's name made from its program: "train-py" for "./train.py".
@@ -113,7 +113,7 @@ std::vector<std::string> own_variables(const Options& options, const state::Envi
 }
 
 /// Returns the specification of the job. Flags win over the file.
-launcher::JobSpec spec_of(const Options& options, const config::JobFile& file,
+launcher::JobSpec spec_of(const Options& options, const launcher::JobFile& file,
                           const std::vector<std::string>& variables) {
   launcher::JobSpec spec;
   spec.argv = options.program.empty() ? file.command : options.program;
@@ -145,7 +145,7 @@ launcher::JobSpec spec_of(const Options& options, const config::JobFile& file,
   return spec;
 }
 
-std::string cluster_of(Context& context, const Options& options, const config::JobFile& file) {
+std::string cluster_of(Context& context, const Options& options, const launcher::JobFile& file) {
   return usual_cluster(
       context, options.cluster.empty() ? file.cluster.value_or("") : options.cluster, "run job");
 }
@@ -180,7 +180,7 @@ std::string places_of(const launcher::JobRecord& record) {
 }
 
 int run(Context& context, const Options& options) {
-  const config::JobFile file = file_of(options);
+  const launcher::JobFile file = file_of(options);
   const launcher::JobSpec spec =
       spec_of(options, file, own_variables(options, context.environment()));
   EnvCluster cluster(context, running_nodes(context, cluster_of(context, options, file)));

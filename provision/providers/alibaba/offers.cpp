@@ -5,8 +5,8 @@
 #include <mutex>
 #include <set>
 
-#include "provision/cloud/at_once.hpp"
 #include "base/time_text.hpp"
+#include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/where_told.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
@@ -188,13 +188,12 @@ class Surveyor {
   /// Asks for the newest spot price of each zone.
   void ask_spot_price(const std::string& type) {
     const auto start = std::chrono::system_clock::now() - 24h;
-    const auto answer =
-        answer_about(question("DescribeSpotPriceHistory",
-                              {{"InstanceType", type},
-                               {"NetworkType", "vpc"},
-                               {"OSType", "linux"},
-                               {"StartTime", utc_text(start)}},
-                              "spot prices of " + type));
+    const auto answer = answer_about(question("DescribeSpotPriceHistory",
+                                              {{"InstanceType", type},
+                                               {"NetworkType", "vpc"},
+                                               {"OSType", "linux"},
+                                               {"StartTime", utc_text(start)}},
+                                              "spot prices of " + type));
     if (!answer) return;
     std::map<std::string, std::string> newest;
     for (const Answer& price : Answer(*answer)["SpotPrices"]["SpotPriceType"].items()) {

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <set>
 
-#include "provision/cloud/answer.hpp"
 #include "base/time_text.hpp"
+#include "provision/cloud/answer.hpp"
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/where_told.hpp"
@@ -195,10 +195,10 @@ class Surveyor {
 
   void ask_spot_prices() {
     const auto now = std::chrono::system_clock::now();
-    Ec2Call call{.action = "DescribeSpotPriceHistory",
-                 .parameters = {{"StartTime", utc_text(now)},
-                                {"ProductDescription.1", "Linux/UNIX"}},
-                 .doing = "asking for spot prices"};
+    Ec2Call call{
+        .action = "DescribeSpotPriceHistory",
+        .parameters = {{"StartTime", utc_text(now)}, {"ProductDescription.1", "Linux/UNIX"}},
+        .doing = "asking for spot prices"};
     add_list(call.parameters, "InstanceType", names_);
     each(call, "spotPriceHistorySet", [&](const pugi::xml_node& item) {
       const double price = item.child("spotPrice").text().as_double();

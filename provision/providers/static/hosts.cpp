@@ -85,10 +85,10 @@ StaticHost host_of(const json& object) {
 
 }  // namespace
 
-std::vector<StaticHost> static_hosts(const config::ClusterFile& file,
-                                     const fs::path& file_directory, const fs::path& home) {
+std::vector<StaticHost> static_hosts(const ClusterFile& file, const fs::path& file_directory,
+                                     const fs::path& home) {
   std::vector<StaticHost> hosts;
-  for (const config::HostEntry& entry : file.hosts) {
+  for (const HostEntry& entry : file.hosts) {
     StaticHost host{.name = entry.name,
                     .address = entry.address,
                     .port = entry.port.value_or(kSshPort),
@@ -98,7 +98,7 @@ std::vector<StaticHost> static_hosts(const config::ClusterFile& file,
                     .host_keys = entry.host_keys,
                     .inner = entry.inner,
                     .inner_port = entry.inner_port.value_or(kSshPort)};
-    for (const config::JumpEntry& jump : entry.jumps)
+    for (const JumpEntry& jump : entry.jumps)
       host.jumps.push_back({.address = jump.address,
                             .port = jump.port.value_or(kSshPort),
                             .user = jump.user,

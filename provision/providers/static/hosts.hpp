@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/cluster_file.hpp"
+#include "provision/cluster_file/cluster_file.hpp"
 #include "state/model.hpp"
 
 namespace fastgpu::provision {
@@ -51,7 +51,7 @@ struct StaticHost {
 /// Returns the hosts of a file. Relative identities are taken from `file_directory`, "~/" from
 /// `home`. Host keys that are not in the file stay empty: the caller finds them before it makes a
 /// cluster.
-std::vector<StaticHost> static_hosts(const config::ClusterFile& file,
+std::vector<StaticHost> static_hosts(const ClusterFile& file,
                                      const std::filesystem::path& file_directory,
                                      const std::filesystem::path& home);
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <charconv>
 
-#include "base/time_text.hpp"
 #include "base/host_names.hpp"
+#include "base/time_text.hpp"
 #include "provision/cloud/cloud.hpp"
 #include "provision/signing/base64.hpp"
 #include "provision/signing/hmac.hpp"

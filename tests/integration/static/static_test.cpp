@@ -113,7 +113,7 @@ struct Desk {
   provision::CreateResult create(const std::string& entries) {
     const auto document = config::Document::parse("hosts:\n" + entries, "cluster.yaml");
     const auto hosts =
-        provision::static_hosts(config::read_cluster_file(document), place.path(), "/root");
+        provision::static_hosts(provision::read_cluster_file(document), place.path(), "/root");
     const provision::ClusterSpec spec{.name = {"lab"},
                                       .provider = "static",
                                       .nodes = static_cast<int>(hosts.size()),

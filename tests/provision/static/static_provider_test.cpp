@@ -208,7 +208,7 @@ TEST_CASE("hosts survive being kept as text, and other text is refused") {
 }
 
 TEST_CASE("identities are found from the file's directory and from home") {
-  config::ClusterFile file;
+  provision::ClusterFile file;
   file.hosts = {{.address = "a", .identity = "keys/id"},
                 {.address = "b", .identity = "~/.ssh/id"},
                 {.address = "c", .identity = "/abs"},

@@ -58,7 +58,7 @@ TEST_CASE("times that are none are refused") {
 }
 
 TEST_CASE("flags go over the file") {
-  const config::GuardEntry file{.max_life = "8h", .idle_stop = "30m"};
+  const provision::GuardEntry file{.max_life = "8h", .idle_stop = "30m"};
   const GuardOptions both = over_file({.max_life = "1h"}, file);
   CHECK(both.max_life == "1h");
   CHECK(both.idle_stop == "30m");

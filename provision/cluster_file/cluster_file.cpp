@@ -1,4 +1,4 @@
-#include "config/cluster_file.hpp"
+#include "provision/cluster_file/cluster_file.hpp"
 
 #include <algorithm>
 #include <set>
@@ -10,9 +10,9 @@
 #include "base/money.hpp"
 #include "base/name_ranges.hpp"
 #include "base/names.hpp"
-#include "config/host_word.hpp"
+#include "provision/cluster_file/host_word.hpp"
 
-namespace fastgpu::config {
+namespace fastgpu::provision {
 namespace {
 
 constexpr int kMostNodes = 10'000;
@@ -20,15 +20,15 @@ constexpr int kMostSlots = 1'024;
 constexpr int kHighestPort = 65'535;
 constexpr std::uint16_t kSshPort = 22;
 
-std::string user_of(const Value& value) {
+std::string user_of(const config::Value& value) {
   return value.parsed([](const std::string& text) { return check_user(text), text; });
 }
 
-std::uint16_t port_of(const Value& value) {
+std::uint16_t port_of(const config::Value& value) {
   return static_cast<std::uint16_t>(value.integer(1, kHighestPort));
 }
 
-std::string host_key_of(const Value& value) {
+std::string host_key_of(const config::Value& value) {
   const std::string text = value.text();
   const std::size_t space = text.find(' ');
   const bool is_line = text.find('\n') == std::string::npos;
@@ -39,39 +39,39 @@ std::string host_key_of(const Value& value) {
 }
 
 /// Returns the keys: one under host_key, or several under host_keys.
-std::vector<std::string> host_keys_of(const Value& host) {
+std::vector<std::string> host_keys_of(const config::Value& host) {
   std::vector<std::string> keys;
   if (const auto one = host.find("host_key")) keys.push_back(host_key_of(*one));
   if (const auto several = host.find("host_keys"))
-    for (const Value& key : several->list())
+    for (const config::Value& key : several->list())
       keys.push_back(host_key_of(key));
   return keys;
 }
 
-Value required(const Value& map, std::string_view key) {
+config::Value required(const config::Value& map, std::string_view key) {
   if (auto value = map.find(key)) return *std::move(value);
   throw map.error("'" + std::string(key) + "' is missing");
 }
 
-std::vector<HostWord> words_of(const Value& value) {
+std::vector<HostWord> words_of(const config::Value& value) {
   return value.parsed([](const std::string& text) { return parse_host_words(text); });
 }
 
 /// Reads a jump host's address, which may include a user and a port.
-JumpEntry jump_at(const Value& value) {
+JumpEntry jump_at(const config::Value& value) {
   const HostWord word = value.parsed([](const std::string& text) { return parse_host_word(text); });
   return {.address = word.address, .port = word.port, .user = word.user};
 }
 
 /// Throws if the address contains a value that the same map also has in a field of its own.
-void check_is_single(const Value& map, std::string_view key, bool is_in_word) {
+void check_is_single(const config::Value& map, std::string_view key, bool is_in_word) {
   if (is_in_word && map.find(key))
     throw map.error("'" + std::string(key) + "' is given twice: in the address, and by itself");
 }
 
 /// Reads the fields that hosts and jump hosts share.
 template <class Place>
-void read_place(const Value& map, Place& place) {
+void read_place(const config::Value& map, Place& place) {
   check_is_single(map, "port", place.port.has_value());
   check_is_single(map, "user", !place.user.empty());
   if (const auto port = map.find("port")) place.port = port_of(*port);
@@ -80,7 +80,7 @@ void read_place(const Value& map, Place& place) {
   place.host_keys = host_keys_of(map);
 }
 
-JumpEntry jump_of(const Value& value) {
+JumpEntry jump_of(const config::Value& value) {
   if (!value.is_map()) return jump_at(value);
   value.allow_only({"address", "port", "user", "identity", "host_key", "host_keys"});
   JumpEntry jump = jump_at(required(value, "address"));
@@ -89,25 +89,25 @@ JumpEntry jump_of(const Value& value) {
 }
 
 /// Reads one jump host, a list of them, or "none".
-std::vector<JumpEntry> jumps_of(const Value& value) {
+std::vector<JumpEntry> jumps_of(const config::Value& value) {
   if (value.is_map()) return {jump_of(value)};
   if (!value.is_list() && value.text() == "none") return {};
   if (!value.is_list()) return {jump_of(value)};
   std::vector<JumpEntry> jumps;
-  for (const Value& jump : value.list())
+  for (const config::Value& jump : value.list())
     jumps.push_back(jump_of(jump));
   return jumps;
 }
 
 /// Throws if a field has values for another number of hosts than the item's address.
-void check_is_one_each(const Value& value, std::size_t number, std::size_t hosts) {
+void check_is_one_each(const config::Value& value, std::size_t number, std::size_t hosts) {
   if (number != hosts)
     throw value.error("'" + printable(value.text()) + "' names " + counted(number, "host") +
                       ", but the address is that of " + counted(hosts, "host"));
 }
 
 /// Reads the addresses at which the hosts of one item reach each other.
-std::vector<HostWord> inner_of(const Value& value, std::size_t hosts) {
+std::vector<HostWord> inner_of(const config::Value& value, std::size_t hosts) {
   std::vector<HostWord> words = words_of(value);
   check_is_one_each(value, words.size(), hosts);
   for (const HostWord& word : words)
@@ -117,7 +117,7 @@ std::vector<HostWord> inner_of(const Value& value, std::size_t hosts) {
 
 /// Reads the names of the hosts of one item, such as "gpu-[1-4]". Throws unless there is one for
 /// each host.
-std::vector<std::string> names_of(const Value& value, std::size_t hosts) {
+std::vector<std::string> names_of(const config::Value& value, std::size_t hosts) {
   const auto names = value.parsed([&](const std::string& text) {
     auto all = expand_name(text, kMostNodes);
     for (const std::string& name : all ? *all : std::vector{text})
@@ -130,7 +130,7 @@ std::vector<std::string> names_of(const Value& value, std::size_t hosts) {
 
 /// Reads one item of the list: words that name hosts, or a map whose address consists of such
 /// words.
-std::vector<HostEntry> hosts_in(const Value& value, const HostEntry& defaults) {
+std::vector<HostEntry> hosts_in(const config::Value& value, const HostEntry& defaults) {
   if (value.is_map())
     value.allow_only({"name", "address", "port", "user", "inner", "slots", "identity", "host_key",
                       "host_keys", "jump"});
@@ -165,12 +165,12 @@ std::vector<HostEntry> hosts_in(const Value& value, const HostEntry& defaults) {
   return hosts;
 }
 
-std::vector<HostEntry> hosts_of(const Value& value, const HostEntry& defaults) {
+std::vector<HostEntry> hosts_of(const config::Value& value, const HostEntry& defaults) {
   std::vector<HostEntry> hosts;
   std::set<std::string> names;
   std::set<std::pair<std::string, std::uint16_t>> places;
   const bool is_one_word = !value.is_list() && !value.is_map() && !value.is_null();
-  for (const Value& item : is_one_word ? std::vector{value} : value.list()) {
+  for (const config::Value& item : is_one_word ? std::vector{value} : value.list()) {
     for (HostEntry& host : hosts_in(item, defaults)) {
       if (!host.name.empty() && !names.insert(host.name).second)
         throw item.error("host name '" + host.name + "' is there twice");
@@ -188,7 +188,7 @@ std::vector<HostEntry> hosts_of(const Value& value, const HostEntry& defaults) {
 }
 
 /// Reads the defaults for hosts that do not set these fields themselves.
-HostEntry host_defaults_of(const Value& root) {
+HostEntry host_defaults_of(const config::Value& root) {
   HostEntry defaults;
   if (const auto port = root.find("port")) defaults.port = port_of(*port);
   if (const auto identity = root.find("identity")) defaults.identity = identity->text();
@@ -196,18 +196,18 @@ HostEntry host_defaults_of(const Value& root) {
   return defaults;
 }
 
-std::string time_of(const Value& value) {
+std::string time_of(const config::Value& value) {
   value.duration();
   return value.text();
 }
 
-std::string money_of(const Value& value) {
+std::string money_of(const config::Value& value) {
   value.parsed([](const std::string& text) { return parse_money(text); });
   return value.text();
 }
 
 /// Returns a checked price per hour: "20USD", "20USD/h".
-std::string price_of(const Value& value) {
+std::string price_of(const config::Value& value) {
   value.parsed([](std::string_view text) {
     return parse_money(text.ends_with("/h") ? text.substr(0, text.size() - 2) : text);
   });
@@ -215,7 +215,7 @@ std::string price_of(const Value& value) {
 }
 
 /// Reads "stop after 30m, delete after 7d", or only one of both.
-void read_idle(const Value& value, GuardEntry& guards) {
+void read_idle(const config::Value& value, GuardEntry& guards) {
   constexpr std::string_view kStop = "stop after ";
   constexpr std::string_view kDelete = "delete after ";
   const std::string text = value.text();
@@ -235,7 +235,7 @@ void read_idle(const Value& value, GuardEntry& guards) {
   }
 }
 
-GuardEntry guards_of(const Value& root) {
+GuardEntry guards_of(const config::Value& root) {
   GuardEntry guards;
   if (const auto life = root.find("max-life")) guards.max_life = time_of(*life);
   if (const auto cost = root.find("max-cost")) guards.max_cost = money_of(*cost);
@@ -245,24 +245,24 @@ GuardEntry guards_of(const Value& root) {
 }
 
 /// Returns the texts of a list, or a single text as a list.
-std::vector<std::string> texts_of(const Value& value) {
+std::vector<std::string> texts_of(const config::Value& value) {
   if (value.is_list()) return value.texts();
   return {value.text()};
 }
 
-std::vector<std::string> ranges_of(const Value& value) {
-  const std::vector<Value> values = value.is_list() ? value.list() : std::vector{value};
-  for (const Value& one : values)
+std::vector<std::string> ranges_of(const config::Value& value) {
+  const std::vector<config::Value> values = value.is_list() ? value.list() : std::vector{value};
+  for (const config::Value& one : values)
     one.parsed([](const std::string& text) { return IpRange::parse(text); });
   return texts_of(value);
 }
 
-int disk_of(const Value& value) {
+int disk_of(const config::Value& value) {
   constexpr int kLargestDisk = 32'768;
   return value.parsed([](const std::string& text) { return parse_gib(text, 1, kLargestDisk); });
 }
 
-CloudFields cloud_of(const Value& value) {
+CloudFields cloud_of(const config::Value& value) {
   value.allow_only({"clouds", "gpus", "instance-type", "region", "zone", "image", "vpc",
                     "max-price", "hold-cost", "ssh-from", "disk", "data-disk", "mount", "min-nodes",
                     "hold", "spot", "rdma", "public-address"});
@@ -292,8 +292,8 @@ CloudFields cloud_of(const Value& value) {
 
 }  // namespace
 
-ClusterFile read_cluster_file(const Document& document) {
-  const Value root = document.root();
+ClusterFile read_cluster_file(const config::Document& document) {
+  const config::Value root = document.root();
   root.allow_only({"name", "provider", "nodes", "slots", "link-rate", "user", "port", "identity",
                    "jump", "hosts", "max-life", "max-cost", "unattended", "idle", "cloud"});
   ClusterFile file;
@@ -315,4 +315,4 @@ ClusterFile read_cluster_file(const Document& document) {
   return file;
 }
 
-}  // namespace fastgpu::config
+}  // namespace fastgpu::provision

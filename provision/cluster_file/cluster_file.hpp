@@ -11,7 +11,7 @@
 #include "base/units.hpp"
 #include "config/document.hpp"
 
-namespace fastgpu::config {
+namespace fastgpu::provision {
 
 /// A jump host on the way to another host.
 struct JumpEntry {
@@ -86,6 +86,6 @@ struct ClusterFile {
 };
 
 /// Reads a cluster. Throws ErrorKind::usage, with line and column, for an invalid file.
-ClusterFile read_cluster_file(const Document& document);
+ClusterFile read_cluster_file(const config::Document& document);
 
-}  // namespace fastgpu::config
+}  // namespace fastgpu::provision

@@ -9,7 +9,7 @@
 
 #include "config/document.hpp"
 
-namespace fastgpu::config {
+namespace fastgpu::launcher {
 
 struct JobFile {
   std::optional<std::string> name{};
@@ -27,6 +27,6 @@ struct JobFile {
 };
 
 /// Reads a job. Throws ErrorKind::usage with line and column for an invalid file.
-JobFile read_job_file(const Document& document);
+JobFile read_job_file(const config::Document& document);
 
-}  // namespace fastgpu::config
+}  // namespace fastgpu::launcher

@@ -1,15 +1,15 @@
-#include "config/host_word.hpp"
+#include "provision/cluster_file/host_word.hpp"
 
 #include <doctest/doctest.h>
 
 #include "support/failure.hpp"
 
-namespace fastgpu::config {
+namespace fastgpu::provision {
 namespace {
 
 using test::failure_of;
 
-TEST_SUITE_BEGIN("config/host_word");
+TEST_SUITE_BEGIN("provision/host_word");
 
 /// "user|address|port"
 std::string shown(const HostWord& word) {
@@ -70,4 +70,4 @@ TEST_CASE("a range that cannot be read is refused with what is allowed") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace fastgpu::config
+}  // namespace fastgpu::provision

@@ -1,4 +1,4 @@
-#include "config/host_file.hpp"
+#include "provision/cluster_file/host_file.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,9 +7,9 @@
 #include "base/error.hpp"
 #include "base/name_ranges.hpp"
 #include "base/names.hpp"
-#include "config/host_word.hpp"
+#include "provision/cluster_file/host_word.hpp"
 
-namespace fastgpu::config {
+namespace fastgpu::provision {
 namespace {
 
 constexpr std::size_t kMostHosts = 10'000;
@@ -200,4 +200,4 @@ std::vector<HostEntry> read_host_file(std::string_view text, const std::string& 
   return std::move(file).hosts();
 }
 
-}  // namespace fastgpu::config
+}  // namespace fastgpu::provision

@@ -1,15 +1,15 @@
-#include "config/host_file.hpp"
+#include "provision/cluster_file/host_file.hpp"
 
 #include <doctest/doctest.h>
 
 #include "support/failure.hpp"
 
-namespace fastgpu::config {
+namespace fastgpu::provision {
 namespace {
 
 using test::failure_of;
 
-TEST_SUITE_BEGIN("config/host_file");
+TEST_SUITE_BEGIN("provision/host_file");
 
 TEST_CASE("hosts are read as Open MPI, MPICH and DeepSpeed list them") {
   const auto hosts = read_host_file(
@@ -92,4 +92,4 @@ TEST_CASE("a file without a host is refused") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace fastgpu::config
+}  // namespace fastgpu::provision

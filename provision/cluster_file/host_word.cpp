@@ -1,4 +1,4 @@
-#include "config/host_word.hpp"
+#include "provision/cluster_file/host_word.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 #include "base/name_ranges.hpp"
 #include "base/names.hpp"
 
-namespace fastgpu::config {
+namespace fastgpu::provision {
 namespace {
 
 constexpr std::size_t kMostHosts = 10'000;
@@ -109,4 +109,4 @@ std::vector<HostWord> parse_host_words(std::string_view text) {
   return hosts;
 }
 
-}  // namespace fastgpu::config
+}  // namespace fastgpu::provision

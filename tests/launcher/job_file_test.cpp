@@ -1,10 +1,10 @@
-#include "config/job_file.hpp"
+#include "launcher/job_file.hpp"
 
 #include <doctest/doctest.h>
 
 #include "support/failure.hpp"
 
-namespace fastgpu::config {
+namespace fastgpu::launcher {
 namespace {
 
 using test::failure_of;
@@ -13,7 +13,7 @@ JobFile read(const std::string& text) {
   return read_job_file(Document::parse(text, "job.yaml"));
 }
 
-TEST_SUITE_BEGIN("config/job_file");
+TEST_SUITE_BEGIN("launcher/job_file");
 
 TEST_CASE("every field of a job file is read") {
   const JobFile file = read(R"(name: train
@@ -81,4 +81,4 @@ TEST_CASE("what cannot be is refused with line and column") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace fastgpu::config
+}  // namespace fastgpu::launcher

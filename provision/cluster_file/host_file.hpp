@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "config/cluster_file.hpp"
+#include "provision/cluster_file/cluster_file.hpp"
 
-namespace fastgpu::config {
+namespace fastgpu::provision {
 
 /// Reads one host per line: "n1", "n1 slots=4", "n1:4", "user@n[01-04] port=2222", "[fd00::1]
 /// username=ann". A comment begins with '#'. Each host starts with the values of `defaults`. The
@@ -21,4 +21,4 @@ std::vector<HostEntry> read_host_file(std::string_view text, const std::string& 
 /// has fields, and for binary data.
 bool is_host_file(std::string_view text);
 
-}  // namespace fastgpu::config
+}  // namespace fastgpu::provision

@@ -1,4 +1,4 @@
-#include "config/job_file.hpp"
+#include "launcher/job_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,14 +6,14 @@
 #include "base/literals.hpp"
 #include "base/names.hpp"
 
-namespace fastgpu::config {
+namespace fastgpu::launcher {
 namespace {
 
 constexpr int kMostRanks = 10'000 * 1'024;
 constexpr int kMostSlots = 1'024;
 constexpr const char* kEngine = "mpirun";  ///< The only engine.
 
-std::vector<std::pair<std::string, std::string>> environment_of(const Value& value) {
+std::vector<std::pair<std::string, std::string>> environment_of(const config::Value& value) {
   std::vector<std::pair<std::string, std::string>> variables;
   for (const auto& [name, entry] : value.entries()) {
     if (!is_variable_name(name))
@@ -25,7 +25,7 @@ std::vector<std::pair<std::string, std::string>> environment_of(const Value& val
 
 /// Returns a list of words. A single text would need a shell's rules to be split, which fastgpu
 /// avoids.
-std::vector<std::string> command_of(const Value& value) {
+std::vector<std::string> command_of(const config::Value& value) {
   if (!value.is_list())
     throw value.error("the command must be a list of words, such as [python, train.py]");
   std::vector<std::string> words = value.texts();
@@ -33,7 +33,7 @@ std::vector<std::string> command_of(const Value& value) {
   return words;
 }
 
-std::string path_of(const Value& value) {
+std::string path_of(const config::Value& value) {
   std::string text = value.text();
   if (text.empty()) throw value.error("the path is empty");
   return text;
@@ -41,8 +41,8 @@ std::string path_of(const Value& value) {
 
 }  // namespace
 
-JobFile read_job_file(const Document& document) {
-  const Value root = document.root();
+JobFile read_job_file(const config::Document& document) {
+  const config::Value root = document.root();
   root.allow_only({"name", "cluster", "np", "npernode", "env", "sync", "workdir", "command",
                    "timeout", "detach", "engine"});
   JobFile file;
@@ -64,4 +64,4 @@ JobFile read_job_file(const Document& document) {
   return file;
 }
 
-}  // namespace fastgpu::config
+}  // namespace fastgpu::launcher

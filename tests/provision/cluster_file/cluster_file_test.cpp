@@ -1,10 +1,10 @@
-#include "config/cluster_file.hpp"
+#include "provision/cluster_file/cluster_file.hpp"
 
 #include <doctest/doctest.h>
 
 #include "support/failure.hpp"
 
-namespace fastgpu::config {
+namespace fastgpu::provision {
 namespace {
 
 using test::failure_of;
@@ -13,7 +13,7 @@ ClusterFile read(const std::string& text) {
   return read_cluster_file(Document::parse(text, "cluster.yaml"));
 }
 
-TEST_SUITE_BEGIN("config/cluster_file");
+TEST_SUITE_BEGIN("provision/cluster_file");
 
 TEST_CASE("what ends or stops a cluster by itself is read as it is written") {
   const ClusterFile file = read(
@@ -269,4 +269,4 @@ TEST_CASE("what a cloud's part of a file cannot be is refused at its place") {
 }
 
 }  // namespace
-}  // namespace fastgpu::config
+}  // namespace fastgpu::provision

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fastgpu::config {
+namespace fastgpu::provision {
 
 struct HostWord {
   std::string user{};  ///< Empty if the word has no user.
@@ -36,4 +36,4 @@ HostParts split_host(std::string_view text);
 void check_address(std::string_view text);
 void check_user(std::string_view text);
 
-}  // namespace fastgpu::config
+}  // namespace fastgpu::provision
