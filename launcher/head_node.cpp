@@ -8,28 +8,13 @@ namespace {
 constexpr int kNone = 3;    // The script's exit status for a missing record,
 constexpr int kOthers = 4;  // and for a cluster of another owner.
 
-// $1: the record's size, $2: its writer.
-constexpr const char* kPut = R"sh(set -e
-umask 077
-place=$HOME/.fastgpu
-owner=$place/lease/owner
-mkdir -p "$place"
-part=$place/cluster.json.part.$$
-trap 'rm -f "$part"' EXIT
-cat > "$part"
-[ "$(wc -c < "$part")" -eq "$1" ]
-if [ -s "$owner" ]; then
-  read -r there < "$owner" || :
-  if [ -n "$there" ] && [ "$there" != "$2" ]; then exit 4; fi
-fi
-mv "$part" "$place/cluster.json"
-)sh";
+constexpr const char* kPut =
+#include "templates/nodes/put_record.inc"
+    ;
 
-// $1: the maximum of bytes.
-constexpr const char* kGet = R"sh(file=$HOME/.fastgpu/cluster.json
-[ -e "$file" ] || exit 3
-exec head -c "$1" "$file"
-)sh";
+constexpr const char* kGet =
+#include "templates/nodes/get_record.inc"
+    ;
 
 bool ended_with(const NodeAnswer& answer, int code) {
   return answer.result.ok() && answer.result.value().code() == code;

@@ -33,17 +33,17 @@ bool is_in_background() {
   return foreground >= 0 && foreground != ::getpgrp();
 }
 
-bool is_dumb(const Environment& environment) {
+bool is_dumb(const state::Environment& environment) {
   const std::string kind = environment("TERM").value_or("");
   return kind.empty() || kind == "dumb";
 }
 
-bool is_set(const Environment& environment, const char* name) {
+bool is_set(const state::Environment& environment, const char* name) {
   return !environment(name).value_or("").empty();
 }
 
 /// Returns the user's wish: NO_COLOR wins over CLICOLOR_FORCE, and both win over CLICOLOR and TERM.
-ColorChoice wish_of(const Environment& environment) {
+ColorChoice wish_of(const state::Environment& environment) {
   if (is_set(environment, "NO_COLOR")) return ColorChoice::never;
   const std::string force = environment("CLICOLOR_FORCE").value_or("");
   if (!force.empty() && force != "0") return ColorChoice::always;
@@ -52,7 +52,7 @@ ColorChoice wish_of(const Environment& environment) {
   return ColorChoice::automatic;
 }
 
-bool has_unicode(const Environment& environment) {
+bool has_unicode(const state::Environment& environment) {
   for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     std::string value = environment(name).value_or("");
     if (value.empty()) continue;
@@ -66,7 +66,7 @@ bool has_unicode(const Environment& environment) {
 }  // namespace
 
 Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorChoice wish,
-                     const Environment& environment) {
+                     const state::Environment& environment) {
   if (wish == ColorChoice::automatic) wish = wish_of(environment);
   const bool always = wish == ColorChoice::always;
   const bool colored = wish != ColorChoice::never;
@@ -87,7 +87,7 @@ Widths measure_terminals() {
   return {.out = width_of(STDOUT_FILENO), .err = err};
 }
 
-Terminal look_at_terminal(ColorChoice wish, const Environment& environment) {
+Terminal look_at_terminal(ColorChoice wish, const state::Environment& environment) {
   const Descriptors terminals{.in = ::isatty(STDIN_FILENO) == 1,
                               .out = ::isatty(STDOUT_FILENO) == 1,
                               .err = ::isatty(STDERR_FILENO) == 1,

@@ -44,11 +44,9 @@ std::vector<Argv> bring(const CannInstaller& installer, const std::string& versi
 /// --quiet agrees to Huawei's licence.
 Argv run_installer(const std::string& file, const std::string& version, bool is_in_toolkit) {
   if (!is_in_toolkit) return {"bash", file, "--quiet", "--install", "--install-for-all"};
-  static constexpr const char* kScript = R"(
-    for script in "/usr/local/Ascend/cann-$2" /usr/local/Ascend/ascend-toolkit; do
-      if [ -r "$script/set_env.sh" ]; then . "$script/set_env.sh"; break; fi
-    done
-    exec bash "$1" --quiet --install --install-for-all)";
+  static constexpr const char* kScript =
+#include "templates/nodes/install_cann_part.inc"
+      ;
   return {"bash", "-c", kScript, "bash", file, version};
 }
 

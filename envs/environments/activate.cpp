@@ -56,13 +56,9 @@ std::string cann_scripts(const EnvironmentSpec& spec, const std::string& version
 }
 
 /// Prints the exports of a bash script, for any shell.
-constexpr std::string_view kExports = R"(. "$1" >/dev/null 2>&1 </dev/null
-      quote=$(printf "\047")
-      for name in $(compgen -e); do
-        case $name in SHLVL | PWD | OLDPWD | _) continue ;; esac
-        value=${!name}
-        printf "export %s=%s\n" "$name" "$quote${value//$quote/$quote\\$quote$quote}$quote"
-      done)";
+constexpr std::string_view kExports =
+#include "templates/nodes/print_exports.inc"
+    ;
 
 /// Returns the lines for the exports of CANN's script, once. A bash beside this shell runs it. The
 /// script is not made for other shells, nor for those in which a failure or an unset variable is

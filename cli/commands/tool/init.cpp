@@ -12,10 +12,10 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr std::string_view kClusterFile =
-#include "cluster_template.inc"
+#include "templates/cluster.inc"
     ;
 constexpr std::string_view kJobFile =
-#include "job_template.inc"
+#include "templates/job.inc"
     ;
 
 struct Options {

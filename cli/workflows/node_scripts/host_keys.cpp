@@ -6,33 +6,13 @@
 namespace fastgpu::cli {
 namespace {
 
-// The new key is stored beside the old one until sshd uses it. Then a mark in /run, which a reboot
-// removes, records that the key is the node's own. The script may be killed between any two lines
-// and be run again.
-constexpr const char* kMake = R"(set -e
-key=/etc/ssh/ssh_host_ed25519_key
-next=$key.next
-own=/run/fastgpu-host-key-is-own
-hostname "$1"
-printf '%s\n' "$1" > /etc/hostname
-if [ ! -e "$own" ] && [ ! -e "$next.pub" ]; then
-  rm -f "$key.part" "$key.part.pub" "$next"
-  ssh-keygen -q -t ed25519 -N '' -C '' -f "$key.part"
-  mv "$key.part" "$next"
-  mv "$key.part.pub" "$next.pub"
-fi
-if [ -e "$next.pub" ]; then cat "$next.pub"; else cat "$key.pub"; fi
-)";
+constexpr const char* kMake =
+#include "templates/nodes/make_host_key.inc"
+    ;
 
-constexpr const char* kShow = R"(set -e
-key=/etc/ssh/ssh_host_ed25519_key
-next=$key.next
-own=/run/fastgpu-host-key-is-own
-if [ -e "$next" ]; then mv "$next" "$key"; fi
-if [ -e "$next.pub" ]; then mv "$next.pub" "$key.pub"; fi
-: > "$own"
-pkill -HUP -o -x sshd
-)";
+constexpr const char* kShow =
+#include "templates/nodes/show_host_key.inc"
+    ;
 
 std::optional<Error> failure_of(const launcher::NodeAnswer& answer) {
   return script_failure(answer, "get a host key of its own");
