@@ -1,4 +1,4 @@
-// `facts`: what the launcher must know of this node.
+// `facts`: reports the facts about this node that the launcher needs.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -23,7 +23,7 @@
 namespace fastgpu::agent {
 namespace {
 
-/// Where Open MPI lives when it is not in PATH.
+/// Places of Open MPI to search in addition to PATH.
 constexpr std::string_view kOtherPlaces =
     ":/usr/local/bin:/usr/bin:/opt/amazon/openmpi5/bin:/opt/amazon/openmpi/bin:"
     "/usr/lib64/openmpi/bin:/opt/openmpi/bin:/usr/mpi/gcc/openmpi/bin:/usr/local/mpi/bin:"
@@ -36,7 +36,7 @@ int usable_cores() {
   return CPU_COUNT(&set);
 }
 
-/// Returns "10.0.0.7/24" of an address and its mask.
+/// Returns an address with the length of its mask: "10.0.0.7/24".
 template <class Address>
 std::string written(int family, const Address& address, const Address& mask) {
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -56,7 +56,8 @@ Socket copied(const sockaddr* from) {
   return to;
 }
 
-/// Returns an interface's address as "10.0.0.7/24"; empty for other families and link-local ones.
+/// Returns the address of an interface as "10.0.0.7/24"; "" for other families and link-local
+/// addresses.
 std::string address_of(const ifaddrs& entry) {
   if (entry.ifa_addr == nullptr || entry.ifa_netmask == nullptr) return "";
   const int family = entry.ifa_addr->sa_family;
@@ -84,7 +85,7 @@ std::vector<std::string> own_addresses() {
   return addresses;
 }
 
-/// sshd names the ends of the connection: "CLIENT PORT SERVER PORT".
+/// Returns our end of the SSH connection. sshd sets SSH_CONNECTION to "CLIENT PORT SERVER PORT".
 std::string ssh_address() {
   const char* const connection = ::getenv("SSH_CONNECTION");
   std::istringstream words(connection == nullptr ? "" : connection);
@@ -98,7 +99,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// `preferred` is a directory, "" for none.
+/// Returns the path of mpirun. `preferred` is a directory to search first; may be empty.
 std::string mpirun_of(const std::string& preferred) {
   if (!preferred.empty() && ::access((preferred + "/mpirun").c_str(), X_OK) == 0)
     return preferred + "/mpirun";
@@ -114,11 +115,11 @@ void find_mpirun(const std::string& preferred, NodeFacts& facts) try {
   facts.mpirun = mpirun;
   facts.mpirun_version = first_line(answer.out);
 } catch (const Error&) {
-  facts.mpirun.clear();  // The launcher says so, with the node's name.
+  facts.mpirun.clear();  // The launcher reports the missing program, with the node's name.
 }
 
-/// Throws not_found or denied, as the rank would, for what it could not enter or run. A program
-/// without a slash is looked for in the PATH of the rank, which is not known here.
+/// Throws not_found or denied if a rank could not enter the directory or run the program. A program
+/// without a slash is not checked, because the rank's PATH is not known here.
 void check_can_run(const std::filesystem::path& directory, const std::string& program) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(directory, ignored))

@@ -1,4 +1,4 @@
-// fastgpu-agent: put on nodes over SSH, started for one thing at a time, gone when that is done.
+// fastgpu-agent: installed on nodes over SSH. Each call runs one subcommand and ends.
 #include <signal.h>
 
 #include <array>
@@ -24,7 +24,8 @@ int run_version(Arguments) {
   return 0;
 }
 
-/// A line a library: "zstd 1.5.4". They are part of this file, and are mended by another one alone.
+/// Prints one line per library: "zstd 1.5.4". The libraries are part of this program, so that only
+/// another version of it has other ones.
 int run_libraries(Arguments) {
   for (const auto& [name, version] : transfer::library_versions())
     std::printf("%s %s\n", name.c_str(), version.c_str());
@@ -108,14 +109,15 @@ int exit_code(ErrorKind kind) {
   return 1;
 }
 
-/// Whether a fastgpu calls because somebody looks after this node.
+/// Returns true if the call shows that a user's fastgpu is attending to this node.
 bool is_contact(std::string_view call) {
   return call != "version" && call != "libraries" && call != "rank" && call != "rsh" &&
          !call.starts_with("guard-");
 }
 
-/// Whether the call goes on as long as a disk or an index wants, so that its client must hear that
-/// it is still there. What runs programs of the user, or goes on without us, is none.
+/// Returns true if the call takes as long as a disk or an index needs, so that its client needs
+/// signs of life. Calls that run programs of the user, or that continue without the client, do not
+/// count.
 bool is_long(std::string_view call) {
   return call == "receive" || call == "send" || call == "relay" || call.starts_with("env-");
 }
@@ -134,7 +136,7 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) try {
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // A write past the limit of a file's size fails with a reason.
+  ::signal(SIGXFSZ, SIG_IGN);  // A write beyond the limit on file sizes then fails with EFBIG.
   return fastgpu::agent::run({argv + 1, argv + argc});
 } catch (const fastgpu::Error& e) {
   std::fprintf(stderr, "%s\n", e.what());

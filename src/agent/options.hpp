@@ -1,4 +1,4 @@
-// Splits the words of a subcommand: flags with and without values, then the rest.
+// Parses the words of a subcommand: flags with and without values, then the rest.
 #pragma once
 
 #include <charconv>
@@ -12,7 +12,7 @@
 
 namespace fastgpu::agent {
 
-/// Takes words from the front. A misspelt word throws ErrorKind::usage.
+/// Takes words from the front. Throws ErrorKind::usage for an unexpected word.
 class Options {
  public:
   explicit Options(Arguments words) : words_(words) {}
@@ -25,7 +25,7 @@ class Options {
     return true;
   }
 
-  /// Returns the word after `name`, if `name` comes next.
+  /// Returns the word after `name` if `name` is the next word.
   std::optional<std::string> take_value(std::string_view name) {
     if (!take_flag(name)) return std::nullopt;
     return take_word(name);

@@ -24,7 +24,7 @@ void start_pulse() try {
   }).detach();
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 } catch (const std::system_error&) {
-  return;  // Without another thread: the call may still end in time.
+  return;  // If no thread can be started, the call may still end in time.
 }
 
 }  // namespace fastgpu::agent

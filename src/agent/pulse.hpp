@@ -1,10 +1,10 @@
-// Signs of life of a call that may have no output for long.
+// Signs of life during a call that may have no output for a long time.
 #pragma once
 
 namespace fastgpu::agent {
 
-/// Starts to write kPulse (base/pulse.hpp) to the error output every few seconds, until this
-/// process ends. A client without any output may then take the node for gone.
+/// Starts to write kPulse (base/pulse.hpp) to stderr every few seconds, until this process ends. A
+/// client that receives nothing may thus assume that the node is gone.
 void start_pulse();
 
 }  // namespace fastgpu::agent

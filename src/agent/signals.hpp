@@ -1,4 +1,4 @@
-// Signals as events of a poll loop, and children that are reaped once.
+// Signals as events for a poll loop, and the reaping of children.
 #pragma once
 
 #include <sys/types.h>
@@ -13,19 +13,20 @@
 
 namespace fastgpu::agent {
 
-/// A queue of the given signals, which are blocked from construction on. One per process.
+/// A queue of the given signals, which stay blocked. One object per process.
 class SignalQueue {
  public:
   explicit SignalQueue(std::initializer_list<int> signals);
 
   int fd() const noexcept { return fd_.get(); }
-  std::optional<int> next();  ///< Does not wait.
+  std::optional<int> next();  ///< Returns the next signal without waiting.
 
  private:
   UniqueFd fd_;
 };
 
-/// Reaps all ended children, adopted orphans included, and remembers one of them.
+/// Reaps all children that have ended, including adopted orphans, and remembers the status of one
+/// child.
 class Reaper {
  public:
   explicit Reaper(pid_t child) : child_(child) {}
@@ -38,11 +39,11 @@ class Reaper {
   std::optional<process::ExitStatus> ended_;
 };
 
-/// Makes orphaned descendants our children instead of init's.
+/// Makes orphaned descendants our children, and not init's.
 void become_subreaper();
 
-/// Ends this process like the other one: by the same signal, without a core dump of ours. Returns
-/// the exit code if it did not end by a signal.
+/// Ends this process in the same way as another one: by the same signal, but without a core dump.
+/// Returns the exit code if the other process did not end by a signal.
 int end_like(const process::ExitStatus& how);
 
 }  // namespace fastgpu::agent

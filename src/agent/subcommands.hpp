@@ -1,4 +1,4 @@
-// What the agent can do. Each takes the words after its name and returns the exit code.
+// The subcommands of the agent. Each takes the words after its name and returns the exit code.
 #pragma once
 
 #include <span>

@@ -32,7 +32,7 @@ int run_access_remove(Arguments arguments) {
   if (cluster.empty() || cluster.find_first_not_of("0123456789abcdef") != std::string::npos)
     throw Error(ErrorKind::usage, "'" + printable(cluster) + "' is no cluster's identity");
   remove_authorized_key(mark);
-  // The directory has the key that this host had for reaching the others.
+  // This directory has the key with which this host logged in to the others.
   std::filesystem::remove_all(below_home(".fastgpu/clusters") / cluster);
   return 0;
 }

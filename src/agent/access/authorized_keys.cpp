@@ -17,10 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The end of a line for which we made the file: if nothing else is left, the file is removed, too.
+/// The end of our line if we have created the file: then removing the last line also removes the
+/// file.
 constexpr std::string_view kMadeFile = " (and this file)";
 
-/// Returns the lines with their newlines; the last one may have none.
+/// Returns the lines with their newlines. The last line may have none.
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -38,7 +39,7 @@ std::string_view content_of(std::string_view line) {
   return line;
 }
 
-/// Returns true if the line ends with `words`; options that the owner has put in front are ignored.
+/// Returns true if the line ends with `words`. Ignores options that the owner has put before them.
 bool ends_with_words(std::string_view line, std::string_view words) {
   const std::string_view content = content_of(line);
   if (!content.ends_with(words)) return false;
@@ -50,7 +51,7 @@ std::string_view last_word(std::string_view line) {
   return line.substr(line.rfind(' ') + 1);
 }
 
-/// Locks the file: several of us may be at work on one home directory, from different clusters.
+/// Locks the file, because agents of several clusters may change it at the same time.
 UniqueFd lock() {
   const fs::path directory = below_home(".fastgpu");
   make_private_directory(directory);
@@ -62,7 +63,7 @@ UniqueFd lock() {
   return file;
 }
 
-/// Returns the file itself, to which symbolic links may lead.
+/// Returns the path of the file itself, after symbolic links.
 fs::path resolve() {
   const fs::path path = below_home(".ssh/authorized_keys");
   std::error_code error;
@@ -111,8 +112,8 @@ class KeysFile {
     sync_directory();
   }
 
-  /// Makes the lines with that mark comments, in place: a full disk has no room for another file,
-  /// and one byte of this one needs none.
+  /// Turns the lines with this mark into comments, in place: a full disk has no room for another
+  /// file, but replacing one byte needs none.
   void comment_out(std::string_view mark) const {
     const UniqueFd fd(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
     if (!fd) throw system_error("writing " + path_.string(), errno);
@@ -124,7 +125,7 @@ class KeysFile {
     if (::fsync(fd.get()) != 0) throw system_error("writing " + path_.string(), errno);
   }
 
-  /// Removes the leftover of a killed run.
+  /// Removes the draft of a killed run.
   void drop_draft() const noexcept { ::unlink(draft_.c_str()); }
 
  private:
@@ -158,8 +159,8 @@ std::string with_line(std::string_view text, std::string_view line) {
   for (const std::string_view present : lines_of(text))
     if (ends_with_words(present, line)) return std::string(text);
   std::string out = without_line(text, last_word(line));
-  // A text without a newline at its end gets one, and our line then has none. Without our line the
-  // text is as before.
+  // Text that does not end with a newline gets one, and then our line has none. So the text is as
+  // before once our line is removed.
   if (out.empty() || out.ends_with('\n')) return out + std::string(line) + "\n";
   return out + "\n" + std::string(line);
 }

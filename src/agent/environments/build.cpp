@@ -26,13 +26,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The wait for another agent. One whose client was killed notices it at its next message, and then
-/// clears up.
+/// How long to wait for another agent. An agent whose client was killed notices that at its next
+/// message, and then cleans up.
 constexpr std::chrono::milliseconds kPatience{20'000};
 constexpr unsigned kReadable = 0644;
 constexpr unsigned kRunnable = 0755;
 
-/// Returns the module that Python compiled to `path`, without its ending; empty for other files.
+/// Returns the path, without its ending, of the module whose bytecode is in `path`; "" for other
+/// files.
 std::string module_of(const fs::path& path) {
   const fs::path cache = path.parent_path();
   if (cache.filename() != "__pycache__") return "";
@@ -40,8 +41,8 @@ std::string module_of(const fs::path& path) {
   return (cache.parent_path() / name.substr(0, name.find('.'))).string();
 }
 
-/// A build. While some packages are fetched, the modules of earlier ones are compiled, and finished
-/// files are on their way to other nodes.
+/// Makes a build. While some packages are downloaded, the modules of earlier ones are compiled, and
+/// finished files are copied to other nodes.
 class Build {
  public:
   Build(const BuildRequest& request, Listener& listener)
@@ -58,7 +59,7 @@ class Build {
     try {
       manifest = make();
       fs::remove_all(cache_);
-      // They date from when another node was to build.
+      // They are left from a time when another node was the builder.
       transfer::drop_kept_copies(version_.parent_path());
     } catch (const std::exception& failure) {
       discard(failure);
@@ -68,7 +69,7 @@ class Build {
   }
 
  private:
-  /// Makes the environment and returns the manifest's SHA-256.
+  /// Builds the environment and returns the SHA-256 of its manifest.
   std::string make() {
     fs::remove_all(version_);  // A leftover of a killed build.
     fs::create_directories(version_.parent_path());
@@ -93,8 +94,8 @@ class Build {
     return manifest;
   }
 
-  /// Settles shared files. The earlier sums of changed files, also those sent to other nodes, are
-  /// invalid then.
+  /// Handles files that several packages contain. Checksums of changed files become invalid,
+  /// including those that were sent to other nodes.
   void settle(PackageBuilder& builder) {
     const Settled settled = builder.settle(request_, version_, listener_);
     warnings_ = settled.warnings;
@@ -103,7 +104,7 @@ class Build {
     known_.clear();
     if (!request_.has_bytecode) return;
     for (const fs::path module : settled.modules) {
-      set_build_time(version_ / module);  // The bytecode remembers this time.
+      set_build_time(version_ / module);  // The bytecode contains this time.
       remove_bytecode(version_ / module);
     }
     for (const std::string& file :
@@ -118,7 +119,8 @@ class Build {
         fs::remove(entry.path(), none);
   }
 
-  /// Takes a part: the parts before it are compiled first, as two at a time would gain little.
+  /// Handles a new part. First waits until the previous part is compiled: compiling two at a time
+  /// would gain little.
   void take_part(const KnownSums& known) {
     if (compiled_.valid()) compiled_.get();
     if (seen_.empty()) add_common();
@@ -138,7 +140,7 @@ class Build {
     });
   }
 
-  /// Removes the modules that have come with their bytecode.
+  /// Removes the modules whose bytecode was taken from an earlier build.
   static void leave_out_compiled(std::vector<std::string>& files, const KnownSums& known) {
     std::unordered_set<std::string> compiled;
     for (const auto& [path, sum] : known)
@@ -148,7 +150,7 @@ class Build {
     });
   }
 
-  /// Returns the files added since the last call, but for bytecode and ours.
+  /// Returns the files that were added since the last call, except for bytecode and our own files.
   std::vector<std::string> fresh_files() {
     std::vector<std::string> fresh;
     for (auto entry = fs::recursive_directory_iterator(version_);
@@ -167,8 +169,8 @@ class Build {
     return fresh;
   }
 
-  /// Removes a partial build, which is useless. Downloads stay if the same command may resume:
-  /// after a Ctrl-C, or an index without an answer.
+  /// Removes the incomplete build, which is useless. Keeps the downloads if the same command may
+  /// resume: after a Ctrl-C, or if an index did not answer.
   void discard(const std::exception& failure) {
     if (compiled_.valid()) compiled_.wait();
     const auto* const error = dynamic_cast<const Error*>(&failure);
@@ -180,9 +182,9 @@ class Build {
     fs::remove_all(version_, ignored);
   }
 
-  /// Gives all files the same time. So two builds have the same packages in the same files, and the
-  /// same bytecode, which contains its module's time. A file of another build with another time was
-  /// written to since.
+  /// Gives all files the same time. So two builds with the same packages have the same files and
+  /// the same bytecode, which contains its module's time. A file with another time in another build
+  /// was changed later.
   void set_times() {
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(version_)) {
       struct stat status {};
@@ -194,12 +196,12 @@ class Build {
     }
   }
 
-  /// Adds the common files of every environment.
+  /// Adds the files that every environment gets.
   void add_common() {
     if (fs::exists(request_.common)) copy_tree(request_.common, version_, listener_);
   }
 
-  /// Makes lib/fastgpu/python importable for any Python.
+  /// Makes lib/fastgpu/python importable in every Python of the build.
   void show_to_python() {
     for (const fs::directory_entry& python : fs::directory_iterator(version_ / "lib")) {
       const fs::path packages = python.path() / "site-packages";
@@ -237,9 +239,9 @@ class Build {
   fs::path cache_;
   EarlyCopy copy_;
   std::unordered_set<std::string> seen_;
-  KnownSums known_;  // The sums of files that need not be read any more.
+  KnownSums known_;  // The checksums of files that need not be read any more.
   std::vector<std::string> warnings_;
-  std::future<void> compiled_;  // Waits when it is destroyed.
+  std::future<void> compiled_;  // Its destructor waits.
 };
 
 }  // namespace

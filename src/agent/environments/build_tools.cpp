@@ -11,8 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The versions before 81: setuptools 81 warns of pkg_resources, which many a setup.py imports, and
-/// later ones lack it.
+/// Versions before 81: setuptools 81 warns of pkg_resources, which many setup.py files import, and
+/// later versions lack it.
 constexpr const char* kTools = "setuptools<81\nwheel\n";
 
 }  // namespace

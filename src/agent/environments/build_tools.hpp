@@ -1,4 +1,4 @@
-// The tools that build packages from source: setuptools and wheel, pinned, and no others.
+// The tools that build packages from source: exactly setuptools and wheel, with pinned versions.
 #pragma once
 
 #include <filesystem>
@@ -8,10 +8,11 @@
 
 namespace fastgpu::agent {
 
-/// Returns their solution for that Python, as a pylock.toml. Throws as Uv::run, with the purpose.
+/// Returns the solution for these tools and that Python, as a pylock.toml. Throws as Uv::run(),
+/// with the purpose in the message.
 std::string solve_build_tools(const Uv& uv, const std::string& python, const Listener& listener);
 
-/// A virtual environment with them and no other packages, removed with this object.
+/// A virtual environment with only these tools. The destructor removes it.
 class BuildTools {
  public:
   /// Installs the tools in `pylock`, each checked by its SHA-256. `directory` is replaced.

@@ -13,14 +13,14 @@
 
 namespace fastgpu::agent {
 
-/// Called when all packages installed so far are complete, and none is being installed. `known` has
-/// the sums of those of their files that need not be read.
+/// Called when all packages that are installed so far are complete, and no package is being
+/// installed. `known` has checksums of files in these packages that need not be read.
 using OnPart = std::function<void(const KnownSums& known)>;
 
-/// The result for files that several packages have.
+/// The result for files that several packages contain.
 struct Settled {
   std::vector<std::string> warnings;
-  /// The paths below the build that may have changed since on_part.
+  /// Paths below the build that may have changed since on_part was called for them.
   std::vector<std::string> modules;
 };
 
@@ -28,27 +28,27 @@ class PackageBuilder {
  public:
   virtual ~PackageBuilder() = default;
 
-  /// Returns the packages for the request; installs nothing. Fills in the solution, the Python, and
-  /// the builder's own name. Throws not_found for a missing Python; timeout for an index without an
-  /// answer; remote for an unsolvable request.
+  /// Returns the packages for the request. Installs nothing. Sets the solution, the Python, and the
+  /// builder's own name. Throws not_found for a missing Python, timeout for an index that does not
+  /// answer, and remote for a request that cannot be solved.
   virtual SolveAnswer solve(const SolveRequest& request, Listener& listener) = 0;
 
-  /// Makes the environment in `version`, which does not exist yet but its parent does. Every
-  /// package is checked by its SHA-256 in the solution. Calls `on_part` for each part, the last one
-  /// too. Throws conflict for another Python, and as solve.
+  /// Builds the environment in `version`, which does not exist yet, but whose parent does. Checks
+  /// every package by the SHA-256 in the solution. Calls `on_part` for each part, including the
+  /// last one. Throws conflict if the Python is another one, and the errors of solve().
   virtual void make(const BuildRequest& request, const std::filesystem::path& version,
                     Listener& listener, const OnPart& on_part) = 0;
 
-  /// Settles, after `make`, the files that several packages have with different content. The one of
-  /// the last package by name stays, in any order of installation. Throws conflict for one that
-  /// cannot be installed again.
+  /// Called after `make`. If several packages contain a file with different content, keeps the file
+  /// of the last package by name, so that the order of installation does not matter. Throws
+  /// conflict for a package that cannot be installed again.
   virtual Settled settle(const BuildRequest& /*request*/, const std::filesystem::path& /*version*/,
                          Listener& /*listener*/) {
     return {};
   }
 };
 
-/// Returns the builder, which may use `cache`. Throws usage for an unknown one.
+/// Returns the builder of this name, which may use `cache`. Throws usage for an unknown name.
 std::unique_ptr<PackageBuilder> package_builder(const BuilderChoice& choice,
                                                 const std::filesystem::path& cache);
 

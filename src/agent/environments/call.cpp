@@ -56,7 +56,7 @@ void Listener::write(std::string_view key, std::string_view value) {
   try {
     write_all(STDOUT_FILENO, records.text());
   } catch (const Error&) {
-    gone_.request();  // This ends the running program.
+    gone_.request();  // Ends the running program.
   }
 }
 

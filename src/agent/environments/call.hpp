@@ -1,4 +1,5 @@
-// One call about environments: its request comes by standard input, its answer goes out as records.
+// A call about environments: its request is read from standard input, and its answer is written as
+// records.
 #pragma once
 
 #include <functional>
@@ -14,10 +15,10 @@ namespace fastgpu::agent {
 /// Reads all of standard input. Throws remote for malformed records.
 Records read_request();
 
-/// Writes `answer`; the exit status is 0.
+/// Writes `answer` to stdout. The exit status is 0.
 void write_answer(const Records& answer);
 
-/// Runs `body`; writes its error to standard error, and returns its kind as an exit status.
+/// Runs `body`. Writes its error to stderr and returns the error's kind as an exit status.
 int run_call(const std::function<void()>& body);
 
 /// Reports the progress of a long call to the client. Notices the client's disconnect by a sign of

@@ -1,4 +1,4 @@
-// The commands for environments on this node: show, verify, switch, make the default of logins,
+// Subcommands on the environments of this node: show, verify, switch, set as the default of logins,
 // remove.
 #include <algorithm>
 
@@ -16,15 +16,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The wait for the lock. All nodes are called at the same time, and some may share the place.
-/// These calls are short.
+/// How long to wait for the lock. All nodes are called at the same time, and some may share the
+/// place, but these calls are short.
 constexpr std::chrono::milliseconds kPatience{3'000};
 
 /// The arguments PREFIX NAME [VERSION], for an existing environment.
 struct Named {
   EnvironmentPlaces places;
   std::string name;
-  std::string version;  ///< If absent, the current one.
+  std::string version;  ///< The current version if it is not given.
 
   fs::path directory() const { return places.version(name, version); }
 };
@@ -49,8 +49,8 @@ Named take_named(Arguments arguments) {
   return named;
 }
 
-/// Removes all builds but the current and the one that was current before: jobs may still run in
-/// that.
+/// Removes all builds except for the current one and the previous one, which running jobs may still
+/// use.
 void remove_old(const Named& named, const std::string& before) {
   for (const fs::directory_entry& entry :
        fs::directory_iterator(named.places.prefix / named.name)) {
@@ -69,7 +69,8 @@ void deactivate(const EnvironmentPlaces& places) {
 
 void remove_one(const EnvironmentPlaces& places, const std::string& name) {
   const std::string active = fs::path(link_target(places.active())).filename();
-  // A node that shares the place may have been quicker, but the lines here are this node's.
+  // Another node that shares the place may have been faster, but the startup lines here are this
+  // node's.
   if (active.empty() || active == name) deactivate(places);
   fs::remove_all(places.prefix / name);
 }
@@ -79,7 +80,7 @@ void remove_all(const EnvironmentPlaces& places) {
   remove_prefix(places);
 }
 
-/// Removes one environment, or all if `name` is empty.
+/// Removes one environment, or all of them if `name` is empty.
 void remove(const EnvironmentPlaces& places, const std::string& name) try {
   const UniqueFd lock = lock_prefix(places, kPatience);
   name.empty() ? remove_all(places) : remove_one(places, name);
@@ -129,7 +130,8 @@ int run_env_use(Arguments arguments) {
     check_linked_python(named.directory());
     const fs::path link = named.places.current(named.name);
     const std::string before = link_target(link);
-    if (before == named.version) return;  // A node that shares the place may have been quicker.
+    // Another node that shares the place may have been faster.
+    if (before == named.version) return;
     switch_link(link, named.version);
     remove_old(named, before);
   });

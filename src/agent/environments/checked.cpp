@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 constexpr time_t kBuildTime = 946'684'800;
 constexpr unsigned kReadable = 0644;
 
-/// Returns a path beside the build, whose content goes to other nodes.
+/// Returns a path beside the build and not inside it, because the build's content is copied to
+/// other nodes.
 fs::path note_of(const fs::path& version) {
   return version.parent_path() / ("." + version.filename().string() + ".checked");
 }

@@ -1,6 +1,6 @@
-// Installs packages of conda channels by py-rattler: a library for Python, driven by our script. It
-// runs with a Python that came with it, or one of the node; the environment's own is a package like
-// others.
+// Installs packages of conda channels by py-rattler, a Python library, which our script drives. The
+// script runs with a Python that was sent with it or with one of the node. The environment's own
+// Python is a package like others.
 #include "agent/environments/builder.hpp"
 #include "agent/environments/find_python.hpp"
 #include "agent/environments/node.hpp"

@@ -29,11 +29,11 @@ std::string text_of(const fs::path& file) {
 /// A file for the new build.
 struct TakenFile {
   std::string path;
-  transfer::Digest sum{};                ///< The sum of the earlier build's file.
-  std::optional<std::string> content{};  ///< Absent: linked to that file.
+  transfer::Digest sum{};                ///< The checksum of the file in the earlier build.
+  std::optional<std::string> content{};  ///< Absent if the file is linked to the earlier one.
 };
 
-/// A complete existing build.
+/// A complete earlier build.
 class EarlierBuild {
  public:
   EarlierBuild(fs::path version, fs::path packages)
@@ -45,8 +45,8 @@ class EarlierBuild {
 
   const fs::path& version() const { return version_; }
 
-  /// Returns its files of that package, for the build in `fresh`; empty if it has another version,
-  /// or a changed one.
+  /// Returns the files of the package for the build in `fresh`. Empty if this build has another
+  /// version of it, or if a file was changed.
   std::vector<TakenFile> files_of(const LockedPackage& package, const fs::path& fresh) const {
     const auto artefacts = sums_.find(package.name);
     const auto record = records_.find(normalized_package_name(package.name));
@@ -65,7 +65,8 @@ class EarlierBuild {
       if (path == record->second) continue;
       files.push_back({.path = path, .sum = sums_found[i], .content = moved(path, fresh)});
       if (const auto& content = files.back().content) {
-        if (is_named_in(*content)) return {};  // The prefix was another way to the same place.
+        // It contains the build's path in a form that cannot be replaced.
+        if (is_named_in(*content)) return {};
         one = {
             .path = one.path, .hash = hash_of(*content), .size = std::to_string(content->size())};
         is_moved = true;
@@ -81,7 +82,7 @@ class EarlierBuild {
   }
 
  private:
-  /// Finds the RECORD of each package, by its name.
+  /// Finds the RECORD of each package by the package's name.
   void find_records() {
     std::error_code none;
     for (const fs::directory_entry& entry : fs::directory_iterator(version_ / packages_, none)) {
@@ -98,13 +99,13 @@ class EarlierBuild {
     return wheel_hash(sum.finish());
   }
 
-  /// Returns the path below the build.
+  /// Returns the path relative to the build.
   std::string path_of(const RecordedFile& file) const {
     return (packages_ / file.path).lexically_normal().string();
   }
 
-  /// Returns the sums of the files, and at the end that of the RECORD itself; empty if one of them
-  /// was changed.
+  /// Returns the checksums of the files, and at the end that of RECORD itself; empty if a file was
+  /// changed.
   std::vector<transfer::Digest> sums_if_intact(const std::vector<RecordedFile>& files,
                                                const std::string& record) const {
     std::vector<std::string> paths;
@@ -121,13 +122,13 @@ class EarlierBuild {
     return sums;
   }
 
-  /// Returns whether a text names this build's directory, by whichever way.
+  /// Returns true if the text contains the directory of this build, in any form.
   bool is_named_in(const std::string& text) const {
     return text.find("/" + version_.filename().string() + "/") != text.npos;
   }
 
-  /// Returns the text of a program that names its build's directory, changed to `fresh`; absent for
-  /// other files.
+  /// Returns the text of a program that contains its build's directory, changed for `fresh`; absent
+  /// for other files.
   std::optional<std::string> moved(const std::string& path, const fs::path& fresh) const {
     if (!path.starts_with("bin/")) return std::nullopt;
     std::string text = text_of(version_ / path);
@@ -138,7 +139,7 @@ class EarlierBuild {
     return text;
   }
 
-  /// Adds the module's bytecode files.
+  /// Adds the bytecode files of the module at `path`.
   void add_bytecode(const fs::path& path, std::vector<std::string>& bytecode) const {
     if (path.extension() != ".py") return;
     const fs::path start = path.parent_path() / "__pycache__" / (path.stem().string() + ".");
@@ -152,7 +153,7 @@ class EarlierBuild {
   std::map<std::string, std::string> records_;            // Relative to the build.
 };
 
-/// Returns the builds beside `version`, the one in use first.
+/// Returns the builds beside `version`, beginning with the current one.
 std::vector<EarlierBuild> builds_beside(const fs::path& version, const fs::path& packages) {
   std::vector<fs::path> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(version.parent_path()))
@@ -168,8 +169,8 @@ std::vector<EarlierBuild> builds_beside(const fs::path& version, const fs::path&
   return builds;
 }
 
-/// Puts one file into the new build. A file from another package stays, as when both are installed.
-/// Returns true if the file is now the earlier build's.
+/// Puts one file into the new build. Keeps a file that another package has put there, as an
+/// installation of both would. Returns true if the file is linked to the earlier build's.
 bool put(const TakenFile& file, const fs::path& from, const fs::path& to) {
   const fs::path source = from / file.path;
   const fs::path target = to / file.path;

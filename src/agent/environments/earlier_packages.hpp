@@ -1,4 +1,4 @@
-// Reuses packages of an earlier build of the same environment, so that they need not be fetched
+// Takes packages from an earlier build of the same environment, so that they need not be downloaded
 // again.
 #pragma once
 
@@ -14,16 +14,16 @@ namespace fastgpu::agent {
 
 struct TakenPackages {
   std::set<std::string> names;
-  KnownSums sums;  ///< The sums of their files that are the earlier build's.
+  KnownSums sums;  ///< The checksums of their files that are the same as in the earlier build.
 };
 
-/// Links files of packages in the request's solution from complete builds beside `version` into it.
-/// A build's own solution must have the same artefacts for the package, built by the same tools if
-/// they are sources. A package's files must match its RECORD and its build's manifest: if one does
-/// not, the package is not taken. Files are read if they may have been written to since the build
-/// was checked. Programs that name the directory of their build are rewritten. Commands that are
-/// run in a build may write into its files, so nothing is taken from or for such a build. `version`
-/// must have its Python already.
+/// Links the files of packages in the request's solution from complete builds beside `version` into
+/// it. A package is taken only if that build's own solution has the same artefacts for it, and the
+/// same build tools if it is built from source. Its files must match its RECORD and its build's
+/// manifest. They are read if they may have been changed since the build was checked. Programs that
+/// contain the directory of their build are rewritten. No package is taken from or for a build with
+/// commands (post_install), because these may write to its files. `version` must have its Python
+/// already.
 TakenPackages take_earlier_packages(const BuildRequest& request,
                                     const std::filesystem::path& version, Listener& listener);
 

@@ -40,7 +40,7 @@ void EarlyCopy::start() {
   hearer_ = std::jthread([this, relay = std::move(own)] { hear(relay); });
 }
 
-/// Reads the relay's output to its end, which destroying the relay brings about.
+/// Reads the relay's output to its end, which comes at the latest when the relay is destroyed.
 void EarlyCopy::hear(const UniqueFd& relay) {
   std::string buffer(1UL << 16, '\0');
   std::size_t size = 0;
@@ -95,7 +95,8 @@ void EarlyCopy::give_up() {
   relay_.reset();
 }
 
-/// Sends a word to the relay. Ignores a broken chain: the client checks the nodes afterwards.
+/// Sends a message to the relay. Ignores a broken chain, because the client checks the nodes
+/// afterwards.
 void EarlyCopy::say(BuildWord word) {
   if (!relay_) return;
   const char letter = static_cast<char>(word);

@@ -1,4 +1,4 @@
-// Copies a build to other nodes while it is made: by `relay`, which receives the progress.
+// Copies a build to other nodes while it is made, by `relay`, which is informed of the progress.
 #pragma once
 
 #include <filesystem>
@@ -18,25 +18,25 @@
 
 namespace fastgpu::agent {
 
-/// A copy in progress. Destruction interrupts it if it is not finished: the nodes keep their part,
-/// for a resumed copy.
+/// A copy in progress. If it is not finished, the destructor interrupts it. The nodes keep their
+/// part, so that the copy can be resumed.
 class EarlyCopy {
  public:
-  /// Takes the arguments of `relay` as `way`; empty: no copy.
+  /// `way` has the arguments of `relay`; empty for no copy.
   EarlyCopy(std::filesystem::path version, std::vector<std::string> way);
 
-  /// Starts the copy once the directory of the build exists; a second call does nothing. Call it in
-  /// the thread that will finish it.
+  /// Starts the copy once the directory of the build exists. A second call does nothing. Call it on
+  /// the thread that will call finish().
   void start();
 
-  /// Reports paths below the build that are done, and will not change. Thread-safe.
+  /// Reports paths below the build that are finished and will not change. Thread-safe.
   void offer(std::span<const std::string> paths);
 
-  /// Returns the sums of the files that have been sent by now, by their path below the build.
+  /// Returns the checksums of the files that have been sent so far, by their paths below the build.
   KnownSums sums() const;
 
-  /// Reports that the build is done, and waits until the nodes have it. Returns the successful
-  /// ones, by their place in the chain. Throws interrupted if the client has gone.
+  /// Reports that the build is finished, and waits until the nodes have it. Returns the nodes that
+  /// have it, by their positions in the chain. Throws interrupted if the client has gone.
   std::vector<std::size_t> finish(Listener& listener);
 
   /// Reports that the build failed: the nodes keep nothing.
@@ -51,8 +51,8 @@ class EarlyCopy {
   std::vector<std::string> way_;
   std::mutex ordering_;
   mutable std::mutex hearing_;
-  std::string heard_;     // The output of the relay.
-  bool is_over_ = false;  // No more output will come.
+  std::string heard_;     // The relay's output so far.
+  bool is_over_ = false;  // The relay's output has ended.
   std::jthread hearer_;   // Ends with the relay, which is destroyed first.
   std::optional<process::Child> relay_;
 };

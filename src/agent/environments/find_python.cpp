@@ -21,12 +21,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPython = "python";
 
-/// Returns true if `version` is a `wanted` one: "3.11.2" is a 3.11, a 3 and a 3.11.2.
+/// Returns true if `version` is `wanted` or more specific: "3.11.2" is a "3.11", a "3" and a
+/// "3.11.2".
 bool is_a(const std::string& version, const std::string& wanted) {
   return version == wanted || version.starts_with(wanted + ".");
 }
 
-/// Returns 3, 11 and 2 of "3.11.2".
+/// Returns the numbers in a version: 3, 11 and 2 for "3.11.2".
 std::vector<int> numbers_of(const std::string& version) {
   std::vector<int> numbers;
   std::istringstream parts(version);
@@ -42,7 +43,7 @@ bool fits(const std::string& version, const WantedPython& wanted) {
          (wanted.or_newer && numbers_of(version) > numbers_of(wanted.version));
 }
 
-/// Returns whether a program of that name can be a suitable interpreter.
+/// Returns true if a program with this name can be a suitable interpreter.
 bool can_be(const std::string& name, const WantedPython& wanted) {
   if (!name.starts_with(kPython)) return false;
   const std::string version = name.substr(kPython.size());
@@ -50,7 +51,7 @@ bool can_be(const std::string& name, const WantedPython& wanted) {
   return version.empty() || (is_number && (fits(version, wanted) || is_a(wanted.version, version)));
 }
 
-/// Returns the candidates in one directory, always in the same order.
+/// Returns the candidates in a directory, in a fixed order.
 std::vector<fs::path> candidates_in(const fs::path& directory, const WantedPython& wanted) {
   std::vector<fs::path> found;
   std::error_code failure;
@@ -61,7 +62,7 @@ std::vector<fs::path> candidates_in(const fs::path& directory, const WantedPytho
   return found;
 }
 
-/// Returns an interpreter's version; empty if the program of that name is not one.
+/// Returns the version of an interpreter; "" if the program is not a Python.
 std::string version_of(const fs::path& interpreter) try {
   return python_version(interpreter);
 } catch (const Error&) {

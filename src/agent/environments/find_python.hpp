@@ -1,4 +1,4 @@
-// Finds a Python in this node's PATH, where uv searches, too.
+// Finds a Python in this node's PATH, which uv searches, too.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 namespace fastgpu::agent {
 
 struct WantedPython {
-  std::string version;    ///< "3.11": any of these.
-  bool or_newer = false;  ///< Accepts newer ones, too.
+  std::string version;    ///< "3.11" accepts every 3.11.
+  bool or_newer = false;  ///< Accepts newer versions, too.
 };
 
 struct FoundPython {
@@ -17,7 +17,7 @@ struct FoundPython {
   std::string version;  ///< "3.11.2"
 };
 
-/// Returns the first one that runs.
+/// Returns the first suitable Python that runs; absent if none does.
 std::optional<FoundPython> find_python(const WantedPython& wanted);
 
 }  // namespace fastgpu::agent

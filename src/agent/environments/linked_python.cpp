@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kHelp =
     ", or let the environment bring one ('python' with an archive in env.yaml)";
 
-/// Returns "3.11.2" of "version_info = 3.11.2"; empty if it is missing.
+/// Returns the version in pyvenv.cfg, such as "3.11.2"; "" if it is missing.
 std::string version_made_with(const fs::path& version) {
   constexpr std::string_view kKey = "version_info = ";
   std::istringstream lines(read_file(version / "pyvenv.cfg").value_or(""));
@@ -27,12 +27,12 @@ std::string version_made_with(const fs::path& version) {
   return "";
 }
 
-/// Returns "3.11" of "3.11.2": its packages work with all of these.
+/// Returns "3.11" for "3.11.2". Packages work with all versions of a series.
 std::string series_of(const std::string& version) {
   return version.substr(0, version.find('.', version.find('.') + 1));
 }
 
-/// Returns the version in its name, if that has one; else runs it.
+/// Returns the version in the interpreter's name, or else runs it.
 std::string version_of(const fs::path& interpreter) {
   constexpr std::string_view kName = "python";
   const std::string name = interpreter.filename();
@@ -46,7 +46,7 @@ std::string version_of(const fs::path& interpreter) {
 
 void check_linked_python(const fs::path& version) {
   const std::string python = link_target(version / "bin/python");
-  if (!python.starts_with('/')) return;  // It comes with the packages.
+  if (!python.starts_with('/')) return;  // The Python is one of the packages.
   const std::string wanted = version_made_with(version);
   const std::string shown = printable(python, python.size());
   if (::access(python.c_str(), X_OK) != 0)

@@ -16,19 +16,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A mark in our first line: the text before it has no newline at its end, or the file did not
+/// A mark in our first line: the text before it had no newline at its end, or the file did not
 /// exist.
 constexpr std::string_view kMadeNewline = " (and the newline before)";
 constexpr std::string_view kMadeFile = " (and this file)";
 
-/// Returns the start-up files. Root's is read by every login of every user; of the others' bash
-/// reads the first that exists.
+/// Returns the startup files. Logins of all users read root's file. For other users, bash reads the
+/// first one that exists.
 std::vector<fs::path> start_up_files() {
   if (::geteuid() == 0) return {"/etc/profile.d/fastgpu.sh"};
   return {below_home(".bash_profile"), below_home(".bash_login"), below_home(".profile")};
 }
 
-/// Returns the first existing file, else the last one.
+/// Returns the first file that exists, else the last one.
 fs::path start_up_file() {
   const auto files = start_up_files();
   const auto found =
@@ -51,7 +51,7 @@ std::string lines(const EnvironmentPlaces& places, std::string_view remark) {
          "; fi\n" + last_mark(places);
 }
 
-/// Rewrites a file; keeps owner and mode, and the file's identity: links may lead to it.
+/// Rewrites a file. Keeps its owner and mode, and follows links to it.
 void rewrite(const fs::path& file, const std::string& text) {
   struct stat status {};
   const bool there = ::stat(file.c_str(), &status) == 0;
@@ -72,7 +72,7 @@ void remove_login_lines_of(const EnvironmentPlaces& places, const fs::path& file
   const std::string back = text->substr(end + last_mark(places).size());
   if (remark.starts_with(kMadeNewline)) front.pop_back();
   if (remark.starts_with(kMadeFile) && front.empty() && back.empty()) {
-    fs::remove(file);  // Another node that shares the home may have done so.
+    fs::remove(file);  // Another node with the same home directory may have removed it.
     return;
   }
   rewrite(file, front + back);

@@ -1,12 +1,12 @@
-// The default environment of logins: lines in a shell's start-up file, which is restored on
-// removal.
+// Makes an environment the default of logins by lines in a shell's startup file. Removal restores
+// the file.
 #pragma once
 
 #include "agent/environments/place.hpp"
 
 namespace fastgpu::agent {
 
-/// Gives logins the prefix's active environment. Idempotent. Throws denied or capacity.
+/// Makes logins use the prefix's active environment. Idempotent. Throws denied or capacity.
 void add_login_lines(const EnvironmentPlaces& places);
 /// Removes the lines from every file that may have them.
 void remove_login_lines(const EnvironmentPlaces& places);

@@ -82,13 +82,14 @@ std::string sum_of(const fs::path& root, const ManifestEntry& entry, const Known
   return found == known.end() ? sum_of(root, entry) : transfer::hex(found->second);
 }
 
-/// Returns whether its kind, mode and size are those of the line.
+/// Returns true if kind, mode and size are those in the line.
 bool has_shape(const ManifestEntry& found, const std::string& line) {
-  const std::string front = line_of(found, "");  // The text up to the sum; the path follows it.
+  // The text before the checksum. The path comes after it.
+  const std::string front = line_of(found, "");
   return line.starts_with(front.substr(0, front.size() - found.path.size() - 1));
 }
 
-/// Returns the damage of the file in `line`; empty if it is intact.
+/// Returns how the file in `line` is damaged; "" if it is intact.
 std::string damage(const fs::path& root, const std::string& line, const ReceivedFiles& received) {
   const std::string path = path_in(line);
   if (const auto found = received.find(path); found != received.end()) {
@@ -103,7 +104,7 @@ std::string damage(const fs::path& root, const std::string& line, const Received
   return line_of(found, sum_of(root, found)) == line ? "" : path + ": has another content";
 }
 
-/// Returns the existing files without a line.
+/// Returns the files that are not in the manifest.
 std::vector<std::string> added(const fs::path& root, const std::vector<std::string>& lines) {
   std::vector<std::string> known;
   std::ranges::transform(lines, std::back_inserter(known), path_in);
@@ -114,7 +115,7 @@ std::vector<std::string> added(const fs::path& root, const std::vector<std::stri
   return fresh;
 }
 
-/// Returns the lines; empty without a manifest.
+/// Returns the lines of the manifest; empty if it is missing.
 std::vector<std::string> lines_of(const fs::path& version) {
   const auto text = read_file(manifest_of(version), kLargestManifest);
   return text ? Records(*text, "the manifest").all("entry") : std::vector<std::string>();

@@ -11,13 +11,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A program that compiles files. Its arguments are the packages' directory and that directory's
-/// name in bytecode; its input lists the files.
+/// Compiles files. The arguments are the packages' directory and the name of that directory in
+/// bytecode. The input lists the files.
 constexpr const char* kCompile =
 #include "templates/nodes/compile_modules.inc"
     ;
 
-/// Returns Python's bytecode files of modules with these names, by directory.
+/// Returns the bytecode files of the modules, which are given by directory.
 std::vector<std::string> bytecode_of(const fs::path& version,
                                      const std::map<fs::path, std::set<std::string>>& modules) {
   std::vector<std::string> made;

@@ -31,8 +31,8 @@ std::string without_end(std::string text) {
   return text;
 }
 
-/// Returns a program's output on one line: from its error on, and of that the end, which matters
-/// most.
+/// Returns a program's output on one line, from its error message on. If it is too long, the end is
+/// kept, which matters most.
 std::string explanation(const std::string& text) {
   constexpr std::string_view kError = "\nerror: ";
   const std::string lines = "\n" + text;
@@ -73,7 +73,7 @@ std::string libc_name() try {
   const auto done = process::capture({.argv = {"getconf", "GNU_LIBC_VERSION"}}, {}, never);
   return done.status.ok() ? without_end(done.out) : "";
 } catch (const Error&) {
-  return "";  // Another C library has no such program.
+  return "";  // Systems with another C library do not have this program.
 }
 
 std::vector<std::string> plain_environment() {
@@ -117,7 +117,7 @@ std::string output_of(const Program& program, const Listener& listener) {
 
 void copy_tree(const std::filesystem::path& from, const std::filesystem::path& to,
                const Listener& listener) {
-  // The library's own copying reports a full disk as an input/output error.
+  // std::filesystem::copy reports a full disk as an I/O error.
   output_of({.argv = {"cp", "-R", "-P", (from / ".").string(), to.string()},
              .environment = plain_environment()},
             listener);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLargestOrder = 256UL << 20;
 constexpr mode_t kReadable = 0644;
-// The limit in milliseconds; after it the sender sends a sign of life.
+// The timeout in milliseconds, after which the sender sends a sign of life.
 constexpr int kLongestWait = 1000;
 
 std::filesystem::path order_of(const std::filesystem::path& version) {

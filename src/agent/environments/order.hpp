@@ -1,5 +1,5 @@
-// The order in which the files of a build were done. They always go to other nodes in that order: a
-// copy may begin before its build ends, and an interrupted one resumes.
+// The order in which the files of a build were finished. They are always sent to other nodes in
+// that order, so that a copy can begin before its build ends and can be resumed.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,10 @@
 
 namespace fastgpu::agent {
 
-/// Records that these paths below `version` are done, after earlier ones. Its details must exist.
+/// Appends paths below `version` to the order. Its directory of details must exist.
 void append_order(const std::filesystem::path& version, std::span<const std::string> paths);
 
-/// A message of the building agent to the copying one.
+/// A message from the building agent to the copying one.
 enum class BuildWord : char {
   more = 'm',  ///< More paths are in the order.
   rest = 'r',  ///< The build is done.
@@ -25,14 +25,14 @@ enum class BuildWord : char {
 /// Thrown by `OrderedFiles` if the build has failed.
 struct BuildGivenUp {};
 
-/// The files of a build in their order: transfer::FirstFiles.
+/// Returns the files of a build in their order, as transfer::FirstFiles.
 class OrderedFiles {
  public:
-  /// Reads the progress from the borrowed descriptor `words`; absent for a finished build.
+  /// `words` is a borrowed descriptor from which the progress is read; absent for a finished build.
   OrderedFiles(const std::filesystem::path& version, std::optional<int> words);
 
-  /// Returns the next file; absent also after a second without a message. Throws BuildGivenUp, or
-  /// Error interrupted if the building agent has gone.
+  /// Returns the next file; absent, too, after a second without a message. Throws BuildGivenUp, or
+  /// an Error of the kind interrupted if the building agent has gone.
   transfer::FirstFile operator()(bool may_wait);
 
  private:

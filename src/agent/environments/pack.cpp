@@ -1,4 +1,5 @@
-// `env-pack`: a build of an environment as a tar archive, packed here: a node may have no zstd.
+// `env-pack`: sends a build of an environment as a tar archive. It is compressed here, because the
+// node may have no zstd.
 #include <unistd.h>
 
 #include "agent/files/disk.hpp"

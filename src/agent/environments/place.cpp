@@ -23,12 +23,12 @@ namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds kBetweenTries{20};
 constexpr std::string_view kMade = "made.";
 
-/// Returns the list of the directories that make_prefix made on this node, a path a record.
+/// Returns the file that lists the directories that make_prefix() has created on this node.
 fs::path made_list(const EnvironmentPlaces& places) {
   return places.own() / (std::string(kMade) + host_name());
 }
 
-/// Returns the directories made on any node, the innermost first.
+/// Returns the directories that were created on any node, from the innermost one on.
 std::vector<std::string> all_made(const EnvironmentPlaces& places) {
   std::vector<std::string> made;
   for (const fs::directory_entry& entry : fs::directory_iterator(places.own())) {
@@ -40,7 +40,7 @@ std::vector<std::string> all_made(const EnvironmentPlaces& places) {
   return made;
 }
 
-/// Returns the missing ones among `path` and its parents, the outermost first.
+/// Returns the missing directories among `path` and its parents, from the outermost one on.
 std::vector<fs::path> missing_of(fs::path path) {
   std::vector<fs::path> missing;
   for (; !fs::exists(path) && path.has_relative_path(); path = path.parent_path())
@@ -52,18 +52,18 @@ fs::path lock_file(const EnvironmentPlaces& places) {
   return places.own() / "lock";
 }
 
-/// Returns the path beside `path` at which its replacement is put together.
+/// Returns the path beside `path` at which its replacement is assembled.
 fs::path making_of(const fs::path& path) {
   return path.parent_path() / (".fastgpu-making." + path.filename().string() + "." + host_name());
 }
 
-/// Returns the path, beside `path`, of the list of the directories that a removal deletes, `path`
-/// the outermost.
+/// Returns the path, beside `path`, of the list of directories that a removal deletes. `path` is
+/// the outermost of them.
 fs::path removing_of(const fs::path& path) {
   return path.parent_path() / (".fastgpu-removing." + path.filename().string());
 }
 
-/// Returns whether it is ours: other users may make such names in a shared directory.
+/// Returns true if the file is ours. In a shared directory other users can create such names.
 bool is_ours(const fs::path& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && may_be_ours(status.st_uid);
@@ -79,8 +79,8 @@ void make_lock(const fs::path& lock) {
     throw system_error("making " + lock.string(), errno);
 }
 
-/// Puts all missing directories together beside their place, and makes them visible at once: a
-/// killed process has made none. Does nothing if another node that shares the place was quicker.
+/// Assembles all missing directories beside their place and makes them visible at once, so that a
+/// killed process leaves none. Does nothing if another node that shares the place was faster.
 void make_at_once(const EnvironmentPlaces& places) {
   const auto missing = missing_of(places.own());
   const fs::path& outermost = missing.front();
@@ -103,7 +103,8 @@ void make_at_once(const EnvironmentPlaces& places) {
   fs::remove_all(making);
 }
 
-/// Removes the directories `made`, the innermost first. Stops at one that has other content by now.
+/// Removes the directories in `made`, from the innermost one on. Stops at a directory that has
+/// other content.
 void remove_made(const std::vector<std::string>& made) {
   for (const std::string& path : made)
     if (::rmdir(path.c_str()) != 0 && errno != ENOENT) break;
@@ -114,8 +115,8 @@ void remove_below(const fs::path& directory, const fs::path& kept) {
     if (entry.path() != kept) fs::remove_all(entry.path());
 }
 
-/// Returns the lock; absent if another process holds it. Never makes the lock's file: a place that
-/// another node removes just now stays removed.
+/// Returns the lock; absent if another process holds it. Never creates the lock's file, so that a
+/// place that another node has just removed stays removed.
 std::optional<UniqueFd> try_lock_of(const EnvironmentPlaces& places) {
   const fs::path path = lock_file(places);
   UniqueFd file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -152,13 +153,13 @@ void make_prefix(const EnvironmentPlaces& places) {
 void remove_prefix(const EnvironmentPlaces& places) {
   remove_below(places.prefix, places.own());
   const auto made = all_made(places);
-  if (!made.empty()) {  // The list must outlive its place.
+  if (!made.empty()) {  // The list must survive the removal of the prefix.
     Records list;
     for (const std::string& path : made)
       list.add("made", path);
     write_atomically(removing_of(made.back()), list.text(), 0644);
   }
-  // The lock comes last: a killed removal can be resumed.
+  // The lock's file is removed last, so that a killed removal can be resumed.
   remove_below(places.own(), lock_file(places));
   fs::remove_all(places.own());
   fault_point("env-place-emptied");
@@ -166,7 +167,8 @@ void remove_prefix(const EnvironmentPlaces& places) {
 }
 
 void remove_remains(const EnvironmentPlaces& places) {
-  ::rmdir(places.own().c_str());  // Succeeds if it is empty; another node may remove it just now.
+  // Succeeds if the directory is empty. Another node may remove it at the same time.
+  ::rmdir(places.own().c_str());
   for (fs::path path = places.own(); path.has_relative_path(); path = path.parent_path()) {
     if (is_ours(making_of(path))) fs::remove_all(making_of(path));
     const auto text = is_ours(removing_of(path)) ? read_file(removing_of(path)) : std::nullopt;

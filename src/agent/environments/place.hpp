@@ -1,4 +1,4 @@
-// The prefix of environments on this node: found, made, locked, and removed.
+// The prefix of environments on this node: how to find, create, lock and remove it.
 #pragma once
 
 #include <chrono>
@@ -10,29 +10,30 @@
 
 namespace fastgpu::agent {
 
-/// Returns the places at `prefix`, or, if it is empty, at the default one: /opt/fastgpu/envs for
-/// root, else below home.
+/// Returns the places below `prefix`. If that is empty, uses the default prefix: /opt/fastgpu/envs
+/// for root, and a directory in the home directory for other users.
 EnvironmentPlaces places_at(const std::string& prefix);
 
-/// Makes the prefix with its parents, 0755, at once, with a list of the new directories. Another
-/// node may share the place. Throws denied or capacity, naming --prefix.
+/// Creates the prefix and its parents with mode 0755, together with a list of the new directories.
+/// All of them appear at once, because another node may share the place. Throws denied or capacity,
+/// naming --prefix.
 void make_prefix(const EnvironmentPlaces& places);
 
-/// Removes the prefix with its content, and the parents that make_prefix made if they are empty
-/// now.
+/// Removes the prefix with its content. Also removes the parents that make_prefix() has created, if
+/// they are empty.
 void remove_prefix(const EnvironmentPlaces& places);
-/// Removes the leftovers of a killed make_prefix or remove_prefix, without environments.
+/// Removes what a killed make_prefix() or remove_prefix() has left. It never contains environments.
 void remove_remains(const EnvironmentPlaces& places);
 
-/// Locks the prefix against other changes, also from another node that shares the place. Throws
-/// conflict if the lock is still held after `patience`, not_found if the place is gone.
+/// Locks the prefix against changes by other processes, also on other nodes that share the place.
+/// Throws conflict if the lock is not free after `patience`, and not_found if the place is gone.
 UniqueFd lock_prefix(const EnvironmentPlaces& places, std::chrono::milliseconds patience);
 
-/// Makes `link` lead to `target`, atomically and whatever its earlier target. Requires the prefix's
-/// lock.
+/// Makes `link` refer to `target`, atomically, and even if it is another link now. The caller must
+/// hold the prefix's lock.
 void switch_link(const std::filesystem::path& link, const std::string& target);
 
-/// Returns the target of `link`; empty if it is not a link.
+/// Returns the target of `link`; "" if it is not a link.
 std::string link_target(const std::filesystem::path& link);
 
 }  // namespace fastgpu::agent

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kPackage = "[[packages]]\n";
 
-/// Returns the texts in quotes behind each `key = `; ours need no escapes.
+/// Returns the quoted texts after each `key = `. Ours contain no escapes.
 std::vector<std::string> values_in(std::string_view text, std::string_view key) {
   const std::string start = std::string(key) + " = \"";
   std::vector<std::string> values;

@@ -1,5 +1,6 @@
-// `env-reach`: reports whether this node reaches hosts, before files are fetched from them.
-// `env-tunnel`: carries connections of this node's programs to the process that has started it.
+// `env-reach`: reports whether this node can connect to hosts, before files are downloaded from
+// them. `env-tunnel`: carries connections of this node's programs to the process that has started
+// it.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -38,8 +39,8 @@ bool has_proxy() {
   });
 }
 
-/// Returns the addresses of a host. This program is static, without the C library's own look-up, so
-/// it runs getent.
+/// Returns the addresses of a host. Runs getent, because this static program cannot use the C
+/// library's look-up.
 std::vector<std::string> addresses_of(const std::string& host) {
   const Cancel never;
   const auto done =
@@ -53,7 +54,7 @@ std::vector<std::string> addresses_of(const std::string& host) {
   return addresses;
 }
 
-/// Parses a socket address; its family is AF_UNSPEC for malformed text.
+/// Parses an address. The family is AF_UNSPEC for malformed text.
 sockaddr_storage parse_address(const std::string& address, std::uint16_t port) {
   sockaddr_storage out{};
   auto& v4 = reinterpret_cast<sockaddr_in&>(out);
@@ -68,7 +69,7 @@ sockaddr_storage parse_address(const std::string& address, std::uint16_t port) {
   return out;
 }
 
-/// Connects to a numeric address; returns 0, or the system's error.
+/// Connects to a numeric address. Returns 0, or the errno.
 int connect_to(const std::string& address, std::uint16_t port) {
   const sockaddr_storage to = parse_address(address, port);
   const UniqueFd socket(
@@ -84,7 +85,7 @@ int connect_to(const std::string& address, std::uint16_t port) {
   return failure;
 }
 
-/// Returns why `place`, "host:port", is not reached; empty if it is.
+/// Returns why a connection to `place` ("host:port") fails; "" if it succeeds.
 std::string failure_at(const std::string& place) try {
   const auto colon = place.rfind(':');
   std::uint16_t port = 0;
@@ -137,7 +138,7 @@ int run_env_reach(Arguments places) {
   });
 }
 
-/// Writes its port in one line, and is a tunnel from then on.
+/// Writes its port in one line, and then serves the tunnel.
 int run_env_tunnel(Arguments) {
   std::uint16_t port = 0;
   const UniqueFd listener = listen_here(port);

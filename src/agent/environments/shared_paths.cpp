@@ -40,7 +40,7 @@ std::string path_of(const fs::path& packages, const RecordedFile& file) {
 }  // namespace
 
 std::vector<SharedPath> shared_paths(const fs::path& version, const fs::path& packages) {
-  // The sums by package, by path.
+  // The checksums by path and package.
   std::map<std::string, std::map<std::string, std::string>> owners;
   for (const auto& [name, files] : records_in(version / packages))
     for (const RecordedFile& file : files)

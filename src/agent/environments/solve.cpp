@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Waits for an interrupted build, which clears up the cache that is used here, too. A running
-/// build leaves it alone.
+/// Waits until an interrupted build has ended, because it cleans up the cache that is used here,
+/// too. A running build does not change the cache.
 std::optional<UniqueFd> wait_for_a_build_to_end(const EnvironmentPlaces& places) try {
   return lock_prefix(places, 5s);
 } catch (const Error&) {

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr auto kLongestBuild = 1h;  // The limit for one package.
+constexpr auto kLongestBuild = 1h;  // The time limit for one package.
 constexpr Bytes kMostOutput{64 << 20};
 constexpr std::size_t kLinesShown = 12;
 constexpr std::size_t kMostOfALine = 300;
@@ -34,7 +34,7 @@ struct Source {
   fs::path archive;
 };
 
-/// Returns the package's own last messages, on one line.
+/// Returns the last messages of the package's own build, on one line.
 std::string last_words(const process::Captured& done) {
   std::istringstream lines(done.out + done.err);
   std::deque<std::string> last;
@@ -58,13 +58,13 @@ class SourceBuilds {
         request_(request),
         python_(version / "bin/python"),
         listener_(listener),
-        // Always the same place: compilers record it.
+        // A fixed path, because compilers record it.
         work_(uv.cache() / "sources") {
     uv_.forget_logins();
-    // Makes two builds of a lock equal.
+    // Makes builds reproducible.
     uv_.set("SOURCE_DATE_EPOCH", "946684800");
     uv_.set("PYTHONHASHSEED", "0");
-    uv_.set("UV_NO_INSTALLER_METADATA", "1");  // The metadata contains the wheel's build time.
+    uv_.set("UV_NO_INSTALLER_METADATA", "1");  // The metadata would contain the time of the build.
     uv_.set("UV_OFFLINE", "1");
   }
 
@@ -82,7 +82,7 @@ class SourceBuilds {
   }
 
  private:
-  /// Returns a Uv that fetches build tools like other wheels.
+  /// Returns a Uv that downloads build tools as it does wheels.
   Uv uv_with_network() const {
     Uv uv(request_.builder, uv_.cache());
     uv.use_logins();
@@ -130,7 +130,7 @@ class SourceBuilds {
                     " cannot be built from its source with setuptools and wheel alone: " + said);
   }
 
-  /// Returns the directory with its setup.py or pyproject.toml.
+  /// Unpacks the archive. Returns the directory with its setup.py or pyproject.toml.
   fs::path unpacked(const Source& source, const BuildTools& tools) const {
     const fs::path place = place_of(source);
     fs::create_directory(place);
@@ -154,7 +154,7 @@ class SourceBuilds {
             listener_);
   }
 
-  Uv uv_;  // Has variables of our own.
+  Uv uv_;  // A copy with variables of its own.
   const BuildRequest& request_;
   fs::path python_;
   Listener& listener_;

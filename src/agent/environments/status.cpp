@@ -1,4 +1,4 @@
-// `env-status`: the environments of this node; makes a place for one if requested.
+// `env-status`: reports the environments on this node. Creates a place for them if requested.
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -24,7 +24,8 @@ std::uint64_t free_bytes(fs::path path) {
   return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
-/// Returns "580.95.05" of "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue ...".
+/// Returns the driver's version, "580.95.05" in "NVRM version: NVIDIA UNIX x86_64 Kernel Module
+/// 580.95.05  Tue ...".
 std::string driver_version() {
   std::istringstream words(read_file("/proc/driver/nvidia/version").value_or(""));
   for (std::string word; words >> word;)
@@ -45,7 +46,7 @@ std::vector<std::string> names_in(const fs::path& directory) {
   return names;
 }
 
-/// Returns "8.5.0" for the toolkit at a path; empty if it is missing.
+/// Returns the version of the toolkit at a path, such as "8.5.0"; "" if it is missing.
 std::string cann_version(const fs::path& toolkit) {
   constexpr std::string_view kKey = "version=";
   std::istringstream lines(
@@ -56,7 +57,8 @@ std::string cann_version(const fs::path& toolkit) {
   return "";
 }
 
-/// Returns the versions in the directories of Huawei's installer, which changed with 8.5.
+/// Returns the versions in the directories of Huawei's installers. The directories differ from 8.5
+/// on.
 std::vector<std::string> cann_versions() {
   std::vector<fs::path> toolkits;
   for (const fs::path& place : {fs::path("/usr/local/Ascend"), below_home("Ascend")}) {

@@ -1,4 +1,4 @@
-// A relay's report to the building agent of the files that it has sent, a line each.
+// The lines by which a relay reports to the building agent the files that it has sent.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace fastgpu::agent {
 
-/// Returns a line; `path` contains no end of line.
+/// Returns a line. `path` must not contain a line end.
 std::string to_sum_line(const std::string& path, const transfer::Digest& sum);
 
-/// Returns the complete lines of `text`, by path; skips malformed ones.
+/// Returns the files in the complete lines of `text`, by path. Skips malformed lines.
 KnownSums parse_sum_lines(std::string_view text);
 
 }  // namespace fastgpu::agent

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kBetweenTries{20};
 
-/// Returns the lock: one process unpacks, the others wait until it is done.
+/// Waits for the lock and returns it: one process unpacks, and the others wait for it.
 UniqueFd lock_of(const fs::path& archive, const Listener& listener) {
   for (;;) {
     if (auto lock = try_lock(archive.string() + ".lock")) return std::move(*lock);
@@ -31,7 +31,7 @@ void unpack(const fs::path& archive, const fs::path& fresh, const Listener& list
   fs::create_directory(fresh);
   output_of({.argv = {"tar", "-xf", archive.string(), "-C", fresh.string(), "--no-same-owner"},
              .environment = plain_environment(),
-             // It would write into the directory that the next one removes.
+             // It would otherwise write to the directory that the next process removes.
              .orphaned = process::Orphaned::is_killed},
             listener);
   if (!fs::exists(interpreter_in(fresh / "python")))

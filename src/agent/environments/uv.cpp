@@ -19,13 +19,14 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kIndexes = "UV_INDEX";
-/// The files of the authorities that this system trusts: Debian's, Red Hat's, SUSE's and Alpine's.
+/// The files with the certificate authorities that a system trusts: Debian's, Red Hat's, SUSE's and
+/// Alpine's.
 constexpr std::array kCertificates = {"/etc/ssl/certs/ca-certificates.crt",
                                       "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
                                       "/etc/ssl/cert.pem"};
 
-/// Returns whether the system has its own list of authorities, as an administrator may have changed
-/// it; else uv trusts its built-in ones.
+/// Returns true if the system has its own list of authorities, which an administrator may have
+/// changed. Without one, uv trusts its built-in list.
 bool has_certificates() {
   return std::ranges::any_of(kCertificates, [](const char* file) {
     std::error_code none;
@@ -33,7 +34,7 @@ bool has_certificates() {
   });
 }
 
-/// Returns the beginning of an index's variables: its name in upper case.
+/// Returns the prefix of an index's variables, which is its name in upper case.
 std::string index_variable(std::size_t place) {
   return "UV_INDEX_FASTGPU" + std::to_string(place);
 }
@@ -51,7 +52,7 @@ Uv::Uv(const BuilderChoice& choice, fs::path cache)
       proxy_(choice.proxy),
       environment_(builder_environment(choice)) {
   set("UV_CACHE_DIR", cache_.string());
-  // uv leaves the files of its locks in its temporary directory.
+  // uv leaves its lock files in its temporary directory.
   const fs::path scratch = cache_ / "tmp";
   fs::create_directories(scratch);
   set("TMPDIR", scratch.string());
@@ -74,7 +75,7 @@ std::string Uv::with_login(const std::string& address) const {
   return found == logins_.end() ? address : found->reveal();
 }
 
-/// Sets the indexes; uv queries the default index last, whatever its place in the request.
+/// Sets the indexes. uv queries the default index last, independent of its position in the request.
 void Uv::use_indexes(const SolveRequest& request) {
   std::string before_the_last;
   for (std::size_t i = 0; i + 1 < request.indexes.size(); ++i)
@@ -140,7 +141,7 @@ TextFile::~TextFile() {
 void install_wheels(const Uv& uv, const std::string& pylock, const fs::path& python,
                     const Listener& listener, Installed installed) {
   fs::create_directories(uv.cache());
-  // One process may solve while another builds.
+  // One process may solve while another one builds.
   const TextFile list(uv.cache() / ("pylock.part" + std::to_string(::getpid()) + ".toml"), pylock);
   std::vector<std::string> words = {"pip",           "install",    "--quiet",
                                     "--no-deps",     "--no-build", "--python",

@@ -1,4 +1,4 @@
-// uv on this node: run with our cache, and without the user's own settings.
+// Runs uv on this node, with our cache and without the user's own settings.
 #pragma once
 
 #include <filesystem>
@@ -14,17 +14,19 @@ class Uv {
  public:
   Uv(const BuilderChoice& choice, std::filesystem::path cache);
 
-  /// Sets a variable of its environment, from now on.
+  /// Sets a variable in uv's environment from now on.
   void set(const std::string& name, const std::string& value);
 
-  /// Sets the indexes for solving. Passwords are in its environment alone.
+  /// Sets the indexes for solving. Passwords are only in uv's environment.
   void use_indexes(const SolveRequest& request);
-  /// Sets the logins for the files of a lock, whose indexes are not queried.
+  /// Sets the logins for downloading the files of a lock, whose indexes are not queried.
   void use_logins();
-  /// Removes the settings of use_indexes and use_logins, and the proxy: code of packages will run.
+  /// Removes the settings of use_indexes() and use_logins(), and the proxy. Call it before code of
+  /// packages runs.
   void forget_logins();
 
-  /// Returns its output. Throws as output_of; passwords that it knows are hidden in the error.
+  /// Runs uv and returns its output. Throws as output_of(). Known passwords are hidden in the
+  /// error.
   std::string run(const std::vector<std::string>& words, const Listener& listener) const;
   /// Returns "uv 0.13.9".
   std::string version(const Listener& listener) const;
@@ -43,10 +45,11 @@ class Uv {
   std::vector<std::string> environment_;
 };
 
-/// Returns the name that use_indexes gives to the index at that place in SolveRequest::index_for.
+/// Returns the name that use_indexes() gives to the index at this position in
+/// SolveRequest::index_for.
 std::string index_name(std::size_t place);
 
-/// A new directory, removed with this object.
+/// A new directory. The destructor removes it.
 class ScratchFolder {
  public:
   explicit ScratchFolder(std::filesystem::path path);
@@ -60,7 +63,7 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-/// A file for uv to read, removed with this object.
+/// A file for uv to read. The destructor removes it.
 class TextFile {
  public:
   TextFile(std::filesystem::path path, const std::string& text);
@@ -76,8 +79,8 @@ class TextFile {
 
 enum class Installed : std::uint8_t { kept, replaced };
 
-/// Installs exactly the wheels of a pylock.toml into the Python at that path, each checked by its
-/// SHA-256. An existing package stays, or is installed again.
+/// Installs exactly the wheels of a pylock.toml into the Python at this path, each checked by its
+/// SHA-256. With Installed::replaced, existing packages are installed again.
 void install_wheels(const Uv& uv, const std::string& pylock, const std::filesystem::path& python,
                     const Listener& listener, Installed installed = Installed::kept);
 

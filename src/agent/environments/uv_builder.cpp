@@ -1,4 +1,4 @@
-// uv: wheels of package indexes, on an interpreter of the node.
+// The builder uv: installs wheels of package indexes for an interpreter of the node.
 #include <utility>
 
 #include "agent/environments/builder.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the parts in which packages are left; all parts if no package was taken.
+/// Returns the parts without the packages that were taken, and leaves out empty parts.
 std::vector<std::string> parts_without(const std::vector<std::string>& parts,
                                        const std::set<std::string>& taken) {
   if (taken.empty()) return parts;
@@ -73,7 +73,8 @@ class UvBuilder final : public PackageBuilder {
     if (!sources.empty()) on_part({});
   }
 
-  /// Settles shared files: uv installs packages in parallel, so the last one is random.
+  /// Handles files that several packages contain. uv installs packages in parallel, so that it is
+  /// random which one is last.
   Settled settle(const BuildRequest& request, const fs::path& version,
                  Listener& listener) override {
     const fs::path packages = packages_of(request.python_version);
@@ -121,14 +122,14 @@ class UvBuilder final : public PackageBuilder {
   fs::path archive() const { return tools_ / "python.tar"; }
   bool has_archive() const { return fs::exists(archive()); }
 
-  /// Makes the environment's own copy, so that it moves with the environment.
+  /// Copies the Python into the environment, so that it is moved together with the environment.
   std::string own_python(const fs::path& version, Listener& listener) const {
     fs::create_directories(version / "python");
     copy_tree(unpacked_python(archive(), listener), version / "python", listener);
     return interpreter_in(version / "python").string();
   }
 
-  /// Returns the system's interpreter for "3.11", or the one at a path.
+  /// Returns the system's interpreter for a version such as "3.11", or the one at a path.
   std::string find_python(const std::string& wanted, const Listener& listener) const try {
     const std::string said =
         uv_.run({"python", "find", "--no-project", "--system", wanted}, listener);

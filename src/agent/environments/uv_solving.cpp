@@ -14,7 +14,7 @@
 namespace fastgpu::agent {
 namespace {
 
-/// Returns the packages whose missing wheels made uv fail, from its message.
+/// Returns the packages without a wheel that made uv fail, according to its message.
 std::vector<std::string> packages_without_wheel(std::string_view said) {
   constexpr std::string_view kBefore = "Wheels are required for `";
   std::vector<std::string> packages;
@@ -25,7 +25,7 @@ std::vector<std::string> packages_without_wheel(std::string_view said) {
   return packages;
 }
 
-/// Returns `text` as a basic string of TOML; it has no control characters.
+/// Returns `text` as a TOML string. `text` has no control characters.
 std::string toml_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -72,7 +72,7 @@ class Solving {
     return text;
   }
 
-  /// Returns a project for uv: only a project can assign a package to an index.
+  /// Returns a project file for uv: only in a project can a package be assigned to an index.
   static std::string project_of(const SolveRequest& request) {
     std::string text =
         "[project]\nname = \"fastgpu-environment\"\nversion = \"0\"\ndependencies = [\n";
@@ -94,7 +94,8 @@ class Solving {
                     package + "]");
   }
 
-  /// Returns whether a package may be built now. Each is tried once: a second try would not help.
+  /// Returns true if a package may be built now. Each package is tried once, because a second
+  /// attempt would not help.
   bool may_be_built(const std::string& package) const {
     return std::ranges::find(request_.sources, package) != request_.sources.end() &&
            std::ranges::find(built_, package) == built_.end();
@@ -126,7 +127,8 @@ class Solving {
   const SolveRequest& request_;
   const std::string& python_;
   const Listener& listener_;
-  ScratchFolder folder_;  // uv takes a project's name from its file.
+  // uv reads a project from a file of a fixed name, which needs a folder of its own.
+  ScratchFolder folder_;
   TextFile requirements_;
   std::vector<std::string> built_;
   std::string tools_;

@@ -1,4 +1,4 @@
-// Solves requirements by uv: wheels, but for packages that may be built from source.
+// Solves requirements by uv, with wheels except for packages that may be built from source.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace fastgpu::agent {
 
 struct UvSolution {
   std::string packages;     ///< pylock.toml
-  std::string build_tools;  ///< pylock.toml; empty if nothing is built.
+  std::string build_tools;  ///< A pylock.toml; empty if nothing is built.
 };
 
-/// Solves the request. A package that may be built is taken from source only if its wheels lead to
-/// no solution. To learn its requirements its own code is run. Throws as Uv::run, naming the
+/// Solves the request. A package that may be built is taken from source only if wheels lead to no
+/// solution; then its own code runs to determine its requirements. Throws as Uv::run(), naming the
 /// package that `sources` would have to list.
 UvSolution solve_by_uv(const Uv& uv, const SolveRequest& request, const std::string& python,
                        const Listener& listener);

@@ -1,4 +1,4 @@
-// Wakes up when something changes in a directory.
+// Reports changes in directories.
 #pragma once
 
 #include <filesystem>
@@ -7,15 +7,15 @@
 
 namespace fastgpu::agent {
 
-/// A watch by inotify. If the kernel refuses one (their number is limited per user), the caller
-/// polls.
+/// A watch by inotify. The kernel may refuse one, because their number is limited per user. Then
+/// the caller must poll.
 class ChangeWatch {
  public:
   ChangeWatch();
 
   void add(const std::filesystem::path& directory);
 
-  /// Returns a descriptor that is readable after a change; -1 without a watch.
+  /// Returns a descriptor that is readable after a change; -1 if the kernel has refused the watch.
   int fd() const noexcept { return works_ ? inotify_.get() : -1; }
   void clear();  ///< Forgets the changes so far.
 

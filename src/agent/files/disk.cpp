@@ -23,7 +23,7 @@ bool is_about_room(int error_number) {
   return error_number == ENOSPC || error_number == EDQUOT;
 }
 
-/// Opens a regular file; refuses devices and everything that waits for another side.
+/// Opens a regular file. Refuses devices, and everything else that could block.
 UniqueFd open_regular(const std::filesystem::path& path, int flags, unsigned mode = 0600) {
   UniqueFd file(::open(path.c_str(), flags | O_NONBLOCK | O_CLOEXEC, mode));
   struct stat status {};
@@ -32,7 +32,7 @@ UniqueFd open_regular(const std::filesystem::path& path, int flags, unsigned mod
   return file;
 }
 
-/// Opens such a file for writing, without following a link, which would lead to another file.
+/// Opens a regular file for writing. Does not follow a link, which could lead to another file.
 UniqueFd open_to_write(const std::filesystem::path& path, int flags) {
   return open_regular(path, flags | O_CREAT | O_NOFOLLOW);
 }

@@ -14,48 +14,49 @@
 
 namespace fastgpu::agent {
 
-/// Returns the failure of a system call on `path`. A full disk is reported as such, with this
-/// node's name: "no space left on demo-0: /root/.fastgpu/jobs/train-1/rank".
+/// Returns the error of a system call on `path`. For a full disk it names this node: "no space left
+/// on demo-0: /root/.fastgpu/jobs/train-1/rank".
 Error disk_error(std::string_view doing, const std::filesystem::path& path, int error_number);
 
-/// Returns whether the file system of `directory` has no room for another small file, or our quota
+/// Returns true if the file system of `directory` has no room for another small file, or our quota
 /// there is used up.
 bool is_full(const std::filesystem::path& directory);
 
-/// Returns `path` itself if it is absolute, else below $HOME.
+/// Returns `path` if it is absolute, else the path in $HOME.
 std::filesystem::path below_home(const std::filesystem::path& path);
 
-/// Returns the whole file; absent if it does not exist. Throws local for one over `limit` bytes.
+/// Returns the content of the file; absent if it does not exist. Throws local if it is larger than
+/// `limit` bytes.
 std::optional<std::string> read_file(const std::filesystem::path& path,
                                      std::size_t limit = 16 << 20);
 
-/// Writes a file so that a reader sees the old content or the new one, never a part, also after a
-/// crash of this process.
+/// Writes a file so that readers see either the old or the new content, and never a part of it,
+/// even if this process is killed.
 void write_atomically(const std::filesystem::path& path, std::string_view content,
                       unsigned mode = 0600);
 
-/// Opens a file for appending; makes it with mode 0600 if it does not exist.
+/// Opens a file for appending. Creates it with mode 0600 if it does not exist.
 UniqueFd open_for_append(const std::filesystem::path& path);
 
-/// Returns whether a file with this owner may be one of ours. The owner must be this user, root, or
-/// user 65534, which a file server may substitute for root.
+/// Returns true if a file with this owner may be ours: the owner is this user, root, or user 65534,
+/// which a file server may substitute for root.
 bool may_be_ours(uid_t owner) noexcept;
 
-/// Makes the directory and its parents, 0700. Throws denied if it exists and belongs to another
-/// user.
+/// Creates the directory and its parents with mode 0700. Throws denied if it exists and belongs to
+/// another user.
 void make_private_directory(const std::filesystem::path& path);
 
 /// Reads `fd` to its end. Throws usage for more than `limit` bytes.
 std::string read_all(int fd, std::size_t limit);
 
-/// Writes all of it, waiting for a slow descriptor. Throws local.
+/// Writes all of `text`, also to a slow descriptor. Throws local.
 void write_all(int fd, std::string_view text);
 
-/// Sets the modification time to now; makes the file if it is missing.
+/// Sets the modification time to now. Creates the file if it is missing.
 void touch(const std::filesystem::path& path);
 
-/// Returns an exclusive lock that the kernel releases when this process ends; absent if another
-/// process holds it.
+/// Takes an exclusive lock, which the kernel releases when this process ends. Absent if another
+/// process has the lock.
 std::optional<UniqueFd> try_lock(const std::filesystem::path& path);
 
 std::string host_name();

@@ -1,5 +1,5 @@
-// `put-files`: writes small private files that arrive on standard input; then, in the same round
-// trip, what they were written for.
+// `put-files`: writes small private files from standard input. In the same round trip, runs the
+// subcommand that needs them.
 #include <unistd.h>
 
 #include "agent/files/disk.hpp"
@@ -26,7 +26,7 @@ int run_put_files(Arguments arguments) {
   const auto others = asks ? options.take_rest() : std::vector<std::string>();
   options.expect_end();
   const auto files = decode_files(
-      read_all(STDIN_FILENO, kLargestInput));  // All of it, before anything is written.
+      read_all(STDIN_FILENO, kLargestInput));  // Reads everything before it writes anything.
   make_private_directory(directory);
   for (const SmallFile& file : files) {
     const auto path = directory / file.name;

@@ -34,7 +34,7 @@ int run_receive(Arguments arguments) try {
   const auto count = options.take_flag("--several") ? SourceCount::several : SourceCount::one;
   const auto asked = options.take_value("--position");
   const auto resumption = options.take_value("--resume");
-  const auto trial = options.take_value("--try");  // The size of the copy, in bytes.
+  const auto trial = options.take_value("--try");  // The size of the copy in bytes.
   const bool is_file = options.take_flag("--file");
   options.take_flag("--");
   const auto destination = transfer::below_home(options.take_word("the destination"));

@@ -1,4 +1,4 @@
-// `receive`: the far end of a copy to this node.
+// `receive`: the remote side of a copy to this node.
 #pragma once
 
 #include "agent/subcommands.hpp"

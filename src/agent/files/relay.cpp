@@ -1,9 +1,9 @@
-// `relay`: a file tree on its way through a chain of nodes. It is put together here, and goes on to
-// the next node at the same time. With --report each node reports its outcome, and a node that
-// cannot take the tree still passes it on. With --build it is a build of an environment, which is
-// removed if it differs from its manifest. With --early it is made at the same time, and standard
-// input has its progress. With --out the stream goes to standard output, for the client.
-// `relay-report`: the outcome, requested later.
+// `relay`: receives a file tree and passes it on to the next node of a chain at the same time. With
+// --report each node reports its outcome, and a node that cannot store the tree still passes it on.
+// With --build the tree is a build of an environment, which is removed if it differs from its
+// manifest. With --early the build is still being made, and standard input has its progress. With
+// --out the stream goes to standard output, for the client. `relay-report`: returns the outcome
+// later.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -37,38 +37,39 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// The limit for a node that takes no data: it is given up together with all nodes behind it. The
-/// nodes before it are delayed, too: more nodes behind give a node a longer limit, or they would
-/// give up each other. The limit is longer than ssh's detection of a lost connection.
+/// How long to wait for a node that takes no data. Then it is given up, together with all nodes
+/// behind it. It also delays the nodes before it; therefore a node with more nodes behind it waits
+/// longer, or they would give up each other. The limit is longer than ssh needs to detect a lost
+/// connection.
 constexpr std::chrono::milliseconds kPatience{30'000};
 constexpr std::chrono::milliseconds kPatienceANode{1'000};
 constexpr std::chrono::milliseconds kLongestEnd{600'000};
-/// The limit without any data. An idle sender sends signs of life; without any for this long the
-/// node before is gone without notice. TCP itself would wait for hours.
+/// How long to wait for any data. An idle sender sends signs of life; without these, the previous
+/// node has disappeared without notice. TCP itself would wait for hours.
 constexpr std::chrono::milliseconds kLongestSilence{600'000};
 constexpr std::chrono::milliseconds kBeat{5'000};
 constexpr std::size_t kMostReports = 8 << 20;
 constexpr std::uintmax_t kSpared = 1UL << 30;
 
 struct Request {
-  std::string from;  ///< Empty: standard input is the stream.
+  std::string from;  ///< Empty if standard input is the stream.
   std::string to;
-  std::string config;  ///< The configuration of ssh; below home.
+  std::string config;  ///< The path of the ssh configuration, relative to the home directory.
   std::vector<std::string> hosts;
   transfer::SourceCount count = transfer::SourceCount::one;
-  std::string id;  ///< The key of the reports; empty: no reports.
+  std::string id;  ///< The key of the reports; empty for no reports.
   std::optional<transfer::Resumption> resumption{};
-  std::optional<BitRate> rate{};  ///< The limit of the traffic from the node that has it.
+  std::optional<BitRate> rate{};  ///< The limit on the traffic of the first node.
   std::chrono::milliseconds silence = kLongestSilence;
   bool is_build = false;
   bool is_out = false;
-  bool is_early = false;  ///< The build is not done yet: its size is unknown.
-  std::string base{};     ///< Another build that all of them have; may be empty.
+  bool is_early = false;  ///< The build is not finished, so that its size is unknown.
+  std::string base{};     ///< Another build that all nodes have; may be empty.
 
   bool reports() const { return is_early || !id.empty(); }
 };
 
-/// The time that reports are kept for requests.
+/// How long reports are kept for requests.
 constexpr std::chrono::hours kKept{24};
 
 fs::path reports_directory() {
@@ -113,14 +114,14 @@ Request parse(Arguments arguments) {
   return request;
 }
 
-/// Enlarges a pipe so that both sides are woken less often. Other files stay unchanged.
+/// Enlarges a pipe, so that both sides are woken less often. Has no effect on other files.
 void widen(int pipe) {
-  constexpr int kBytes = 1 << 20;  // The most that Linux permits.
+  constexpr int kBytes = 1 << 20;  // The maximum that Linux allows.
   ::fcntl(pipe, F_SETPIPE_SZ, kBytes);
 }
 
-/// The rest of the chain. If it breaks, this node goes on alone: the client checks every node
-/// afterwards.
+/// The rest of the chain. If it breaks, this node continues alone, because the client checks every
+/// node afterwards.
 class Next {
  public:
   explicit Next(const Request& request)
@@ -159,8 +160,8 @@ class Next {
     }
   }
 
-  /// Ends the stream; waits until the next node has all of it. Returns the reports of the nodes
-  /// from there on, from the next node's view.
+  /// Ends the stream and waits until the next node has all of it. Returns the reports of the next
+  /// node and of those behind it; distances count from the next node.
   std::vector<transfer::RelayReport> finish() {
     if (!child_) return {};
     child_->in() = UniqueFd();
@@ -196,7 +197,7 @@ class Next {
   std::optional<process::Child> child_;
 };
 
-/// Returns the files of a build whose order is known.
+/// Returns the files of a build whose order is known; null for other trees.
 transfer::FirstFiles first_files(const Request& request, const fs::path& source) {
   if (!request.is_build) return {};
   const auto files = std::make_shared<OrderedFiles>(
@@ -204,7 +205,7 @@ transfer::FirstFiles first_files(const Request& request, const fs::path& source)
   return [files](bool may_wait) { return (*files)(may_wait); };
 }
 
-/// Reports the sums of sent files, so that the building agent need not read them again.
+/// Reports the checksums of sent files, so that the building agent need not read these files again.
 class SentSums {
  public:
   explicit SentSums(fs::path source) : source_(std::move(source)) {}
@@ -225,8 +226,8 @@ std::string to_lines(const std::vector<transfer::RelayReport>& reports) {
   return text;
 }
 
-/// Passes on a stream whose sender may have no data for a while; then it sends signs of life to the
-/// nodes behind.
+/// Passes on a stream whose sender may pause. During a pause, sends signs of life to the nodes
+/// behind.
 class SteadyStream {
  public:
   explicit SteadyStream(Next& next) : next_(next) {}
@@ -277,7 +278,7 @@ void send(const Request& request, Next& next) {
   if (request.is_early) write_all(STDOUT_FILENO, to_lines(reports));
 }
 
-/// A copy that may fail here: the whole stream is still read, for the nodes behind.
+/// A copy that may fail on this node. The whole stream is still read, for the nodes behind.
 class Receiver {
  public:
   explicit Receiver(const Request& request)
@@ -286,7 +287,7 @@ class Receiver {
         is_early_(request.is_early),
         base_(below_home(request.base)) {
     attempt([&] {
-      if (is_early_ && fs::exists(to_))  // It shares the place of the building node.
+      if (is_early_ && fs::exists(to_))  // The node shares the place with the building node.
         throw Error(ErrorKind::conflict, to_.string() + " is there already");
       tree_.emplace(to_, request.count, request.resumption,
                     is_build_ ? [this](const auto& file) { know(file); } : transfer::OnFile(),
@@ -314,7 +315,7 @@ class Receiver {
 
   transfer::RelayReport report() const {
     if (failure_) return {0, transfer::failure_status(failure_->kind()), failure_->what()};
-    return {0, 0, transfer::hex(*tree_->account())};  // A complete tree has one.
+    return {0, 0, transfer::hex(*tree_->account())};  // A complete tree has an account.
   }
 
  private:
@@ -328,7 +329,8 @@ class Receiver {
     }
   }
 
-  /// Returns the base. Its sum of a file counts while that was not written to since the check.
+  /// Returns the base. Its checksum of a file counts only if the file was not changed since its
+  /// build was checked.
   transfer::BaseTree known_base() {
     const auto manifest = std::make_shared<Manifest>(base_);
     return {.root = base_, .known_sum = [manifest](const auto& path, const auto& status) {
@@ -340,8 +342,8 @@ class Receiver {
     received_.insert_or_assign(file.path.substr(file.path.find('/') + 1), file);
   }
 
-  /// Throws unless enough space is left: other users of the disk must not run out of it for a build
-  /// that may not fit.
+  /// Throws if too little space is left: a build that may not fit must not take the space of other
+  /// users of the disk.
   void check_room() const {
     std::error_code unknown;
     const fs::space_info space = fs::space(to_.parent_path(), unknown);
@@ -349,7 +351,7 @@ class Receiver {
       throw Error(ErrorKind::capacity, "there is no room for the build in " + to_.string());
   }
 
-  /// Checks the build. Only files from before an interruption are read again.
+  /// Checks the build. Reads only the files from before an interruption again.
   void check_build() const {
     const VerifyAnswer found = verify_manifest(to_, received_);
     if (found.damaged.empty()) return note_checked(to_, found.manifest);
@@ -372,7 +374,7 @@ void write_reports(const std::string& own, std::vector<transfer::RelayReport> be
   write_all(STDOUT_FILENO, own + to_lines(behind));
 }
 
-/// Returns false after too long a silence.
+/// Waits for input. Returns false after too long a silence.
 bool await_input(std::chrono::milliseconds silence) {
   pollfd in{STDIN_FILENO, POLLIN, 0};
   int ready = 0;

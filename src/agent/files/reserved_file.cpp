@@ -17,7 +17,7 @@ ReservedFile::ReservedFile(std::filesystem::path path)
   if (!file_) throw disk_error("making", path_, errno);
   const int trouble = ::posix_fallocate(file_.get(), 0, kRoom);
   if (trouble != ENOSPC && trouble != EDQUOT && trouble != EFBIG)
-    return;  // Other errors: a file system without support for it.
+    return;  // Other errors, such as a file system that does not support it, are ignored.
   ::unlink(place_.c_str());
   throw disk_error("making", path_, trouble);
 }

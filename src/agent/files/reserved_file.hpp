@@ -1,4 +1,4 @@
-// A small file whose room on the disk is taken before it is needed.
+// A small file whose disk space is reserved before it is needed.
 #pragma once
 
 #include <filesystem>
@@ -8,20 +8,20 @@
 
 namespace fastgpu::agent {
 
-/// A file with a reserve, so that a program's outcome can be written even if the program has filled
-/// the disk.
+/// Reserves space, so that a program's outcome can be written even if the program has filled the
+/// disk.
 class ReservedFile {
  public:
   static constexpr std::size_t kRoom = 4'096;
 
-  /// Throws capacity, naming this node and the path, without room.
+  /// Reserves the space. Throws capacity, naming this node and the path, if the disk is full.
   explicit ReservedFile(std::filesystem::path path);
   ~ReservedFile();
   ReservedFile(const ReservedFile&) = delete;
   ReservedFile& operator=(const ReservedFile&) = delete;
 
-  /// Makes the file appear with that content, cut to kRoom bytes. A reader sees all of it or
-  /// nothing.
+  /// Makes the file appear with this content, cut to kRoom bytes. Readers see either all of it or
+  /// no file.
   void commit(std::string_view content);
 
  private:

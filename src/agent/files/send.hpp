@@ -1,4 +1,4 @@
-// `send`: the far end of a copy from this node.
+// `send`: the remote side of a copy from this node.
 #pragma once
 
 #include "agent/subcommands.hpp"

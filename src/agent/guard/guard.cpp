@@ -1,4 +1,4 @@
-// `guard-set`, `guard-run`, `guard-show`: a node that powers itself off when its time has come.
+// `guard-set`, `guard-run`, `guard-show`: the guard, which powers the node off at its time.
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ std::int64_t now_s() {
   return now_ns() / 1'000'000'000;
 }
 
-/// Returns "2026-11-22 07:18:00Z".
+/// Returns a time in UTC: "2026-11-22 07:18:00Z".
 std::string time_text(std::int64_t seconds) {
   return utc_text(std::chrono::system_clock::from_time_t(seconds), "%Y-%m-%d %H:%M:%SZ");
 }
@@ -53,12 +53,12 @@ std::string own_program() {
   return fs::read_symlink("/proc/self/exe").string();
 }
 
-/// Returns true if systemd keeps the guard through reboots and kills.
+/// Returns true if systemd can run the guard, and restart it after reboots and kills.
 bool has_systemd() {
   return ::geteuid() == 0 && fs::is_directory("/run/systemd/system");
 }
 
-/// Returns the exit code; 127 for a missing program.
+/// Runs a program and returns its exit code; 127 if it is missing.
 int run_quietly(std::vector<std::string> argv) try {
   process::Command command{.argv = std::move(argv)};
   command.in.mode = command.out.mode = command.err.mode = process::StreamMode::null;
@@ -94,7 +94,7 @@ void start_alone() {
   process::Child(command).release();
 }
 
-/// Ends the running guard, if there is one.
+/// Stops the running guard, if any.
 void stop_guard(const fs::path& place) {
   if (has_systemd() && fs::exists(kUnit)) {
     run_quietly({"systemctl", "disable", "--now", "fastgpu-guard.service"});
@@ -104,12 +104,12 @@ void stop_guard(const fs::path& place) {
     const std::string text = read_file(place / "pid").value_or("");
     pid_t pid = 0;
     std::from_chars(text.data(), text.data() + text.size(), pid);
-    if (pid > 1) ::kill(pid, SIGTERM);  // Missing while it has only just begun.
+    if (pid > 1) ::kill(pid, SIGTERM);  // The file is missing if the guard has only just started.
     pause_for(milliseconds(20));
   }
 }
 
-/// One round of the guard: looks, records what it saw, and powers the node off at its time.
+/// Observes the node, records the observations, and powers the node off at its time.
 class Guard {
  public:
   explicit Guard(fs::path place) : place_(std::move(place)), before_(observe_node()) {
@@ -131,8 +131,8 @@ class Guard {
 
   bool is_time() const { return watch_.powers_off != 0 && now_s() >= watch_.powers_off; }
 
-  /// Cancels another planned shutdown: our time replaces the one that the machine set at its first
-  /// boot, which may still be in progress.
+  /// Cancels another planned shutdown. Our time replaces the one that the machine has set at its
+  /// first boot, which may still be in progress.
   void take_over_shutdown() const {
     constexpr std::int64_t kFirstBoot = 600;
     const bool is_planned = fs::exists("/run/systemd/shutdown/scheduled");
@@ -153,7 +153,7 @@ class Guard {
   fs::path place_;
   NodeActivity before_;
   NodeWatch watch_;
-  std::int64_t watched_ = 0;  ///< The guard's start: it has just been requested.
+  std::int64_t watched_ = 0;  ///< The start of the guard, which counts as a contact.
 };
 
 NodeWatch glance(const std::optional<GuardOrder>& order) {
@@ -179,7 +179,7 @@ int run_guard_set(Arguments arguments) {
     fs::remove_all(place);
     return 0;
   }
-  fs::remove(place / "watch");  // The earlier guard's observations do not count for this one.
+  fs::remove(place / "watch");  // Observations of the previous guard do not count for this one.
   write_atomically(place / "order", to_text(order));
   if (has_systemd())
     start_unit();

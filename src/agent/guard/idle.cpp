@@ -22,7 +22,7 @@ ByPid by_pid(const NodeActivity& sight) {
   return all;
 }
 
-/// Returns the process itself and its ancestors.
+/// Returns the ids of a process and its ancestors.
 std::set<pid_t> line_of(pid_t pid, const ByPid& processes) {
   std::set<pid_t> line;
   while (pid > 0 && line.insert(pid).second) {
@@ -41,7 +41,8 @@ std::string named(const SeenProcess& process) {
   return printable(process.title, kLongestTitle) + " (" + std::to_string(process.pid) + ")";
 }
 
-/// Returns "root@pts/0" of "sshd: root@pts/0"; empty for other titles.
+/// Returns the session in the title of an sshd, "root@pts/0" for "sshd: root@pts/0"; "" for other
+/// titles.
 std::string session_of(std::string_view title) {
   for (const std::string_view daemon : {"sshd: ", "sshd-session: "}) {
     if (!title.starts_with(daemon)) continue;
@@ -52,7 +53,7 @@ std::string session_of(std::string_view title) {
   return "";
 }
 
-/// Adds a waking once for all of its processes, with the oldest start.
+/// Adds a waking. Processes with an equal waking share one entry, with the oldest start.
 void add(std::vector<Waking>& wakings, const Waking& waking) {
   for (Waking& there : wakings)
     if (there.kind == waking.kind && there.what == waking.what) {
@@ -75,7 +76,7 @@ void add_session(std::vector<Waking>& wakings, const NodeActivity& now, const Se
                   std::int64_t(now.at)});
 }
 
-/// Returns whether it is an agent that works for a running fastgpu.
+/// Returns true for the title of an agent that works for a running fastgpu.
 bool is_attended(const std::string& title) {
   if (title.find("fastgpu-agent") == std::string::npos) return false;
   for (const char* call : {" exec ", " job-follow ", " receive ", " send "})
@@ -83,8 +84,8 @@ bool is_attended(const std::string& title) {
   return false;
 }
 
-/// Returns true for the kernel's processes, and for those that serve a connection. Their work
-/// counts elsewhere, and their own processor time does not.
+/// Returns true for the kernel's processes, and for those that serve a connection. Their processor
+/// time does not count; the work that they serve is counted elsewhere.
 bool is_of_contacts(const std::string& title) {
   return title.empty() || title.starts_with("sshd") ||
          title.find("fastgpu-agent") != std::string::npos;

@@ -35,7 +35,7 @@ std::optional<sockaddr_in> parse_address(std::string_view text) {
   return address;
 }
 
-/// Waits for `events`. Returns false once the time is over.
+/// Waits for `events`. Returns false after the deadline.
 bool wait_for(int fd, short events, SteadyClock::time_point until) {
   const auto left = std::chrono::ceil<milliseconds>(until - SteadyClock::now());
   pollfd ready{fd, events, 0};
@@ -52,7 +52,7 @@ bool send_all(int fd, std::string_view text, SteadyClock::time_point until) {
   return true;
 }
 
-/// Reads until the other end closes.
+/// Reads until the other side closes the connection. Absent after the deadline.
 std::optional<std::string> read_answer(int fd, SteadyClock::time_point until) {
   std::string answer;
   std::array<char, 4096> piece;
@@ -77,7 +77,7 @@ std::optional<std::string> fetch_metadata(std::string_view address, std::string_
   if (!peer || !fd) return std::nullopt;
   const auto* place = reinterpret_cast<const sockaddr*>(&*peer);
   if (::connect(fd.get(), place, sizeof *peer) != 0 && errno != EINPROGRESS) return std::nullopt;
-  // In version 1.0 an answer ends with its connection, and comes in one piece.
+  // In HTTP 1.0 an answer ends with the connection and is not chunked.
   std::string request(method);
   request.append(" ").append(path).append(" HTTP/1.0\r\nHost: ").append(address);
   request.append("\r\nConnection: close\r\nContent-Length: 0\r\n").append(headers).append("\r\n");
@@ -91,7 +91,7 @@ std::optional<std::string> body_of(std::string_view answer) {
   constexpr std::string_view kEndOfHead = "\r\n\r\n";
   const std::size_t head = answer.find(kEndOfHead);
   if (head == std::string_view::npos || !answer.starts_with(kVersion)) return std::nullopt;
-  // At least the head's end follows.
+  // At least the end of the head follows.
   const std::string_view after = answer.substr(kVersion.size() + 1);
   if (!after.starts_with(" 200 ")) return std::nullopt;
   return std::string(answer.substr(head + kEndOfHead.size()));

@@ -48,7 +48,7 @@ std::string words_of(std::string command_line) {
   return command_line;
 }
 
-/// Returns false for a process that has ended.
+/// Reads the data of a process. Returns false if it has ended.
 bool read_process(pid_t pid, std::int64_t booted, SeenProcess& seen) {
   const std::string stat = proc_file(pid, "stat");
   const auto name_end = stat.rfind(')');
@@ -102,11 +102,11 @@ void look_at_gpus(NodeActivity& sight) try {
   for (char comma = 0; lines >> gpu.index >> comma >> gpu.percent;)
     sight.gpus.push_back(gpu);
 } catch (const Error&) {
-  sight.gpus.clear();  // This node has no GPUs of that kind.
+  sight.gpus.clear();  // This node has no such GPUs.
 }
 
-/// Returns the time of the last sign of a fastgpu: a call of the agent, or a renewed lease of a
-/// job.
+/// Returns the time of the last sign of a fastgpu: a call of the agent, or the renewal of a job's
+/// lease.
 std::int64_t last_call() {
   std::int64_t last = last_use(guard_directory() / kContact);
   std::error_code none;
@@ -139,7 +139,7 @@ void note_contact() noexcept try {
   const fs::path place = guard_directory();
   if (fs::exists(place)) touch(place / kContact);
 } catch (const std::exception&) {
-  return;  // The call itself matters more.
+  return;  // Ignored, because the call itself matters more.
 }
 
 }  // namespace fastgpu::agent

@@ -1,4 +1,4 @@
-// A look at this node: processes, terminals, GPUs.
+// Observes this node: processes, terminals, GPUs.
 #pragma once
 
 #include <filesystem>
@@ -7,14 +7,14 @@
 
 namespace fastgpu::agent {
 
-/// Looks at this node. Leaves out inaccessible parts (processes of others, GPUs without
-/// nvidia-smi). Takes as long as nvidia-smi, at most five seconds.
+/// Observes this node. Leaves out what is not accessible: processes of other users, and GPUs
+/// without nvidia-smi. Takes as long as nvidia-smi, five seconds at most.
 NodeActivity observe_node();
 
-/// Returns the directory of guards' files, below home.
+/// Returns the directory of the guard's files, relative to the home directory.
 std::filesystem::path guard_directory();
 
-/// Records that a fastgpu has called; for nodes that are guarded.
+/// Records that a fastgpu has called the agent, if this node is guarded.
 void note_contact() noexcept;
 
 }  // namespace fastgpu::agent

@@ -13,16 +13,16 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatience{1'000};
 
-/// A cloud's service for notices, and its words.
+/// The service of a cloud that gives notices, and its protocol.
 struct Service {
   std::string_view cloud;
   std::string_view address;
-  std::string_view token_path;      ///< Empty: no token is needed.
+  std::string_view token_path;      ///< Empty if no token is needed.
   std::string_view token_lifetime;  ///< The header that requests a token.
   std::string_view token;           ///< The header that contains it.
   std::string_view taken_back;
-  std::string_view at_risk;  ///< Empty: the cloud has no such notice.
-  std::int64_t ahead = 0;    ///< Seconds by which its times are ahead of UTC.
+  std::string_view at_risk;  ///< Empty if the cloud has no such notice.
+  std::int64_t ahead = 0;    ///< The number of seconds by which its times are ahead of UTC.
 };
 
 constexpr std::array kServices = {
@@ -54,7 +54,7 @@ int number_at(std::string_view text, std::size_t place, std::size_t size) {
   return value;
 }
 
-/// Returns the header with the token; empty if the service requires none, or gives none.
+/// Returns the header with the token; "" if the service needs none, or gives none.
 std::string token_header(const Service& service, std::string_view address) {
   if (service.token_path.empty()) return {};
   const std::string wish = std::string(service.token_lifetime) + ": 60\r\n";

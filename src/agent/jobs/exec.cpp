@@ -1,4 +1,4 @@
-// `exec`: one command that ends when the connection that requested it ends.
+// `exec`: runs one command, which ends when the connection that requested it ends.
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -21,8 +21,8 @@ constexpr std::chrono::milliseconds kGrace{2'000};
 struct Request {
   std::vector<std::string> environment;
   std::vector<std::string> argv;
-  bool gets_variables = false;  ///< The first frame of our standard input has them.
-  bool gets_input = false;      ///< The later frames have it.
+  bool gets_variables = false;  ///< The first frame of our standard input has variables.
+  bool gets_input = false;      ///< The later frames have input.
 };
 
 Request parse(Arguments arguments) {
@@ -56,7 +56,7 @@ process::Command command_of(const Request& request, const std::string& marker) {
   return command;
 }
 
-/// Waits until the command has ended, or must be ended; returns true for the latter.
+/// Waits until the command has ended or must be ended. Returns true if it must be ended.
 bool wait_for_end_or_order(SignalQueue& signals, Reaper& reaper, ProgramInput& input) {
   for (;;) {
     pollfd fds[] = {input.wanted(), input.wanted_of_program(), {signals.fd(), POLLIN, 0}};

@@ -34,8 +34,8 @@ void add_offset(FollowOptions& options, const std::string& text) {
       parse_number<std::uint64_t>(text.substr(equals + 1), "--from");
 }
 
-/// Reads offsets from standard input, which stays open behind them: "NAME=OFFSET" ended by NUL, and
-/// an empty one at the end.
+/// Reads offsets from standard input: "NAME=OFFSET" followed by NUL for each, and an empty one at
+/// the end. The input stays open after them.
 void read_offsets(FollowOptions& options) {
   std::string entry;
   for (std::size_t bytes = 0;; ++bytes) {

@@ -14,15 +14,15 @@ namespace fastgpu::agent {
 
 struct FollowOptions {
   std::filesystem::path directory;
-  /// Log name to offset; others start at the beginning.
+  /// The offsets from which logs are read, by log_name(); other logs are read from their beginning.
   std::map<std::string, std::uint64_t> from{};
-  /// Absent: all ranks, and the launcher's output too.
+  /// Absent for all ranks and the launcher's output.
   std::optional<std::set<int>> ranks{};
-  /// A number of lines; for logs that `from` does not name.
+  /// The number of last lines to send of logs that are not in `from`.
   std::optional<std::uint64_t> tail{};
-  /// Runs until the job ends, not only to the end of the present output.
+  /// Continues until the job ends. Otherwise stops at the end of the present output.
   bool follow = true;
-  bool data = true;  ///< If false, sends only statuses.
+  bool data = true;  ///< If false, sends only statuses, and no output.
   bool renew_lease = false;
 };
 

@@ -13,7 +13,7 @@
 namespace fastgpu::agent {
 
 FrameWriter::FrameWriter(std::function<void()> idle) : idle_(std::move(idle)) {
-  // A terminal's setting stays, as other processes share it.
+  // A terminal is left blocking, because other processes share its settings.
   if (::isatty(STDOUT_FILENO) == 0)
     ::fcntl(STDOUT_FILENO, F_SETFL, ::fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
 }

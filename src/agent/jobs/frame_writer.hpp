@@ -1,4 +1,4 @@
-// Frames on standard output, to a reader that may be slow or gone.
+// Writes frames to standard output. The reader may be slow or gone.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace fastgpu::agent {
 
-/// Waits for the reader without a limit, calling `idle` at least every half second meanwhile.
+/// Waits for the reader without a limit. Meanwhile calls `idle` at least every half second.
 class FrameWriter {
  public:
   explicit FrameWriter(std::function<void()> idle);

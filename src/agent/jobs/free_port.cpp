@@ -19,7 +19,7 @@ constexpr int kTries = 1'000;
 bool is_free(std::uint16_t port) {
   const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!listener) throw system_error("making a socket", errno);
-  // The port's user will set this, too, so that a closing connection does not matter.
+  // The port's user will set this option, too, so that a closing connection does not matter.
   const int yes = 1;
   ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in any{};

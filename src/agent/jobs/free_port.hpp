@@ -1,4 +1,4 @@
-// TCP ports that no process uses at this moment.
+// Finds TCP ports that no process uses at the moment.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 namespace fastgpu::agent {
 
 /// Returns `count` different ports below the kernel's range for outgoing connections, so that none
-/// of those can take one before its user does. Throws ErrorKind::capacity if many tries find too
-/// few.
+/// of these takes a port before its user does. Throws ErrorKind::capacity if many attempts find too
+/// few ports.
 std::vector<std::uint16_t> find_free_ports(std::size_t count);
 
 }  // namespace fastgpu::agent

@@ -48,7 +48,7 @@ std::set<std::string> running_jobs() {
   return ids;
 }
 
-/// Returns whether any rank of it has begun to run here.
+/// Returns true if a rank of the job has started here.
 bool has_begun(const fs::path& directory) {
   std::error_code none;
   const auto ranks = fs::directory_iterator(directory / "ranks", none);
@@ -56,11 +56,11 @@ bool has_begun(const fs::path& directory) {
       ranks, [](const fs::directory_entry& log) { return log.path().extension() == ".out"; });
 }
 
-/// Returns when the job, which has no process here, ended; absent if it may be about to begin.
+/// Returns when a job without a process here ended; absent if it may be about to start.
 std::optional<Time> recorded_end(const fs::path& directory) {
   if (const auto ended = time_of(directory / "status")) return ended;
   if (const auto stopped = time_of(directory / kStoppedMark)) return stopped;
-  if (fs::exists(directory / "spec"))  // A supervisor that was killed leaves no status.
+  if (fs::exists(directory / "spec"))  // A killed supervisor leaves no status.
     return fs::exists(directory / "started") ? time_of(directory / "started") : std::nullopt;
   return has_begun(directory) ? time_of(directory / "ranks") : std::nullopt;
 }
@@ -82,7 +82,7 @@ std::vector<EndedJob> ended_jobs(const fs::path& jobs, Time now) {
     try {
       if (const auto when = end_of(entry.path(), now)) ended.push_back({entry.path(), *when});
     } catch (const std::exception&) {
-      continue;  // It cannot be read, so its state is unknown.
+      continue;  // It cannot be read, so that its state is unknown.
     }
   }
   return ended;
@@ -91,7 +91,7 @@ std::vector<EndedJob> ended_jobs(const fs::path& jobs, Time now) {
 void tidy(const Retention& retention) {
   const fs::path jobs = below_home(kJobs);
   const auto lock = try_lock(jobs.string() + ".lock");
-  if (!lock) return;  // Another process does it now.
+  if (!lock) return;  // Another process is doing this now.
   const Time now = Time::clock::now();
   const auto ended = ended_jobs(jobs, now);
   for (const EndedJob& job : ended)

@@ -1,4 +1,4 @@
-// `job-follow`: a job's logs and outcomes on this node, as frames on standard output.
+// `job-follow`: sends a job's logs and outcomes on this node as frames on standard output.
 #include <poll.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ std::optional<Plan> plan_in(const std::filesystem::path& file) {
   return parse_plan(*text);
 }
 
-/// Keeps the job's lease fresh while this process lives and is called often enough.
+/// Renews the job's lease while this process is alive and calls it often enough.
 class Renewal {
  public:
   Renewal(std::filesystem::path lease, milliseconds term)
@@ -75,7 +75,7 @@ class Follower {
     for (;;) {
       renew();
       watch_.clear();
-      // Found before the logs are read: they are complete then.
+      // The end is determined before the logs are read, so that they are complete.
       const auto job_end = find_job_end();
       discover();
       drain_all();
@@ -94,14 +94,14 @@ class Follower {
 
   bool wanted(int rank) const { return !options_.ranks || options_.ranks->contains(rank); }
 
-  /// Returns the job's end from the supervisor, or our own record if the supervisor is gone without
-  /// one.
+  /// Returns the record of the job's end from the supervisor, or a new one if the supervisor has
+  /// gone without writing it.
   std::optional<std::string> find_job_end() const {
     const auto& directory = options_.directory;
     if (!spec_) return std::nullopt;
     if (auto status = read_file(directory / "status")) return status;
     if (!read_file(directory / "started") || !try_lock(directory / "lock")) return std::nullopt;
-    if (auto status = read_file(directory / "status")) return status;  // Written just before.
+    if (auto status = read_file(directory / "status")) return status;  // It was written just now.
     return to_text(JobEnd{.how = {.code = 0, .signal = 9},
                           .ended = now_ns(),
                           .cause = StopCause::vanished,
@@ -129,8 +129,8 @@ class Follower {
     }
   }
 
-  /// Finds logs and statuses. A rank with a status here has written its last byte, and its logs are
-  /// opened with it: a later drain is complete.
+  /// Finds logs and statuses. A rank with a status has written its last byte. Its logs are opened
+  /// together with the status, so that the next drain is complete.
   void discover() {
     open_if_there(kLauncherRank, options_.directory);
     for (const auto& entry : std::filesystem::directory_iterator(ranks_)) {
@@ -156,8 +156,8 @@ class Follower {
     return true;
   }
 
-  /// Sends all present output: in turns when following, so that no rank starves another; one log
-  /// after another otherwise.
+  /// Sends all present output. When following, the ranks have turns, so that none delays the
+  /// others; otherwise one log is sent after the other.
   void drain_all() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -185,8 +185,8 @@ class Follower {
     writer_.send({.kind = kind, .rank = rank}, text);
   }
 
-  /// Returns true if all ranks have ended: on a node without the supervisor no output comes after
-  /// that.
+  /// Returns true if all ranks have ended. On a node without the supervisor, no more output comes
+  /// after that.
   bool all_ranks_ended() const {
     if (spec_ || !rank_plan_ || rank_plan_->ranks.empty()) return false;
     return std::ranges::all_of(rank_plan_->ranks, [this](int rank) {
@@ -195,10 +195,10 @@ class Follower {
     });
   }
 
-  /// Waits. Returns true once the client has gone: then the present output is sent, and that is the
-  /// end.
+  /// Waits for a change. Returns true once the client has closed the connection; then the present
+  /// output is the last that is sent.
   bool wait_for_change() {
-    // The limit also covers a supervisor that vanishes.
+    // The limit is needed for a supervisor that disappears.
     milliseconds nap(watch_.fd() >= 0 ? 1'000 : 100);
     if (renewal_) nap = std::min(nap, renewal_->every());
     pollfd fds[] = {{watch_.fd(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
@@ -215,7 +215,7 @@ class Follower {
   std::optional<Renewal> renewal_;
   ChangeWatch watch_;
   std::map<std::tuple<int, OutputStream>, LogSource> sources_;
-  std::map<int, bool> ended_;  ///< The ranks with a status, and whether it has been sent.
+  std::map<int, bool> ended_;  ///< The ranks with a status, and whether the status was sent.
   bool discovered_ = false;
   std::array<char, 65536> buffer_;
 };

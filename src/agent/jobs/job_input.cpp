@@ -1,5 +1,5 @@
-// `job-input`: standard input for rank 0, as frames. Its position is reported in lines, so that
-// bytes of a broken connection can be sent again, and is kept in the job's folder.
+// `job-input`: receives the standard input of rank 0 as frames. It reports its position in lines
+// and keeps it in the job's folder, so that the input can be sent again after a broken connection.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
@@ -23,16 +23,16 @@ namespace fs = std::filesystem;
 using transfer::InputFrame;
 using transfer::InputKind;
 
-constexpr int kNap = 50;  ///< Milliseconds between two looks for rank 0.
+constexpr int kNap = 50;  ///< Milliseconds between two checks for rank 0.
 
-/// Thrown if no more input is wanted: rank 0 has ended.
+/// Thrown when no more input is needed because rank 0 has ended.
 struct RankHasEnded {};
 
 class JobInput {
  public:
   explicit JobInput(fs::path directory) : directory_(std::move(directory)) {}
 
-  /// Runs until the input or rank 0 has ended. Throws local if the connection ends before.
+  /// Runs until the input or rank 0 has ended. Throws local if the connection ends first.
   void run() try {
     transfer::InputDecoder decoder(
         [this](const InputFrame& frame, std::string_view bytes) { take(frame, bytes); });
@@ -86,7 +86,7 @@ class JobInput {
     }
   }
 
-  /// Waits until the pipe has room, or for a moment without a pipe.
+  /// Waits until the pipe has room, or, without a pipe, for a short time.
   static void wait(int pipe) {
     pollfd fds[] = {{pipe, POLLOUT, 0}, {STDIN_FILENO, POLLRDHUP, 0}};
     ::poll(fds, 2, kNap);
@@ -99,7 +99,7 @@ class JobInput {
     for (;;) {
       UniqueFd pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
       if (pipe) return pipe;
-      // The pipe is missing yet, or its rank is gone.
+      // The pipe does not exist yet, or its rank has gone.
       if (errno != ENOENT && errno != ENXIO) throw system_error("opening " + path.string(), errno);
       if (rank_has_ended()) throw RankHasEnded();
       wait(-1);
@@ -111,7 +111,7 @@ class JobInput {
            fs::exists(directory_ / kStoppedMark);
   }
 
-  /// Locks the position: a broken connection may have left another process like this one.
+  /// Locks the position, because a broken connection may have left another process of this kind.
   UniqueFd lock_position() const {
     UniqueFd file(::open((directory_ / "input.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!file || ::flock(file.get(), LOCK_EX) != 0)

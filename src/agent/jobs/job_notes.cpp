@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the error log of a rank that has not ended; may be empty.
+/// Returns the error log of a rank that has not ended; empty if all have ended.
 fs::path running_log(const fs::path& job) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(job / "ranks", none)) {
@@ -33,7 +33,7 @@ void tell_jobs(std::string_view mark, std::string_view line) noexcept try {
     write_atomically(told, mark);
   }
 } catch (const std::exception&) {
-  return;  // The node reports it on request.
+  return;  // The node also reports it on request.
 }
 
 }  // namespace fastgpu::agent

@@ -1,4 +1,4 @@
-// `job-start`: leaves a supervisor behind that outlives the connection.
+// `job-start`: starts a supervisor that survives the connection.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -49,25 +49,27 @@ void write_never_ran(const std::filesystem::path& directory, StopCause cause, in
   drop_secrets(directory);
 }
 
-/// Holds the lock from here to the end of the process, and with it the right to be the supervisor.
+/// Takes the lock, which is held until the process ends, and thereby the right to be the
+/// supervisor.
 void take_over(const std::filesystem::path& directory, const Plan& plan, UniqueFd& ready) {
   const auto lock = try_lock(directory / "lock");
-  if (!lock || read_file(directory / "status")) return;  // Running, or run already.
+  if (!lock || read_file(directory / "status")) return;  // The job is running, or has run already.
   if (read_file(directory / "started")) {
-    // Another process had started it, and is gone without a status: it is not run twice.
+    // Another process had started it and has gone without a status. The job is not run twice.
     write_never_ran(directory, StopCause::vanished, SIGKILL);
     return;
   }
   touch(directory / "lease");
   write_atomically(directory / "started", std::to_string(::getpid()));
-  // This check comes after writing `started`; job-stop checks for that after leaving its mark. So
-  // one of the two sees the other.
+  // This check comes after `started` is written, while job-stop checks for `started` after it has
+  // left its mark. So at least one of the two notices the other.
   if (std::filesystem::exists(directory / kStoppedMark))
     return write_never_ran(directory, StopCause::request, SIGTERM);
   supervise(directory, plan, [&] { ready = UniqueFd(); });
 }
 
-/// Runs in the grandchild. Errors are written to `ready`; closing it reports success.
+/// Runs in the grandchild. Writes errors to `ready`; closing `ready` without an error reports
+/// success.
 [[noreturn]] void become_supervisor(const std::filesystem::path& directory, const Plan& plan,
                                     UniqueFd ready) {
   int code = 0;

@@ -1,4 +1,4 @@
-// `job-stop`, `job-sweep`, `job-remove`: end and remove jobs.
+// `job-stop`, `job-sweep`, `job-remove`: stop and remove jobs.
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -36,15 +36,14 @@ bool supervisor_ends_within(const std::filesystem::path& directory, milliseconds
   return true;
 }
 
-/// Signals the supervisor, which passes the order on to its launcher, and that to all ranks on all
-/// nodes.
+/// Signals the supervisor. It signals its launcher, which ends all ranks on all nodes.
 void ask_supervisor(const std::filesystem::path& directory, milliseconds grace) {
   const auto pid = parse_number<pid_t>(read_file(directory / "started").value_or(""), "process");
   ::kill(pid, SIGTERM);
   supervisor_ends_within(directory, grace);
 }
 
-/// Prevents a start that is still on its way. On a full disk, a running job can still be stopped.
+/// Prevents a start that is still in progress. On a full disk a running job can still be stopped.
 void mark_stopped(const std::filesystem::path& directory) try {
   touch(directory / kStoppedMark);
 } catch (const Error&) {
@@ -69,7 +68,7 @@ int run_job_stop(Arguments arguments) {
   make_private_directory(directory);
   mark_stopped(directory);
   const auto plan = any_plan(directory);
-  if (!plan) return 0;  // Removed, or never there: it does not run.
+  if (!plan) return 0;  // It was removed or never existed, so that it does not run.
   const bool supervised = has_supervisor(directory);
   if (supervised) ask_supervisor(directory, grace);
   const auto left =

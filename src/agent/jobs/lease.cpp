@@ -1,4 +1,5 @@
-// `lease-take`, `lease-drop`, `lease-own`: one fastgpu at a time changes this node's cluster.
+// `lease-take`, `lease-drop`, `lease-own`: ensure that only one fastgpu at a time changes this
+// node's cluster.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -18,7 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLargestBook = 65'536;
 
-/// The book, locked during this object's lifetime: it is not read while another process writes it.
+/// The record, locked while the object lives, so that it is not read while another process writes
+/// it.
 class OpenBook {
  public:
   OpenBook() : place_(below_home(".fastgpu/lease")) {
@@ -33,7 +35,7 @@ class OpenBook {
 
   void write() const {
     write_atomically(place_ / "book", to_text(book));
-    // For readers that cannot call us.
+    // For readers that cannot run the agent.
     write_atomically(place_ / "owner", book.owner + "\n");
   }
 

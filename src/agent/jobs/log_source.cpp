@@ -39,7 +39,7 @@ void LogSource::start_at_tail(std::uint64_t lines) {
     const std::uint64_t begin = end - std::min<std::uint64_t>(end, buffer.size());
     const std::size_t got = read_at(file_, std::span(buffer).first(end - begin), begin);
     for (std::size_t i = got; i-- > 0;) {
-      // The newline at the very end closes the last line; it does not begin another.
+      // A newline at the very end completes the last line and does not begin another one.
       if (buffer[i] != '\n' || begin + i + 1 == size) continue;
       if (++newlines == lines) {
         offset_ = begin + i + 1;

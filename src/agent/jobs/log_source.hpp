@@ -1,4 +1,4 @@
-// One growing log file, read from some offset on.
+// A growing log file, which is read from an offset on.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class LogSource {
 
   void start_at(std::uint64_t offset) noexcept { offset_ = offset; }
 
-  /// Starts at the last `lines` lines; one without its newline counts as a line.
+  /// Sets the offset to the beginning of the last `lines` lines. A last line without a newline
+  /// counts, too.
   void start_at_tail(std::uint64_t lines);
 
-  /// Reads bytes into `buffer` from the offset, which moves on; returns 0 if nothing has been
-  /// added.
+  /// Reads bytes into `buffer` and advances the offset. Returns 0 without new bytes.
   std::size_t read(std::span<char> buffer);
 
  private:
@@ -35,7 +35,7 @@ class LogSource {
   std::uint64_t offset_ = 0;
 };
 
-/// Returns a log's name for --from: "3.out", "launcher.err".
+/// Returns a log's name in --from: "3.out", "launcher.err".
 std::string log_name(int rank, OutputStream stream);
 
 }  // namespace fastgpu::agent

@@ -30,7 +30,7 @@ struct Process {
 
 Process look_at(pid_t pid) {
   const std::string stat = proc_file(pid, "stat");
-  // The name itself may contain any character, ')' included.
+  // The name may contain any character, even ')'.
   const auto name_end = stat.rfind(')');
   Process found;
   if (name_end == std::string::npos) return {.zombie = true};
@@ -65,7 +65,8 @@ void pause_for(milliseconds duration) {
   ::poll(nullptr, 0, static_cast<int>(duration.count()));
 }
 
-/// Waits until all have ended, or `limit` has passed.
+/// Waits until all have ended or `limit` has passed, and returns the rest. If `again` is not 0,
+/// sends this signal in every round.
 std::vector<pid_t> left_after(const Belonging& who, milliseconds limit, int again,
                               const std::function<void()>& reap) {
   const auto deadline = SteadyClock::now() + limit;
@@ -74,7 +75,7 @@ std::vector<pid_t> left_after(const Belonging& who, milliseconds limit, int agai
     if (reap) reap();
     auto left = find_processes(who);
     if (left.empty() || SteadyClock::now() >= deadline) {
-      if (reap) reap();  // For processes that were zombies already.
+      if (reap) reap();  // Some may have been zombies already.
       return left;
     }
     if (again != 0) signal_all(left, again);
@@ -102,7 +103,7 @@ std::string proc_file(pid_t pid, const char* name) {
   try {
     return read_file("/proc/" + std::to_string(pid) + "/" + name).value_or("");
   } catch (const Error&) {
-    return "";  // It ended while being read, or belongs to another user.
+    return "";  // It ended during the read, or belongs to another user.
   }
 }
 
@@ -132,7 +133,7 @@ std::size_t end_processes(const Belonging& who, milliseconds grace,
     signal_all(find_processes(who), SIGTERM);
     if (left_after(who, grace, 0, reap).empty()) return 0;
   }
-  // Repeats: a process that forks during one round is found in the next.
+  // Signals repeatedly, so that a process that forks in one round is found in the next.
   return left_after(who, milliseconds(5'000), SIGKILL, reap).size();
 }
 

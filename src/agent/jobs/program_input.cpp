@@ -33,7 +33,7 @@ void ProgramInput::pass_to(UniqueFd program) {
 }
 
 pollfd ProgramInput::wanted() const noexcept {
-  // While the program is slow no input is read, but the end of the connection is still seen.
+  // No input is read while the program is slow, but the end of the connection is still noticed.
   const bool is_full = program_ && at_ < pending_.size();
   return {from_, static_cast<short>(is_full ? POLLRDHUP : POLLIN | POLLRDHUP), 0};
 }
@@ -45,7 +45,7 @@ pollfd ProgramInput::wanted_of_program() const noexcept {
 
 bool ProgramInput::receive() {
   const bool is_full = program_ && at_ < pending_.size();
-  if (is_full) return false;  // Polled for its end alone.
+  if (is_full) return false;  // Polled only for the end of the connection.
   std::array<char, 65536> buffer;
   const ssize_t got = ::read(from_, buffer.data(), buffer.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return true;

@@ -1,4 +1,4 @@
-// The data that the other end of a connection sends for a program here: its variables, and its
+// Input that the other end of a connection sends for a program here: its variables, and its
 // standard input. The program must end with the connection.
 #pragma once
 
@@ -12,28 +12,28 @@
 
 namespace fastgpu::agent {
 
-/// A buffer of at most two frames: it reads on only when the program has taken its content.
+/// Buffers at most two frames: it reads more only when the program has taken its content.
 class ProgramInput {
  public:
-  /// Borrows `from`. Input before pass_to is discarded.
+  /// Borrows `from`. Input that arrives before pass_to() is dropped.
   explicit ProgramInput(int from);
 
-  /// Blocks until the variables have come. Throws local if the connection ends before, remote if
-  /// another frame comes.
+  /// Blocks until the variables have arrived. Throws local if the connection ends first, and remote
+  /// if another frame arrives.
   std::vector<std::string> wait_for_variables();
 
-  /// Passes input to `program`, the writing end of a pipe, from now on.
+  /// Passes input to `program` from now on. `program` is the writing end of a pipe.
   void pass_to(UniqueFd program);
 
-  /// Returns the descriptor to poll; call `receive` when it is ready.
+  /// Returns the descriptor to poll. Call receive() when it is ready.
   pollfd wanted() const noexcept;
-  /// Returns the descriptor to poll for `pass_on`.
+  /// Returns the descriptor to poll before pass_on().
   pollfd wanted_of_program() const noexcept;
 
-  /// Takes the arrived bytes; returns false once the connection has ended.
+  /// Reads the bytes that have arrived. Returns false once the connection has ended.
   bool receive();
-  /// Passes on as much as the program takes at once. A program that has closed its input gets no
-  /// more.
+  /// Writes as much as the program takes without blocking. If the program has closed its input,
+  /// drops the rest.
   void pass_on();
 
  private:
@@ -46,9 +46,9 @@ class ProgramInput {
   bool has_variables_ = false;
   std::vector<std::string> variables_;
   UniqueFd program_;
-  std::string pending_;     // The bytes that the program has not taken yet,
-  std::size_t at_ = 0;      // from here on.
-  bool complete_ = false;   // The last byte has come.
+  std::string pending_;     // The bytes that the program has not taken yet.
+  std::size_t at_ = 0;      // The index of the first of them.
+  bool complete_ = false;   // The last byte has arrived.
   bool is_closed_ = false;  // No more bytes are passed on.
 };
 

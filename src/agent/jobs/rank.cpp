@@ -1,6 +1,6 @@
-// `rank`: the launcher's program for each rank. Its output goes to the node's disk alone. It is two
-// processes: the launcher sees one, which only passes signals on. The other has the program, and
-// outlives the first while the program takes its time to end.
+// `rank`: runs the program of one rank for the launcher, and writes its output only to the node's
+// disk. There are two processes: the launcher sees the first one, which only passes on signals. The
+// second one runs the program, and outlives the first one while the program ends.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ using SteadyClock = std::chrono::steady_clock;
 /// The time between SIGTERM and SIGKILL for the program.
 constexpr milliseconds kGrace{800};
 
-/// Returns one number under its launcher-specific names.
+/// Returns a number from the first variable that is set: each launcher has its own name for it.
 int number_of(std::initializer_list<const char*> names, int fallback) {
   for (const char* name : names)
     if (const char* text = ::getenv(name)) return parse_number<int>(text, name);
@@ -65,8 +65,9 @@ Plan read_plan(const std::filesystem::path& directory, std::vector<std::string> 
   return plan;
 }
 
-/// Passes the name of the secret's file, so that a program that prints its environment does not
-/// show the secret. A secret in this node's start-up files would differ from the other nodes'.
+/// Sets the variable with the name of the secret's file, so that a program that prints its
+/// environment does not show the secret. Removes a secret that this node's startup files have set,
+/// because other nodes would have another one.
 void name_secret(std::vector<std::string>& environment, const std::filesystem::path& directory) {
   const auto file = directory / kCommSecret;
   if (!std::filesystem::exists(file)) return;
@@ -83,7 +84,7 @@ std::vector<std::string> environment_of(const std::filesystem::path& directory, 
   const auto set = [&](const std::string& name, const std::string& value) {
     process::set_variable(environment, name + "=" + value);
   };
-  // Our names, and those that training scripts read.
+  // Sets our own names, and those that training scripts read.
   for (const char* prefix : {"FASTGPU_", ""}) {
     set(std::string(prefix) + "RANK", std::to_string(place.rank));
     set(std::string(prefix) + "LOCAL_RANK", std::to_string(place.local_rank));
@@ -97,10 +98,10 @@ std::vector<std::string> environment_of(const std::filesystem::path& directory, 
 
 class RankRun {
  public:
-  /// Takes `input`, which may be null.
+  /// `input` may be null.
   RankRun(process::Child child, RankInput* input) : child_(std::move(child)), input_(input) {}
 
-  /// Runs until the program has ended; passes on signals.
+  /// Runs until the program has ended, and passes on signals.
   RankEnd run(SignalQueue& signals) {
     RankEnd end;
     for (;;) {
@@ -113,7 +114,8 @@ class RankRun {
                       {input_ != nullptr ? input_->end_fd() : -1, POLLIN, 0}};
       ::poll(fds, 2, end.told ? 20 : -1);
       if (input_ != nullptr && fds[1].revents != 0) input_->end();
-      // A program that has ended by now ended by itself, even if signals have arrived meanwhile.
+      // If the program has ended by now, it ended by itself, even if signals have arrived
+      // meanwhile.
       if (child_.poll()) continue;
       while (const auto number = signals.next())
         pass_on(*number, end);
@@ -124,7 +126,7 @@ class RankRun {
   void pass_on(int number, RankEnd& end) {
     if (number == SIGCHLD) return;
     const bool ends = number != SIGUSR1 && number != SIGUSR2;
-    if (ends && end.told) return;  // The launcher's order, and then its end.
+    if (ends && end.told) return;  // The launcher repeats its order when it ends.
     child_.signal(number);
     if (!ends) return;
     end.told = true;
@@ -154,7 +156,7 @@ RankEnd run_program(const std::filesystem::path& directory, const Plan& plan, co
   return RankRun(std::move(child), input ? &*input : nullptr).run(signals);
 }
 
-/// Adds a line. A failure is ignored: the outcome of the rank matters more.
+/// Adds a line to the log. Ignores failures, because the outcome of the rank matters more.
 void note_in(const UniqueFd& log, const std::string& line) noexcept try {
   write_all(log.get(), line);
 } catch (const Error&) {
@@ -189,7 +191,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   return end.how.shell_code();
 }
 
-/// Waits for the process that has the program, and passes signals on to it. Returns its exit code.
+/// Waits for the process that runs the program and passes signals on to it. Returns its exit code.
 int stand_for(pid_t other, SignalQueue& signals) {
   for (;;) {
     int status = 0;
@@ -202,12 +204,12 @@ int stand_for(pid_t other, SignalQueue& signals) {
   }
 }
 
-/// Detaches this process: a launcher that ends us by SIGKILL orders the program's end, which may
-/// take its time.
+/// Detaches this process, so that it survives if the launcher kills the first process by SIGKILL:
+/// the program must still be ended, which may take time.
 void outlive(pid_t parent) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::kill(::getpid(), SIGTERM);  // It has ended already.
+  if (::getppid() != parent) ::kill(::getpid(), SIGTERM);  // The parent has ended already.
 }
 
 }  // namespace

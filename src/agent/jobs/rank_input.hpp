@@ -1,4 +1,4 @@
-// The standard input of rank 0, from a pipe in the job's folder that `job-input` fills.
+// The standard input of rank 0: a pipe in the job's folder, which `job-input` fills.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,11 @@
 namespace fastgpu::agent {
 
 inline constexpr const char* kInputPipe = "input";
-/// A second pipe, in which a byte marks the end of the input. Without it the program waits for
-/// more, even without a connection.
+/// A second pipe. A byte in it marks the end of the input. Without the byte, the program waits for
+/// more input, even if the connection is lost.
 inline constexpr const char* kInputEnd = "input.end";
 
-/// The rank's end of the pipe. Destruction removes both pipes.
+/// The rank's ends of the pipes. The destructor removes both pipes.
 class RankInput {
  public:
   explicit RankInput(std::filesystem::path directory);
@@ -20,17 +20,18 @@ class RankInput {
   RankInput(const RankInput&) = delete;
   RankInput& operator=(const RankInput&) = delete;
 
-  /// Returns the program's end; to be closed once it has been started.
+  /// Returns the program's end of the pipe. Close it once the program has started.
   UniqueFd& for_program() noexcept { return program_; }
 
-  /// Returns the descriptor to poll for reading; then call `end`. -1 once it has ended.
+  /// Returns the descriptor to poll for reading, before a call of end(); -1 once the input has
+  /// ended.
   int end_fd() const noexcept { return end_.get(); }
   /// Lets the program see the end of its input once it has read the rest.
   void end() noexcept;
 
  private:
   std::filesystem::path directory_;
-  UniqueFd keeper_;  // Reads and writes: neither side sees an early end.
+  UniqueFd keeper_;  // Open for reading and writing, so that neither side sees an early end.
   UniqueFd program_;
   UniqueFd end_;
 };

@@ -1,4 +1,5 @@
-// `reach-nodes`: whether this node gets to others of its cluster, asked before ranks wait for them.
+// `reach-nodes`: checks whether this node can reach others of its cluster, before ranks wait for
+// them.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -30,12 +31,12 @@ using std::chrono::steady_clock;
 constexpr milliseconds kPatience = 5s;  // A lost first packet is sent again after 1 s and 3 s.
 
 enum class Wanted : std::uint8_t {
-  connection,  ///< A program listens there.
-  answer,      ///< A refusal will do: the packets got there and back.
+  connection,  ///< A program must accept the connection.
+  answer,      ///< A refusal is enough: it shows that packets arrive in both directions.
 };
 
 struct Probe {
-  std::string target;  ///< As it was given.
+  std::string target;  ///< The target as it was given.
   Wanted wanted = Wanted::answer;
   std::string address{};
   std::uint16_t port = 0;
@@ -48,7 +49,7 @@ struct Probe {
   }
 };
 
-/// Returns one of the ports that the kernel gives to programs which ask for any.
+/// Returns a port from the range that the kernel uses for programs that ask for any port.
 std::uint16_t any_port() {
   int first = 32'768, last = 60'999;
   std::istringstream range(read_file("/proc/sys/net/ipv4/ip_local_port_range").value_or(""));
@@ -61,7 +62,8 @@ std::uint16_t any_port() {
   return static_cast<std::uint16_t>(std::uniform_int_distribution<int>(first, last)(random));
 }
 
-/// This program is static: the C library's own look-up is in another.
+/// Returns the addresses of a host. Runs a program for names, because this static program cannot
+/// use the C library's look-up.
 std::vector<std::string> addresses_of(const std::string& host) try {
   in6_addr ignored{};
   if (::inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
@@ -132,7 +134,7 @@ void await(std::vector<Probe>& probes) {
     if (probe.is_open()) probe.failure = ETIMEDOUT;
 }
 
-/// Splits "host:port"; an IPv6 address is in brackets.
+/// Parses "host:port". An IPv6 address is in brackets.
 Probe parse_listener(const std::string& target) {
   const std::size_t colon = target.rfind(':');
   Probe probe{.target = target, .wanted = Wanted::connection};
@@ -152,7 +154,7 @@ std::string why(const Probe& probe) {
   return place + std::strerror(probe.failure);
 }
 
-/// Adds one probe for each address of a host; all of them fail, or the host is reached.
+/// Adds one probe for each address of a host. The host is unreachable only if all of them fail.
 void add(Probe probe, std::vector<Probe>& probes, Records& answer) {
   const auto addresses = addresses_of(probe.address);
   if (addresses.empty()) answer.add("unreached", probe.target + " its name cannot be resolved");

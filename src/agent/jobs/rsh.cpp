@@ -1,5 +1,6 @@
 // `rsh`: starts mpirun's daemon on another node. mpirun writes a command for the login shell that
-// it assumes there; here it becomes one that every login shell reads alike.
+// it expects there; this program turns it into a command that every login shell reads in the same
+// way.
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,14 +15,14 @@
 namespace fastgpu::agent {
 namespace {
 
-/// Returns true for csh's syntax, which mpirun writes for a user of csh or tcsh. /bin/sh cannot
-/// read it: it goes to the node's login shell unchanged.
+/// Returns true for the syntax of csh, which mpirun writes for a user of csh or tcsh. /bin/sh
+/// cannot read it, so that it goes unchanged to the node's login shell.
 bool is_for_csh(const std::string& command) {
   return command.find("set path = (") != command.npos || command.find("setenv ") != command.npos;
 }
 
-/// Sets the job's marker on the other node, too: processes that mpirun leaves there keep the job's
-/// folder, and are ended with the job.
+/// Sets the job's marker on the other node, too. So processes that mpirun leaves there keep the
+/// job's folder in use, and are ended with the job.
 std::string marked(const std::string& command) {
   const std::string name(kJobMarker);
   const char* const job = ::getenv(name.c_str());

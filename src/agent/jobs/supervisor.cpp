@@ -21,7 +21,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kGrace{2'000};  ///< The time between SIGTERM and SIGKILL.
 constexpr milliseconds kLongestNap{1'000};
-constexpr milliseconds kLastWords{1'200};  ///< More than a rank gives its program.
+constexpr milliseconds kLastWords{1'200};  ///< Longer than a rank waits for its program.
 
 std::string marker_of(const Plan& plan) {
   return std::string(kJobMarker) + "=" + plan.id;
@@ -45,7 +45,7 @@ process::Command command_of(const Plan& plan, const UniqueFd& out, const UniqueF
   return command;
 }
 
-/// The reasons that end a running job, in one place.
+/// The conditions that end a running job.
 class Watch {
  public:
   Watch(const std::filesystem::path& directory, const Plan& plan)
@@ -54,7 +54,8 @@ class Watch {
                                            : SteadyClock::time_point::max()),
         nap_(std::min(kLongestNap, plan.lease.count() > 0 ? plan.lease / 4 : kLongestNap)) {}
 
-  /// Waits until the job ends (none) or must end (the cause).
+  /// Waits until the job ends, and returns StopCause::none, or until it must be ended, and returns
+  /// the cause.
   StopCause wait(SignalQueue& signals, Reaper& reaper) {
     for (;;) {
       pollfd fd{signals.fd(), POLLIN, 0};
@@ -81,7 +82,7 @@ class Watch {
   milliseconds nap_;
 };
 
-/// Sends SIGTERM to the launcher alone: mpirun passes it on to all ranks, on all nodes.
+/// Sends SIGTERM to the launcher only: mpirun passes it on to all ranks on all nodes.
 void end_launcher(pid_t launcher, SignalQueue& signals, Reaper& reaper) {
   ::kill(launcher, SIGTERM);
   const auto deadline = SteadyClock::now() + kGrace;
@@ -112,7 +113,7 @@ JobEnd run_to_end(const std::filesystem::path& directory, const Plan& plan,
   const Belonging all{
       .marker = marker_of(plan), .session = launcher, .offspring = Offspring::included};
   const auto reap = [&] { reaper.reap(); };
-  // The programs of ordered ranks may still be ending.
+  // The programs of ranks that were ordered to end may still be ending.
   const bool is_well = end.cause == StopCause::none && reaper.ended() && reaper.ended()->ok();
   if (!is_well) wait_for_end(all, kLastWords, reap);
   end_processes(all, milliseconds(0), reap);

@@ -1,4 +1,4 @@
-// Runs a job's launcher, ends it when it must end, and records its outcome.
+// Runs a job's launcher, ends it when necessary, and records the job's outcome.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace fastgpu::agent {
 
-/// The supervisor's view of the lease. Measures by its own clock how long the file's time has not
-/// changed, so that a changed system clock does not end a job.
+/// The supervisor's check of the lease. It measures by its own clock for how long the file's time
+/// has not changed, so that a change of the system's clock does not end the job.
 class Lease {
  public:
   Lease(std::filesystem::path file, std::chrono::milliseconds term);
@@ -25,9 +25,9 @@ class Lease {
   std::chrono::steady_clock::time_point since_;
 };
 
-/// Blocks until the job has ended and no process of it runs here any more; then `status` is
-/// written. `started` is called once its launcher runs, or could not be started. Never throws for
-/// failures of the job; throws if the directory cannot be used.
+/// Runs the job and returns once no process of it runs here any more and `status` is written. Calls
+/// `started` once the job's launcher runs or could not be started. Does not throw for failures of
+/// the job; throws if the directory cannot be used.
 void supervise(const std::filesystem::path& directory, const Plan& plan,
                const std::function<void()>& started);
 

@@ -41,7 +41,7 @@ FoundVersion parse_found(const std::string& text) {
   return {words[0], words[1], words[2], words[3], words[4] == "current"};
 }
 
-/// Parses a place in a chain.
+/// Parses a position in a chain.
 std::size_t parse_place(const std::string& text) {
   std::size_t place = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), place);

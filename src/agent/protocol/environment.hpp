@@ -19,8 +19,8 @@
 
 namespace fastgpu::agent {
 
-/// Throws ErrorKind::usage for an unusable directory name: it must have 1 to 80 of a-z, A-Z, 0-9
-/// and "._-", beginning with a letter or digit.
+/// Throws ErrorKind::usage for a name that cannot be a directory here. It must have 1 to 80
+/// characters of a-z, A-Z, 0-9 and "._-", and begin with a letter or digit.
 void check_environment_name(std::string_view name);
 
 /// The paths below a prefix. Pure.
@@ -36,12 +36,12 @@ struct EnvironmentPlaces {
   std::filesystem::path current(const std::string& name) const { return prefix / name / "current"; }
 };
 
-/// Returns the directory of an environment's own files beside its packages, within a version's
-/// directory.
+/// Returns the directory of an environment's own files, in addition to its packages, inside a
+/// version's directory.
 std::filesystem::path details_of(const std::filesystem::path& version);
 std::filesystem::path manifest_of(const std::filesystem::path& version);
 
-/// One build of an environment, as found on a node.
+/// A build of an environment on a node.
 struct FoundVersion {
   std::string name;
   std::string version;
@@ -57,8 +57,8 @@ struct EnvironmentStatus {
   /// The version of NVIDIA's loaded driver: "580.95.05"; may be empty.
   std::string driver;
   std::vector<std::string> cann;  ///< The installed versions of Huawei's toolkit: "8.5.0".
-  std::uint64_t free_bytes = 0;   ///< 0 if unknown.
-  std::string active;             ///< The environment of logins; may be empty.
+  std::uint64_t free_bytes = 0;   ///< The free space of the disk; 0 if it is unknown.
+  std::string active;             ///< The environment that logins use; may be empty.
   std::vector<std::string> tools;
   std::vector<FoundVersion> versions;
 };
@@ -71,13 +71,13 @@ struct BuilderChoice {
   std::string name;                   ///< "uv", or "conda".
   std::string tools;                  ///< The directory of its programs.
   std::chrono::seconds patience{30};  ///< Aborts if an index sends no data for this long.
-  /// Addresses of indexes, channels and hosts of files with the user name and password for them,
-  /// percent-encoded. Other addresses of a request contain no logins.
+  /// Addresses of indexes, channels and file hosts with their user names and passwords,
+  /// percent-encoded. The other addresses of a request contain no logins.
   std::vector<Secret> logins{};
-  Secret proxy{};  ///< The proxy for its downloads; empty: the node's own way.
+  Secret proxy{};  ///< The proxy for its downloads; empty for the node's own setting.
 };
 
-/// A package that is taken from one index alone.
+/// A package that is taken only from one index.
 struct PackageIndex {
   std::string package;
   std::string address;
@@ -87,19 +87,21 @@ struct SolveRequest {
   BuilderChoice builder;
   std::string prefix;
   std::string python;                ///< uv: "3.11", or a path.
-  std::vector<std::string> indexes;  ///< uv: in their order; empty: its own.
-  bool best_match = false;           ///< uv: the highest version of all indexes, not of the first.
+  std::vector<std::string> indexes;  ///< uv: in their order; empty for uv's default.
+  /// uv: takes the highest version in all indexes, not in the first one that has the package.
+  bool best_match = false;
   std::vector<PackageIndex> index_for;
-  std::vector<std::string> channels;  ///< conda: names or addresses, the first wins.
+  std::vector<std::string> channels;  ///< conda: names or addresses. The first one has priority.
   std::vector<std::string> packages;
   std::vector<std::string> sources;  ///< uv: packages that may be built from source.
 };
 
 struct SolveAnswer {
-  std::string solution;        ///< The packages to install, in the builder's format.
-  std::string build_tools;     ///< uv: the build tools in that format; empty: no package is built.
+  std::string solution;  ///< The packages to install, in the builder's format.
+  /// uv: the build tools, in the same format; empty if no package is built.
+  std::string build_tools;
   std::string python;          ///< uv: the interpreter's path.
-  std::string python_version;  ///< "3.11.2"; empty without a Python at the start.
+  std::string python_version;  ///< "3.11.2"; empty if the node had no Python.
   std::string machine;
   std::string libc;
   std::string builder;  ///< "uv 0.13.9"
@@ -115,17 +117,19 @@ struct BuildRequest {
   std::string prefix;
   std::string name;
   std::string version;
-  std::string common;  ///< The directory of every environment's common files; it may be missing.
+  /// The directory of the files that every environment gets; it may be missing.
+  std::string common;
   std::string python;
-  std::string python_version;  ///< The required version.
+  std::string python_version;  ///< The version that the Python must have.
   std::string solution;        ///< The packages to install, in the builder's format.
-  /// uv: the solution in parts, in their order, but for sources.
+  /// uv: the solution in parts, in their order, without the packages built from source.
   std::vector<std::string> parts;
-  /// uv: each package that is built from source, in that format.
+  /// uv: each package that is built from source, in the same format.
   std::vector<std::string> sources;
-  std::string source_files;      ///< The directory of their archives, each named by its SHA-256.
-  std::string build_tools;       ///< uv: their build tools, in its format.
-  std::vector<std::string> way;  ///< The arguments of `relay`, for a copy that begins at once.
+  /// The directory of their archives. Each archive is named by its SHA-256.
+  std::string source_files;
+  std::string build_tools;       ///< uv: the build tools for them, in the same format.
+  std::vector<std::string> way;  ///< The arguments of `relay` for a copy that begins at once.
   std::string recipe;
   std::string lock;
   std::string activate;  ///< A shell script to be sourced.
@@ -139,9 +143,9 @@ BuildRequest parse_build_request(const Records& records);
 
 struct BuildAnswer {
   std::string manifest;  ///< The SHA-256 of the manifest.
-  /// The nodes on the way that have the build, too: 0 is the first.
+  /// The nodes in the chain that also have the build; 0 is the first one.
   std::vector<std::size_t> reached;
-  std::vector<std::string> warnings;  ///< Sentences about its content.
+  std::vector<std::string> warnings;  ///< Sentences about the content of the build.
 };
 
 Records to_records(const BuildAnswer& answer);

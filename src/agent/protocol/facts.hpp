@@ -1,4 +1,4 @@
-// What the launcher must know of a node before it can write a job for it.
+// The facts about a node that the launcher needs to plan a job there.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 namespace fastgpu::agent {
 
 struct NodeFacts {
-  std::string host;            ///< Its own name for itself.
-  std::string home;            ///< Our home directory there.
-  bool root = false;           ///< We are root there.
-  int cores = 1;               ///< That we may run on.
-  std::string boot_id;         ///< The same for nodes that share one kernel, and so its cores.
-  std::string mpirun;          ///< Absolute path; empty where there is none.
+  std::string host;            ///< The node's own host name.
+  std::string home;            ///< Our home directory on the node.
+  bool root = false;           ///< True if we are root on the node.
+  int cores = 1;               ///< The number of cores that we may use.
+  std::string boot_id;         ///< Equal on nodes that share one kernel, and thus its cores.
+  std::string mpirun;          ///< An absolute path; empty if mpirun is missing.
   std::string mpirun_version;  ///< The first line of `mpirun --version`.
-  /// The addresses of its interfaces that are up, loopback left out, as "10.0.0.7/24".
+  /// The addresses of the interfaces that are up, except loopback: "10.0.0.7/24".
   std::vector<std::string> addresses{};
-  std::string ssh_address{};  ///< Its own address at which we have come in; empty: unknown.
+  /// The node's address at which our connection arrived; empty if it is unknown.
+  std::string ssh_address{};
 };
 
 std::string to_text(const NodeFacts& facts);

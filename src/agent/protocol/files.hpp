@@ -1,4 +1,5 @@
-// Small files sent to a node through standard input: plans, keys, host files. Never through argv.
+// Small files that are sent to a node through standard input, and never through arguments: plans,
+// keys, host files.
 #pragma once
 
 #include <string>
@@ -15,8 +16,8 @@ struct SmallFile {
 
 std::string encode_files(const std::vector<SmallFile>& files);
 
-/// Decodes files. Throws remote for a text that is cut off or malformed, and for a name that leads
-/// elsewhere.
+/// Decodes files. Throws remote for incomplete or malformed text, and for a name that leads out of
+/// the directory.
 std::vector<SmallFile> decode_files(std::string_view text);
 
 }  // namespace fastgpu::agent

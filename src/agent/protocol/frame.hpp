@@ -1,4 +1,4 @@
-// The frames of `job-follow`: a header of fixed size, then bytes.
+// The frames of `job-follow`: a header of fixed size, followed by bytes.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 namespace fastgpu::agent {
 
 enum class FrameKind : std::uint8_t {
-  data = 1,     ///< Output of a rank, or of the supervisor's program.
-  rank_status,  ///< A RankEnd; comes after all output of that rank.
-  job_status,   ///< A JobEnd; comes after all output on the node.
+  data = 1,     ///< Output of a rank or of the supervisor's program.
+  rank_status,  ///< A RankEnd. Sent after all output of that rank.
+  job_status,   ///< A JobEnd. Sent after all output on the node.
   end,          ///< The last frame.
 };
 
@@ -20,7 +20,7 @@ enum class OutputStream : std::uint8_t { out, err };
 inline constexpr int kLauncherRank = -1;  ///< The "rank" of the supervisor's program.
 inline constexpr int kLargestRank = 1 << 20;
 inline constexpr std::size_t kLargestFrame = 1 << 18;
-/// The limit for a rank's or a job's status.
+/// The maximum size of the status of a rank or job.
 inline constexpr std::size_t kLargestStatus = 1 << 14;
 inline constexpr std::size_t kFrameHeader = 24;
 

@@ -1,4 +1,4 @@
-// The orders to a node about its own end, and its report of what keeps it awake.
+// Orders to a node about its own end, and its report of what keeps it awake.
 #pragma once
 
 #include <chrono>
@@ -9,17 +9,20 @@
 
 namespace fastgpu::agent {
 
-/// An order. Times are seconds since 1970 by the node's clock; 0 is never.
+/// An order. Times are seconds since 1970 by the node's clock; 0 means never.
 struct GuardOrder {
   /// The time when the node powers itself off, even while busy.
   std::int64_t ends = 0;
-  std::chrono::seconds unattended{0};  ///< Off this long after the last contact; 0: never.
-  std::chrono::seconds idle{0};        ///< Off after this long without activity; 0: never.
-  /// The command for it; empty: the node only reports when it would.
+  /// Powers off this long after the last contact; 0 for never.
+  std::chrono::seconds unattended{0};
+  std::chrono::seconds idle{0};  ///< Powers off after this long without activity; 0 for never.
+  /// The command that powers the node off. If it is empty, the node only reports when it would do
+  /// so.
   std::vector<std::string> off{};
-  std::chrono::milliseconds period{10'000};  ///< The time between two looks.
-  std::string cloud{};  ///< The cloud of a machine that may be taken back: "aws"; may be empty.
-  /// The address of its notices, with or without port; empty: the default.
+  std::chrono::milliseconds period{10'000};  ///< The time between two observations.
+  /// The cloud of a machine that may be taken back, such as "aws"; may be empty.
+  std::string cloud{};
+  /// The address of the cloud's notices, with or without a port; empty for the default.
   std::string metadata{};
 
   bool is_empty() const noexcept {
@@ -27,22 +30,23 @@ struct GuardOrder {
   }
 };
 
-/// A reason that keeps a node awake.
+/// A reason why a node is awake.
 struct Waking {
   std::string kind;  ///< "job", "command", "login", "connection", "gpu", "process", "contact"
   std::string what;  ///< "train-1", "root on pts/0", "GPU 0 at 87 %", "python train.py (4711)"
-  std::int64_t since = 0;  ///< The start; 0: unknown.
+  std::int64_t since = 0;  ///< The start; 0 if it is unknown.
   std::int64_t last = 0;   ///< The last activity seen.
 };
 
 struct NodeWatch {
-  std::int64_t looked = 0;      ///< The time of this look.
-  std::int64_t idle_since = 0;  ///< The last activity; 0: never watched.
-  std::int64_t powers_off = 0;  ///< The time when it will, or would, power itself off; 0: never.
-  std::string because{};        ///< "end", "unattended", "idle"; empty: never.
-  bool acts = false;            ///< Whether it does so by itself.
-  std::int64_t taken_back = 0;  ///< When the cloud takes it back; 0: not announced.
-  std::int64_t at_risk = 0;     ///< The start of the cloud's warning; 0: no warning.
+  std::int64_t looked = 0;      ///< The time of this observation.
+  std::int64_t idle_since = 0;  ///< The time of the last activity; 0 if the node was never watched.
+  std::int64_t powers_off = 0;  ///< When it will, or would, power itself off; 0 for never.
+  std::string because{};        ///< "end", "unattended" or "idle"; empty for never.
+  bool acts = false;            ///< True if it powers itself off, false if it only reports.
+  /// When the cloud takes the machine back; 0 if that is not announced.
+  std::int64_t taken_back = 0;
+  std::int64_t at_risk = 0;  ///< When the cloud began to warn of that; 0 without a warning.
   std::vector<Waking> wakings{};
 };
 

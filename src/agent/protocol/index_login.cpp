@@ -10,20 +10,22 @@ namespace {
 constexpr std::string_view kScheme = "://";
 constexpr std::string_view kHidden = "****@";
 
-/// Returns where the authority of the first address from `from` on begins; npos without an address.
+/// Returns where the authority part of the first address after `from` begins; npos without an
+/// address.
 std::size_t authority_in(std::string_view text, std::size_t from) {
   const auto at = text.find(kScheme, from);
   return at == text.npos ? at : at + kScheme.size();
 }
 
-/// Returns the position behind the last '@' of the authority that begins at `begin`, or `begin`.
+/// Returns the position after the last '@' in the authority that begins at `begin`; `begin` without
+/// an '@'.
 std::size_t host_in(std::string_view text, std::size_t begin) {
   const auto end = std::min(text.find_first_of("/?# \t\r\n\"'`<>", begin), text.size());
   const auto at = text.substr(begin, end - begin).rfind('@');
   return at == text.npos ? begin : begin + at + 1;
 }
 
-/// Returns `text` with every user name and password before a host hidden.
+/// Returns `text` with the logins of all addresses hidden.
 std::string hide_addresses(std::string_view text) {
   std::string out;
   std::size_t done = 0;
@@ -84,7 +86,8 @@ std::string hide_logins(std::string_view text, std::span<const Secret> logins) {
   std::string out = hide_addresses(text);
   for (const Secret& login : logins) {
     const auto [user, password] = login_of(login.reveal());
-    const std::string& encoded = password.empty() ? user : password;  // A token is often the user.
+    // A token is often in the place of the user name.
+    const std::string& encoded = password.empty() ? user : password;
     for (const std::string& secret : {encoded, percent_decoded(encoded)})
       replace_all(out, secret);
   }

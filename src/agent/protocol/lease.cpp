@@ -15,7 +15,7 @@ void add(Records& records, const LeaseBook& book) {
 }
 
 LeaseBook book_in(const Records& records) {
-  const bool has_since = !records.all("since").empty();  // Early books had no such record.
+  const bool has_since = !records.all("since").empty();  // Old records lack this field.
   return {.owner = records.get("owner"),
           .taken = records.get("taken"),
           .holder = records.get("holder"),

@@ -11,7 +11,7 @@
 namespace fastgpu::agent {
 namespace {
 
-/// Returns where that word of a line begins; the path is the last, and may have spaces.
+/// Returns where the word with this index begins. The path is the last one and may contain spaces.
 std::size_t start_of(int word, const std::string& line) {
   std::size_t at = 0;
   for (int passed = 0; passed < word; ++passed) {

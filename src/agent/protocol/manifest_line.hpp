@@ -1,4 +1,4 @@
-// One line of a build's manifest, for one file.
+// A line of a build's manifest, which describes one file.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,8 @@
 
 namespace fastgpu::agent {
 
-/// A line "KIND MODE SIZE SUM PATH". The sum of a link is that of its target, of a directory "-".
+/// A line "KIND MODE SIZE SUM PATH". The checksum of a link is that of its target; a directory has
+/// "-".
 struct ManifestEntry {
   char kind = 'f';         ///< f, l, d
   std::uint32_t mode = 0;  ///< 0 for a link.
@@ -16,13 +17,13 @@ struct ManifestEntry {
 
 std::string line_of(const ManifestEntry& entry, const std::string& sum);
 
-/// Returns one part of a line. Each throws ErrorKind::remote for a malformed line.
+/// Return parts of a line. They throw ErrorKind::remote for a malformed line.
 std::string sum_in(const std::string& line);
 std::string path_in(const std::string& line);
 std::uint64_t size_in(const std::string& line);
 
-/// Returns true for a cache of Python, written whenever a module is imported for the first time:
-/// its files may be missing in the manifest.
+/// Returns true for a file of Python's caches, which are written when a module is first imported.
+/// The manifest may lack it.
 bool is_cache(const std::string& path);
 
 }  // namespace fastgpu::agent

@@ -1,4 +1,4 @@
-// Names of Python packages, as indexes compare them (PEP 503).
+// Names of Python packages in the form in which indexes compare them (PEP 503).
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace fastgpu::agent {
 
-/// Returns true for letters, digits, '-', '_' and '.', beginning and ending with a letter or digit
-/// (PEP 508).
+/// Returns true for a valid name: letters, digits, '-', '_' and '.', beginning and ending with a
+/// letter or digit (PEP 508).
 bool is_package_name(std::string_view text);
 
 /// Returns "foo-bar" for "Foo._bar".

@@ -36,19 +36,21 @@ struct Plan {
   std::string id;  ///< The id of the job.
   std::vector<std::string> argv;
   std::vector<std::string> environment;  ///< "K=V", added to the agent's own.
-  /// The working directory; relative to home, empty is home.
+  /// The working directory, relative to the home directory; empty for the home directory.
   std::string directory;
-  std::chrono::milliseconds lease{0};    ///< Ends after this long without a sign of life; 0: never.
-  std::chrono::milliseconds timeout{0};  ///< 0: unlimited.
-  std::vector<std::string> port_variables;  ///< Each is set to a free TCP port of its own.
-  std::vector<int> ranks;                   ///< The ranks that run on this node.
-  bool has_input = false;                   ///< Rank 0 reads the input from `job-input`.
+  /// Ends the job after this long without a sign of life; 0 for never.
+  std::chrono::milliseconds lease{0};
+  std::chrono::milliseconds timeout{0};  ///< The job's time limit; 0 for no limit.
+  /// Each of these variables is set to a different free TCP port.
+  std::vector<std::string> port_variables;
+  std::vector<int> ranks;  ///< The ranks that run on this node.
+  bool has_input = false;  ///< Rank 0 reads the input from `job-input`.
 };
 
 std::string to_text(const Plan& plan);
 Plan parse_plan(std::string_view text);  ///< Throws remote.
 
-/// Returns the content of the file of variables: "K=V" each.
+/// Returns the content of the file of variables, each of them as "K=V".
 std::string variables_text(const std::vector<std::string>& assignments);
 std::vector<std::string> parse_variables(std::string_view text);  ///< Throws remote.
 

@@ -1,5 +1,5 @@
-// The one file format between the launcher and the agent: "key=value" ended by NUL, any number of
-// times. Arguments and environment entries cannot contain a NUL, so no escapes are needed.
+// The only file format between launcher and agent: "key=value" followed by NUL, any number of
+// times. Arguments and variables cannot contain a NUL, so that no escapes are needed.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace fastgpu::agent {
 class Records {
  public:
   Records() = default;
-  /// Parses a text; `what` names it in errors. Throws remote if it is cut off or has no '='.
+  /// Parses a text; `what` names it in errors. Throws remote if it is incomplete or has no '='.
   Records(std::string_view text, std::string what);
 
   void add(std::string_view key, std::string_view value);
@@ -21,7 +21,7 @@ class Records {
 
   std::string text() const;
 
-  /// Returns the first value of `key`; throws remote, naming the key, if it is missing or not a
+  /// Returns the first value of `key`. Throws remote, naming the key, if it is missing or not a
   /// number.
   std::string get(std::string_view key) const;
   std::int64_t number(std::string_view key) const;

@@ -28,7 +28,7 @@ process::ExitStatus get_how(const Records& records) {
           .signal = static_cast<int>(records.number("signal") & 127)};
 }
 
-/// Returns a sentence, cut to a limit: a node may send anything, for every rank.
+/// Returns the text, cut to a limit, because a node could send any amount for every rank.
 std::string sentence(const Records& records, const char* key) {
   constexpr std::size_t kLongest = 1'024;
   return records.get(key).substr(0, kLongest);

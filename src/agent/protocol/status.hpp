@@ -1,4 +1,4 @@
-// The outcomes of ranks and jobs, in the agent's records.
+// The outcomes of ranks and jobs, as records.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ struct RankEnd {
   int rank = 0;
   process::ExitStatus how{};
   std::int64_t ended = 0;  ///< Nanoseconds since 1970 by the node's clock.
-  bool told = false;       ///< Ordered to stop before it ended.
+  bool told = false;       ///< It was ordered to stop before it ended.
   std::string host;
-  std::string reason;  ///< The reason if it could not run; may be empty.
-  std::string full{};  ///< The folder of its logs, if the disk had no room left at its end.
+  std::string reason;  ///< Why it could not run; may be empty.
+  std::string full{};  ///< The folder of its logs, if the disk was full at its end.
 };
 
 enum class StopCause : std::uint8_t {
   none,      ///< The job ended by itself.
   request,   ///< A client requested it.
-  timeout,   ///< The job ran longer than its limit.
-  lease,     ///< The owner had shown no sign of life.
-  vanished,  ///< The supervisor is gone and left no status: killed, or the node was restarted.
+  timeout,   ///< The job reached its time limit.
+  lease,     ///< The owner showed no sign of life.
+  vanished,  ///< The supervisor left no status: it was killed, or the node was restarted.
 };
 
 struct JobEnd {
@@ -32,7 +32,7 @@ struct JobEnd {
   std::int64_t ended = 0;
   StopCause cause = StopCause::none;
   std::string host;
-  std::string reason;  ///< The reason if it could not be started; may be empty.
+  std::string reason;  ///< Why it could not be started; may be empty.
 };
 
 std::string to_text(const RankEnd& end);
