@@ -10,7 +10,7 @@
 namespace fastgpu::cloudsim {
 namespace {
 
-/// A member's name on the wire: its own one, or what the file says instead.
+/// Returns a member's name in requests: its own name, unless the file has another one.
 std::string wire_name(const std::string& name, const Json& member) {
   return member.value("wire", name);
 }
@@ -73,11 +73,11 @@ void check_value(const Json& schema, const Json& value, const std::string& path)
   }
 }
 
-/// The vendors' kits have them, and the descriptions leave them out.
+/// Actions that the vendors' kits have, but not the descriptions.
 constexpr std::array<std::string_view, 9> kLeftOut = {
     "DeleteInstancesActionTimer", "CreateImage",    "DeregisterImage", "DeleteImage",
     "DescribeSnapshots",          "DeleteSnapshot", "DeleteImages",    "ShowJob",
-    "GlanceDeleteImage"};  // ShowJob: of the image service.
+    "GlanceDeleteImage"};  // ShowJob of the image service.
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Requests held against a vendor's own description of its API, where such a file is at hand.
+// Checks requests against a vendor's own description of its API, if such a file is available.
 #pragma once
 
 #include <filesystem>
@@ -8,17 +8,18 @@
 
 namespace fastgpu::cloudsim {
 
-/// Names, kinds, required parts and enumerations, by a file with
-/// {services: {name: {actions: {Action: {request: {Parameter: {type, required, enum, ...}}}}}}}.
+/// The names, types, required parameters and enumerations of an API, from a file with {services:
+/// {name: {actions: {Action: {request: {Parameter: {type, required, enum, ...}}}}}}}.
 class ApiFacts {
  public:
-  /// Knows nothing, so that everything passes.
+  /// Has no facts, so that every request passes.
   ApiFacts() = default;
-  /// Throws ErrorKind::usage where the file cannot be read.
+  /// Reads the facts. Throws ErrorKind::usage if the file cannot be read.
   explicit ApiFacts(const std::filesystem::path& file);
 
-  /// `parameters` as a tree; a list may be an object with the keys "1", "2", ... and a scalar a
-  /// string. Throws Violation. A service or action that the file lacks is one too.
+  /// Throws Violation if the request does not fit, also for a service or action that is not in the
+  /// file. `parameters` is a tree; a list may be an object with the keys "1", "2", ..., and a
+  /// scalar may be a string.
   void check(const std::string& service, const std::string& action, const Json& parameters) const;
 
  private:

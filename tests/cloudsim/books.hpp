@@ -1,4 +1,4 @@
-// What happened, written down for the tests to read.
+// Records of what has happened, for the tests.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct CallRecord {
   Time at;
   std::string vendor, account, region, service, action;
   int status = 0;
-  std::string code;  ///< Of the error; empty where there was none.
+  std::string code;  ///< The code of the error; empty after a success.
 };
 
 struct Books {
@@ -20,13 +20,13 @@ struct Books {
   std::vector<std::string> violations;
 };
 
-/// Every instance and resource there ever was, with what it costs.
+/// Returns all instances and resources that ever existed, with their costs.
 Json books_of(const World& world);
 
-/// {"total": n, "counts": {"aws": {"RunInstances": n}}, "calls": [in order]}
+/// Returns {"total": n, "counts": {"aws": {"RunInstances": n}}, "calls": [in order]}.
 Json calls_of(const Books& books);
 
-std::string iso_time(Time time);  ///< "2026-11-21T22:00:00Z"
+std::string iso_time(Time time);  ///< Returns "2026-11-21T22:00:00Z".
 std::string_view state_name(State state);
 
 }  // namespace fastgpu::cloudsim

@@ -29,7 +29,8 @@ Catalogue& catalogue_of(Simulation& simulation, const Json& body) {
   return simulation.world.catalogues.at(body.at("vendor").get<std::string>());
 }
 
-/// Calls `change` for the offers that the body names by zone and type; without them, for all.
+/// Calls `change` for the offers that the body selects by zone and type; for all offers without a
+/// selection.
 template <class Change>
 Json change_offers(Simulation& simulation, const Json& body, Change change) {
   int changed = 0;
@@ -136,7 +137,7 @@ Json set_image_failures(Simulation& simulation, const Json& body) {
   return Json::object();
 }
 
-/// As if the customer had made it on the vendor's own page.
+/// Adds a key pair as if the customer had created it on the vendor's web page.
 Json add_key_pair(Simulation& simulation, const Json& body) {
   World& world = simulation.world;
   const std::string material = body.at("public");

@@ -1,4 +1,4 @@
-// The control page under /_control/: the books to read, and the world to change.
+// The control page under /_control/, by which tests read the records and change the world.
 #pragma once
 
 #include "cloudsim/dispatcher.hpp"
@@ -7,9 +7,9 @@ namespace fastgpu::cloudsim {
 
 inline constexpr std::string_view kControlPath = "/_control/";
 
-/// GET books, calls, violations; POST faults, stock, quota, prices, clock, advance, settings,
-/// reclaim, boot_failure, shutdown, reset_calls. What it does not understand is a 400 that says
-/// why.
+/// Handles a request to the control page. GET books, calls, violations; POST faults, stock, quota,
+/// prices, clock, advance, settings, reclaim, boot_failure, shutdown, reset_calls. Answers any
+/// other request with status 400 and the reason.
 Reply control(Simulation& simulation, const Request& request);
 
 }  // namespace fastgpu::cloudsim

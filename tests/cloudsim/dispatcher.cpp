@@ -16,7 +16,7 @@ std::string http_date(Time time) {
   return out;
 }
 
-/// What a fault does to an answer that is on its way.
+/// Applies a fault to an answer before it is sent.
 void spoil(Reply& reply, const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::delay:

@@ -1,4 +1,4 @@
-// Takes a request to the face of its vendor, and lets go wrong on the way what is ordered to.
+// Passes each request to the face of its vendor, and applies the faults that a test has ordered.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace fastgpu::cloudsim {
 
-/// All that there is, under one lock.
+/// The whole state, protected by one lock.
 struct Simulation {
   explicit Simulation(World w) : world(std::move(w)) {}
   std::mutex lock;
@@ -21,7 +21,8 @@ struct Simulation {
   Faults faults;
   Throttle throttle;
   milliseconds latency{0};
-  std::string metadata{};  ///< Where instances read of themselves; empty: nowhere.
+  /// The address of the metadata service for instances; empty if there is none.
+  std::string metadata{};
 };
 
 class Dispatcher {

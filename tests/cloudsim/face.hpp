@@ -1,4 +1,4 @@
-// What a vendor's API looks like from the dispatcher. One implementation a vendor, in faces/.
+// The interface of a vendor's API for the dispatcher. Each vendor has one implementation in faces/.
 #pragma once
 
 #include <stdexcept>
@@ -10,15 +10,15 @@
 
 namespace fastgpu::cloudsim {
 
-/// What a request asks for, read from its envelope; nothing is checked yet.
+/// The content of a request's envelope. Nothing is checked yet.
 struct Call {
-  std::string service;  ///< As the vendor signs for it: "ec2", "cvm", ...
+  std::string service;  ///< The name with which the vendor signs: "ec2", "cvm", ...
   std::string action;
   std::string region;
   const Request* request = nullptr;
 };
 
-/// The answer no, with the vendor's own code.
+/// A refused request, with the vendor's own error code.
 class Refusal : public std::runtime_error {
  public:
   Refusal(int status, std::string code, const std::string& message)
@@ -31,7 +31,8 @@ class Refusal : public std::runtime_error {
   std::string code_;
 };
 
-/// A refusal because no client of that API would ask so: kept in the books as a violation.
+/// A refusal of a request that no correct client of that API would send. It is recorded as a
+/// violation.
 class Violation : public Refusal {
  public:
   using Refusal::Refusal;
@@ -43,24 +44,26 @@ class Face {
 
   virtual std::string_view vendor() const noexcept = 0;
 
-  /// Whether this request is to this vendor, by its Authorization header.
+  /// Returns true if the request is for this vendor, by its Authorization header.
   virtual bool speaks(const Request& request) const = 0;
 
   virtual Call read(const Request& request) const = 0;
 
-  /// Whose request it is: the signature, its time and the token are good. Throws Refusal.
+  /// Returns the account that sent the request. Throws Refusal unless the signature, its time and
+  /// the token are valid.
   virtual const Account& authenticate(const Call& call, const World& world) const = 0;
 
-  /// Does it. Throws Refusal, or Trouble, which `translate` then puts into the vendor's words.
+  /// Performs the request. Throws Refusal, or Trouble, which translate() converts to the vendor's
+  /// errors.
   virtual Reply answer(const Call& call, const Account& account, World& world) = 0;
 
   virtual Refusal translate(const Trouble& trouble) const = 0;
   virtual Refusal throttled() const = 0;
   virtual Refusal not_allowed(const Call& call) const = 0;
-  /// The vendor's code for a bare status, such as that of a fault: 503.
+  /// Returns the vendor's error for a bare status, such as that of a fault: 503.
   virtual Refusal of_status(int status) const = 0;
 
-  /// A refusal in the vendor's envelope.
+  /// Returns the refusal in the vendor's envelope.
   virtual Reply refuse(const Call& call, const Refusal& refusal, World& world) const = 0;
 };
 

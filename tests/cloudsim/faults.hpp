@@ -1,4 +1,4 @@
-// What the control page has ordered to go wrong.
+// Faults that a test has ordered by the control page.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,16 @@
 namespace fastgpu::cloudsim {
 
 enum class FaultKind : std::uint8_t {
-  delay,   ///< The answer comes `milliseconds` later.
-  status,  ///< `status` with the vendor's code for it (or `code`), Retry-After: `retry_after`.
-  reset_before,  ///< The connection is reset and nothing is done.
+  delay,         ///< The answer is delayed by `milliseconds`.
+  status,        ///< The answer has `status`, `code` or the vendor's code for it, and Retry-After
+                 ///< `retry_after`.
+  reset_before,  ///< The connection is reset, and nothing is done.
   reset_after,   ///< The action takes effect, then the connection is reset.
   half_body,
-  content_type,  ///< The answer calls itself `text`.
-  error_in_200,  ///< Status 200 with the error `code` inside.
-  slow_drip,     ///< A byte every `milliseconds`.
-  garbage,       ///< Status 200 with `text` as the body.
+  content_type,  ///< The answer has the content type `text`.
+  error_in_200,  ///< The answer has status 200, but contains the error `code`.
+  slow_drip,     ///< The answer is sent one byte every `milliseconds`.
+  garbage,       ///< The answer has status 200 and the body `text`.
 };
 
 struct Fault {
@@ -33,19 +34,19 @@ struct Fault {
 
 class Faults {
  public:
-  /// Adds what a JSON list describes. Throws ErrorKind::usage.
+  /// Adds the faults that a JSON list describes. Throws ErrorKind::usage.
   void add(const Json& list);
   void clear() { rules_.clear(); }
 
-  /// The fault that this call meets, if any; counts the call for every rule that it matches.
+  /// Returns the fault for this call, if any. Counts the call for every rule that it matches.
   std::optional<Fault> meet(const std::string& vendor, const std::string& region,
                             const std::string& action);
 
  private:
   struct Rule {
-    std::string vendor, region, action;  ///< Any where empty.
-    int skip = 0;                        ///< So many matching calls pass first.
-    int left = 1;                        ///< So many then meet the fault.
+    std::string vendor, region, action;  ///< Empty for any.
+    int skip = 0;                        ///< The number of matching calls that pass first.
+    int left = 1;                        ///< The number of calls after them that get the fault.
     Fault fault;
   };
   std::vector<Rule> rules_;

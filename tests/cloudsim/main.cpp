@@ -1,4 +1,4 @@
-// fastgpu-cloudsim: the clouds' APIs on a loopback port, for tests.
+// fastgpu-cloudsim: the APIs of the clouds on a loopback port, for tests.
 #include <csignal>
 #include <fstream>
 #include <iostream>
@@ -34,7 +34,7 @@ struct Options {
   fs::path scenario = CLOUDSIM_DEFAULT_SCENARIO;
   std::optional<fs::path> api_facts;
   std::string boot = "instant";
-  std::string image_script;  ///< Its text.
+  std::string image_script;  ///< The text of the script.
   milliseconds latency{0};
 };
 
@@ -88,7 +88,7 @@ ApiFacts facts_of(const Options& options, const char* file) {
   return options.api_facts ? ApiFacts(*options.api_facts / file) : ApiFacts();
 }
 
-/// Under another name first, so that whoever waits for the file never reads half of it.
+/// Writes the file under another name first, so that a waiting process never reads half of it.
 void write_port(const fs::path& file, std::uint16_t port) {
   const fs::path beside = file.string() + ".new";
   std::ofstream(beside) << port << '\n';

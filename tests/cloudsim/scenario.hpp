@@ -1,4 +1,4 @@
-// Reads what a world begins with.
+// Reads the initial state of a world.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace fastgpu::cloudsim {
 
-/// Adds a scenario file's vendors to the world and its "settings" to the world's. Throws
-/// ErrorKind::usage with the file's name.
+/// Adds the vendors of a scenario file to the world, and its "settings" to the world's settings.
+/// Throws ErrorKind::usage with the file's name.
 void load_scenario(World& world, const std::filesystem::path& file);
 
 }  // namespace fastgpu::cloudsim

@@ -1,4 +1,4 @@
-// Token buckets: how often an account may call an action.
+// Limits by token buckets how often an account may call an action.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@ namespace fastgpu::cloudsim {
 
 class Throttle {
  public:
-  /// Takes one token of the action's bucket; false where it is empty.
+  /// Takes a token from the action's bucket. Returns false if it is empty.
   bool admit(const World& world, const Scope& scope, const std::string& action);
 
  private:

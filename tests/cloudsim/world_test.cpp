@@ -7,7 +7,8 @@ namespace {
 
 const Scope kScope{"acme", "1", "north"};
 
-/// One zone with a type of 8 vCPUs: `stock` of them, and a quota of `vcpus`.
+/// Returns a world with one zone and a type of 8 vCPUs, of which there are `stock`, with a quota of
+/// `vcpus`.
 World world_with(std::int64_t stock, double vcpus) {
   World world(1, Settings{.boot = 10s, .stop = 5s, .terminate = 5s, .listing_delay = 0ms});
   Catalogue& catalogue = world.catalogues["acme"];

@@ -1,4 +1,4 @@
-// The agent as a process of a test, and a home of its own for it.
+// The agent as a child process of a test, with a home directory of its own.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ inline std::string agent_path() {
   return std::string(FASTGPU_BUILD_ROOT) + "/agent/fastgpu-agent";
 }
 
-/// A directory that goes when the test ends.
+/// A temporary home directory. The destructor removes it.
 class ScratchHome {
  public:
   ScratchHome() {
@@ -66,7 +66,7 @@ inline process::Command agent_command(const ScratchHome& home, std::vector<std::
   return command;
 }
 
-/// The agent run to its end.
+/// Runs the agent to its end.
 inline process::Captured run_agent(const ScratchHome& home, std::vector<std::string> words,
                                    const std::string& input = "") {
   const Cancel never;
@@ -75,7 +75,7 @@ inline process::Captured run_agent(const ScratchHome& home, std::vector<std::str
   return process::capture(agent_command(home, std::move(words)), options, never);
 }
 
-/// Waits until `condition` holds; false where it does not within half a minute.
+/// Waits until `condition` returns true. Returns false if it does not within half a minute.
 template <class Condition>
 bool eventually(Condition condition) {
   using namespace std::chrono_literals;
@@ -87,14 +87,15 @@ bool eventually(Condition condition) {
   return true;
 }
 
-/// How many processes run with exactly this command line; the tests use words of their own.
+/// Returns the number of processes with exactly this command line. Tests use unique words.
 inline int running(const std::string& command_line) {
   int found = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     std::string line;
     const bool is_process = std::isdigit(entry.path().filename().string()[0]) != 0;
     std::ifstream in(entry.path() / "cmdline", std::ios::binary);
-    if (!is_process || !std::getline(in, line) || line.empty()) continue;  // Perhaps gone by now.
+    // The process may have ended by now.
+    if (!is_process || !std::getline(in, line) || line.empty()) continue;
     line.pop_back();
     for (char& c : line)
       if (c == '\0') c = ' ';
@@ -103,7 +104,7 @@ inline int running(const std::string& command_line) {
   return found;
 }
 
-/// What `job-follow` said, by log and by kind.
+/// The output of `job-follow`, by log and by kind.
 struct Followed {
   std::map<std::string, std::string> logs;  ///< "0.out", "launcher.err"
   std::map<int, agent::RankEnd> ranks;
@@ -120,7 +121,7 @@ struct Followed {
     logs[name + (header.stream == agent::OutputStream::out ? ".out" : ".err")] += text;
   }
 
-  /// Reads until the follower ends; false where it ended before the last frame.
+  /// Reads until the follower ends. Returns false if it ended before the last frame.
   bool read_from(process::Child& follower) {
     std::array<char, 65536> buffer;
     for (;;) {
@@ -132,7 +133,7 @@ struct Followed {
   }
 };
 
-/// `job-follow` with its standard input held open, as the launcher does it.
+/// Starts `job-follow` with an open standard input, as the launcher does.
 inline process::Child start_follower(const ScratchHome& home, std::vector<std::string> words) {
   words.insert(words.begin(), "job-follow");
   process::Command command = agent_command(home, std::move(words));

@@ -1,4 +1,4 @@
-// Results as a run of bench comm might have them.
+// Example results of bench comm.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace fastgpu::cli::test {
 
-/// Two of all_reduce, one of all_gather, and a model whose name needs care in HTML.
+/// Returns two results of all_reduce, one of all_gather, and a model whose name must be escaped in
+/// HTML.
 inline std::vector<comm::bench::Result> some_results() {
   using comm::bench::Result;
   const auto result = [](const char* collective, const char* dtype, std::uint64_t bytes) {

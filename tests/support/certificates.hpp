@@ -1,4 +1,4 @@
-// Certificates made for a test: each vouches for itself.
+// Self-signed certificates for tests.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace fastgpu::test {
 using TlsContext = CHandle<SSL_CTX, SSL_CTX_free>;
 
 struct CertificateTerms {
-  std::string names = "IP:127.0.0.1";  ///< subjectAltName as OpenSSL writes it.
+  std::string names = "IP:127.0.0.1";  ///< The subjectAltName in OpenSSL's form.
   long begins_in = -86'400;            ///< Seconds from now.
   long ends_in = 86'400;
 };

@@ -1,4 +1,4 @@
-// Work done in a child process, so that it can be killed, or be another fastgpu.
+// Runs code in a child process, which can be killed, or stands for another fastgpu process.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -11,14 +11,14 @@
 
 namespace fastgpu::test {
 
-/// The child's end.
+/// How the child ended.
 struct ChildEnd {
-  int status = 0;  ///< Exit status; 0 where a signal ended it.
-  int signal = 0;  ///< 0 where it exited by itself.
+  int status = 0;  ///< The exit status; 0 if a signal ended it.
+  int signal = 0;  ///< The signal that ended it; 0 if it exited.
 };
 
-/// A forked child running `work`; exits with its result, or with 99 where it throws. Killed and
-/// reaped with the object.
+/// A forked child that runs `work`. It exits with the result, or with 99 if `work` throws. The
+/// destructor kills and reaps it.
 class Child {
  public:
   template <class Work>
@@ -55,7 +55,7 @@ class Child {
   pid_t pid_;
 };
 
-/// Runs `work` in a child to its end.
+/// Runs `work` in a child and returns how it ended.
 template <class Work>
 ChildEnd in_child(Work work) {
   return Child(std::move(work)).wait();

@@ -1,4 +1,4 @@
-// A command line run in this process, with strings in place of the terminal.
+// Runs command lines in this process, with strings in place of the terminal.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace fastgpu::cli::test {
 
-/// What the program sees of the user: nothing but the variables set here.
+/// The user's side of the program: only the variables that are set here.
 class Session {
  public:
   Session()

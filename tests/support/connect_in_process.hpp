@@ -1,4 +1,4 @@
-// All ranks of a job in one process.
+// Creates all ranks of a job in one process.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -16,14 +16,15 @@
 
 namespace fastgpu::test {
 
-/// Both ends of a connection.
+/// Returns both ends of a connection.
 inline std::pair<UniqueFd, UniqueFd> socket_pair() {
   int ends[2];
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-/// Element r is what rank r holds, before the ranks have introduced themselves.
+/// Returns the connections of each rank r as element r, before the ranks have introduced
+/// themselves.
 inline std::vector<comm::Connections> sockets_in_process(int size,
                                                          std::chrono::milliseconds timeout,
                                                          int flows = 1) {
@@ -44,7 +45,8 @@ inline std::vector<comm::Connections> sockets_in_process(int size,
   return ranks;
 }
 
-/// A communicator for each rank. With `ranks_per_node` they take themselves for several nodes.
+/// Returns a communicator for each rank. With `ranks_per_node`, the ranks act as if they were on
+/// several nodes.
 inline std::vector<comm::Communicator> communicators_in_process(
     int size, std::chrono::milliseconds timeout,
     comm::SharedMemory shared_memory = comm::SharedMemory::on, int flows = 1,
@@ -61,7 +63,7 @@ inline std::vector<comm::Communicator> communicators_in_process(
   return ranks;
 }
 
-/// As ranks that leave, by reset(), while others stay.
+/// Returns the ranks as optionals, so that some can leave by reset() while others stay.
 inline std::vector<std::optional<comm::Communicator>> able_to_leave(
     std::vector<comm::Communicator> ranks) {
   std::vector<std::optional<comm::Communicator>> own;

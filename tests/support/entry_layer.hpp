@@ -1,4 +1,4 @@
-// What tests of the entry layer have in common.
+// The common part of the entry layer's tests.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace fastgpu::test {
 
-/// Two small gradients, or one, fit into a bucket.
+/// Returns settings with buckets for two small gradients.
 constexpr comm::EntrySettings small_buckets() {
   comm::EntrySettings settings;
   settings.bucket = {128};
@@ -27,7 +27,7 @@ inline std::size_t index_of(const comm::Communicator& comm) {
   return static_cast<std::size_t>(comm.rank().value);
 }
 
-/// Keeps what the entry layer warns of.
+/// Collects the warnings of the entry layer.
 class Sentences : public comm::EntryEvents {
  public:
   void warned(const std::string& sentence) override { all.push_back(sentence); }

@@ -1,4 +1,4 @@
-// An HTTP server on loopback that answers what the test says, byte by byte, well or badly.
+// An HTTP server on loopback whose answers, good or bad, the test determines byte by byte.
 #pragma once
 
 #include <arpa/inet.h>
@@ -23,15 +23,15 @@
 
 namespace fastgpu::test {
 
-/// One request and the connection that it came by.
+/// One request and its connection.
 class HttpVisit {
  public:
   HttpVisit(int socket, SSL* tls) : socket_(socket), tls_(tls) {}
 
-  std::string head;  ///< Up to the empty line.
+  std::string head;  ///< The head, up to the empty line.
   std::string body;
 
-  /// Takes the next request; false where the client has left.
+  /// Reads the next request. Returns false if the client has closed the connection.
   bool next() {
     std::size_t end = 0;
     while ((end = buffer_.find("\r\n\r\n")) == std::string::npos)
@@ -47,7 +47,7 @@ class HttpVisit {
     return true;
   }
 
-  /// False where the client has left.
+  /// Writes to the client. Returns false if it has closed the connection.
   bool write(std::string_view bytes) {
     while (!bytes.empty()) {
       const auto count = static_cast<int>(bytes.size());
@@ -71,7 +71,7 @@ class HttpVisit {
       continue;
   }
 
-  /// The connection ends with a reset in place of an orderly end.
+  /// Makes the connection end with a reset, and not in an orderly way.
   void reset() {
     const linger at_once{1, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -98,8 +98,8 @@ class HttpServer {
  public:
   using Handler = std::function<AfterAnswer(HttpVisit&)>;
 
-  /// Every connection is a thread that calls `handler` for each request. With `tls` the connections
-  /// are TLS with its certificate and key.
+  /// Each connection has a thread that calls `handler` for each request. `tls` makes the
+  /// connections use TLS with its certificate and key.
   explicit HttpServer(Handler handler, SSL_CTX* tls = nullptr)
       : handler_(std::move(handler)), tls_(tls), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
@@ -145,7 +145,7 @@ class HttpServer {
 
   void accept_all() {
     sigset_t
-        pipe;  // Of TLS, which writes without MSG_NOSIGNAL; the connections' threads inherit it.
+        pipe;  // TLS writes without MSG_NOSIGNAL. The threads of the connections inherit the mask.
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, nullptr);

@@ -1,4 +1,4 @@
-// The kernels of every level that this CPU runs, and arrays to try them on.
+// The kernels of all levels that this CPU supports, and arrays for testing them.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ inline std::vector<Level> levels() {
   return all;
 }
 
-/// Memory that starts one element after an address that every vector would be aligned at, so that
-/// it is aligned for that element and for no more.
+/// Memory that is aligned for one element and for nothing larger: it starts one element after an
+/// address that is aligned for every vector.
 class Misaligned {
  public:
   Misaligned(std::size_t element, std::size_t count)
@@ -51,7 +51,7 @@ class Misaligned {
   std::byte* start_ = nullptr;
 };
 
-/// Bits of the numbers that need care, per type: zeros, infinity, a signalling NaN, the least
+/// Returns the bits of special numbers of a type: zeros, infinity, a signalling NaN, the smallest
 /// number below 0.
 inline std::vector<std::uint64_t> special_bits(comm::ElementType type) {
   switch (type) {
@@ -72,7 +72,7 @@ inline std::vector<std::uint64_t> special_bits(comm::ElementType type) {
   return {0};
 }
 
-/// Random bits, and a special number about every fourth time.
+/// Fills `data` with random bits. About every fourth number is a special one.
 inline void fill_with_random_bits(std::span<std::byte> data, comm::ElementType type,
                                   std::uint32_t seed) {
   std::mt19937_64 random(seed);

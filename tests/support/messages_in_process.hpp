@@ -1,4 +1,4 @@
-// MPI's messages between ranks that are threads of the test.
+// Messages like MPI's between ranks that are threads of the test.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace fastgpu::test {
 
-/// What all ranks of a job share.
+/// The messages of all ranks of a job.
 class PostOffice : public std::enable_shared_from_this<PostOffice> {
  public:
   std::unique_ptr<comm::mpi::Messages> messages_of(comm::Rank rank);
 
-  /// Messages that have been sent, and that nobody has begun to receive.
+  /// Returns the number of messages that were sent and whose receipt has not begun.
   std::size_t unread() {
     const std::lock_guard lock(mutex_);
     return sent_.size();
@@ -31,9 +31,9 @@ class PostOffice : public std::enable_shared_from_this<PostOffice> {
     comm::Rank from{};
     comm::Rank to{};
     int number = 0;
-    std::span<const std::byte> bytes{};                             ///< Of one that is sent.
-    std::span<std::byte> into{};                                    ///< Of one that is received.
-    std::shared_ptr<bool> is_done = std::make_shared<bool>(false);  ///< Shared by both sides' ends.
+    std::span<const std::byte> bytes{};  ///< The content of a sent message.
+    std::span<std::byte> into{};         ///< The memory for a received message.
+    std::shared_ptr<bool> is_done = std::make_shared<bool>(false);  ///< Shared by both sides.
   };
   using Parcels = std::list<Parcel>;
 
@@ -65,7 +65,7 @@ class PostOffice::Transfer final : public comm::mpi::Transfer {
     if (!has_ended_) keep(parcel_);
   }
 
-  /// Not at once, as with MPI.
+  /// Reports the end only at the second call, because MPI does not report it at once either.
   bool test() override {
     const std::lock_guard lock(office_->mutex_);
     has_ended_ = *parcel_.is_done && ++asked_ > 1;
@@ -73,7 +73,8 @@ class PostOffice::Transfer final : public comm::mpi::Transfer {
   }
 
  private:
-  /// Where MPI does: its memory is in use, and no leak, for as long as the process lives.
+  /// Keeps a parcel for ever, as MPI does: the memory is in use until the process ends, and thus
+  /// not leaked.
   static void keep(const Parcel& parcel) {
     static std::mutex mutex;
     static auto& kept = *new std::vector<Parcel>;

@@ -1,4 +1,4 @@
-// Bytes that nothing makes shorter.
+// Bytes that cannot be compressed.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace fastgpu::test {
 
-/// The same for the same seed.
+/// Returns the same bytes for the same seed.
 inline std::string noise(std::size_t count, unsigned seed = 7) {
   std::mt19937_64 random(seed);
   std::vector<std::uint64_t> words(count / sizeof(std::uint64_t) + 1);

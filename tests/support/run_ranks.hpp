@@ -8,9 +8,8 @@
 
 namespace fastgpu::test {
 
-/// Calls `body(ranks[r])` for every r, each on its own thread, and returns how each ended: null
-/// where it returned. Keep doctest's macros out of `body`: check what it leaves behind, on the
-/// test's own thread.
+/// Calls `body(ranks[r])` for every r, each on a thread, and returns how each ended: null if it
+/// returned. Do not use doctest's macros in `body`; check its results on the test's own thread.
 template <class Ranks, class Body>
 std::vector<std::exception_ptr> outcomes_of_ranks(Ranks& ranks, const Body& body) {
   std::vector<std::exception_ptr> failures(ranks.size());
@@ -28,7 +27,7 @@ std::vector<std::exception_ptr> outcomes_of_ranks(Ranks& ranks, const Body& body
   return failures;
 }
 
-/// The same, rethrowing the first failure by rank.
+/// Runs the ranks in the same way. Throws the failure of the lowest rank that failed.
 template <class Ranks, class Body>
 void run_ranks(Ranks& ranks, const Body& body) {
   for (const auto& failure : outcomes_of_ranks(ranks, body))

@@ -1,4 +1,4 @@
-// A Ui whose output is kept in strings.
+// A Ui that writes to strings.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace fastgpu::cli {
 
-/// A Ui on strings, of a terminal or of none.
+/// A Ui that writes to strings, with or without a terminal.
 struct Screen {
   explicit Screen(const Terminal& terminal)
       : ui(out, err, terminal, [] { return std::string(); }) {}

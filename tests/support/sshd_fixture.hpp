@@ -26,7 +26,7 @@ namespace fastgpu::test {
 
 namespace fs = std::filesystem;
 
-/// A directory that goes with its owner.
+/// A temporary directory. The destructor removes it.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -38,7 +38,7 @@ class TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
   ~TemporaryDirectory() {
     std::error_code ignored;
-    // Directories without write permission would otherwise stay behind.
+    // Directories without write permission could not be removed otherwise.
     for (auto item = fs::recursive_directory_iterator(path_, ignored);
          item != fs::recursive_directory_iterator(); item.increment(ignored))
       if (item->is_directory(ignored) && !item->is_symlink(ignored))
@@ -66,7 +66,7 @@ inline std::string current_user() {
   return entry == nullptr ? "root" : entry->pw_name;
 }
 
-/// A loopback port that nobody listened on a moment ago.
+/// Returns a loopback port at which nothing listened a moment ago.
 inline std::uint16_t free_port() {
   const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -87,7 +87,7 @@ inline const char* sshd_program() {
 
 class Sshd {
  public:
-  /// `more` are further lines of sshd_config. Returns once it answers.
+  /// Starts sshd and returns once it answers. `more` has further lines for sshd_config.
   explicit Sshd(const std::string& more = "") : port_(free_port()) {
     if (::geteuid() == 0) fs::create_directories("/run/sshd");
     const fs::path& dir = directory_.path();
@@ -118,7 +118,7 @@ class Sshd {
             .host_keys = {host_key_.public_key}};
   }
 
-  /// HOME of the commands that run there.
+  /// Returns the HOME of commands that run there.
   fs::path home() const { return directory_.path() / "home"; }
   const fs::path& directory() const noexcept { return directory_.path(); }
   const std::string& host_key() const noexcept { return host_key_.public_key; }

@@ -1,4 +1,4 @@
-// Entries of tar archives, as a test wants them, and zstd around them.
+// Builds tar archives entry by entry, and zstd frames.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -18,7 +18,8 @@ inline std::string octal(std::uint64_t value, std::size_t size) {
   return text;
 }
 
-/// One header with its content. `type`: '0' a file, '5' a directory, '2' a link.
+/// Returns one header with its content. `type` is '0' for a file, '5' for a directory, '2' for a
+/// link.
 inline std::string tar_entry(std::string_view path, char type, std::string_view content = {},
                              std::string_view target = {}, unsigned mode = 0644) {
   constexpr std::size_t kBlock = 512;

@@ -1,4 +1,4 @@
-// A directory of its own for a test, gone with the object.
+// A temporary directory for a test. The destructor removes it.
 #pragma once
 
 #include <doctest/doctest.h>

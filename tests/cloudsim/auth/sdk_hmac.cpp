@@ -4,7 +4,7 @@
 namespace fastgpu::cloudsim::sdk_hmac {
 namespace {
 
-/// Each part between slashes encoded anew; it ends in a slash, whatever was sent.
+/// Encodes each part between slashes again. The result ends with a slash in any case.
 std::string canonical_path(const std::string& path) {
   std::string out;
   for (const std::string& part : split(path, '/')) {

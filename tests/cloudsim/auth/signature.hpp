@@ -1,5 +1,6 @@
-// The clouds' request signatures as a server computes them. Written apart from fastgpu's own
-// signing on purpose: an error there must not be made here too.
+// The signatures of requests to the clouds, as their servers compute them. This code is
+// deliberately separate from fastgpu's own signing code, so that an error there is not repeated
+// here.
 #pragma once
 
 #include <string>
@@ -11,32 +12,32 @@
 
 namespace fastgpu::cloudsim {
 
-/// What an Authorization header says.
+/// The content of an Authorization header.
 struct Claim {
   std::string scheme;      ///< "AWS4-HMAC-SHA256", ...
-  std::string credential;  ///< The whole Credential or Access value.
+  std::string credential;  ///< The whole value of Credential or Access.
   std::vector<std::string> signed_headers;
   std::string signature;
 
-  /// The n-th part of "key/date/region/service/..."; empty where there are fewer.
+  /// Returns the n-th part of "key/date/region/service/..."; "" if there are fewer parts.
   std::string part(std::size_t n) const;
 };
 
-/// Reads "SCHEME Credential=..., SignedHeaders=a;b, Signature=..."; empty fields where missing.
+/// Parses "SCHEME Credential=..., SignedHeaders=a;b, Signature=...". Missing fields are empty.
 Claim read_claim(std::string_view authorization);
 
 std::vector<std::string> split(std::string_view text, char separator);
 std::string lower(std::string_view text);
 std::string trim(std::string_view text);
 
-/// "k=v&k=v", each side percent-encoded, sorted by encoded name and then value.
+/// Returns "k=v&k=v" with both sides percent-encoded, sorted by encoded name and then by value.
 std::string canonical_query(std::string_view query, Plus plus = Plus::is_plus);
 
 namespace sigv4 {
 std::string canonical_request(const Request& request,
                               const std::vector<std::string>& signed_headers,
                               const std::string& body_hash);
-/// `scope` is "date/region/service/aws4_request".
+/// Returns the signature. `scope` is "date/region/service/aws4_request".
 std::string signature(const std::string& secret, const std::string& time, const std::string& scope,
                       const std::string& canonical);
 }  // namespace sigv4
@@ -44,7 +45,8 @@ std::string signature(const std::string& secret, const std::string& time, const 
 namespace tc3 {
 std::string canonical_request(const Request& request,
                               const std::vector<std::string>& signed_headers);
-/// `scope` is "date/service/tc3_request", `timestamp` in seconds since 1970.
+/// Returns the signature. `scope` is "date/service/tc3_request", and `timestamp` is in seconds
+/// since 1970.
 std::string signature(const std::string& secret, const std::string& timestamp,
                       const std::string& scope, const std::string& canonical);
 }  // namespace tc3

@@ -4,7 +4,7 @@
 namespace fastgpu::cloudsim::sigv4 {
 namespace {
 
-/// Trimmed, with one space where there were several.
+/// Trims the value and reduces several spaces to one.
 std::string folded(std::string_view value) {
   std::string out;
   for (const char c : trim(value))

@@ -1,4 +1,4 @@
-// One HTTP exchange as the faces see it.
+// HTTP requests and replies in the form that the faces use.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,12 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 
 struct Request {
   std::string method;
-  std::string path;   ///< As sent, still percent-encoded, without the query.
+  std::string path;   ///< As sent: percent-encoded, and without the query.
   std::string query;  ///< As sent, without the question mark.
-  Headers headers;    ///< Names in lower case, in the order of their arrival.
+  Headers headers;    ///< Names in lower case, in the order in which they arrived.
   std::string body;
 
-  /// The first header of that name (in lower case).
+  /// Returns the first header of that name, which must be in lower case.
   std::optional<std::string> header(std::string_view name) const {
     for (const auto& [key, value] : headers)
       if (key == name) return value;
@@ -28,12 +28,12 @@ struct Request {
   }
 };
 
-/// How the bytes of a reply reach the client.
+/// How a reply is sent to the client.
 enum class Delivery : std::uint8_t {
   whole,
-  reset,  ///< Not at all: the connection is reset.
-  half,   ///< The head and half of the body, then the connection closes.
-  drip,   ///< All of it, byte after byte with `pause` between them.
+  reset,  ///< Nothing is sent: the connection is reset.
+  half,   ///< The head and half of the body are sent, then the connection is closed.
+  drip,   ///< Everything is sent, byte by byte with `pause` between them.
 };
 
 struct Reply {

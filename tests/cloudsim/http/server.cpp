@@ -22,10 +22,10 @@ struct Server::State {
 
 namespace {
 
-/// A reply's body while it is on its way out.
+/// The body of a reply that is being sent.
 struct Outgoing {
   Reply reply;
-  std::size_t limit;  ///< So many bytes of the body are sent.
+  std::size_t limit;  ///< The number of bytes to send.
 };
 
 MHD_Result keep_header(void* target, MHD_ValueKind, const char* name, const char* value) {
@@ -76,7 +76,7 @@ std::string peer_of(MHD_Connection* connection) {
   return text;
 }
 
-/// Closing then sends a reset instead of an end of file.
+/// Makes the close of the connection a reset, not an orderly end.
 MHD_Result reset(MHD_Connection* connection) {
   const MHD_ConnectionInfo* info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -123,7 +123,7 @@ MHD_Result handle(void* target, MHD_Connection* connection, const char*, const c
   return send(connection, Reply{500, "text/plain", std::string("cloudsim: ") + e.what()});
 }
 
-/// Some vendors' kits send user data in the URL.
+/// Large, because some vendors' kits send user data in the URL.
 constexpr std::size_t kLongestHead = 256 * 1024;
 
 }  // namespace

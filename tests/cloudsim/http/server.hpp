@@ -1,4 +1,4 @@
-// The HTTP front on one port, a thread for each connection.
+// The HTTP server on one port, with a thread for each connection.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace fastgpu::cloudsim {
 
 class Server {
  public:
-  /// Called with the client's address, from many threads at once; what it throws becomes a bare
-  /// 500.
+  /// Handles a request, on many threads at once. `peer` is the client's address. An exception
+  /// becomes a bare status 500.
   using Handler = std::function<Reply(const std::string& peer, const Request&)>;
 
-  /// Listens on that address of this machine; port 0 takes a free one. Throws ErrorKind::local.
+  /// Listens at an address of this machine; port 0 chooses a free port. Throws ErrorKind::local.
   Server(const std::string& address, std::uint16_t port, Handler handler);
   ~Server();
   Server(const Server&) = delete;

@@ -41,7 +41,7 @@ std::string write_file(const YAML::Node& file) {
   return out;
 }
 
-/// The N of "shutdown ... +N".
+/// Returns the N of "shutdown ... +N".
 std::optional<std::chrono::minutes> shutdown_of(const std::vector<std::string>& words) {
   if (words.empty() || words.front() != "shutdown") return std::nullopt;
   int minutes = 0;
@@ -50,7 +50,7 @@ std::optional<std::chrono::minutes> shutdown_of(const std::vector<std::string>& 
   return std::chrono::minutes(minutes);
 }
 
-/// Adds the list's commands to `script`, but for the shutdown that it returns.
+/// Adds the list's commands to `script`. A shutdown among them is returned and not added.
 std::optional<std::chrono::minutes> read_commands(const YAML::Node& list, std::string& script) {
   std::optional<std::chrono::minutes> lasts;
   if (!list || !list.IsSequence()) return lasts;

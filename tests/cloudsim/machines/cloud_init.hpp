@@ -1,4 +1,4 @@
-// What an instance's first boot reads out of its user data, as cloud-init would.
+// Reads from user data what cloud-init would do at an instance's first boot.
 #pragma once
 
 #include <chrono>
@@ -11,15 +11,17 @@ namespace fastgpu::cloudsim {
 struct CloudInit {
   std::string user = "root";
   std::vector<std::string> authorized_keys;
-  std::string host_private_key, host_public_key;  ///< Ed25519; empty where it brings none.
-  std::string boot_script;  ///< bootcmd, at each boot and first of all; without `shutdown`.
-  std::string script;       ///< write_files and runcmd for /bin/sh, but for `shutdown`.
-  std::optional<std::chrono::minutes> first_boot_lasts;  ///< `shutdown -P +N` among runcmd.
-  std::optional<std::chrono::minutes> each_boot_lasts;   ///< The same among bootcmd.
+  /// The Ed25519 host key; empty if the user data has none.
+  std::string host_private_key, host_public_key;
+  /// The commands of bootcmd, run first at each boot, without `shutdown`.
+  std::string boot_script;
+  std::string script;  ///< The commands of write_files and runcmd for /bin/sh, without `shutdown`.
+  std::optional<std::chrono::minutes> first_boot_lasts;  ///< The N of `shutdown -P +N` in runcmd.
+  std::optional<std::chrono::minutes> each_boot_lasts;   ///< The N of the same command in bootcmd.
 };
 
-/// Anything but a "#cloud-config" document says nothing. Throws ErrorKind::usage where it is one
-/// and no YAML.
+/// Reads a "#cloud-config" document; any other user data has no effect. Throws ErrorKind::usage if
+/// the document is not YAML.
 CloudInit read_cloud_init(const std::string& user_data);
 
 }  // namespace fastgpu::cloudsim

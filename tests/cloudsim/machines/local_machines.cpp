@@ -14,13 +14,13 @@
 namespace fastgpu::cloudsim {
 namespace {
 
-/// Makes sshd take the keys of ~/.ssh/authorized_keys, as it does on a machine of a cloud and not
-/// on a local node.
+/// Makes sshd accept the keys in ~/.ssh/authorized_keys, as on a cloud's machine; a local node does
+/// not.
 const std::string kOwnKeys =
     "mkdir -p -m 700 /root/.ssh && ln -sf /etc/fastgpu/authorized_keys "
     "/root/.ssh/authorized_keys\n";
 
-/// As a file has them, without the last newline.
+/// Returns the keys as lines of a file, without the last newline.
 std::string lines_of(const std::vector<std::string>& keys) {
   std::string text;
   for (const std::string& key : keys)
@@ -32,8 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kBetweenLooks{250};
 
-/// A node has no init system to talk to: its `shutdown` ends it at once, or forgets what was
-/// planned.
+/// A node has no init system. So its `shutdown` ends it at once, or does nothing when it cancels.
 const std::string kPowerOff = R"(cat > /usr/local/sbin/shutdown <<'END'
 #!/bin/sh
 [ "$1" = -c ] || kill -TERM 1
@@ -41,8 +40,8 @@ END
 chmod 755 /usr/local/sbin/shutdown
 )";
 
-/// This machine, at that address, stands for the whole world: it gets no answer from a node without
-/// a public address, and the nodes beside it do.
+/// Hides nodes without a public address from this machine, which represents the rest of the world
+/// at that address. Other nodes can still reach them.
 std::string hide_from(const std::string& world) {
   return "ip route replace blackhole " + world + "/32\n";
 }
@@ -66,7 +65,7 @@ state::Cluster make_cluster(const fs::path& root) {
   return cluster;
 }
 
-/// With marks and owners. What is there already stays: who boots writes that anew.
+/// Copies a tree with modes and owners. Existing files stay, because the boot writes them again.
 void copy_tree(const fs::path& from, const fs::path& to) {
   process::Child copier({.argv = {"cp", "-a", "-n", (from / ".").string(), to.string()},
                          .in = {.mode = process::StreamMode::null},
@@ -101,7 +100,7 @@ LocalMachines::~LocalMachines() {
     provider_.release(cluster_);
     fs::remove_all(root_);
   } catch (const std::exception&) {
-    // What stays is found by its folder's name; there is nobody left to be told.
+    // The rest can be found by the name of its folder; nothing is left to receive an error.
   }
 }
 
@@ -190,7 +189,7 @@ void LocalMachines::work(const std::stop_token& stopped) {
   }
 }
 
-/// One that was not stopped and does not live has powered itself off.
+/// Finds instances that have powered themselves off: they do not run, and were not stopped.
 void LocalMachines::look_for_power_off() {
   const fs::path cluster = provision::local::find_cluster_folder(config_, cluster_.id.value);
   for (const auto& [id, index] : indexes_) {

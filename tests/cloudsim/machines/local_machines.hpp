@@ -1,4 +1,4 @@
-// Instances that are local nodes: real hosts to SSH, in namespaces of this machine's kernel.
+// Instances that are local nodes: real hosts for SSH, in namespaces of this machine's kernel.
 #pragma once
 
 #include <condition_variable>
@@ -18,17 +18,16 @@ namespace fastgpu::cloudsim {
 
 class LocalMachines : public Machines {
  public:
-  /// Runs a change of the world under the simulation's lock.
+  /// Applies a change to the world under the simulation's lock.
   using Report = std::function<void(const std::function<void(World&)>&)>;
 
-  /// Makes a folder of its own beside other temporary files. Throws where local nodes cannot be
-  /// had.
-  /// `image_script` is what a test knows of the image: sh runs it first at each boot.
+  /// Creates a folder among the temporary files. Throws if local nodes are not possible here.
+  /// `image_script` has the test's additions to the image: sh runs it first at each boot.
   LocalMachines(std::filesystem::path init_program, std::string image_script, Report report);
-  /// Destroys every node, their network and the folder.
+  /// Destroys all nodes, their network and the folder.
   ~LocalMachines() override;
 
-  /// This machine's address in the nodes' network.
+  /// Returns this machine's address in the nodes' network.
   std::string gateway() const;
 
   void boot(const Instance& instance) override;
@@ -42,7 +41,7 @@ class LocalMachines : public Machines {
     Verb verb;
     std::string id;
     std::string user_data;
-    std::string image{};  ///< What it begins with, or what is to be made of it.
+    std::string image{};  ///< The image to boot from, or the image to make.
   };
 
   void enqueue(Verb verb, const Instance& instance, const std::string& image);
@@ -51,9 +50,9 @@ class LocalMachines : public Machines {
   void run(const std::vector<Task>& batch);
   void boot_all(const std::vector<Task>& batch);
   void create(const std::vector<Task>& tasks);
-  /// What is on an instance's disk that is not on this machine's.
+  /// Copies the part of an instance's disk that differs from this machine's.
   void keep(const Task& task);
-  /// Gives new nodes the disks of their images, and starts them again.
+  /// Copies the disks of images to new nodes, and starts these again.
   void put_images(const std::vector<Task>& tasks);
   std::filesystem::path folder_of_image(const std::string& image) const;
   bool is_public(const std::string& id);
@@ -70,8 +69,9 @@ class LocalMachines : public Machines {
   state::Cluster cluster_;
   std::string image_script_;
   Report report_;
-  std::map<std::string, int> indexes_;  ///< The worker's alone, by instance.
-  std::set<std::string> off_{};         ///< Of these, those that do not run.
+  /// The indexes of the nodes by instance. Used only by the worker.
+  std::map<std::string, int> indexes_;
+  std::set<std::string> off_{};  ///< The instances among these that do not run.
   std::vector<process::Child> scripts_;
   std::mutex lock_;
   std::condition_variable_any changed_;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::chrono::hours kTencentAhead{8};
 
-/// A vendor's words. Only AWS's instances that were launched so refuse who shows no token.
+/// The protocol of a vendor. Only AWS's instances that were launched with this setting require a
+/// token.
 struct Words {
   std::string_view vendor, token_path, lifetime_header, token_header, taken_back, at_risk;
   bool needs_token = false;

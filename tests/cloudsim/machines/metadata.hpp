@@ -1,4 +1,4 @@
-// What instances are told about themselves by their cloud's service on the machine.
+// The metadata service that a cloud offers to its instances.
 #pragma once
 
 #include "cloudsim/http/message.hpp"
@@ -6,8 +6,8 @@
 
 namespace fastgpu::cloudsim {
 
-/// Answers the instance whose address is `peer`, in its vendor's words: tokens, and the
-/// notice that a spot instance is taken back.
+/// Answers the instance with the address `peer` in its vendor's protocol: tokens, and the notice
+/// that a spot instance will be taken back.
 Reply metadata(World& world, const std::string& peer, const Request& request);
 
 }  // namespace fastgpu::cloudsim

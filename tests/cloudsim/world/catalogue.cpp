@@ -38,7 +38,7 @@ std::optional<double> Catalogue::quota(const std::string& region, const std::str
 Rate Catalogue::rate(const std::string& action) const {
   const auto exact = rates.find(action);
   if (exact != rates.end()) return exact->second;
-  // "Describe*" stands for all that begin so.
+  // "Describe*" matches all actions with this prefix.
   for (const auto& [pattern, rate] : rates)
     if (pattern.ends_with('*') && action.starts_with(pattern.substr(0, pattern.size() - 1)))
       return rate;

@@ -1,4 +1,4 @@
-// What a vendor sells: regions, types, images, prices, stock and quota.
+// What a vendor offers: regions, types, images, prices, stock and quotas.
 #pragma once
 
 #include <map>
@@ -10,24 +10,24 @@
 
 namespace fastgpu::cloudsim {
 
-/// How fast one action may be called: a bucket of `burst` tokens that fills by `per_second`.
+/// The rate limit of an action: a bucket of `burst` tokens that is filled by `per_second`.
 struct Rate {
   double burst = 100;
   double per_second = 20;
 };
 
 struct Catalogue {
-  std::map<std::string, std::vector<std::string>> regions;  ///< Each with its zones.
+  std::map<std::string, std::vector<std::string>> regions;  ///< The zones of each region.
   std::map<std::string, MachineType> types;
-  std::map<std::pair<std::string, std::string>, Offer> offers;  ///< By zone and type.
+  std::map<std::pair<std::string, std::string>, Offer> offers;  ///< The offers by zone and type.
   std::vector<Image> images;                                    ///< The same in every region.
-  /// By region (or "*") and group, such as "P" or "P/spot"; what is not named is endless.
+  /// Quotas by region (or "*") and group, such as "P" or "P/spot". Others have no limit.
   std::map<std::pair<std::string, std::string>, double> quotas;
-  bool quota_counts_vcpus = true;  ///< Otherwise instances.
-  bool lists_terminated = false;   ///< Reads still know a terminated instance for an hour.
+  bool quota_counts_vcpus = true;  ///< True if quotas count vCPUs, false if they count instances.
+  bool lists_terminated = false;   ///< True if reads return a terminated instance for another hour.
   std::map<std::string, Rate> rates;
   std::string currency = "USD";
-  double disk_price = 0;  ///< Of a GB of data disks, an hour.
+  double disk_price = 0;  ///< The price of a GB of data disk per hour.
 
   const Offer* offer(const std::string& zone, const std::string& type) const;
   Offer* offer(const std::string& zone, const std::string& type);
@@ -40,7 +40,7 @@ struct Catalogue {
 
 std::int64_t& stock_of(Offer& offer, Market market);
 
-/// The quota that a machine of this type counts against.
+/// Returns the quota against which a machine of this type counts.
 std::string quota_group(const MachineType& type, Market market);
 
 }  // namespace fastgpu::cloudsim

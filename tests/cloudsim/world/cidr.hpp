@@ -13,13 +13,13 @@ struct Cidr {
 
   bool holds(const Cidr& other) const noexcept;
   bool overlaps(const Cidr& other) const noexcept { return holds(other) || other.holds(*this); }
-  std::uint32_t size() const noexcept { return 1U << (32 - bits); }  ///< Not for /0.
+  std::uint32_t size() const noexcept { return 1U << (32 - bits); }  ///< Not valid for /0.
 };
 
-/// "a.b.c.d/n" with n from `least` to `most`; nothing where it is not that.
+/// Parses "a.b.c.d/n" with n from `least` to `most`. Absent for anything else.
 std::optional<Cidr> parse_cidr(const std::string& text, int least, int most);
 
-std::uint32_t parse_address(const std::string& dotted);  ///< 0 where it is none.
+std::uint32_t parse_address(const std::string& dotted);  ///< Returns 0 for a malformed address.
 std::string dotted(std::uint32_t address);
 
 }  // namespace fastgpu::cloudsim

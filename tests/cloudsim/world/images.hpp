@@ -1,4 +1,5 @@
-// Images that customers make of their instances: resources that take their time to become whole.
+// Images that customers make from their instances. They are resources that need some time to become
+// complete.
 #pragma once
 
 #include <optional>
@@ -15,28 +16,29 @@ struct ImageOrder {
   Scope scope;
   std::string instance, id, name;
   Tags tags;
-  std::string snapshot;  ///< The id of the one that goes with it; empty: the vendor shows none.
-  bool snapshot_stays = false;  ///< When the image is removed.
+  std::string snapshot;  ///< The id of the image's snapshot; empty if the vendor does not show one.
+  bool snapshot_stays = false;  ///< The snapshot stays when the image is removed.
   bool name_is_unique = true;
 };
 
-/// Throws Trouble: duplicate for a name that is taken, wrong_state for an instance that has no disk
-/// to copy yet or any more.
+/// Creates an image. Throws Trouble: duplicate for a name that is taken, wrong_state for an
+/// instance whose disk cannot be copied now.
 Resource& make_image(World& world, const ImageOrder& order);
 
-/// Throws Trouble wrong_state while it is being made.
+/// Removes an image. Throws Trouble wrong_state if it is still being made.
 void remove_image(World& world, Resource& image);
 
 ImageStage stage_of(const World& world, const Resource& image);
 
-/// Those that reads know of already.
+/// Returns the images that reads show already.
 std::vector<Resource*> images_made(World& world, const Scope& scope);
 
-/// What instances can be launched from: the vendor's images and the customer's own that are whole.
+/// Returns the images that instances can be launched from: the vendor's, and the customer's
+/// complete ones.
 std::vector<Image> images_for(World& world, const Scope& scope);
 std::optional<Image> image_for(World& world, const Scope& scope, const std::string& id);
 
-/// One of the customer's own in the words of the catalogue's.
+/// Returns a customer's image in the form of the catalogue's images.
 Image image_of(const Resource& image);
 
 }  // namespace fastgpu::cloudsim

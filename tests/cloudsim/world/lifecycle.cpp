@@ -21,7 +21,7 @@ void World::end(Instance& instance) {
   if (!instance.runs.empty() && !instance.runs.back().to) instance.runs.back().to = now();
 }
 
-/// A stopped machine that is not paid for may find its place taken.
+/// Takes stock for an instance. A stopped one that has given up its stock may not get it again.
 void World::take_stock(Instance& instance) {
   Offer* offer = catalogues.at(instance.scope.vendor).offer(instance.zone, instance.type);
   if (instance.holds_stock || offer == nullptr) return;
@@ -91,7 +91,7 @@ void World::machine_stopped(const std::string& id) {
   if (instance.state == State::stopping) instance.state = State::stopped;
 }
 
-/// Whatever boots reads its user data.
+/// Ends a boot, and applies the user data.
 void World::end_boot(Instance& instance) {
   const bool first = instance.state == State::pending;
   const CloudInit init = read_cloud_init(instance.user_data);

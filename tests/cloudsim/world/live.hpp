@@ -1,4 +1,4 @@
-// The instances that hold what they use, whether reads know of them yet or not.
+// The instances that use resources, even if reads do not show them yet.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ inline std::vector<const Instance*> live_instances(const World& world, const Sco
   return out;
 }
 
-/// What reads tell of it: where machines are real, that is known once they have booted.
+/// Returns the public address that reads show. With real machines it is known only once they have
+/// booted.
 inline std::string told_public_address(const World& world, const Instance& instance) {
   const bool is_unknown = world.machines != nullptr && instance.state == State::pending;
   return is_unknown ? std::string() : instance.public_address;

@@ -1,4 +1,4 @@
-// What there is in a cloud, in words that all four share.
+// A common model of all four clouds.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ using Clock = std::chrono::system_clock;
 using Time = std::chrono::time_point<Clock, std::chrono::milliseconds>;
 using Tags = std::map<std::string, std::string>;
 
-/// Whose view of which region.
+/// The account and region that a call is about.
 struct Scope {
   std::string vendor;
   std::string account;
@@ -27,9 +27,9 @@ struct Scope {
 
 struct Account {
   std::string vendor, name, access_key, secret_key;
-  std::string token;                ///< Needed beside the key where not empty.
-  bool expired = false;             ///< Of a temporary key.
-  std::vector<std::string> denied;  ///< Actions that it has no right to.
+  std::string token;                ///< Required in addition to the key if it is not empty.
+  bool expired = false;             ///< True for a temporary key that has expired.
+  std::vector<std::string> denied;  ///< Actions that the account may not call.
 };
 
 struct MachineType {
@@ -43,9 +43,9 @@ struct MachineType {
   double gbps = 0;
 };
 
-/// A type in a zone. Stock below zero is endless.
+/// The offer of a type in a zone. Stock below zero is unlimited.
 struct Offer {
-  double price = 0, spot_price = 0;  ///< An hour.
+  double price = 0, spot_price = 0;  ///< Prices per hour.
   std::int64_t stock = -1, spot_stock = -1;
 };
 
@@ -63,12 +63,12 @@ enum class State : std::uint8_t {
   starting,
   shutting_down,
   terminated,
-  failed,  ///< It never came up.
+  failed,  ///< It has never booted.
 };
 
 enum class Market : std::uint8_t { on_demand, spot };
 
-/// What a machine ran, for the bill.
+/// A time during which a machine ran, for its cost.
 struct Run {
   Time from;
   std::optional<Time> to{};
@@ -81,32 +81,34 @@ struct Instance {
   int launch_index = 0;
   Market market = Market::on_demand;
   std::vector<std::string> groups;
-  std::vector<std::string> attached{};  ///< Resources: interfaces, disks.
+  std::vector<std::string> attached{};  ///< The ids of its resources: interfaces, disks.
   std::string private_address, public_address;
-  std::string subnet_address;  ///< What it holds of its subnet, even where it is reached elsewhere.
+  std::string subnet_address;  ///< Its address in the subnet, even if it is reached at another one.
   Tags tags;
   Time created, visible;
   State state = State::pending;
-  std::optional<Time> due{};         ///< When the state under way is left.
-  std::optional<Time> release_at{};  ///< The cloud's own timer.
-  std::optional<Time> reclaim_at{};  ///< Spot: told of, and taken away then.
-  std::optional<Time> powers_off{};  ///< The instance's own timer, out of its user data.
+  std::optional<Time> due{};         ///< When the present transition ends.
+  std::optional<Time> release_at{};  ///< The time of the cloud's own timer.
+  std::optional<Time> reclaim_at{};  ///< When a spot instance is taken back, after a notice.
+  std::optional<Time> powers_off{};  ///< When the instance powers itself off, by its user data.
   std::optional<Time> ended{};
   double price = 0;
   std::vector<Run> runs;
   bool holds_stock = true;
   bool boot_fails = false;
-  bool failed_boot_ends = false;  ///< A failed boot terminates it, as AWS does.
+  bool failed_boot_ends = false;  ///< A failed boot terminates it, as in AWS.
   bool terminate_on_shutdown = false;
-  Json extra = Json::object();  ///< What only the vendor's face reads.
+  Json extra = Json::object();  ///< Data that only the vendor's face uses.
 };
 
-/// Whatever else carries an id: networks, keys, addresses, disks, placement groups.
+/// Any other object with an id: networks, keys, addresses, disks, placement groups.
 struct Resource {
   Scope scope;
   std::string kind, id, name;
-  std::string part_of{};         ///< Goes when that goes, and does not stand in its way.
-  std::set<std::string> uses{};  ///< What cannot go before this has.
+  /// The resource of which it is a part. It is removed with that resource and does not prevent its
+  /// removal.
+  std::string part_of{};
+  std::set<std::string> uses{};  ///< The resources that it uses. They cannot be removed before it.
   Json data = Json::object();
   Tags tags{};
   Time created{};

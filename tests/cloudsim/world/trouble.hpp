@@ -1,4 +1,4 @@
-// Why the world says no, in words that each face translates into its vendor's own.
+// Reasons for which the world refuses a request. Each face converts them to its vendor's errors.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace fastgpu::cloudsim {
 
 enum class TroubleKind : std::uint8_t {
   no_stock,
-  not_offered,  ///< The type is not sold in that zone.
+  not_offered,  ///< The type is not offered in that zone.
   quota,
-  price_too_low,     ///< The spot limit is below the market.
-  token_mismatch,    ///< An idempotency token came back with other parameters.
-  token_terminated,  ///< Its instances are gone.
+  price_too_low,     ///< The spot limit is below the market price.
+  token_mismatch,    ///< An idempotency token was used again with other parameters.
+  token_terminated,  ///< The token's instances are terminated.
   wrong_state,
   not_found,
   in_use,
@@ -21,7 +21,7 @@ enum class TroubleKind : std::uint8_t {
   addresses_used_up,
 };
 
-/// `subject` is what it is about: an id, a type, the name of a quota.
+/// A refused request. `subject` is the id, type or quota that it is about.
 class Trouble : public std::runtime_error {
  public:
   Trouble(TroubleKind kind, std::string subject, const std::string& message)

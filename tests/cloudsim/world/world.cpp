@@ -7,7 +7,8 @@
 namespace fastgpu::cloudsim {
 namespace {
 
-constexpr std::uint32_t kReserved = 4;  ///< The first addresses of a subnet are the cloud's.
+/// The first addresses of a subnet, which belong to the cloud.
+constexpr std::uint32_t kReserved = 4;
 
 Cidr range_of(const Resource& subnet) {
   return parse_cidr(subnet.data.at("cidr"), 1, 32).value_or(Cidr{0, 32});
@@ -95,8 +96,8 @@ void World::remove_parts_of(const std::string& id) {
 int World::free_addresses(const Resource& subnet) const {
   const auto taken = taken_.find(subnet.id);
   const std::size_t used = taken == taken_.end() ? 0 : taken->second.size();
-  return int(range_of(subnet).size()) - int(kReserved) - 1 -
-         int(used);  // The last is for broadcasts.
+  // The last address is for broadcasts.
+  return int(range_of(subnet).size()) - int(kReserved) - 1 - int(used);
 }
 
 std::string World::take_address(const Resource& subnet) {
@@ -114,7 +115,8 @@ std::string World::take_address(const Resource& subnet) {
 }
 
 std::string World::new_public_address() {
-  constexpr std::uint32_t kBenchmarks = 198U << 24 | 18U << 16;  // 198.18.0.0/15 is nobody's.
+  // 198.18.0.0/15 is reserved for benchmarks.
+  constexpr std::uint32_t kBenchmarks = 198U << 24 | 18U << 16;
   return dotted(kBenchmarks + ++public_addresses_);
 }
 

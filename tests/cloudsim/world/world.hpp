@@ -1,4 +1,4 @@
-// All clouds at one moment. Not thread safe: whoever calls holds the one lock.
+// The state of all clouds. Not thread-safe: the caller holds the simulation's lock.
 #pragma once
 
 #include <cstdint>
@@ -18,43 +18,46 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 struct Settings {
-  milliseconds boot{0};  ///< From pending or starting to running.
-  milliseconds stop{0};  ///< From stopping to stopped.
+  milliseconds boot{0};  ///< The time from pending or starting to running.
+  milliseconds stop{0};  ///< The time from stopping to stopped.
   milliseconds terminate{0};
-  milliseconds image{600};          ///< From the request for an image until it is whole.
-  milliseconds listing_delay{300};  ///< A new instance is unknown to reads for so long.
+  milliseconds image{600};  ///< The time from the request for an image until it is complete.
+  milliseconds listing_delay{300};  ///< Reads do not show a new instance for this long.
   milliseconds reclaim_notice{120'000};
   milliseconds terminated_listed{3'600'000};
-  milliseconds token_lifetime{86'400'000};  ///< Kept so long after all its instances are gone.
-  milliseconds skew{0};                     ///< The clouds' clocks ahead of ours.
+  /// A token is kept for this long after all its instances are gone.
+  milliseconds token_lifetime{86'400'000};
+  milliseconds skew{0};  ///< How far the clouds' clocks are ahead of ours.
 };
 
-/// Real machines behind the instances, where there are any. Calls return at once; the machines
-/// report through World::booted and World::machine_gone.
+/// Real machines behind the instances, if there are any. Calls return at once; the machines report
+/// through World::booted and World::machine_gone.
 class Machines {
  public:
   virtual ~Machines() = default;
   virtual void boot(const Instance& instance) = 0;
   virtual void stop(const Instance& instance) = 0;
   virtual void destroy(const Instance& instance) = 0;
-  /// Copies what is on the instance's disk at this moment; instances of that image begin with it.
+  /// Copies the present content of the instance's disk. Instances of that image start with it.
   virtual void keep_image(const Instance& instance, const std::string& image) = 0;
 };
 
 struct LaunchOrder {
   Scope scope;
-  Instance like;  ///< What each instance is to be like: type, zone, image, tags, ...
+  Instance like;  ///< The template for each instance: type, zone, image, tags, ...
   int minimum = 1, maximum = 1;
-  std::string token;            ///< Idempotency; none where empty.
-  std::string fingerprint;      ///< Of all parameters, to tell a repetition from an abuse.
-  bool token_outlives = false;  ///< It answers with its instances even when they are gone.
-  double highest_price = -1;    ///< Spot: below zero for the market's.
+  std::string token;  ///< The idempotency token; may be empty.
+  /// A digest of all parameters, to distinguish a repetition from a wrong use of the token.
+  std::string fingerprint;
+  bool token_outlives = false;  ///< The token returns its instances even after they are gone.
+  /// The price limit for spot instances; below zero for the market price.
+  double highest_price = -1;
 };
 
-/// Whether a stopped instance keeps its place and its price.
+/// Whether a stopped instance keeps its capacity and its cost.
 enum class Charging : std::uint8_t { stops, goes_on };
 
-/// What the next boots do instead of succeeding.
+/// Makes the next boots fail.
 struct BootFailure {
   int count = 0;
   std::string reason;
@@ -65,46 +68,48 @@ class World {
   World(std::uint64_t seed, Settings with) : settings(with), random_(seed) {}
 
   Time now() const;
-  /// What clients' clocks are held against: the real time, off by the skew. `advance` leaves it.
+  /// Returns the time against which clients' clocks are checked: the real time plus the skew.
+  /// advance() does not change it.
   Time wall_clock() const;
   void advance(milliseconds by) { ahead_ += by; }
-  /// Lets everything happen that is due.
+  /// Performs all changes that are due.
   void settle();
 
-  /// `prefix` and `length` characters of 0-9 a-f.
+  /// Returns `prefix` followed by `length` characters of 0-9 a-f.
   std::string new_id(const std::string& prefix, int length);
 
-  /// Ids of the instances made, or of those that this token made before. Throws Trouble.
+  /// Returns the ids of the created instances, or of those that this token created before. Throws
+  /// Trouble.
   std::vector<std::string> launch(const LaunchOrder& order, const std::string& id_prefix,
                                   int id_length);
   void start(Instance& instance);
   void stop(Instance& instance, Charging charging = Charging::stops);
   void terminate(Instance& instance);
-  /// Takes a spot instance away once the notice has run out.
+  /// Takes a spot instance back after the notice time.
   void reclaim(Instance& instance, milliseconds notice);
 
-  /// As when `poweroff` runs on it.
+  /// Powers the instance off, as `poweroff` would.
   void power_off(Instance& instance);
 
   void booted(const std::string& id, const std::string& address);
   void boot_failed(const std::string& id, const std::string& reason);
   void machine_stopped(const std::string& id);
 
-  /// An instance that reads may know of already and still; nullptr where there is none.
+  /// Returns an instance that reads show; null if there is none.
   Instance* find_instance(const Scope& scope, const std::string& id);
-  /// The same in no order that means anything.
+  /// Returns all such instances, in no particular order.
   std::vector<Instance*> instances_of(const Scope& scope);
 
   Resource& add(const Scope& scope, const std::string& kind, const std::string& id);
   Resource* find(const Scope& scope, const std::string& kind, const std::string& id);
   std::vector<Resource*> resources_of(const Scope& scope, const std::string& kind);
-  /// Deletes it and its parts. Throws Trouble in_use where something alive uses it.
+  /// Deletes the resource and its parts. Throws Trouble in_use if a live object uses it.
   void remove(Resource& resource);
-  /// What uses it and is alive; empty where nothing does.
+  /// Returns the id of a live object that uses it; "" if there is none.
   std::string user_of(const std::string& id) const;
   void remove_parts_of(const std::string& id);
 
-  /// A free address of the subnet, for good. Throws Trouble addresses_used_up.
+  /// Takes a free address of the subnet for ever. Throws Trouble addresses_used_up.
   std::string take_address(const Resource& subnet);
   int free_addresses(const Resource& subnet) const;
   std::string new_public_address();
@@ -118,7 +123,7 @@ class World {
   std::map<std::string, Instance> instances;
   std::map<std::string, Resource> resources;
   BootFailure boot_failure;
-  int image_failures = 0;  ///< So many images to come fail.
+  int image_failures = 0;  ///< The number of next images that will fail.
 
  private:
   struct Launched {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kDomain = ".aliyuncs.com";
 
-/// A service is told by the version of its API.
+/// Returns the service of a request, by the version of its API.
 std::string service_of(const Request& request) {
   static const std::map<std::string, std::string> services = {
       {"2014-05-26", "ecs"}, {"2016-04-28", "vpc"}, {"2015-04-01", "sts"}};
@@ -28,7 +28,8 @@ aws::Params params_of(const Request& request) {
   return aws::Params(std::move(values));
 }
 
-/// "cn-hangzhou" of "ecs.cn-hangzhou.aliyuncs.com"; empty where the host is none of the vendor's.
+/// Returns the region in a host name, "cn-hangzhou" in "ecs.cn-hangzhou.aliyuncs.com"; "" if the
+/// host is not the vendor's.
 std::string region_in(const std::string& host) {
   if (!host.ends_with(kDomain)) return "";
   const auto labels = split(host, '.');

@@ -1,4 +1,4 @@
-// Alibaba Cloud: ECS, VPC and STS in the RPC style, answers in JSON.
+// Alibaba Cloud: ECS, VPC and STS in the RPC style, with answers in JSON.
 #pragma once
 
 #include <memory>

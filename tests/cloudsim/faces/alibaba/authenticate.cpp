@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto kSkew = std::chrono::minutes(15);
 
-/// Host, Content-Type and whatever begins with x-acs- is to be signed.
+/// Throws unless Host, Content-Type and all headers that begin with x-acs- are signed.
 void check_form(const Request& request, const Claim& claim) {
   const auto is_signed = [&](const std::string& name) {
     return std::ranges::find(claim.signed_headers, name) != claim.signed_headers.end();

@@ -1,4 +1,4 @@
-// Who sent a request to Alibaba Cloud, by ACS3.
+// Checks the signature of requests to Alibaba Cloud (ACS3).
 #pragma once
 
 #include <set>
@@ -8,7 +8,8 @@
 
 namespace fastgpu::cloudsim::alibaba {
 
-/// Throws Refusal. A nonce is good once: `used` are those that came before.
+/// Returns the account that sent the request. Throws Refusal. A nonce is valid only once; `used`
+/// has the earlier ones.
 const Account& authenticate(const Call& call, const World& world, std::set<std::string>& used);
 
 }  // namespace fastgpu::cloudsim::alibaba

@@ -11,7 +11,7 @@
 namespace fastgpu::cloudsim::alibaba {
 namespace {
 
-constexpr auto kSettling = 200ms;  ///< A new network is pending for so long.
+constexpr auto kSettling = 200ms;  ///< A new network is pending for this long.
 
 constexpr std::array kTables = {
     launch_actions, instance_actions, power_actions, tag_actions, catalogue_actions, price_actions,

@@ -1,4 +1,4 @@
-// What Alibaba Cloud's actions share.
+// The common part of Alibaba Cloud's actions.
 #pragma once
 
 #include <span>
@@ -23,9 +23,9 @@ struct AlibabaCall {
 
 struct AlibabaAction {
   std::string_view service, name;
-  /// The names that it takes, without what follows their first dot; "!" marks what must be there.
+  /// The allowed names, up to their first dot. "!" marks required ones.
   std::string_view parameters;
-  Json (*handle)(const AlibabaCall& call);  ///< Returns the answer but for its RequestId.
+  Json (*handle)(const AlibabaCall& call);  ///< Returns the answer without its RequestId.
 };
 
 std::span<const AlibabaAction> launch_actions();
@@ -40,14 +40,15 @@ std::span<const AlibabaAction> network_actions();
 std::span<const AlibabaAction> group_actions();
 std::span<const AlibabaAction> hpc_actions();
 
-/// The action, once its parameters are known to it and complete. Throws Violation.
+/// Returns the action. Throws Violation if a parameter is unknown or missing.
 const AlibabaAction& find_action(const Call& call, const Params& params);
 
-/// A live one of that id, or the refusal that its kind has: InvalidVpcId.NotFound.
+/// Returns the live resource with this id. Otherwise throws the refusal for its kind, such as
+/// InvalidVpcId.NotFound.
 Resource& resource(const AlibabaCall& call, const std::string& kind, const std::string& id);
 Instance& instance(const AlibabaCall& call, const std::string& id);
 
-/// A yes or no, which the vendor takes in any case: its own kits write "True".
+/// Returns a boolean parameter. Any case is accepted, as by the vendor: its own kits write "True".
 bool is_on(const Params& params, const std::string& name);
 
 struct DataDisk {
@@ -55,33 +56,37 @@ struct DataDisk {
   int size_gb = 0;
 };
 
-/// One of "DataDisk.N". Throws where there are none of that kind and size.
+/// Reads one of "DataDisk.N". Throws if that category does not exist or does not have that size.
 DataDisk read_data_disk(const Params& disk);
 
-/// Refuses with `code` where the request was for a rehearsal.
+/// Throws a refusal with `code` if the request is a dry run.
 void stop_if_dry_run(const Params& params, const std::string& code);
 
-/// The tags of a request, "Tag.N.Key" and "Value".
+/// Reads the tags of a request: "Tag.N.Key" and "Tag.N.Value".
 Tags read_tags(const Params& params);
-/// Whether "Tag.N" lets a thing with these tags pass; one without a value asks for the key alone.
+/// Returns true if an object with these tags passes the filter "Tag.N". A filter without a value
+/// checks only the key.
 bool passes_tags(const Params& params, const Tags& tags);
-/// As ECS writes them in answers, and as VPC does.
+/// Return the tags in the form of ECS's and VPC's answers.
 Json ecs_tags(const Tags& tags);
 Json vpc_tags(const Tags& tags);
 
-/// What an earlier request with the same ClientToken made, deleted or not; nullptr for none.
+/// Returns the resource that an earlier request with the same ClientToken created, even if it is
+/// deleted; null if there is none.
 const Resource* made_before(const AlibabaCall& call, const std::string& kind);
 
-/// {outer: {inner: [...]}} with those of MaxResults and NextToken, or of PageNumber and PageSize.
+/// Returns {outer: {inner: [...]}} with the page of `items` that MaxResults and NextToken, or
+/// PageNumber and PageSize, select.
 Json paged(const AlibabaCall& call, const std::string& outer, const std::string& inner,
            const std::vector<Json>& items, int largest_page);
 
-/// Networks are not there for use at once.
+/// Returns true if the network resource is usable: new ones are not for some time.
 bool is_available(const World& world, const Resource& resource);
 
-/// "2026-11-21T22:00:00Z"; nothing for what is not that.
+/// Parses "2026-11-21T22:00:00Z". Absent for anything else.
 std::optional<Time> parse_time(const std::string& text);
-/// A time for the cloud to release an instance at. Throws Refusal where it is too near or far.
+/// Reads the time at which the cloud should release an instance. Throws Refusal if it is too early
+/// or too late.
 Time read_release_time(const AlibabaCall& call, const std::string& text);
 
 }  // namespace fastgpu::cloudsim::alibaba

@@ -79,7 +79,7 @@ Json read_rule(const AlibabaCall& call, const Params& params) {
           {"NicType", "intranet"}};
 }
 
-/// A rule that is there already is not made twice, and no error.
+/// Adds rules. An existing rule is neither added again nor an error.
 Json authorize(const AlibabaCall& call) {
   Resource& group = resource(call, "group", call.params.get("SecurityGroupId"));
   const auto permissions = call.params.structures("Permissions");

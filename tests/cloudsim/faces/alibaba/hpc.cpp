@@ -1,4 +1,4 @@
-// High-performance clusters and deployment sets: no tags, and no filters of ours but identities.
+// High-performance clusters and deployment sets. They have no tags, and can be filtered only by id.
 #include <algorithm>
 
 #include "cloudsim/faces/alibaba/call.hpp"
@@ -78,7 +78,7 @@ Json delete_set(const AlibabaCall& call) {
   return Json::object();
 }
 
-/// Which families stand close together: here those with elastic RDMA.
+/// Returns the families that can be placed close together: those with elastic RDMA.
 Json families_in_sets(const AlibabaCall& call) {
   std::string families;
   for (const auto& [name, type] : call.catalogue().types)

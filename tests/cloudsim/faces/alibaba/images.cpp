@@ -1,4 +1,4 @@
-// Images: those that everybody may launch from, those that an account makes, and their snapshots.
+// Images that all accounts can launch from, images that an account has made, and their snapshots.
 #include "cloudsim/world/images.hpp"
 
 #include <fnmatch.h>
@@ -11,7 +11,7 @@
 namespace fastgpu::cloudsim::alibaba {
 namespace {
 
-/// An image with what only the account's own ones have.
+/// An image with the fields that only an account's own images have.
 struct Listed {
   Image image;
   std::string status = "Available";
@@ -87,7 +87,7 @@ Json describe_images(const AlibabaCall& call) {
   return paged(call, "Images", "Image", items, 100);
 }
 
-/// Letters, digits and ".-_:", a letter first.
+/// Throws unless the name has only letters, digits and ".-_:", and begins with a letter.
 void check_name(const std::string& name) {
   const auto fits = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':';
@@ -120,7 +120,7 @@ Json create_image(const AlibabaCall& call) {
   }
 }
 
-/// One that is not there is passed over.
+/// Deletes an image. A missing one is not an error.
 Json delete_image(const AlibabaCall& call) {
   const std::string id = call.params.get("ImageId");
   Resource* image = call.world.find(call.scope, "image", id);

@@ -9,7 +9,8 @@
 namespace fastgpu::cloudsim::alibaba {
 namespace {
 
-/// An instance that is being released stops first.
+/// Returns the status of an instance. An instance that is being released is shown as stopping
+/// first.
 std::string status_of(const Instance& instance) {
   switch (instance.state) {
     case State::pending:
@@ -68,7 +69,7 @@ Json shape(const AlibabaCall& call, const Instance& each) {
   return out;
 }
 
-/// The ids of a parameter that is a JSON list in a string.
+/// Returns the ids in a parameter, which is a JSON list in a string.
 std::vector<std::string> listed_ids(const Params& params, const char* name) {
   const auto text = params.find(name);
   if (!text) return {};
@@ -91,7 +92,7 @@ bool passes(const AlibabaCall& call, const Instance& each) {
   return fnmatch(pattern.c_str(), each.name.c_str(), 0) == 0 && passes_tags(call.params, each.tags);
 }
 
-/// The newest first. One that is not there is left out.
+/// Returns the selected instances, the newest first. Missing ones are left out.
 std::vector<const Instance*> selected(const AlibabaCall& call,
                                       const std::vector<std::string>& ids) {
   std::vector<const Instance*> out;

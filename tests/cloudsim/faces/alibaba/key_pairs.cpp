@@ -1,4 +1,4 @@
-// Key pairs: made on the vendor's own page, and looked at here.
+// Key pairs. They are created on the vendor's web page and only described here.
 #include <fnmatch.h>
 
 #include "cloudsim/books.hpp"
@@ -7,7 +7,7 @@
 namespace fastgpu::cloudsim::alibaba {
 namespace {
 
-/// A name may have asterisks at its ends.
+/// Returns the key pairs. The name may have asterisks at its ends.
 Json describe_key_pairs(const AlibabaCall& call) {
   const std::string wanted = call.params.get("KeyPairName", "*");
   std::vector<Json> items;

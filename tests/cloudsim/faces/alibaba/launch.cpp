@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kUserDataLimit = 32768;
 constexpr int kMostInstances = 100;
 
-/// Where an instance goes: its VSwitch and groups, by themselves or those of the primary interface.
+/// Reads the VSwitch and the groups of an instance: its own parameters, or those of the primary
+/// interface.
 void read_network(const AlibabaCall& call, Instance& like) {
   const auto interfaces = call.params.structures("NetworkInterface");
   const bool is_named = call.params.find("VSwitchId") || call.params.find("SecurityGroupId");
@@ -42,7 +43,7 @@ void read_network(const AlibabaCall& call, Instance& like) {
           "Security group " + group + " and VSwitch " + vswitch_id + " are in different VPCs.");
 }
 
-/// Super computing clusters are to be had together alone.
+/// Reads the placement. Types for super computing need an HPC cluster, and others cannot be in one.
 void read_placement(const AlibabaCall& call, Instance& like) {
   like.placement = call.params.get("HpcClusterId");
   const bool is_needed = like.type.starts_with("ecs.scc");
@@ -88,7 +89,7 @@ void read_image(const AlibabaCall& call, const MachineType& type, Instance& like
   like.extra["disk_gb"] = size;
 }
 
-/// At its defaults a data disk goes with its instance.
+/// Reads the data disks. By default a data disk is deleted with its instance.
 void read_data_disks(const AlibabaCall& call, Instance& like) {
   constexpr int kMostDisks = 16;
   const auto given = call.params.structures("DataDisk");
@@ -144,7 +145,7 @@ void read_counts(const AlibabaCall& call, LaunchOrder& order) {
     if (name != "ClientToken") order.fingerprint += name + "=" + value + "\n";
 }
 
-/// "demo-000007" from "demo-[5,6]" for the third instance.
+/// Returns the name of the nth instance: "demo-000007" for the third of "demo-[5,6]".
 std::string expanded(const std::string& name, int nth) {
   const std::size_t open = name.find('[');
   const std::size_t comma = name.find(',', std::min(open, name.size()));
@@ -184,7 +185,7 @@ LaunchOrder read_order(const AlibabaCall& call) {
   return order;
 }
 
-/// What an instance holds: its place in the VSwitch and its disks.
+/// Adds what an instance uses: its interface in the VSwitch, and its disks.
 void complete(const AlibabaCall& call, Instance& instance) {
   World& world = call.world;
   instance.name = expanded(instance.name, instance.launch_index);

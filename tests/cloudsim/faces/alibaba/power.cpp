@@ -17,7 +17,7 @@ void want(const Instance& instance, State state) {
     throw Trouble(TroubleKind::wrong_state, instance.id, "it is in another state");
 }
 
-/// Does it to all or to none: one in a wrong state refuses all.
+/// Changes all instances or none: if one is in a wrong state, the request is refused.
 template <class Change>
 Json change_all(const AlibabaCall& call, State from, const char* before, const char* after,
                 Change change) {

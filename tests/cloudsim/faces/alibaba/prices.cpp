@@ -4,7 +4,7 @@
 namespace fastgpu::cloudsim::alibaba {
 namespace {
 
-/// The offers of a type in the region, by zone. Refuses where there are none.
+/// Returns the offers of a type in the region, by zone. Throws if there are none.
 std::map<std::string, Offer> offers_of(const AlibabaCall& call) {
   const std::string type = call.params.get("InstanceType");
   std::map<std::string, Offer> out;
@@ -37,7 +37,7 @@ Json describe_price(const AlibabaCall& call) {
 }
 
 Json describe_spot_prices(const AlibabaCall& call) {
-  constexpr double kEarlier = 1.2;  // It was dearer two hours ago.
+  constexpr double kEarlier = 1.2;  // The price two hours ago was higher by this factor.
   Json items = Json::array();
   for (const auto& [zone, offer] : offers_of(call)) {
     if (offer.spot_price <= 0 || call.params.get("ZoneId", zone) != zone) continue;

@@ -5,7 +5,7 @@
 namespace fastgpu::cloudsim::alibaba {
 namespace {
 
-/// Where the tags of a thing of ResourceType are kept.
+/// Returns the tags of the object with the request's ResourceType.
 Tags& tags_of(const AlibabaCall& call, const std::string& id) {
   const std::string type = call.params.get("ResourceType");
   if (type == "instance") return instance(call, id).tags;

@@ -40,7 +40,7 @@ Json allocate(const Ec2Call& call) {
   return {{"publicIp", made.data.at("ip")}, {"allocationId", made.id}, {"domain", "vpc"}};
 }
 
-/// The primary interface of an instance.
+/// Returns the primary interface of an instance.
 Resource& primary_of(const Ec2Call& call, const Instance& owner) {
   for (const std::string& id : owner.attached)
     if (Resource* found = call.world.find(call.scope, "interface", id)) return *found;

@@ -13,7 +13,7 @@ constexpr auto kSkew = std::chrono::minutes(5);
 
 enum class Reason : std::uint8_t { unknown_key, wrong_token, wrong_signature, too_old, expired };
 
-/// The same refusal has another name in each protocol.
+/// Returns the refusal for `reason`, whose code differs between the protocols.
 Refusal refusal(const Call& call, Reason reason, const std::string& message) {
   const bool ec2 = call.service == "ec2";
   const bool sts = call.service == "sts";

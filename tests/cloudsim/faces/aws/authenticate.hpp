@@ -1,11 +1,11 @@
-// Who sent a request to AWS, by SigV4.
+// Checks the signature of requests to AWS (SigV4).
 #pragma once
 
 #include "cloudsim/face.hpp"
 
 namespace fastgpu::cloudsim::aws {
 
-/// Throws Refusal with the code that the service uses for it.
+/// Returns the account that sent the request. Throws Refusal with the service's error code.
 const Account& authenticate(const Call& call, const World& world);
 
 }  // namespace fastgpu::cloudsim::aws

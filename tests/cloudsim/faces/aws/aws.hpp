@@ -1,4 +1,4 @@
-// AWS: EC2 and sts in the query protocol, ssm, servicequotas and pricing in JSON.
+// AWS: EC2 and sts in the query protocol; ssm, servicequotas and pricing in JSON.
 #pragma once
 
 #include <memory>

@@ -16,7 +16,8 @@ constexpr std::array kTables = {launch_actions,  instance_actions, power_actions
                                 image_actions,   network_actions,  route_actions, group_actions,
                                 address_actions, other_actions};
 
-/// Beforehand, so that a wrong name is told even where there is nothing to find.
+/// Checks the names of filters beforehand, so that a wrong one is reported even if nothing would be
+/// found.
 void check_filters(const Params& params, const std::vector<std::string>& known) {
   for (const Params& filter : params.structures("Filter")) {
     const std::string name = filter.get("Name");
@@ -48,7 +49,7 @@ void check_parameters(const Ec2Action& action, const Params& params) {
       throw Violation(400, "UnknownParameter", "The parameter " + name + " is not recognized");
 }
 
-/// InvalidVpcID.NotFound and its like.
+/// Returns the error code for a missing resource, such as InvalidVpcID.NotFound.
 std::string not_found_code(const std::string& kind) {
   static const std::map<std::string, std::string> codes = {
       {"vpc", "InvalidVpcID.NotFound"},

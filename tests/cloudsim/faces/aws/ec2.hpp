@@ -1,4 +1,4 @@
-// EC2's actions, each a function from parameters to the answer's fields.
+// EC2's actions. Each is a function from parameters to the fields of the answer.
 #pragma once
 
 #include <span>
@@ -19,13 +19,14 @@ struct Ec2Call {
   Catalogue& catalogue() const { return world.catalogues.at(scope.vendor); }
 };
 
-/// The answer's fields. An object is an element with children, an array a list of <item>s.
+/// Returns the fields of the answer. An object becomes an element with children, an array a list of
+/// <item>s.
 using Ec2Handler = Json (*)(const Ec2Call& call);
 
 struct Ec2Action {
   std::string_view name;
-  /// The names that it takes, without what follows their first dot; "!" marks what must be there,
-  /// and "Filter:" is followed by the names of filters, tags excepted.
+  /// The allowed names, up to their first dot. "!" marks required ones. The names of filters,
+  /// except for tags, follow "Filter:".
   std::string_view parameters;
   Ec2Handler handle;
 };
@@ -41,38 +42,41 @@ std::span<const Ec2Action> group_actions();
 std::span<const Ec2Action> address_actions();
 std::span<const Ec2Action> other_actions();
 
-/// Throws Violation where the action is unknown, or a parameter is unknown or missing.
+/// Returns the action. Throws Violation if the action is unknown, or if a parameter is unknown or
+/// missing.
 const Ec2Action& ec2_action(const std::string& name, const Params& params);
 
-// What several of them share.
+// The common part of several actions.
 
-Json ok();  ///< {"return": true}
+Json ok();  ///< Returns {"return": true}.
 Json tag_set(const Tags& tags);
 
-/// The tags that TagSpecification asks for things of this type; Violation for other types than
-/// `allowed`.
+/// Returns the tags in TagSpecification for resources of `type`. Throws Violation if it has another
+/// type.
 Tags tags_for(const Params& params, std::string_view type);
 
-/// Refuses with DryRunOperation where the request was for a rehearsal.
+/// Throws the refusal DryRunOperation if the request is a dry run.
 void stop_if_dry_run(const Params& params);
 
-/// A live resource of that kind and id, or the refusal that its kind has: InvalidVpcID.NotFound.
+/// Returns the live resource of this kind and id. Otherwise throws the refusal for its kind, such
+/// as InvalidVpcID.NotFound.
 Resource& resource(const Ec2Call& call, const std::string& kind, const std::string& id);
 Instance& instance(const Ec2Call& call, const std::string& id);
 
-/// Values by filter name that one thing offers.
+/// The values of one object by the names of filters.
 using Facts = std::map<std::string, std::vector<std::string>>;
-/// Whether Filter.N lets this thing pass. `facts` has all that the action's filters ask.
+/// Returns true if the object passes the filters. `facts` must have the values for all filters of
+/// the action.
 bool passes(const Params& params, const Facts& facts, const Tags& tags);
 
-/// Cuts `items` by MaxResults and NextToken and adds "nextToken" to the answer under `name`.
+/// Part of a list, selected by MaxResults and NextToken.
 struct Page {
   std::size_t begin = 0, end = 0;
-  std::string next;  ///< Empty on the last page.
+  std::string next;  ///< The NextToken for the next page; empty on the last page.
 };
 Page page(const Params& params, std::size_t items, int least, int most);
 
-/// {name: [described...]} of all resources of a kind that the ids and filters let pass.
+/// Returns {name: [descriptions]} of all resources of a kind that the ids and filters select.
 Json describe(const Ec2Call& call, const std::string& kind, const std::string& ids_parameter,
               const std::string& name, Facts (*facts)(const Resource&),
               Json (*shape)(const Ec2Call&, const Resource&));

@@ -5,7 +5,7 @@
 namespace fastgpu::cloudsim::aws {
 namespace {
 
-/// One rule for each protocol, port range and source, as EC2 compares them.
+/// Returns one rule for each protocol, port range and source, as EC2 compares them.
 std::vector<Json> rules_of(const Params& params) {
   std::vector<Json> out;
   for (const Params& each : params.structures("IpPermissions")) {

@@ -1,4 +1,4 @@
-// Images: those that everybody may launch from, and those that an account makes of its instances.
+// Images that all accounts can launch from, and images that an account has made from its instances.
 #include "cloudsim/world/images.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace fastgpu::cloudsim::aws {
 namespace {
 
-/// An image with what only the account's own ones have.
+/// An image with the fields that only an account's own images have.
 struct Listed {
   Image image;
   std::string state = "available";
@@ -97,7 +97,7 @@ Json describe_images(const Ec2Call& call) {
   return out;
 }
 
-/// Letters, digits and ()[] ./-'@_
+/// Throws unless the name has only letters, digits and ()[] ./-'@_
 void check_name(const std::string& name) {
   const auto fits = [](unsigned char c) {
     return std::isalnum(c) != 0 ||

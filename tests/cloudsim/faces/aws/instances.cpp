@@ -42,7 +42,7 @@ Json interfaces_of(const Ec2Call& call, const Instance& instance) {
   for (const std::string& id : instance.attached)
     if (const Resource* each = call.world.find(call.scope, "interface", id)) {
       out.push_back(shape_interface(*each));
-      out.back().erase("availabilityZone");  // Of the instance, here.
+      out.back().erase("availabilityZone");  // The instance has this field in another place.
       out.back()["attachment"].erase("instanceId");
     }
   return out;
@@ -80,7 +80,7 @@ Facts facts_of(const Instance& each) {
                                                              : std::vector<std::string>{}}};
 }
 
-/// The instances that ids and filters let pass, in the order of their launch.
+/// Returns the instances that ids and filters select, in the order of their launch.
 std::vector<const Instance*> selected(const Ec2Call& call) {
   const std::vector<std::string> ids = call.params.list("InstanceId");
   if (!ids.empty() && call.params.find("MaxResults"))

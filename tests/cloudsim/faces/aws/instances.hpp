@@ -1,15 +1,15 @@
-// How EC2 shows an instance.
+// Instances in the form of EC2's answers.
 #pragma once
 
 #include "cloudsim/faces/aws/ec2.hpp"
 
 namespace fastgpu::cloudsim::aws {
 
-/// {"code": 16, "name": "running"}
+/// Returns the state: {"code": 16, "name": "running"}.
 Json state_of(const Instance& instance);
 Json shape_interface(const Resource& interface);
 Json shape_instance(const Ec2Call& call, const Instance& instance);
-/// "stop" or "terminate"; anything else is a Violation.
+/// Sets "stop" or "terminate". Throws Violation for anything else.
 void set_shutdown_behaviour(Instance& instance, const std::string& behaviour);
 
 }  // namespace fastgpu::cloudsim::aws

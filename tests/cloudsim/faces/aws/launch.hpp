@@ -1,4 +1,4 @@
-// The parts that RunInstances asks for beside the instance itself.
+// The parts that RunInstances creates in addition to the instance.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@ namespace fastgpu::cloudsim::aws {
 
 struct WantedInterface {
   int device = 0, card = 0;
-  std::string type = "interface";  ///< Or "efa", "efa-only".
+  std::string type = "interface";  ///< "interface", "efa" or "efa-only".
   std::string subnet;
   std::vector<std::string> groups;
   bool delete_on_termination = true;
 };
 
 struct WantedNetwork {
-  std::vector<WantedInterface> interfaces;  ///< The primary one first.
+  std::vector<WantedInterface> interfaces;  ///< The primary interface comes first.
   bool public_address = false;
 };
 
-/// Reads and checks NetworkInterface.N or SubnetId and SecurityGroupId.N.
+/// Reads and checks NetworkInterface.N, or SubnetId and SecurityGroupId.N.
 WantedNetwork wanted_network(const Ec2Call& call, const MachineType& type);
 
 struct WantedVolume {

@@ -4,7 +4,7 @@
 namespace fastgpu::cloudsim::aws {
 namespace {
 
-/// Throws InvalidVpc.Range unless it is "a.b.c.d/16" to "/28".
+/// Parses a range from "a.b.c.d/16" to "/28". Throws InvalidVpc.Range for others.
 Cidr range_of(const std::string& text) {
   const auto range = parse_cidr(text, 16, 28);
   if (!range) throw Refusal(400, "InvalidVpc.Range", "The CIDR '" + text + "' is invalid.");
@@ -25,7 +25,7 @@ Facts vpc_facts(const Resource& vpc) {
           {"isDefault", {"false"}}};
 }
 
-/// A part that a network has from its birth: its own group, its main route table.
+/// Adds a part that every network has from its creation: a default group, a main route table.
 Resource& born_with(const Ec2Call& call, const Resource& vpc, const std::string& kind,
                     const std::string& prefix) {
   Resource& part = call.world.add(call.scope, kind, call.world.new_id(prefix, 17));

@@ -34,7 +34,7 @@ Json create_tags(const Ec2Call& call) {
   return ok();
 }
 
-/// A tag given with a value goes only where it has that value.
+/// Deletes tags. A tag that is given with a value is deleted only if it has that value.
 Json delete_tags(const Ec2Call& call) {
   for (const std::string& id : call.params.list("ResourceId")) {
     Tags& tags = tags_of(call, id);
@@ -47,7 +47,7 @@ Json delete_tags(const Ec2Call& call) {
   return ok();
 }
 
-/// What EC2 calls a kind of thing where it tells of tags.
+/// Returns EC2's name for a kind of resource in answers about tags.
 std::string type_word(const std::string& kind) {
   static const std::map<std::string, std::string> words = {{"gateway", "internet-gateway"},
                                                            {"group", "security-group"},
@@ -59,7 +59,7 @@ std::string type_word(const std::string& kind) {
   return found == words.end() ? kind : found->second;
 }
 
-/// One entry a tag.
+/// Returns one entry per tag.
 Json describe_tags(const Ec2Call& call) {
   Json found = Json::array();
   const auto add = [&](const std::string& id, const std::string& type, const Tags& tags) {
@@ -141,7 +141,7 @@ Json describe_keys(const Ec2Call& call) {
   return {{"keySet", kept}};
 }
 
-/// One that is not there is no error to EC2.
+/// Deletes a key pair. EC2 does not treat a missing one as an error.
 Json delete_key(const Ec2Call& call) {
   Resource* key = call.params.find("KeyPairId")
                       ? call.world.find(call.scope, "key", call.params.get("KeyPairId"))

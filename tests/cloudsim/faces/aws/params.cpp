@@ -8,7 +8,7 @@
 namespace fastgpu::cloudsim::aws {
 namespace {
 
-/// Reads the number at the start of `text` and what follows its dot; 0 where there is none.
+/// Returns the number at the start of `text`, and the rest after its dot; 0 without a number.
 int leading_index(std::string_view text, std::string& rest) {
   int index = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);

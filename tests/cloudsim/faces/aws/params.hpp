@@ -19,19 +19,19 @@ class Params {
   std::optional<std::string> find(const std::string& name) const;
   std::string get(const std::string& name, const std::string& otherwise = "") const;
   bool flag(const std::string& name, bool otherwise = false) const;
-  /// Throws Refusal InvalidParameterValue where it is no whole number.
+  /// Returns a whole number. Throws Refusal InvalidParameterValue for anything else.
   int number(const std::string& name, int otherwise) const;
 
-  /// The values of "name.1", "name.2", ... in that order.
+  /// Returns the values of "name.1", "name.2", ... in this order.
   std::vector<std::string> list(const std::string& name) const;
-  /// "name.N.X" for each N as a Params with X.
+  /// Returns "name.N.X" for each N as a Params with X.
   std::vector<Params> structures(const std::string& name) const;
-  /// "name.X" as a Params with X.
+  /// Returns "name.X" as a Params with X.
   Params structure(const std::string& name) const;
 
   const std::map<std::string, std::string>& values() const noexcept { return values_; }
 
-  /// All but Action and Version as a tree: {"Filter": {"1": {"Name": "x"}}}.
+  /// Returns all parameters except Action and Version as a tree: {"Filter": {"1": {"Name": "x"}}}.
   Json tree() const;
 
  private:

@@ -7,7 +7,7 @@ namespace {
 
 using Change = void (*)(World&, Instance&);
 
-/// Does it to all or to none: a bad id among them refuses all.
+/// Changes all instances or none: if one id is wrong, the request is refused.
 Json change_all(const Ec2Call& call, Change change) {
   std::vector<Instance*> all;
   for (const std::string& id : call.params.list("InstanceId"))

@@ -47,7 +47,7 @@ Json attach_gateway(const Ec2Call& call) {
   return ok();
 }
 
-/// Public addresses in the network hold its gateway.
+/// Detaches a gateway. Refuses while the network has public addresses, which need the gateway.
 Json detach_gateway(const Ec2Call& call) {
   Resource& gateway = resource(call, "gateway", call.params.get("InternetGatewayId"));
   const std::string vpc = call.params.get("VpcId");
@@ -175,7 +175,7 @@ Json disassociate_table(const Ec2Call& call) {
                 "The association ID '" + id + "' does not exist");
 }
 
-/// An association goes with its subnet.
+/// Returns true if the table is associated with a live subnet.
 bool still_associated(const Ec2Call& call, const Resource& table) {
   const Json& associations = table.data.at("associations");
   return std::ranges::any_of(associations, [&](const Json& each) {

@@ -86,7 +86,7 @@ void check_counts(const LaunchOrder& order) {
                     ") for parameters minCount and maxCount is invalid.");
 }
 
-/// All that was asked for but the token itself.
+/// Returns all parameters except the token itself.
 std::string fingerprint_of(const Params& params) {
   std::string out;
   for (const auto& [name, value] : params.values())
@@ -141,7 +141,8 @@ Json run_instances(const Ec2Call& call) {
   for (const std::string& id : call.world.launch(order, "i-", 17)) {
     Instance& made = call.world.instances.at(id);
     reservation = made.reservation;
-    if (made.reservation == order.like.reservation) {  // Otherwise the token found an earlier one.
+    if (made.reservation ==
+        order.like.reservation) {  // Otherwise the token belongs to an earlier launch.
       attach(call, made, network, volumes);
       if (network.public_address && made.public_address.empty())
         made.public_address = call.world.new_public_address();

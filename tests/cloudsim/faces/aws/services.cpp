@@ -89,7 +89,7 @@ Json list_quotas(const JsonCall& call) {
   return out;
 }
 
-/// One product as the price list has it: JSON in a string.
+/// Returns a product of the price list, which is JSON in a string.
 std::string product(const MachineType& type, const std::string& region, double price) {
   const Json attributes = {{"instanceType", type.name},
                            {"regionCode", region},

@@ -1,4 +1,4 @@
-// EC2's XML answers.
+// XML answers of EC2.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace fastgpu::cloudsim::aws {
 
-/// <root xmlns="...">fields</root>: an object becomes children, an array a list of <item>s.
+/// Returns <root xmlns="...">fields</root>. An object becomes children, an array a list of <item>s.
 std::string to_xml(const std::string& root, const std::string& name_space, const Json& fields);
 
 }  // namespace fastgpu::cloudsim::aws

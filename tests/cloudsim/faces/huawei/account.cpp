@@ -1,4 +1,4 @@
-// What is asked of services that know no machines: who, and at what price.
+// Services that do not deal with machines: accounts and prices.
 #include <algorithm>
 
 #include "cloudsim/faces/huawei/call.hpp"
@@ -44,7 +44,7 @@ double disk_price(const HuaweiCall& call, const Json& product) {
   return product.at("resource_size").get<int>() * call.catalogue().disk_price;
 }
 
-/// The offer of "<type>.linux" anywhere in the region.
+/// Returns an offer of "<type>.linux" in any zone of the region.
 const Offer& offer_of(const HuaweiCall& call, const Json& product) {
   const std::string region = product.at("region");
   std::string type = product.at("resource_spec");

@@ -1,4 +1,4 @@
-// Who sent a request to Huawei Cloud, by SDK-HMAC-SHA256.
+// Checks the signature of requests to Huawei Cloud (SDK-HMAC-SHA256).
 #pragma once
 
 #include "cloudsim/face.hpp"

@@ -15,7 +15,7 @@ constexpr std::array kTables = {
     launch_actions,  server_actions,  flavor_actions, network_actions,  group_actions,
     address_actions, account_actions, image_actions,  key_pair_actions, one_server_actions};
 
-/// The parts in braces; nothing where the path is another.
+/// Returns the values for the parts in braces; absent if the path does not match.
 std::optional<std::map<std::string, std::string>> matched(std::string_view pattern,
                                                           const std::string& path) {
   const auto wanted = split(pattern, '/');
@@ -38,7 +38,8 @@ bool has_member(const Request& request, std::string_view member) {
   return body.contains(member) || (body.contains("action") && body.at("action") == member);
 }
 
-/// Addresses live on the network's host.
+/// Returns true if the host serves the service. Addresses (eip) are served by the host of the
+/// network (vpc).
 bool is_served(std::string_view host, std::string_view service) {
   return host == service || (host == "vpc" && service == "eip");
 }

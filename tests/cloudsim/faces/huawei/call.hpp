@@ -1,4 +1,4 @@
-// What Huawei Cloud's actions share.
+// The common part of Huawei Cloud's actions.
 #pragma once
 
 #include <map>
@@ -11,13 +11,13 @@
 
 namespace fastgpu::cloudsim::huawei {
 
-/// What a job waits for with one server.
+/// What a job waits for in each of its servers.
 enum class Goal : std::uint8_t { created, started, stopped, deleted };
 
-/// One of a job's parts; without a server where not even that was made.
+/// One part of a job. It has no server if even that could not be created.
 struct SubJob {
   std::string server{};
-  std::string code{};  ///< Of a part that has failed for good.
+  std::string code{};  ///< The error code of a part that has failed for good.
   std::string reason{};
 };
 
@@ -27,14 +27,14 @@ struct JobRecord {
   std::vector<SubJob> parts{};
 };
 
-/// What a client token stands for.
+/// The recorded answer to a client token.
 struct TokenRecord {
   Time since{};
   std::string fingerprint{};
   Json answer{};
 };
 
-/// What the vendor keeps beside its resources.
+/// Data that the vendor keeps in addition to its resources.
 struct Memory {
   std::map<std::pair<Scope, std::string>, JobRecord> jobs{};
   std::map<std::pair<Scope, std::string>, TokenRecord> tokens{};
@@ -44,7 +44,8 @@ struct HuaweiCall {
   World& world;
   Memory& memory;
   const Scope& scope;
-  const std::map<std::string, std::string>& path;  ///< What stands for "{server_id}" and its like.
+  /// The values for "{server_id}" and similar parts of the path.
+  const std::map<std::string, std::string>& path;
   const std::map<std::string, std::string>& query;
   const Json& body;
   const Request& request;
@@ -56,7 +57,7 @@ struct HuaweiCall {
   }
 };
 
-/// An answer's status and body; no body at all where `body` is null.
+/// The status and body of an answer. There is no body if `body` is null.
 struct Answered {
   int status = 200;
   Json body{};
@@ -66,13 +67,15 @@ struct HuaweiAction {
   std::string_view service, name, method;
   std::string_view path;  ///< "/v1/{project_id}/jobs/{job_id}"
   std::string_view
-      member;  ///< Tells actions of one path apart: the body has it, or its "action" is.
+      /// Distinguishes actions with the same path: the body has this member, or its "action" has
+      /// this name.
+      member;
   Answered (*handle)(const HuaweiCall& call);
 };
 
 std::span<const HuaweiAction> launch_actions();
 std::span<const HuaweiAction> server_actions();
-/// Looked at last: its path has any word where others have their own.
+/// Searched last, because its path accepts any word where others have fixed ones.
 std::span<const HuaweiAction> one_server_actions();
 std::span<const HuaweiAction> flavor_actions();
 std::span<const HuaweiAction> network_actions();
@@ -82,31 +85,32 @@ std::span<const HuaweiAction> account_actions();
 std::span<const HuaweiAction> image_actions();
 std::span<const HuaweiAction> key_pair_actions();
 
-/// What a request's path and body ask for.
+/// The action for a request's path and body.
 struct Route {
-  const HuaweiAction* action = nullptr;  ///< Null: nothing that we know.
+  const HuaweiAction* action = nullptr;  ///< Null for an unknown action.
   std::map<std::string, std::string> path{};
 };
 Route route(std::string_view service, const Request& request);
 
-/// A region's project. The same for every account: nobody's rights hang on it.
+/// Returns the project of a region. It is the same for every account.
 std::string project_of(const std::string& region);
 
 std::string new_uuid(World& world);
 Resource& resource(const HuaweiCall& call, const std::string& kind, const std::string& id);
 Instance& server(const HuaweiCall& call, const std::string& id);
 
-/// {"<name>": [those after the marker, at most the limit]}
+/// Returns {"<name>": [...]} with the items after the marker, at most the limit.
 Json marked_page(const HuaweiCall& call, const char* name, const std::vector<Json>& items);
 
-/// A number of the query between the bounds. Throws Violation.
+/// Returns a number in the query. Throws Violation if it is out of bounds.
 std::size_t asked_number(const HuaweiCall& call, const char* name, std::size_t otherwise,
                          std::size_t most);
 
-/// Keeps a job and gives its id.
+/// Records a job and returns its id.
 std::string begin_job(const HuaweiCall& call, Goal goal, std::vector<SubJob> parts);
 
-/// A timer that ends a server, at least half an hour ahead; seconds are cut off.
+/// Reads the time at which a server should be deleted, at least half an hour ahead. Seconds are
+/// dropped.
 std::optional<Time> read_timer(const HuaweiCall& call, const std::string& text);
 
 }  // namespace fastgpu::cloudsim::huawei

@@ -5,7 +5,7 @@
 namespace fastgpu::cloudsim::huawei {
 namespace {
 
-/// Types that are sold somewhere in the region.
+/// Returns the types that are offered in a zone of the region.
 std::vector<const MachineType*> types_of(const HuaweiCall& call) {
   std::vector<const MachineType*> out;
   for (const auto& [name, type] : call.catalogue().types)

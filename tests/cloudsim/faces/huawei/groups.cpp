@@ -21,7 +21,7 @@ Json& add_rule(World& world, Resource& group, Json rule) {
   return group.data["rules"].back();
 }
 
-/// A new group lets everything out and in from itself.
+/// Creates a group. It allows all outgoing traffic, and incoming traffic from itself.
 Answered create_group(const HuaweiCall& call) {
   const Json& wish = call.body.at("security_group");
   const std::string name = wish.at("name");

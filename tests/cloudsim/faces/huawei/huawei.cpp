@@ -10,12 +10,12 @@
 namespace fastgpu::cloudsim {
 namespace {
 
-/// Where all regions are served alike.
+/// Returns true for services that are the same in all regions.
 bool is_global(const std::string& service) {
   return service == "iam" || service == "bss";
 }
 
-/// The names that refusals in OpenStack's form go by.
+/// Returns the name of a refusal in OpenStack's form.
 const char* nova_name(int status) {
   if (status == 404) return "itemNotFound";
   if (status == 403) return "forbidden";
@@ -23,7 +23,8 @@ const char* nova_name(int status) {
   return status >= 500 ? "computeFault" : "badRequest";
 }
 
-/// The service that a host is of; behind a host of another name, the one that has such a path.
+/// Returns the service of a request: by its host or, for a host with another name, the service that
+/// has such a path.
 std::string service_label(const Request& request) {
   const std::string host = request.header("host").value_or("");
   const std::string label = host.substr(0, host.find('.'));
@@ -43,7 +44,8 @@ class HuaweiFace : public Face {
     return request.header("authorization").value_or("").starts_with("SDK-HMAC-SHA256");
   }
 
-  /// The host is "<service>.<region>.myhuaweicloud.com", or as a test has it "<service>.localhost".
+  /// Reads a request. The host is "<service>.<region>.myhuaweicloud.com", or "<service>.localhost"
+  /// in tests.
   Call read(const Request& request) const override {
     const auto labels = split(request.header("host").value_or(""), '.');
     const std::string label = service_label(request);
@@ -63,7 +65,7 @@ class HuaweiFace : public Face {
   Reply answer(const Call& call, const Account& account, World& world) override;
   Refusal translate(const Trouble& trouble) const override;
 
-  /// The gateway's way and the service's own, by turns.
+  /// Returns the gateway's error and the service's own error by turns.
   Refusal throttled() const override {
     constexpr const char* kWhy = "The throttling threshold has been reached";
     return ++times_throttled_ % 2 == 1 ? Refusal(429, "APIGW.0308", kWhy)
@@ -95,7 +97,8 @@ class HuaweiFace : public Face {
   mutable int times_throttled_ = 0;
 };
 
-/// A project belongs to one region, and paths and headers name the same one.
+/// Returns the scope. A project belongs to one region, and path and headers must name the same
+/// project.
 Scope HuaweiFace::scope_of(const Call& call, const huawei::Route& route, const Account& account,
                            const World& world) {
   Scope scope{"huawei", account.name, call.region};

@@ -1,4 +1,4 @@
-// Huawei Cloud: ecs, vpc, eip, ims, iam and bss, JSON over paths.
+// Huawei Cloud: ecs, vpc, eip, ims, iam and bss, with JSON and paths.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Images: those that everybody may launch from, and those that an account makes by a job.
+// Images that all accounts can launch from, and images that an account makes by a job.
 #include "cloudsim/world/images.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace fastgpu::cloudsim::huawei {
 namespace {
 
-/// An image with what only the account's own ones have.
+/// An image with the fields that only an account's own images have.
 struct Listed {
   Image image;
   std::string status = "active";
@@ -84,7 +84,8 @@ Tags read_tags(const Json& list) {
   return tags;
 }
 
-/// Names may be the same, and nothing else tells a repetition from a second request.
+/// Creates an image. Names need not be unique, so that a repetition cannot be distinguished from a
+/// second request.
 Answered create_image(const HuaweiCall& call) {
   for (const auto& [name, value] : call.body.items())
     if (name != "name" && name != "instance_id" && name != "description" && name != "image_tags")

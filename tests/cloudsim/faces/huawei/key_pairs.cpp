@@ -1,4 +1,4 @@
-// Key pairs: made on the vendor's own page, and looked at here.
+// Key pairs. They are created on the vendor's web page and only described here.
 #include "cloudsim/faces/huawei/call.hpp"
 
 namespace fastgpu::cloudsim::huawei {

@@ -23,7 +23,7 @@ bool is_uuid(const std::string& text) {
   return true;
 }
 
-/// The answer of the same request before; null where this is the first.
+/// Returns the answer to the same request if it was sent before; otherwise null.
 Json answered_before(const HuaweiCall& call, const std::string& token,
                      const std::string& fingerprint) {
   if (token.empty()) return {};
@@ -96,7 +96,7 @@ Tags read_tags(const Json& list) {
   return tags;
 }
 
-/// Quotas are kept before anything is made; stock may still run out on the way.
+/// Checks the quota before anything is created. Stock may still run out during the launch.
 void check_quota(const HuaweiCall& call, const MachineType& type, const LaunchOrder& order) {
   const std::string group = quota_group(type, order.like.market);
   const auto limit = call.catalogue().quota(call.scope.region, group);
@@ -109,7 +109,7 @@ void check_quota(const HuaweiCall& call, const MachineType& type, const LaunchOr
     throw Refusal(400, "Ecs.0013", "The number of elastic addresses exceeds the quota.");
 }
 
-/// A data disk outlives its server unless somebody says otherwise.
+/// Reads the data disks. A data disk survives its server unless the request says otherwise.
 Json read_data_volumes(const Json& server) {
   constexpr int kLeast = 10;
   constexpr int kMost = 32768;
@@ -154,7 +154,7 @@ LaunchOrder read_order(const HuaweiCall& call, const Json& server) {
   return order;
 }
 
-/// What a server holds beside itself.
+/// Adds what a server uses.
 void attach(const HuaweiCall& call, Instance& made) {
   World& world = call.world;
   Resource& port = world.add(call.scope, "port", new_uuid(world));
@@ -189,7 +189,7 @@ std::string numbered(const std::string& name, int number) {
   return name + suffix;
 }
 
-/// Where stock does not suffice for all, parts of the job fail, and not the last ones.
+/// Launches servers. If the stock is too small, parts of the job fail, but not the last ones.
 Answered make(const HuaweiCall& call, const LaunchOrder& order) {
   const auto ids = call.world.launch(order, "", 32);
   std::vector<SubJob> parts;

@@ -7,7 +7,7 @@
 namespace fastgpu::cloudsim::huawei {
 namespace {
 
-/// So long a new network is not to be used yet.
+/// A new network cannot be used for this long.
 constexpr auto kPreparing = std::chrono::milliseconds(200);
 
 bool is_ready(const HuaweiCall& call, const Resource& made) {

@@ -13,7 +13,7 @@ struct Status {
   Json task;
 };
 
-/// What is under way shows in the task alone.
+/// Returns the status. A transition is visible only in the task.
 Status status_of(const Instance& instance) {
   switch (instance.state) {
     case State::pending:
@@ -90,7 +90,7 @@ Json shape(const HuaweiCall& call, const Instance& instance) {
   return out;
 }
 
-/// "key" or "key=value", several with commas between.
+/// Returns true if the instance has the tags "key" or "key=value", separated by commas.
 bool has_tags(const Instance& instance, const std::string& wanted) {
   if (wanted.empty()) return true;
   return std::ranges::all_of(split(wanted, ','), [&](const std::string& tag) {
@@ -106,8 +106,8 @@ std::vector<std::string> named_ids(const HuaweiCall& call) {
   return ids.empty() ? std::vector<std::string>{} : split(ids, ',');
 }
 
-/// As the vendor's kit describes the answer for an id in `server_id` that there is no server of:
-/// an entry of nothing but the id and a fault.
+/// Returns the entry for an unknown id in `server_id`, as the vendor's kit describes it: only the
+/// id and a fault.
 Json unknown(const HuaweiCall& call, const std::string& id) {
   Json entry = {{"id", id}};
   for (const char* member :
@@ -139,7 +139,7 @@ std::vector<const Instance*> selected(const HuaweiCall& call) {
   return out;
 }
 
-/// The offset counts pages, from one.
+/// Lists servers. The offset counts pages from one.
 Answered list_servers(const HuaweiCall& call) {
   const std::size_t limit = std::max<std::size_t>(asked_number(call, "limit", 25, 1000), 1);
   const std::size_t page = asked_number(call, "offset", 1, 1'000'000);
@@ -168,7 +168,7 @@ std::vector<Instance*> named(const HuaweiCall& call, const Json& servers) {
   return out;
 }
 
-/// Each server is a part of the job; one that cannot do it now fails in the job.
+/// Changes servers as parts of a job. A server that cannot do this now fails in the job.
 template <class Act>
 Answered change(const HuaweiCall& call, const Json& servers, Goal goal, Act act) {
   std::vector<SubJob> parts;
@@ -270,7 +270,7 @@ struct Progress {
   std::string code{}, reason{};
 };
 
-/// How far a part of a job has come, as its server stands now.
+/// Returns the progress of a part of a job, by the state of its server.
 Progress progress_of(const HuaweiCall& call, const JobRecord& job, const SubJob& part) {
   if (!part.code.empty()) return {"FAIL", part.code, part.reason};
   const auto found = call.world.instances.find(part.server);

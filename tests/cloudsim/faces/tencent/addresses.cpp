@@ -10,7 +10,7 @@ Json task(const TencentCall& call) {
   return {{"TaskId", std::to_string(std::stoul(call.world.new_id("", 6), nullptr, 16))}};
 }
 
-/// Empty where it is bound to nothing that lives.
+/// Returns the live instance to which the address is bound; "" if there is none.
 std::string bound_to(const TencentCall& call, const Resource& address) {
   const std::string id = address.data.value("instance", "");
   const Instance* instance = call.world.find_instance(call.scope, id);

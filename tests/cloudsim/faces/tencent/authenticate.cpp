@@ -38,7 +38,8 @@ void check_time(const Call& call, const Claim& claim, const World& world) {
                   "The date of the credential is not that of the timestamp, in UTC.");
 }
 
-/// Some of the vendor's own kits sign the host without the port.
+/// Returns true if the signature is valid. Some of the vendor's kits sign the host without the
+/// port.
 bool matches(const Call& call, const Claim& claim, const std::string& secret) {
   const std::string timestamp = call.request->header("x-tc-timestamp").value_or("");
   const std::string scope = claim.part(1) + "/" + claim.part(2) + "/" + claim.part(3);

@@ -1,4 +1,4 @@
-// Who sent a request to Tencent Cloud, by TC3.
+// Checks the signature of requests to Tencent Cloud (TC3).
 #pragma once
 
 #include "cloudsim/face.hpp"

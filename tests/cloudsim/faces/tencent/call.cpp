@@ -13,7 +13,8 @@ namespace {
 constexpr std::array kTables = {instance_actions, launch_actions, catalogue_actions, image_actions,
                                 network_actions,  group_actions,  address_actions,   other_actions};
 
-/// Beforehand, so that a wrong name is told even where there is nothing to find.
+/// Checks the names of filters beforehand, so that a wrong one is reported even if nothing would be
+/// found.
 void check_filters(const Json& body, const std::vector<std::string>& known) {
   constexpr std::size_t kMostFilters = 10, kMostValues = 5;
   const Json filters = body.value("Filters", Json::array());

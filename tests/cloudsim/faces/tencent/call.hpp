@@ -1,4 +1,4 @@
-// What Tencent Cloud's actions share.
+// The common part of Tencent Cloud's actions.
 #pragma once
 
 #include <span>
@@ -26,10 +26,10 @@ struct TencentCall {
 
 struct TencentAction {
   std::string_view service, name;
-  /// The names that it takes; "!" marks what must be there, and "Filters:" is followed by the names
-  /// of filters, tags excepted.
+  /// The allowed names. "!" marks required ones. The names of filters, except for tags, follow
+  /// "Filters:".
   std::string_view parameters;
-  Json (*handle)(const TencentCall& call);  ///< Returns the Response but for its RequestId.
+  Json (*handle)(const TencentCall& call);  ///< Returns the Response without its RequestId.
 };
 
 std::span<const TencentAction> instance_actions();
@@ -41,33 +41,34 @@ std::span<const TencentAction> group_actions();
 std::span<const TencentAction> address_actions();
 std::span<const TencentAction> other_actions();
 
-/// Errors come with HTTP status 200.
+/// Errors have HTTP status 200.
 Refusal refusal(const std::string& code, const std::string& message);
 Violation violation(const std::string& code, const std::string& message);
 
-/// The action, once its parameters are known to it and complete. Throws Violation.
+/// Returns the action. Throws Violation if a parameter is unknown or missing.
 const TencentAction& find_action(const Call& call, const Json& body);
 
 Resource& resource(const TencentCall& call, const std::string& kind, const std::string& id);
 
-/// [{"Key", "Value"}] both ways.
+/// Convert between tags and [{"Key", "Value"}].
 Json tag_list(const Tags& tags);
 Tags read_tags(const Json& list);
-/// Those of TagSpecification, whose ResourceType must be `type`.
+/// Returns the tags in TagSpecification. Its ResourceType must be `type`.
 Tags specified_tags(const TencentCall& call, const std::string& type);
 
-/// Values by filter name that one thing offers.
+/// The values of one object by the names of filters.
 using Facts = std::map<std::string, std::vector<std::string>>;
-/// Whether Filters let it pass. `facts` has all that the action's filters ask.
+/// Returns true if the object passes the filters. `facts` must have the values for all filters of
+/// the action.
 bool passes(const TencentCall& call, const Facts& facts, const Tags& tags);
 
-/// {"TotalCount", name: [those of Offset and Limit]}. The services differ in how they write these
-/// two numbers.
+/// Returns {"TotalCount", name: [...]} with the items that Offset and Limit select. Services differ
+/// in whether these two are numbers or texts.
 enum class Numbers : std::uint8_t { whole, text };
 Json paged(const TencentCall& call, const std::string& name, const std::vector<Json>& items,
            Numbers numbers);
 
-/// Instances or resources are named by ids or by filters, not by both.
+/// Throws if the request has both ids and filters.
 void check_one_of(const TencentCall& call, const char* ids);
 
 }  // namespace fastgpu::cloudsim::tencent

@@ -27,7 +27,7 @@ Json describe_zones(const TencentCall& call) {
   return out;
 }
 
-/// Calls `add` with each type in each zone of the region that Filters let pass.
+/// Calls `add` for each type in each zone of the region that passes the filters.
 template <class Add>
 void for_each_offer(const TencentCall& call, const std::string& charge, Add add) {
   for (const std::string& zone : call.catalogue().regions.at(call.scope.region))
@@ -102,7 +102,7 @@ Json describe_types(const TencentCall& call) {
   return out;
 }
 
-/// The number of instances that each zone still takes.
+/// Returns how many more instances each zone accepts.
 Json quota_set(const TencentCall& call, const std::string& group) {
   constexpr double kEndless = 1e6;
   const double limit = call.catalogue().quota(call.scope.region, group).value_or(kEndless);

@@ -1,4 +1,4 @@
-// Images: those that everybody may launch from, and those that an account makes.
+// Images that all accounts can launch from, and images that an account has made.
 #include "cloudsim/world/images.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace fastgpu::cloudsim::tencent {
 namespace {
 
-/// An image with what only the account's own ones have.
+/// An image with the fields that only an account's own images have.
 struct Listed {
   Image image;
   std::string state = "NORMAL";

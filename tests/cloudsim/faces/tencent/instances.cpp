@@ -62,7 +62,7 @@ std::vector<std::string> ids_of(const TencentCall& call) {
   return ids;
 }
 
-/// An id that nobody knows finds nothing; it is no error here.
+/// Returns the selected instances. An unknown id selects nothing and is not an error.
 std::vector<const Instance*> selected(const TencentCall& call) {
   check_one_of(call, "InstanceIds");
   const std::vector<std::string> ids = ids_of(call);
@@ -91,7 +91,8 @@ Json describe_status(const TencentCall& call) {
   return paged(call, "InstanceStatusSet", items, Numbers::whole);
 }
 
-/// All of them or, where one is not there or not of `states`, none.
+/// Returns all instances with the request's ids. Throws if one is missing or not in one of
+/// `states`.
 std::vector<Instance*> all_in(const TencentCall& call, const std::vector<State>& states) {
   std::vector<Instance*> out;
   for (const std::string& id : ids_of(call)) {
@@ -169,7 +170,7 @@ Instance& named(const TencentCall& call, const std::string& id) {
   return *each;
 }
 
-/// An instance has one timer at a time, whose id says whose it is.
+/// An instance can have only one timer, whose id contains the instance's id.
 constexpr std::string_view kTimer = "timer-";
 
 Json import_timer(const TencentCall& call) {

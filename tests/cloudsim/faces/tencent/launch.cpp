@@ -159,7 +159,7 @@ LaunchOrder read_order(const TencentCall& call) {
   return order;
 }
 
-/// What an instance holds: its place in the subnet and its disks.
+/// Adds what an instance uses: its interface in the subnet, and its disks.
 void attach(const TencentCall& call, Instance& instance) {
   World& world = call.world;
   Resource& interface = world.add(call.scope, "interface", world.new_id("eni-", 8));
@@ -186,7 +186,7 @@ void attach(const TencentCall& call, Instance& instance) {
   }
 }
 
-/// "demo-{R:3}" counts from 3 on.
+/// Returns the name of the nth instance: "demo-{R:3}" counts from 3.
 std::string expanded(const std::string& name, int nth) {
   const std::size_t open = name.find("{R:");
   const std::size_t close = name.find('}', std::min(open, name.size()));
@@ -218,7 +218,7 @@ Json run_instances(const TencentCall& call) {
   return {{"InstanceIdSet", ids}};
 }
 
-/// The prices of what RunInstances would make.
+/// Returns the prices of the instances that RunInstances would launch.
 Json inquire_price(const TencentCall& call) {
   const std::string zone = call.body.at("Placement").value("Zone", "");
   check_zone(call, zone);

@@ -146,7 +146,8 @@ Json terminate_disks(const TencentCall& call) {
   return Json::object();
 }
 
-/// "qcs::cvm:region:uin/1000:instance/ins-x": what follows the last slash.
+/// Returns the tags of the resource in "qcs::cvm:region:uin/1000:instance/ins-x", after the last
+/// slash.
 Tags* tags_of(const TencentCall& call, const std::string& name) {
   const std::string id = split(name, '/').back();
   if (Instance* instance = call.world.find_instance(call.scope, id)) return &instance->tags;

@@ -22,7 +22,7 @@ const std::map<std::string, std::string>& versions() {
   return known;
 }
 
-/// A place in a world without regions' names still needs one.
+/// The region for calls that name none.
 constexpr const char* kAnyRegion = "ap-guangzhou";
 
 class TencentFace : public Face {

@@ -1,4 +1,4 @@
-// Tencent Cloud: cvm, vpc, cbs, tag and sts, JSON in a POST.
+// Tencent Cloud: cvm, vpc, cbs, tag and sts, with JSON in a POST.
 #pragma once
 
 #include <memory>
