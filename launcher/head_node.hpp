@@ -13,11 +13,11 @@ class HeadNode {
   /// Borrows all. Calls wait this long for the node.
   HeadNode(ssh::Client& client, ssh::Host host, const remote::AgentProgram& agent,
            std::chrono::milliseconds patience = std::chrono::seconds(30))
-      : client_(client), host_(std::move(host)), agent_(agent), patience_(patience) {}
+      : client_(client), host_(std::move(host)), agent_(agent), timeouts_(patience) {}
 
   const ssh::Host& host() const noexcept { return host_; }
 
-  agent::LeaseAnswer take_lease(const agent::LeaseRequest& wish, const Cancel& cancel);
+  agent::LeaseAnswer take_lease(const agent::LeaseRequest& request, const Cancel& cancel);
   void drop_lease(const std::string& holder, const Cancel& cancel);
   /// Sets the owner, for the lease's holder. Throws denied once the lease has run out.
   void own(const std::string& owner, const std::string& taken, const Cancel& cancel);
@@ -35,7 +35,7 @@ class HeadNode {
   ssh::Client& client_;
   ssh::Host host_;
   const remote::AgentProgram& agent_;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds timeouts_;
 };
 
 }  // namespace fastgpu::launcher

@@ -6,10 +6,10 @@
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/failures.hpp"
-#include "provision/marks.hpp"
-#include "provision/next_look.hpp"
+#include "provision/ids.hpp"
 #include "provision/observe.hpp"
 #include "provision/plan.hpp"
+#include "provision/poll_interval.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -96,7 +96,7 @@ void await_addresses(const Tools& tools, Provider& provider, const state::Cluste
     if (all_have_addresses(nodes)) break;
     if (tools.clock.now() >= tools.deadline)
       throw Error(ErrorKind::timeout, "not every node had an address in time");
-    const std::chrono::milliseconds pause = next_look(waited);
+    const std::chrono::milliseconds pause = poll_interval(waited);
     tools.clock.sleep(pause);
     waited += pause;
   }

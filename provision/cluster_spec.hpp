@@ -14,7 +14,7 @@ constexpr int kMostNodes = 10'000;
 constexpr int kMostSlots = 1'024;
 
 /// The reaction if no place has room for all nodes together.
-struct Holding {
+struct GangPolicy {
   /// The least number of nodes with which a cluster may begin; 0: all.
   int least = 0;
   std::chrono::seconds longest{0};   ///< The longest time of holding some while seeking others.
@@ -28,7 +28,7 @@ struct ClusterSpec {
   int slots = 1;
   std::string user = "root";
   std::string spec_json = "{}";  ///< The provider's own part; opaque here.
-  Holding holding{};
+  GangPolicy holding{};
 
   int least_nodes() const { return holding.least > 0 ? holding.least : nodes; }
 };

@@ -10,8 +10,8 @@
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/failures.hpp"
+#include "provision/ids.hpp"
 #include "provision/journal.hpp"
-#include "provision/marks.hpp"
 #include "provision/observe.hpp"
 
 namespace fastgpu::provision {
@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kFirstPause = 2s;
 constexpr std::chrono::milliseconds kLongestPause = 60s;
 
 /// The machines acquired at one place.
-struct Haul {
+struct Acquisition {
   Cluster cluster;  ///< The cluster with the network of that place.
   /// All requested nodes; those with a machine have an `instance_id`.
   std::vector<Node> nodes;
@@ -38,12 +38,12 @@ bool has_machine(const Node& node) {
   return !node.instance_id.empty();
 }
 
-std::size_t size_of(const Haul& haul) {
-  return static_cast<std::size_t>(std::ranges::count_if(haul.nodes, has_machine));
+std::size_t size_of(const Acquisition& acquisition) {
+  return static_cast<std::size_t>(std::ranges::count_if(acquisition.nodes, has_machine));
 }
 
-bool is_whole(const Haul& haul) {
-  return size_of(haul) == haul.nodes.size();
+bool is_whole(const Acquisition& acquisition) {
+  return size_of(acquisition) == acquisition.nodes.size();
 }
 
 std::vector<Node> with_machines(const std::vector<Node>& nodes) {
@@ -114,16 +114,16 @@ std::optional<Error> refusal_in(const Results& results, bool may_be_asked) {
   return as_one("creating nodes", wants);
 }
 
-class Gathering {
+class MachineAcquirer {
  public:
-  Gathering(const Tools& tools, Provider& provider, const Holding& holding, HostKeys& keys)
+  MachineAcquirer(const Tools& tools, Provider& provider, const GangPolicy& holding, HostKeys& keys)
       : tools_(tools), provider_(provider), holding_(holding), keys_(keys) {}
 
   /// Returns the reason for the missing machines, from every place that was asked.
   Error refusal() const { return as_one(refusals_); }
 
   /// Acquires machines within the limits of the places and of `holding`.
-  Haul gather(Haul held) {
+  Acquisition gather(Acquisition held) {
     ask_and_store(held);
     if (!keeps(held)) return gather_in_turn(std::move(held));
     const auto began = tools_.clock.now();
@@ -149,23 +149,23 @@ class Gathering {
     renew(nodes, [](const Node&) { return new_token(); });
   }
 
-  void store(const Haul& haul) {
-    make_keys(tools_, haul.cluster, haul.nodes, provider_.host_key_use(), keys_);
-    tools_.store.atomically([&] { put(haul); });
+  void store(const Acquisition& acquisition) {
+    make_keys(tools_, acquisition.cluster, acquisition.nodes, provider_.host_key_use(), keys_);
+    tools_.store.atomically([&] { put(acquisition); });
     fault_point("provision:gathered");
   }
 
  private:
-  void put(const Haul& haul) {
-    close_node_intents(tools_.store, haul.cluster.id, haul.nodes);
-    for (const Node& node : haul.nodes) {
+  void put(const Acquisition& acquisition) {
+    close_node_intents(tools_.store, acquisition.cluster.id, acquisition.nodes);
+    for (const Node& node : acquisition.nodes) {
       tools_.store.put_node(node);
       open_node_intent(tools_.store, node, kCreateNode);
     }
-    tools_.store.update_cluster(haul.cluster);
+    tools_.store.update_cluster(acquisition.cluster);
   }
 
-  bool keeps(const Haul& held) const {
+  bool keeps(const Acquisition& held) const {
     return holding_.longest > 0s || holding_.most_cost ||
            (holding_.least > 0 && static_cast<std::size_t>(holding_.least) < held.nodes.size());
   }
@@ -181,7 +181,7 @@ class Gathering {
   }
 
   /// Adds the cost of idle machines that were held for `time`.
-  void charge(const Haul& held, std::chrono::nanoseconds time) {
+  void charge(const Acquisition& held, std::chrono::nanoseconds time) {
     if (!holding_.most_cost) return;
     const auto price = provider_.price_per_hour(held.cluster);
     if (!price)
@@ -193,7 +193,7 @@ class Gathering {
   }
 
   /// Asks one place at a time, each once, and gives back machines before the next.
-  Haul gather_in_turn(Haul held) {
+  Acquisition gather_in_turn(Acquisition held) {
     while (!is_whole(held)) {
       const Error refusal = *held.refusal;
       const auto there = provider_.places(held.cluster);
@@ -220,13 +220,13 @@ class Gathering {
   }
 
   /// Asks each other place once. The larger acquisition is held from then on.
-  void try_elsewhere(Haul& held) {
+  void try_elsewhere(Acquisition& held) {
     std::set<std::size_t> asked = {provider_.places(held.cluster).here};
     const std::size_t count = provider_.places(held.cluster).count;
     for (std::size_t place = 0; place < count && !is_whole(held); ++place) {
       if (!asked.insert(place).second) continue;
       tools_.events.moving_on(held.refusal->what());
-      Haul trial{held.cluster, held.nodes};
+      Acquisition trial{held.cluster, held.nodes};
       const auto left = unfinished_trial(held.cluster, place);
       trial.cluster.network = left ? left->detail : provider_.network_at(held.cluster, place);
       std::ranges::for_each(trial.nodes, forget_machine);
@@ -264,17 +264,17 @@ class Gathering {
 
   /// Opens the intent of a trial. Machines at a place that is not the cluster's are recorded in the
   /// journal only.
-  state::IntentId open_trial(const Haul& haul, const std::string& token) {
+  state::IntentId open_trial(const Acquisition& acquisition, const std::string& token) {
     return tools_.store.open_intent({.id = {},
-                                     .cluster = haul.cluster.id,
+                                     .cluster = acquisition.cluster.id,
                                      .action = std::string(kTryPlace),
-                                     .subject = haul.cluster.name.value,
+                                     .subject = acquisition.cluster.name.value,
                                      .token = token,
-                                     .detail = haul.cluster.network});
+                                     .detail = acquisition.cluster.network});
   }
 
   /// Makes the trial's place the cluster's, and the acquisition so far a trial that is given back.
-  state::IntentId adopt(const Haul& trial, const Haul& held, state::IntentId asking) {
+  state::IntentId adopt(const Acquisition& trial, const Acquisition& held, state::IntentId asking) {
     state::IntentId leaving;
     make_keys(tools_, trial.cluster, trial.nodes, provider_.host_key_use(), keys_);
     tools_.store.atomically([&] {
@@ -287,7 +287,7 @@ class Gathering {
   }
 
   /// Records that the trial's machines are being given back.
-  state::IntentId leave(const Haul& trial, state::IntentId asking) {
+  state::IntentId leave(const Acquisition& trial, state::IntentId asking) {
     state::IntentId leaving;
     tools_.store.atomically([&] {
       leaving = open_trial(trial, {});
@@ -311,97 +311,97 @@ class Gathering {
     }
   }
 
-  void ask_and_store(Haul& haul) {
-    if (!prepare(haul)) return;
-    tools_.store.update_cluster(haul.cluster);
-    request(haul);
-    store(haul);
+  void ask_and_store(Acquisition& acquisition) {
+    if (!prepare(acquisition)) return;
+    tools_.store.update_cluster(acquisition.cluster);
+    request(acquisition);
+    store(acquisition);
   }
 
   /// Prepares the place. Returns false if the place refuses and another one may accept. Throws if
   /// all machines are acquired already.
-  bool prepare(Haul& haul) {
+  bool prepare(Acquisition& acquisition) {
     try {
       run_step(tools_, "preparing the network", [&] {
         tools_.cancel.check();
-        haul.cluster.network = provider_.prepare(haul.cluster, !haul.is_new);
+        acquisition.cluster.network = provider_.prepare(acquisition.cluster, !acquisition.is_new);
         fault_point("provision:prepared");
       });
       return true;
     } catch (const Error& e) {
-      const bool is_unexplained = e.kind() == ErrorKind::remote && may_ask_others(haul);
-      if (is_whole(haul) || !(may_differ_elsewhere(e) || is_unexplained)) throw;
+      const bool is_unexplained = e.kind() == ErrorKind::remote && may_ask_others(acquisition);
+      if (is_whole(acquisition) || !(may_differ_elsewhere(e) || is_unexplained)) throw;
       if (is_unexplained) ++unexplained_;
-      note_refusal(haul, e);
+      note_refusal(acquisition, e);
       return false;
     }
   }
 
-  bool may_ask_others(const Haul& haul) const {
-    return provider_.places(haul.cluster).count > 1 && unexplained_ < kMostUnexplained;
+  bool may_ask_others(const Acquisition& acquisition) const {
+    return provider_.places(acquisition.cluster).count > 1 && unexplained_ < kMostUnexplained;
   }
 
-  void note_refusal(Haul& haul, const Error& refusal) {
-    haul.refusal = refusal;
-    haul.is_new = false;  // Some of it may be there.
-    refusals_.insert_or_assign(provider_.places(haul.cluster).here, refusal);
+  void note_refusal(Acquisition& acquisition, const Error& refusal) {
+    acquisition.refusal = refusal;
+    acquisition.is_new = false;  // Some of it may be there.
+    refusals_.insert_or_assign(provider_.places(acquisition.cluster).here, refusal);
   }
 
   /// Requests machines. If a place gives all or nothing, requests fewer until some are given.
-  void request(Haul& haul) {
-    run_step(tools_, "creating " + counted(haul.nodes.size(), "node"), [&] {
-      std::size_t most = haul.nodes.size();
+  void request(Acquisition& acquisition) {
+    run_step(tools_, "creating " + counted(acquisition.nodes.size(), "node"), [&] {
+      std::size_t most = acquisition.nodes.size();
       for (;;) {
-        const std::size_t before = size_of(haul);
-        request_some(haul, most);
-        const std::size_t missing = haul.nodes.size() - size_of(haul);
-        const bool got_some = size_of(haul) > before;
-        if (missing == 0 || provider_.gives_parts() || !keeps(haul)) return;
+        const std::size_t before = size_of(acquisition);
+        request_some(acquisition, most);
+        const std::size_t missing = acquisition.nodes.size() - size_of(acquisition);
+        const bool got_some = size_of(acquisition) > before;
+        if (missing == 0 || provider_.gives_parts() || !keeps(acquisition)) return;
         if (!got_some && most == 1) return;
         most = std::min(missing, got_some ? most : most / 2);
       }
     });
   }
 
-  void request_some(Haul& haul, std::size_t most) {
+  void request_some(Acquisition& acquisition, std::size_t most) {
     tools_.cancel.check();
-    std::vector<Node> some = with_machines(haul.nodes);
-    for (const Node& node : haul.nodes)
+    std::vector<Node> some = with_machines(acquisition.nodes);
+    for (const Node& node : acquisition.nodes)
       if (!has_machine(node) && most > 0) {
         some.push_back(node);
         --most;
       }
     fault_point("provision:create");
-    const Amount amount = keeps(haul) ? Amount::any : Amount::all_or_nothing;
-    const Results results =
-        request_nodes(tools_, provider_, haul.cluster, some, keys_, !haul.is_new, amount);
+    const Amount amount = keeps(acquisition) ? Amount::any : Amount::all_or_nothing;
+    const Results results = request_nodes(tools_, provider_, acquisition.cluster, some, keys_,
+                                          !acquisition.is_new, amount);
     fault_point("provision:created");
     tools_.cancel.check();
-    for (Node& node : haul.nodes) {
+    for (Node& node : acquisition.nodes) {
       const auto result = std::ranges::find(results, node.name, &HostResult<Instance>::host);
       if (result == results.end()) continue;
       forget_machine(node);
       if (result->ok()) note_instance(node, result->value());
     }
-    haul.refusal.reset();
-    if (const auto refusal = refusal_in(results, may_ask_others(haul))) {
+    acquisition.refusal.reset();
+    if (const auto refusal = refusal_in(results, may_ask_others(acquisition))) {
       if (refusal->kind() != ErrorKind::capacity) ++unexplained_;
-      note_refusal(haul, *refusal);
+      note_refusal(acquisition, *refusal);
     }
   }
 
-  void give_back(const Haul& haul) {
-    const std::vector<Node> got = with_machines(haul.nodes);
+  void give_back(const Acquisition& acquisition) {
+    const std::vector<Node> got = with_machines(acquisition.nodes);
     if (got.empty()) return;
     std::vector<Failure> failures;
-    add_failures(failures, provider_.destroy(haul.cluster, got));
+    add_failures(failures, provider_.destroy(acquisition.cluster, got));
     throw_failures("giving up a place", failures);
     fault_point("provision:given_back");
   }
 
   const Tools& tools_;
   Provider& provider_;
-  const Holding& holding_;
+  const GangPolicy& holding_;
   HostKeys& keys_;
   std::map<std::size_t, Error> refusals_;  ///< The last refusal of each place.
   std::optional<Money> cost_{};            ///< The cost of idle machines so far.
@@ -409,49 +409,50 @@ class Gathering {
 };
 
 /// Removes nodes without a machine from the request and from the record.
-void strike_missing(const Tools& tools, Haul& haul) {
+void strike_missing(const Tools& tools, Acquisition& acquisition) {
   std::vector<Node> missing;
-  for (const Node& node : haul.nodes)
+  for (const Node& node : acquisition.nodes)
     if (!has_machine(node)) missing.push_back(node);
   tools.store.atomically([&] {
     for (const Node& node : missing)
-      tools.store.erase_node(haul.cluster.id, node.index);
-    close_node_intents(tools.store, haul.cluster.id, missing);
+      tools.store.erase_node(acquisition.cluster.id, node.index);
+    close_node_intents(tools.store, acquisition.cluster.id, missing);
   });
-  std::erase_if(haul.nodes, [](const Node& node) { return !has_machine(node); });
+  std::erase_if(acquisition.nodes, [](const Node& node) { return !has_machine(node); });
   fault_point("provision:struck");
 }
 
-void keep_enough(const Tools& tools, const Gathering& gathering, const Holding& holding,
-                 Haul& haul) {
+void keep_enough(const Tools& tools, const MachineAcquirer& gathering, const GangPolicy& holding,
+                 Acquisition& acquisition) {
   const std::size_t least =
-      holding.least > 0 ? static_cast<std::size_t>(holding.least) : haul.nodes.size();
-  if (size_of(haul) < least) throw gathering.refusal();
-  if (is_whole(haul)) return;
-  tools.events.shrunk(haul.nodes.size(), size_of(haul));
-  strike_missing(tools, haul);
+      holding.least > 0 ? static_cast<std::size_t>(holding.least) : acquisition.nodes.size();
+  if (size_of(acquisition) < least) throw gathering.refusal();
+  if (is_whole(acquisition)) return;
+  tools.events.shrunk(acquisition.nodes.size(), size_of(acquisition));
+  strike_missing(tools, acquisition);
 }
 
 }  // namespace
 
-void gather(const Tools& tools, Provider& provider, const Holding& holding, Cluster& cluster,
+void gather(const Tools& tools, Provider& provider, const GangPolicy& holding, Cluster& cluster,
             std::vector<Node>& nodes, HostKeys& host_keys, bool may_be_there) {
-  Gathering gathering(tools, provider, holding, host_keys);
-  Haul haul = gathering.gather({.cluster = cluster, .nodes = nodes, .is_new = !may_be_there});
-  cluster = haul.cluster;
-  nodes = haul.nodes;
-  keep_enough(tools, gathering, holding, haul);
-  nodes = std::move(haul.nodes);
+  MachineAcquirer gathering(tools, provider, holding, host_keys);
+  Acquisition acquisition =
+      gathering.gather({.cluster = cluster, .nodes = nodes, .is_new = !may_be_there});
+  cluster = acquisition.cluster;
+  nodes = acquisition.nodes;
+  keep_enough(tools, gathering, holding, acquisition);
+  nodes = std::move(acquisition.nodes);
 }
 
-void gather_again(const Tools& tools, Provider& provider, const Holding& holding, Cluster& cluster,
-                  std::vector<Node>& nodes, HostKeys& host_keys) {
+void gather_again(const Tools& tools, Provider& provider, const GangPolicy& holding,
+                  Cluster& cluster, std::vector<Node>& nodes, HostKeys& host_keys) {
   const std::vector<Instance> found = provider.list(cluster);
   for (Node& node : nodes) {
     const Instance* instance = find_instance(found, node);
     if (instance == nullptr || instance->state == InstanceState::gone) forget_machine(node);
   }
-  Gathering gathering(tools, provider, holding, host_keys);
+  MachineAcquirer gathering(tools, provider, holding, host_keys);
   gathering.renew(nodes);
   gathering.store({cluster, nodes});
   gather(tools, provider, holding, cluster, nodes, host_keys, true);

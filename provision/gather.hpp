@@ -17,11 +17,12 @@ namespace fastgpu::provision {
 /// fewer are enough, nodes without a machine are removed from `nodes` and from the record. If no
 /// place had enough, throws the refusals of the places as one, and the machines so far are on
 /// record. Requests of an earlier run `may_be_there` and are looked for.
-void gather(const Tools& tools, Provider& provider, const Holding& holding, state::Cluster& cluster,
-            std::vector<state::Node>& nodes, HostKeys& host_keys, bool may_be_there);
+void gather(const Tools& tools, Provider& provider, const GangPolicy& holding,
+            state::Cluster& cluster, std::vector<state::Node>& nodes, HostKeys& host_keys,
+            bool may_be_there);
 
 /// Acquires machines again after machines of `nodes` have turned out to be gone.
-void gather_again(const Tools& tools, Provider& provider, const Holding& holding,
+void gather_again(const Tools& tools, Provider& provider, const GangPolicy& holding,
                   state::Cluster& cluster, std::vector<state::Node>& nodes, HostKeys& host_keys);
 
 /// Gives back the machines at the cluster's place, and records its next place. Returns false if

@@ -20,7 +20,7 @@ state::ClusterLock lock_existing(const Tools& tools, const ClusterName& name) {
 }  // namespace
 
 state::ClusterLock lock_cluster(const Tools& tools, const ClusterName& name) {
-  return {tools.store, name, tools.patience, tools.cancel};
+  return {tools.store, name, tools.lock_timeout, tools.cancel};
 }
 
 std::shared_ptr<void> hold_cluster(const Tools& tools, const state::Cluster& cluster) {

@@ -3,9 +3,9 @@
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/held_cluster.hpp"
+#include "provision/ids.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
-#include "provision/marks.hpp"
 #include "provision/take_down.hpp"
 
 namespace fastgpu::provision {

@@ -398,13 +398,13 @@ std::optional<Format> wanted_document(std::span<const std::string> words,
   } catch (const Error&) {  // The fault is reported later, by the parse of the command.
   }
   describe_common(arguments, common);
-  std::string wish = environment("FASTGPU_OUTPUT").value_or("");
+  std::string request = environment("FASTGPU_OUTPUT").value_or("");
   const auto program = std::ranges::find(words, "--");
   for (const Token& token : tokens_of({words.begin(), program}, arguments))
     if (token.argument != nullptr && token.argument->name == "--output" && token.value)
-      wish = *token.value;
-  if (wish == "json") return Format::json;
-  if (wish == "yaml") return Format::yaml;
+      request = *token.value;
+  if (request == "json") return Format::json;
+  if (request == "yaml") return Format::yaml;
   return std::nullopt;
 }
 

@@ -137,7 +137,7 @@ provision::Tools Context::tools() {
 
 std::unique_ptr<ssh::Client> Context::make_ssh() {
   return std::make_unique<ssh::SshClient>(
-      ssh::Patience{.connect = settings().duration("connect-timeout"),
+      ssh::Timeouts{.connect = settings().duration("connect-timeout"),
                     .answer = settings().duration("answer-timeout")});
 }
 

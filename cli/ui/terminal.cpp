@@ -42,8 +42,9 @@ bool is_set(const state::Environment& environment, const char* name) {
   return !environment(name).value_or("").empty();
 }
 
-/// Returns the user's wish: NO_COLOR wins over CLICOLOR_FORCE, and both win over CLICOLOR and TERM.
-ColorChoice wish_of(const state::Environment& environment) {
+/// Returns the user's request: NO_COLOR wins over CLICOLOR_FORCE, and both win over CLICOLOR and
+/// TERM.
+ColorChoice request_of(const state::Environment& environment) {
   if (is_set(environment, "NO_COLOR")) return ColorChoice::never;
   const std::string force = environment("CLICOLOR_FORCE").value_or("");
   if (!force.empty() && force != "0") return ColorChoice::always;
@@ -65,11 +66,11 @@ bool has_unicode(const state::Environment& environment) {
 
 }  // namespace
 
-Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorChoice wish,
+Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorChoice request,
                      const state::Environment& environment) {
-  if (wish == ColorChoice::automatic) wish = wish_of(environment);
-  const bool always = wish == ColorChoice::always;
-  const bool colored = wish != ColorChoice::never;
+  if (request == ColorChoice::automatic) request = request_of(environment);
+  const bool always = request == ColorChoice::always;
+  const bool colored = request != ColorChoice::never;
   return {.in = terminals.in,
           .out = terminals.out,
           .err = terminals.err,
@@ -87,12 +88,12 @@ Widths measure_terminals() {
   return {.out = width_of(STDOUT_FILENO), .err = err};
 }
 
-Terminal look_at_terminal(ColorChoice wish, const state::Environment& environment) {
+Terminal look_at_terminal(ColorChoice request, const state::Environment& environment) {
   const Descriptors terminals{.in = ::isatty(STDIN_FILENO) == 1,
                               .out = ::isatty(STDOUT_FILENO) == 1,
                               .err = ::isatty(STDERR_FILENO) == 1,
                               .shared = are_one(STDOUT_FILENO, STDERR_FILENO)};
-  return terminal_of(terminals, measure_terminals(), wish, environment);
+  return terminal_of(terminals, measure_terminals(), request, environment);
 }
 
 std::string_view escape(Color color) noexcept {

@@ -30,7 +30,7 @@ struct Terminal {
 
 /// Returns the properties, from descriptors 0 to 2, NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM and
 /// the locale.
-Terminal look_at_terminal(ColorChoice wish, const state::Environment& environment);
+Terminal look_at_terminal(ColorChoice request, const state::Environment& environment);
 
 /// Returns the present widths of the terminals.
 Widths measure_terminals();
@@ -48,7 +48,7 @@ struct Descriptors {
   bool err = false;
   bool shared = false;
 };
-Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorChoice wish,
+Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorChoice request,
                      const state::Environment& environment);
 
 }  // namespace fastgpu::cli

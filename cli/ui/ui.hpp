@@ -32,7 +32,7 @@ class Ui {
 
   void set_format(Format format) noexcept { format_ = format; }
   /// Sets the form of the tables that follow.
-  void set_table_style(TableStyle wish) { table_style_ = std::move(wish); }
+  void set_table_style(TableStyle request) { table_style_ = std::move(request); }
   void set_verbosity(Verbosity verbosity) noexcept { verbosity_ = verbosity; }
   void set_terminal(const Terminal& terminal);
   /// Sets a function that measures the widths before each output, because a terminal may be

@@ -38,9 +38,9 @@ Format parse_format(std::string_view word) {
               "--output '" + printable(word) + "' is none of table, wide, json, yaml, name");
 }
 
-View sorted(View view, const TableStyle& wish) {
-  if (wish.sort_by.empty() || view.table.columns.empty()) return view;
-  const std::vector<std::size_t> order = sorted_rows(view.table, wish.sort_by);
+View sorted(View view, const TableStyle& request) {
+  if (request.sort_by.empty() || view.table.columns.empty()) return view;
+  const std::vector<std::size_t> order = sorted_rows(view.table, request.sort_by);
   put_in_order(view.table.rows, order);
   put_in_order(view.names, order);
   for (auto& [key, value] : view.root.items())

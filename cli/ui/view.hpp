@@ -33,7 +33,7 @@ struct TableStyle {
 };
 
 /// Returns `view` in the wished order: its rows, its names and the items of its document.
-View sorted(View view, const TableStyle& wish);
+View sorted(View view, const TableStyle& request);
 
 /// Returns `view` as text for stdout.
 Printed print_view(const View& view, Format format, const Terminal& terminal,

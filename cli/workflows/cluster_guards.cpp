@@ -116,12 +116,12 @@ std::string carry_out(Services& services, const ClusterName& name, Execution car
   const provision::Tools tools = services.tools();
   const state::Cluster cluster = provision::refresh_cluster(tools, name).cluster;
   const TimePoint now = std::chrono::system_clock::now();
-  GuardStatus standing = guard_status_of(services.store(), cluster, now);
+  GuardStatus status = guard_status_of(services.store(), cluster, now);
   // The limit on unattended clusters is left to the cloud or the nodes: they also know of contacts
   // from elsewhere.
-  const bool is_over = (standing.bound && standing.bound->when <= now) || standing.ended;
+  const bool is_over = (status.bound && status.bound->when <= now) || status.ended;
   const bool acts = nodes_act(cloud_of(services, cluster));
-  const Guards& guards = standing.guards;
+  const Guards& guards = status.guards;
   const bool judges_idle = (guards.idle_stop || guards.idle_delete) && !acts &&
                            cluster.state != state::ClusterState::stopped;
   if (!is_over && (!judges_idle || !is_idle(services, cluster))) return "";
@@ -135,9 +135,9 @@ std::string carry_out(Services& services, const ClusterName& name, Execution car
     return "stopped: its nodes were idle";
   }
   if (carrying == Execution::apply) provision::delete_cluster(tools, name);
-  if (standing.ended)
-    return "deleted: it has ended by itself, for " + provision::reason_of(guards, *standing.ended);
-  return "deleted: " + (is_over ? provision::reason_of(guards, standing.bound->cause)
+  if (status.ended)
+    return "deleted: it has ended by itself, for " + provision::reason_of(guards, *status.ended);
+  return "deleted: " + (is_over ? provision::reason_of(guards, status.bound->cause)
                                 : std::string("its nodes were idle"));
 }
 
@@ -158,28 +158,28 @@ bool is_settled(const state::Cluster& cluster) {
 
 GuardStatus guard_status_of(const state::Store& store, const state::Cluster& cluster,
                             TimePoint now) {
-  GuardStatus standing{.guards = provision::guards_of(cluster.spec_json)};
-  standing.price = Money{0, kUsd};
-  if (provision::is_cloud(cluster.provider)) standing.price = provision::cloud::price_of(cluster);
-  standing.runs = store.runs(cluster.id);
-  const Money price = standing.price.value_or(Money{0, kUsd});
-  standing.spending = provision::spending_of(standing.runs, price, now);
+  GuardStatus status{.guards = provision::guards_of(cluster.spec_json)};
+  status.price = Money{0, kUsd};
+  if (provision::is_cloud(cluster.provider)) status.price = provision::cloud::price_of(cluster);
+  status.runs = store.runs(cluster.id);
+  const Money price = status.price.value_or(Money{0, kUsd});
+  status.spending = provision::spending_of(status.runs, price, now);
   const auto timer = store.timer(cluster.id);
   const provision::Watched watched{.created = cluster.created,
                                    .contact = timer ? timer->contact : cluster.created,
-                                   .stopped = provision::stopped_since(standing.runs),
-                                   .spending = standing.spending};
+                                   .stopped = provision::stopped_since(status.runs),
+                                   .spending = status.spending};
   const provision::ProviderInfo provider = provision::provider_info(cluster.provider);
-  standing.end = provision::end_of(standing.guards, watched, now);
-  if (standing.end) standing.due = standing.end->when;
-  if (standing.end && provider.has_timer && timer && timer->ends) standing.end->when = *timer->ends;
+  status.end = provision::end_of(status.guards, watched, now);
+  if (status.end) status.due = status.end->when;
+  if (status.end && provider.has_timer && timer && timer->ends) status.end->when = *timer->ends;
   if (provider.is_cloud && has_no_machine(store, cluster))
-    standing.ended = provision::ended_by(standing.guards, watched,
-                                         !provider.has_timer && !is_spot(cluster), now);
-  Guards bounds = standing.guards;
+    status.ended =
+        provision::ended_by(status.guards, watched, !provider.has_timer && !is_spot(cluster), now);
+  Guards bounds = status.guards;
   bounds.unattended.reset();
-  standing.bound = provision::end_of(bounds, watched, now);
-  return standing;
+  status.bound = provision::end_of(bounds, watched, now);
+  return status;
 }
 
 void check_guards(const Guards& guards, const std::string& provider,
@@ -231,20 +231,20 @@ void arrange_guards(Services& services, const state::ClusterId& id, GuardUpdate 
   state::Timer timer{.ends = {}, .contact = now, .told = before ? before->told : ""};
   if (provision::guards_of(cluster->spec_json) == Guards{} && !before && !is_spot(*cluster)) return;
   store.put_timer(id, timer);
-  const GuardStatus standing = guard_status_of(store, *cluster, now);
+  const GuardStatus status = guard_status_of(store, *cluster, now);
   const auto nodes = store.nodes(id);
-  if (standing.end) timer.ends = standing.end->when;
+  if (status.end) timer.ends = status.end->when;
   Cloud* const cloud = cloud_of(services, *cluster);
   const bool is_launched_so =
       occasion == GuardUpdate::created &&
-      (!standing.end || (cloud != nullptr && has_launch_timer(*cloud, *standing.end)));
+      (!status.end || (cloud != nullptr && has_launch_timer(*cloud, *status.end)));
   if (cloud != nullptr && cloud->limits().has_timer && !is_launched_so)
     timer.ends = set_timers(*cloud, services.owner(cluster->provider).mark(), *cluster, nodes,
                             timer.ends, services.cancel());
   if (cloud != nullptr && !cloud->limits().has_timer && occasion == GuardUpdate::guarded)
     set_timers(*cloud, services.owner(cluster->provider).mark(), *cluster, nodes,
-               fate_of(standing.guards, standing.end, now), services.cancel());
-  auto order = order_for(*cluster, standing.guards, standing.bound, nodes_act(cloud));
+               fate_of(status.guards, status.end, now), services.cancel());
+  auto order = order_for(*cluster, status.guards, status.bound, nodes_act(cloud));
   watch_for_notice(services, *cluster, order);
   if (reach == Scope::nodes) timer.told = tell_nodes(services, *cluster, nodes, order, timer.told);
   store.put_timer(id, timer);

@@ -31,7 +31,7 @@ struct GuardStatus {
   std::optional<provision::EndCause> ended{};
 };
 
-/// Returns the standing from the store alone, without requests to the cloud or the nodes.
+/// Returns the status from the store alone, without requests to the cloud or the nodes.
 GuardStatus guard_status_of(const state::Store& store, const state::Cluster& cluster,
                             state::TimePoint now);
 

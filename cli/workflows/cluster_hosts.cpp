@@ -58,7 +58,7 @@ ssh::Host ClusterHosts::without_head(const state::Node& node) const {
                  .identity = key,
                  .host_keys = node.host_keys};
   if (cluster_.provider == "local" && ::geteuid() != 0)
-    host.door = provision::local::world_door(provision::local::world_folder(directory_));
+    host.door = provision::local::world_socket_broker(provision::local::world_folder(directory_));
   for (const state::JumpHost& jump : node.jumps)
     host.jumps.push_back({.name = {jump.address},
                           .address = jump.address,

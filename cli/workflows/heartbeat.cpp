@@ -63,8 +63,8 @@ class Heartbeat {
     if (before && now - before->contact < step_) return;
     state::Timer timer{.contact = now, .told = before ? before->told : ""};
     store.put_timer(cluster_.id, timer);
-    const GuardStatus standing = guard_status_of(store, cluster_, now);
-    if (standing.end) timer.ends = standing.end->when;
+    const GuardStatus status = guard_status_of(store, cluster_, now);
+    if (status.end) timer.ends = status.end->when;
     if (cloud_ != nullptr && (!before || before->ends != timer.ends))
       timer.ends =
           set_timers(*cloud_, owner_, cluster_, store.nodes(cluster_.id), timer.ends, cancel_);

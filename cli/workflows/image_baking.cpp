@@ -9,8 +9,8 @@
 #include "cli/workflows/node_scripts/node_script.hpp"
 #include "provision/cloud/caller.hpp"
 #include "provision/held_cluster.hpp"
+#include "provision/ids.hpp"
 #include "provision/journal.hpp"
-#include "provision/marks.hpp"
 #include "state/lock.hpp"
 
 namespace fastgpu::cli {
@@ -21,18 +21,19 @@ using provision::cloud::Asked;
 using provision::cloud::ImageState;
 using provision::cloud::OwnImage;
 
-constexpr std::chrono::minutes kPatience{10};  // Timeout of a node that overwrites hidden files.
+constexpr std::chrono::minutes kTimeout{10};  // Timeout of a node that overwrites hidden files.
 
-Json to_json(const provision::cloud::ImageWish& wish) {
-  return {{"region", wish.region},
-          {"machine", wish.machine},
-          {"name", wish.name},
-          {"environment", wish.marks.environment},
-          {"made_of", wish.marks.made_of},
-          {"owner", wish.marks.owner}};
+Json to_json(const provision::cloud::ImageRequest& request) {
+  return {{"region", request.region},
+          {"machine", request.machine},
+          {"name", request.name},
+          {"environment", request.marks.environment},
+          {"made_of", request.marks.made_of},
+          {"owner", request.marks.owner}};
 }
 
-provision::cloud::ImageWish parse_wish(const state::Intent& intent, const state::Cluster& cluster) {
+provision::cloud::ImageRequest parse_wish(const state::Intent& intent,
+                                          const state::Cluster& cluster) {
   const Json json = Json::parse(intent.detail, nullptr, false);
   const auto text = [&](const char* key) {
     return json.is_object() && json.contains(key) && json[key].is_string()
@@ -67,7 +68,7 @@ std::optional<state::Node> node_of(Services& services, const state::Intent& inte
 void run_on(Services& services, const state::Cluster& cluster, const state::Node& node,
             const std::string& command, const std::string& what, const Cancel& cancel) {
   const ssh::Host host = to_host(services.store(), cluster, node);
-  const auto answers = launcher::ask(services.ssh(), {{host, command}}, kPatience, cancel);
+  const auto answers = launcher::ask(services.ssh(), {{host, command}}, kTimeout, cancel);
   if (const auto failure = script_failure(answers.at(0), what)) throw Error(*failure);
 }
 
@@ -84,21 +85,21 @@ bool may_come(const Error& e) {
 }
 
 Error with_way_on(const Error& e, const Bake& bake) {
-  return {e.kind(), std::string(e.what()) + ": the cloud may go on making image " + bake.wish.name +
-                        "; the same command waits for it and puts " + bake.node.name.value +
-                        " back"};
+  return {e.kind(), std::string(e.what()) + ": the cloud may go on making image " +
+                        bake.request.name + "; the same command waits for it and puts " +
+                        bake.node.name.value + " back"};
 }
 
 /// Returns an earlier run's journal entry for the same image, or records a new entry.
 state::Intent written_down(Services& services, const Bake& bake) {
   for (const state::Intent& intent : open_bakes(services, bake.cluster.id))
-    if (parse_wish(intent, bake.cluster).marks.made_of == bake.wish.marks.made_of) return intent;
+    if (parse_wish(intent, bake.cluster).marks.made_of == bake.request.marks.made_of) return intent;
   state::Intent intent{.id = {},
                        .cluster = bake.cluster.id,
                        .action = std::string(provision::kBakeImage),
                        .subject = bake.node.name.value,
                        .token = provision::new_token(),
-                       .detail = to_json(bake.wish).dump()};
+                       .detail = to_json(bake.request).dump()};
   intent.id = services.store().open_intent(intent);
   return intent;
 }
@@ -120,17 +121,17 @@ Asked note_asking(Services& services, state::Intent& intent) {
 
 OwnImage make(Services& services, const Bake& bake, Asked asked) {
   auto& cloud = services.cloud(bake.cluster.provider);
-  services.messages().progress("making image " + bake.wish.name + " of " + bake.node.name.value);
-  return provision::cloud::make_image(cloud, bake.wish, asked, provision::cloud::wait_for,
+  services.messages().progress("making image " + bake.request.name + " of " + bake.node.name.value);
+  return provision::cloud::make_image(cloud, bake.request, asked, provision::cloud::wait_for,
                                       services.cancel());
 }
 
 /// Restores the node of a bake whose image is made, or was never requested. Returns false if it is
 /// still being made.
 bool end_bake(Services& services, const state::Cluster& cluster, const state::Intent& intent) {
-  const auto wish = parse_wish(intent, cluster);
-  const auto image = provision::cloud::find_image(services.cloud(cluster.provider), wish.region,
-                                                  wish.marks.made_of, services.cancel());
+  const auto request = parse_wish(intent, cluster);
+  const auto image = provision::cloud::find_image(services.cloud(cluster.provider), request.region,
+                                                  request.marks.made_of, services.cancel());
   if (image && image->state == ImageState::pending) return false;
   if (const auto node = node_of(services, intent)) restore_secrets(services, cluster, *node);
   services.store().close_intent(intent.id);
@@ -158,9 +159,9 @@ provision::Settled settle(Services& services, const state::Intent& intent,
 std::optional<Bake> unfinished_bake(Services& services, const state::Cluster& cluster,
                                     const std::string& made_of) {
   for (const state::Intent& intent : open_bakes(services, cluster.id)) {
-    const auto wish = parse_wish(intent, cluster);
+    const auto request = parse_wish(intent, cluster);
     const auto node = node_of(services, intent);
-    if (wish.marks.made_of == made_of && node) return Bake{cluster, *node, wish};
+    if (request.marks.made_of == made_of && node) return Bake{cluster, *node, request};
   }
   return std::nullopt;
 }
@@ -168,10 +169,10 @@ std::optional<Bake> unfinished_bake(Services& services, const state::Cluster& cl
 OwnImage bake_image(Services& services, const Bake& wanted) {
   Bake bake = wanted;
   state::Intent intent = written_down(services, bake);
-  bake.wish.token = intent.token;
+  bake.request.token = intent.token;
   fault_point("bake:written");
   const std::string& node = bake.node.name.value;
-  services.set_interrupt_hint("image " + bake.wish.name + " is half made, and keys of " + node +
+  services.set_interrupt_hint("image " + bake.request.name + " is half made, and keys of " + node +
                               " lie in its memory alone; the same command goes on");
   std::optional<OwnImage> image;
   try {
@@ -199,10 +200,10 @@ OwnImage bake_image(Services& services, const Bake& wanted) {
 void end_other_bakes(Services& services, const state::Cluster& cluster,
                      const std::string& made_of) {
   for (const state::Intent& intent : open_bakes(services, cluster.id)) {
-    const auto wish = parse_wish(intent, cluster);
-    if (wish.marks.made_of == made_of) continue;
+    const auto request = parse_wish(intent, cluster);
+    if (request.marks.made_of == made_of) continue;
     if (!end_bake(services, cluster, intent))
-      throw Error(ErrorKind::conflict, "image " + wish.name + " is still being made of " +
+      throw Error(ErrorKind::conflict, "image " + request.name + " is still being made of " +
                                            intent.subject +
                                            ": wait until `fastgpu get images "
                                            "--mine` shows it as available");

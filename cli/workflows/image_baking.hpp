@@ -16,7 +16,7 @@ namespace fastgpu::cli {
 struct Bake {
   state::Cluster cluster{};
   state::Node node{};
-  provision::cloud::ImageWish wish{};  ///< The token is made when it is recorded.
+  provision::cloud::ImageRequest request{};  ///< The token is made when it is recorded.
 };
 
 /// Returns the cluster's unfinished bake whose image is `made_of` the same content; absent if there

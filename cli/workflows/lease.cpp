@@ -21,29 +21,29 @@ using namespace std::chrono_literals;
 constexpr std::chrono::seconds kDuration = 60s;
 constexpr std::chrono::seconds kRenewAfter = 20s;
 constexpr std::chrono::milliseconds kBetweenAttempts = 500ms;
-constexpr std::chrono::seconds kPatienceWithNode = 15s;
+constexpr std::chrono::seconds kNodeTimeout = 15s;
 
 std::string clock_text(std::int64_t seconds) {
   return utc_text(std::chrono::system_clock::from_time_t(seconds), "%H:%M:%SZ");
 }
 
-Error refusal(const LeaseOptions& wish, const agent::LeaseAnswer& answer,
+Error refusal(const LeaseOptions& options, const agent::LeaseAnswer& answer,
               const std::string& holder) {
   const agent::LeaseBook& book = answer.book;
-  if (!book.owner.empty() && book.owner != holder && !wish.takes_over)
-    return {ErrorKind::conflict, "cluster '" + wish.cluster +
-                                     "' was taken over by state directory " +
-                                     printable(book.owner) + " (" + printable(book.taken) +
-                                     "): `fastgpu attach cluster " + wish.cluster + " --provider " +
-                                     wish.provider + "` takes it back, `fastgpu delete cluster " +
-                                     wish.cluster + " --forget` forgets it here"};
-  return {ErrorKind::conflict, "cluster '" + wish.cluster + "' is being changed by " +
+  if (!book.owner.empty() && book.owner != holder && !options.takes_over)
+    return {ErrorKind::conflict,
+            "cluster '" + options.cluster + "' was taken over by state directory " +
+                printable(book.owner) + " (" + printable(book.taken) +
+                "): `fastgpu attach cluster " + options.cluster + " --provider " +
+                options.provider + "` takes it back, `fastgpu delete cluster " + options.cluster +
+                " --forget` forgets it here"};
+  return {ErrorKind::conflict, "cluster '" + options.cluster + "' is being changed by " +
                                    printable(book.who) + ", whose lease ends at " +
                                    clock_text(book.until) +
                                    " unless it is renewed: wait for it (--wait 2m)" +
-                                   (wish.takes_over ? ", or, if that machine is dead, break it "
-                                                      "(--force)"
-                                                    : "")};
+                                   (options.takes_over ? ", or, if that machine is dead, break it "
+                                                         "(--force)"
+                                                       : "")};
 }
 
 /// Returns "broke the lease of laptop, process 4711, which had it for 12m".
@@ -67,8 +67,8 @@ const state::Node* head_in(const std::vector<state::Node>& nodes) {
 class HeldLease {
  public:
   HeldLease(Services& services, const state::Cluster& cluster, ssh::Host head,
-            const LeaseOptions& wish)
-      : services_(services), cluster_(cluster.id), lease_(services, std::move(head), wish) {}
+            const LeaseOptions& options)
+      : services_(services), cluster_(cluster.id), lease_(services, std::move(head), options) {}
   ~HeldLease() try {
     if (head_in(services_.store().nodes(cluster_)) == nullptr) lease_.abandon();
   } catch (const std::exception&) {
@@ -93,23 +93,23 @@ std::string own_host_name() {
 struct Lease::Renewal {
   std::unique_ptr<ssh::Client> client{};
   launcher::HeadNode head;
-  agent::LeaseRequest wish;
+  agent::LeaseRequest options;
   Cancel cancel{};
   std::mutex mutex{};
   std::condition_variable_any woken{};
   std::jthread thread{};
 };
 
-Lease::Lease(Services& services, ssh::Host host, const LeaseOptions& wish) {
-  const std::string mark = services.owner(wish.provider).mark();
+Lease::Lease(Services& services, ssh::Host host, const LeaseOptions& options) {
+  const std::string mark = services.owner(options.provider).mark();
   agent::LeaseRequest asked{.holder = mark,
                             .who = own_host_name() + ", process " + std::to_string(::getpid()),
                             .duration = kDuration,
-                            .takes_over = wish.takes_over,
-                            .breaks = wish.breaks};
+                            .takes_over = options.takes_over,
+                            .breaks = options.breaks};
   auto client = services.another_ssh();
-  launcher::HeadNode head(*client, std::move(host), services.agent(), kPatienceWithNode);
-  const auto until = std::chrono::steady_clock::now() + wish.patience;
+  launcher::HeadNode head(*client, std::move(host), services.agent(), kNodeTimeout);
+  const auto until = std::chrono::steady_clock::now() + options.patience;
   for (;;) {
     const agent::LeaseAnswer answer = head.take_lease(asked, services.cancel());
     if (answer.is_granted) {
@@ -117,15 +117,15 @@ Lease::Lease(Services& services, ssh::Host host, const LeaseOptions& wish) {
       break;
     }
     const bool is_anothers = !answer.book.owner.empty() && answer.book.owner != mark;
-    if ((is_anothers && !wish.takes_over) || std::chrono::steady_clock::now() >= until)
-      throw refusal(wish, answer, mark);
+    if ((is_anothers && !options.takes_over) || std::chrono::steady_clock::now() >= until)
+      throw refusal(options, answer, mark);
     services.clock().sleep(kBetweenAttempts);
     services.cancel().check();
   }
   asked.breaks = false;  // If another state directory breaks our lease in turn, the renewals must
                          // not break its lease.
   renewal_ = std::unique_ptr<Renewal>(
-      new Renewal{.client = std::move(client), .head = std::move(head), .wish = asked});
+      new Renewal{.client = std::move(client), .head = std::move(head), .options = asked});
   renewal_->thread = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -134,7 +134,7 @@ void Lease::run(const std::stop_token& stop) {
   while (!renewal_->woken.wait_for(lock, stop, kRenewAfter, [] { return false; }) &&
          !stop.stop_requested()) {
     try {
-      renewal_->head.take_lease(renewal_->wish, renewal_->cancel);
+      renewal_->head.take_lease(renewal_->options, renewal_->cancel);
     } catch (const std::exception&) {
       // Ignored: the node may be shutting down, or the next renewal is still in time.
     }
@@ -147,7 +147,7 @@ Lease::~Lease() {
   renewal_->thread.join();
   if (is_abandoned_) return;
   try {
-    renewal_->head.drop_lease(renewal_->wish.holder, Cancel());
+    renewal_->head.drop_lease(renewal_->options.holder, Cancel());
   } catch (const std::exception&) {
     return;  // The lease runs out by itself.
   }
@@ -163,7 +163,7 @@ std::shared_ptr<void> lease_for(Services& services, const provision::Tools& tool
   try {
     return std::make_shared<HeldLease>(
         services, cluster, host,
-        LeaseOptions{cluster.name.value, cluster.provider, tools.patience, false});
+        LeaseOptions{cluster.name.value, cluster.provider, tools.lock_timeout, false});
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::conflict) throw;
     services.cancel().check();

@@ -23,7 +23,7 @@ class Lease {
  public:
   /// Takes the lease. Throws conflict, naming the holder or the owner, if the lease is not granted
   /// in time. Throws as HeadNode does if the node cannot be asked.
-  Lease(Services& services, ssh::Host head, const LeaseOptions& wish);
+  Lease(Services& services, ssh::Host head, const LeaseOptions& request);
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;

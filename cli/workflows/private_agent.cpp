@@ -68,7 +68,7 @@ PrivateAgent::PrivateAgent(Services& services)
                                  .out = {.mode = process::StreamMode::null},
                                  .err = {.mode = process::StreamMode::null},
                                  .grouping = process::Grouping::group,
-                                 .orphaned = process::Orphaned::is_killed};
+                                 .on_parent_death = process::OnParentDeath::kill};
   try {
     running_->child.emplace(command);
     for (int i = 0; i < 500 && !path_exists(socket()); ++i) {

@@ -28,11 +28,11 @@ std::string text_of(const state::Store& store, const state::Cluster& cluster) {
 
 void tag_head(Services& services, const state::Cluster& cluster, const state::Node& head) {
   const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
-  const auto standing = provision::cloud::parse_standing(cluster.network);
+  const auto placement = provision::cloud::parse_cloud_placement(cluster.network);
   const std::vector<std::string> ids = {head.instance_id};
   const auto mark = provision::cloud::host_key_mark(ssh::fingerprint(head.host_keys.front()));
   services.cloud(cluster.provider)
-      .tag(spec.places.at(standing.place).site.region, ids, {.host_key = mark}, services.cancel());
+      .tag(spec.places.at(placement.place).site.region, ids, {.host_key = mark}, services.cancel());
 }
 
 /// Returns true if the node's machine runs and has been met, so that it has a host key of its own.

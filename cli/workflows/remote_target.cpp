@@ -12,7 +12,7 @@ namespace {
 provision::Tools patient_tools(Services& services) {
   provision::Tools tools = services.tools();
   tools.deadline = tools.clock.now() + kDefaultTimeout;
-  tools.patience = kDefaultTimeout;
+  tools.lock_timeout = kDefaultTimeout;
   return tools;
 }
 

@@ -19,7 +19,7 @@ void warn_of(Messages& messages, const Notice& notice) {
 
 bool is_spot(const state::Cluster& cluster) {
   return provision::is_cloud(cluster.provider) &&
-         provision::cloud::parse_cloud_spec(cluster.spec_json).wish.market ==
+         provision::cloud::parse_cloud_spec(cluster.spec_json).request.market ==
              provision::cloud::Market::spot;
 }
 

@@ -11,7 +11,7 @@ using provision::Granted;
 using provision::HostDoor;
 using Outcomes = provision::HostAccess::Outcomes;
 
-constexpr std::chrono::milliseconds kPatience{60'000};  // Added to the connect timeout.
+constexpr std::chrono::milliseconds kTimeout{60'000};  // Added to the connect timeout.
 
 /// The agent's exit status for an action that the host does not allow.
 constexpr int kDenied = 126;
@@ -157,7 +157,7 @@ Outcomes SshHostAccess::call(std::span<const HostDoor> doors, const Key& key, co
   std::vector<launcher::NodeTask> tasks;
   for (const HostDoor& door : doors)
     tasks.push_back({.host = key(door), .command = remote::agent_command(agent.hash, words(door))});
-  const auto limit = kPatience + services_.settings().duration("connect-timeout");
+  const auto limit = kTimeout + services_.settings().duration("connect-timeout");
   Outcomes outcomes;
   for (const auto& answer : launcher::ask_agent(services_.ssh(), tasks, agent, limit, cancel))
     outcomes.push_back(outcome_of(answer));

@@ -292,8 +292,8 @@ void refuse_unknown(const Hosts& hosts) {
                     "file as host_keys, or trust what answers with --accept-host-keys");
 }
 
-/// Marks the hosts with known keys that only OpenSSH's client can reach. Throws if no host answers:
-/// the logins that follow would only wait for another timeout.
+/// OwnerTags the hosts with known keys that only OpenSSH's client can reach. Throws if no host
+/// answers: the logins that follow would only wait for another timeout.
 void find_clients_hosts(Services& services, Hosts& hosts) {
   const auto way_of = [](const StaticHost& host) { return place_on_way(host, host.jumps.size()); };
   std::vector<ssh::Host> places;
@@ -310,7 +310,7 @@ void find_clients_hosts(Services& services, Hosts& hosts) {
   }
 }
 
-/// Marks a host for OpenSSH's client if it has only keys of types that libssh2 does not check.
+/// OwnerTags a host for OpenSSH's client if it has only keys of types that libssh2 does not check.
 void sort_by_key_types(StaticHost& host) {
   for (std::size_t distance = 0; distance <= host.jumps.size(); ++distance) {
     const Keys& keys = keys_on_way(host, distance);

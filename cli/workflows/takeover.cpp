@@ -16,7 +16,7 @@
 #include "provision/cloud/ownership.hpp"
 #include "provision/cluster_keys.hpp"
 #include "provision/held_cluster.hpp"
-#include "provision/next_look.hpp"
+#include "provision/poll_interval.hpp"
 #include "provision/takeover.hpp"
 #include "ssh/keys.hpp"
 #include "ssh/scan.hpp"
@@ -31,16 +31,16 @@ using provision::ClusterRecord;
 using provision::run_step;
 
 constexpr std::size_t kRegionsAtOnce = 32;
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kTimeout{60};
 constexpr std::chrono::minutes kStartLimit{10};
 
 /// Returns the machines of the wanted cluster in the given regions, or in the cloud's usual ones.
-std::vector<Machine> find_machines(Services& services, const TakeoverRequest& wish) {
-  std::vector<std::string> regions = wish.regions;
+std::vector<Machine> find_machines(Services& services, const TakeoverRequest& request) {
+  std::vector<std::string> regions = request.regions;
   if (regions.empty())
-    for (const std::string_view region : cloud::usual_regions(wish.provider))
+    for (const std::string_view region : cloud::usual_regions(request.provider))
       regions.emplace_back(region);
-  cloud::Cloud& api = services.cloud(wish.provider);
+  cloud::Cloud& api = services.cloud(request.provider);
   std::vector<Machine> all;
   std::optional<Error> failure;
   for (auto& answer : parallel_map(std::span<const std::string>(regions), kRegionsAtOnce,
@@ -54,7 +54,7 @@ std::vector<Machine> find_machines(Services& services, const TakeoverRequest& wi
   }
   services.cancel().check();
   try {
-    return cloud::machines_named(all, wish.name.value, wish.id);
+    return cloud::machines_named(all, request.name.value, request.id);
   } catch (const Error& e) {
     if (!failure || e.kind() != ErrorKind::not_found) throw;
     throw Error(failure->kind(),
@@ -103,10 +103,10 @@ std::vector<std::string> stopped_among(std::span<const Machine> machines) {
 }
 
 /// Starts the stopped machines and waits until they run. Returns all machines in their new state.
-std::vector<Machine> started(Services& services, const TakeoverRequest& wish,
+std::vector<Machine> started(Services& services, const TakeoverRequest& request,
                              std::vector<Machine> machines) {
-  cloud::Cloud& api = services.cloud(wish.provider);
-  const cloud::Marks marks = machines.front().marks;
+  cloud::Cloud& api = services.cloud(request.provider);
+  const cloud::OwnerTags marks = machines.front().marks;
   const std::string region = machines.front().site.region;
   const auto most = static_cast<std::size_t>(api.limits().machines_a_call);
   std::chrono::milliseconds waited{0};
@@ -114,50 +114,50 @@ std::vector<Machine> started(Services& services, const TakeoverRequest& wish,
     for (const auto& ids : cloud::chunks(stopped_among(machines), most))
       api.start(region, ids, services.cancel());
     if (waited > kStartLimit)
-      throw Error(ErrorKind::timeout,
-                  "the machines of cluster '" + wish.name.value + "' did not start in 10 minutes");
-    const std::chrono::milliseconds pause = provision::next_look(waited);
+      throw Error(ErrorKind::timeout, "the machines of cluster '" + request.name.value +
+                                          "' did not start in 10 minutes");
+    const std::chrono::milliseconds pause = provision::poll_interval(waited);
     services.clock().sleep(pause);
     services.cancel().check();
     waited += pause;
     machines = cloud::machines_named(api.machines(region, marks.cluster, services.cancel()),
-                                     wish.name.value, "");
+                                     request.name.value, "");
   }
   return machines;
 }
 
-Found find(Services& services, const provision::Tools& tools, const TakeoverRequest& wish) {
-  std::vector<Machine> machines = find_machines(services, wish);
-  if (wish.starts && !stopped_among(machines).empty())
+Found find(Services& services, const provision::Tools& tools, const TakeoverRequest& request) {
+  std::vector<Machine> machines = find_machines(services, request);
+  if (request.starts && !stopped_among(machines).empty())
     run_step(tools, "starting what is stopped",
-             [&] { machines = started(services, wish, std::move(machines)); });
+             [&] { machines = started(services, request, std::move(machines)); });
   return checked(std::move(machines));
 }
 
 /// Finds the machines again once we have the lease: another change may have ended in between.
-Found look_again(Services& services, const TakeoverRequest& wish, const Found& before) {
+Found look_again(Services& services, const TakeoverRequest& request, const Found& before) {
   const Machine& head = before.head;
   Found now = checked(
-      cloud::machines_named(services.cloud(wish.provider)
+      cloud::machines_named(services.cloud(request.provider)
                                 .machines(head.site.region, head.marks.cluster, services.cancel()),
-                            wish.name.value, ""));
+                            request.name.value, ""));
   if (now.head.id == head.id) return now;
   throw Error(ErrorKind::conflict,
-              "cluster '" + wish.name.value + "' has got another head node just now: try again");
+              "cluster '" + request.name.value + "' has got another head node just now: try again");
 }
 
-std::string identity_for(Services& services, const TakeoverRequest& wish,
+std::string identity_for(Services& services, const TakeoverRequest& request,
                          const state::ClusterId& cluster) {
-  if (!wish.identity.empty()) return wish.identity;
+  if (!request.identity.empty()) return request.identity;
   const auto ours = state::identity_file(services.state_directory(), cluster);
   if (path_exists(ours)) return ours.string();
   return services.environment()("HOME").value_or("/") + "/.ssh/id_ed25519";
 }
 
-void open_door(Services& services, const TakeoverRequest& wish, const Machine& head) {
-  std::vector<IpRange> ranges = wish.ssh_from;
+void listen_for_sockets(Services& services, const TakeoverRequest& request, const Machine& head) {
+  std::vector<IpRange> ranges = request.ssh_from;
   if (ranges.empty()) ranges = {services.clouds().own_address()};
-  services.cloud(wish.provider)
+  services.cloud(request.provider)
       .make_network({.marks = head.marks, .site = head.site, .vpc = head.vpc, .ssh_from = ranges},
                     services.cancel());
 }
@@ -178,7 +178,7 @@ void check_fingerprint(const Machine& head) {
 std::string verified_key(Services& services, const Machine& head) {
   check_fingerprint(head);
   const ssh::Host host{.name = {"the head node"}, .address = address_of(head)};
-  const auto shown = ssh::scan_host_keys({&host, 1}, kPatience, services.cancel());
+  const auto shown = ssh::scan_host_keys({&host, 1}, kTimeout, services.cancel());
   if (!shown.front().ok()) throw shown.front().error();
   const std::string& key = shown.front().value();
   const std::string fingerprint = ssh::fingerprint(key);
@@ -193,10 +193,10 @@ std::string verified_key(Services& services, const Machine& head) {
 /// Returns the record on the head node. Throws remote if it contradicts the cloud: if it has
 /// another cluster, host key or place than the machine.
 ClusterRecord checked_record(launcher::HeadNode& head, const Machine& machine,
-                             const TakeoverRequest& wish, const Cancel& cancel) {
+                             const TakeoverRequest& request, const Cancel& cancel) {
   ClusterRecord record =
       provision::parse_cluster_record(head.record(provision::kLargestRecord, cancel));
-  if (record.cluster.id != machine.marks.cluster || record.cluster.provider != wish.provider)
+  if (record.cluster.id != machine.marks.cluster || record.cluster.provider != request.provider)
     throw Error(ErrorKind::remote, "the record on machine " + machine.id + " is of cluster " +
                                        record.cluster.id.value + " of " + record.cluster.provider +
                                        ", and its tags say " + machine.marks.cluster.value);
@@ -205,8 +205,8 @@ ClusterRecord checked_record(launcher::HeadNode& head, const Machine& machine,
                 "the record on machine " + machine.id + " has another host key of it");
   try {
     const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
-    const auto standing = cloud::parse_standing(record.cluster.network);
-    if (standing.place < spec.places.size() && cloud::is_at(machine, spec.places[standing.place]))
+    const auto status = cloud::parse_cloud_placement(record.cluster.network);
+    if (status.place < spec.places.size() && cloud::is_at(machine, spec.places[status.place]))
       return record;
   } catch (const Error& e) {
     throw Error(ErrorKind::remote, "the record on machine " + machine.id + ": " + e.what());
@@ -242,26 +242,26 @@ void put_keys(Services& services, const provision::Tools& tools, const state::Cl
       host.jumps = {as_user(cluster, nodes.front(), identity)};
     tasks.push_back({std::move(host), remote::agent_command(services.agent().hash, words)});
   }
-  check(launcher::ask_agent(services.ssh(), tasks, services.agent(), kPatience, services.cancel()),
+  check(launcher::ask_agent(services.ssh(), tasks, services.agent(), kTimeout, services.cancel()),
         "adding a key");
   fault_point("takeover:keys_put");
 }
 
 /// Stores the cluster and the ways into its nodes here. The cluster is not ours yet.
 provision::ClusterView adopt(Services& services, const provision::Tools& tools,
-                             const TakeoverRequest& wish, const ClusterRecord& record,
+                             const TakeoverRequest& request, const ClusterRecord& record,
                              const Found& found, const std::string& identity) {
   const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
-  const auto& place = spec.places[cloud::parse_standing(record.cluster.network).place];
+  const auto& place = spec.places[cloud::parse_cloud_placement(record.cluster.network).place];
   const auto instances = cloud::instances_of(
-      found.machines, place, services.owner(wish.provider).mark(), spec.public_address);
+      found.machines, place, services.owner(request.provider).mark(), spec.public_address);
   run_step(tools, "giving the nodes a key of ours", [&] {
     put_keys(services, tools, record.cluster, provision::recovered(record, instances).nodes,
              identity);
   });
   return provision::adopt_cluster(
       tools, record, instances,
-      wish.ends_unrecorded ? provision::Unrecorded::remove : provision::Unrecorded::refuse);
+      request.ends_unrecorded ? provision::Unrecorded::remove : provision::Unrecorded::refuse);
 }
 
 void mark_machines(Services& services, const state::Cluster& cluster,
@@ -279,37 +279,38 @@ void mark_machines(Services& services, const state::Cluster& cluster,
 }  // namespace
 
 provision::ClusterView take_over(Services& services, const provision::Tools& tools,
-                                 const TakeoverRequest& wish) {
+                                 const TakeoverRequest& request) {
   Found found;
-  run_step(tools, "looking for cluster " + wish.name.value,
-           [&] { found = find(services, tools, wish); });
-  open_door(services, wish, found.head);
-  const ssh::Host host{.name = {wish.name.value + "-" + std::to_string(found.head.index)},
+  run_step(tools, "looking for cluster " + request.name.value,
+           [&] { found = find(services, tools, request); });
+  listen_for_sockets(services, request, found.head);
+  const ssh::Host host{.name = {request.name.value + "-" + std::to_string(found.head.index)},
                        .address = address_of(found.head),
-                       .user = wish.user,
-                       .identity = identity_for(services, wish, found.head.marks.cluster),
+                       .user = request.user,
+                       .identity = identity_for(services, request, found.head.marks.cluster),
                        .host_keys = {verified_key(services, found.head)}};
   launcher::HeadNode head(services.ssh(), host, services.agent());
-  const Lease lease(services, host,
-                    {wish.name.value, wish.provider, tools.patience, true, wish.breaks_lease});
+  const Lease lease(
+      services, host,
+      {request.name.value, request.provider, tools.lock_timeout, true, request.breaks_lease});
   fault_point("takeover:leased");
-  found = look_again(services, wish, found);
-  const ClusterRecord record = checked_record(head, found.head, wish, services.cancel());
+  found = look_again(services, request, found);
+  const ClusterRecord record = checked_record(head, found.head, request, services.cancel());
   const state::ClusterLock lock = provision::lock_cluster(tools, record.cluster.name);
-  const auto view = adopt(services, tools, wish, record, found, host.identity);
+  const auto view = adopt(services, tools, request, record, found, host.identity);
   const std::string taken = cloud::taken_mark(std::chrono::system_clock::now(), own_host_name());
   mark_machines(services, view.cluster, found.machines, taken);
-  head.own(services.owner(wish.provider).mark(), taken, services.cancel());
+  head.own(services.owner(request.provider).mark(), taken, services.cancel());
   fault_point("takeover:owned");
   write_record(services, view.cluster, head);
   return view;
 }
 
-std::vector<std::string> plan_takeover(Services& services, const TakeoverRequest& wish) {
-  std::vector<Machine> machines = find_machines(services, wish);
+std::vector<std::string> plan_takeover(Services& services, const TakeoverRequest& request) {
+  std::vector<Machine> machines = find_machines(services, request);
   std::vector<std::string> steps;
   for (const std::string& id : stopped_among(machines))
-    if (wish.starts) steps.push_back("start machine " + id);
+    if (request.starts) steps.push_back("start machine " + id);
   if (steps.empty()) check_running(machines);
   const Machine head = cloud::head_of(machines);
   check_fingerprint(head);

@@ -32,10 +32,10 @@ struct TakeoverRequest {
 /// to its old owner, or the same call completes the takeover. Throws not_found, conflict, or denied
 /// if the head node's key does not match the tag.
 provision::ClusterView take_over(Services& services, const provision::Tools& tools,
-                                 const TakeoverRequest& wish);
+                                 const TakeoverRequest& request);
 
 /// Returns the steps that take_over() would take, as far as the cloud alone shows them. Does not
 /// ask the nodes and changes nothing. Throws as take_over() does.
-std::vector<std::string> plan_takeover(Services& services, const TakeoverRequest& wish);
+std::vector<std::string> plan_takeover(Services& services, const TakeoverRequest& request);
 
 }  // namespace fastgpu::cli

@@ -14,7 +14,7 @@ constexpr std::size_t kMostOutput = 64U << 10U;
 constexpr std::chrono::milliseconds kPasswordLimit{120'000};
 
 /// One node's progress through its plan.
-struct Journey {
+struct NodeProgress {
   ssh::Host host;
   NodeFacts facts{};
   Plan plan{};
@@ -49,12 +49,12 @@ class Installation {
   std::vector<HostResult<DriverOutcome>> all() {
     for (;;) {
       look();
-      std::vector<Journey*> busy = next_steps();
+      std::vector<NodeProgress*> busy = next_steps();
       if (busy.empty()) break;
       run(busy);
     }
     std::vector<HostResult<DriverOutcome>> results;
-    for (Journey& journey : journeys_) {
+    for (NodeProgress& journey : journeys_) {
       if (journey.failure)
         results.push_back({journey.host.name, *journey.failure});
       else
@@ -66,18 +66,18 @@ class Installation {
   }
 
  private:
-  std::vector<Journey*> under_way() {
-    std::vector<Journey*> found;
-    for (Journey& journey : journeys_)
+  std::vector<NodeProgress*> under_way() {
+    std::vector<NodeProgress*> found;
+    for (NodeProgress& journey : journeys_)
       if (journey.is_under_way()) found.push_back(&journey);
     return found;
   }
 
   /// Reads the facts of all nodes under way, and plans again.
   void look() {
-    const std::vector<Journey*> looking = under_way();
+    const std::vector<NodeProgress*> looking = under_way();
     std::vector<ssh::Host> hosts;
-    for (const Journey* journey : looking)
+    for (const NodeProgress* journey : looking)
       hosts.push_back(journey->host);
     const auto found = look_at(nodes_, hosts, goal_.packages);
     for (std::size_t i = 0; i < looking.size(); ++i) {
@@ -90,7 +90,7 @@ class Installation {
   }
 
   /// Plans; root's rights are only needed if a step is left.
-  void plan(Journey& journey, const NodeFacts& facts) try {
+  void plan(NodeProgress& journey, const NodeFacts& facts) try {
     journey.facts = facts;
     journey.plan = plan_for(goal_, facts, journey.index);
     if (journey.plan.next() != nullptr) check_rights(facts, options_.sudo_password);
@@ -101,10 +101,10 @@ class Installation {
   /// Checks the password once on each node whose sudo requires it: a wrong one in front of a
   /// command would leave sudo waiting for another.
   void check_password(const Secret& password) {
-    std::vector<Journey*> asked;
+    std::vector<NodeProgress*> asked;
     std::vector<ssh::Host> hosts;
     std::vector<std::string> users;
-    for (Journey* journey : under_way()) {
+    for (NodeProgress* journey : under_way()) {
       const bool is_needed = journey->facts.sudo == Sudo::password && journey->plan.next();
       if (!is_needed || journey->has_right_password) continue;
       asked.push_back(journey);
@@ -121,9 +121,9 @@ class Installation {
   }
 
   /// Sets the step of each node that has one; the others are finished.
-  std::vector<Journey*> next_steps() {
-    std::vector<Journey*> busy;
-    for (Journey* journey : under_way()) {
+  std::vector<NodeProgress*> next_steps() {
+    std::vector<NodeProgress*> busy;
+    for (NodeProgress* journey : under_way()) {
       const Step* next = journey->plan.next();
       if (next == nullptr) {
         journey->is_over = true;
@@ -142,16 +142,16 @@ class Installation {
     return busy;
   }
 
-  void run(const std::vector<Journey*>& busy) {
+  void run(const std::vector<NodeProgress*>& busy) {
     std::size_t most = 0;
-    for (const Journey* journey : busy) {
+    for (const NodeProgress* journey : busy) {
       events_.started(journey->host.name, journey->step);
       most = std::max(most, journey->step.commands.size());
     }
     for (std::size_t at = 0; at < most; ++at)
       run_commands(busy, at);
     wait_for_reboots(busy);
-    for (Journey* journey : busy) {
+    for (NodeProgress* journey : busy) {
       if (!journey->is_under_way()) continue;
       journey->did.push_back(journey->step.title);
       if (journey->step.reads_index) journey->index = Index::just_read;
@@ -164,14 +164,14 @@ class Installation {
   /// a lock that the command does not wait for. apt-get and dnf wait for dpkg's and rpm's
   /// themselves. This is for apt's locks on its lists and archives, for dpkg alone, and for an
   /// apt-get older than 2.0.
-  void run_commands(const std::vector<Journey*>& busy, std::size_t at) {
-    std::vector<Journey*> running;
-    for (Journey* journey : busy) {
+  void run_commands(const std::vector<NodeProgress*>& busy, std::size_t at) {
+    std::vector<NodeProgress*> running;
+    for (NodeProgress* journey : busy) {
       journey->has_waited = false;
       if (journey->is_under_way() && at < journey->step.commands.size()) running.push_back(journey);
     }
-    std::vector<Journey*> blocked = run_command(running, at);
-    for (const Journey* journey : blocked)
+    std::vector<NodeProgress*> blocked = run_command(running, at);
+    for (const NodeProgress* journey : blocked)
       events_.waiting(journey->host.name, *journey->failure);
     const auto deadline = nodes_.clock.now() + options_.lock_limit;
     while (!blocked.empty() && nodes_.clock.now() < deadline) {
@@ -182,9 +182,10 @@ class Installation {
 
   /// Returns the nodes whose command failed by a lock of another process without having waited for
   /// it.
-  std::vector<Journey*> run_command(const std::vector<Journey*>& running, std::size_t at) {
+  std::vector<NodeProgress*> run_command(const std::vector<NodeProgress*>& running,
+                                         std::size_t at) {
     std::vector<ssh::Host> hosts;
-    for (Journey* journey : running) {
+    for (NodeProgress* journey : running) {
       journey->failure.reset();
       hosts.push_back(journey->host);
     }
@@ -209,8 +210,8 @@ class Installation {
                            run_options(nodes_, options_.step_limit), nodes_.cancel);
     for (std::size_t i = 0; i < running.size(); ++i)
       note_result(*running[i], at, results[i], said[i]);
-    std::vector<Journey*> blocked = running;
-    std::erase_if(blocked, [](const Journey* journey) {
+    std::vector<NodeProgress*> blocked = running;
+    std::erase_if(blocked, [](const NodeProgress* journey) {
       const bool is_locked_out =
           journey->failure && journey->failure->kind() == ErrorKind::conflict;
       return !is_locked_out || journey->has_waited;
@@ -218,7 +219,7 @@ class Installation {
     return blocked;
   }
 
-  void note_waiting(Journey& journey, std::string_view said) {
+  void note_waiting(NodeProgress& journey, std::string_view said) {
     if (journey.has_waited) return;
     const auto what = waits_for(said);
     if (!what) return;
@@ -227,7 +228,7 @@ class Installation {
                     Error(ErrorKind::conflict, *what).during(journey.step.title));
   }
 
-  static void note_result(Journey& journey, std::size_t at, const remote::CallResult& result,
+  static void note_result(NodeProgress& journey, std::size_t at, const remote::CallResult& result,
                           const std::string& said) {
     const std::string& title = journey.step.title;
     if (const auto* without = std::get_if<remote::NoAgent>(&result)) {
@@ -241,28 +242,28 @@ class Installation {
     }
   }
 
-  void wait_for_reboots(const std::vector<Journey*>& busy) {
-    std::vector<Journey*> away;
-    for (Journey* journey : busy)
+  void wait_for_reboots(const std::vector<NodeProgress*>& busy) {
+    std::vector<NodeProgress*> away;
+    for (NodeProgress* journey : busy)
       if (journey->is_under_way() && journey->step.reboots) away.push_back(journey);
     const auto deadline = nodes_.clock.now() + options_.reboot_limit;
     while (!away.empty()) {
       nodes_.clock.sleep(options_.pause);
       look_for(away, nodes_.clock.now() >= deadline);
-      std::erase_if(away, [](const Journey* journey) {
+      std::erase_if(away, [](const NodeProgress* journey) {
         return !journey->is_under_way() || !journey->step.reboots;
       });
     }
   }
 
   /// Checks which nodes are back: their kernels have another boot's identity.
-  void look_for(const std::vector<Journey*>& away, bool is_late) {
+  void look_for(const std::vector<NodeProgress*>& away, bool is_late) {
     std::vector<ssh::Host> hosts;
-    for (const Journey* journey : away)
+    for (const NodeProgress* journey : away)
       hosts.push_back(journey->host);
     const auto found = look_at(nodes_, hosts, {});
     for (std::size_t i = 0; i < away.size(); ++i) {
-      Journey& journey = *away[i];
+      NodeProgress& journey = *away[i];
       const bool is_back = found[i].ok() && found[i].value().boot_id != journey.facts.boot_id;
       if (is_back)
         journey.step.reboots = false;
@@ -277,7 +278,7 @@ class Installation {
   const NodeGoal& goal_;
   const InstallOptions& options_;
   DriverEvents& events_;
-  std::vector<Journey> journeys_;
+  std::vector<NodeProgress> journeys_;
 };
 
 }  // namespace

@@ -14,13 +14,13 @@ constexpr int kMostChains = 3;
 /// takes longer.
 constexpr Bytes kSmall{4 << 20};
 
-bool is_among(std::size_t node, const Participants::Nodes& nodes) {
+bool is_among(std::size_t node, const InstallTargets::Nodes& nodes) {
   return std::ranges::find(nodes, node) != nodes.end();
 }
 
 }  // namespace
 
-Participants::Nodes Distribution::early_receivers(const EnvironmentLock& lock) const {
+InstallTargets::Nodes Distribution::early_receivers(const EnvironmentLock& lock) const {
   Nodes receivers = nodes_.those_that(&NodeSteps::receives);
   std::erase_if(receivers,
                 [&](std::size_t node) { return !misfit(lock, nodes_.status_of(node)).empty(); });
@@ -103,7 +103,7 @@ std::filesystem::path Distribution::base_of(const Nodes& receivers) const {
 
 /// Sends only the difference to nodes that have nearly all of it in another build. Returns the
 /// nodes that did not get it.
-Participants::Nodes Distribution::give_what_is_new(Nodes receivers, BuildCopy what, Bytes size) {
+InstallTargets::Nodes Distribution::give_what_is_new(Nodes receivers, BuildCopy what, Bytes size) {
   what.base = base_of(receivers);
   if (what.base.empty() || size.count > bytes_in(what.base).count + kSmall.count) return receivers;
   const std::string difference = difference_of(nodes_.access, nodes_.source(), what);
@@ -121,7 +121,7 @@ Participants::Nodes Distribution::give_what_is_new(Nodes receivers, BuildCopy wh
 /// Relays in several chains: nodes behind the one that broke a chain get one of their own, which
 /// resumes there. If a second chain reaches no more nodes, its head is left out of the third.
 /// Returns the nodes that no chain has reached.
-Participants::Nodes Distribution::relay_to_all(Nodes receivers, const BuildCopy& what) {
+InstallTargets::Nodes Distribution::relay_to_all(Nodes receivers, const BuildCopy& what) {
   Nodes suspects;
   for (int chain = 0; chain < kMostChains && !receivers.empty(); ++chain) {
     const std::size_t before = receivers.size();
@@ -135,7 +135,7 @@ Participants::Nodes Distribution::relay_to_all(Nodes receivers, const BuildCopy&
 }
 
 /// Runs one chain. Returns the nodes that it has not reached.
-Participants::Nodes Distribution::relay(const Nodes& receivers, const BuildCopy& what) {
+InstallTargets::Nodes Distribution::relay(const Nodes& receivers, const BuildCopy& what) {
   BuildCopy over = what;
   over.base = base_of(receivers);
   relay_build(nodes_.access, nodes_.source(), route(), chain_of(receivers), over);

@@ -7,19 +7,19 @@
 #include <vector>
 
 #include "envs/environments/build_copy.hpp"
-#include "envs/environments/participants.hpp"
+#include "envs/environments/install_targets.hpp"
 
 namespace fastgpu::envs {
 
 class Distribution {
  public:
-  explicit Distribution(Participants& nodes) : nodes_(nodes) {}
+  explicit Distribution(InstallTargets& nodes) : nodes_(nodes) {}
 
   /// Returns the nodes that can get the build while it is made. Empty if they have another build,
   /// and lack only the difference.
-  Participants::Nodes early_receivers(const EnvironmentLock& lock) const;
+  InstallTargets::Nodes early_receivers(const EnvironmentLock& lock) const;
   /// Returns the arguments of the building node about the way to them.
-  std::vector<std::string> early_way(const Participants::Nodes& receivers);
+  std::vector<std::string> early_way(const InstallTargets::Nodes& receivers);
 
   /// Copies the build, which has `size` bytes, to all nodes that lack it and receive it in the
   /// plan. A small difference to another build goes through this machine. Otherwise it goes by
@@ -27,7 +27,7 @@ class Distribution {
   void copy(Bytes size);
 
  private:
-  using Nodes = Participants::Nodes;
+  using Nodes = InstallTargets::Nodes;
 
   const remote::NodeRoute& route();
   std::vector<Receiver> chain_of(const Nodes& receivers) const;
@@ -40,7 +40,7 @@ class Distribution {
   Nodes relay(const Nodes& receivers, const BuildCopy& what);
   void copy_by_way_of_us(const Nodes& receivers, const BuildCopy& what);
 
-  Participants& nodes_;
+  InstallTargets& nodes_;
   std::optional<remote::NodeRoute> route_;
 };
 

@@ -5,9 +5,9 @@
 
 #include "base/fault_point.hpp"
 #include "envs/environments/distribution.hpp"
-#include "envs/environments/looking.hpp"
+#include "envs/environments/install_targets.hpp"
+#include "envs/environments/node_status.hpp"
 #include "envs/environments/nodes_python.hpp"
-#include "envs/environments/participants.hpp"
 #include "envs/environments/requests.hpp"
 #include "envs/environments/sources.hpp"
 #include "envs/environments/unpacking.hpp"
@@ -226,11 +226,11 @@ class Installation {
 
   /// Verifies the builds that were not checked on their way.
   void verify() {
-    Participants::Nodes received = nodes_.those_that(&NodeSteps::receives);
+    InstallTargets::Nodes received = nodes_.those_that(&NodeSteps::receives);
     std::erase_if(received, [&](std::size_t node) { return nodes_.is_relayed(node); });
     const auto answers =
         nodes_.on_each(received, "verifying", [&](std::size_t) { return on_build("env-verify"); });
-    Participants::Nodes damaged;
+    InstallTargets::Nodes damaged;
     std::vector<Error> why;
     for (const auto& [node, records] : answers) {
       const auto answer = agent::parse_verify_answer(records);
@@ -259,7 +259,7 @@ class Installation {
 
   const NodeAccess& access_;
   const InstallationRequest& request_;
-  Participants nodes_;
+  InstallTargets nodes_;
   Distribution distribution_;
   std::optional<EnvironmentLock> lock_;  // Present once it is known.
   bool is_adopted_ = false;              // It is that of another build.

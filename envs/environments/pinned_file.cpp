@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 15min;
+constexpr auto kTimeout = 15min;
 constexpr std::size_t kLargest = 1UL << 30U;
 constexpr int kMostRedirects = 5;
 constexpr std::array kRedirects = {301, 302, 303, 307, 308};
@@ -37,7 +37,7 @@ http::Response get_following(const std::string& url, std::chrono::seconds silenc
   std::string at = url;
   for (int redirects = 0;; ++redirects) {
     http::Request request{
-        .url = at, .limit = kPatience, .silence = silence, .largest_answer = kLargest};
+        .url = at, .limit = kTimeout, .silence = silence, .largest_answer = kLargest};
     if (authorization && root_of(at) == root_of(url))
       http::set_header(request.headers, "Authorization", authorization->reveal());
     auto answer = http.send(request, cancel);

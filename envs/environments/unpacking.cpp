@@ -9,7 +9,7 @@ namespace fastgpu::envs {
 namespace {
 
 /// Opens the stream, with the same speed limit as builds between nodes.
-NextPiece open_stream(const Participants& nodes) {
+NextPiece open_stream(const InstallTargets& nodes) {
   const auto stream = std::make_shared<ArchiveStream>(*nodes.request.archive, nodes.request.scratch,
                                                       nodes.access.cancel);
   const auto pace = std::make_shared<transfer::Pace>(nodes.request.rate);
@@ -22,7 +22,7 @@ NextPiece open_stream(const Participants& nodes) {
 
 }  // namespace
 
-void unpack_on_source(const Participants& nodes) {
+void unpack_on_source(const InstallTargets& nodes) {
   const EnvironmentArchive& archive = *nodes.request.archive;
   const NodeName& node = nodes.source().name;
   if (const std::string why = misfit(archive.lock, nodes.source_status()); !why.empty())

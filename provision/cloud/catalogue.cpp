@@ -173,10 +173,10 @@ bool same_gpu(std::string_view a, std::string_view b) {
   return http::same_word(folded(a), folded(b));
 }
 
-bool suits(const InstanceType& type, const Wish& wish) {
-  if (!wish.type.empty()) return type.name == wish.type;
-  if (!wish.gpu.empty() && !same_gpu(type.gpu, wish.gpu)) return false;
-  return type.gpus >= wish.gpus && type.gpu_memory_gib >= wish.gpu_memory_gib;
+bool suits(const InstanceType& type, const MachineRequest& request) {
+  if (!request.type.empty()) return type.name == request.type;
+  if (!request.gpu.empty() && !same_gpu(type.gpu, request.gpu)) return false;
+  return type.gpus >= request.gpus && type.gpu_memory_gib >= request.gpu_memory_gib;
 }
 
 void complete(InstanceType& type, std::string_view cloud) {
@@ -192,22 +192,22 @@ void complete(InstanceType& type, std::string_view cloud) {
   if (type.rdma_interfaces == 0) type.rdma_interfaces = row->rdma_interfaces;
 }
 
-std::vector<InstanceType> known_types(std::string_view cloud, const Wish& wish) {
+std::vector<InstanceType> known_types(std::string_view cloud, const MachineRequest& request) {
   std::vector<InstanceType> types;
   for (const CatalogueRow& row : kRows)
     if (row.cloud == cloud)
-      if (InstanceType type = type_of(row); suits(type, wish)) types.push_back(std::move(type));
-  if (types.empty() && !wish.type.empty()) types.push_back({.name = wish.type});
+      if (InstanceType type = type_of(row); suits(type, request)) types.push_back(std::move(type));
+  if (types.empty() && !request.type.empty()) types.push_back({.name = request.type});
   return types;
 }
 
 std::vector<std::string> types_with_rdma(std::span<const std::string_view> clouds,
-                                         const Wish& wish) {
+                                         const MachineRequest& request) {
   std::vector<std::string> fitting;
   std::vector<std::string> others;
   for (const CatalogueRow& row : kRows) {
     if (row.rdma_interfaces == 0 || std::ranges::find(clouds, row.cloud) == clouds.end()) continue;
-    const bool fits = suits(type_of(row), {.gpu = wish.gpu, .gpus = wish.gpus});
+    const bool fits = suits(type_of(row), {.gpu = request.gpu, .gpus = request.gpus});
     (fits ? fitting : others).emplace_back(row.type);
   }
   return fitting.empty() ? others : fitting;
@@ -225,19 +225,19 @@ std::vector<std::string> Cloud::usual_regions() {
   return {usual.begin(), usual.end()};
 }
 
-void parse_gpus(std::string_view text, Wish& wish) {
+void parse_gpus(std::string_view text, MachineRequest& request) {
   const std::size_t colon = text.find(':');
   std::string_view name = text.substr(0, colon);
-  wish.gpus = colon == std::string_view::npos ? 1 : whole_number(text.substr(colon + 1), text);
+  request.gpus = colon == std::string_view::npos ? 1 : whole_number(text.substr(colon + 1), text);
   const std::size_t dash = name.rfind('-');
   if (dash != std::string_view::npos && (name.ends_with("GB") || name.ends_with("G"))) {
     std::string_view size = name.substr(dash + 1);
     size = size.substr(0, size.find('G'));
-    wish.gpu_memory_gib = whole_number(size, text);
+    request.gpu_memory_gib = whole_number(size, text);
     name = name.substr(0, dash);
   }
   if (name.empty()) whole_number("", text);
-  wish.gpu = std::string(name);
+  request.gpu = std::string(name);
 }
 
 }  // namespace fastgpu::provision::cloud

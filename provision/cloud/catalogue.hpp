@@ -30,12 +30,12 @@ std::span<const CatalogueRow> catalogue();
 
 /// Returns the types of one cloud that suit the request, according to the rows. For a requested
 /// type that is not in the rows, returns a type that has only its name.
-std::vector<InstanceType> known_types(std::string_view cloud, const Wish& wish);
+std::vector<InstanceType> known_types(std::string_view cloud, const MachineRequest& request);
 
 /// Returns the names of the types of `clouds` that have RDMA: those with the requested GPUs, or all
 /// of them if no such type has those GPUs.
 std::vector<std::string> types_with_rdma(std::span<const std::string_view> clouds,
-                                         const Wish& wish);
+                                         const MachineRequest& request);
 
 /// Fills in the facts about a type that the API's answer lacks and a row has.
 void complete(InstanceType& type, std::string_view cloud);
@@ -49,12 +49,12 @@ bool same_gpu(std::string_view a, std::string_view b);
 
 /// Returns true if a type suits the request: its GPU has that name in any case, and its numbers are
 /// at least the requested ones.
-bool suits(const InstanceType& type, const Wish& wish);
+bool suits(const InstanceType& type, const MachineRequest& request);
 
 /// Returns the regions of a cloud that are searched if the user names no region.
 std::span<const std::string_view> usual_regions(std::string_view cloud);
 
 /// Parses "A100", "A100:8" or "A100-80GB:8" into a request. Throws ErrorKind::usage.
-void parse_gpus(std::string_view text, Wish& wish);
+void parse_gpus(std::string_view text, MachineRequest& request);
 
 }  // namespace fastgpu::provision::cloud

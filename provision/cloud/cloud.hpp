@@ -26,7 +26,7 @@ struct Limits {
   /// True if the cloud ends machines by a timer of its own. A cloud without a timer does not charge
   /// for the computing of a machine that has powered itself off; the others do.
   bool has_timer = true;
-  bool has_reservations = false;  ///< True if the cloud obeys Wish::reservation.
+  bool has_reservations = false;  ///< True if the cloud obeys MachineRequest::reservation.
   /// True if a repeated request for an image yields the same image: by its name, or by the token.
   bool knows_images_again = true;
 };
@@ -71,7 +71,7 @@ class Cloud {
 
   /// Returns the offers of one region that suit the request, at most one for a zone and type. Types
   /// that the region does not have are left out.
-  virtual std::vector<Offer> offers(const std::string& region, const Wish& wish,
+  virtual std::vector<Offer> offers(const std::string& region, const MachineRequest& request,
                                     const Cancel& cancel) = 0;
 
   /// Returns the images of that name or id. For an empty name, the newest image that suits a
@@ -91,7 +91,7 @@ class Cloud {
   /// Requests an image of a machine's system disk in its present state. Returns once the cloud has
   /// accepted. `own_images` may list the image some seconds later. Throws conflict if an image has
   /// that name already.
-  virtual void make_image(const ImageWish& wish, const Cancel& cancel) = 0;
+  virtual void make_image(const ImageRequest& request, const Cancel& cancel) = 0;
 
   /// Removes an image with its snapshots. Succeeds for one that is gone already.
   virtual void remove_image(const std::string& region, const OwnImage& image) = 0;
@@ -104,7 +104,7 @@ class Cloud {
 
   /// Finds the cluster's parts by their marks, and makes the missing ones, in order. May be
   /// repeated.
-  virtual Parts make_network(const NetworkWish& wish, const Cancel& cancel) = 0;
+  virtual Parts make_network(const NetworkRequest& request, const Cancel& cancel) = 0;
 
   /// Removes every part of the cluster in the region, each before the parts that it depends on.
   /// Succeeds without any part. Parts without our marks stay, except for those of `known`, which

@@ -9,7 +9,7 @@
 #include "provision/cloud/batches.hpp"
 #include "provision/cloud/orphans.hpp"
 #include "provision/cloud/user_data.hpp"
-#include "provision/next_look.hpp"
+#include "provision/poll_interval.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -21,26 +21,26 @@ constexpr std::size_t kCallsAtOnce = 8;
 /// Higher than kCallsAtOnce: a launch may wait for its machines.
 constexpr std::size_t kLaunchesAtOnce = 32;
 /// The timeout for a cloud that starts, stops or ends machines.
-constexpr std::chrono::minutes kPatience{10};
+constexpr std::chrono::minutes kTimeout{10};
 /// The timeout for a cloud that has promised a machine and does not list it yet.
 constexpr std::chrono::seconds kListingPatience{15};
 /// The time after which a machine that is still alive is ordered to end again.
 constexpr std::chrono::seconds kTellAgain{5};
 
-Place place_of(const CloudSpec& spec, const Standing& standing) {
-  if (standing.place >= spec.places.size())
+Place place_of(const CloudSpec& spec, const CloudPlacement& placement) {
+  if (placement.place >= spec.places.size())
     throw Error(ErrorKind::local,
                 "corrupt state: the cluster's place is not among its planned places");
-  return spec.places[standing.place];
+  return spec.places[placement.place];
 }
 
 Place place_of(const state::Cluster& cluster) {
-  return place_of(parse_cloud_spec(cluster.spec_json), parse_standing(cluster.network));
+  return place_of(parse_cloud_spec(cluster.spec_json), parse_cloud_placement(cluster.network));
 }
 
 /// Returns the parts on record that belong to the cluster alone, without a network of the user.
 Parts own_parts(const state::Cluster& cluster) {
-  Parts parts = parse_standing(cluster.network).parts;
+  Parts parts = parse_cloud_placement(cluster.network).parts;
   if (!parse_cloud_spec(cluster.spec_json).vpc.empty())
     std::erase_if(parts, [](const auto& part) {
       return part.first == "vpc" || part.first == "subnet" || part.first == "vswitch";
@@ -50,9 +50,9 @@ Parts own_parts(const state::Cluster& cluster) {
 
 /// Returns the user's own network, by the id on record if there is one, because its name may have
 /// changed. Empty for a network of the cluster's own.
-std::string user_vpc(const CloudSpec& spec, const Standing& standing) {
-  const auto recorded = standing.parts.find("vpc");
-  return spec.vpc.empty() || recorded == standing.parts.end() ? spec.vpc : recorded->second;
+std::string user_vpc(const CloudSpec& spec, const CloudPlacement& placement) {
+  const auto recorded = placement.parts.find("vpc");
+  return spec.vpc.empty() || recorded == placement.parts.end() ? spec.vpc : recorded->second;
 }
 
 std::vector<std::string> regions_of(const state::Cluster& cluster) {
@@ -106,7 +106,7 @@ void set_end(Launch& launch, FirstBoot& boot, const state::Cluster& cluster, con
   const auto now = std::chrono::floor<std::chrono::minutes>(std::chrono::system_clock::now());
   const auto start = cluster.state == state::ClusterState::creating ? cluster.created : now;
   const auto end =
-      first_end(spec.guards, cluster.created, start, place.price_per_hour, spec.wish.nodes);
+      first_end(spec.guards, cluster.created, start, place.price_per_hour, spec.request.nodes);
   if (end && (has_timer || !spec.guards.idle_stop)) launch.release_at = *end;
   if (!has_timer && spec.guards.idle_delete && !spec.guards.idle_stop)
     launch.release_at = end.value_or(start);
@@ -118,27 +118,28 @@ void set_end(Launch& launch, FirstBoot& boot, const state::Cluster& cluster, con
 /// Returns the maximum price of a spot machine, in the currency of the place. Older records have
 /// only the price of the request, in that currency.
 std::optional<Money> limit_of(const CloudSpec& spec, const Place& place) {
-  if (place.max_price || !spec.wish.max_price) return place.max_price;
-  if (place.price_per_hour && place.price_per_hour->currency == spec.wish.max_price->currency)
-    return spec.wish.max_price;
+  if (place.max_price || !spec.request.max_price) return place.max_price;
+  if (place.price_per_hour && place.price_per_hour->currency == spec.request.max_price->currency)
+    return spec.request.max_price;
   throw Error(ErrorKind::local, "the maximum price of " + place.type + " in " + place.site.zone +
                                     " is on record in another currency than its price");
 }
 
-Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Standing& standing,
-                 const std::string& owner, std::span<const NodeRequest> batch, bool has_timer) {
-  const Place place = place_of(spec, standing);
+Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec,
+                 const CloudPlacement& placement, const std::string& owner,
+                 std::span<const NodeRequest> batch, bool has_timer) {
+  const Place place = place_of(spec, placement);
   const NodeRequest& first = batch.front();
   Launch launch{.marks = {cluster.id, cluster.name.value, owner},
                 .site = place.site,
                 .type = place.type,
-                .image = standing.image,
-                .network = standing.parts,
-                .market = spec.wish.market,
+                .image = placement.image,
+                .network = placement.parts,
+                .market = spec.request.market,
                 .max_price = limit_of(spec, place),
                 .disk_gib = spec.disk_gib,
-                .root_device = standing.root_device,
-                .data_disk = spec.wish.data_disk,
+                .root_device = placement.root_device,
+                .data_disk = spec.request.data_disk,
                 .first = first.index,
                 .count = static_cast<int>(batch.size()),
                 .least = 1,
@@ -147,14 +148,14 @@ Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Sta
                 .rdma_interfaces = spec.rdma ? place.rdma_interfaces : 0,
                 .rdma_cards = spec.rdma ? place.rdma_cards : std::vector<int>(),
                 .has_public_address = has_public_address(spec.public_address, first.index),
-                .reservation = spec.wish.reservation};
+                .reservation = spec.request.reservation};
   FirstBoot boot{.user = cluster.user,
                  .authorized_keys = {first.authorized_key},
                  .host_private_key = first.host_private_key,
                  .host_public_key = first.host_public_key,
-                 .data_disk_gib = spec.wish.data_disk.gib};
+                 .data_disk_gib = spec.request.data_disk.gib};
   std::ranges::copy(spec.ssh_keys, std::back_inserter(boot.authorized_keys));
-  std::ranges::copy(standing.key_pairs, std::back_inserter(boot.authorized_keys));
+  std::ranges::copy(placement.key_pairs, std::back_inserter(boot.authorized_keys));
   set_end(launch, boot, cluster, spec, place, has_timer);
   launch.user_data = user_data(boot);
   return launch;
@@ -194,12 +195,12 @@ class Pauses {
   explicit Pauses(const Wait& wait) : wait_(wait) {}
 
   std::chrono::milliseconds waited() const { return waited_; }
-  bool are_left() const { return waited_ <= kPatience; }
+  bool are_left() const { return waited_ <= kTimeout; }
 
-  /// Waits until the next poll. Throws timeout once kPatience is over.
+  /// Waits until the next poll. Throws timeout once kTimeout is over.
   void next(const Cancel& cancel, const std::string& for_what) {
     if (!are_left()) throw Error(ErrorKind::timeout, for_what + " took more than 10 minutes");
-    const std::chrono::milliseconds pause = next_look(waited_);
+    const std::chrono::milliseconds pause = poll_interval(waited_);
     wait_(pause, cancel);
     cancel.check();
     waited_ += pause;
@@ -234,41 +235,41 @@ void CloudProvider::rename(const state::Cluster& cluster, const Cancel& cancel) 
                cancel);
 }
 
-void CloudProvider::choose_image(const CloudSpec& spec, Standing& standing) {
-  const Place place = place_of(spec, standing);
+void CloudProvider::choose_image(const CloudSpec& spec, CloudPlacement& placement) {
+  const Place place = place_of(spec, placement);
   const auto images = cloud_.images(place.site.region, spec.image, place.type, stop_);
   if (images.empty())
     throw Error(ErrorKind::not_found, "no image in " + place.site.region + " suits " + place.type);
-  standing.image = images.front().id;
-  standing.root_device = images.front().root_device;
-  standing.key_pairs.clear();
+  placement.image = images.front().id;
+  placement.root_device = images.front().root_device;
+  placement.key_pairs.clear();
   for (const std::string& key_pair : spec.key_pairs)
-    standing.key_pairs.push_back(cloud_.public_key(place.site.region, key_pair, stop_));
+    placement.key_pairs.push_back(cloud_.public_key(place.site.region, key_pair, stop_));
 }
 
 std::string CloudProvider::prepare(const state::Cluster& cluster, bool may_be_there) {
   const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
-  Standing standing = parse_standing(cluster.network);
-  const Place place = place_of(spec, standing);
-  const NetworkWish network{.marks = {cluster.id, cluster.name.value, owner_.mark()},
-                            .site = place.site,
-                            .vpc = user_vpc(spec, standing),
-                            .ssh_from = spec.ssh_from,
-                            .close_together = spec.rdma,
-                            .type = place.type,
-                            .may_be_there = may_be_there,
-                            .known = own_parts(cluster)};
-  const bool must_choose = standing.image.empty();
+  CloudPlacement placement = parse_cloud_placement(cluster.network);
+  const Place place = place_of(spec, placement);
+  const NetworkRequest network{.marks = {cluster.id, cluster.name.value, owner_.mark()},
+                               .site = place.site,
+                               .vpc = user_vpc(spec, placement),
+                               .ssh_from = spec.ssh_from,
+                               .close_together = spec.rdma,
+                               .type = place.type,
+                               .may_be_there = may_be_there,
+                               .known = own_parts(cluster)};
+  const bool must_choose = placement.image.empty();
   // The image and the key pairs that the user named are checked first: if one is missing, nothing
   // is made.
   const bool is_named = !spec.image.empty() || !spec.key_pairs.empty();
-  if (must_choose && is_named) choose_image(spec, standing);
+  if (must_choose && is_named) choose_image(spec, placement);
   Parts parts;
   Tasks tasks = {[&] { parts = cloud_.make_network(network, stop_); }};
-  if (must_choose && !is_named) tasks.emplace_back([&] { choose_image(spec, standing); });
+  if (must_choose && !is_named) tasks.emplace_back([&] { choose_image(spec, placement); });
   at_once(tasks);
-  standing.parts = std::move(parts);
-  return to_json_text(standing);
+  placement.parts = std::move(parts);
+  return to_json_text(placement);
 }
 
 Storage CloudProvider::storage(const state::Cluster& cluster) const {
@@ -277,11 +278,11 @@ Storage CloudProvider::storage(const state::Cluster& cluster) const {
 
 Provider::Places CloudProvider::places(const state::Cluster& cluster) const {
   return {.count = parse_cloud_spec(cluster.spec_json).places.size(),
-          .here = parse_standing(cluster.network).place};
+          .here = parse_cloud_placement(cluster.network).place};
 }
 
 std::string CloudProvider::network_at(const state::Cluster& /*cluster*/, std::size_t place) const {
-  return to_json_text(Standing{.place = place});
+  return to_json_text(CloudPlacement{.place = place});
 }
 
 std::optional<Money> CloudProvider::price_per_hour(const state::Cluster& cluster) const {
@@ -292,11 +293,11 @@ std::map<int, Error> CloudProvider::launch_all(const state::Cluster& cluster,
                                                std::span<const std::vector<NodeRequest>> wanted,
                                                std::vector<Machine>& there, const Cancel& cancel) {
   const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
-  const Standing standing = parse_standing(cluster.network);
+  const CloudPlacement placement = parse_cloud_placement(cluster.network);
   const std::string owner = owner_.mark();
   const Limits limits = cloud_.limits();
   const auto launched = parallel_map(wanted, kLaunchesAtOnce, [&](const auto& batch) {
-    Launch launch = launch_of(cluster, spec, standing, owner, batch, limits.has_timer);
+    Launch launch = launch_of(cluster, spec, placement, owner, batch, limits.has_timer);
     const bool is_whole = std::ranges::all_of(batch, &NodeRequest::all_or_nothing);
     if (is_whole || !limits.has_partial_launch) launch.least = launch.count;
     return cloud_.launch(launch, cancel);

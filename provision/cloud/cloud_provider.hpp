@@ -57,7 +57,7 @@ class CloudProvider final : public Provider {
 
  private:
   /// Chooses the image and reads the keys of the user's key pairs, at the cluster's place.
-  void choose_image(const CloudSpec& spec, Standing& standing);
+  void choose_image(const CloudSpec& spec, CloudPlacement& placement);
   /// Launches the batches and adds the machines to `there`. Returns the refusals by node index.
   std::map<int, Error> launch_all(const state::Cluster& cluster,
                                   std::span<const std::vector<NodeRequest>> wanted,

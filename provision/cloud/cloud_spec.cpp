@@ -23,17 +23,17 @@ Money money_of(const json& object) {
           Currency::parse(object.at("currency").get<std::string>())};
 }
 
-json to_json(const Wish& wish) {
-  json object = {{"gpu", wish.gpu},
-                 {"gpu_memory_gib", wish.gpu_memory_gib},
-                 {"gpus", wish.gpus},
-                 {"type", wish.type},
-                 {"zone", wish.zone},
-                 {"nodes", wish.nodes},
-                 {"spot", wish.market == Market::spot}};
-  if (wish.max_price) object["max_price"] = json_of(*wish.max_price);
-  if (wish.data_disk.gib > 0) object["data_disk"] = to_text(wish.data_disk);
-  if (!wish.reservation.empty()) object["reservation"] = wish.reservation;
+json to_json(const MachineRequest& request) {
+  json object = {{"gpu", request.gpu},
+                 {"gpu_memory_gib", request.gpu_memory_gib},
+                 {"gpus", request.gpus},
+                 {"type", request.type},
+                 {"zone", request.zone},
+                 {"nodes", request.nodes},
+                 {"spot", request.market == Market::spot}};
+  if (request.max_price) object["max_price"] = json_of(*request.max_price);
+  if (request.data_disk.gib > 0) object["data_disk"] = to_text(request.data_disk);
+  if (!request.reservation.empty()) object["reservation"] = request.reservation;
   return object;
 }
 
@@ -42,19 +42,21 @@ Money money_on_record(const json& value, Currency usual) {
   return value.is_number() ? Money{value.get<double>(), usual} : money_of(value);
 }
 
-Wish wish_of(const json& object, Currency usual) {
-  Wish wish{.gpu = object.at("gpu").get<std::string>(),
-            .gpu_memory_gib = object.at("gpu_memory_gib").get<int>(),
-            .gpus = object.at("gpus").get<int>(),
-            .type = object.at("type").get<std::string>(),
-            .zone = object.at("zone").get<std::string>(),
-            .nodes = object.at("nodes").get<int>(),
-            .market = object.at("spot").get<bool>() ? Market::spot : Market::on_demand};
-  if (object.contains("max_price")) wish.max_price = money_on_record(object.at("max_price"), usual);
+MachineRequest request_of(const json& object, Currency usual) {
+  MachineRequest request{
+      .gpu = object.at("gpu").get<std::string>(),
+      .gpu_memory_gib = object.at("gpu_memory_gib").get<int>(),
+      .gpus = object.at("gpus").get<int>(),
+      .type = object.at("type").get<std::string>(),
+      .zone = object.at("zone").get<std::string>(),
+      .nodes = object.at("nodes").get<int>(),
+      .market = object.at("spot").get<bool>() ? Market::spot : Market::on_demand};
+  if (object.contains("max_price"))
+    request.max_price = money_on_record(object.at("max_price"), usual);
   if (object.contains("data_disk"))
-    wish.data_disk = parse_data_disk(object.at("data_disk").get<std::string>());
-  wish.reservation = object.value("reservation", std::string());
-  return wish;
+    request.data_disk = parse_data_disk(object.at("data_disk").get<std::string>());
+  request.reservation = object.value("reservation", std::string());
+  return request;
 }
 
 json to_json(const Place& place) {
@@ -140,7 +142,7 @@ bool holds_all(const std::vector<std::string>& there, const std::vector<std::str
 }
 
 std::string shown_disk(const CloudSpec& spec) {
-  return spec.wish.data_disk.gib == 0 ? "none" : to_text(spec.wish.data_disk);
+  return spec.request.data_disk.gib == 0 ? "none" : to_text(spec.request.data_disk);
 }
 
 std::string shown(const std::optional<Money>& price) {
@@ -167,11 +169,16 @@ bool has_public_address(PublicAddress which, int index) noexcept {
 }
 
 std::string to_json_text(const CloudSpec& spec) {
-  json object = {{"wish", to_json(spec.wish)}, {"region", spec.region},
-                 {"image", spec.image},        {"vpc", spec.vpc},
-                 {"disk_gib", spec.disk_gib},  {"ssh_from", texts_of(spec.ssh_from)},
-                 {"ssh_keys", spec.ssh_keys},  {"key_pairs", spec.key_pairs},
-                 {"rdma", spec.rdma},          {"public_address", to_string(spec.public_address)},
+  json object = {{"wish", to_json(spec.request)},
+                 {"region", spec.region},
+                 {"image", spec.image},
+                 {"vpc", spec.vpc},
+                 {"disk_gib", spec.disk_gib},
+                 {"ssh_from", texts_of(spec.ssh_from)},
+                 {"ssh_keys", spec.ssh_keys},
+                 {"key_pairs", spec.key_pairs},
+                 {"rdma", spec.rdma},
+                 {"public_address", to_string(spec.public_address)},
                  {"places", json::array()}};
   for (const Place& place : spec.places)
     object["places"].push_back(to_json(place));
@@ -183,7 +190,7 @@ std::string to_json_text(const CloudSpec& spec) {
 CloudSpec parse_cloud_spec(const std::string& text) {
   return read(text, "cluster's wish", [&](const json& object) {
     CloudSpec spec{
-        .wish = wish_of(object.at("wish"), usual_currency(object)),
+        .request = request_of(object.at("wish"), usual_currency(object)),
         .region = object.at("region").get<std::string>(),
         .image = object.at("image").get<std::string>(),
         .vpc = object.at("vpc").get<std::string>(),
@@ -203,7 +210,7 @@ CloudSpec parse_cloud_spec(const std::string& text) {
 }
 
 Storage storage_of(const CloudSpec& spec, std::string_view cloud) {
-  return {.has_data_disk = spec.wish.data_disk.gib > 0,
+  return {.has_data_disk = spec.request.data_disk.gib > 0,
           .mounts = spec.mounts,
           .nfs_options = std::string(nfs_options(cloud))};
 }
@@ -213,20 +220,22 @@ std::string difference(const CloudSpec& there, const CloudSpec& wanted) {
                          const std::string& other) {
     return one == other ? "" : "with " + what + " " + one + ", not " + other;
   };
-  const auto gpus = [](const Wish& wish) {
-    return wish.gpus == 0 ? shown(wish.gpu) : shown(wish.gpu) + ":" + std::to_string(wish.gpus);
+  const auto gpus = [](const MachineRequest& request) {
+    return request.gpus == 0 ? shown(request.gpu)
+                             : shown(request.gpu) + ":" + std::to_string(request.gpus);
   };
-  const auto market = [](const Wish& wish) {
-    return std::string(wish.market == Market::spot ? "spot" : "on-demand");
+  const auto market = [](const MachineRequest& request) {
+    return std::string(request.market == Market::spot ? "spot" : "on-demand");
   };
   for (const std::string& found : {
-           differ("GPUs", gpus(there.wish), gpus(wanted.wish)),
-           differ("type", shown(there.wish.type), shown(wanted.wish.type)),
+           differ("GPUs", gpus(there.request), gpus(wanted.request)),
+           differ("type", shown(there.request.type), shown(wanted.request.type)),
            differ("region", shown(there.region), shown(wanted.region)),
-           differ("zone", shown(there.wish.zone), shown(wanted.wish.zone)),
-           differ("market", market(there.wish), market(wanted.wish)),
-           differ("maximum price", shown(there.wish.max_price), shown(wanted.wish.max_price)),
-           differ("reservation", shown(there.wish.reservation), shown(wanted.wish.reservation)),
+           differ("zone", shown(there.request.zone), shown(wanted.request.zone)),
+           differ("market", market(there.request), market(wanted.request)),
+           differ("maximum price", shown(there.request.max_price), shown(wanted.request.max_price)),
+           differ("reservation", shown(there.request.reservation),
+                  shown(wanted.request.reservation)),
            differ("image", shown(there.image), shown(wanted.image)),
            differ("network", shown(there.vpc), shown(wanted.vpc)),
            differ("public addresses", std::string(to_string(there.public_address)),
@@ -247,29 +256,29 @@ std::string difference(const CloudSpec& there, const CloudSpec& wanted) {
   return {};
 }
 
-std::string to_json_text(const Standing& standing) {
-  return json{{"place", standing.place},
-              {"image", standing.image},
-              {"root_device", standing.root_device},
-              {"parts", standing.parts},
-              {"key_pairs", standing.key_pairs}}
+std::string to_json_text(const CloudPlacement& placement) {
+  return json{{"place", placement.place},
+              {"image", placement.image},
+              {"root_device", placement.root_device},
+              {"parts", placement.parts},
+              {"key_pairs", placement.key_pairs}}
       .dump();
 }
 
-Standing parse_standing(const std::string& text) {
+CloudPlacement parse_cloud_placement(const std::string& text) {
   if (text.empty()) return {};
   return read(text, "cluster's place", [](const json& object) {
-    return Standing{.place = object.at("place").get<std::size_t>(),
-                    .image = object.at("image").get<std::string>(),
-                    .root_device = object.value("root_device", std::string()),
-                    .parts = object.at("parts").get<Parts>(),
-                    .key_pairs = object.value("key_pairs", std::vector<std::string>{})};
+    return CloudPlacement{.place = object.at("place").get<std::size_t>(),
+                          .image = object.at("image").get<std::string>(),
+                          .root_device = object.value("root_device", std::string()),
+                          .parts = object.at("parts").get<Parts>(),
+                          .key_pairs = object.value("key_pairs", std::vector<std::string>{})};
   });
 }
 
 std::optional<Money> price_of(const state::Cluster& cluster) {
   const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
-  const std::size_t place = parse_standing(cluster.network).place;
+  const std::size_t place = parse_cloud_placement(cluster.network).place;
   return place < spec.places.size() ? spec.places[place].price_per_hour : std::nullopt;
 }
 

@@ -20,7 +20,7 @@ struct Place {
   int rdma_interfaces = 0;                ///< The interfaces of the type; 0: none, or unknown.
   std::vector<int> rdma_cards{};          ///< Equal to InstanceType::rdma_cards.
   std::string gpus{};                     ///< The GPUs of the type, for people: "8xA100-80G".
-  std::optional<Money> max_price{};       ///< Wish::max_price in the currency of this place.
+  std::optional<Money> max_price{};  ///< MachineRequest::max_price in the currency of this place.
 };
 
 /// The nodes that have an address in the public internet.
@@ -40,7 +40,7 @@ constexpr int kHead = 0;
 bool has_public_address(PublicAddress which, int index) noexcept;
 
 struct CloudSpec {
-  Wish wish{};
+  MachineRequest request{};
   std::string region{};  ///< The requested region; empty: any.
   std::string image{};   ///< A name or id; empty: the newest image that suits.
   std::string vpc{};     ///< The user's own network; empty: the cluster gets its own.
@@ -67,7 +67,7 @@ Storage storage_of(const CloudSpec& spec, std::string_view cloud);
 std::string difference(const CloudSpec& there, const CloudSpec& wanted);
 
 /// The present placement of a cluster, stored in Cluster::network.
-struct Standing {
+struct CloudPlacement {
   std::size_t place = 0;      ///< The index in CloudSpec::places.
   std::string image{};        ///< Empty until prepared.
   std::string root_device{};  ///< Image::root_device of that image.
@@ -75,9 +75,9 @@ struct Standing {
   std::vector<std::string> key_pairs{};  ///< Public keys of CloudSpec::key_pairs.
 };
 
-std::string to_json_text(const Standing& standing);
+std::string to_json_text(const CloudPlacement& placement);
 /// Returns the first place, unprepared, for an empty text.
-Standing parse_standing(const std::string& text);
+CloudPlacement parse_cloud_placement(const std::string& text);
 
 /// Returns the price of one machine of a cluster for an hour at its place, as it was when it was
 /// planned.

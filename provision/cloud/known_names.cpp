@@ -56,27 +56,27 @@ bool has_region(Cloud& cloud, const std::string& region, std::set<std::string>& 
   }
 }
 
-void check_zone(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
-                const Cancel& cancel) {
-  Wish anywhere = wish;
+void check_zone(std::span<Cloud* const> clouds, const std::string& region,
+                const MachineRequest& request, const Cancel& cancel) {
+  MachineRequest anywhere = request;
   anywhere.zone.clear();
   std::set<std::string> zones;
   for (const Offer& offer : survey(clouds, region, anywhere, cancel).offers)
     zones.insert(offer.site.zone);
-  if (!zones.empty() && !zones.contains(wish.zone))
+  if (!zones.empty() && !zones.contains(request.zone))
     refuse(names_of(clouds) + (clouds.size() == 1 ? " has" : " have") +
                " such machines, but not in zone",
-           wish.zone, zones, ": they are in " + *zones.begin() + " and others");
+           request.zone, zones, ": they are in " + *zones.begin() + " and others");
 }
 
-void check_type(std::span<Cloud* const> clouds, const Wish& wish) {
+void check_type(std::span<Cloud* const> clouds, const MachineRequest& request) {
   std::set<std::string> types;
   for (const CatalogueRow& row : catalogue())
     for (const Cloud* cloud : clouds)
       if (row.cloud == cloud->name()) types.emplace(row.type);
-  if (!types.contains(wish.type))
-    refuse(names_of(clouds) + (clouds.size() == 1 ? " offers" : " offer") + " no type", wish.type,
-           types, " there; `fastgpu get instance-types` lists those with GPUs");
+  if (!types.contains(request.type))
+    refuse(names_of(clouds) + (clouds.size() == 1 ? " offers" : " offer") + " no type",
+           request.type, types, " there; `fastgpu get instance-types` lists those with GPUs");
 }
 
 }  // namespace
@@ -95,25 +95,25 @@ void check_title(std::string_view flag, std::string_view text) {
           "' is not a valid name: it is empty, longer than 255 bytes, or has control characters");
 }
 
-void check_gpu(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
-               const Cancel& cancel) {
-  if (wish.gpu.empty() || !wish.type.empty()) return;
+void check_gpu(std::span<Cloud* const> clouds, const std::string& region,
+               const MachineRequest& request, const Cancel& cancel) {
+  if (request.gpu.empty() || !request.type.empty()) return;
   std::set<std::string> gpus;
   for (const CatalogueRow& row : catalogue()) {
-    if (same_gpu(row.gpu, wish.gpu)) return;
+    if (same_gpu(row.gpu, request.gpu)) return;
     gpus.emplace(row.gpu);
   }
   for (const Offer& offer :
-       survey(clouds, region, {.gpus = 1, .market = wish.market}, cancel).offers) {
+       survey(clouds, region, {.gpus = 1, .market = request.market}, cancel).offers) {
     if (offer.type.gpu.empty()) continue;
-    if (same_gpu(offer.type.gpu, wish.gpu)) return;
+    if (same_gpu(offer.type.gpu, request.gpu)) return;
     gpus.insert(offer.type.gpu);
   }
   std::string all;
   for (const std::string& gpu : gpus)
     all += (all.empty() ? ": there are " : ", ") + gpu;
   refuse("--gpus: " + names_of(clouds) + (clouds.size() == 1 ? " has" : " have") + " no GPU",
-         wish.gpu, gpus, all + "; --instance-type TYPE accepts any type of machine");
+         request.gpu, gpus, all + "; --instance-type TYPE accepts any type of machine");
 }
 
 std::vector<Cloud*> clouds_with_region(std::span<Cloud* const> clouds, const std::string& region,
@@ -131,11 +131,11 @@ std::vector<Cloud*> clouds_with_region(std::span<Cloud* const> clouds, const std
   return found;
 }
 
-void check_names(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
-                 const Cancel& cancel) {
-  check_gpu(clouds, region, wish, cancel);
-  if (!wish.type.empty()) check_type(clouds, wish);
-  if (!wish.zone.empty()) check_zone(clouds, region, wish, cancel);
+void check_names(std::span<Cloud* const> clouds, const std::string& region,
+                 const MachineRequest& request, const Cancel& cancel) {
+  check_gpu(clouds, region, request, cancel);
+  if (!request.type.empty()) check_type(clouds, request);
+  if (!request.zone.empty()) check_zone(clouds, region, request, cancel);
 }
 
 }  // namespace fastgpu::provision::cloud

@@ -21,8 +21,8 @@ void check_title(std::string_view flag, std::string_view text);
 
 /// Throws not_found, with the nearest known name, if neither the catalogue nor any machine that the
 /// clouds offer has such a GPU.
-void check_gpu(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
-               const Cancel& cancel);
+void check_gpu(std::span<Cloud* const> clouds, const std::string& region,
+               const MachineRequest& request, const Cancel& cancel);
 
 /// Returns those of `clouds` that have the region; all of them for "" and "all". A cloud that does
 /// not list its regions counts as having it. Throws not_found, with the nearest known name, if no
@@ -32,7 +32,7 @@ std::vector<Cloud*> clouds_with_region(std::span<Cloud* const> clouds, const std
 
 /// Throws not_found, with the nearest known name, if a wrong name is the reason why `clouds` have
 /// no offer: a zone that none of them has, or an unknown type or GPU.
-void check_names(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
-                 const Cancel& cancel);
+void check_names(std::span<Cloud* const> clouds, const std::string& region,
+                 const MachineRequest& request, const Cancel& cancel);
 
 }  // namespace fastgpu::provision::cloud

@@ -2,8 +2,8 @@
 
 #include "base/fault_point.hpp"
 #include "provision/cloud/find_or_make.hpp"
-#include "provision/next_look.hpp"
 #include "provision/observe.hpp"
+#include "provision/poll_interval.hpp"
 #include "transfer/sha256.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -21,20 +21,20 @@ std::optional<OwnImage> look(Cloud& cloud, const std::string& region, const std:
   return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
-void remove_failed(Cloud& cloud, const ImageWish& wish, const Cancel& cancel) {
-  for (const OwnImage& image : cloud.own_images(wish.region, cancel))
-    if (image.marks.made_of == wish.marks.made_of && image.state == ImageState::failed)
-      cloud.remove_image(wish.region, image);
+void remove_failed(Cloud& cloud, const ImageRequest& request, const Cancel& cancel) {
+  for (const OwnImage& image : cloud.own_images(request.region, cancel))
+    if (image.marks.made_of == request.marks.made_of && image.state == ImageState::failed)
+      cloud.remove_image(request.region, image);
 }
 
 /// Looks for as long as a cloud may take to list a requested image; empty if it does not appear.
-std::string await_listing(Cloud& cloud, const ImageWish& wish, const Wait& wait,
+std::string await_listing(Cloud& cloud, const ImageRequest& request, const Wait& wait,
                           milliseconds patience, const Cancel& cancel) {
   for (milliseconds waited{0};;) {
-    if (const auto found = find_image(cloud, wish.region, wish.marks.made_of, cancel))
+    if (const auto found = find_image(cloud, request.region, request.marks.made_of, cancel))
       return found->image.id;
     if (waited >= patience) return {};
-    const milliseconds pause = next_look(waited);
+    const milliseconds pause = poll_interval(waited);
     wait(pause, cancel);
     cancel.check();
     waited += pause;
@@ -43,33 +43,34 @@ std::string await_listing(Cloud& cloud, const ImageWish& wish, const Wait& wait,
 
 /// Requests the image. A refusal because of the name may be the answer to an earlier request, whose
 /// answer was lost or whose run was killed.
-std::string ask(Cloud& cloud, const ImageWish& wish, const Wait& wait, const Cancel& cancel) {
+std::string ask(Cloud& cloud, const ImageRequest& request, const Wait& wait, const Cancel& cancel) {
   try {
     fault_point("bake:asking");
-    cloud.make_image(wish, cancel);
+    cloud.make_image(request, cancel);
     fault_point("bake:asked");
     return {};
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::conflict) throw;
-    std::string listed = await_listing(cloud, wish, wait, kNameListedAtMost, cancel);
+    std::string listed = await_listing(cloud, request, wait, kNameListedAtMost, cancel);
     if (listed.empty()) throw;
     return listed;
   }
 }
 
-OwnImage await_image(Cloud& cloud, const ImageWish& wish, const Wait& wait, const Cancel& cancel) {
+OwnImage await_image(Cloud& cloud, const ImageRequest& request, const Wait& wait,
+                     const Cancel& cancel) {
   for (milliseconds waited{0};;) {
-    const auto found = look(cloud, wish.region, wish.marks.made_of, cancel);
+    const auto found = look(cloud, request.region, request.marks.made_of, cancel);
     if (found && found->state == ImageState::available) return *found;
     if (found && found->state == ImageState::failed) {
-      cloud.remove_image(wish.region, *found);
-      throw Error(ErrorKind::remote, std::string(cloud.name()) + ": image " + wish.name +
+      cloud.remove_image(request.region, *found);
+      throw Error(ErrorKind::remote, std::string(cloud.name()) + ": image " + request.name +
                                          " could not be made: " + found->failure);
     }
     if (!found && waited >= kUnlistedAtMost)
-      throw Error(ErrorKind::remote, std::string(cloud.name()) + ": image " + wish.name +
+      throw Error(ErrorKind::remote, std::string(cloud.name()) + ": image " + request.name +
                                          " was accepted but is not listed");
-    const milliseconds pause = next_look(waited);
+    const milliseconds pause = poll_interval(waited);
     wait(pause, cancel);
     cancel.check();
     waited += pause;
@@ -93,19 +94,19 @@ std::optional<OwnImage> find_image(Cloud& cloud, const std::string& region,
   return found;
 }
 
-OwnImage make_image(Cloud& cloud, const ImageWish& wish, Asked asked, const Wait& wait,
+OwnImage make_image(Cloud& cloud, const ImageRequest& request, Asked asked, const Wait& wait,
                     const Cancel& cancel) {
-  remove_failed(cloud, wish, cancel);
+  remove_failed(cloud, request, cancel);
   const bool is_awaited = asked == Asked::perhaps && !cloud.limits().knows_images_again;
-  if (is_awaited && !await_listing(cloud, wish, wait, kUnlistedAtMost, cancel).empty())
-    return await_image(cloud, wish, wait, cancel);
+  if (is_awaited && !await_listing(cloud, request, wait, kUnlistedAtMost, cancel).empty())
+    return await_image(cloud, request, wait, cancel);
   find_or_make(
       [&] {
-        const auto found = find_image(cloud, wish.region, wish.marks.made_of, cancel);
+        const auto found = find_image(cloud, request.region, request.marks.made_of, cancel);
         return found ? found->image.id : std::string();
       },
-      [&] { return ask(cloud, wish, wait, cancel); }, wait, cancel);
-  return await_image(cloud, wish, wait, cancel);
+      [&] { return ask(cloud, request, wait, cancel); }, wait, cancel);
+  return await_image(cloud, request, wait, cancel);
 }
 
 }  // namespace fastgpu::provision::cloud

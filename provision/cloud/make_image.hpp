@@ -25,7 +25,7 @@ enum class Asked : std::uint8_t { never, perhaps };
 /// Removes failed images of the same parts. After a kill or a cancel at any time, the same call
 /// resumes. Throws conflict if another image has the name, remote if the cloud could not make it,
 /// interrupted after a cancel; the cloud continues to make it then.
-OwnImage make_image(Cloud& cloud, const ImageWish& wish, Asked asked, const Wait& wait,
+OwnImage make_image(Cloud& cloud, const ImageRequest& request, Asked asked, const Wait& wait,
                     const Cancel& cancel);
 
 }  // namespace fastgpu::provision::cloud

@@ -55,7 +55,7 @@ struct Offer {
 };
 
 /// The requirements that an offer must meet.
-struct Wish {
+struct MachineRequest {
   std::string gpu{};       ///< "A100"; empty: any GPU, or none.
   int gpu_memory_gib = 0;  ///< The least memory of one GPU.
   int gpus = 0;            ///< The least number in a node; 0: any number, or none.
@@ -86,7 +86,7 @@ struct Quota {
 };
 
 /// The marks on every resource that we make.
-struct Marks {
+struct OwnerTags {
   state::ClusterId cluster{};
   std::string cluster_name{};
   std::string owner{};  ///< The identity of the cluster's state directory.
@@ -113,7 +113,7 @@ struct Machine {
   std::string type{};
   std::string launched{};  ///< ISO 8601 UTC.
   std::string failure{};   ///< The cloud's message about a failed machine.
-  Marks marks{};
+  OwnerTags marks{};
   std::string vpc{};       ///< The machine's network.
   std::string host_key{};  ///< Equal to Tags::host_key; empty: unknown.
   /// Equal to Tags::taken; empty: its owner has made it.
@@ -125,11 +125,11 @@ struct Machine {
 /// Tags that can be changed on existing machines. At most 43 letters, digits and "-_." each, the
 /// least that any cloud accepts.
 struct Tags {
-  std::string cluster_name{};  ///< Equal to Marks::cluster_name.
+  std::string cluster_name{};  ///< Equal to OwnerTags::cluster_name.
   /// The cluster's name at the launch of the machine. Some clouds begin the names of machines with
   /// it.
   std::string launched_as{};
-  std::string owner{};  ///< Equal to Marks::owner.
+  std::string owner{};  ///< Equal to OwnerTags::owner.
   std::string taken{};  ///< The time of the takeover by the owner, and the machine that did it.
   /// The digest of the host key that the machine shows, in URL-safe base64.
   std::string host_key{};
@@ -140,8 +140,8 @@ struct Tags {
 using Parts = std::map<std::string, std::string>;
 
 /// The requirements of the parts that a cluster's machines share.
-struct NetworkWish {
-  Marks marks{};
+struct NetworkRequest {
+  OwnerTags marks{};
   Site site{};
   std::string vpc{};                ///< A network of the user, by name or id; empty: a new one.
   std::vector<IpRange> ssh_from{};  ///< The addresses that may reach port 22.
@@ -158,7 +158,7 @@ struct NetworkWish {
 
 /// The machines requested in one call.
 struct Launch {
-  Marks marks{};
+  OwnerTags marks{};
   Site site{};
   std::string type{};
   std::string image{};
@@ -178,7 +178,7 @@ struct Launch {
   int rdma_interfaces = 0;        ///< The type's number, if `rdma` is requested; 0: unknown.
   std::vector<int> rdma_cards{};  ///< Equal to InstanceType::rdma_cards.
   bool has_public_address = true;
-  std::string reservation{};  ///< Equal to Wish::reservation.
+  std::string reservation{};  ///< Equal to MachineRequest::reservation.
 };
 
 /// A launch that is only tried. It needs no network.
@@ -193,7 +193,7 @@ struct Trial {
 struct Part {
   std::string kind{};  ///< "vpc", "security-group", ...
   std::string id{};
-  Marks marks{};
+  OwnerTags marks{};
 };
 
 }  // namespace fastgpu::provision::cloud

@@ -24,7 +24,7 @@ std::vector<Orphan> orphans_in(Cloud& cloud, const std::string& region, const st
   std::vector<Orphan> found;
   const std::vector<Machine> machines = cloud.machines(region, {}, cancel);
   const std::set<state::ClusterId> others = clusters_of_others(machines, owner);
-  const auto is_orphan = [&](const Marks& marks) {
+  const auto is_orphan = [&](const OwnerTags& marks) {
     return marks.owner == owner && std::ranges::find(known, marks.cluster) == known.end() &&
            !others.contains(marks.cluster);
   };

@@ -26,7 +26,7 @@ struct ImageMarks {
   std::string made_of{};
   state::ClusterId cluster{};
   std::string cluster_name{};
-  std::string owner{};  ///< Equal to Marks::owner.
+  std::string owner{};  ///< Equal to OwnerTags::owner.
 };
 
 /// Returns the marks as tags. Values have at most 43 letters, digits and "-_.".
@@ -47,7 +47,7 @@ struct OwnImage {
 };
 
 /// The request for an image.
-struct ImageWish {
+struct ImageRequest {
   std::string region{};
   std::string machine{};  ///< The machine's id. It goes on running.
   std::string name{};     ///< 3 to 60 letters, digits and "-_.", beginning with a letter.

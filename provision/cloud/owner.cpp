@@ -1,6 +1,6 @@
 #include "provision/cloud/owner.hpp"
 
-#include "provision/marks.hpp"
+#include "provision/ids.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::provision::cloud {

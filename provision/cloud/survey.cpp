@@ -22,7 +22,7 @@ struct Question {
 /// Returns the questions to ask. A cloud that fails to list its regions is added to the failed
 /// ones.
 std::vector<Question> questions(std::span<Cloud* const> clouds, const std::string& region,
-                                Heard& heard, const Cancel& cancel) {
+                                RegionAnswers& heard, const Cancel& cancel) {
   const auto regions = parallel_map(
       clouds, clouds.size(), [&](Cloud* cloud) { return regions_to_ask(*cloud, region, cancel); });
   std::vector<Question> result;
@@ -40,10 +40,11 @@ std::vector<Question> questions(std::span<Cloud* const> clouds, const std::strin
 constexpr const char* kOverThePrice = "over the price";
 
 /// Returns the reason against an offer; empty if it is usable.
-std::string speaks_against(const Offer& offer, const Wish& wish, const std::optional<Money>& most) {
-  if (wish.rdma && offer.type.rdma_interfaces == 0) return "without RDMA";
+std::string speaks_against(const Offer& offer, const MachineRequest& request,
+                           const std::optional<Money>& most) {
+  if (request.rdma && offer.type.rdma_interfaces == 0) return "without RDMA";
   if (offer.stock == Stock::none) return "without stock";
-  if (offer.quota && *offer.quota < wish.nodes) return "beyond the quota";
+  if (offer.quota && *offer.quota < request.nodes) return "beyond the quota";
   if (most && !offer.compared) return "without a price";
   if (most && *most < *offer.compared) return kOverThePrice;
   return {};
@@ -76,16 +77,16 @@ std::vector<std::string> regions_to_ask(Cloud& cloud, const std::string& region,
   return cloud.usual_regions();
 }
 
-Answers survey(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
-               const Cancel& cancel) {
+Answers survey(std::span<Cloud* const> clouds, const std::string& region,
+               const MachineRequest& request, const Cancel& cancel) {
   Answers result;
   const std::vector<Question> asked = questions(clouds, region, result.heard, cancel);
   auto answers = parallel_map(std::span(asked), asked.size(), [&](const Question& question) {
-    if (!wish.reservation.empty() && !question.cloud->limits().has_reservations)
+    if (!request.reservation.empty() && !question.cloud->limits().has_reservations)
       throw Error(ErrorKind::usage, std::string(question.cloud->name()) +
                                         " has no reservations that fastgpu can use: leave "
                                         "--reservation out, or name another --cloud");
-    return question.cloud->offers(question.region, wish, cancel);
+    return question.cloud->offers(question.region, request, cancel);
   });
   cancel.check();
   for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -102,7 +103,7 @@ Answers survey(std::span<Cloud* const> clouds, const std::string& region, const 
   return result;
 }
 
-std::vector<std::string> reasons(const Heard& heard) {
+std::vector<std::string> reasons(const RegionAnswers& heard) {
   std::set<std::string> trusted;  // Clouds that have accepted the credentials.
   for (const auto& [cloud, region] : heard.answered)
     trusted.insert(cloud);
@@ -127,15 +128,16 @@ std::vector<std::string> reasons(const Heard& heard) {
   return sentences;
 }
 
-RankedOffers rank(std::vector<Offer> offers, const Wish& wish, const ExchangeRates& rates) {
+RankedOffers rank(std::vector<Offer> offers, const MachineRequest& request,
+                  const ExchangeRates& rates) {
   std::optional<Money> most;
-  if (wish.max_price) most = rates.in(kRankingCurrency, *wish.max_price);
+  if (request.max_price) most = rates.in(kRankingCurrency, *request.max_price);
   for (Offer& offer : offers)
     if (offer.price_per_hour) offer.compared = rates.in(kRankingCurrency, *offer.price_per_hour);
   std::ranges::sort(offers, {}, order);
   RankedOffers ranked;
   for (Offer& offer : offers) {
-    std::string reason = speaks_against(offer, wish, most);
+    std::string reason = speaks_against(offer, request, most);
     if (reason.empty())
       ranked.usable.push_back(std::move(offer));
     else
@@ -144,8 +146,8 @@ RankedOffers rank(std::vector<Offer> offers, const Wish& wish, const ExchangeRat
   return ranked;
 }
 
-RankedOffers without_dear(RankedOffers ranked, const Wish& wish) {
-  if (wish.max_price || ranked.usable.empty() || !ranked.usable.front().compared) return ranked;
+RankedOffers without_dear(RankedOffers ranked, const MachineRequest& request) {
+  if (request.max_price || ranked.usable.empty() || !ranked.usable.front().compared) return ranked;
   const Money best = *ranked.usable.front().compared;
   std::vector<Offer> kept;
   for (Offer& offer : ranked.usable) {
@@ -163,14 +165,15 @@ RankedOffers without_dear(RankedOffers ranked, const Wish& wish) {
   return ranked;
 }
 
-std::string why_none(const RankedOffers& ranked, const Wish& wish) {
+std::string why_none(const RankedOffers& ranked, const MachineRequest& request) {
   std::map<std::string, int> counts;
   for (const auto& [offer, reason] : ranked.unusable)
     ++counts[reason];
   std::string text;
   for (const auto& [reason, count] : counts) {
     text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + reason;
-    if (reason == kOverThePrice && wish.max_price) text += cheapest_over(ranked, *wish.max_price);
+    if (reason == kOverThePrice && request.max_price)
+      text += cheapest_over(ranked, *request.max_price);
   }
   return text.empty() ? "no cloud has such machines" : text;
 }

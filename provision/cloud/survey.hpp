@@ -15,18 +15,18 @@ namespace fastgpu::provision::cloud {
 using RegionName = std::pair<std::string, std::string>;
 
 /// The regions that answered a question, and those that failed.
-struct Heard {
+struct RegionAnswers {
   std::vector<RegionName> answered;
   std::vector<std::pair<RegionName, Error>> failed;  ///< An empty region means the whole cloud.
 };
 
 /// Returns a sentence for each reason, with its regions. A region that refuses credentials which
 /// other regions of the cloud have accepted is reported as not enabled for the account. Pure.
-std::vector<std::string> reasons(const Heard& heard);
+std::vector<std::string> reasons(const RegionAnswers& heard);
 
 struct Answers {
   std::vector<Offer> offers;
-  Heard heard;
+  RegionAnswers heard;
 };
 
 /// The word for every region that the account may use, in place of a region's name.
@@ -38,8 +38,8 @@ std::vector<std::string> regions_to_ask(Cloud& cloud, const std::string& region,
                                         const Cancel& cancel);
 
 /// Asks each cloud in the regions that `region` means.
-Answers survey(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
-               const Cancel& cancel);
+Answers survey(std::span<Cloud* const> clouds, const std::string& region,
+               const MachineRequest& request, const Cancel& cancel);
 
 struct RankedOffers {
   std::vector<Offer> usable;                              ///< Sorted, the best first.
@@ -50,7 +50,8 @@ struct RankedOffers {
 /// prices are ordered by known stock, RDMA and name. If prices are unknown, the smaller machine
 /// counts as cheaper. With a maximum price an offer without a price is not usable. Throws
 /// ErrorKind::usage for a currency whose rate is unknown. Pure.
-RankedOffers rank(std::vector<Offer> offers, const Wish& wish, const ExchangeRates& rates);
+RankedOffers rank(std::vector<Offer> offers, const MachineRequest& request,
+                  const ExchangeRates& rates);
 
 /// The maximum price of a place that is used without asking instead of the best one, as a multiple
 /// of the best one's price.
@@ -58,12 +59,12 @@ constexpr double kMostDearer = 2;
 
 /// Moves offers to the unusable ones if they cost more than kMostDearer times the best, or if only
 /// their price is unknown. They are not a substitute if the user set no maximum price. Pure.
-RankedOffers without_dear(RankedOffers ranked, const Wish& wish);
+RankedOffers without_dear(RankedOffers ranked, const MachineRequest& request);
 
 /// Returns the offers' shortcomings, counted, and the cheapest price if that is over the maximum.
 /// Example: "3 without stock, 1 over the price of 1.00 USD/h (the cheapest is 1.05 USD/h:
 /// g4dn.xlarge in us-east-1a)". Pure.
-std::string why_none(const RankedOffers& ranked, const Wish& wish);
+std::string why_none(const RankedOffers& ranked, const MachineRequest& request);
 
 /// Returns "12.24 USD/h"; "price unknown".
 std::string per_hour(const std::optional<Money>& price);

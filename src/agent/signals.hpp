@@ -39,7 +39,7 @@ class Reaper {
   std::optional<process::ExitStatus> ended_;
 };
 
-/// Makes orphaned descendants our children, and not init's.
+/// Makes on_parent_death descendants our children, and not init's.
 void become_subreaper();
 
 /// Ends this process in the same way as another one: by the same signal, but without a core dump.

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kLongestHead = 64UL << 10;
 constexpr std::size_t kPiece = 64UL << 10;
-constexpr int kPatience = 30'000;  // The timeout for the head of a request, in milliseconds.
+constexpr int kTimeout = 30'000;  // The timeout for the head of a request, in milliseconds.
 constexpr std::string_view kEnd = "\r\n\r\n";
 /// Headers that are only between a client and its proxy. They are replaced so that the server
 /// closes after its answer, and no second request follows on the same connection.
@@ -101,7 +101,7 @@ void send_all(int fd, std::string_view text) {
 std::optional<std::string> read_head(int fd, std::string& rest, const Cancel& cancel) {
   std::array<char, kPiece> piece{};
   while (rest.find(kEnd) == rest.npos) {
-    if (rest.size() > kLongestHead || !await(fd, kPatience, cancel)) return std::nullopt;
+    if (rest.size() > kLongestHead || !await(fd, kTimeout, cancel)) return std::nullopt;
     const ssize_t count = ::recv(fd, piece.data(), piece.size(), 0);
     if (count <= 0) return std::nullopt;
     rest.append(piece.data(), static_cast<std::size_t>(count));

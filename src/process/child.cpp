@@ -45,7 +45,7 @@ struct Prepared {
   std::array<int, 3> fds{-1, -1, -1};  ///< -1 to inherit the stream.
   const char* directory = nullptr;
   Grouping grouping = Grouping::shared;
-  Orphaned orphaned = Orphaned::lives_on;
+  OnParentDeath on_parent_death = OnParentDeath::live_on;
   pid_t parent = 0;
   int report = -1;
 };
@@ -79,7 +79,7 @@ void reset_signals() {
   reset_signals();
   if (plan.grouping == Grouping::group) ::setpgid(0, 0);
   if (plan.grouping == Grouping::session) ::setsid();
-  if (plan.orphaned == Orphaned::is_killed) {
+  if (plan.on_parent_death == OnParentDeath::kill) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != plan.parent) ::_exit(127);  // The parent died before the prctl call above.
   }
@@ -143,7 +143,7 @@ Child::Child(const Command& command) {
               open_stream(command.err, false, err_, theirs[2])};
   if (!command.directory.empty()) plan.directory = command.directory.c_str();
   plan.grouping = command.grouping;
-  plan.orphaned = command.orphaned;
+  plan.on_parent_death = command.on_parent_death;
   plan.parent = ::getpid();
   Pipe trouble = make_pipe();
   plan.report = trouble.write_end.get();

@@ -21,7 +21,7 @@ enum class Grouping : std::uint8_t {
 };
 
 /// What happens to the child when the thread that started it ends.
-enum class Orphaned : std::uint8_t { lives_on, is_killed };
+enum class OnParentDeath : std::uint8_t { lives_on, is_killed };
 
 /// A stream's mode, or one of our descriptors for the child. The descriptor is borrowed and stays
 /// open here.
@@ -39,7 +39,7 @@ struct Command {
   /// The whole environment as "K=V"; absent for ours.
   std::optional<std::vector<std::string>> environment{};
   Grouping grouping = Grouping::shared;
-  Orphaned orphaned = Orphaned::lives_on;
+  OnParentDeath on_parent_death = OnParentDeath::live_on;
 };
 
 /// Returns our own environment as "K=V".

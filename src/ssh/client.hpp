@@ -50,14 +50,14 @@ struct Task {
 };
 
 /// The default time limits of a host.
-struct Patience {
+struct Timeouts {
   std::chrono::milliseconds connect{10'000};  ///< The limit until we are logged in.
   std::chrono::milliseconds answer{60'000};  ///< The limit from the login until our command starts.
 };
 
 struct RunOptions {
   int width = 64;  ///< The number of sessions open at once.
-  std::optional<std::chrono::milliseconds> connect_timeout{};  ///< Absent for Patience::connect.
+  std::optional<std::chrono::milliseconds> connect_timeout{};  ///< Absent for Timeouts::connect.
   /// The limit for each task from its start; 0 for no limit.
   std::chrono::milliseconds timeout{0};
   /// A running command fails if no byte is sent in either direction for this long; 0 for no limit.

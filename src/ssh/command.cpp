@@ -18,7 +18,7 @@ constexpr int kTurn = 64;
 constexpr auto kReconnectPause = 100ms;
 /// The limit for the first answer over a connection that was idle. The host, or a device on the
 /// way, may have forgotten it.
-constexpr auto kIdlePatience = 3s;
+constexpr auto kIdleTimeout = 3s;
 
 /// Returns a script that first writes the mark to both outputs, to separate the answer from the
 /// output of startup files. The mark goes to stderr first, so that it does not follow the other
@@ -41,11 +41,11 @@ Clock::time_point after(Clock::time_point now, std::chrono::milliseconds limit) 
 
 }  // namespace
 
-Command::Command(const Task& task, const RunOptions& options, const Patience& patience,
+Command::Command(const Task& task, const RunOptions& options, const Timeouts& patience,
                  Identities& identities, IdleConnections& idle, time_point now)
     : task_(task),
       options_(options),
-      patience_(patience),
+      timeouts_(patience),
       identities_(identities),
       idle_(idle),
       connect_until_(after(now, patience.connect)),
@@ -113,7 +113,7 @@ void Command::check_time(time_point now) {
   if (phase_ == Phase::opening && now >= idle_until_ && now < connect_until_)
     more_ = connect_anew();
   if (phase_ < Phase::running && now >= connect_until_)
-    throw link_ ? link_->timed_out(to_string(patience_.connect))
+    throw link_ ? link_->timed_out(to_string(timeouts_.connect))
                 : Error(ErrorKind::transient, place(task_.host) + ": closes every connection");
   if (why_ && now >= grace_until_) throw *why_;
   if (!why_ && now >= run_until_) wind_down(too_late(), now);
@@ -139,11 +139,11 @@ bool Command::connect(time_point now) {
 std::unique_ptr<Link> Command::new_link(time_point now) {
   std::string line = marked(task_, mark_);
   if (task_.host.openssh)
-    return std::make_unique<OpenSshLink>(task_.host, std::move(line), patience_.connect);
+    return std::make_unique<OpenSshLink>(task_.host, std::move(line), timeouts_.connect);
   std::unique_ptr<Connection> connection;
   if (takes_idle_) connection = idle_.take(task_.host, now);
   was_idle_ = connection != nullptr;
-  if (was_idle_) idle_until_ = now + kIdlePatience;
+  if (was_idle_) idle_until_ = now + kIdleTimeout;
   if (!was_idle_) connection = std::make_unique<Connection>(task_.host, identities_);
   return std::make_unique<Libssh2Link>(std::move(connection), std::move(line));
 }
@@ -183,7 +183,7 @@ bool Command::start() {
   if (!link_->start()) return false;
   phase_ = Phase::running;
   moved_at_ = std::chrono::steady_clock::now();
-  begin_until_ = after(moved_at_, patience_.answer);
+  begin_until_ = after(moved_at_, timeouts_.answer);
   return true;
 }
 
@@ -307,7 +307,7 @@ Error Command::not_begun() const {
   const std::string said = in_one_line(output_.preamble.text());
   return {ErrorKind::timeout,
           place(task_.host) + ": the login shell of " + task_.host.user +
-              " has not begun our command within " + to_string(patience_.answer) +
+              " has not begun our command within " + to_string(timeouts_.answer) +
               " (FASTGPU_ANSWER_TIMEOUT): one of its start-up files may be waiting" +
               (said.empty() ? "" : "; it printed: " + said)};
 }

@@ -21,7 +21,7 @@ class Command {
  public:
   using time_point = Clock::time_point;
 
-  Command(const Task& task, const RunOptions& options, const Patience& patience,
+  Command(const Task& task, const RunOptions& options, const Timeouts& patience,
           Identities& identities, IdleConnections& idle, time_point now);
 
   /// Proceeds without blocking. Returns true once the task has ended. `scratch` is a buffer for
@@ -79,7 +79,7 @@ class Command {
 
   const Task& task_;
   const RunOptions& options_;
-  const Patience& patience_;
+  const Timeouts& timeouts_;
   Identities& identities_;
   IdleConnections& idle_;
   std::unique_ptr<Link> link_;

@@ -35,7 +35,7 @@ struct Host {
   NodeName name{};        ///< The name for messages and line prefixes.
   std::string address{};  ///< IPv4, IPv6 or DNS name.
   std::uint16_t port = 22;
-  /// The door into the network of `address` (base/door.hpp); empty for our own network.
+  /// The door into the network of `address` (base/socket_broker.hpp); empty for our own network.
   std::filesystem::path door{};
   std::string user{};
   std::filesystem::path identity{};  ///< The private key file: Ed25519, in OpenSSH's format.

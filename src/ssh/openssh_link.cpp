@@ -89,7 +89,7 @@ void OpenSshLink::launch() {
                            .out = {.mode = process::StreamMode::pipe},
                            .err = {.mode = process::StreamMode::pipe},
                            .grouping = process::Grouping::session,
-                           .orphaned = process::Orphaned::is_killed};
+                           .on_parent_death = process::OnParentDeath::kill};
   command.argv.push_back(line_);
   try {
     child_.emplace(command);

@@ -51,7 +51,7 @@ int poll_timeout(time_point now, time_point wake) {
   return static_cast<int>(std::min(rest, milliseconds(3'600'000)).count());
 }
 
-Patience patience_for(const RunOptions& options, Patience patience) {
+Timeouts timeouts_for(const RunOptions& options, Timeouts patience) {
   patience.connect = options.connect_timeout.value_or(patience.connect);
   return patience;
 }
@@ -59,11 +59,11 @@ Patience patience_for(const RunOptions& options, Patience patience) {
 /// One call of Client::run.
 class Run {
  public:
-  Run(std::vector<Task> tasks, const RunOptions& options, const Patience& patience,
+  Run(std::vector<Task> tasks, const RunOptions& options, const Timeouts& patience,
       Identities& identities, IdleConnections& idle, const Cancel& cancel)
       : tasks_(std::move(tasks)),
         options_(options),
-        patience_(patience_for(options, patience)),
+        timeouts_(timeouts_for(options, patience)),
         identities_(identities),
         idle_(idle),
         cancel_(cancel),
@@ -92,7 +92,7 @@ class Run {
  private:
   struct Flight {
     Flight(std::size_t task_index, std::string where, const Task& task, const RunOptions& options,
-           const Patience& patience, Identities& identities, IdleConnections& idle, time_point now)
+           const Timeouts& patience, Identities& identities, IdleConnections& idle, time_point now)
         : index(task_index),
           door(std::move(where)),
           command(task, options, patience, identities, idle, now) {}
@@ -117,7 +117,7 @@ class Run {
         open_ += wanted;
         while (open_ + idle_.size() > room_ && idle_.size() > 0)
           idle_.drop_one();
-        flights_.emplace_back(index, where, tasks_[index], options_, patience_, identities_, idle_,
+        flights_.emplace_back(index, where, tasks_[index], options_, timeouts_, identities_, idle_,
                               now);
       }
       door = queue.empty() ? waiting_.erase(door) : std::next(door);
@@ -193,7 +193,7 @@ class Run {
 
   std::vector<Task> tasks_;
   const RunOptions& options_;
-  const Patience patience_;
+  const Timeouts timeouts_;
   Identities& identities_;
   IdleConnections& idle_;
   const Cancel& cancel_;
@@ -215,7 +215,7 @@ class Run {
 
 std::vector<HostResult<Exit>> SshClient::run(std::vector<Task> tasks, const RunOptions& options,
                                              const Cancel& cancel) {
-  return Run(std::move(tasks), options, patience_, identities_, idle_, cancel).all();
+  return Run(std::move(tasks), options, timeouts_, identities_, idle_, cancel).all();
 }
 
 }  // namespace fastgpu::ssh

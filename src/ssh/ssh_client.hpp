@@ -9,13 +9,13 @@ namespace fastgpu::ssh {
 
 class SshClient final : public Client {
  public:
-  explicit SshClient(const Patience& patience = {}) : patience_(patience) {}
+  explicit SshClient(const Timeouts& patience = {}) : timeouts_(patience) {}
 
   std::vector<HostResult<Exit>> run(std::vector<Task> tasks, const RunOptions& options,
                                     const Cancel& cancel) override;
 
  private:
-  Patience patience_;
+  Timeouts timeouts_;
   Identities identities_;  // Idle connections borrow them.
   IdleConnections idle_;
 };

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "base/door.hpp"
 #include "base/error.hpp"
+#include "base/socket_broker.hpp"
 
 namespace fastgpu::ssh {
 namespace {
@@ -30,7 +30,7 @@ void tune(int fd) noexcept {
 
 UniqueFd socket_behind(const std::filesystem::path& door) {
   UniqueFd socket;
-  if (const UniqueFd knocked = knock(door)) socket = take_socket(knocked);
+  if (const UniqueFd knocked = connect_to_broker(door)) socket = receive_socket(knocked);
   if (!socket)
     throw Error(ErrorKind::transient,
                 "no answer at " + door.string() + ", the way to this host: is it running?");

@@ -14,7 +14,7 @@ namespace fastgpu::ssh {
 /// Tries the addresses of a name one after another.
 class TcpStream final : public Stream {
  public:
-  /// Connects from the network behind `door` (base/door.hpp), or from ours if it is empty.
+  /// Connects from the network behind `door` (base/socket_broker.hpp), or from ours if it is empty.
   TcpStream(const std::string& address, std::uint16_t port, std::filesystem::path door)
       : resolution_(address, port), door_(std::move(door)) {}
 

@@ -25,7 +25,7 @@ constexpr const char* kNotes = "notes";
 constexpr std::size_t kMostNotes = 8192;  // Enough for a path and the numbers.
 constexpr std::chrono::hours kKept{24};
 /// How long to wait for an interrupted copy that has not noticed the interruption yet.
-constexpr std::chrono::milliseconds kPatience{3'000};
+constexpr std::chrono::milliseconds kTimeout{3'000};
 constexpr std::chrono::milliseconds kBetweenTries{10};
 constexpr int kMostTries = 100;  // A limit, because another user might take or remove every name.
 
@@ -238,7 +238,7 @@ Staging::~Staging() {
 Position kept_position(const std::filesystem::path& parent, const std::string& key) {
   const UniqueFd above(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const UniqueFd directory = above ? open_own_directory(above.get(), marked(key)) : UniqueFd();
-  if (!directory || !lock_within(kPatience, directory.get())) return {};
+  if (!directory || !lock_within(kTimeout, directory.get())) return {};
   return position_in(directory.get());
 }
 

@@ -27,29 +27,31 @@ bool is_whole(const Json& value) {
 void check_value(const Json& schema, const Json& value, const std::string& path);
 
 void check_members(const Json& members, const Json& value, const std::string& path) {
-  if (!value.is_object()) throw Violation(400, "InvalidParameter", path + " is no structure");
+  if (!value.is_object())
+    throw ProtocolViolation(400, "InvalidParameter", path + " is no structure");
   for (const auto& [name, inner] : value.items()) {
     const Json* found = nullptr;
     for (const auto& [own, member] : members.items())
       if (wire_name(own, member) == name) found = &member;
     if (found == nullptr)
-      throw Violation(400, "UnknownParameter",
-                      "The parameter " + path + name + " is not recognized");
+      throw ProtocolViolation(400, "UnknownParameter",
+                              "The parameter " + path + name + " is not recognized");
     check_value(*found, inner, path + name + ".");
   }
   for (const auto& [own, member] : members.items())
     if (member.value("required", false) && !value.contains(wire_name(own, member)))
-      throw Violation(400, "MissingParameter",
-                      "The request must contain the parameter " + path + wire_name(own, member));
+      throw ProtocolViolation(
+          400, "MissingParameter",
+          "The request must contain the parameter " + path + wire_name(own, member));
 }
 
 void check_list(const Json& schema, const Json& value, const std::string& path) {
   if (!value.is_array() && !value.is_object())
-    throw Violation(400, "InvalidParameter", path + " is no list");
+    throw ProtocolViolation(400, "InvalidParameter", path + " is no list");
   for (const auto& [index, inner] : value.items()) {
     if (value.is_object() && (!is_whole(Json(index)) || index == "0"))
-      throw Violation(400, "UnknownParameter",
-                      "The parameter " + path + index + " is not recognized");
+      throw ProtocolViolation(400, "UnknownParameter",
+                              "The parameter " + path + index + " is not recognized");
     check_value(schema.at("member"), inner, path + index + ".");
   }
 }
@@ -61,15 +63,16 @@ void check_value(const Json& schema, const Json& value, const std::string& path)
   } else if (type == "list" || type == "array") {
     check_list(schema, value, path);
   } else if (value.is_structured()) {
-    throw Violation(400, "InvalidParameter", path + " is one value");
+    throw ProtocolViolation(400, "InvalidParameter", path + " is one value");
   } else if ((type == "integer" || type == "int" || type == "int64" || type == "long") &&
              !is_whole(value)) {
-    throw Violation(400, "InvalidParameterValue", path + " is no whole number");
+    throw ProtocolViolation(400, "InvalidParameterValue", path + " is no whole number");
   } else if (schema.contains("enum")) {
     const Json& allowed = schema.at("enum");
     if (std::ranges::find(allowed, value) == allowed.end())
-      throw Violation(400, "InvalidParameterValue",
-                      "Value (" + value.dump() + ") for " + path + " is none of " + allowed.dump());
+      throw ProtocolViolation(
+          400, "InvalidParameterValue",
+          "Value (" + value.dump() + ") for " + path + " is none of " + allowed.dump());
   }
 }
 
@@ -93,7 +96,7 @@ void ApiFacts::check(const std::string& service, const std::string& action,
   if (services_.is_null()) return;
   if (!services_.contains(service) || !services_.at(service).at("actions").contains(action)) {
     if (std::ranges::find(kLeftOut, action) != kLeftOut.end()) return;
-    throw Violation(400, "InvalidAction", service + " has no action " + action);
+    throw ProtocolViolation(400, "InvalidAction", service + " has no action " + action);
   }
   check_members(services_.at(service).at("actions").at(action).at("request"), parameters, "");
 }

@@ -17,9 +17,9 @@ class ApiFacts {
   /// Reads the facts. Throws ErrorKind::usage if the file cannot be read.
   explicit ApiFacts(const std::filesystem::path& file);
 
-  /// Throws Violation if the request does not fit, also for a service or action that is not in the
-  /// file. `parameters` is a tree; a list may be an object with the keys "1", "2", ..., and a
-  /// scalar may be a string.
+  /// Throws ProtocolViolation if the request does not fit, also for a service or action that is not
+  /// in the file. `parameters` is a tree; a list may be an object with the keys "1", "2", ..., and
+  /// a scalar may be a string.
   void check(const std::string& service, const std::string& action, const Json& parameters) const;
 
  private:

@@ -151,7 +151,7 @@ Json add_key_pair(Simulation& simulation, const Json& body) {
 }
 
 Json reset_calls(Simulation& simulation, const Json&) {
-  simulation.books = Books{};
+  simulation.books = Ledger{};
   return Json::object();
 }
 

@@ -68,13 +68,13 @@ Reply Dispatcher::act(Face& face, const Call& call) {
     if (std::ranges::find(account.denied, call.action) != account.denied.end())
       throw face.not_allowed(call);
     reply = face.answer(call, account, world);
-  } catch (const Violation& violation) {
+  } catch (const ProtocolViolation& violation) {
     simulation_.books.violations.push_back(record.vendor + " " + call.action + ": " +
                                            violation.code() + ": " + violation.what());
     refuse(violation);
   } catch (const Refusal& refusal) {
     refuse(refusal);
-  } catch (const Trouble& trouble) {
+  } catch (const ApiFailure& trouble) {
     refuse(face.translate(trouble));
   }
   record.status = reply.status;

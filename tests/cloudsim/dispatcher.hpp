@@ -5,9 +5,9 @@
 #include <mutex>
 #include <vector>
 
-#include "cloudsim/books.hpp"
 #include "cloudsim/face.hpp"
 #include "cloudsim/faults.hpp"
+#include "cloudsim/ledger.hpp"
 #include "cloudsim/throttle.hpp"
 
 namespace fastgpu::cloudsim {
@@ -17,7 +17,7 @@ struct Simulation {
   explicit Simulation(World w) : world(std::move(w)) {}
   std::mutex lock;
   World world;
-  Books books;
+  Ledger books;
   Faults faults;
   Throttle throttle;
   milliseconds latency{0};

@@ -1,4 +1,4 @@
-// The interface of a vendor's API for the dispatcher. Each vendor has one implementation in faces/.
+// The interface of a vendor's API for the dispatcher. Each vendor has one implementation in apis/.
 #pragma once
 
 #include <stdexcept>
@@ -33,7 +33,7 @@ class Refusal : public std::runtime_error {
 
 /// A refusal of a request that no correct client of that API would send. It is recorded as a
 /// violation.
-class Violation : public Refusal {
+class ProtocolViolation : public Refusal {
  public:
   using Refusal::Refusal;
 };
@@ -53,11 +53,11 @@ class Face {
   /// the token are valid.
   virtual const Account& authenticate(const Call& call, const World& world) const = 0;
 
-  /// Performs the request. Throws Refusal, or Trouble, which translate() converts to the vendor's
-  /// errors.
+  /// Performs the request. Throws Refusal, or ApiFailure, which translate() converts to the
+  /// vendor's errors.
   virtual Reply answer(const Call& call, const Account& account, World& world) = 0;
 
-  virtual Refusal translate(const Trouble& trouble) const = 0;
+  virtual Refusal translate(const ApiFailure& trouble) const = 0;
   virtual Refusal throttled() const = 0;
   virtual Refusal not_allowed(const Call& call) const = 0;
   /// Returns the vendor's error for a bare status, such as that of a fault: 503.

@@ -41,7 +41,7 @@ template <class Act>
 TroubleKind trouble_of(Act act) {
   try {
     act();
-  } catch (const Trouble& trouble) {
+  } catch (const ApiFailure& trouble) {
     return trouble.kind();
   }
   FAIL("there was no trouble");

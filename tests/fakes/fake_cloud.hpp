@@ -37,9 +37,9 @@ class FakeCloud final : public provision::cloud::Cloud {
   bool credentials = true;
   bool is_known = false;  ///< It has accepted something of ours.
   int accounts_asked = 0;
-  int lists_asked = 0;                                        ///< Of machines.
-  std::vector<provision::cloud::NetworkWish> network_wishes;  ///< In their order.
-  provision::cloud::Parts known_parts;                        ///< Of the last removal.
+  int lists_asked = 0;                                           ///< Of machines.
+  std::vector<provision::cloud::NetworkRequest> network_wishes;  ///< In their order.
+  provision::cloud::Parts known_parts;                           ///< Of the last removal.
   int most_a_launch = 100;
   bool gives_parts = true;
 
@@ -58,7 +58,8 @@ class FakeCloud final : public provision::cloud::Cloud {
     return "account";
   }
   std::vector<std::string> regions(const Cancel&) override { return {"r1", "r2"}; }
-  std::vector<provision::cloud::Offer> offers(const std::string&, const provision::cloud::Wish&,
+  std::vector<provision::cloud::Offer> offers(const std::string&,
+                                              const provision::cloud::MachineRequest&,
                                               const Cancel&) override {
     return offered;
   }
@@ -85,16 +86,16 @@ class FakeCloud final : public provision::cloud::Cloud {
   }
   std::vector<provision::cloud::Trial> trials;
   std::optional<provision::cloud::Failure> trial_failure;
-  void make_image(const provision::cloud::ImageWish& wish, const Cancel&) override {
-    image_wishes.push_back(wish);
-    if (on_image) on_image(wish);
+  void make_image(const provision::cloud::ImageRequest& request, const Cancel&) override {
+    image_wishes.push_back(request);
+    if (on_image) on_image(request);
   }
   void remove_image(const std::string&, const provision::cloud::OwnImage& image) override {
     std::erase_if(images_made, [&](const auto& one) { return one.image.id == image.image.id; });
   }
   std::vector<provision::cloud::OwnImage> images_made;  ///< In region r1.
-  std::vector<provision::cloud::ImageWish> image_wishes;
-  std::function<void(const provision::cloud::ImageWish&)> on_image;  ///< Makes it, or throws.
+  std::vector<provision::cloud::ImageRequest> image_wishes;
+  std::function<void(const provision::cloud::ImageRequest&)> on_image;  ///< Makes it, or throws.
   std::vector<provision::cloud::Quota> quotas(const std::string&, const Cancel&) override {
     return {};
   }
@@ -104,12 +105,12 @@ class FakeCloud final : public provision::cloud::Cloud {
       throw Error(ErrorKind::not_found, "there is no VPC '" + vpc + "' in " + site.region);
   }
   std::set<std::string> vpcs;  ///< The networks of the user, in every region.
-  provision::cloud::Parts make_network(const provision::cloud::NetworkWish& wish,
+  provision::cloud::Parts make_network(const provision::cloud::NetworkRequest& request,
                                        const Cancel&) override {
-    network_wishes.push_back(wish);
-    if (on_network) on_network(wish.site);
-    networks.insert(wish.marks.cluster.value);
-    return {{"subnet", "subnet-" + wish.site.zone}};
+    network_wishes.push_back(request);
+    if (on_network) on_network(request.site);
+    networks.insert(request.marks.cluster.value);
+    return {{"subnet", "subnet-" + request.site.zone}};
   }
   void remove_network(const std::string&, const state::ClusterId& cluster,
                       const provision::cloud::Parts& known) override {

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string again = to_text(record);
     if (to_text(fastgpu::provision::parse_cluster_record(again)) != again) __builtin_trap();
     fastgpu::provision::cloud::parse_cloud_spec(record.cluster.spec_json);
-    fastgpu::provision::cloud::parse_standing(record.cluster.network);
+    fastgpu::provision::cloud::parse_cloud_placement(record.cluster.network);
   });
   attempt([&] { fastgpu::agent::parse_lease_book(text); });
   attempt([&] { fastgpu::agent::parse_lease_answer(text); });

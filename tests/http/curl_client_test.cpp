@@ -252,7 +252,7 @@ TEST_CASE_FIXTURE(Sending, "an answer longer than the largest is refused, howeve
   CHECK_THROWS_AS(client.send({.url = exact.url(), .largest_answer = size - 1}, cancel), Error);
 }
 
-TEST_CASE_FIXTURE(Sending, "a wish to stop ends a request in the middle of its answer") {
+TEST_CASE_FIXTURE(Sending, "a request to stop ends a request in the middle of its answer") {
   const HttpServer server([&](HttpVisit& visit) {
     visit.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
     cancel.request();

@@ -35,7 +35,7 @@ int ask_everything(const http::Response& answer, MakeCloud make_cloud) {
                              .site = {"r", "ra"},
                              .type = "p2s.2xlarge.8",
                              .token = std::string(32, 'a')};
-  const cloud::NetworkWish network{
+  const cloud::NetworkRequest network{
       .marks = launch.marks, .site = launch.site, .ssh_from = {IpRange::parse("192.0.2.1/32")}};
   attempt([&](auto& c) { c.account(never); });
   attempt([&](auto& c) { c.regions(never); });

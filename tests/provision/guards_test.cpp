@@ -31,7 +31,7 @@ Watched at(TimePoint now) {
 
 TEST_SUITE_BEGIN("provision/guards");
 
-TEST_CASE("guards are read from a wish as they were put there, and leave the rest alone") {
+TEST_CASE("guards are read from a request as they were put there, and leave the rest alone") {
   const std::string spec = R"({"hosts":["a"],"x":1})";
   CHECK(guards_of(spec) == Guards{});
   const std::string with = with_guards(spec, all());

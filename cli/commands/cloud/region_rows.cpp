@@ -26,7 +26,7 @@ std::vector<Row> rows_of(Context& context, const CloudOptions& options,
   const auto answers = parallel_map(std::span(places), places.size(), ask);
   context.cancel().check();
   std::vector<Row> rows;
-  provision::cloud::Heard heard;
+  provision::cloud::RegionAnswers heard;
   for (std::size_t i = 0; i < places.size(); ++i) {
     provision::cloud::RegionName where(places[i].cloud->name(), places[i].region);
     if (const auto* error = std::get_if<Error>(&answers[i])) {

@@ -15,7 +15,7 @@ namespace fastgpu::cli {
 namespace {
 
 struct Options : ClusterOptions {
-  TakeoverRequest wish;
+  TakeoverRequest request;
   std::vector<std::string> ssh_from;
   bool dry_run = false;
 };
@@ -36,22 +36,22 @@ void check_provider(const std::string& provider) {
 }
 
 int run(Context& context, Options options) {
-  check_provider(options.wish.provider);
-  for (const std::string& region : options.wish.regions)
+  check_provider(options.request.provider);
+  for (const std::string& region : options.request.regions)
     provision::cloud::check_identifier("--region", region);
-  if (!options.wish.id.empty()) provision::cloud::check_identifier("--id", options.wish.id);
-  options.wish.name = parse_cluster_name(options.name);
-  options.wish.ssh_from = parse_ssh_from(options.ssh_from);
-  warn_of_world(context.ui(), options.wish.ssh_from);
-  std::string& identity = options.wish.identity;
+  if (!options.request.id.empty()) provision::cloud::check_identifier("--id", options.request.id);
+  options.request.name = parse_cluster_name(options.name);
+  options.request.ssh_from = parse_ssh_from(options.ssh_from);
+  warn_of_world(context.ui(), options.request.ssh_from);
+  std::string& identity = options.request.identity;
   if (identity.ends_with(".pub")) identity.resize(identity.size() - 4);
   if (options.dry_run)
     return show_dry_run(context.ui(), "attach cluster", options.name,
-                        plan_takeover(context, options.wish));
+                        plan_takeover(context, options.request));
   context.set_interrupt_hint("cluster " + options.name +
                              " is half taken over; the same command goes on");
   const provision::Tools tools = tools_for(context, options);
-  const provision::ClusterView view = take_over(context, tools, options.wish);
+  const provision::ClusterView view = take_over(context, tools, options.request);
   keep_guards(context, view.cluster.name, GuardUpdate::changed);
   show_cluster(context, view);
   context.ui().next_steps({"fastgpu get nodes " + view.cluster.name.value});
@@ -65,27 +65,27 @@ Action make_attach_cluster_command(Arguments& arguments) {
   Argument& name = describe_cluster_options(arguments, *options);
   name.values = Values::none;
   name.help = "The name that the cluster was created with";
-  arguments.text("--provider", "CLOUD", "The cloud of the cluster", options->wish.provider).values =
-      Values::provider;
+  arguments.text("--provider", "CLOUD", "The cloud of the cluster", options->request.provider)
+      .values = Values::provider;
   arguments
       .list("--region", "REGION", "Search this region only (the default regions)",
-            options->wish.regions)
+            options->request.regions)
       .values = Values::region;
-  arguments.text("--id", "ID", "The id, if several clusters have this name", options->wish.id);
+  arguments.text("--id", "ID", "The id, if several clusters have this name", options->request.id);
   arguments
       .text("--ssh-key", "FILE", "Private key to log in to the nodes (~/.ssh/id_ed25519)",
-            options->wish.identity)
+            options->request.identity)
       .values = Values::path;
-  arguments.text("--user", "NAME", "User name on the nodes (root)", options->wish.user);
+  arguments.text("--user", "NAME", "User name on the nodes (root)", options->request.user);
   arguments.list("--ssh-from", "CIDR",
                  "Allow SSH from this range, too (the public address of this machine)",
                  options->ssh_from);
   arguments.flag("--end-unrecorded",
                  "Terminate machines of the cluster that its record does not list",
-                 options->wish.ends_unrecorded);
-  arguments.flag("--start", "Start stopped machines first", options->wish.starts);
+                 options->request.ends_unrecorded);
+  arguments.flag("--start", "Start stopped machines first", options->request.starts);
   arguments.flag("--force", "Break the lease of a machine that died while it changed the cluster",
-                 options->wish.breaks_lease);
+                 options->request.breaks_lease);
   describe_dry_run(arguments, options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }

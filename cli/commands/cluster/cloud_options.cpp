@@ -43,18 +43,20 @@ void check_words(const CloudOptions& options) {
     check_title("--key-pair", name);
 }
 
-provision::cloud::Wish wish_of(const CloudOptions& options, const ExchangeRates& rates, int nodes) {
+provision::cloud::MachineRequest request_of(const CloudOptions& options, const ExchangeRates& rates,
+                                            int nodes) {
   check_words(options);
-  provision::cloud::Wish wish{.type = options.type, .zone = options.zone, .nodes = nodes};
-  if (!options.gpus.empty()) provision::cloud::parse_gpus(options.gpus, wish);
-  if (options.spot) wish.market = Market::spot;
+  provision::cloud::MachineRequest request{
+      .type = options.type, .zone = options.zone, .nodes = nodes};
+  if (!options.gpus.empty()) provision::cloud::parse_gpus(options.gpus, request);
+  if (options.spot) request.market = Market::spot;
   if (options.spot && !options.reservation.empty())
     throw Error(ErrorKind::usage, "--reservation and --spot: machines are of one or the other");
-  wish.reservation = options.reservation;
-  if (!options.data_disk.empty()) wish.data_disk = provision::parse_data_disk(options.data_disk);
+  request.reservation = options.reservation;
+  if (!options.data_disk.empty()) request.data_disk = provision::parse_data_disk(options.data_disk);
   if (!options.max_price.empty())
-    wish.max_price = price_in("--max-price", options.max_price, rates);
-  return wish;
+    request.max_price = price_in("--max-price", options.max_price, rates);
+  return request;
 }
 
 std::vector<provision::Mount> mounts_of(const CloudOptions& options) {
@@ -97,15 +99,16 @@ std::vector<Cloud*> clouds_of(Context& context, const CloudOptions& options,
 /// Returns the clouds' offers, ranked. Warns of regions that fail. Throws if all regions fail, and
 /// throws not_found for a zone or a type that no region has.
 RankedOffers asked(Context& context, const std::vector<Cloud*>& clouds, const std::string& region,
-                   const provision::cloud::Wish& wish, const ExchangeRates& rates) {
+                   const provision::cloud::MachineRequest& request, const ExchangeRates& rates) {
   const auto asked = provision::cloud::clouds_with_region(clouds, region, context.cancel());
-  auto answers = provision::cloud::survey(asked, region, wish, context.cancel());
+  auto answers = provision::cloud::survey(asked, region, request, context.cancel());
   const auto& heard = answers.heard;
   if (heard.answered.empty() && !heard.failed.empty()) throw Error(heard.failed.front().second);
   for (const std::string& reason : provision::cloud::reasons(heard))
     context.ui().warn(reason);
-  if (answers.offers.empty()) provision::cloud::check_names(asked, region, wish, context.cancel());
-  return provision::cloud::rank(std::move(answers.offers), wish, rates);
+  if (answers.offers.empty())
+    provision::cloud::check_names(asked, region, request, context.cancel());
+  return provision::cloud::rank(std::move(answers.offers), request, rates);
 }
 
 /// Returns the plan of a recorded cluster, which may be incomplete; absent if the store has no such
@@ -207,8 +210,8 @@ CloudOptions over_file(CloudOptions options, const provision::CloudFields& file)
   return options;
 }
 
-provision::Holding holding_of(const CloudOptions& options, const ExchangeRates& rates) {
-  provision::Holding holding{.least = options.min_nodes.value_or(0)};
+provision::GangPolicy gang_policy_of(const CloudOptions& options, const ExchangeRates& rates) {
+  provision::GangPolicy holding{.least = options.min_nodes.value_or(0)};
   if (options.hold)
     holding.longest = std::chrono::duration_cast<std::chrono::seconds>(*options.hold);
   if (options.hold_cost.empty()) return holding;
@@ -260,8 +263,8 @@ void describe_machine_options(Arguments& arguments, CloudOptions& options) {
       arguments.text("--gpus", "GPU[:N]", "GPUs per node [A100:8, A100-80GB:8]", options.gpus);
   gpus.values = Values::gpus;
   checked(gpus, [](const std::string& text) {
-    provision::cloud::Wish wish;
-    provision::cloud::parse_gpus(text, wish);
+    provision::cloud::MachineRequest request;
+    provision::cloud::parse_gpus(text, request);
   });
   arguments.text("--instance-type", "TYPE", "Instance type", options.type);
   arguments.text("--zone", "ZONE", "Search this zone only", options.zone);
@@ -335,20 +338,21 @@ std::vector<CloudPlace> places_of(Context& context, const CloudOptions& options)
 
 RankedOffers offers_for(Context& context, const CloudOptions& options) {
   const ExchangeRates rates = rates_for(context, options.exchange_rates);
-  provision::cloud::Wish wish = wish_of(options, rates, 1);
-  if (wish.gpu.empty() && wish.type.empty()) wish.gpus = 1;
-  return asked(context, clouds_of(context, options, ""), options.region, wish, rates);
+  provision::cloud::MachineRequest request = request_of(options, rates, 1);
+  if (request.gpu.empty() && request.type.empty()) request.gpus = 1;
+  return asked(context, clouds_of(context, options, ""), options.region, request, rates);
 }
 
 /// Returns the end of an error message that lists the types with RDMA; "" if the user did not ask
 /// for RDMA.
-std::string types_to_take(std::span<Cloud* const> clouds, const provision::cloud::Wish& wish) {
-  if (!wish.rdma) return {};
+std::string types_to_take(std::span<Cloud* const> clouds,
+                          const provision::cloud::MachineRequest& request) {
+  if (!request.rdma) return {};
   std::vector<std::string_view> names;
   for (const Cloud* cloud : clouds)
     names.push_back(cloud->name());
   std::string types;
-  for (const std::string& type : provision::cloud::types_with_rdma(names, wish))
+  for (const std::string& type : provision::cloud::types_with_rdma(names, request))
     types += (types.empty() ? "" : ", ") + type;
   return types.empty() ? "; fastgpu knows no type with RDMA there: leave --rdma out"
                        : "; those with RDMA are " + types + ", or leave --rdma out";
@@ -358,7 +362,7 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
                          const std::string& cluster, int nodes) {
   const ExchangeRates rates = rates_for(context, options.exchange_rates);
   CloudSpec spec{
-      .wish = wish_of(options, rates, std::min(nodes, options.min_nodes.value_or(nodes))),
+      .request = request_of(options, rates, std::min(nodes, options.min_nodes.value_or(nodes))),
       .region = options.region,
       .image = options.image,
       .vpc = options.vpc,
@@ -371,23 +375,23 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
   if (!options.public_address.empty())
     spec.public_address = provision::cloud::parse_public_address(options.public_address);
   check_storage(provision::cloud::storage_of(spec, provider));
-  if (spec.wish.gpu.empty() && spec.wish.type.empty() && spec.wish.reservation.empty())
+  if (spec.request.gpu.empty() && spec.request.type.empty() && spec.request.reservation.empty())
     throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
   if (const auto recorded = plan_on_record(context, cluster, spec)) return *recorded;
   CloudPlan plan{.provider = {}, .spec = std::move(spec), .offers = {}, .rates = rates};
   const std::vector<Cloud*> clouds = clouds_of(context, options, provider);
   for (const Cloud* cloud : clouds)
     provision::cloud::check_first_boot(plan.spec.ssh_keys, plan.spec.key_pairs.size(),
-                                       plan.spec.wish.data_disk.gib, cloud->limits().user_data,
+                                       plan.spec.request.data_disk.gib, cloud->limits().user_data,
                                        cloud->name());
-  provision::cloud::Wish wish = plan.spec.wish;
-  wish.rdma = plan.spec.rdma;
-  plan.offers =
-      provision::cloud::without_dear(asked(context, clouds, options.region, wish, rates), wish);
+  provision::cloud::MachineRequest request = plan.spec.request;
+  request.rdma = plan.spec.rdma;
+  plan.offers = provision::cloud::without_dear(
+      asked(context, clouds, options.region, request, rates), request);
   if (plan.offers.usable.empty())
     throw Error(ErrorKind::capacity, "there is no place for " + counted(nodes, "such node") + ": " +
-                                         provision::cloud::why_none(plan.offers, wish) +
-                                         types_to_take(clouds, wish));
+                                         provision::cloud::why_none(plan.offers, request) +
+                                         types_to_take(clouds, request));
   return plan_elsewhere(plan, {}).value();
 }
 
@@ -408,7 +412,8 @@ Money bid(const Money& most, Currency currency, const ExchangeRates& rates) {
   return limit;
 }
 
-provision::cloud::Place place_of(const Offer& offer, const provision::cloud::Wish& wish,
+provision::cloud::Place place_of(const Offer& offer,
+                                 const provision::cloud::MachineRequest& request,
                                  const ExchangeRates& rates) {
   provision::cloud::Place place{.site = offer.site,
                                 .type = offer.type.name,
@@ -416,8 +421,8 @@ provision::cloud::Place place_of(const Offer& offer, const provision::cloud::Wis
                                 .rdma_interfaces = offer.type.rdma_interfaces,
                                 .rdma_cards = offer.type.rdma_cards,
                                 .gpus = gpus_text(offer.type)};
-  if (wish.max_price && offer.price_per_hour)
-    place.max_price = bid(*wish.max_price, offer.price_per_hour->currency, rates);
+  if (request.max_price && offer.price_per_hour)
+    place.max_price = bid(*request.max_price, offer.price_per_hour->currency, rates);
   return place;
 }
 
@@ -431,7 +436,7 @@ std::optional<CloudPlan> plan_elsewhere(const CloudPlan& plan,
     if (other.provider.empty()) other.provider = offer.cloud;
     const bool is_fitting = offer.cloud == other.provider && has_currency_of(other.spec, offer);
     if (is_fitting && other.spec.places.size() < kMostPlaces)
-      other.spec.places.push_back(place_of(offer, plan.spec.wish, plan.rates));
+      other.spec.places.push_back(place_of(offer, plan.spec.request, plan.rates));
   }
   if (other.provider.empty()) return std::nullopt;
   return other;

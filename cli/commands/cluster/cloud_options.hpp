@@ -62,8 +62,8 @@ CloudOptions over_file(CloudOptions options, const provision::CloudFields& file)
 
 /// Returns what to do if no place has capacity for all nodes. Throws ErrorKind::usage for an
 /// invalid amount.
-provision::Holding holding_of(const CloudOptions& options,
-                              const provision::cloud::ExchangeRates& rates);
+provision::GangPolicy gang_policy_of(const CloudOptions& options,
+                                     const provision::cloud::ExchangeRates& rates);
 
 /// Returns the ranges of --ssh-from, each once. Throws ErrorKind::usage, naming the flag, for
 /// malformed ranges and for IPv6, because nodes have only IPv4 addresses.

@@ -104,7 +104,7 @@ provision::Guards guards_of(const Wanted& wanted) {
   const auto price = price_of_a_node(wanted);
   const auto guards = with_options({}, wanted.guards, price, wanted.rates);
   const bool is_spot =
-      wanted.plan && wanted.plan->spec.wish.market == provision::cloud::Market::spot;
+      wanted.plan && wanted.plan->spec.request.market == provision::cloud::Market::spot;
   check_guards(guards, wanted.spec.provider, price, is_spot);
   return guards;
 }
@@ -159,7 +159,7 @@ std::vector<IpRange> usual_ranges(Context& context, const provision::cloud::Clou
 
 void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
   provision::ClusterSpec& spec = wanted.spec;
-  spec.holding = holding_of(options, wanted.rates);
+  spec.holding = gang_policy_of(options, wanted.rates);
   wanted.hold_cost = spec.holding.most_cost;
   provision::check_spec(spec);  // Throws before any cloud is asked.
   const bool is_named = provision::is_cloud(spec.provider);
@@ -218,7 +218,7 @@ std::string price_of(const Wanted& wanted) {
 /// Returns the steps that give each node its storage.
 std::vector<std::string> storage_steps(const provision::cloud::CloudSpec& spec) {
   std::vector<std::string> steps;
-  if (const provision::DataDisk& disk = spec.wish.data_disk; disk.gib > 0)
+  if (const provision::DataDisk& disk = spec.request.data_disk; disk.gib > 0)
     steps.push_back("give each node a data disk of " + std::to_string(disk.gib) + " GiB" +
                     (disk.type.empty() ? "" : " (" + disk.type + ")") + " at " +
                     std::string(provision::kDataPath));
@@ -238,7 +238,7 @@ View view_of(const provision::Plan& plan, const Wanted& wanted) {
     put_price(view.root, price ? std::optional(*price * wanted.spec.nodes) : price);
     view.root["places"] = plan_json(*wanted.plan, wanted.spec.nodes);
     view.root["offers"] = view_of_offers(wanted.plan->offers).root["offers"];
-    view.root.update(storage_fields(wanted.plan->spec.wish.data_disk, wanted.plan->spec.mounts));
+    view.root.update(storage_fields(wanted.plan->spec.request.data_disk, wanted.plan->spec.mounts));
   }
   view.table.columns = {{"STEP"}};
   std::vector<std::string> steps = provision::describe(plan);

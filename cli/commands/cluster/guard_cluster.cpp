@@ -32,51 +32,51 @@ std::string text_of(const std::optional<std::chrono::seconds>& time) {
   return time ? to_string(std::chrono::milliseconds(*time)) : "-";
 }
 
-View view_of_guards(const state::Cluster& cluster, const GuardStatus& standing) {
+View view_of_guards(const state::Cluster& cluster, const GuardStatus& status) {
   View view;
   view.root = document("guards");
   view.root["cluster"] = cluster.name.value;
-  view.root.update(guard_fields(standing));
+  view.root.update(guard_fields(status));
   view.names = {cluster.name.value};
   view.table.columns = {{"MAX LIFE"},    {"MAX COST"}, {"UNATTENDED"}, {"IDLE STOP"},
                         {"IDLE DELETE"}, {"COST"},     {"ENDS"}};
-  const provision::Guards& guards = standing.guards;
+  const provision::Guards& guards = status.guards;
   view.table.rows.push_back(
       {text_of(guards.max_life), guards.max_cost ? to_string(*guards.max_cost) : "-",
        text_of(guards.unattended), text_of(guards.idle_stop), text_of(guards.idle_delete),
-       cost_text(standing), standing.end ? utc_text(standing.end->when) : "never"});
+       cost_text(status), status.end ? utc_text(status.end->when) : "never"});
   return view;
 }
 
 /// Returns the cluster with its guards changed by the options. Throws ErrorKind::usage for guards
 /// that cannot be enforced.
 state::Cluster guarded(Context& context, const Options& options, state::Cluster cluster) {
-  const GuardStatus standing =
+  const GuardStatus status =
       guard_status_of(context.store(), cluster, std::chrono::system_clock::now());
-  const auto guards = with_options(standing.guards, options.guards, standing.price,
+  const auto guards = with_options(status.guards, options.guards, status.price,
                                    rates_for(context, options.exchange_rates));
-  check_guards(guards, cluster.provider, standing.price, is_spot(cluster));
+  check_guards(guards, cluster.provider, status.price, is_spot(cluster));
   cluster.spec_json = provision::with_guards(cluster.spec_json, guards);
   return cluster;
 }
 
-void show_guards(Context& context, const state::Cluster& cluster, const GuardStatus& standing) {
+void show_guards(Context& context, const state::Cluster& cluster, const GuardStatus& status) {
   constexpr std::chrono::minutes kSame{1};
-  context.ui().show(view_of_guards(cluster, standing));
-  if (standing.end && standing.due && standing.end->when - *standing.due > kSame)
-    context.ui().note("the guards would end it at " + utc_text(*standing.due) +
+  context.ui().show(view_of_guards(cluster, status));
+  if (status.end && status.due && status.end->when - *status.due > kSame)
+    context.ui().note("the guards would end it at " + utc_text(*status.due) +
                       ", and the timers of " + cluster.provider +
-                      " take no time that is so near: it ends at " + utc_text(standing.end->when));
+                      " take no time that is so near: it ends at " + utc_text(status.end->when));
 }
 
 int plan(Context& context, const Options& options) {
   const state::Cluster cluster = find_cluster(context, options.name);
   provision::require_ours(context.tools(), cluster);
   const state::Cluster wanted = guarded(context, options, cluster);
-  GuardStatus standing = guard_status_of(context.store(), wanted, std::chrono::system_clock::now());
-  if (standing.end && standing.due) standing.end->when = *standing.due;
-  standing.end = held(context, wanted, standing.end);
-  show_guards(context, wanted, standing);
+  GuardStatus status = guard_status_of(context.store(), wanted, std::chrono::system_clock::now());
+  if (status.end && status.due) status.end->when = *status.due;
+  status.end = held(context, wanted, status.end);
+  show_guards(context, wanted, status);
   context.ui().note("dry run: nothing was done");
   return 0;
 }

@@ -74,7 +74,7 @@ std::string zones_text(const std::vector<std::string>& zones) {
 }
 
 std::string market_of(const CloudPlan& plan) {
-  return plan.spec.wish.market == Market::spot ? "spot" : "on-demand";
+  return plan.spec.request.market == Market::spot ? "spot" : "on-demand";
 }
 
 /// Returns the exchange rates that the plan's prices need; "" for none.
@@ -149,7 +149,7 @@ CloudPlan plan_of_more(Context& context, const state::Cluster& cluster) {
                  .spec = provision::cloud::parse_cloud_spec(cluster.spec_json),
                  .offers = {},
                  .rates = rates_for(context, {})};
-  const std::size_t here = provision::cloud::parse_standing(cluster.network).place;
+  const std::size_t here = provision::cloud::parse_cloud_placement(cluster.network).place;
   if (here < plan.spec.places.size()) plan.spec.places = {plan.spec.places[here]};
   return plan;
 }

@@ -32,7 +32,7 @@ void check_cluster(const state::Cluster& cluster) {
                 "env bake: cluster '" + name + "' is made by provider '" + cluster.provider +
                     "': images are made of nodes of clouds alone; `fastgpu env pack` makes an "
                     "archive of an environment");
-  if (provision::cloud::parse_cloud_spec(cluster.spec_json).wish.data_disk.gib > 0)
+  if (provision::cloud::parse_cloud_spec(cluster.spec_json).request.data_disk.gib > 0)
     throw Error(ErrorKind::usage, "env bake: the nodes of '" + name +
                                       "' have a data disk, which the image would hold: make it of "
                                       "a cluster without --data-disk");
@@ -76,11 +76,11 @@ Candidate find_candidate(EnvCluster& cluster, const std::string& name) {
 }
 
 BakePrecheck look_at(Context& context, const Candidate& candidate) {
-  constexpr std::chrono::seconds kPatience{60};
+  constexpr std::chrono::seconds kTimeout{60};
   const std::string command =
       bake_precheck_command(candidate.node, candidate.build.directory.parent_path().string());
   const auto answers =
-      launcher::ask(context.ssh(), {{candidate.build.host, command}}, kPatience, context.cancel());
+      launcher::ask(context.ssh(), {{candidate.build.host, command}}, kTimeout, context.cancel());
   return parse_bake_precheck(answers.at(0));
 }
 
@@ -97,7 +97,7 @@ void check_sight(const Candidate& candidate, const BakePrecheck& sight) {
 /// Returns a digest of everything that an image depends on: images with the same digest are equal.
 std::string made_of(const state::Cluster& cluster, const Options& options,
                     const Candidate& candidate, const BakePrecheck& sight) {
-  const std::string below = provision::cloud::parse_standing(cluster.network).image;
+  const std::string below = provision::cloud::parse_cloud_placement(cluster.network).image;
   const std::vector<std::string> parts = {options.name,
                                           candidate.build.version,
                                           candidate.build.manifest,
@@ -110,16 +110,18 @@ std::string made_of(const state::Cluster& cluster, const Options& options,
 Bake bake_of(Context& context, const state::Cluster& cluster, const Options& options,
              const Candidate& candidate, const BakePrecheck& sight) {
   const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
-  const auto standing = provision::cloud::parse_standing(cluster.network);
-  provision::cloud::ImageWish wish{.region = spec.places.at(standing.place).site.region,
-                                   .machine = candidate.node.instance_id,
-                                   .marks = {.environment = options.name,
-                                             .made_of = made_of(cluster, options, candidate, sight),
-                                             .cluster = cluster.id,
-                                             .cluster_name = cluster.name.value,
-                                             .owner = context.owner(cluster.provider).mark()}};
-  wish.name = options.image.empty() ? provision::cloud::image_name(wish.marks) : options.image;
-  return {cluster, candidate.node, wish};
+  const auto placement = provision::cloud::parse_cloud_placement(cluster.network);
+  provision::cloud::ImageRequest request{
+      .region = spec.places.at(placement.place).site.region,
+      .machine = candidate.node.instance_id,
+      .marks = {.environment = options.name,
+                .made_of = made_of(cluster, options, candidate, sight),
+                .cluster = cluster.id,
+                .cluster_name = cluster.name.value,
+                .owner = context.owner(cluster.provider).mark()}};
+  request.name =
+      options.image.empty() ? provision::cloud::image_name(request.marks) : options.image;
+  return {cluster, candidate.node, request};
 }
 
 View view_of(const std::string& cloud, const std::string& region, const OwnImage& image) {
@@ -143,7 +145,7 @@ int show_plan(Context& context, const Bake& bake) {
   const std::string node = bake.node.name.value;
   const std::vector<std::string> steps = {
       "hide keys and what fastgpu keeps on " + node + " in its memory",
-      "make image " + bake.wish.name + " of its disk in " + bake.wish.region,
+      "make image " + bake.request.name + " of its disk in " + bake.request.region,
       "wait until it is available", "put " + node + " back"};
   View view;
   view.root = document("plan");
@@ -158,13 +160,13 @@ int show_plan(Context& context, const Bake& bake) {
 
 std::optional<OwnImage> image_there(Context& context, const Bake& bake) {
   auto& cloud = context.cloud(bake.cluster.provider);
-  return provision::cloud::find_image(cloud, bake.wish.region, bake.wish.marks.made_of,
+  return provision::cloud::find_image(cloud, bake.request.region, bake.request.marks.made_of,
                                       context.cancel());
 }
 
 int show_there(Context& context, const Bake& bake, const OwnImage& image) {
   context.ui().note("image " + image.image.name + " is there already and made of the same");
-  context.ui().show(view_of(bake.cluster.provider, bake.wish.region, image));
+  context.ui().show(view_of(bake.cluster.provider, bake.request.region, image));
   return 0;
 }
 
@@ -180,18 +182,18 @@ int run(Context& context, const Options& options) {
   const provision::HeldCluster held(tools, name);
   held.look();  // Throws if the cluster is not ours any more.
   Bake bake = bake_of(context, held.cluster(), options, candidate, sight);
-  const auto unfinished = unfinished_bake(context, held.cluster(), bake.wish.marks.made_of);
+  const auto unfinished = unfinished_bake(context, held.cluster(), bake.request.marks.made_of);
   if (unfinished) bake = *unfinished;
   const auto there = image_there(context, bake);
   if (there && there->state == ImageState::available && !unfinished)
     return show_there(context, bake, *there);
   check_no_job_runs(context, held.cluster());
   if (options.dry_run) return show_plan(context, bake);
-  end_other_bakes(context, held.cluster(), bake.wish.marks.made_of);
+  end_other_bakes(context, held.cluster(), bake.request.marks.made_of);
   const OwnImage image = bake_image(context, bake);
-  context.ui().show(view_of(bake.cluster.provider, bake.wish.region, image));
+  context.ui().show(view_of(bake.cluster.provider, bake.request.region, image));
   context.ui().next_steps({"fastgpu create cluster NAME --cloud " + bake.cluster.provider +
-                           " --region " + bake.wish.region + " --image " + image.image.id});
+                           " --region " + bake.request.region + " --image " + image.image.id});
   return 0;
 }
 

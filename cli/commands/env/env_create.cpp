@@ -27,35 +27,36 @@ bool is_name_alone(const Options& options) {
          options.from.empty();
 }
 
-EnvWish wish_of_lock(const Options& options) {
+EnvironmentChoice choice_of_lock(const Options& options) {
   if (!options.set.empty() || !options.from.empty() || !options.builder.empty())
     throw Error(ErrorKind::usage,
                 "env create: a lock is taken as it is, without --set, --from or --builder");
-  EnvWish wish;
-  wish.lock = read_lock_file(options.file);
-  wish.spec = wish.lock->spec;
-  if (!options.name.empty() && wish.spec.name != options.name)
+  EnvironmentChoice choice;
+  choice.lock = read_lock_file(options.file);
+  choice.spec = choice.lock->spec;
+  if (!options.name.empty() && choice.spec.name != options.name)
     throw Error(ErrorKind::usage, "env create: the lock is that of an environment '" +
-                                      wish.spec.name + "', not of '" + options.name + "'");
-  return wish;
+                                      choice.spec.name + "', not of '" + options.name + "'");
+  return choice;
 }
 
 /// Returns the request in the file, with the fields that the command line sets. A name of the
 /// matrix alone is enough, too.
-EnvWish wish_of_file(const config::Document& document, const Options& options) {
-  EnvWish wish{.spec = envs::read_environment_spec(document.root())};
-  if (!options.from.empty()) wish.spec.from = options.from;
-  if (is_name_alone(options)) wish.spec.from = options.name;
-  if (!options.name.empty()) wish.spec.name = options.name;
-  if (wish.spec.name.empty() && wish.spec.from.empty())
+EnvironmentChoice choice_of_file(const config::Document& document, const Options& options) {
+  EnvironmentChoice choice{.spec = envs::read_environment_spec(document.root())};
+  if (!options.from.empty()) choice.spec.from = options.from;
+  if (is_name_alone(options)) choice.spec.from = options.name;
+  if (!options.name.empty()) choice.spec.name = options.name;
+  if (choice.spec.name.empty() && choice.spec.from.empty())
     throw Error(ErrorKind::usage,
                 "env create: the name is missing: give NAME, or 'name' in the file");
-  return wish;
+  return choice;
 }
 
 /// Returns the environment that other nodes have, by its lock, for nodes that lack it; absent if no
 /// node has it.
-std::optional<EnvWish> wish_on_nodes(const EnvCluster& cluster, const std::string& name) {
+std::optional<EnvironmentChoice> choice_on_nodes(const EnvCluster& cluster,
+                                                 const std::string& name) {
   const auto builds = find_builds(cluster, name);
   if (builds.empty()) return std::nullopt;
   const EnvBuild& build = builds.front();
@@ -64,25 +65,25 @@ std::optional<EnvWish> wish_on_nodes(const EnvCluster& cluster, const std::strin
                       {.words = {"env-show", build.directory.parent_path().parent_path().string(),
                                  name, build.version}},
                       {});
-  EnvWish wish;
-  wish.lock = envs::parse_lock(answer.get("lock"), "the lock on " + build.host.name.value);
-  wish.spec = wish.lock->spec;
-  return wish;
+  EnvironmentChoice choice;
+  choice.lock = envs::parse_lock(answer.get("lock"), "the lock on " + build.host.name.value);
+  choice.spec = choice.lock->spec;
+  return choice;
 }
 
 /// Completes the request from the matrix. If the name is not in the matrix, takes the environment
 /// of that name from the nodes that have it.
 void complete(Context& context, const EnvCluster& cluster, const Options& options, PythonOf python,
-              EnvWish& wish) try {
-  complete_from(context, &cluster, options.install.needs.assumed_gpus, python, wish.spec);
-  if (wish.spec.name.empty()) wish.spec.name = wish.spec.from;
+              EnvironmentChoice& choice) try {
+  complete_from(context, &cluster, options.install.needs.assumed_gpus, python, choice.spec);
+  if (choice.spec.name.empty()) choice.spec.name = choice.spec.from;
 } catch (const Error& e) {
   if (e.kind() != ErrorKind::usage || !is_name_alone(options) || !options.builder.empty()) throw;
-  auto there = wish_on_nodes(cluster, options.name);
+  auto there = choice_on_nodes(cluster, options.name);
   if (!there)
     throw Error(e.kind(), std::string(e.what()) + "; and no node has an environment '" +
                               options.name + "' that others could get");
-  wish = *std::move(there);
+  choice = *std::move(there);
 }
 
 /// Returns where the Python comes from. The command line wins over the file, except for a Python
@@ -112,10 +113,11 @@ int run(Context& context, const Options& options) {
       document.set(assignment);
     if (!options.builder.empty()) document.set("builder=" + options.builder);
   }
-  EnvWish wish = is_lock ? wish_of_lock(options) : wish_of_file(document, options);
+  EnvironmentChoice choice = is_lock ? choice_of_lock(options) : choice_of_file(document, options);
   EnvCluster cluster(context, options.target);
-  if (!is_lock) complete(context, cluster, options, python_of(document, options, wish.spec), wish);
-  return install_environment(context, cluster, wish, options.install);
+  if (!is_lock)
+    complete(context, cluster, options, python_of(document, options, choice.spec), choice);
+  return install_environment(context, cluster, choice, options.install);
 }
 
 }  // namespace

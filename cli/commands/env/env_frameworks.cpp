@@ -123,15 +123,15 @@ void tell(Ui& ui, const envs::EnvironmentSpec& spec) {
 
 int run(Context& context, const Options& options) {
   EnvCluster cluster(context, options.target);
-  EnvWish wish{.spec = spec_on_nodes(cluster, name_of(cluster, options.name))};
-  if (options.frameworks.empty()) require_from_matrix(wish.spec, context.ui());
+  EnvironmentChoice choice{.spec = spec_on_nodes(cluster, name_of(cluster, options.name))};
+  if (options.frameworks.empty()) require_from_matrix(choice.spec, context.ui());
   for (const std::string& framework : options.frameworks)
-    require(wish.spec, framework);
+    require(choice.spec, framework);
   // Checks the values from the command line like those of a file.
-  wish.spec = envs::read_environment_spec(
-      config::Document::parse(to_yaml(wish.spec), "the environment with its frameworks").root());
-  tell(context.ui(), wish.spec);
-  return install_environment(context, cluster, wish, options.install);
+  choice.spec = envs::read_environment_spec(
+      config::Document::parse(to_yaml(choice.spec), "the environment with its frameworks").root());
+  tell(context.ui(), choice.spec);
+  return install_environment(context, cluster, choice, options.install);
 }
 
 }  // namespace

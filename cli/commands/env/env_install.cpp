@@ -18,17 +18,18 @@ namespace fastgpu::cli {
 namespace {
 
 envs::InstallationRequest request_for(Context& context, const EnvCluster& cluster,
-                                      const EnvWish& wish, const InstallOptions& options) {
-  envs::InstallationRequest request{.spec = wish.spec,
-                                    .lock = wish.lock,
-                                    .prefix = cluster.prefix_for(wish.spec.name),
+                                      const EnvironmentChoice& choice,
+                                      const InstallOptions& options) {
+  envs::InstallationRequest request{.spec = choice.spec,
+                                    .lock = choice.lock,
+                                    .prefix = cluster.prefix_for(choice.spec.name),
                                     .fastgpu = FASTGPU_VERSION,
                                     .scratch = {},
                                     .toolbox = {}};
-  if (options.upgrade && wish.lock)
+  if (options.upgrade && choice.lock)
     throw Error(ErrorKind::usage, "a lock is taken as it is: leave out --upgrade, or lock again");
   request.solves_anew = options.upgrade;
-  request.archive = wish.archive;
+  request.archive = choice.archive;
   if (!options.rate.empty()) request.rate = parse_bit_rate(options.rate);
   request.on_doing = [&ui = context.ui()](const NodeName& node, const std::string& doing) {
     ui.progress(node.value + ": " + doing);
@@ -39,10 +40,11 @@ envs::InstallationRequest request_for(Context& context, const EnvCluster& cluste
   return request;
 }
 
-View view_of(const EnvWish& wish, const envs::InstallationResult& result, const MetNeeds& met) {
+View view_of(const EnvironmentChoice& choice, const envs::InstallationResult& result,
+             const MetNeeds& met) {
   View view;
   view.root = document("environment");
-  view.root["name"] = wish.spec.name;
+  view.root["name"] = choice.spec.name;
   view.root["version"] = result.version;
   view.root["prefix"] = result.prefix;
   view.root["nodes"] = Json::array();
@@ -66,7 +68,7 @@ View view_of(const EnvWish& wish, const envs::InstallationResult& result, const 
     item["prepared"] = before == met.did.end() ? std::vector<std::string>{} : before->second;
     item["error"] = node.ok() ? Json(nullptr) : Json(node.error().what());
     view.root["nodes"].push_back(std::move(item));
-    view.table.rows.push_back({node.host.value, wish.spec.name, result.version,
+    view.table.rows.push_back({node.host.value, choice.spec.name, result.version,
                                Cell(done, node.ok() ? Color::green : Color::red)});
     view.names.push_back(node.host.value);
   }
@@ -80,11 +82,11 @@ std::string python_step(const envs::EnvironmentSpec& spec, const envs::PythonArc
 }
 
 /// Shows the steps for each node. Nodes with equal steps share a row. Returns the exit code.
-int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
+int show_steps(Context& context, EnvCluster& cluster, const EnvironmentChoice& choice,
                const InstallOptions& options) {
-  auto request = request_for(context, cluster, wish, options);
+  auto request = request_for(context, cluster, choice, options);
   request.pythons = known_pythons(options.building);
-  NeededSteps needed = steps_for_needs(context, cluster, wish.spec.needs, options.needs);
+  NeededSteps needed = steps_for_needs(context, cluster, choice.spec.needs, options.needs);
   if (needed.hosts.empty()) return report_failures(context, needed.failures);
   if (options.upgrade)
     context.ui().note(
@@ -92,8 +94,8 @@ int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
   const auto planned = envs::plan_installation(cluster.access(), needed.hosts, request);
   View view;
   view.root = document("environment-plan");
-  view.root["name"] = wish.spec.name;
-  view.root["spec"] = to_yaml(wish.spec);
+  view.root["name"] = choice.spec.name;
+  view.root["spec"] = to_yaml(choice.spec);
   view.root["nodes"] = Json::array();
   view.table.columns = {{"NODES"}, {"STEPS", false, Fit::prose}};
   std::map<std::string, std::vector<std::string>> nodes_by_steps;
@@ -103,7 +105,7 @@ int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
     if (!node.ok()) continue;
     std::vector<std::string> steps = needed.steps[node.host.value];
     if (planned.python && at == planned.plan.source)
-      steps.push_back(python_step(wish.spec, *planned.python));
+      steps.push_back(python_step(choice.spec, *planned.python));
     std::ranges::copy(describe(planned.plan, at++), std::back_inserter(steps));
     view.root["nodes"].push_back({{"name", node.host.value}, {"steps", steps}});
     view.names.push_back(node.host.value);
@@ -136,11 +138,11 @@ bool lacks_frameworks(const envs::EnvironmentSpec& spec) try {
   return false;  // The name in a lock may be missing in this version's matrix.
 }
 
-int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
+int install(Context& context, EnvCluster& cluster, const EnvironmentChoice& choice,
             const InstallOptions& options) {
-  auto request = request_for(context, cluster, wish, options);
+  auto request = request_for(context, cluster, choice, options);
   cluster.lock();
-  const MetNeeds met = meet_needs(context, cluster, wish.spec.needs, options.needs);
+  const MetNeeds met = meet_needs(context, cluster, choice.spec.needs, options.needs);
   if (met.hosts.empty()) return report_failures(context, met.failures);
   const state::ScratchDirectory scratch(context.state_directory());
   request.scratch = scratch.path();
@@ -157,11 +159,11 @@ int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
   for (const auto& [node, error] : met.failures)
     result.nodes.push_back({node, error});
   context.ui().end_progress();
-  if (!result.version.empty()) cluster.note_made(wish.spec.name, result);
-  context.ui().show(view_of(wish, result, met));
+  if (!result.version.empty()) cluster.note_made(choice.spec.name, result);
+  context.ui().show(view_of(choice, result, met));
   const int code = report(context, result.nodes);
-  if (code == 0 && lacks_frameworks(wish.spec))
-    context.ui().next_steps({"fastgpu env install-frameworks " + wish.spec.name + " --cluster " +
+  if (code == 0 && lacks_frameworks(choice.spec))
+    context.ui().next_steps({"fastgpu env install-frameworks " + choice.spec.name + " --cluster " +
                              cluster.target().cluster.name.value});
   return code;
 }
@@ -171,10 +173,10 @@ int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
 std::vector<envs::KnownNode> known_nodes(Context& context, const EnvCluster& cluster,
                                          const std::string& assumed_gpus,
                                          const envs::NodeNeeds& needs) {
-  constexpr std::chrono::minutes kPatience{2};
+  constexpr std::chrono::minutes kTimeout{2};
   const envs::NodeAccess access = cluster.access();
   ssh::RunOptions options = access.options;
-  options.timeout = kPatience;
+  options.timeout = kTimeout;
   const auto assumed = assumption(assumed_gpus);
   const auto found = envs::probe(access.client, cluster.hosts(), {}, options, context.cancel());
   std::vector<envs::KnownNode> nodes;
@@ -260,10 +262,10 @@ void describe_copy_options(Arguments& arguments, InstallOptions& options) {
   describe_dry_run(arguments, options);
 }
 
-int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
+int install_environment(Context& context, EnvCluster& cluster, const EnvironmentChoice& choice,
                         const InstallOptions& options) {
-  return options.dry_run ? show_steps(context, cluster, wish, options)
-                         : install(context, cluster, wish, options);
+  return options.dry_run ? show_steps(context, cluster, choice, options)
+                         : install(context, cluster, choice, options);
 }
 
 }  // namespace fastgpu::cli

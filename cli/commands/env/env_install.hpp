@@ -11,7 +11,7 @@
 
 namespace fastgpu::cli {
 
-struct EnvWish {
+struct EnvironmentChoice {
   envs::EnvironmentSpec spec;
   std::optional<envs::EnvironmentLock> lock{};
   /// The archive that the lock is from. Then nothing is built.
@@ -48,7 +48,7 @@ void complete_from(Context& context, const EnvCluster* cluster, const std::strin
 
 /// Installs the environment and its needs, shows the result, and records the prefix. A dry run only
 /// shows the steps for each node; nodes with equal steps share a row. Returns the exit code.
-int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
+int install_environment(Context& context, EnvCluster& cluster, const EnvironmentChoice& choice,
                         const InstallOptions& options);
 
 }  // namespace fastgpu::cli

@@ -11,7 +11,7 @@ namespace fastgpu::cli {
 namespace {
 
 // Two concurrent changes are a mistake, not a queue.
-constexpr std::chrono::milliseconds kPatience{0};
+constexpr std::chrono::milliseconds kTimeout{0};
 
 }  // namespace
 
@@ -37,7 +37,7 @@ EnvCluster::EnvCluster(Context& context, RemoteTarget target)
     : context_(context), target_(std::move(target)), record_(envs::read_record(directory())) {}
 
 void EnvCluster::lock() {
-  lock_.emplace(context_.store(), target_.cluster.name, kPatience, context_.cancel());
+  lock_.emplace(context_.store(), target_.cluster.name, kTimeout, context_.cancel());
 }
 
 std::filesystem::path EnvCluster::directory() const {

@@ -16,12 +16,12 @@ struct Options {
 int run(Context& context, const Options& options) {
   EnvCluster cluster(context, options.target);
   context.ui().progress("reading " + options.archive);
-  EnvWish wish;
-  wish.archive = envs::check_archive(options.archive, context.cancel());
+  EnvironmentChoice choice;
+  choice.archive = envs::check_archive(options.archive, context.cancel());
   context.ui().end_progress();
-  wish.lock = wish.archive->lock;
-  wish.spec = wish.lock->spec;
-  return install_environment(context, cluster, wish, options.install);
+  choice.lock = choice.archive->lock;
+  choice.spec = choice.lock->spec;
+  return install_environment(context, cluster, choice, options.install);
 }
 
 }  // namespace

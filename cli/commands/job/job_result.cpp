@@ -33,25 +33,26 @@ Error failure_of(const state::Job& job) {
 }
 
 std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
-                                        const OpenJob& open, const FollowWish& wish,
+                                        const OpenJob& open, const FollowOptions& request,
                                         JobOutput& output) {
   const HeartbeatPtr heartbeat = start_heartbeat(context, open.cluster);
   launcher::FollowingOptions options;
-  options.data = wish.output;
-  options.tail = wish.tail;
-  options.input = wish.input;
-  const bool ours = wish.on_cancel == launcher::OnCancel::stop_job;
+  options.data = request.output;
+  options.tail = request.tail;
+  options.input = request.input;
+  const bool ours = request.on_cancel == launcher::OnCancel::stop_job;
   options.renew_lease = ours ? launcher::Renewal::yes : launcher::Renewal::no;
   launcher::Outcome outcome;
   const launcher::LinkedCancel stop(context.cancel(),
-                                    wish.patience.value_or(std::chrono::milliseconds(-1)));
+                                    request.patience.value_or(std::chrono::milliseconds(-1)));
   try {
-    outcome = runner.follow(open.job.id, open.record, wish.on_cancel, options, output, stop.both());
+    outcome =
+        runner.follow(open.job.id, open.record, request.on_cancel, options, output, stop.both());
   } catch (const Error& e) {
     output.finish(LauncherWords::shown);
     if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
       throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
-                                          to_string(*wish.patience) + "; it goes on");
+                                          to_string(*request.patience) + "; it goes on");
     if (ours) {  // We have stopped the job.
       state::Job job = open.job;
       launcher::mark_ended(
@@ -70,13 +71,13 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
 }
 
 int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
-               const FollowWish& wish) {
+               const FollowOptions& request) {
   context.ui().waiting("job " + open.job.id + " is running");
-  if (wish.on_cancel == launcher::OnCancel::stop_job)
+  if (request.on_cancel == launcher::OnCancel::stop_job)
     context.set_stop_notice("stopping job " + open.job.id +
                             "; Ctrl-C again leaves at once, and the job ends by itself");
-  JobOutput output(context, wish.labels);
-  const auto job = follow_to_end(context, runner, open, wish, output);
+  JobOutput output(context, request.labels);
+  const auto job = follow_to_end(context, runner, open, request, output);
   return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;
 }
 

@@ -8,7 +8,7 @@
 
 namespace fastgpu::cli {
 
-struct FollowWish {
+struct FollowOptions {
   launcher::OnCancel on_cancel = launcher::OnCancel::leave_job;
   RankLabels labels = RankLabels::shown;
   bool output = true;
@@ -21,12 +21,12 @@ struct FollowWish {
 /// Follows the job to its end and records the end. `output` shows the ranks' output. Absent if the
 /// reader of our output is gone.
 std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
-                                        const OpenJob& open, const FollowWish& wish,
+                                        const OpenJob& open, const FollowOptions& request,
                                         JobOutput& output);
 
 /// Follows the job to its end and shows the outcome. Returns the job's exit code.
 int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
-               const FollowWish& wish);
+               const FollowOptions& request);
 
 /// Returns the error for a job that has failed, by its exit code.
 Error failure_of(const state::Job& job);

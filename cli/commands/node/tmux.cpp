@@ -78,8 +78,8 @@ int enter(Context& context, const Options& options) {
 }
 
 /// Collects the listing and the errors of each host.
-struct Heard final : remote::OutputSink {
-  explicit Heard(std::size_t hosts) : texts(hosts), errors(hosts) {}
+struct RegionAnswers final : remote::OutputSink {
+  explicit RegionAnswers(std::size_t hosts) : texts(hosts), errors(hosts) {}
   void output(std::size_t host, remote::Channel channel, std::string_view text) override {
     std::string& kept = (channel == remote::Channel::out ? texts : errors)[host];
     kept += text.substr(0, kMostListing - std::min(kept.size(), kMostListing));
@@ -113,7 +113,7 @@ int list(Context& context, const Options& options) {
   remote::ExecOptions settings;
   settings.connect_timeout = context.settings().duration("connect-timeout");
   settings.timeout = kLongestListing;
-  Heard heard(found.hosts.size());
+  RegionAnswers heard(found.hosts.size());
   const auto results = remote::exec_everywhere(context.ssh(), found.hosts, list_sessions_argv(),
                                                context.agent(), settings, heard, context.cancel());
   View view;

@@ -22,7 +22,7 @@ Argument& describe_cluster_options(Arguments& arguments, ClusterOptions& options
 provision::Tools tools_for(Context& context, const ClusterOptions& options) {
   provision::Tools tools = context.tools();
   tools.deadline = tools.clock.now() + options.timeout.value_or(kDefaultTimeout);
-  tools.patience = options.wait.value_or(context.settings().duration("wait"));
+  tools.lock_timeout = options.wait.value_or(context.settings().duration("wait"));
   for (const provision::Settled& settled : provision::settle(tools)) {
     const std::string line = settled.cluster + ": " + settled.what;
     if (settled.error)

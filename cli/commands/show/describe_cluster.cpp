@@ -8,8 +8,8 @@ namespace fastgpu::cli {
 namespace {
 
 /// Returns the cost of one node so far, in the cluster's currency; null if it is unknown.
-Json cost_json(const GuardStatus& standing, const state::Node& node) {
-  const auto cost = cost_of(standing, node, std::chrono::system_clock::now());
+Json cost_json(const GuardStatus& status, const state::Node& node) {
+  const auto cost = cost_of(status, node, std::chrono::system_clock::now());
   return cost ? Json(cost->amount) : Json();
 }
 
@@ -19,12 +19,12 @@ Action make_describe_cluster_command(Arguments& arguments) {
   const auto options = describe_name(arguments, "The cluster", Values::cluster, Need::required);
   return [options](Context& context) {
     const ClusterAndNodes shown = wanted_clusters(context, options->name).front();
-    const auto& [cluster, nodes, standing, notices] = shown;
+    const auto& [cluster, nodes, status, notices] = shown;
     Json fields = cluster_fields(shown);
     fields["nodes"] = Json::array();
     for (const state::Node& node : nodes) {
       fields["nodes"].push_back(to_json(node));
-      fields["nodes"].back()["cost_so_far"] = cost_json(standing, node);
+      fields["nodes"].back()["cost_so_far"] = cost_json(status, node);
     }
     const std::size_t open_intents = context.store().open_intents(cluster.id).size();
     fields["open_intents"] = open_intents;

@@ -105,21 +105,21 @@ std::string public_address_text(provision::cloud::PublicAddress which) {
 /// Adds what the cloud has for the cluster apart from its machines, as recorded.
 void put_cloud(Json& description, const state::Cluster& cluster) {
   const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
-  const auto standing = provision::cloud::parse_standing(cluster.network);
+  const auto status = provision::cloud::parse_cloud_placement(cluster.network);
   Json& machine = description["machine"];
   put(machine, "image",
-      spec.image.empty() || spec.image == standing.image ? standing.image
-                                                         : spec.image + " " + standing.image);
+      spec.image.empty() || spec.image == status.image ? status.image
+                                                       : spec.image + " " + status.image);
   put(machine, "system disk", gib_text(spec.disk_gib));
   if (spec.rdma) machine["RDMA"] = "yes";
   Json network = Json::object();
-  for (const auto& [name, id] : standing.parts)
+  for (const auto& [name, id] : status.parts)
     put(network, part_label(name), id);
   put(network, "public addresses", public_address_text(spec.public_address));
   put(network, "SSH from", joined(texts_of(spec.ssh_from)));
   put_part(description, "network", std::move(network));
   Json storage = Json::object();
-  const provision::DataDisk& disk = spec.wish.data_disk;
+  const provision::DataDisk& disk = spec.request.data_disk;
   if (disk.gib > 0)
     storage["data disk"] = gib_text(disk.gib) + (disk.type.empty() ? "" : " " + disk.type) +
                            " at " + std::string(provision::kDataPath);
@@ -136,30 +136,30 @@ void put_network(Json& description, const state::Cluster& cluster) {
   if (!rate.empty()) description["link rate"] = to_string(BitRate{std::stoull(rate)});
 }
 
-bool costs_nothing(const GuardStatus& standing) {
-  return standing.price && standing.price->amount == 0;
+bool costs_nothing(const GuardStatus& status) {
+  return status.price && status.price->amount == 0;
 }
 
-Json cost_section(const GuardStatus& standing) {
+Json cost_section(const GuardStatus& status) {
   Json section = Json::object();
-  if (costs_nothing(standing)) return section;
+  if (costs_nothing(status)) return section;
   section["now"] =
-      standing.price ? price_text(standing.spending.per_hour, 1) : std::string("price unknown");
-  if (standing.price) section["so far"] = to_string(standing.spending.so_far);
+      status.price ? price_text(status.spending.per_hour, 1) : std::string("price unknown");
+  if (status.price) section["so far"] = to_string(status.spending.so_far);
   return section;
 }
 
-Json guards_section(const GuardStatus& standing, TimePoint now) {
-  const provision::Guards& guards = standing.guards;
+Json guards_section(const GuardStatus& status, TimePoint now) {
+  const provision::Guards& guards = status.guards;
   Json section = Json::object();
   put(section, "max life", duration_text(guards.max_life));
   if (guards.max_cost) section["max cost"] = to_string(*guards.max_cost);
   put(section, "unattended", duration_text(guards.unattended));
   put(section, "idle stop", duration_text(guards.idle_stop));
   put(section, "idle delete", duration_text(guards.idle_delete));
-  if (standing.end)
+  if (status.end)
     section["ends"] =
-        time_text(standing.end->when, now) + " by " + std::string(cause_word(standing.end->cause));
+        time_text(status.end->when, now) + " by " + std::string(cause_word(status.end->cause));
   return section;
 }
 
@@ -186,9 +186,9 @@ std::string inner_address(const state::Node& node) {
   return node.private_address == node.address ? "" : node.private_address;
 }
 
-std::string cost_word(const GuardStatus& standing, const state::Node& node, TimePoint now) {
-  if (costs_nothing(standing)) return "";
-  const auto cost = cost_of(standing, node, now);
+std::string cost_word(const GuardStatus& status, const state::Node& node, TimePoint now) {
+  if (costs_nothing(status)) return "";
+  const auto cost = cost_of(status, node, now);
   return cost ? to_string(*cost) : "?";
 }
 
@@ -216,7 +216,7 @@ Json nodes_table(const ClusterAndNodes& shown, TimePoint now) {
     row["private address"] = inner_address(node);
     row["slots"] = node.slots;
     row["instance"] = node.instance_id;
-    row["cost"] = cost_word(shown.standing, node, now);
+    row["cost"] = cost_word(shown.status, node, now);
     table.push_back(std::move(row));
   }
   return without_empty_columns(table);
@@ -236,8 +236,8 @@ Json jobs_table(std::span<const state::Job> jobs, const state::ClusterId& cluste
 }
 
 /// Returns when the node's present machine started to run.
-std::optional<TimePoint> running_since(const GuardStatus& standing, const state::Node& node) {
-  for (const state::Run& run : standing.runs)
+std::optional<TimePoint> running_since(const GuardStatus& status, const state::Node& node) {
+  for (const state::Run& run : status.runs)
     if (run.index == node.index && !run.ended) return run.began;
   return std::nullopt;
 }
@@ -308,11 +308,11 @@ std::string place_of_logs(const state::Job& job) {
   }
 }
 
-std::optional<Money> cost_of(const GuardStatus& standing, const state::Node& node, TimePoint now) {
-  if (!standing.price) return std::nullopt;
-  std::vector<state::Run> runs = standing.runs;
+std::optional<Money> cost_of(const GuardStatus& status, const state::Node& node, TimePoint now) {
+  if (!status.price) return std::nullopt;
+  std::vector<state::Run> runs = status.runs;
   std::erase_if(runs, [&](const state::Run& run) { return run.index != node.index; });
-  return provision::spending_of(runs, *standing.price, now).so_far;
+  return provision::spending_of(runs, *status.price, now).so_far;
 }
 
 Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jobs,
@@ -331,8 +331,8 @@ Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jo
   out["created"] = time_text(cluster.created, now);
   put_part(out, "machine", machine_section(cluster));
   put_network(out, cluster);
-  put_part(out, "cost", cost_section(shown.standing));
-  put_part(out, "guards", guards_section(shown.standing, now));
+  put_part(out, "cost", cost_section(shown.status));
+  put_part(out, "guards", guards_section(shown.status, now));
   put_part(out, "taken back", without_empty_columns(taken_back_table(shown.notices)));
   put_part(out, "nodes", nodes_table(shown, now));
   put_part(out, "jobs", jobs_table(jobs, cluster.id, now));
@@ -344,7 +344,7 @@ Json description_of(const state::Node& node, const ClusterAndNodes& shown, TimeP
   out["name"] = node.name.value;
   put(out, "cluster", shown.cluster.name.value);
   out["state"] = state::to_string(node.state);
-  if (const auto since = running_since(shown.standing, node))
+  if (const auto since = running_since(shown.status, node))
     out["running since"] = time_text(*since, now);
   out["slots"] = std::to_string(node.slots);
   put(out, "user", node.user);
@@ -353,7 +353,7 @@ Json description_of(const state::Node& node, const ClusterAndNodes& shown, TimeP
   put(out, "reached through", way_text(node));
   put(out, "instance", node.instance_id);
   put_part(out, "machine", machine_section(shown.cluster));
-  put(out, "cost so far", cost_word(shown.standing, node, now));
+  put(out, "cost so far", cost_word(shown.status, node, now));
   put_part(out, "host keys", Json(node.host_keys));
   return out;
 }

@@ -25,7 +25,7 @@ std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now);
 std::string place_of_logs(const state::Job& job);
 
 /// Returns the cost of the node so far; absent if the price is unknown.
-std::optional<Money> cost_of(const GuardStatus& standing, const state::Node& node,
+std::optional<Money> cost_of(const GuardStatus& status, const state::Node& node,
                              state::TimePoint now);
 
 }  // namespace fastgpu::cli

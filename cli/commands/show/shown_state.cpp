@@ -42,11 +42,11 @@ std::shared_ptr<NameOption> describe_name(Arguments& arguments, std::string_view
 ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
   try {
     provision::ClusterView view = provision::refresh_cluster(context.tools(), cluster.name);
-    const GuardStatus standing = guard_status_now(context, view.cluster);
+    const GuardStatus status = guard_status_now(context, view.cluster);
     auto notices = notices_of(context, view.cluster, view.nodes);
     for (const Notice& notice : notices)
       warn_of(context.messages(), notice);
-    return {std::move(view.cluster), std::move(view.nodes), standing, std::move(notices)};
+    return {std::move(view.cluster), std::move(view.nodes), status, std::move(notices)};
   } catch (const Error& e) {
     context.cancel().check();
     context.ui().warn(cluster.name.value + ": shown as last known: " + e.what());

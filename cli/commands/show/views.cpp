@@ -32,17 +32,17 @@ std::string exit_word(const state::Job& job) {
   return job.exit_code ? std::to_string(*job.exit_code) : "";
 }
 
-std::string price_cell(const GuardStatus& standing) {
-  if (!standing.price) return "?";
-  if (standing.price->amount == 0) return "0/h";
-  return price_text(standing.spending.per_hour, 1);
+std::string price_cell(const GuardStatus& status) {
+  if (!status.price) return "?";
+  if (status.price->amount == 0) return "0/h";
+  return price_text(status.spending.per_hour, 1);
 }
 
-std::string end_text(const GuardStatus& standing, state::TimePoint now) {
-  if (standing.ended) return "ended";
-  if (!standing.end) return "never";
-  if (standing.end->when <= now) return "now";
-  return "in " + age(now, standing.end->when);
+std::string end_text(const GuardStatus& status, state::TimePoint now) {
+  if (status.ended) return "ended";
+  if (!status.end) return "never";
+  if (status.end->when <= now) return "now";
+  return "in " + age(now, status.end->when);
 }
 
 Json seconds_json(const std::optional<std::chrono::seconds>& time) {
@@ -86,27 +86,27 @@ Json machine_fields(const state::Cluster& cluster) {
   return fields;
 }
 
-Json guard_fields(const GuardStatus& standing) {
-  const bool is_known = standing.price.has_value();
-  const provision::Guards& guards = standing.guards;
+Json guard_fields(const GuardStatus& status) {
+  const bool is_known = status.price.has_value();
+  const provision::Guards& guards = status.guards;
   Json fields;
-  put_price(fields, is_known ? std::optional(standing.spending.per_hour) : std::nullopt);
-  fields["cost_so_far"] = is_known ? Json(standing.spending.so_far.amount) : Json();
+  put_price(fields, is_known ? std::optional(status.spending.per_hour) : std::nullopt);
+  fields["cost_so_far"] = is_known ? Json(status.spending.so_far.amount) : Json();
   fields["guards"] = {{"max_life_seconds", seconds_json(guards.max_life)},
                       {"max_cost", money_json(guards.max_cost)},
                       {"unattended_seconds", seconds_json(guards.unattended)},
                       {"idle_stop_seconds", seconds_json(guards.idle_stop)},
                       {"idle_delete_seconds", seconds_json(guards.idle_delete)}};
-  fields["ends"] = standing.end ? Json(utc_text(standing.end->when)) : Json();
-  fields["ends_because"] = standing.end ? Json(cause_word(standing.end->cause)) : Json();
-  fields["ended_because"] = standing.ended ? Json(cause_word(*standing.ended)) : Json();
+  fields["ends"] = status.end ? Json(utc_text(status.end->when)) : Json();
+  fields["ends_because"] = status.end ? Json(cause_word(status.end->cause)) : Json();
+  fields["ended_because"] = status.ended ? Json(cause_word(*status.ended)) : Json();
   return fields;
 }
 
-std::string cost_text(const GuardStatus& standing) {
-  if (!standing.price) return "?";
-  if (standing.price->amount == 0) return "0";
-  return to_string(standing.spending.so_far);
+std::string cost_text(const GuardStatus& status) {
+  if (!status.price) return "?";
+  if (status.price->amount == 0) return "0";
+  return to_string(status.spending.so_far);
 }
 
 Json time_json(std::int64_t seconds) {
@@ -129,10 +129,10 @@ Json cluster_fields(const ClusterAndNodes& shown) {
   Json fields = to_json(shown.cluster);
   if (provision::is_cloud(shown.cluster.provider)) {
     const auto spec = provision::cloud::parse_cloud_spec(shown.cluster.spec_json);
-    fields.update(storage_fields(spec.wish.data_disk, spec.mounts));
+    fields.update(storage_fields(spec.request.data_disk, spec.mounts));
   }
   fields["machine"] = machine_fields(shown.cluster);
-  fields.update(guard_fields(shown.standing));
+  fields.update(guard_fields(shown.status));
   fields["taken_back"] = Json::array();
   for (const Notice& notice : shown.notices)
     fields["taken_back"].push_back({{"node", notice.node.value},
@@ -202,19 +202,18 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
   view.root = document("clusters");
   view.root["clusters"] = Json::array();
   for (const ClusterAndNodes& shown : clusters) {
-    const auto& [cluster, nodes, standing, notices] = shown;
+    const auto& [cluster, nodes, status, notices] = shown;
     int slots = 0;
     for (const state::Node& node : nodes)
       slots += node.slots;
     view.names.push_back(cluster.name.value);
     const Machine machine = machine_of(cluster);
-    view.table.rows.push_back(
-        {cluster.name.value, cluster.provider,
-         state_cell(standing.ended ? "ended" : state::to_string(cluster.state)),
-         running_of_all(nodes), std::to_string(slots), price_cell(standing), cost_text(standing),
-         end_text(standing, now), age(cluster.created, now), or_dash(machine.type),
-         or_dash(machine.zone), or_dash(machine.gpus), or_dash(network_word(cluster)),
-         cluster.id.value});
+    view.table.rows.push_back({cluster.name.value, cluster.provider,
+                               state_cell(status.ended ? "ended" : state::to_string(cluster.state)),
+                               running_of_all(nodes), std::to_string(slots), price_cell(status),
+                               cost_text(status), end_text(status, now), age(cluster.created, now),
+                               or_dash(machine.type), or_dash(machine.zone), or_dash(machine.gpus),
+                               or_dash(network_word(cluster)), cluster.id.value});
     Json item = cluster_fields(shown);
     item["nodes"] = nodes.size();
     view.root["clusters"].push_back(std::move(item));
@@ -240,7 +239,7 @@ View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
                         {"PRICE", true}};
   view.root = document("nodes");
   view.root["nodes"] = Json::array();
-  for (const auto& [cluster, nodes, standing, notices] : clusters) {
+  for (const auto& [cluster, nodes, status, notices] : clusters) {
     const Machine machine = machine_of(cluster);
     for (const state::Node& node : nodes) {
       view.names.push_back(node.name.value);

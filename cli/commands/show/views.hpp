@@ -15,7 +15,7 @@ namespace fastgpu::cli {
 struct ClusterAndNodes {
   state::Cluster cluster;
   std::vector<state::Node> nodes;
-  GuardStatus standing{};
+  GuardStatus status{};
   std::vector<Notice> notices{};
 };
 
@@ -37,11 +37,11 @@ Json machine_fields(const state::Cluster& cluster);
 Json storage_fields(const provision::DataDisk& disk, std::span<const provision::Mount> mounts);
 
 /// Returns the guards, the cost so far and the end.
-Json guard_fields(const GuardStatus& standing);
+Json guard_fields(const GuardStatus& status);
 
 /// Returns the guard's option: "max-life", "idle-delete".
 std::string_view cause_word(provision::EndCause cause);
-std::string cost_text(const GuardStatus& standing);  ///< Returns "12.30 USD", "0" or "?".
+std::string cost_text(const GuardStatus& status);  ///< Returns "12.30 USD", "0" or "?".
 
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now);
 /// Returns a view of the nodes of all `clusters`.

@@ -75,7 +75,7 @@ std::vector<Machine> AlibabaCloud::described(const std::string& region,
 /// it is listed.
 std::vector<Machine> AlibabaCloud::launch(const cloud::Launch& launch, const Cancel& cancel) {
   constexpr auto kFirstPause = 500ms;
-  constexpr auto kPatience = 20s;
+  constexpr auto kTimeout = 20s;
   const std::string doing =
       "launching " + std::to_string(launch.count) + " " + launch.type + " in " + launch.site.zone;
   const auto answer =
@@ -89,7 +89,7 @@ std::vector<Machine> AlibabaCloud::launch(const cloud::Launch& launch, const Can
   for (auto pause = kFirstPause;; pause *= 2) {
     std::vector<Machine> listed = described(launch.site.region, ids, cancel);
     if (listed.size() >= ids.size()) return listed;
-    if (waited > kPatience)
+    if (waited > kTimeout)
       throw Error(ErrorKind::transient, "alibaba: " + doing + ": accepted, but not listed yet: " +
                                             counted(ids.size() - listed.size(), "machine"));
     wait_(pause, cancel);

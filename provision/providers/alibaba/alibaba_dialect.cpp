@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "provision/cloud/answer.hpp"
-#include "provision/marks.hpp"
+#include "provision/ids.hpp"
 #include "provision/signing/signing.hpp"
 
 namespace fastgpu::provision::alibaba {

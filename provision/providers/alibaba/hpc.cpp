@@ -39,13 +39,13 @@ bool names_family_of(std::string_view families, std::string_view type) {
   return false;
 }
 
-std::string description_of(const cloud::Marks& marks) {
+std::string description_of(const cloud::OwnerTags& marks) {
   return std::string(cloud::kClusterTag) + "=" + marks.cluster.value + " " +
          std::string(cloud::kNameTag) + "=" + marks.cluster_name + " " +
          std::string(cloud::kOwnerTag) + "=" + marks.owner;
 }
 
-cloud::Marks marks_in_description(std::string_view description) {
+cloud::OwnerTags marks_in_description(std::string_view description) {
   return {.cluster = {word_after(description, cloud::kClusterTag)},
           .cluster_name = word_after(description, cloud::kNameTag),
           .owner = word_after(description, cloud::kOwnerTag)};

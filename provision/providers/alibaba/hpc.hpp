@@ -17,9 +17,9 @@ bool needs_hpc_cluster(std::string_view type);
 bool names_family_of(std::string_view families, std::string_view type);
 
 /// Returns "fastgpu-cluster=1a2b3c4d fastgpu-name=demo fastgpu-owner=5e6f7081".
-std::string description_of(const cloud::Marks& marks);
+std::string description_of(const cloud::OwnerTags& marks);
 
 /// Returns the marks; empty ones for a description that is not ours.
-cloud::Marks marks_in_description(std::string_view description);
+cloud::OwnerTags marks_in_description(std::string_view description);
 
 }  // namespace fastgpu::provision::alibaba

@@ -65,7 +65,7 @@ std::string address_of(const Answer& instance) {
 }
 
 Machine machine_of(const Answer& instance, const std::string& region) {
-  const cloud::Marks marks = marks_in(instance);
+  const cloud::OwnerTags marks = marks_in(instance);
   const std::string launched_as = tag_in(instance, cloud::kLaunchedTag);
   const std::string id = cloud::machine_id_told("alibaba", instance["InstanceId"].text());
   const std::string inside =
@@ -127,7 +127,7 @@ void add_tag(Parameters& parameters, int n, std::string_view key, const std::str
 
 }  // namespace
 
-void add_tags(Parameters& parameters, const cloud::Marks& marks) {
+void add_tags(Parameters& parameters, const cloud::OwnerTags& marks) {
   add_tag(parameters, 1, cloud::kClusterTag, marks.cluster.value);
   add_tag(parameters, 2, cloud::kNameTag, marks.cluster_name);
   add_tag(parameters, 3, cloud::kOwnerTag, marks.owner);
@@ -138,7 +138,7 @@ void add_tag_filter(Parameters& parameters, const state::ClusterId& cluster) {
   if (!cluster.value.empty()) parameters.emplace_back("Tag.1.Value", cluster.value);
 }
 
-cloud::Marks marks_in(const Answer& thing) {
+cloud::OwnerTags marks_in(const Answer& thing) {
   return {.cluster = {tag_in(thing, cloud::kClusterTag)},
           .cluster_name = tag_in(thing, cloud::kNameTag),
           .owner = tag_in(thing, cloud::kOwnerTag)};

@@ -33,13 +33,13 @@ std::vector<cloud::Machine> machines_in(const Answer& answer, const std::string&
 std::vector<std::string> launched_in(const Answer& answer);
 
 /// Appends "Tag.<n>.Key" and "Value" for the marks.
-void add_tags(Parameters& parameters, const cloud::Marks& marks);
+void add_tags(Parameters& parameters, const cloud::OwnerTags& marks);
 
 /// Appends "Tag.1", which limits a list to resources with this cluster's mark or, for an empty
 /// identity, with any cluster's mark.
 void add_tag_filter(Parameters& parameters, const state::ClusterId& cluster);
 
 /// Returns the marks in "Tags", whose form differs between ECS and VPC.
-cloud::Marks marks_in(const Answer& thing);
+cloud::OwnerTags marks_in(const Answer& thing);
 
 }  // namespace fastgpu::provision::alibaba

@@ -4,7 +4,7 @@
 
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/find_or_make.hpp"
-#include "provision/marks.hpp"
+#include "provision/ids.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 #include "provision/providers/alibaba/hpc.hpp"
 #include "provision/providers/alibaba/machines.hpp"
@@ -13,7 +13,7 @@ namespace fastgpu::provision::alibaba {
 namespace {
 
 using namespace std::chrono_literals;
-using cloud::NetworkWish;
+using cloud::NetworkRequest;
 using cloud::Parts;
 
 constexpr const char* kVpcRange = "10.77.0.0/16";
@@ -55,10 +55,10 @@ constexpr const char* kClose = "LowLatency";  ///< The strategy of our deploymen
 struct Found {
   std::string id;
   std::string status;
-  cloud::Marks marks;
+  cloud::OwnerTags marks;
 };
 
-cloud::Marks marks_of(const Kind& kind, const Answer& item) {
+cloud::OwnerTags marks_of(const Kind& kind, const Answer& item) {
   return kind.description == nullptr ? marks_in(item)
                                      : marks_in_description(item[kind.description].text());
 }
@@ -103,7 +103,7 @@ class Network {
   /// Makes a part and returns its identity. An attempt whose answer was lost is found again by the
   /// token.
   std::string make(const Kind& kind, const std::string& action, Parameters parameters,
-                   const cloud::Marks& marks) {
+                   const cloud::OwnerTags& marks) {
     parameters.emplace_back("ClientToken", new_token());
     add_tags(parameters, marks);
     const auto answer =
@@ -126,7 +126,7 @@ Parameters marked(const state::ClusterId& cluster) {
   return filters;
 }
 
-std::string our_name(const cloud::Marks& marks) {
+std::string our_name(const cloud::OwnerTags& marks) {
   return "fastgpu-" + marks.cluster_name + "-" + marks.cluster.value;
 }
 
@@ -139,15 +139,16 @@ cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
   return {found};
 }
 
-cloud::FoundOrMade our_vpc(Network& network, const NetworkWish& wish) {
+cloud::FoundOrMade our_vpc(Network& network, const NetworkRequest& request) {
   std::string vpc;
-  if (wish.may_be_there)
-    vpc = network.find_one(kVpc, marked(wish.marks.cluster),
-                           "marked as cluster " + wish.marks.cluster.value);
+  if (request.may_be_there)
+    vpc = network.find_one(kVpc, marked(request.marks.cluster),
+                           "marked as cluster " + request.marks.cluster.value);
   if (!vpc.empty()) return {vpc};
-  return {network.make(kVpc, "CreateVpc",
-                       {{"CidrBlock", kVpcRange}, {"VpcName", our_name(wish.marks)}}, wish.marks),
-          true};
+  return {
+      network.make(kVpc, "CreateVpc",
+                   {{"CidrBlock", kVpcRange}, {"VpcName", our_name(request.marks)}}, request.marks),
+      true};
 }
 
 /// Returns the range of a zone, by its last letter: 10.77.0.0/20 for a, 10.77.16.0/20 for b.
@@ -156,19 +157,21 @@ std::string vswitch_range(const std::string& zone) {
   return "10.77." + std::to_string(nth * 16) + ".0/20";
 }
 
-std::string vswitch_in(Network& network, const NetworkWish& wish, const cloud::FoundOrMade& vpc) {
+std::string vswitch_in(Network& network, const NetworkRequest& request,
+                       const cloud::FoundOrMade& vpc) {
   std::vector<Found> found;
-  if (!vpc.is_new) found = network.find(kVSwitch, {{"VpcId", vpc.id}, {"ZoneId", wish.site.zone}});
+  if (!vpc.is_new)
+    found = network.find(kVSwitch, {{"VpcId", vpc.id}, {"ZoneId", request.site.zone}});
   if (!found.empty()) return found.front().id;
-  if (!wish.vpc.empty())
+  if (!request.vpc.empty())
     throw Error(ErrorKind::not_found, "alibaba: " + vpc.id + " has no vSwitch in " +
-                                          wish.site.zone + ": make one, or leave --vpc out");
+                                          request.site.zone + ": make one, or leave --vpc out");
   return network.make(kVSwitch, "CreateVSwitch",
                       {{"VpcId", vpc.id},
-                       {"CidrBlock", vswitch_range(wish.site.zone)},
-                       {"ZoneId", wish.site.zone},
-                       {"VSwitchName", our_name(wish.marks)}},
-                      wish.marks);
+                       {"CidrBlock", vswitch_range(request.site.zone)},
+                       {"ZoneId", request.site.zone},
+                       {"VSwitchName", our_name(request.marks)}},
+                      request.marks);
 }
 
 /// The source that a rule admits, and the protocol.
@@ -188,7 +191,7 @@ std::vector<Way> ways_into(Network& network, const std::string& group) {
 }
 
 /// Admits SSH from the requested addresses, and all traffic between the cluster's machines.
-void open_group(Network& network, const NetworkWish& wish, const cloud::FoundOrMade& group) {
+void open_group(Network& network, const NetworkRequest& request, const cloud::FoundOrMade& group) {
   std::vector<Way> there;
   if (!group.is_new) there = ways_into(network, group.id);
   Parameters rules = {{"SecurityGroupId", group.id}};
@@ -203,30 +206,31 @@ void open_group(Network& network, const NetworkWish& wish, const cloud::FoundOrM
     rules.emplace_back(rule + "Priority", "1");
   };
   add({"all", group.id}, "-1/-1", "SourceGroupId");
-  for (const IpRange& range : wish.ssh_from)
+  for (const IpRange& range : request.ssh_from)
     add({"tcp", range.text()}, "22/22", "SourceCidrIp");
   if (n > 0)
     network.call("ecs", "AuthorizeSecurityGroup", std::move(rules), "opening the security group");
 }
 
-std::string security_group(Network& network, const NetworkWish& wish,
+std::string security_group(Network& network, const NetworkRequest& request,
                            const cloud::FoundOrMade& vpc) {
   cloud::FoundOrMade group;
   if (!vpc.is_new) {
-    Parameters filters = marked(wish.marks.cluster);
+    Parameters filters = marked(request.marks.cluster);
     filters.emplace_back("VpcId", vpc.id);
-    group.id = network.find_one(kGroup, filters, "marked as cluster " + wish.marks.cluster.value);
+    group.id =
+        network.find_one(kGroup, filters, "marked as cluster " + request.marks.cluster.value);
   }
   if (group.id.empty())
     group = {
         network.make(kGroup, "CreateSecurityGroup",
                      {{"VpcId", vpc.id},
-                      {"SecurityGroupName", our_name(wish.marks)},
+                      {"SecurityGroupName", our_name(request.marks)},
                       {"SecurityGroupType", "normal"},
-                      {"Description", "Machines of fastgpu cluster " + wish.marks.cluster_name}},
-                     wish.marks),
+                      {"Description", "Machines of fastgpu cluster " + request.marks.cluster_name}},
+                     request.marks),
         true};
-  open_group(network, wish, group);
+  open_group(network, request, group);
   return group.id;
 }
 
@@ -249,28 +253,28 @@ std::vector<Found> find_described(Network& network, const Kind& kind,
   return found;
 }
 
-std::string hpc_cluster(Network& network, const NetworkWish& wish) {
-  const auto found = find_described(network, kHpc, wish.marks.cluster, wish.known);
+std::string hpc_cluster(Network& network, const NetworkRequest& request) {
+  const auto found = find_described(network, kHpc, request.marks.cluster, request.known);
   if (!found.empty()) return found.front().id;
   const auto answer = network.call("ecs", "CreateHpcCluster",
-                                   {{"Name", our_name(wish.marks)},
-                                    {"Description", description_of(wish.marks)},
+                                   {{"Name", our_name(request.marks)},
+                                    {"Description", description_of(request.marks)},
                                     {"ClientToken", new_token()}},
                                    "making a high-performance cluster");
   return Answer(answer)["HpcClusterId"].text();
 }
 
 /// Returns the deployment set; empty if machines of that type cannot be in one.
-std::string deployment_set(Network& network, const NetworkWish& wish) {
-  const auto found = find_described(network, kSet, wish.marks.cluster, wish.known);
+std::string deployment_set(Network& network, const NetworkRequest& request) {
+  const auto found = find_described(network, kSet, request.marks.cluster, request.known);
   if (!found.empty()) return found.front().id;
   const auto supported =
       network.call("ecs", "DescribeDeploymentSetSupportedInstanceTypeFamily",
                    {{"Strategy", kClose}}, "asking which types can be close together");
-  if (!names_family_of(Answer(supported)["InstanceTypeFamilies"].text(), wish.type)) return {};
+  if (!names_family_of(Answer(supported)["InstanceTypeFamilies"].text(), request.type)) return {};
   const auto answer = network.call("ecs", "CreateDeploymentSet",
-                                   {{"DeploymentSetName", our_name(wish.marks)},
-                                    {"Description", description_of(wish.marks)},
+                                   {{"DeploymentSetName", our_name(request.marks)},
+                                    {"Description", description_of(request.marks)},
                                     {"Strategy", kClose},
                                     {"ClientToken", new_token()}},
                                    "making a deployment set");
@@ -285,8 +289,8 @@ void AlibabaCloud::check_network(const cloud::Site& site, const std::string& vpc
   vswitch_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, vpc));
 }
 
-Parts AlibabaCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
-  Network network(api_, wish.site.region, cancel);
+Parts AlibabaCloud::make_network(const NetworkRequest& request, const Cancel& cancel) {
+  Network network(api_, request.site.region, cancel);
   // A new part is pending for some seconds, and nothing can be put into it.
   const auto await = [&](const Kind& kind, const std::string& id) {
     constexpr int kLooks = 60;
@@ -298,21 +302,22 @@ Parts AlibabaCloud::make_network(const NetworkWish& wish, const Cancel& cancel) 
     }
     throw Error(ErrorKind::timeout, "alibaba: " + id + " is not available after a minute");
   };
-  const auto vpc = wish.vpc.empty() ? our_vpc(network, wish) : existing_vpc(network, wish.vpc);
+  const auto vpc =
+      request.vpc.empty() ? our_vpc(network, request) : existing_vpc(network, request.vpc);
   await(kVpc, vpc.id);
   std::string vswitch;
   std::string group;
   std::string hpc;
   std::string set;
   cloud::Tasks tasks = {[&] {
-                          vswitch = vswitch_in(network, wish, vpc);
+                          vswitch = vswitch_in(network, request, vpc);
                           await(kVSwitch, vswitch);
                         },
-                        [&] { group = security_group(network, wish, vpc); }};
-  if (needs_hpc_cluster(wish.type))
-    tasks.emplace_back([&] { hpc = hpc_cluster(network, wish); });
-  else if (wish.close_together)
-    tasks.emplace_back([&] { set = deployment_set(network, wish); });
+                        [&] { group = security_group(network, request, vpc); }};
+  if (needs_hpc_cluster(request.type))
+    tasks.emplace_back([&] { hpc = hpc_cluster(network, request); });
+  else if (request.close_together)
+    tasks.emplace_back([&] { set = deployment_set(network, request); });
   cloud::at_once(tasks);
   Parts parts = {{"vpc", vpc.id}, {"vswitch", vswitch}, {"security-group", group}};
   if (!hpc.empty()) parts["hpc-cluster"] = hpc;

@@ -18,10 +18,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using cloud::InstanceType;
+using cloud::MachineRequest;
 using cloud::Market;
 using cloud::Offer;
 using cloud::Stock;
-using cloud::Wish;
 
 /// The attributes of a quota, which counts the virtual cores of all types.
 struct QuotaNames {
@@ -88,8 +88,8 @@ struct Survey {
 
 class Surveyor {
  public:
-  Surveyor(AlibabaApi& api, std::string region, const Wish& wish, const Cancel& cancel)
-      : api_(api), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
+  Surveyor(AlibabaApi& api, std::string region, const MachineRequest& request, const Cancel& cancel)
+      : api_(api), region_(std::move(region)), wish_(request), cancel_(cancel) {}
 
   Survey look() {
     cloud::at_once({[&] { ask_stock(); }, [&] { ask_types(); },
@@ -219,7 +219,7 @@ class Surveyor {
 
   AlibabaApi& api_;
   std::string region_;
-  const Wish& wish_;
+  const MachineRequest& wish_;
   const Cancel& cancel_;
   std::mutex mutex_;  ///< Guards the facts that several threads fill in.
   Survey survey_;
@@ -246,21 +246,21 @@ std::optional<int> room_for(const Survey& survey, Market market, const InstanceT
 
 }  // namespace
 
-std::vector<Offer> AlibabaCloud::offers(const std::string& region, const Wish& wish,
+std::vector<Offer> AlibabaCloud::offers(const std::string& region, const MachineRequest& request,
                                         const Cancel& cancel) {
-  const Survey survey = Surveyor(api_, region, wish, cancel).look();
+  const Survey survey = Surveyor(api_, region, request, cancel).look();
   std::vector<Offer> offers;
   for (const auto& [place, stock] : survey.stock) {
     const auto& [name, zone] = place;
     const auto type = survey.types.find(name);
-    if (type == survey.types.end() || (!wish.zone.empty() && zone != wish.zone)) continue;
+    if (type == survey.types.end() || (!request.zone.empty() && zone != request.zone)) continue;
     offers.push_back({.cloud = "alibaba",
                       .site = {region, zone},
                       .type = type->second,
-                      .market = wish.market,
+                      .market = request.market,
                       .price_per_hour = price_of(survey, name, zone),
                       .stock = stock,
-                      .quota = room_for(survey, wish.market, type->second)});
+                      .quota = room_for(survey, request.market, type->second)});
   }
   return offers;
 }

@@ -91,14 +91,14 @@ std::vector<OwnImage> AlibabaCloud::own_images(const std::string& region, const 
   return found;
 }
 
-void AlibabaCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel) {
-  ApiCall call{.region = wish.region,
+void AlibabaCloud::make_image(const cloud::ImageRequest& request, const Cancel& cancel) {
+  ApiCall call{.region = request.region,
                .action = "CreateImage",
-               .parameters = {{"InstanceId", wish.machine},
-                              {"ImageName", wish.name},
-                              {"ClientToken", wish.token}},
-               .doing = "making image " + wish.name + " of " + wish.machine};
-  add_tags(call.parameters, cloud::pairs_of(wish.marks));
+               .parameters = {{"InstanceId", request.machine},
+                              {"ImageName", request.name},
+                              {"ClientToken", request.token}},
+               .doing = "making image " + request.name + " of " + request.machine};
+  add_tags(call.parameters, cloud::pairs_of(request.marks));
   api_.call(call, cancel);
 }
 

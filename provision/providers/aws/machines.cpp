@@ -150,7 +150,7 @@ void add_disks(Parameters& parameters, const cloud::Launch& launch) {
 
 }  // namespace
 
-void add_tags(Parameters& parameters, const std::string& prefix, const cloud::Marks& marks) {
+void add_tags(Parameters& parameters, const std::string& prefix, const cloud::OwnerTags& marks) {
   const std::pair<std::string_view, std::string> tags[] = {
       {"Name", marks.cluster_name},
       {cloud::kClusterTag, marks.cluster.value},
@@ -164,7 +164,7 @@ void add_tags(Parameters& parameters, const std::string& prefix, const cloud::Ma
   }
 }
 
-cloud::Marks marks_in(const pugi::xml_node& node) {
+cloud::OwnerTags marks_in(const pugi::xml_node& node) {
   return {.cluster = {tag_in(node, cloud::kClusterTag)},
           .cluster_name = tag_in(node, cloud::kNameTag),
           .owner = tag_in(node, cloud::kOwnerTag)};

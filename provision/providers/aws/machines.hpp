@@ -14,9 +14,9 @@ Parameters launch_parameters(const cloud::Launch& launch, bool is_block = false)
 std::vector<cloud::Machine> machines_in(const pugi::xml_node& root, const std::string& region);
 
 /// Appends "<prefix>.Tag.<n>.Key" and "Value" for the marks, and a name for people.
-void add_tags(Parameters& parameters, const std::string& prefix, const cloud::Marks& marks);
+void add_tags(Parameters& parameters, const std::string& prefix, const cloud::OwnerTags& marks);
 
 /// Returns the marks in a tagSet.
-cloud::Marks marks_in(const pugi::xml_node& node);
+cloud::OwnerTags marks_in(const pugi::xml_node& node);
 
 }  // namespace fastgpu::provision::aws

@@ -13,8 +13,8 @@
 namespace fastgpu::provision::aws {
 namespace {
 
-using cloud::Marks;
-using cloud::NetworkWish;
+using cloud::NetworkRequest;
+using cloud::OwnerTags;
 using cloud::Parts;
 
 constexpr const char* kVpcRange = "10.77.0.0/16";
@@ -41,7 +41,7 @@ constexpr Kind kPlacement = {"placement-group", "DescribePlacementGroups", "plac
 
 using Filters = std::vector<std::pair<std::string, std::string>>;
 
-std::string our_name(const Marks& marks) {
+std::string our_name(const OwnerTags& marks) {
   return "fastgpu-" + marks.cluster_name + "-" + marks.cluster.value;
 }
 
@@ -66,7 +66,7 @@ struct Listed {
 };
 
 /// The marks on our resources, by EC2's name of the kind and by identity.
-using Bearers = std::map<std::string, std::map<std::string, Marks>>;
+using Bearers = std::map<std::string, std::map<std::string, OwnerTags>>;
 
 /// A finder and maker of parts in one region. Several threads may use one.
 class Network {
@@ -136,7 +136,7 @@ class Network {
   /// tokens: after a lost answer, `look` is called again before another part is made. The first
   /// look is left out if the part cannot exist yet.
   std::string find_or_make(const std::function<std::string()>& look, const Making& making,
-                           const Marks& marks, bool may_be_there) {
+                           const OwnerTags& marks, bool may_be_there) {
     return cloud::find_or_make(
                look, [&] { return make(making, marks); }, wait_, cancel_, may_be_there)
         .id;
@@ -152,7 +152,7 @@ class Network {
     if (failure && failure->kind != fine) throw cloud::error_of(*failure, "aws: " + call.doing);
   }
 
-  static void note(const pugi::xml_node& tag, Marks& marks) {
+  static void note(const pugi::xml_node& tag, OwnerTags& marks) {
     const std::string_view key = tag.child_value("key");
     const std::string value = tag.child_value("value");
     if (key == cloud::kClusterTag) marks.cluster = {value};
@@ -160,7 +160,7 @@ class Network {
     if (key == cloud::kOwnerTag) marks.owner = value;
   }
 
-  std::string make(const Making& making, const Marks& marks) {
+  std::string make(const Making& making, const OwnerTags& marks) {
     Ec2Call call = made(making.action, making.parameters, std::string("making a ") + making.type);
     call.is_repeatable = false;
     call.parameters.emplace_back("TagSpecification.1.ResourceType", making.type);
@@ -182,10 +182,12 @@ class Network {
 /// A network that is being made, and the parts that existed before.
 struct Work {
   Network& network;
-  const NetworkWish& wish;
+  const NetworkRequest& request;
   const Bearers& there;
 
-  bool may_have(const Kind& kind) const { return !wish.vpc.empty() || there.contains(kind.name); }
+  bool may_have(const Kind& kind) const {
+    return !request.vpc.empty() || there.contains(kind.name);
+  }
 };
 
 Filters marked(const state::ClusterId& cluster) {
@@ -203,12 +205,12 @@ std::string existing_vpc(Network& network, const std::string& vpc) {
 
 std::string our_vpc(const Work& work) {
   return work.network.find_or_make(
-      [&] { return work.network.find_one(kVpc, marked(work.wish.marks.cluster)); },
+      [&] { return work.network.find_one(kVpc, marked(work.request.marks.cluster)); },
       {"CreateVpc",
        "vpc",
        {{"CidrBlock", kVpcRange}},
        [](const pugi::xml_node& root) { return root.child("vpc").child_value("vpcId"); }},
-      work.wish.marks, work.may_have(kVpc));
+      work.request.marks, work.may_have(kVpc));
 }
 
 struct Gateway {
@@ -219,7 +221,7 @@ struct Gateway {
 Gateway gateway(const Work& work) {
   Gateway gateway;
   const auto look = [&]() -> std::string {
-    const Listed found = work.network.find(kGateway, marked(work.wish.marks.cluster));
+    const Listed found = work.network.find(kGateway, marked(work.request.marks.cluster));
     gateway.is_attached = !found.empty() && !items(found.front(), "attachmentSet").empty();
     return found.empty() ? "" : found.front().child_value(kGateway.id);
   };
@@ -231,7 +233,7 @@ Gateway gateway(const Work& work) {
        [](const pugi::xml_node& root) {
          return root.child("internetGateway").child_value("internetGatewayId");
        }},
-      work.wish.marks, work.may_have(kGateway));
+      work.request.marks, work.may_have(kGateway));
   return gateway;
 }
 
@@ -269,13 +271,13 @@ std::string subnet_range(const std::string& zone) {
 }
 
 std::string subnet_in(const Work& work, const std::string& vpc) {
-  const NetworkWish& wish = work.wish;
+  const NetworkRequest& request = work.request;
   const auto look = [&]() -> std::string {
     const Listed found =
-        work.network.find(kSubnet, {{"vpc-id", vpc}, {"availability-zone", wish.site.zone}});
+        work.network.find(kSubnet, {{"vpc-id", vpc}, {"availability-zone", request.site.zone}});
     if (!found.empty()) return found.front().child_value(kSubnet.id);
-    if (wish.vpc.empty()) return {};
-    throw Error(ErrorKind::not_found, "aws: " + vpc + " has no subnet in " + wish.site.zone +
+    if (request.vpc.empty()) return {};
+    throw Error(ErrorKind::not_found, "aws: " + vpc + " has no subnet in " + request.site.zone +
                                           ": make one, or leave --vpc out");
   };
   return work.network.find_or_make(
@@ -283,10 +285,10 @@ std::string subnet_in(const Work& work, const std::string& vpc) {
       {"CreateSubnet",
        "subnet",
        {{"VpcId", vpc},
-        {"CidrBlock", subnet_range(wish.site.zone)},
-        {"AvailabilityZone", wish.site.zone}},
+        {"CidrBlock", subnet_range(request.site.zone)},
+        {"AvailabilityZone", request.site.zone}},
        [](const pugi::xml_node& root) { return root.child("subnet").child_value("subnetId"); }},
-      wish.marks, work.may_have(kSubnet));
+      request.marks, work.may_have(kSubnet));
 }
 
 bool allows(const pugi::xml_node& group, const std::string& protocol, const std::string& source,
@@ -304,7 +306,7 @@ bool allows(const pugi::xml_node& group, const std::string& protocol, const std:
 /// Returns the rules that the group lacks: SSH from the requested addresses, and all traffic
 /// between the cluster's machines. `group` is empty for a new group.
 Parameters missing_rules(const pugi::xml_node& group, const std::string& id,
-                         const NetworkWish& wish) {
+                         const NetworkRequest& request) {
   Parameters rules;
   int n = 0;
   const auto rule = [&](const std::string& name, const std::string& value) {
@@ -315,7 +317,7 @@ Parameters missing_rules(const pugi::xml_node& group, const std::string& id,
     rule("IpProtocol", "-1");
     rule("Groups.1.GroupId", id);
   }
-  for (const IpRange& range : wish.ssh_from) {
+  for (const IpRange& range : request.ssh_from) {
     if (allows(group, "tcp", range.text())) continue;
     ++n;
     rule("IpProtocol", "tcp");
@@ -327,13 +329,13 @@ Parameters missing_rules(const pugi::xml_node& group, const std::string& id,
 }
 
 void open_group(Network& network, const pugi::xml_node& group, const std::string& id,
-                const NetworkWish& wish) {
-  if (Parameters rules = missing_rules(group, id, wish); !rules.empty()) {
+                const NetworkRequest& request) {
+  if (Parameters rules = missing_rules(group, id, request); !rules.empty()) {
     rules.emplace_back("GroupId", id);
     network.arrange("AuthorizeSecurityGroupIngress", rules, "opening the security group");
   }
   // The elastic fabric adapter also needs a rule for outgoing traffic to the group.
-  if (wish.close_together && !allows(group, "-1", id, "ipPermissionsEgress"))
+  if (request.close_together && !allows(group, "-1", id, "ipPermissionsEgress"))
     network.arrange("AuthorizeSecurityGroupEgress",
                     {{"GroupId", id},
                      {"IpPermissions.1.IpProtocol", "-1"},
@@ -342,11 +344,11 @@ void open_group(Network& network, const pugi::xml_node& group, const std::string
 }
 
 std::string security_group(const Work& work, const std::string& vpc) {
-  const NetworkWish& wish = work.wish;
-  const std::string name = our_name(wish.marks);
+  const NetworkRequest& request = work.request;
+  const std::string name = our_name(request.marks);
   Listed found;
   const auto look = [&]() -> std::string {
-    Filters filters = marked(wish.marks.cluster);
+    Filters filters = marked(request.marks.cluster);
     filters.emplace_back("vpc-id", vpc);
     found = work.network.find(kGroup, filters);
     return found.empty() ? "" : found.front().child_value(kGroup.id);
@@ -356,23 +358,23 @@ std::string security_group(const Work& work, const std::string& vpc) {
       {"CreateSecurityGroup",
        "security-group",
        {{"GroupName", name},
-        {"GroupDescription", "Machines of fastgpu cluster " + wish.marks.cluster_name},
+        {"GroupDescription", "Machines of fastgpu cluster " + request.marks.cluster_name},
         {"VpcId", vpc}},
        [](const pugi::xml_node& root) { return root.child_value("groupId"); }},
-      wish.marks, work.there.contains(kGroup.name));
-  open_group(work.network, found.empty() ? pugi::xml_node() : found.front(), group, wish);
+      request.marks, work.there.contains(kGroup.name));
+  open_group(work.network, found.empty() ? pugi::xml_node() : found.front(), group, request);
   return group;
 }
 
 std::string placement_group(const Work& work) {
-  const std::string name = our_name(work.wish.marks);
+  const std::string name = our_name(work.request.marks);
   return work.network.find_or_make(
-      [&] { return work.network.find_one(kPlacement, marked(work.wish.marks.cluster)); },
+      [&] { return work.network.find_one(kPlacement, marked(work.request.marks.cluster)); },
       {"CreatePlacementGroup",
        "placement-group",
        {{"GroupName", name}, {"Strategy", "cluster"}},
        [&](const pugi::xml_node&) { return name; }},
-      work.wish.marks, work.there.contains(kPlacement.name));
+      work.request.marks, work.there.contains(kPlacement.name));
 }
 
 void detach(Network& network, const std::string& gateway, const std::string& vpc) {
@@ -393,19 +395,20 @@ void remove_placement_groups(Network& network, const state::ClusterId& cluster) 
 void AwsCloud::check_network(const cloud::Site& site, const std::string& vpc,
                              const Cancel& cancel) {
   Network network(ec2_, site.region, wait_, cancel);
-  const NetworkWish wish{.site = site, .vpc = vpc};
+  const NetworkRequest request{.site = site, .vpc = vpc};
   const Bearers there;
-  subnet_in({network, wish, there}, existing_vpc(network, vpc));
+  subnet_in({network, request, there}, existing_vpc(network, vpc));
 }
 
-Parts AwsCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
-  Network network(ec2_, wish.site.region, wait_, cancel);
-  const bool is_ours = wish.vpc.empty();
-  const Bearers there = wish.may_be_there ? network.bearers(wish.marks.cluster) : Bearers();
-  const Work work{network, wish, there};
+Parts AwsCloud::make_network(const NetworkRequest& request, const Cancel& cancel) {
+  Network network(ec2_, request.site.region, wait_, cancel);
+  const bool is_ours = request.vpc.empty();
+  const Bearers there = request.may_be_there ? network.bearers(request.marks.cluster) : Bearers();
+  const Work work{network, request, there};
   std::string vpc;
   Gateway out;
-  cloud::Tasks first = {[&] { vpc = is_ours ? our_vpc(work) : existing_vpc(network, wish.vpc); }};
+  cloud::Tasks first = {
+      [&] { vpc = is_ours ? our_vpc(work) : existing_vpc(network, request.vpc); }};
   if (is_ours) first.emplace_back([&] { out = gateway(work); });
   cloud::at_once(first);
   std::string subnet;
@@ -414,10 +417,10 @@ Parts AwsCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
   cloud::Tasks second = {[&] { subnet = subnet_in(work, vpc); },
                          [&] { group = security_group(work, vpc); }};
   if (is_ours) second.emplace_back([&] { open_to_internet(network, out, vpc); });
-  if (wish.close_together) second.emplace_back([&] { placement = placement_group(work); });
+  if (request.close_together) second.emplace_back([&] { placement = placement_group(work); });
   cloud::at_once(second);
   Parts parts = {{"vpc", vpc}, {"subnet", subnet}, {"security-group", group}};
-  if (wish.close_together) parts["placement-group"] = placement;
+  if (request.close_together) parts["placement-group"] = placement;
   return parts;
 }
 

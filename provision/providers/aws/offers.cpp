@@ -17,10 +17,10 @@ namespace fastgpu::provision::aws {
 namespace {
 
 using cloud::InstanceType;
+using cloud::MachineRequest;
 using cloud::Market;
 using cloud::Offer;
 using cloud::Quota;
-using cloud::Wish;
 
 /// The code of a quota. It counts virtual cores, by the first letter of the type: P has the large
 /// GPUs, G the others.
@@ -104,8 +104,9 @@ std::vector<int> rdma_cards(std::vector<Card> cards, int adapters) {
 
 class Surveyor {
  public:
-  Surveyor(Ec2& ec2, Prices& prices, std::string region, const Wish& wish, const Cancel& cancel)
-      : ec2_(ec2), prices_(prices), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
+  Surveyor(Ec2& ec2, Prices& prices, std::string region, const MachineRequest& request,
+           const Cancel& cancel)
+      : ec2_(ec2), prices_(prices), region_(std::move(region)), wish_(request), cancel_(cancel) {}
 
   /// Asks the API for the types, and then for the facts about those that suit.
   Survey look() {
@@ -227,7 +228,7 @@ class Surveyor {
   Ec2& ec2_;
   Prices& prices_;
   std::string region_;
-  const Wish& wish_;
+  const MachineRequest& wish_;
   const Cancel& cancel_;
   std::vector<std::string> names_;
   std::mutex mutex_;  ///< Guards the facts that several threads fill in.
@@ -257,31 +258,31 @@ std::optional<int> quota_for(const Survey& survey, const InstanceType& type, Mar
 
 }  // namespace
 
-std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wished,
+std::vector<Offer> AwsCloud::offers(const std::string& region, const MachineRequest& wished,
                                     const Cancel& cancel) {
-  Wish wish = wished;
+  MachineRequest request = wished;
   std::optional<Reservation> reserved;
-  if (!wish.reservation.empty()) {
-    reserved = reservation(region, wish.reservation, cancel);
+  if (!request.reservation.empty()) {
+    reserved = reservation(region, request.reservation, cancel);
     if (!reserved) return {};
-    const bool is_other = (!wish.type.empty() && wish.type != reserved->type) ||
-                          (!wish.zone.empty() && wish.zone != reserved->zone);
+    const bool is_other = (!request.type.empty() && request.type != reserved->type) ||
+                          (!request.zone.empty() && request.zone != reserved->zone);
     if (is_other)
-      throw Error(ErrorKind::usage, "aws: reservation " + wish.reservation + " is for " +
+      throw Error(ErrorKind::usage, "aws: reservation " + request.reservation + " is for " +
                                         reserved->type + " in " + reserved->zone);
-    wish.type = reserved->type;
-    wish.zone = reserved->zone;
+    request.type = reserved->type;
+    request.zone = reserved->zone;
   }
-  const Survey survey = Surveyor(ec2_, prices_, region, wish, cancel).look();
+  const Survey survey = Surveyor(ec2_, prices_, region, request, cancel).look();
   std::vector<Offer> offers;
   for (const auto& [name, type] : survey.types) {
     const auto zones = survey.zones.find(name);
     if (zones == survey.zones.end()) continue;
     for (const std::string& zone : zones->second) {
-      if (!wish.zone.empty() && zone != wish.zone) continue;
-      Offer offer{.cloud = "aws", .site = {region, zone}, .type = type, .market = wish.market};
-      offer.price_per_hour = price_of(survey, wish.market, name, zone);
-      offer.quota = quota_for(survey, type, wish.market);
+      if (!request.zone.empty() && zone != request.zone) continue;
+      Offer offer{.cloud = "aws", .site = {region, zone}, .type = type, .market = request.market};
+      offer.price_per_hour = price_of(survey, request.market, name, zone);
+      offer.quota = quota_for(survey, type, request.market);
       if (reserved) {
         offer.quota = std::max(0, reserved->available);
         offer.stock = reserved->available > 0 ? cloud::Stock::enough : cloud::Stock::none;

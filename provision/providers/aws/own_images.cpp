@@ -64,14 +64,14 @@ std::vector<OwnImage> AwsCloud::own_images(const std::string& region, const Canc
 
 /// Makes an image. Its name serves as the token, because image names are unique in a region of an
 /// account.
-void AwsCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel) {
+void AwsCloud::make_image(const cloud::ImageRequest& request, const Cancel& cancel) {
   Ec2Call call{
-      .region = wish.region,
+      .region = request.region,
       .action = "CreateImage",
-      .parameters = {{"InstanceId", wish.machine}, {"Name", wish.name}, {"NoReboot", "true"}},
-      .doing = "making image " + wish.name + " of " + wish.machine};
-  add_tags(call.parameters, 1, "image", wish.marks);
-  add_tags(call.parameters, 2, "snapshot", wish.marks);
+      .parameters = {{"InstanceId", request.machine}, {"Name", request.name}, {"NoReboot", "true"}},
+      .doing = "making image " + request.name + " of " + request.machine};
+  add_tags(call.parameters, 1, "image", request.marks);
+  add_tags(call.parameters, 2, "snapshot", request.marks);
   ec2_.call(call, cancel);
 }
 

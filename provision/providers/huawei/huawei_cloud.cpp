@@ -5,7 +5,7 @@
 #include "base/counted.hpp"
 #include "base/join.hpp"
 #include "provision/cloud/in_parts.hpp"
-#include "provision/next_look.hpp"
+#include "provision/poll_interval.hpp"
 
 namespace fastgpu::provision::huawei {
 namespace {
@@ -245,7 +245,7 @@ void HuaweiCloud::pause(std::chrono::milliseconds time, const Cancel& cancel) {
 
 Job HuaweiCloud::await_job(const std::string& region, const std::string& id,
                            std::chrono::milliseconds asked, const Cancel& cancel) {
-  constexpr std::chrono::milliseconds kPatience = 10min;
+  constexpr std::chrono::milliseconds kTimeout = 10min;
   // The shortest time in which a machine boots.
   constexpr std::chrono::milliseconds kShortest = 800ms;
   constexpr std::chrono::milliseconds kBetween = 250ms;  // A question about one job is cheap.
@@ -259,8 +259,8 @@ Job HuaweiCloud::await_job(const std::string& region, const std::string& id,
                                        .doing = "waiting for job " + id + " in " + region},
                                       cancel);
     Job job = job_in(answer);
-    if (job.is_over || waited >= kPatience) return job;
-    pause(next_look(waited, kBetween), cancel);
+    if (job.is_over || waited >= kTimeout) return job;
+    pause(poll_interval(waited, kBetween), cancel);
   }
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using cloud::Answer;
-using cloud::Marks;
-using cloud::NetworkWish;
+using cloud::NetworkRequest;
+using cloud::OwnerTags;
 using cloud::Parts;
 
 constexpr const char* kVpcRange = "10.77.0.0/16";
@@ -40,14 +40,14 @@ constexpr Kind kVpc = {"vpc", "Vpc", "vpcs", "vpcs", "vpc", "OK"};
 
 /// Returns "fastgpu-<cluster>-<owner>-<name>", with the name cut if it is too long. The other parts
 /// have no '-'.
-std::string our_name(const Marks& marks) {
+std::string our_name(const OwnerTags& marks) {
   const std::string name =
       std::string(kPrefix) + marks.cluster.value + "-" + marks.owner + "-" + marks.cluster_name;
   return name.substr(0, kLongestName);
 }
 
 /// Returns the marks; empty ones for a name that is not ours.
-Marks marks_in_name(const std::string& name) {
+OwnerTags marks_in_name(const std::string& name) {
   if (!name.starts_with(kPrefix)) return {};
   const std::string rest = name.substr(kPrefix.size());
   const auto first = rest.find('-');
@@ -58,8 +58,8 @@ Marks marks_in_name(const std::string& name) {
           .owner = rest.substr(first + 1, second - first - 1)};
 }
 
-Marks marks_in(const Answer& part) {
-  Marks marks = marks_in_name(part["name"].text());
+OwnerTags marks_in(const Answer& part) {
+  OwnerTags marks = marks_in_name(part["name"].text());
   return marks.cluster.value.empty() ? marks_in_name(part["description"].text()) : marks;
 }
 
@@ -119,31 +119,32 @@ class Network {
 
   /// Returns the cluster's part, whichever of its owners made it; null without one. Throws conflict
   /// for several.
-  Document find_ours(const Kind& kind, const NetworkWish& wish) {
+  Document find_ours(const Kind& kind, const NetworkRequest& request) {
     std::vector<Document> found = list(kind);
     std::erase_if(found, [&](const Document& part) {
-      return !is_of(kind, part, wish.marks.cluster, wish.known);
+      return !is_of(kind, part, request.marks.cluster, request.known);
     });
     if (found.size() > 1)
       throw Error(ErrorKind::conflict, "huawei: " + std::to_string(found.size()) + " " + kind.name +
                                            "s in " + region_ + " are marked as cluster " +
-                                           wish.marks.cluster.value + ": the choice is ambiguous");
+                                           request.marks.cluster.value +
+                                           ": the choice is ambiguous");
     return found.empty() ? Document() : found.front();
   }
 
-  /// Returns the part that `look` finds, or one made from `wish`. These calls have no idempotency
-  /// tokens: after a lost answer, `look` is called again before another part is made. The first
-  /// look is left out if the part cannot exist yet.
-  FoundPart find_or_make(const Kind& kind, const std::function<Document()>& look, const json& wish,
-                         bool may_be_there = true) {
+  /// Returns the part that `look` finds, or one made from `request`. These calls have no
+  /// idempotency tokens: after a lost answer, `look` is called again before another part is made.
+  /// The first look is left out if the part cannot exist yet.
+  FoundPart find_or_make(const Kind& kind, const std::function<Document()>& look,
+                         const json& request, bool may_be_there = true) {
     Document part;
     const auto id_of = [&](Document found) {
       part = std::move(found);
       return part["id"].text();
     };
-    const auto done =
-        cloud::find_or_make([&] { return id_of(look()); }, [&] { return id_of(make(kind, wish)); },
-                            wait_, cancel_, may_be_there);
+    const auto done = cloud::find_or_make([&] { return id_of(look()); },
+                                          [&] { return id_of(make(kind, request)); }, wait_,
+                                          cancel_, may_be_there);
     return {std::move(part), done.is_new};
   }
 
@@ -211,13 +212,13 @@ class Network {
   }
 
  private:
-  Document make(const Kind& kind, const json& wish) {
+  Document make(const Kind& kind, const json& request) {
     Document answer = api_.call({.service = "vpc",
                                  .region = region_,
                                  .action = std::string("Create") + kind.noun,
                                  .method = "POST",
                                  .path = path_of(kind),
-                                 .body = {{kind.one, wish}},
+                                 .body = {{kind.one, request}},
                                  .holds = kind.one,
                                  .doing = std::string("making a ") + kind.name + " in " + region_,
                                  .is_repeatable = false},
@@ -246,26 +247,29 @@ cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
   return {found["id"].text()};
 }
 
-cloud::FoundOrMade our_vpc(Network& network, const NetworkWish& wish) {
+cloud::FoundOrMade our_vpc(Network& network, const NetworkRequest& request) {
   FoundPart vpc = network.find_or_make(
-      kVpc, [&] { return network.find_ours(kVpc, wish); },
-      {{"name", our_name(wish.marks)}, {"description", our_name(wish.marks)}, {"cidr", kVpcRange}},
-      wish.may_be_there);
+      kVpc, [&] { return network.find_ours(kVpc, request); },
+      {{"name", our_name(request.marks)},
+       {"description", our_name(request.marks)},
+       {"cidr", kVpcRange}},
+      request.may_be_there);
   return {network.await(kVpc, std::move(vpc.part)), vpc.is_new};
 }
 
 /// Returns the VPC's subnet, which covers all zones of the region.
-std::string subnet_in(Network& network, const NetworkWish& wish, const cloud::FoundOrMade& vpc) {
+std::string subnet_in(Network& network, const NetworkRequest& request,
+                      const cloud::FoundOrMade& vpc) {
   const auto look = [&]() -> Document {
     const std::vector<Document> found = network.list(kSubnet, {{"vpc_id", vpc.id}});
     if (!found.empty()) return found.front();
-    if (wish.vpc.empty()) return {};
+    if (request.vpc.empty()) return {};
     throw Error(ErrorKind::not_found,
-                "huawei: " + wish.vpc + " has no subnet: make one, or leave --vpc out");
+                "huawei: " + request.vpc + " has no subnet: make one, or leave --vpc out");
   };
   FoundPart subnet = network.find_or_make(kSubnet, look,
-                                          {{"name", our_name(wish.marks)},
-                                           {"description", our_name(wish.marks)},
+                                          {{"name", our_name(request.marks)},
+                                           {"description", our_name(request.marks)},
                                            {"vpc_id", vpc.id},
                                            {"cidr", kSubnetRange},
                                            {"gateway_ip", kGateway}},
@@ -275,15 +279,15 @@ std::string subnet_in(Network& network, const NetworkWish& wish, const cloud::Fo
 
 /// Makes the group. Admits SSH from the requested addresses, and all traffic between the cluster's
 /// machines.
-std::string security_group(Network& network, const NetworkWish& wish) {
+std::string security_group(Network& network, const NetworkRequest& request) {
   const Document group = network
                              .find_or_make(
-                                 kGroup, [&] { return network.find_ours(kGroup, wish); },
-                                 {{"name", our_name(wish.marks)}}, wish.may_be_there)
+                                 kGroup, [&] { return network.find_ours(kGroup, request); },
+                                 {{"name", our_name(request.marks)}}, request.may_be_there)
                              .part;
   const std::string id = group["id"].text();
   std::vector<json> wanted = {{{"remote_group_id", id}}};
-  for (const IpRange& range : wish.ssh_from)
+  for (const IpRange& range : request.ssh_from)
     wanted.push_back({{"protocol", "tcp"},
                       {"port_range_min", 22},
                       {"port_range_max", 22},
@@ -303,18 +307,18 @@ void HuaweiCloud::check_network(const cloud::Site& site, const std::string& vpc,
   subnet_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, vpc));
 }
 
-Parts HuaweiCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
-  Network network(api_, wish.site.region, wait_, cancel);
+Parts HuaweiCloud::make_network(const NetworkRequest& request, const Cancel& cancel) {
+  Network network(api_, request.site.region, wait_, cancel);
   std::string vpc;
   std::string subnet;
   std::string group;
   cloud::at_once({[&] {
-                    const auto found =
-                        wish.vpc.empty() ? our_vpc(network, wish) : existing_vpc(network, wish.vpc);
+                    const auto found = request.vpc.empty() ? our_vpc(network, request)
+                                                           : existing_vpc(network, request.vpc);
                     vpc = found.id;
-                    subnet = subnet_in(network, wish, found);
+                    subnet = subnet_in(network, request, found);
                   },
-                  [&] { group = security_group(network, wish); }});
+                  [&] { group = security_group(network, request); }});
   return {{"vpc", vpc}, {"subnet", subnet}, {"security-group", group}};
 }
 
@@ -337,7 +341,7 @@ std::vector<cloud::Part> HuaweiCloud::parts(const std::string& region, const Can
   std::vector<cloud::Part> found;
   for (const Kind& kind : {kGroup, kSubnet, kVpc})
     for (const Document& part : network.list(kind))
-      if (Marks marks = marks_in(part); !marks.cluster.value.empty())
+      if (OwnerTags marks = marks_in(part); !marks.cluster.value.empty())
         found.push_back({kind.name, part["id"].text(), std::move(marks)});
   return found;
 }

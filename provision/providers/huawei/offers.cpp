@@ -20,11 +20,11 @@ namespace {
 using cloud::Answer;
 using cloud::FailureKind;
 using cloud::InstanceType;
+using cloud::MachineRequest;
 using cloud::Market;
 using cloud::Offer;
 using cloud::Quota;
 using cloud::Stock;
-using cloud::Wish;
 
 // The price list's names for an hour of a machine, and for a disk.
 constexpr const char* kMachineService = "hws.service.type.ec2";
@@ -58,8 +58,8 @@ Document limits_of(Api& api, const std::string& region, const Cancel& cancel) {
 
 class Surveyor {
  public:
-  Surveyor(Api& api, std::string region, const Wish& wish, const Cancel& cancel)
-      : api_(api), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
+  Surveyor(Api& api, std::string region, const MachineRequest& request, const Cancel& cancel)
+      : api_(api), region_(std::move(region)), wish_(request), cancel_(cancel) {}
 
   Survey look() {
     api_.project(region_, cancel_);  // All other calls need it.
@@ -203,7 +203,7 @@ class Surveyor {
 
   Api& api_;
   std::string region_;
-  const Wish& wish_;
+  const MachineRequest& wish_;
   const Cancel& cancel_;
   std::mutex mutex_;  ///< Guards the facts that several threads fill in.
   Survey survey_;
@@ -269,9 +269,9 @@ std::optional<Stock> stock_in(const Survey& survey, const Answer& flavor, const 
 
 }  // namespace
 
-std::vector<Offer> HuaweiCloud::offers(const std::string& region, const Wish& wish,
+std::vector<Offer> HuaweiCloud::offers(const std::string& region, const MachineRequest& request,
                                        const Cancel& cancel) {
-  const Survey survey = Surveyor(api_, region, wish, cancel).look();
+  const Survey survey = Surveyor(api_, region, request, cancel).look();
   std::vector<Offer> offers;
   for (const Document& each : survey.flavors) {
     const Answer flavor = each.root();
@@ -280,15 +280,15 @@ std::vector<Offer> HuaweiCloud::offers(const std::string& region, const Wish& wi
     const auto named = named_zones(flavor);
     zones.insert(named.begin(), named.end());
     for (const std::string& zone : zones) {
-      if (!wish.zone.empty() && zone != wish.zone) continue;
-      const auto stock = stock_in(survey, flavor, zone, wish.market);
+      if (!request.zone.empty() && zone != request.zone) continue;
+      const auto stock = stock_in(survey, flavor, zone, request.market);
       if (!stock) continue;
       Offer offer{.cloud = "huawei",
                   .site = {region, zone},
                   .type = type,
-                  .market = wish.market,
+                  .market = request.market,
                   .stock = *stock,
-                  .quota = quota_for(survey.limits, type, wish.market)};
+                  .quota = quota_for(survey.limits, type, request.market)};
       offer.price_per_hour = price_of(survey, type.name);
       offers.push_back(std::move(offer));
     }

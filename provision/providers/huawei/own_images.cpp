@@ -2,7 +2,7 @@
 // description as well.
 #include <sstream>
 
-#include "provision/next_look.hpp"
+#include "provision/poll_interval.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
 
 namespace fastgpu::provision::huawei {
@@ -68,21 +68,21 @@ std::vector<OwnImage> HuaweiCloud::own_images(const std::string& region, const C
 }
 
 /// Requests an image and waits until it is listed: a failure is reported only by the cloud's job.
-void HuaweiCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel) {
+void HuaweiCloud::make_image(const cloud::ImageRequest& request, const Cancel& cancel) {
   json tags = json::array();
-  for (const auto& [key, value] : cloud::pairs_of(wish.marks))
+  for (const auto& [key, value] : cloud::pairs_of(request.marks))
     tags.push_back({{"key", key}, {"value", value}});
   const ApiCall call{.service = "ims",
-                     .region = wish.region,
+                     .region = request.region,
                      .action = "CreateImage",
                      .method = "POST",
                      .path = "/v2/cloudimages/action",
-                     .body = {{"name", wish.name},
-                              {"instance_id", wish.machine},
-                              {"description", description_of(wish.marks)},
+                     .body = {{"name", request.name},
+                              {"instance_id", request.machine},
+                              {"description", description_of(request.marks)},
                               {"image_tags", std::move(tags)}},
                      .holds = "job_id",
-                     .doing = "making image " + wish.name + " of " + wish.machine,
+                     .doing = "making image " + request.name + " of " + request.machine,
                      .is_repeatable = false};
   const Document answer = api_.call(call, cancel);
   const std::string id = answer["job_id"].text();
@@ -90,17 +90,18 @@ void HuaweiCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel)
     throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the answer names no job");
   for (std::chrono::milliseconds waited{0};;) {
     const Document told = api_.call({.service = "ims",
-                                     .region = wish.region,
+                                     .region = request.region,
                                      .action = "ShowJob",
                                      .path = "/v1/{project}/jobs/" + http::percent_encode(id),
                                      .holds = "status",
-                                     .doing = "waiting for job " + id + " in " + wish.region},
+                                     .doing = "waiting for job " + id + " in " + request.region},
                                     cancel);
     const std::string status = told["status"].text();
     if (status == "FAIL") throw cloud::error_of(failure_of_job(told), "huawei: " + call.doing);
-    const auto images = own_images(wish.region, cancel);
-    if (status == "SUCCESS" || cloud::image_made_of(images, wish.marks.made_of) != nullptr) return;
-    const std::chrono::milliseconds pause = next_look(waited);
+    const auto images = own_images(request.region, cancel);
+    if (status == "SUCCESS" || cloud::image_made_of(images, request.marks.made_of) != nullptr)
+      return;
+    const std::chrono::milliseconds pause = poll_interval(waited);
     wait_(pause, cancel);
     cancel.check();
     waited += pause;

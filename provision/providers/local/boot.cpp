@@ -95,7 +95,7 @@ class Booter {
                           .directory = "/",
                           .environment = std::vector<std::string>{},
                           .grouping = process::Grouping::session,
-                          .orphaned = process::Orphaned::is_killed});
+                          .on_parent_death = process::OnParentDeath::kill});
     boots_.push_back({place, std::move(child), "", steady_clock::now() + kLimit});
   } catch (const Error& e) {
     outcomes_[place] = e.during(who(place));

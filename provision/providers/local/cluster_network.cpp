@@ -42,11 +42,12 @@ UniqueFd lock_choice() {
               "another fastgpu has been choosing addresses for 10 s: try again");
 }
 
-std::vector<AddressRange> ranges_of_others(const NetworkWish& wish) {
+std::vector<AddressRange> ranges_of_others(const NetworkRequest& request) {
   std::vector<AddressRange> ranges;
-  for (const std::string& id : folders_in(wish.storage)) {
-    if (id == wish.cluster_id) continue;
-    if (const auto other = read_cluster(wish.storage / id)) ranges.push_back(other->subnet.range());
+  for (const std::string& id : folders_in(request.storage)) {
+    if (id == request.cluster_id) continue;
+    if (const auto other = read_cluster(request.storage / id))
+      ranges.push_back(other->subnet.range());
   }
   return ranges;
 }
@@ -56,12 +57,12 @@ bool is_free(const std::vector<AddressRange>& used, Subnet subnet) {
       used, [&](const AddressRange& range) { return range.meets(subnet.range()); });
 }
 
-ClusterRecord choose_record(const NetworkWish& wish, std::vector<AddressRange> used) {
-  const std::vector<AddressRange> others = ranges_of_others(wish);
+ClusterRecord choose_record(const NetworkRequest& request, std::vector<AddressRange> used) {
+  const std::vector<AddressRange> others = ranges_of_others(request);
   used.insert(used.end(), others.begin(), others.end());
-  ClusterRecord record{wish.cluster_id, wish.cluster_name, choose_subnet(used)};
-  make_private_folder(wish.storage / wish.cluster_id);
-  write_cluster(wish.storage / wish.cluster_id, record);
+  ClusterRecord record{request.cluster_id, request.cluster_name, choose_subnet(used)};
+  make_private_folder(request.storage / request.cluster_id);
+  write_cluster(request.storage / request.cluster_id, record);
   return record;
 }
 
@@ -79,21 +80,21 @@ std::string bridge_mark(const std::string& root_id, const fs::path& root) {
   return ("fastgpu " + root_id + " " + root.string()).substr(0, kLongest);
 }
 
-ClusterNetwork ensure_network(const NetworkWish& wish) {
+ClusterNetwork ensure_network(const NetworkRequest& request) {
   const UniqueFd lock = lock_choice();
   NetlinkSocket socket;
-  const std::string name = bridge_name(wish.cluster_id);
-  auto record = read_cluster(wish.storage / wish.cluster_id);
+  const std::string name = bridge_name(request.cluster_id);
+  auto record = read_cluster(request.storage / request.cluster_id);
   auto link = find_link(socket, name);
-  if (link && link->alias != wish.mark)
+  if (link && link->alias != request.mark)
     throw Error(ErrorKind::conflict, "the network link " + name + " belongs to another program ('" +
                                          printable(link->alias) + "')");
   if (!link) {
     const std::vector<AddressRange> used = used_ranges(socket);
     const bool usable = record && is_free(used, record->subnet);
     if (record && !usable && !record->nodes.empty()) throw taken_by_others(*record);
-    if (!usable) record = choose_record(wish, used);
-    make_bridge(socket, name, wish.mark, mac_of(record->subnet.bridge()));
+    if (!usable) record = choose_record(request, used);
+    make_bridge(socket, name, request.mark, mac_of(record->subnet.bridge()));
     link = find_link(socket, name);
   }
   if (!link || !record)

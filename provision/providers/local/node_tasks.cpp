@@ -35,7 +35,7 @@ void delete_ports(const std::string& cluster_id, const std::vector<Task>& tasks)
   delete_links(socket, names);
 }
 
-/// Marks a node unfinished, so that the remains after a kill are not taken for a whole node.
+/// OwnerTags a node unfinished, so that the remains after a kill are not taken for a whole node.
 void mark_unfinished(const fs::path& folder) {
   auto node = read_node(folder);
   if (!node) return;

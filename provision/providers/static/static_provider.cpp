@@ -120,10 +120,10 @@ void StaticProvider::check_nodes(const state::Cluster& cluster, std::span<const 
 
 std::string StaticProvider::difference(const state::Cluster& there,
                                        const std::string& wanted) const {
-  state::Cluster wish = there;
-  wish.spec_json = wanted;
+  state::Cluster choice = there;
+  choice.spec_json = wanted;
   const std::vector<StaticHost> now = parse_spec_json(there);
-  const std::vector<StaticHost> then = parse_spec_json(wish);
+  const std::vector<StaticHost> then = parse_spec_json(choice);
   for (std::size_t i = 0; i < std::min(now.size(), then.size()); ++i) {
     if (is_same(now[i], then[i])) continue;
     if (place_of(now[i]) != place_of(then[i]))

@@ -81,7 +81,7 @@ std::string first_of(const std::vector<Answer>& items) {
 }
 
 Machine machine_from(const Answer& instance, const std::string& region) {
-  const cloud::Marks marks = marks_in(instance["Tags"]);
+  const cloud::OwnerTags marks = marks_in(instance["Tags"]);
   const std::string launched_as = tag_in(instance["Tags"], cloud::kLaunchedTag);
   const std::string id = cloud::machine_id_told("tencent", instance["InstanceId"].text());
   const auto address = [&](const char* kind) {
@@ -145,13 +145,13 @@ bool is_hpc(std::string_view type) {
   return type.starts_with("HCC");
 }
 
-json tags_of(const cloud::Marks& marks) {
+json tags_of(const cloud::OwnerTags& marks) {
   return json::array({tag(cloud::kClusterTag, marks.cluster.value),
                       tag(cloud::kNameTag, marks.cluster_name),
                       tag(cloud::kOwnerTag, marks.owner)});
 }
 
-cloud::Marks marks_in(const Answer& tags) {
+cloud::OwnerTags marks_in(const Answer& tags) {
   return {.cluster = {tag_in(tags, cloud::kClusterTag)},
           .cluster_name = tag_in(tags, cloud::kNameTag),
           .owner = tag_in(tags, cloud::kOwnerTag)};

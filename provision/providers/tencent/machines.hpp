@@ -32,10 +32,10 @@ std::vector<std::string> launched_in(const Answer& answer);
 std::vector<std::string> timers_in(const Answer& answer);
 
 /// Returns the marks as [{"Key": ..., "Value": ...}, ...].
-json tags_of(const cloud::Marks& marks);
+json tags_of(const cloud::OwnerTags& marks);
 
 /// Returns the marks in such a list.
-cloud::Marks marks_in(const Answer& tags);
+cloud::OwnerTags marks_in(const Answer& tags);
 
 /// Returns a filter for resources marked with this cluster or, for an empty identity, with any
 /// cluster.

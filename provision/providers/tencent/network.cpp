@@ -12,19 +12,19 @@
 namespace fastgpu::provision::tencent {
 namespace {
 
-using cloud::Marks;
-using cloud::NetworkWish;
+using cloud::NetworkRequest;
+using cloud::OwnerTags;
 using cloud::Parts;
 
 // Within 10.0.0.0/8 the cloud allows 10.0 to 10.15.
 constexpr const char* kVpcRange = "10.7.0.0/16";
 
-std::string our_name(const Marks& marks) {
+std::string our_name(const OwnerTags& marks) {
   return "fastgpu-" + marks.cluster_name + "-" + marks.cluster.value;
 }
 
-std::string marked_as(const NetworkWish& wish) {
-  return "marked as cluster " + wish.marks.cluster.value;
+std::string marked_as(const NetworkRequest& request) {
+  return "marked as cluster " + request.marks.cluster.value;
 }
 
 /// Returns the user's own VPC, by id or name. Throws not_found if it is missing.
@@ -37,15 +37,17 @@ cloud::FoundOrMade existing_vpc(PartsCalls& network, const std::string& vpc) {
   return {std::move(id)};
 }
 
-cloud::FoundOrMade our_vpc(PartsCalls& network, const NetworkWish& wish) {
+cloud::FoundOrMade our_vpc(PartsCalls& network, const NetworkRequest& request) {
   return network.find_or_make(
       kVpc,
       [&] {
-        const auto found = network.find_marked(kVpc, wish.marks.cluster);
-        return network.only(found, kVpc, marked_as(wish));
+        const auto found = network.find_marked(kVpc, request.marks.cluster);
+        return network.only(found, kVpc, marked_as(request));
       },
-      {{"VpcName", our_name(wish.marks)}, {"CidrBlock", kVpcRange}, {"Tags", tags_of(wish.marks)}},
-      wish.may_be_there);
+      {{"VpcName", our_name(request.marks)},
+       {"CidrBlock", kVpcRange},
+       {"Tags", tags_of(request.marks)}},
+      request.may_be_there);
 }
 
 /// Returns the range of a zone, by its number: 10.7.48.0/20 for ap-guangzhou-3.
@@ -54,23 +56,24 @@ std::string subnet_range(const std::string& zone) {
   return "10.7." + std::to_string(nth * 16) + ".0/20";
 }
 
-std::string subnet_in(PartsCalls& network, const NetworkWish& wish, const cloud::FoundOrMade& vpc) {
+std::string subnet_in(PartsCalls& network, const NetworkRequest& request,
+                      const cloud::FoundOrMade& vpc) {
   const auto look = [&]() -> std::string {
-    const auto found = network.find(
-        kSubnet,
-        {{"Filters", json::array({filter("vpc-id", {vpc.id}), filter("zone", {wish.site.zone})})}});
+    const auto found =
+        network.find(kSubnet, {{"Filters", json::array({filter("vpc-id", {vpc.id}),
+                                                        filter("zone", {request.site.zone})})}});
     if (!found.empty()) return found.front().id;
-    if (wish.vpc.empty()) return {};
-    throw Error(ErrorKind::not_found, "tencent: " + vpc.id + " has no subnet in " + wish.site.zone +
-                                          ": make one, or leave --vpc out");
+    if (request.vpc.empty()) return {};
+    throw Error(ErrorKind::not_found, "tencent: " + vpc.id + " has no subnet in " +
+                                          request.site.zone + ": make one, or leave --vpc out");
   };
   return network
       .find_or_make(kSubnet, look,
                     {{"VpcId", vpc.id},
-                     {"SubnetName", our_name(wish.marks)},
-                     {"CidrBlock", subnet_range(wish.site.zone)},
-                     {"Zone", wish.site.zone},
-                     {"Tags", tags_of(wish.marks)}},
+                     {"SubnetName", our_name(request.marks)},
+                     {"CidrBlock", subnet_range(request.site.zone)},
+                     {"Zone", request.site.zone},
+                     {"Tags", tags_of(request.marks)}},
                     !vpc.is_new)
       .id;
 }
@@ -98,9 +101,10 @@ json accept(const char* protocol, const char* port, const char* source, const st
 
 /// Admits SSH from the requested addresses, all traffic between the cluster's machines, and all
 /// outgoing traffic, because a new group blocks everything.
-void open_group(PartsCalls& network, const NetworkWish& wish, const cloud::FoundOrMade& group) {
+void open_group(PartsCalls& network, const NetworkRequest& request,
+                const cloud::FoundOrMade& group) {
   json in = json::array({accept("ALL", "ALL", "SecurityGroupId", group.id)});
-  for (const IpRange& range : wish.ssh_from)
+  for (const IpRange& range : request.ssh_from)
     in.push_back(accept("TCP", "22", "CidrBlock", range.text()));
   const json out = json::array({accept("ALL", "ALL", "CidrBlock", "0.0.0.0/0")});
   const Document policies = group.is_new ? Document() : network.policies(group.id);
@@ -109,35 +113,35 @@ void open_group(PartsCalls& network, const NetworkWish& wish, const cloud::Found
   network.add_policies(group.id, "Egress", missing(out, there["Egress"]));
 }
 
-std::string security_group(PartsCalls& network, const NetworkWish& wish) {
+std::string security_group(PartsCalls& network, const NetworkRequest& request) {
   cloud::FoundOrMade group = network.find_or_make(
       kGroup,
       [&] {
-        return network.only(network.find_marked(kGroup, wish.marks.cluster), kGroup,
-                            marked_as(wish));
+        return network.only(network.find_marked(kGroup, request.marks.cluster), kGroup,
+                            marked_as(request));
       },
-      {{"GroupName", our_name(wish.marks)},
-       {"GroupDescription", "Machines of fastgpu cluster " + wish.marks.cluster_name},
-       {"Tags", tags_of(wish.marks)}},
-      wish.may_be_there);
-  open_group(network, wish, group);
+      {{"GroupName", our_name(request.marks)},
+       {"GroupDescription", "Machines of fastgpu cluster " + request.marks.cluster_name},
+       {"Tags", tags_of(request.marks)}},
+      request.may_be_there);
+  open_group(network, request, group);
   return group.id;
 }
 
-std::string hpc_cluster(PartsCalls& network, const NetworkWish& wish) {
-  const std::string& zone = wish.site.zone;
+std::string hpc_cluster(PartsCalls& network, const NetworkRequest& request) {
+  const std::string& zone = request.site.zone;
   return network
       .find_or_make(
           kHpc,
           [&] {
-            return network.only(network.find_marked(kHpc, wish.marks.cluster, {{"Zone", zone}}),
-                                kHpc, marked_as(wish));
+            return network.only(network.find_marked(kHpc, request.marks.cluster, {{"Zone", zone}}),
+                                kHpc, marked_as(request));
           },
           {{"Zone", zone},
-           {"Name", our_name(wish.marks)},
+           {"Name", our_name(request.marks)},
            {"TagSpecification",
-            json::array({{{"ResourceType", "hpc"}, {"Tags", tags_of(wish.marks)}}})}},
-          wish.may_be_there)
+            json::array({{{"ResourceType", "hpc"}, {"Tags", tags_of(request.marks)}}})}},
+          request.may_be_there)
       .id;
 }
 
@@ -149,23 +153,24 @@ void TencentCloud::check_network(const cloud::Site& site, const std::string& vpc
   subnet_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, vpc));
 }
 
-Parts TencentCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
-  PartsCalls network(api_, wait_, wish.site.region, cancel);
+Parts TencentCloud::make_network(const NetworkRequest& request, const Cancel& cancel) {
+  PartsCalls network(api_, wait_, request.site.region, cancel);
   std::string vpc;
   std::string subnet;
   std::string group;
   std::string hpc;
   cloud::Tasks tasks = {[&] {
-                          const auto found = wish.vpc.empty() ? our_vpc(network, wish)
-                                                              : existing_vpc(network, wish.vpc);
+                          const auto found = request.vpc.empty()
+                                                 ? our_vpc(network, request)
+                                                 : existing_vpc(network, request.vpc);
                           vpc = found.id;
-                          subnet = subnet_in(network, wish, found);
+                          subnet = subnet_in(network, request, found);
                         },
-                        [&] { group = security_group(network, wish); }};
-  if (wish.close_together) tasks.emplace_back([&] { hpc = hpc_cluster(network, wish); });
+                        [&] { group = security_group(network, request); }};
+  if (request.close_together) tasks.emplace_back([&] { hpc = hpc_cluster(network, request); });
   cloud::at_once(tasks);
   Parts parts = {{"vpc", vpc}, {"subnet", subnet}, {"security-group", group}};
-  if (wish.close_together) parts["hpc-cluster"] = hpc;
+  if (request.close_together) parts["hpc-cluster"] = hpc;
   return parts;
 }
 

@@ -16,10 +16,10 @@ namespace fastgpu::provision::tencent {
 namespace {
 
 using cloud::InstanceType;
+using cloud::MachineRequest;
 using cloud::Market;
 using cloud::Offer;
 using cloud::Stock;
-using cloud::Wish;
 
 constexpr std::size_t kValuesAFilter = 5;
 
@@ -49,13 +49,13 @@ using Gpus = std::map<std::string, Gpu>;
 
 /// Returns the filters for offers that may suit the request, in pieces that one question can hold.
 /// One empty list means no filter. Empty for a GPU that this cloud does not have.
-std::vector<json> type_filters(const Wish& wish, const Gpus& gpus) {
-  if (!wish.type.empty()) return {json::array({filter("instance-type", {wish.type})})};
-  if (wish.gpu.empty()) return {json::array()};
+std::vector<json> type_filters(const MachineRequest& request, const Gpus& gpus) {
+  if (!request.type.empty()) return {json::array({filter("instance-type", {request.type})})};
+  if (request.gpu.empty()) return {json::array()};
   std::set<std::string> families;
   for (const auto& [type, gpu] : gpus)
-    if (cloud::same_gpu(gpu.name, wish.gpu)) families.insert(family_of(type));
-  for (const InstanceType& type : cloud::known_types("tencent", {.gpu = wish.gpu}))
+    if (cloud::same_gpu(gpu.name, request.gpu)) families.insert(family_of(type));
+  for (const InstanceType& type : cloud::known_types("tencent", {.gpu = request.gpu}))
     families.insert(family_of(type.name));
   std::vector<json> filters;
   std::vector<std::string> some;
@@ -132,8 +132,8 @@ std::vector<Answer> quota_set(const Answer& answer, const char* name) {
 /// A survey of a region that asks all questions at once.
 class Surveyor {
  public:
-  Surveyor(TencentApi& api, std::string region, const Wish& wish, const Cancel& cancel)
-      : api_(api), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
+  Surveyor(TencentApi& api, std::string region, const MachineRequest& request, const Cancel& cancel)
+      : api_(api), region_(std::move(region)), wish_(request), cancel_(cancel) {}
 
   std::vector<Offer> look() {
     cloud::where_told([&] { ask_gpus(); });
@@ -192,7 +192,7 @@ class Surveyor {
 
   TencentApi& api_;
   std::string region_;
-  const Wish& wish_;
+  const MachineRequest& wish_;
   const Cancel& cancel_;
   std::mutex mutex_;  ///< Guards the facts that several threads fill in.
   std::vector<Offer> offers_;
@@ -202,9 +202,9 @@ class Surveyor {
 
 }  // namespace
 
-std::vector<Offer> TencentCloud::offers(const std::string& region, const Wish& wish,
+std::vector<Offer> TencentCloud::offers(const std::string& region, const MachineRequest& request,
                                         const Cancel& cancel) {
-  return Surveyor(api_, region, wish, cancel).look();
+  return Surveyor(api_, region, request, cancel).look();
 }
 
 std::vector<cloud::Quota> TencentCloud::quotas(const std::string& region, const Cancel& cancel) {

@@ -49,18 +49,18 @@ std::vector<OwnImage> TencentCloud::own_images(const std::string& region, const 
 
 /// Requests an image. The name serves as the token, because it must be unique in an account's
 /// region.
-void TencentCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel) {
+void TencentCloud::make_image(const cloud::ImageRequest& request, const Cancel& cancel) {
   json tags = json::array();
-  for (const auto& [key, value] : cloud::pairs_of(wish.marks))
+  for (const auto& [key, value] : cloud::pairs_of(request.marks))
     tags.push_back({{"Key", key}, {"Value", value}});
   const json specification = {{"ResourceType", "image"}, {"Tags", std::move(tags)}};
-  api_.call({.region = wish.region,
+  api_.call({.region = request.region,
              .action = "CreateImage",
-             .body = {{"InstanceId", wish.machine},
-                      {"ImageName", wish.name},
+             .body = {{"InstanceId", request.machine},
+                      {"ImageName", request.name},
                       {"ForcePoweroff", "false"},
                       {"TagSpecification", json::array({specification})}},
-             .doing = "making image " + wish.name + " of " + wish.machine},
+             .doing = "making image " + request.name + " of " + request.machine},
             cancel);
 }
 

@@ -61,7 +61,7 @@ inline constexpr Kind kVpc = {.name = "vpc",
 
 struct Found {
   std::string id;
-  cloud::Marks marks;
+  cloud::OwnerTags marks;
 };
 
 /// The calls about parts. Several threads may use one.

@@ -72,7 +72,7 @@ std::vector<Machine> TencentCloud::described(const std::string& region,
 /// it is listed.
 std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Cancel& cancel) {
   constexpr auto kFirstPause = 500ms;
-  constexpr auto kPatience = 20s;
+  constexpr auto kTimeout = 20s;
   if (is_hpc(launch.type) && !launch.network.contains("hpc-cluster"))
     throw Error(ErrorKind::usage, "tencent: machines of type " + launch.type +
                                       " are connected by RDMA: ask for it with --rdma");
@@ -88,7 +88,7 @@ std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Can
   for (auto pause = kFirstPause;; pause *= 2) {
     std::vector<Machine> listed = described(launch.site.region, ids, cancel);
     if (listed.size() >= ids.size()) return listed;
-    if (waited > kPatience)
+    if (waited > kTimeout)
       throw Error(ErrorKind::transient, "tencent: " + doing + ": accepted, but not listed yet: " +
                                             counted(ids.size() - listed.size(), "machine"));
     wait_(pause, cancel);
@@ -188,7 +188,7 @@ void TencentCloud::stop(const std::string& region, std::span<const std::string> 
 /// being made: such machines are left out or ended later.
 void TencentCloud::terminate(const std::string& region, std::span<const std::string> ids) {
   constexpr milliseconds kPause = 1s;
-  constexpr milliseconds kPatience = 10min;
+  constexpr milliseconds kTimeout = 10min;
   const auto order = [&](std::span<const std::string> some) {
     ApiCall call = about(region, "TerminateInstances", some, "ending");
     call.body["ReleaseAddress"] = true;
@@ -201,7 +201,7 @@ void TencentCloud::terminate(const std::string& region, std::span<const std::str
     std::ranges::copy_if(refused, std::back_inserter(others), std::not_fn(may_pass));
     std::erase_if(refused, std::not_fn(may_pass));
     if (refused.empty()) break;
-    if (waited >= kPatience) throw refused.front().error;
+    if (waited >= kTimeout) throw refused.front().error;
     left.clear();
     for (const cloud::RefusedId& one : refused)
       left.push_back(one.id);

@@ -22,19 +22,19 @@ class TencentCloud final : public cloud::Cloud {
   bool has_accepted_us() noexcept override { return api_.caller().has_been_accepted(); }
   std::string account(const Cancel& cancel) override;
   std::vector<std::string> regions(const Cancel& cancel) override;
-  std::vector<cloud::Offer> offers(const std::string& region, const cloud::Wish& wish,
+  std::vector<cloud::Offer> offers(const std::string& region, const cloud::MachineRequest& request,
                                    const Cancel& cancel) override;
   std::vector<cloud::Image> images(const std::string& region, const std::string& name,
                                    const std::string& type, const Cancel& cancel) override;
   std::string public_key(const std::string& region, const std::string& key_pair,
                          const Cancel& cancel) override;
   std::vector<cloud::OwnImage> own_images(const std::string& region, const Cancel& cancel) override;
-  void make_image(const cloud::ImageWish& wish, const Cancel& cancel) override;
+  void make_image(const cloud::ImageRequest& request, const Cancel& cancel) override;
   void remove_image(const std::string& region, const cloud::OwnImage& image) override;
   std::vector<cloud::Quota> quotas(const std::string& region, const Cancel& cancel) override;
   void check_network(const cloud::Site& site, const std::string& vpc,
                      const Cancel& cancel) override;
-  cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
+  cloud::Parts make_network(const cloud::NetworkRequest& request, const Cancel& cancel) override;
   void remove_network(const std::string& region, const state::ClusterId& cluster,
                       const cloud::Parts& known) override;
   std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;

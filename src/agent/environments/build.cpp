@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 /// How long to wait for another agent. An agent whose client was killed notices that at its next
 /// message, and then cleans up.
-constexpr std::chrono::milliseconds kPatience{20'000};
+constexpr std::chrono::milliseconds kTimeout{20'000};
 constexpr unsigned kReadable = 0644;
 constexpr unsigned kRunnable = 0755;
 
@@ -253,7 +253,7 @@ int run_env_build(Arguments) {
     check_environment_name(request.version);
     ::umask(022);  // Every user may use it.
     Listener listener;
-    const UniqueFd lock = lock_prefix({request.prefix}, kPatience);
+    const UniqueFd lock = lock_prefix({request.prefix}, kTimeout);
     write_answer(to_records(Build(request, listener).run()));
   });
 }

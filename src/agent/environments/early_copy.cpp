@@ -34,7 +34,7 @@ void EarlyCopy::start() {
   command.in.mode = process::StreamMode::pipe;
   command.out.mode = process::StreamMode::pipe;
   command.err.mode = process::StreamMode::null;
-  command.orphaned = process::Orphaned::is_killed;
+  command.on_parent_death = process::OnParentDeath::kill;
   relay_.emplace(command);
   UniqueFd own(::fcntl(relay_->out().get(), F_DUPFD_CLOEXEC, 0));
   hearer_ = std::jthread([this, relay = std::move(own)] { hear(relay); });

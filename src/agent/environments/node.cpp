@@ -107,7 +107,7 @@ std::string python_version(const std::string& interpreter) {
 std::string output_of(const Program& program, const Listener& listener) {
   process::Command command{.argv = program.argv};
   command.environment = program.environment;
-  command.orphaned = program.orphaned;
+  command.on_parent_death = program.on_parent_death;
   auto done = process::capture(
       std::move(command), {.input = program.input, .limit = kMostOutput, .timeout = kLongestStep},
       listener.gone());

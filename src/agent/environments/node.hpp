@@ -27,7 +27,7 @@ struct Program {
   std::vector<std::string> argv;
   std::vector<std::string> environment;
   std::string input{};
-  process::Orphaned orphaned = process::Orphaned::lives_on;
+  process::OnParentDeath on_parent_death = process::OnParentDeath::live_on;
 };
 
 /// Runs a program that must succeed, and returns its output. Throws interrupted if the client has

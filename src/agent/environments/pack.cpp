@@ -14,7 +14,7 @@ int run_env_pack(Arguments arguments) {
   if (arguments.size() != 2) throw Error(ErrorKind::usage, "env-pack takes a folder and a name");
   process::Command command{.argv = {"tar", "-C", arguments[0], "-cf", "-", arguments[1]}};
   command.out.mode = process::StreamMode::pipe;
-  command.orphaned = process::Orphaned::is_killed;
+  command.on_parent_death = process::OnParentDeath::kill;
   process::Child tar(command);
   transfer::pack_all(tar.out().get(),
                      [](std::string_view piece) { write_all(STDOUT_FILENO, piece); });

@@ -28,7 +28,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 3s;
+constexpr auto kTimeout = 3s;
 constexpr std::array kProxies = {"https_proxy", "HTTPS_PROXY", "http_proxy",
                                  "HTTP_PROXY",  "all_proxy",   "ALL_PROXY"};
 
@@ -44,7 +44,7 @@ bool has_proxy() {
 std::vector<std::string> addresses_of(const std::string& host) {
   const Cancel never;
   const auto done =
-      process::capture({.argv = {"getent", "ahosts", "--", host}}, {.timeout = kPatience}, never);
+      process::capture({.argv = {"getent", "ahosts", "--", host}}, {.timeout = kTimeout}, never);
   std::vector<std::string> addresses;
   std::istringstream lines(done.out);
   for (std::string line; std::getline(lines, line);) {
@@ -78,7 +78,7 @@ int connect_to(const std::string& address, std::uint16_t port) {
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
   pollfd waiting{socket.get(), POLLOUT, 0};
-  if (::poll(&waiting, 1, std::chrono::milliseconds(kPatience).count()) <= 0) return ETIMEDOUT;
+  if (::poll(&waiting, 1, std::chrono::milliseconds(kTimeout).count()) <= 0) return ETIMEDOUT;
   int failure = 0;
   socklen_t size = sizeof failure;
   ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &failure, &size);

@@ -32,7 +32,7 @@ void unpack(const fs::path& archive, const fs::path& fresh, const Listener& list
   output_of({.argv = {"tar", "-xf", archive.string(), "-C", fresh.string(), "--no-same-owner"},
              .environment = plain_environment(),
              // It would otherwise write to the directory that the next process removes.
-             .orphaned = process::Orphaned::is_killed},
+             .on_parent_death = process::OnParentDeath::kill},
             listener);
   if (!fs::exists(interpreter_in(fresh / "python")))
     throw Error(ErrorKind::remote, "the archive of Python has no python/bin/python3 in it");

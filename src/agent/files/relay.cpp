@@ -41,7 +41,7 @@ using namespace std::chrono_literals;
 /// behind it. It also delays the nodes before it; therefore a node with more nodes behind it waits
 /// longer, or they would give up each other. The limit is longer than ssh needs to detect a lost
 /// connection.
-constexpr std::chrono::milliseconds kPatience{30'000};
+constexpr std::chrono::milliseconds kTimeout{30'000};
 constexpr std::chrono::milliseconds kPatienceANode{1'000};
 constexpr std::chrono::milliseconds kLongestEnd{600'000};
 /// How long to wait for any data. An idle sender sends signs of life; without these, the previous
@@ -127,7 +127,7 @@ class Next {
   explicit Next(const Request& request)
       : reports_(request.reports()),
         is_out_(request.is_out),
-        patience_(kPatience + request.hosts.size() * kPatienceANode) {
+        timeouts_(kTimeout + request.hosts.size() * kPatienceANode) {
     if (request.hosts.empty()) return;
     std::vector<std::string> there = {"relay", "--to", request.to, "--config", request.config};
     if (request.count == transfer::SourceCount::several) there.emplace_back("--several");
@@ -145,7 +145,7 @@ class Next {
                                       login_shell_command(script)}};
     command.in.mode = process::StreamMode::pipe;
     command.out.mode = reports_ ? process::StreamMode::pipe : process::StreamMode::null;
-    command.orphaned = process::Orphaned::is_killed;
+    command.on_parent_death = process::OnParentDeath::kill;
     child_.emplace(command);
     ::fcntl(child_->in().get(), F_SETFL, O_NONBLOCK);
     widen(child_->in().get());
@@ -188,12 +188,12 @@ class Next {
 
   bool has_room() {
     pollfd fd{child_->in().get(), POLLOUT, 0};
-    return ::poll(&fd, 1, static_cast<int>(patience_.count())) > 0;
+    return ::poll(&fd, 1, static_cast<int>(timeouts_.count())) > 0;
   }
 
   bool reports_;
   bool is_out_;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds timeouts_;
   std::optional<process::Child> child_;
 };
 

@@ -11,7 +11,7 @@
 namespace fastgpu::agent {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{1'000};
+constexpr std::chrono::milliseconds kTimeout{1'000};
 
 /// The service of a cloud that gives notices, and its protocol.
 struct Service {
@@ -57,8 +57,8 @@ int number_at(std::string_view text, std::size_t place, std::size_t size) {
 /// Returns the header with the token; "" if the service needs none, or gives none.
 std::string token_header(const Service& service, std::string_view address) {
   if (service.token_path.empty()) return {};
-  const std::string wish = std::string(service.token_lifetime) + ": 60\r\n";
-  const auto token = fetch_metadata(address, "PUT", service.token_path, wish, kPatience);
+  const std::string request = std::string(service.token_lifetime) + ": 60\r\n";
+  const auto token = fetch_metadata(address, "PUT", service.token_path, request, kTimeout);
   if (!token || token->empty() || token->find_first_of("\r\n") != std::string::npos) return {};
   return std::string(service.token) + ": " + *token + "\r\n";
 }
@@ -66,7 +66,7 @@ std::string token_header(const Service& service, std::string_view address) {
 std::int64_t time_at(const Service& service, std::string_view address, std::string_view path,
                      const std::string& headers) {
   if (path.empty()) return 0;
-  const auto answer = fetch_metadata(address, "GET", path, headers, kPatience);
+  const auto answer = fetch_metadata(address, "GET", path, headers, kTimeout);
   const std::int64_t time = answer ? time_in(*answer) : 0;
   return time == 0 ? 0 : time - service.ahead;
 }

@@ -87,7 +87,7 @@ int run_exec(Arguments arguments) {
   child.release();
   Reaper reaper(pid);
   if (wait_for_end_or_order(signals, reaper, input)) {
-    const Belonging all{.marker = marker, .session = pid, .offspring = Offspring::included};
+    const ProcessGroup all{.marker = marker, .session = pid, .descendants = Descendants::included};
     end_processes(all, kGrace, [&] { reaper.reap(); });
   }
   return end_like(reaper.ended().value_or(process::ExitStatus{.code = 0, .signal = SIGKILL}));

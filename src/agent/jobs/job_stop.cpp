@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-Belonging members_of(const std::string& id) {
+ProcessGroup members_of(const std::string& id) {
   return {.marker = std::string(kJobMarker) + "=" + id};
 }
 

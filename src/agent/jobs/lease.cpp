@@ -54,17 +54,17 @@ std::int64_t now_s() {
 
 int run_lease_take(Arguments arguments) {
   Options options(arguments);
-  LeaseRequest wish{.takes_over = options.take_flag("--take-over"),
-                    .breaks = options.take_flag("--break")};
-  wish.holder = options.take_word("the holder");
+  LeaseRequest request{.takes_over = options.take_flag("--take-over"),
+                       .breaks = options.take_flag("--break")};
+  request.holder = options.take_word("the holder");
   const auto seconds = parse_number<std::int64_t>(options.take_word("the seconds"), "the seconds");
-  wish.who = options.take_word("who it is");
+  request.who = options.take_word("who it is");
   options.expect_end();
-  if (wish.holder.empty() || seconds < 1 || seconds > kLongestLease.count())
+  if (request.holder.empty() || seconds < 1 || seconds > kLongestLease.count())
     throw Error(ErrorKind::usage, "a lease needs a holder, and 1 to 3600 seconds");
-  wish.duration = std::chrono::seconds(seconds);
+  request.duration = std::chrono::seconds(seconds);
   OpenBook open;
-  const LeaseAnswer answer = decide_lease(open.book, wish, now_s());
+  const LeaseAnswer answer = decide_lease(open.book, request, now_s());
   open.book = answer.book;
   if (answer.is_granted) open.write();
   write_all(STDOUT_FILENO, to_text(answer));

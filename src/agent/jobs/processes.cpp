@@ -67,7 +67,7 @@ void pause_for(milliseconds duration) {
 
 /// Waits until all have ended or `limit` has passed, and returns the rest. If `again` is not 0,
 /// sends this signal in every round.
-std::vector<pid_t> left_after(const Belonging& who, milliseconds limit, int again,
+std::vector<pid_t> left_after(const ProcessGroup& who, milliseconds limit, int again,
                               const std::function<void()>& reap) {
   const auto deadline = SteadyClock::now() + limit;
   auto step = milliseconds(2);
@@ -107,7 +107,7 @@ std::string proc_file(pid_t pid, const char* name) {
   }
 }
 
-std::vector<pid_t> find_processes(const Belonging& who) {
+std::vector<pid_t> find_processes(const ProcessGroup& who) {
   std::map<pid_t, Process> processes;
   for (const pid_t pid : all_pids())
     processes[pid] = look_at(pid);
@@ -115,19 +115,20 @@ std::vector<pid_t> find_processes(const Belonging& who) {
   const pid_t self = ::getpid();
   for (const auto& [pid, process] : processes) {
     if (pid == self || process.zombie) continue;
-    const bool belongs = (who.session != 0 && process.session == who.session) ||
-                         (who.offspring == Offspring::included && descends(pid, self, processes)) ||
-                         (!who.marker.empty() && has_marker(pid, who.marker));
+    const bool belongs =
+        (who.session != 0 && process.session == who.session) ||
+        (who.descendants == Descendants::included && descends(pid, self, processes)) ||
+        (!who.marker.empty() && has_marker(pid, who.marker));
     if (belongs) found.push_back(pid);
   }
   return found;
 }
 
-void wait_for_end(const Belonging& who, milliseconds limit, const std::function<void()>& reap) {
+void wait_for_end(const ProcessGroup& who, milliseconds limit, const std::function<void()>& reap) {
   left_after(who, limit, 0, reap);
 }
 
-std::size_t end_processes(const Belonging& who, milliseconds grace,
+std::size_t end_processes(const ProcessGroup& who, milliseconds grace,
                           const std::function<void()>& reap) {
   if (grace.count() > 0) {
     signal_all(find_processes(who), SIGTERM);

@@ -10,15 +10,15 @@
 
 namespace fastgpu::agent {
 
-enum class Offspring : std::uint8_t { ignored, included };
+enum class Descendants : std::uint8_t { ignored, included };
 
 /// A set of processes: those with the marker in their environment, those in the session, and the
 /// descendants of this process. The last group needs a subreaper, to which orphans return. Never
 /// includes this process itself.
-struct Belonging {
+struct ProcessGroup {
   std::string marker{};  ///< "FASTGPU_JOB_ID=x"; empty if not used.
   pid_t session = 0;     ///< The id of a session; 0 if not used.
-  Offspring offspring = Offspring::ignored;
+  Descendants descendants = Descendants::ignored;
 };
 
 /// Returns the ids of all processes, including zombies.
@@ -28,15 +28,15 @@ std::vector<pid_t> all_pids();
 std::string proc_file(pid_t pid, const char* name);
 
 /// Finds the processes, without zombies. Skips processes of other users that we cannot read.
-std::vector<pid_t> find_processes(const Belonging& who);
+std::vector<pid_t> find_processes(const ProcessGroup& who);
 
 /// Waits until all of them have ended, for at most `limit`. Calls `reap` repeatedly.
-void wait_for_end(const Belonging& who, std::chrono::milliseconds limit,
+void wait_for_end(const ProcessGroup& who, std::chrono::milliseconds limit,
                   const std::function<void()>& reap);
 
 /// Sends SIGTERM to all of them. After `grace`, sends SIGKILL to the rest, repeatedly until all
 /// have ended or five more seconds have passed. Calls `reap` repeatedly. Returns how many are left.
-std::size_t end_processes(const Belonging& who, std::chrono::milliseconds grace,
+std::size_t end_processes(const ProcessGroup& who, std::chrono::milliseconds grace,
                           const std::function<void()>& reap);
 
 }  // namespace fastgpu::agent

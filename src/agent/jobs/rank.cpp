@@ -150,7 +150,7 @@ RankEnd run_program(const std::filesystem::path& directory, const Plan& plan, co
   command.directory = below_home(plan.directory);
   command.environment = environment_of(directory, plan, place);
   command.grouping = process::Grouping::group;
-  command.orphaned = process::Orphaned::is_killed;
+  command.on_parent_death = process::OnParentDeath::kill;
   process::Child child(command);
   if (input) input->for_program() = UniqueFd();
   return RankRun(std::move(child), input ? &*input : nullptr).run(signals);

@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kPatience = 5s;  // A lost first packet is sent again after 1 s and 3 s.
+constexpr milliseconds kTimeout = 5s;  // A lost first packet is sent again after 1 s and 3 s.
 
 enum class Wanted : std::uint8_t {
   connection,  ///< A program must accept the connection.
@@ -71,7 +71,7 @@ std::vector<std::string> addresses_of(const std::string& host) try {
     return {host};
   const Cancel never;
   const auto done =
-      process::capture({.argv = {"getent", "ahosts", "--", host}}, {.timeout = kPatience}, never);
+      process::capture({.argv = {"getent", "ahosts", "--", host}}, {.timeout = kTimeout}, never);
   std::vector<std::string> addresses;
   std::istringstream lines(done.out);
   for (std::string line; std::getline(lines, line);) {
@@ -113,7 +113,7 @@ void take_result(Probe& probe) {
 }
 
 void await(std::vector<Probe>& probes) {
-  const auto deadline = steady_clock::now() + kPatience;
+  const auto deadline = steady_clock::now() + kTimeout;
   for (;;) {
     std::vector<pollfd> waiting;
     std::vector<Probe*> open;

@@ -110,8 +110,8 @@ JobEnd run_to_end(const std::filesystem::path& directory, const Plan& plan,
   end.host = host_name();
   end.cause = Watch(directory, plan).wait(signals, reaper);
   if (end.cause != StopCause::none) end_launcher(launcher, signals, reaper);
-  const Belonging all{
-      .marker = marker_of(plan), .session = launcher, .offspring = Offspring::included};
+  const ProcessGroup all{
+      .marker = marker_of(plan), .session = launcher, .descendants = Descendants::included};
   const auto reap = [&] { reaper.reap(); };
   // The programs of ranks that were ordered to end may still be ending.
   const bool is_well = end.cause == StopCause::none && reaper.ended() && reaper.ended()->ok();

@@ -26,19 +26,20 @@ LeaseBook book_in(const Records& records) {
 
 }  // namespace
 
-LeaseAnswer decide_lease(LeaseBook book, const LeaseRequest& wish, std::int64_t now) {
-  const bool is_anothers = !book.owner.empty() && book.owner != wish.holder && !wish.takes_over;
+LeaseAnswer decide_lease(LeaseBook book, const LeaseRequest& request, std::int64_t now) {
+  const bool is_anothers =
+      !book.owner.empty() && book.owner != request.holder && !request.takes_over;
   const bool is_running =
       !book.holder.empty() && book.until > now && book.until - now <= kLongestLease.count();
-  const bool is_in_the_way = is_running && book.holder != wish.holder;
-  LeaseAnswer answer{.is_granted = !is_anothers && (!is_in_the_way || wish.breaks), .now = now};
+  const bool is_in_the_way = is_running && book.holder != request.holder;
+  LeaseAnswer answer{.is_granted = !is_anothers && (!is_in_the_way || request.breaks), .now = now};
   if (answer.is_granted) {
     if (is_in_the_way) answer.broken = book.who;
     if (is_in_the_way) answer.broken_since = book.since;
     if (!is_running || is_in_the_way) book.since = now;
-    book.holder = wish.holder;
-    book.who = wish.who;
-    book.until = now + wish.duration.count();
+    book.holder = request.holder;
+    book.who = request.who;
+    book.until = now + request.duration.count();
   }
   answer.book = std::move(book);
   return answer;

@@ -40,7 +40,7 @@ constexpr std::chrono::seconds kLongestLease{3600};
 /// Grants or refuses a lease. Pure. The present holder always gets it, which renews the lease.
 /// Another one gets it unless the record has a different owner or a running lease. A lease that
 /// ends later than any lease could end was written under another clock, and counts as ended.
-LeaseAnswer decide_lease(LeaseBook book, const LeaseRequest& wish, std::int64_t now);
+LeaseAnswer decide_lease(LeaseBook book, const LeaseRequest& request, std::int64_t now);
 
 std::string to_text(const LeaseBook& book);
 LeaseBook parse_lease_book(std::string_view text);  ///< Throws remote.

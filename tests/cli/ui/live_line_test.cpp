@@ -56,7 +56,7 @@ TEST_CASE("a live line that a narrower terminal has wrapped is erased in all of 
 
 TEST_CASE("a terminal that cannot erase gets plain lines") {
   for (const char* kind : {"", "dumb"}) {
-    const Environment environment = [kind](const char* name) -> std::optional<std::string> {
+    const state::Environment environment = [kind](const char* name) -> std::optional<std::string> {
       if (std::string_view(name) == "TERM" && *kind != '\0') return kind;
       return std::nullopt;
     };

@@ -200,13 +200,13 @@ TEST_CASE("what a program writes passes unchanged, and nothing of ours continues
 
 TEST_CASE("colours follow the flag, then NO_COLOR, CLICOLOR_FORCE, CLICOLOR and TERM") {
   using Variables = std::map<std::string, std::string>;
-  struct Wish {
+  struct MachineRequest {
     Variables variables;
-    ColorChoice wish;
+    ColorChoice request;
     bool on_terminal;
     bool on_pipe;
   };
-  const std::vector<Wish> wishes = {
+  const std::vector<MachineRequest> requests = {
       {{{"TERM", "xterm"}}, ColorChoice::automatic, true, false},
       {{{"TERM", "dumb"}}, ColorChoice::automatic, false, false},
       {{}, ColorChoice::automatic, false, false},
@@ -222,14 +222,14 @@ TEST_CASE("colours follow the flag, then NO_COLOR, CLICOLOR_FORCE, CLICOLOR and 
       {{{"NO_COLOR", "1"}}, ColorChoice::always, true, true},
       {{{"TERM", "xterm"}, {"CLICOLOR_FORCE", "1"}}, ColorChoice::never, false, false},
   };
-  for (const Wish& one : wishes) {
-    const Environment environment = [&](const char* name) -> std::optional<std::string> {
+  for (const MachineRequest& one : requests) {
+    const state::Environment environment = [&](const char* name) -> std::optional<std::string> {
       const auto found = one.variables.find(name);
       return found == one.variables.end() ? std::nullopt : std::optional(found->second);
     };
-    CAPTURE(&one - wishes.data());
-    CHECK(terminal_of({.out = true}, {}, one.wish, environment).color_out == one.on_terminal);
-    CHECK(terminal_of({}, {}, one.wish, environment).color_out == one.on_pipe);
+    CAPTURE(&one - requests.data());
+    CHECK(terminal_of({.out = true}, {}, one.request, environment).color_out == one.on_terminal);
+    CHECK(terminal_of({}, {}, one.request, environment).color_out == one.on_pipe);
   }
 }
 

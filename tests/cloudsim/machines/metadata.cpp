@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cloudsim/books.hpp"
+#include "cloudsim/ledger.hpp"
 
 namespace fastgpu::cloudsim {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cloudsim/books.hpp"
+#include "cloudsim/ledger.hpp"
 
 namespace fastgpu::cloudsim {
 namespace {
@@ -13,15 +13,15 @@ constexpr int kSystemDiskGb = 40;
 void refuse_name(World& world, const ImageOrder& order) {
   for (const Resource* other : world.resources_of(order.scope, kKind))
     if (other->name == order.name)
-      throw Trouble(TroubleKind::duplicate, order.name, "image " + other->id + " has that name");
+      throw ApiFailure(TroubleKind::duplicate, order.name, "image " + other->id + " has that name");
 }
 
 const Instance& instance_of(World& world, const ImageOrder& order) {
   const Instance* instance = world.find_instance(order.scope, order.instance);
   if (instance == nullptr)
-    throw Trouble(TroubleKind::not_found, order.instance, "there is no " + order.instance);
+    throw ApiFailure(TroubleKind::not_found, order.instance, "there is no " + order.instance);
   if (instance->state != State::running && instance->state != State::stopped)
-    throw Trouble(TroubleKind::wrong_state, order.instance, "it is neither running nor stopped");
+    throw ApiFailure(TroubleKind::wrong_state, order.instance, "it is neither running nor stopped");
   return *instance;
 }
 
@@ -53,7 +53,7 @@ Resource& make_image(World& world, const ImageOrder& order) {
 
 void remove_image(World& world, Resource& image) {
   if (stage_of(world, image) == ImageStage::creating)
-    throw Trouble(TroubleKind::wrong_state, image.id, "it is still being made");
+    throw ApiFailure(TroubleKind::wrong_state, image.id, "it is still being made");
   world.remove(image);
 }
 

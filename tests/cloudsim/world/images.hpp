@@ -21,11 +21,11 @@ struct ImageOrder {
   bool name_is_unique = true;
 };
 
-/// Creates an image. Throws Trouble: duplicate for a name that is taken, wrong_state for an
+/// Creates an image. Throws ApiFailure: duplicate for a name that is taken, wrong_state for an
 /// instance whose disk cannot be copied now.
 Resource& make_image(World& world, const ImageOrder& order);
 
-/// Removes an image. Throws Trouble wrong_state if it is still being made.
+/// Removes an image. Throws ApiFailure wrong_state if it is still being made.
 void remove_image(World& world, Resource& image);
 
 ImageStage stage_of(const World& world, const Resource& image);

@@ -22,9 +22,9 @@ enum class TroubleKind : std::uint8_t {
 };
 
 /// A refused request. `subject` is the id, type or quota that it is about.
-class Trouble : public std::runtime_error {
+class ApiFailure : public std::runtime_error {
  public:
-  Trouble(TroubleKind kind, std::string subject, const std::string& message)
+  ApiFailure(TroubleKind kind, std::string subject, const std::string& message)
       : std::runtime_error(message), kind_(kind), subject_(std::move(subject)) {}
   TroubleKind kind() const noexcept { return kind_; }
   const std::string& subject() const noexcept { return subject_; }

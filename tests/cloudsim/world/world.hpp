@@ -79,7 +79,7 @@ class World {
   std::string new_id(const std::string& prefix, int length);
 
   /// Returns the ids of the created instances, or of those that this token created before. Throws
-  /// Trouble.
+  /// ApiFailure.
   std::vector<std::string> launch(const LaunchOrder& order, const std::string& id_prefix,
                                   int id_length);
   void start(Instance& instance);
@@ -103,13 +103,13 @@ class World {
   Resource& add(const Scope& scope, const std::string& kind, const std::string& id);
   Resource* find(const Scope& scope, const std::string& kind, const std::string& id);
   std::vector<Resource*> resources_of(const Scope& scope, const std::string& kind);
-  /// Deletes the resource and its parts. Throws Trouble in_use if a live object uses it.
+  /// Deletes the resource and its parts. Throws ApiFailure in_use if a live object uses it.
   void remove(Resource& resource);
   /// Returns the id of a live object that uses it; "" if there is none.
   std::string user_of(const std::string& id) const;
   void remove_parts_of(const std::string& id);
 
-  /// Takes a free address of the subnet for ever. Throws Trouble addresses_used_up.
+  /// Takes a free address of the subnet for ever. Throws ApiFailure addresses_used_up.
   std::string take_address(const Resource& subnet);
   int free_addresses(const Resource& subnet) const;
   std::string new_public_address();

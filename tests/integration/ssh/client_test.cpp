@@ -380,7 +380,7 @@ TEST_CASE("a scan shows the key that a host owns, without logging in") {
 
 /// The failure of one task on that sshd; the test fails where there is none.
 Error failure_on(const test::Sshd& sshd, Task task, const ssh::RunOptions& options,
-                 const ssh::Patience& patience = {}) {
+                 const ssh::Timeouts& patience = {}) {
   ssh::SshClient client(patience);
   const Cancel cancel;
   task.host = sshd.host("a");

@@ -73,7 +73,7 @@ TEST_CASE("machines with RoCE stand in a high-performance cluster, and no others
 }
 
 TEST_CASE("what takes no tags is marked in its description") {
-  const cloud::Marks marks = marks_in_description(description_of(launch().marks));
+  const cloud::OwnerTags marks = marks_in_description(description_of(launch().marks));
   CHECK(marks.cluster.value == "0123abcd");
   CHECK(marks.cluster_name == "demo");
   CHECK(marks.owner == "owner");

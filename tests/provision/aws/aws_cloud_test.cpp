@@ -198,9 +198,9 @@ TEST_CASE_FIXTURE(Account, "a reservation says what it is for, and is looked for
     return Script::page("DescribeInstanceTypeOfferings",
                         "<instanceTypeOfferingSet>" + items + "</instanceTypeOfferingSet>");
   };
-  const cloud::Wish wish{.reservation = "cr-1"};
-  CHECK(cloud.offers("us-west-2", wish, cancel).empty());
-  const auto offers = cloud.offers("us-east-1", wish, cancel);
+  const cloud::MachineRequest choice{.reservation = "cr-1"};
+  CHECK(cloud.offers("us-west-2", choice, cancel).empty());
+  const auto offers = cloud.offers("us-east-1", choice, cancel);
   REQUIRE(offers.size() == 1);
   CHECK(offers[0].site.zone == "us-east-1b");
   CHECK(offers[0].quota == 3);

@@ -303,7 +303,7 @@ TEST_CASE("credentials are looked for once, and again before they expire") {
   CHECK(expiring.searches == 2);
 }
 
-TEST_CASE("a wish to stop ends the attempts") {
+TEST_CASE("a request to stop ends the attempts") {
   Bench bench;
   bench.answers({503});
   bench.cancel.request();

@@ -13,13 +13,13 @@ namespace {
 using test::failure_of;
 using test::mentions;
 
-Wish wish_for(const std::string& text) {
-  Wish wish;
-  parse_gpus(text, wish);
-  return wish;
+MachineRequest wish_for(const std::string& text) {
+  MachineRequest request;
+  parse_gpus(text, request);
+  return request;
 }
 
-TEST_CASE("a wish for GPUs names the GPU, its memory and how many a node has") {
+TEST_CASE("a request for GPUs names the GPU, its memory and how many a node has") {
   CHECK(wish_for("A100").gpu == "A100");
   CHECK(wish_for("A100").gpus == 1);
   CHECK(wish_for("A100:8").gpus == 8);
@@ -28,12 +28,12 @@ TEST_CASE("a wish for GPUs names the GPU, its memory and how many a node has") {
   CHECK(wish_for("a100-40g:2").gpu == "a100-40g");
 }
 
-TEST_CASE("what is no wish for GPUs is refused with the value met") {
+TEST_CASE("what is no request for GPUs is refused with the value met") {
   for (const char* text :
        {"", ":8", "A100:", "A100:0", "A100:-1", "A100:x", "A100:8:8", "A100:99999"}) {
     CAPTURE(text);
-    Wish wish;
-    const Error refused = failure_of([&] { parse_gpus(text, wish); });
+    MachineRequest request;
+    const Error refused = failure_of([&] { parse_gpus(text, request); });
     CHECK(refused.kind() == ErrorKind::usage);
     CHECK(mentions(refused, "A100:8"));
   }
@@ -51,7 +51,7 @@ TEST_CASE("every row is a machine that can be, and no type stands there twice") 
   }
 }
 
-TEST_CASE("types suit a wish by name of the GPU, memory and number") {
+TEST_CASE("types suit a request by name of the GPU, memory and number") {
   for (const InstanceType& type : known_types("aws", wish_for("A100-80GB:8"))) {
     CHECK(type.gpu == "A100");
     CHECK(type.gpu_memory_gib >= 80);

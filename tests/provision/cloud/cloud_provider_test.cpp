@@ -31,7 +31,7 @@ struct Bench {
 
   Bench() {
     cluster.spec_json = to_json_text(CloudSpec{
-        .wish = {.type = "big"},
+        .request = {.type = "big"},
         .places = {
             {{"r1", "r1a"}, "big", {}}, {{"r1", "r1b"}, "big", {}}, {{"r2", "r2a"}, "big", {}}}});
   }
@@ -61,7 +61,7 @@ struct Bench {
     return all;
   }
 
-  /// The wish with only some public addresses.
+  /// The request with only some public addresses.
   void give_addresses_to(PublicAddress which) {
     CloudSpec spec = parse_cloud_spec(cluster.spec_json);
     spec.public_address = which;
@@ -302,11 +302,11 @@ TEST_CASE("key pairs are looked up where the cluster stands, once, and open its 
   spec.key_pairs = {"mine"};
   bench.cluster.spec_json = to_json_text(spec);
   bench.create(1);
-  CHECK(parse_standing(bench.cluster.network).key_pairs ==
+  CHECK(parse_cloud_placement(bench.cluster.network).key_pairs ==
         std::vector<std::string>{"ssh-rsa miner1"});
   CHECK(bench.cloud.launches.at(0).user_data.reveal().find("ssh-rsa miner1") != std::string::npos);
   bench.cluster.network = R"({"place":2,"image":"","parts":{}})";
-  CHECK(parse_standing(bench.provider.prepare(bench.cluster, true)).key_pairs ==
+  CHECK(parse_cloud_placement(bench.provider.prepare(bench.cluster, true)).key_pairs ==
         std::vector<std::string>{"ssh-rsa miner2"});
   spec.key_pairs = {"unknown"};
   bench.cluster.spec_json = to_json_text(spec);
@@ -378,8 +378,8 @@ TEST_CASE("the user's own network is found by its id once it is on record, and i
   CloudSpec spec = parse_cloud_spec(bench.cluster.spec_json);
   spec.vpc = "mine";
   bench.cluster.spec_json = to_json_text(spec);
-  Standing standing{.parts = {{"vpc", "vpc-7"}, {"security-group", "sg-7"}}};
-  bench.cluster.network = to_json_text(standing);
+  CloudPlacement placement{.parts = {{"vpc", "vpc-7"}, {"security-group", "sg-7"}}};
+  bench.cluster.network = to_json_text(placement);
   bench.provider.prepare(bench.cluster, true);
   CHECK(bench.cloud.network_wishes.back().vpc == "vpc-7");
   bench.provider.release(bench.cluster);

@@ -10,13 +10,13 @@ namespace {
 using test::failure_of;
 
 CloudSpec spec() {
-  return {.wish = {.gpu = "A100",
-                   .gpu_memory_gib = 80,
-                   .gpus = 8,
-                   .nodes = 4,
-                   .market = Market::spot,
-                   .max_price = Money{20.5, kUsd},
-                   .data_disk = {500, "gp3"}},
+  return {.request = {.gpu = "A100",
+                      .gpu_memory_gib = 80,
+                      .gpus = 8,
+                      .nodes = 4,
+                      .market = Market::spot,
+                      .max_price = Money{20.5, kUsd},
+                      .data_disk = {500, "gp3"}},
           .region = "us-east-1",
           .image = "ami-1",
           .vpc = "mine",
@@ -29,12 +29,12 @@ CloudSpec spec() {
                      {{"us-east-1", "us-east-1b"}, "p4de.24xlarge", {}}}};
 }
 
-TEST_CASE("a cluster's wish and places are read as they were written") {
+TEST_CASE("a cluster's request and places are read as they were written") {
   const CloudSpec there = parse_cloud_spec(to_json_text(spec()));
   CHECK(to_json_text(there) == to_json_text(spec()));
-  CHECK(there.wish.max_price == Money{20.5, kUsd});
+  CHECK(there.request.max_price == Money{20.5, kUsd});
   CHECK(there.guards == spec().guards);
-  CHECK(there.wish.data_disk == DataDisk{500, "gp3"});
+  CHECK(there.request.data_disk == DataDisk{500, "gp3"});
   CHECK(there.mounts == spec().mounts);
   REQUIRE(there.places.size() == 2);
   CHECK(there.places[0].price_per_hour->currency == kUsd);
@@ -47,10 +47,10 @@ TEST_CASE(
   CHECK(difference(spec(), other).empty());
   other.places.front().price_per_hour->amount = 99;
   CHECK(difference(spec(), other).empty());
-  other.wish.gpus = 4;
+  other.request.gpus = 4;
   CHECK(difference(spec(), other) == "with GPUs A100:8, not A100:4");
   other = spec();
-  other.wish.market = Market::on_demand;
+  other.request.market = Market::on_demand;
   CHECK(difference(spec(), other) == "with market spot, not on-demand");
   other = spec();
   other.region = "";
@@ -68,7 +68,7 @@ TEST_CASE("every node has a public address unless it was said otherwise") {
 
 TEST_CASE("another data disk makes another cluster; a mount that it has beside others does not") {
   CloudSpec other = spec();
-  other.wish.data_disk = {};
+  other.request.data_disk = {};
   CHECK(difference(spec(), other) == "with data disk 500:gp3, not none");
   other = spec();
   other.mounts.clear();
@@ -95,9 +95,9 @@ TEST_CASE("a mount on record that no user could have asked for is refused") {
 }
 
 TEST_CASE("where a cluster stands is the first place until it is written down") {
-  CHECK(parse_standing("").place == 0);
-  const Standing standing{.place = 2, .image = "ami", .parts = {{"vpc", "v"}}};
-  CHECK(to_json_text(parse_standing(to_json_text(standing))) == to_json_text(standing));
+  CHECK(parse_cloud_placement("").place == 0);
+  const CloudPlacement placement{.place = 2, .image = "ami", .parts = {{"vpc", "v"}}};
+  CHECK(to_json_text(parse_cloud_placement(to_json_text(placement))) == to_json_text(placement));
 }
 
 TEST_CASE("a record that cannot be read is a failure of this machine") {
@@ -105,11 +105,11 @@ TEST_CASE("a record that cannot be read is a failure of this machine") {
        {"{", "[]", "{}", R"({"place": -1})", R"({"place": "x", "image": "", "parts": {}})"}) {
     CAPTURE(text);
     CHECK(failure_of([&] { parse_cloud_spec(text); }).kind() == ErrorKind::local);
-    CHECK(failure_of([&] { parse_standing(text); }).kind() == ErrorKind::local);
+    CHECK(failure_of([&] { parse_cloud_placement(text); }).kind() == ErrorKind::local);
   }
 }
 
-TEST_CASE("every wish that a repeated creation changes is told as a difference") {
+TEST_CASE("every request that a repeated creation changes is told as a difference") {
   const CloudSpec there = spec();
   CloudSpec wanted = there;
   CHECK(difference(there, wanted).empty());
@@ -127,7 +127,7 @@ TEST_CASE("every wish that a repeated creation changes is told as a difference")
   CHECK(differs([](CloudSpec& s) { s.rdma = false; }));
   CHECK(differs([](CloudSpec& s) { s.ssh_keys = {"ssh-ed25519 AAAA"}; }));
   CHECK(differs([](CloudSpec& s) { s.key_pairs = {"mine"}; }));
-  CHECK(differs([](CloudSpec& s) { s.wish.max_price = Money{20.5, kCny}; }));
+  CHECK(differs([](CloudSpec& s) { s.request.max_price = Money{20.5, kCny}; }));
 }
 
 TEST_CASE("a record of amounts without a currency, and of ranges that are none, is read") {
@@ -140,7 +140,7 @@ TEST_CASE("a record of amounts without a currency, and of ranges that are none, 
   replace(R"({"amount":20.5,"currency":"USD"})", "20.5");
   replace("203.0.113.7/32", "banana");
   const CloudSpec there = parse_cloud_spec(text);
-  CHECK(there.wish.max_price == Money{20.5, kUsd});
+  CHECK(there.request.max_price == Money{20.5, kUsd});
   CHECK(there.ssh_from.empty());
 }
 

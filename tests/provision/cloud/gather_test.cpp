@@ -33,7 +33,7 @@ struct Bench {
     tools.providers = [this](const std::string&) -> Provider& { return provider; };
     spec.provider = "aws";
     spec.spec_json =
-        to_json_text(cloud::CloudSpec{.wish = {.type = "big"},
+        to_json_text(cloud::CloudSpec{.request = {.type = "big"},
                                       .places = {{{"r1", "r1a"}, "big", Money{10.0, kUsd}},
                                                  {{"r1", "r1b"}, "big", Money{10.0, kUsd}},
                                                  {{"r2", "r2a"}, "big", Money{10.0, kUsd}}}});
@@ -115,7 +115,7 @@ TEST_CASE("without holding a place gives all or nothing, and no machine is paid 
   CHECK(bench.shop.events.moves.size() == 1);
 }
 
-TEST_CASE("while others are sought the larger haul is held and the smaller one given back") {
+TEST_CASE("while others are sought the larger acquisition is held and the smaller one given back") {
   Bench bench;
   bench.cloud.stock = {{"r1a", 1}, {"r1b", 3}, {"r2a", 2}};
   bench.spec.holding = {.least = 2};

@@ -38,7 +38,9 @@ TEST_CASE("a GPU that no cloud has is not found, with the nearest that one has")
   cloud.offered = {
       {.cloud = "fake", .site = {"r1", "r1a"}, .type = {.name = "x", .gpu = "Q900", .gpus = 8}}};
   Cloud* const clouds[] = {&cloud};
-  const auto check = [&](const Wish& wish) { check_gpu(clouds, "r1", wish, Cancel{}); };
+  const auto check = [&](const MachineRequest& request) {
+    check_gpu(clouds, "r1", request, Cancel{});
+  };
   for (const char* gpu :
        {"A100", "a100", "T4", "L40S", "Q900", "NVIDIA q900", "NVIDIA Tesla V100-32G"})
     CHECK_NOTHROW(check({.gpu = gpu, .gpus = 1}));

@@ -30,18 +30,20 @@ struct Bench {
     if (!cloud.images_made.empty() && cloud.images_made.front().state == ImageState::pending)
       cloud.images_made.front().state = ImageState::available;
   };
-  ImageWish wish{.region = "r1",
-                 .machine = "i-1",
-                 .name = "fastgpu-train-abc",
-                 .marks = {.environment = "train", .made_of = "abc"},
-                 .token = "t"};
+  ImageRequest request{.region = "r1",
+                       .machine = "i-1",
+                       .name = "fastgpu-train-abc",
+                       .marks = {.environment = "train", .made_of = "abc"},
+                       .token = "t"};
 
   Bench() {
-    cloud.on_image = [this](const ImageWish&) {
+    cloud.on_image = [this](const ImageRequest&) {
       cloud.images_made.push_back(image_in(ImageState::pending));
     };
   }
-  OwnImage make(Asked asked = Asked::never) { return make_image(cloud, wish, asked, wait, cancel); }
+  OwnImage make(Asked asked = Asked::never) {
+    return make_image(cloud, request, asked, wait, cancel);
+  }
 };
 
 TEST_SUITE_BEGIN("provision/cloud");
@@ -77,7 +79,7 @@ TEST_CASE("one that has failed before is removed, and another is made") {
 
 TEST_CASE("one that fails is removed and its reason told") {
   Bench bench;
-  bench.cloud.on_image = [&](const ImageWish&) {
+  bench.cloud.on_image = [&](const ImageRequest&) {
     bench.cloud.images_made.push_back(image_in(ImageState::failed));
   };
   const Error e = failure_of([&] { bench.make(); });
@@ -88,7 +90,7 @@ TEST_CASE("one that fails is removed and its reason told") {
 
 TEST_CASE("a request whose answer is lost is looked for before it is made again") {
   Bench bench;
-  bench.cloud.on_image = [&](const ImageWish&) {
+  bench.cloud.on_image = [&](const ImageRequest&) {
     bench.cloud.images_made.push_back(image_in(ImageState::pending));
     throw Error(ErrorKind::transient, "reset");
   };
@@ -98,11 +100,11 @@ TEST_CASE("a request whose answer is lost is looked for before it is made again"
 
 TEST_CASE("a name that another image has is a conflict, after a look whether it is ours") {
   Bench bench;
-  bench.cloud.on_image = [](const ImageWish&) { throw Error(ErrorKind::conflict, "taken"); };
+  bench.cloud.on_image = [](const ImageRequest&) { throw Error(ErrorKind::conflict, "taken"); };
   CHECK(failure_of([&] { bench.make(); }).kind() == ErrorKind::conflict);
   CHECK(bench.waited >= 10s);
   Bench late;
-  late.cloud.on_image = [&](const ImageWish&) {
+  late.cloud.on_image = [&](const ImageRequest&) {
     late.cloud.images_made.push_back(image_in(ImageState::pending));
     throw Error(ErrorKind::conflict, "taken");
   };

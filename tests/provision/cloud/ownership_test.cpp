@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::failure_of;
 
-Machine machine(const std::string& id, int index, const Marks& marks) {
+Machine machine(const std::string& id, int index, const OwnerTags& marks) {
   return {.id = id, .index = index, .state = MachineState::running, .marks = marks};
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("machines that end are not found") {
 }
 
 TEST_CASE("the head node is the one with the lowest index, where each has one machine") {
-  const Marks marks{{"1"}, "t", "us"};
+  const OwnerTags marks{{"1"}, "t", "us"};
   const std::vector<Machine> all = {machine("b", 2, marks), machine("a", 1, marks)};
   CHECK(head_of(all).id == "a");
   const std::vector<Machine> twice = {machine("b", 1, marks), machine("a", 1, marks)};

@@ -24,7 +24,7 @@ std::vector<std::string> zones(const std::vector<Offer>& offers) {
   return all;
 }
 
-TEST_CASE("a wish for no region means the usual ones, for all what the cloud tells") {
+TEST_CASE("a request for no region means the usual ones, for all what the cloud tells") {
   test::FakeCloud cloud;
   using Names = std::vector<std::string>;
   CHECK(regions_to_ask(cloud, "r7", Cancel{}) == Names{"r7"});
@@ -35,11 +35,11 @@ TEST_CASE("a wish for no region means the usual ones, for all what the cloud tel
 TEST_CASE("regions that an account has not enabled are one sentence, and other failures one each") {
   const Error denied(ErrorKind::denied, "aws: asking: credentials refused");
   const Error lost(ErrorKind::transient, "no answer");
-  Heard heard{.answered = {{"aws", "r1"}},
-              .failed = {{{"aws", "r2"}, denied},
-                         {{"aws", "r3"}, denied},
-                         {{"aws", "r4"}, lost},
-                         {{"alibaba", "r1"}, denied}}};
+  RegionAnswers heard{.answered = {{"aws", "r1"}},
+                      .failed = {{{"aws", "r2"}, denied},
+                                 {{"aws", "r3"}, denied},
+                                 {{"aws", "r4"}, lost},
+                                 {{"alibaba", "r1"}, denied}}};
   using Sentences = std::vector<std::string>;
   CHECK(reasons(heard) == Sentences{"aws r4: no answer",
                                     "alibaba r1: aws: asking: credentials refused",
@@ -76,15 +76,15 @@ TEST_CASE("where no price is told the smaller machine comes first") {
 }
 
 TEST_CASE("what cannot be had is told apart by its reason: stock, quota, price") {
-  const Wish wish{.nodes = 4, .max_price = Money{5, kUsd}};
+  const MachineRequest request{.nodes = 4, .max_price = Money{5, kUsd}};
   const auto ranked = rank({offer("sold", 1, Stock::none), offer("quota", 1, Stock::enough, 3),
                             offer("dear", 6), offer("good", 5, Stock::enough, 4)},
-                           wish, kRates);
+                           request, kRates);
   CHECK(zones(ranked.usable) == std::vector<std::string>{"good"});
-  CHECK(why_none(ranked, wish) ==
+  CHECK(why_none(ranked, request) ==
         "1 beyond the quota, 1 over the price of 5.00 USD/h (the cheapest is 6.00 USD/h: t in "
         "dear), 1 without stock");
-  CHECK(why_none({}, wish) == "no cloud has such machines");
+  CHECK(why_none({}, request) == "no cloud has such machines");
 }
 
 TEST_CASE("who wishes for RDMA gets no machine without it") {
@@ -116,10 +116,10 @@ TEST_CASE("offers of several currencies are ranked and bounded in one") {
 }
 
 TEST_CASE("a maximum price is not kept by an offer without a price") {
-  const Wish wish{.max_price = Money{5, kUsd}};
-  const auto ranked = rank({offer("untold", {})}, wish, kRates);
+  const MachineRequest request{.max_price = Money{5, kUsd}};
+  const auto ranked = rank({offer("untold", {})}, request, kRates);
   CHECK(ranked.usable.empty());
-  CHECK(why_none(ranked, wish) == "1 without a price");
+  CHECK(why_none(ranked, request) == "1 without a price");
 }
 
 TEST_CASE("the rates of the user hold") {
@@ -149,8 +149,8 @@ TEST_CASE("what costs far more than the best is no substitute that nobody asked 
   REQUIRE(ranked.unusable.size() == 2);
   CHECK(ranked.unusable[0].second == "7.4 times the best price: not without --max-price");
   CHECK(ranked.unusable[1].second == "without a price");
-  const Wish wish{.max_price = Money{8, kUsd}};
-  const auto wished = without_dear(rank(all, wish, kRates), wish);
+  const MachineRequest request{.max_price = Money{8, kUsd}};
+  const auto wished = without_dear(rank(all, request, kRates), request);
   CHECK(zones(wished.usable) == std::vector<std::string>{"best", "near", "dear"});
 }
 

@@ -108,14 +108,14 @@ TEST_SUITE_BEGIN("provision/huawei");
 
 TEST_CASE_FIXTURE(Account, "launches at once each get their own machines") {
   constexpr int kCount = 3;
-  std::vector<Launch> wishes;
+  std::vector<Launch> requests;
   for (int first = 0; first < 8 * kCount; first += kCount)
-    wishes.push_back(launch_of(first, kCount));
+    requests.push_back(launch_of(first, kCount));
   const auto launched =
-      parallel_map(std::span<const Launch>(wishes), wishes.size(),
-                   [&](const Launch& wish) { return cloud.launch(wish, cancel); });
-  for (std::size_t i = 0; i < wishes.size(); ++i) {
-    const int first = wishes[i].first;
+      parallel_map(std::span<const Launch>(requests), requests.size(),
+                   [&](const Launch& choice) { return cloud.launch(choice, cancel); });
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const int first = requests[i].first;
     CHECK(indexes_of(std::get<0>(launched[i])) == std::vector<int>{first, first + 1, first + 2});
   }
 }

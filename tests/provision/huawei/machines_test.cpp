@@ -33,57 +33,57 @@ json server(const std::string& name, const std::string& first) {
 
 TEST_SUITE_BEGIN("provision/huawei");
 
-TEST_CASE("the wish for machines names all that they are made of") {
+TEST_CASE("the request for machines names all that they are made of") {
   const json body = launch_body(launch(), kNow);
-  const json& wish = body.at("server");
-  CHECK(wish.at("name") == "demo-node");
-  CHECK(wish.at("count") == 3);
-  CHECK(wish.at("flavorRef") == "p2s.2xlarge.8");
-  CHECK(wish.at("availability_zone") == "cn-north-4a");
-  CHECK(wish.at("vpcid") == "v");
-  CHECK(wish.at("nics").dump() == R"([{"subnet_id":"s"}])");
-  CHECK(wish.at("security_groups").dump() == R"([{"id":"g"}])");
-  CHECK(wish.at("user_data") == "aGVsbG8=");
-  CHECK(wish.at("publicip").at("delete_on_termination") == true);
-  CHECK_FALSE(wish.at("root_volume").contains("size"));
-  CHECK_FALSE(wish.contains("auto_terminate_time"));
-  CHECK_FALSE(wish.at("extendparam").contains("marketType"));
-  CHECK(wish.at("server_tags").size() == 4);
+  const json& request = body.at("server");
+  CHECK(request.at("name") == "demo-node");
+  CHECK(request.at("count") == 3);
+  CHECK(request.at("flavorRef") == "p2s.2xlarge.8");
+  CHECK(request.at("availability_zone") == "cn-north-4a");
+  CHECK(request.at("vpcid") == "v");
+  CHECK(request.at("nics").dump() == R"([{"subnet_id":"s"}])");
+  CHECK(request.at("security_groups").dump() == R"([{"id":"g"}])");
+  CHECK(request.at("user_data") == "aGVsbG8=");
+  CHECK(request.at("publicip").at("delete_on_termination") == true);
+  CHECK_FALSE(request.at("root_volume").contains("size"));
+  CHECK_FALSE(request.contains("auto_terminate_time"));
+  CHECK_FALSE(request.at("extendparam").contains("marketType"));
+  CHECK(request.at("server_tags").size() == 4);
 }
 
 TEST_CASE("a spot price and a disk are asked for where they are wished") {
-  cloud::Launch wish = launch();
-  wish.market = cloud::Market::spot;
-  wish.max_price = Money{12.5, kCny};
-  wish.disk_gib = 200;
-  const json server = launch_body(wish, kNow).at("server");
+  cloud::Launch request = launch();
+  request.market = cloud::Market::spot;
+  request.max_price = Money{12.5, kCny};
+  request.disk_gib = 200;
+  const json server = launch_body(request, kNow).at("server");
   CHECK(server.at("extendparam").at("marketType") == "spot");
   CHECK(server.at("extendparam").at("spotPrice") == "12.5000");
   CHECK(server.at("root_volume").at("size") == 200);
 }
 
 TEST_CASE("a machine without a public address asks for none") {
-  cloud::Launch wish = launch();
-  wish.has_public_address = false;
-  CHECK_FALSE(launch_body(wish, kNow).at("server").contains("publicip"));
+  cloud::Launch request = launch();
+  request.has_public_address = false;
+  CHECK_FALSE(launch_body(request, kNow).at("server").contains("publicip"));
 }
 
 TEST_CASE("a data disk is asked for with its machine, and goes with it") {
-  cloud::Launch wish = launch();
-  CHECK_FALSE(launch_body(wish, kNow).at("server").contains("data_volumes"));
-  wish.data_disk = {500, ""};
+  cloud::Launch request = launch();
+  CHECK_FALSE(launch_body(request, kNow).at("server").contains("data_volumes"));
+  request.data_disk = {500, ""};
   CHECK(
-      launch_body(wish, kNow).at("server").at("data_volumes") ==
+      launch_body(request, kNow).at("server").at("data_volumes") ==
       json::array({json{{"volumetype", "GPSSD"}, {"size", 500}, {"delete_on_termination", true}}}));
-  wish.data_disk.type = "ESSD";
-  CHECK(launch_body(wish, kNow).at("server").at("data_volumes")[0].at("volumetype") == "ESSD");
+  request.data_disk.type = "ESSD";
+  CHECK(launch_body(request, kNow).at("server").at("data_volumes")[0].at("volumetype") == "ESSD");
 }
 
 TEST_CASE("a launch repeated a little later is the same launch") {
-  cloud::Launch wish = launch();
+  cloud::Launch request = launch();
   for (const auto life : {10min, 480min}) {
-    wish.release_at = kNow + life;
-    CHECK(launch_body(wish, kNow) == launch_body(wish, kNow + 30s));
+    request.release_at = kNow + life;
+    CHECK(launch_body(request, kNow) == launch_body(request, kNow + 30s));
   }
 }
 

@@ -34,7 +34,7 @@ json made_vpc() {
           {"TagSet", json::array({{{"Key", "fastgpu-cluster"}, {"Value", "c0ffee00"}}})}};
 }
 
-cloud::NetworkWish usual_wish() {
+cloud::NetworkRequest usual_wish() {
   return {.marks = {{"c0ffee00"}, "demo", "me"},
           .site = {"ap-guangzhou", "ap-guangzhou-3"},
           .ssh_from = {IpRange::parse("192.0.2.1/32")}};

@@ -15,8 +15,8 @@
 #include <exception>
 #include <vector>
 
-#include "base/door.hpp"
 #include "base/error.hpp"
+#include "base/socket_broker.hpp"
 #include "provision/providers/local/init/system.hpp"
 #include "provision/providers/local/links.hpp"
 #include "provision/providers/local/order.hpp"
@@ -50,7 +50,7 @@ bool has_children() {
 class Holder {
  public:
   Holder(const std::string& path, UniqueFd signals)
-      : path_(path), door_(open_door(path)), signals_(std::move(signals)) {}
+      : path_(path), door_(listen_for_sockets(path)), signals_(std::move(signals)) {}
 
   /// Serves until the world is not needed any more, and removes the door.
   void serve() {
@@ -94,7 +94,7 @@ class Holder {
 
   void let_in() {
     UniqueFd visitor(::accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!visitor || !hand_socket(visitor)) return;
+    if (!visitor || !send_socket(visitor)) return;
     was_visited_ = true;
     visitors_.push_back(std::move(visitor));
   }

@@ -26,7 +26,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kPatience{2'000};  // The time for processes to end after SIGTERM.
+constexpr milliseconds kTimeout{2'000};  // The time for processes to end after SIGTERM.
 constexpr milliseconds kListenLimit{30'000};
 
 sigset_t awaited_signals() {
@@ -101,9 +101,9 @@ bool all_gone(milliseconds limit) {
 void end_everything() {
   for (const int signal : {SIGTERM, SIGHUP, SIGCONT})
     ::kill(-1, signal);
-  if (all_gone(kPatience)) return;
+  if (all_gone(kTimeout)) return;
   ::kill(-1, SIGKILL);
-  all_gone(kPatience);
+  all_gone(kTimeout);
 }
 
 /// Returns the reason for sshd's end. An sshd without room for its files reports nothing, as its

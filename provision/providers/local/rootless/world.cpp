@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/cancel.hpp"
-#include "base/door.hpp"
 #include "base/error.hpp"
+#include "base/socket_broker.hpp"
 #include "process/capture.hpp"
 #include "process/child.hpp"
 #include "provision/providers/local/files.hpp"
@@ -111,13 +111,13 @@ fs::path world_folder(const fs::path& state_directory) {
   return state_directory / "world";
 }
 
-fs::path world_door(const fs::path& folder) {
+fs::path world_socket_broker(const fs::path& folder) {
   return folder.string() + std::string(kWorldDoor);
 }
 
 std::optional<World> World::find(const fs::path& folder) {
-  UniqueFd connection = knock(world_door(folder));
-  if (!connection || !take_socket(connection)) return std::nullopt;
+  UniqueFd connection = connect_to_broker(world_socket_broker(folder));
+  if (!connection || !receive_socket(connection)) return std::nullopt;
   UniqueFd process = process_behind(connection);
   if (!process) return std::nullopt;
   return World(std::move(connection), std::move(process));
@@ -141,7 +141,7 @@ World World::open(const fs::path& folder, const fs::path& init_program) {
 World::~World() {
   if (!connection_) return;
   ::shutdown(connection_.get(), SHUT_WR);
-  take_socket(connection_);
+  receive_socket(connection_);
 }
 
 }  // namespace fastgpu::provision::local

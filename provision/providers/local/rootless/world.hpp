@@ -8,10 +8,10 @@
 
 namespace fastgpu::provision::local {
 
-/// Returns the folder of a state directory's world: its lock and its door (base/door.hpp), through
-/// which the nodes are reached from outside.
+/// Returns the folder of a state directory's world: its lock and its door (base/socket_broker.hpp),
+/// through which the nodes are reached from outside.
 std::filesystem::path world_folder(const std::filesystem::path& state_directory);
-std::filesystem::path world_door(const std::filesystem::path& folder);
+std::filesystem::path world_socket_broker(const std::filesystem::path& folder);
 
 /// A hold on a world. The world ends by itself with the last hold and the last node, and its first
 /// process ends everything else that runs there.

@@ -35,7 +35,7 @@ ClusterAndNodes local_cluster() {
                            .private_address = "10.64.1.1" + std::to_string(i),
                            .user = "root",
                            .host_keys = {"ssh-ed25519 AAAA"}});
-  shown.standing.price = Money{0, kUsd};
+  shown.status.price = Money{0, kUsd};
   return shown;
 }
 
@@ -43,7 +43,7 @@ ClusterAndNodes cloud_cluster() {
   using namespace provision::cloud;
   ClusterAndNodes shown = local_cluster();
   shown.cluster.provider = "aws";
-  CloudSpec spec{.wish = {.market = Market::spot, .data_disk = {.gib = 100, .type = "gp3"}},
+  CloudSpec spec{.request = {.market = Market::spot, .data_disk = {.gib = 100, .type = "gp3"}},
                  .disk_gib = 60,
                  .ssh_from = {IpRange::parse("203.0.113.7/32")},
                  .public_address = PublicAddress::head,
@@ -53,14 +53,14 @@ ClusterAndNodes cloud_cluster() {
                              .price_per_hour = Money{32.7726, kUsd},
                              .gpus = "8xA100-40G"}}};
   shown.cluster.spec_json = to_json_text(spec);
-  shown.cluster.network = to_json_text(provision::cloud::Standing{
+  shown.cluster.network = to_json_text(provision::cloud::CloudPlacement{
       .image = "ami-1", .parts = {{"vpc", "vpc-1"}, {"security-group", "sg-1"}}});
   shown.nodes[1].private_address = "10.77.0.5";
   shown.nodes[1].port = 2222;
-  shown.standing.price = Money{32.7726, kUsd};
-  shown.standing.spending = {.so_far = Money{65.5, kUsd}, .per_hour = Money{65.5452, kUsd}};
-  shown.standing.runs = {{.index = 0, .began = kNow - 2h},
-                         {.index = 1, .began = kNow - 1h, .ended = kNow - 30min}};
+  shown.status.price = Money{32.7726, kUsd};
+  shown.status.spending = {.so_far = Money{65.5, kUsd}, .per_hour = Money{65.5452, kUsd}};
+  shown.status.runs = {{.index = 0, .began = kNow - 2h},
+                       {.index = 1, .began = kNow - 1h, .ended = kNow - 30min}};
   return shown;
 }
 
@@ -72,8 +72,8 @@ TEST_SUITE_BEGIN("cli/descriptions");
 
 TEST_CASE("a local cluster is described by what it has, and nothing that it has not is shown") {
   ClusterAndNodes shown = local_cluster();
-  shown.standing.guards.max_life = 2h;
-  shown.standing.end = provision::End{.when = kNow + 1h, .cause = provision::EndCause::max_life};
+  shown.status.guards.max_life = 2h;
+  shown.status.end = provision::End{.when = kNow + 1h, .cause = provision::EndCause::max_life};
   CHECK(text_of(description_of(shown, {}, 0, kNow)) ==
         "Name:       demo\n"
         "ID:         0a1b2c3d\n"
