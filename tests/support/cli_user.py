@@ -1,6 +1,6 @@
-"""A user of the command line, for tests that run it: TEST.py FASTGPU [TEST ...]
+"""A user of the command line, for tests that run it.
 
-Needs root, sshd and mpirun; exits with 77 where it cannot run. Whatever happens, it cleans up after itself.
+Needs root, sshd and mpirun; skipped where it cannot run. Whatever happens, it cleans up after itself.
 """
 import contextlib
 import json
@@ -8,20 +8,13 @@ import os
 import pathlib
 import random
 import re
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
-SKIPPED = 77
-
-
-def check(condition, message):
-    if not condition:
-        raise AssertionError(message)
+import suite
+from suite import assert_equal, assert_in
 
 
 class User:
@@ -56,9 +49,9 @@ class User:
         """The command ends with the code, and its error says all of that."""
         done = self.run(*words, code=code, **more)
         lines = [line for line in done.err.split("\n") if line.startswith("error: ")]
-        check(len(lines) == 1, f"{words}: {len(lines)} errors: {done.err}")
+        assert_equal(len(lines), 1, f"{words}: {len(lines)} errors: {done.err}")
         for text in said:
-            check(text in done.err, f"{words}: no {text!r} in: {done.err}")
+            assert_in(text, done.err, f"{words}: no {text!r} in: {done.err}")
         return done
 
     def nodes(self, count):
@@ -91,8 +84,8 @@ class User:
     def check_nothing_is_left(self, state=None):
         environment = {"FASTGPU_STATE_DIR": str(state)} if state else None
         found = json.loads(self.run("get", "clusters", "-o", "json", environment=environment).out)
-        check(found["clusters"] == [], f"left: {found}")
-        check(json.loads(self.run("gc", "-o", "json", environment=environment).out)["settled"] == [], "gc finds something")
+        assert_equal(found["clusters"], [], f"left: {found}")
+        assert_equal(json.loads(self.run("gc", "-o", "json", environment=environment).out)["settled"], [], "gc finds something")
 
 
 def inits_of(node):
@@ -113,38 +106,47 @@ def within(seconds, condition):
     return True
 
 
-def run_tests(tests):
-    """Every function of that dictionary whose name begins with test_, or those that the command line names; one cluster for all that need one."""
-    if os.geteuid() != 0 or not all(map(shutil.which, ("mpirun", "ip", "unshare", "/usr/sbin/sshd"))):
-        sys.exit(SKIPPED)
-    fastgpu, wanted = os.path.abspath(sys.argv[1]), sys.argv[2:]
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    failed = 0
-    shared = None
-    with contextlib.ExitStack() as stack:
-        for name, test in list(tests.items()):
-            if not name.startswith("test_") or (wanted and name not in wanted):
-                continue
-            if shared is None:
-                shared = User(fastgpu, stack.enter_context(tempfile.TemporaryDirectory(prefix="fastgpu-user-")))
-                stack.callback(shared.clean_up)
-            began = time.monotonic()
-            with tempfile.TemporaryDirectory(prefix="fastgpu-user-") as folder:
-                user = User(fastgpu, folder)
-                with_nodes = not {"nodes", "two_nodes"}.isdisjoint(test.__code__.co_names)
-                if with_nodes:  # One cluster for all tests that need one.
-                    user = shared
-                    user.folder = pathlib.Path(folder)
-                try:
-                    test(user)
-                    print(f"ok: {name} ({time.monotonic() - began:.1f} s)", flush=True)
-                except Exception:
-                    failed += 1
-                    print(f"FAILED: {name}", flush=True)
-                    traceback.print_exc()
-                finally:
-                    if with_nodes:
-                        user.unmount()
-                    else:
-                        user.clean_up()
-    sys.exit(1 if failed else 0)
+def shared_cluster(test):
+    """Marks a test that runs on the cluster that all such tests of its file share. Any other has a state directory of its own."""
+    test.on_shared_cluster = True
+    return test
+
+
+class Users:
+    """The users of a file's tests: one for each, and one with the cluster that tests share."""
+
+    def __init__(self, fastgpu):
+        self.fastgpu, self._open, self._shared = fastgpu, contextlib.ExitStack(), None
+
+    def shared(self):
+        if self._shared is None:
+            folder = self._open.enter_context(tempfile.TemporaryDirectory(prefix="fastgpu-user-"))
+            self._shared = User(self.fastgpu, folder)
+            self._open.callback(self._shared.clean_up)
+        return self._shared
+
+    @contextlib.contextmanager
+    def user_for(self, test):
+        """Yields the user of a test, with a folder for this test alone."""
+        with tempfile.TemporaryDirectory(prefix="fastgpu-user-") as folder, contextlib.ExitStack() as stack:
+            if getattr(test, "on_shared_cluster", False):
+                user = self.shared()
+                user.folder = pathlib.Path(folder)
+                stack.callback(user.unmount)
+            else:
+                user = User(self.fastgpu, folder)
+                stack.callback(user.clean_up)
+            yield user
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._open.close()
+
+
+def run_tests(names):
+    """Runs the tests of a file, given its globals(): TEST.py FASTGPU [TEST ...]. Each gets a User."""
+    suite.need_root("mpirun", "ip", "unshare", "/usr/sbin/sshd")
+    users = Users(os.path.abspath(sys.argv[1]))
+    suite.main(suite.tests_of(names), users.user_for, sys.argv[2:], shared=users)

@@ -8,7 +8,7 @@ import tempfile
 import time
 import urllib.request
 
-from cli_user import check
+from suite import assert_equal, assert_false
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SCENARIO = SOURCE / "tests/cloudsim/scenarios/default.json"
@@ -167,5 +167,6 @@ class Customer:
 
     def check_nothing_is_left(self):
         instances, resources = self.sim.alive()
-        check(not instances and not resources, f"{self.cloud}: left: {instances} {resources}")
-        check(self.sim.control("violations")["violations"] == [], f"{self.cloud}: {self.sim.control('violations')}")
+        assert_false(instances, f"{self.cloud}: left: {instances} {resources}")
+        assert_false(resources, f"{self.cloud}: left: {instances} {resources}")
+        assert_equal(self.sim.control("violations")["violations"], [], f"{self.cloud}: {self.sim.control('violations')}")

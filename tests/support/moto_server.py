@@ -12,7 +12,7 @@ import threading
 import time
 
 from answering import Answering
-from cli_user import check
+from suite import assert_is, assert_less
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAMOTO000000000001", "AWS_SECRET_ACCESS_KEY": "moto/secret", "AWS_EC2_METADATA_DISABLED": "true", "no_proxy": "127.0.0.1"}
 REGION = "us-east-1"
@@ -90,7 +90,8 @@ class Moto:
                 socket.create_connection(("127.0.0.1", port)).close()
                 return
             except ConnectionRefusedError:
-                check(self.process.poll() is None and time.monotonic() < deadline, "moto does not start")
+                assert_is(self.process.poll(), None, "moto does not start")
+                assert_less(time.monotonic(), deadline, "moto does not start")
                 time.sleep(0.1)
 
     def __exit__(self, *_):

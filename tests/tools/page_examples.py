@@ -16,8 +16,9 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests/support"))
-from cli_user import SKIPPED  # noqa: E402
+
 from cloud_sim import CLOUDS, CloudSim, known_to_the_stand_in  # noqa: E402
+from suite import SKIPPED  # noqa: E402
 
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 

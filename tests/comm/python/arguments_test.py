@@ -5,7 +5,8 @@ import pathlib
 import subprocess
 import sys
 
-from ranks import PACKAGE, check, need, on_ranks, raises, run_tests
+from ranks import PACKAGE, need, on_ranks, raises, run_tests
+from suite import assert_equal, assert_false, assert_in, assert_is_not, assert_true
 
 numpy = need("numpy")
 import fastgpu_comm as fc  # noqa: E402
@@ -45,7 +46,7 @@ def wrong_arguments_are_refused_before_anything_begins(comm):
             (ValueError, ["9"], lambda: comm.all_reduce(good, 9))):
         with raises(kind, *words):
             call()
-    check(comm.all_reduce(numpy.ones(1)).tolist() == [2], "the job does not go on")
+    assert_equal(comm.all_reduce(numpy.ones(1)).tolist(), [2], "the job does not go on")
 
 
 def test_wrong_settings_are_refused():
@@ -57,7 +58,7 @@ def test_wrong_settings_are_refused():
         fc.init({"A": "1\0B"})
     with raises(fc.UsageError, "RANK"):
         fc.init({"RANK": "5", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"})
-    check(fc.init({"RANK": None, "WORLD_SIZE": None}).size == 1)
+    assert_equal(fc.init({"RANK": None, "WORLD_SIZE": None}).size, 1)
 
 
 @on_ranks(2)
@@ -86,18 +87,19 @@ def test_a_library_that_is_not_there_is_told_with_the_places():
         done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": PACKAGE, "FASTGPU_COMM_LIBRARY": library},
                               capture_output=True, text=True, check=True)
         for word in words:
-            check(word in done.stdout, f"no {word} in {done.stdout}")
+            assert_in(word, done.stdout, f"no {word} in {done.stdout}")
 
 
 def test_it_is_python_3_8_and_says_what_everything_is():
     """As far as a newer Python can tell."""
     for file in sorted(pathlib.Path(PACKAGE, "fastgpu_comm").glob("*.py")):
         tree = ast.parse(file.read_text(), str(file), feature_version=(3, 8))
-        check(ast.get_docstring(tree), f"{file.name} does not say what it is")
+        assert_true(ast.get_docstring(tree), f"{file.name} does not say what it is")
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node.name != "closure":
                 unsaid = [argument.arg for argument in node.args.args if argument.annotation is None and argument.arg not in ("self", "cls")]
-                check(node.returns is not None and not unsaid, f"{file.name}: {node.name} has no types for {unsaid or 'its result'}")
+                assert_is_not(node.returns, None, f"{file.name}: {node.name} has no types for {unsaid or 'its result'}")
+                assert_false(unsaid, f"{file.name}: {node.name} has no types for {unsaid or 'its result'}")
 
 
 run_tests(dict(globals()))

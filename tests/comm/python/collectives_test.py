@@ -4,7 +4,8 @@ import os
 import sys
 import threading
 
-from ranks import check, need, on_ranks, raises, run_tests
+from ranks import need, on_ranks, raises, run_tests
+from suite import assert_equal, assert_is, assert_true
 
 numpy = need("numpy")
 import fastgpu_comm as fc  # noqa: E402
@@ -18,7 +19,8 @@ def values(rank, shape, kind, seed=0):
 
 
 def same(found, wanted):
-    check(found.dtype == wanted.dtype and numpy.array_equal(found, wanted), f"{found!r} is not {wanted!r}")
+    assert_equal(found.dtype, wanted.dtype, f"{found!r} is not {wanted!r}")
+    assert_true(numpy.array_equal(found, wanted), f"{found!r} is not {wanted!r}")
 
 
 def expected(op, everybody):
@@ -38,13 +40,14 @@ def every_type_and_operation_is_reduced_as_numpy_does(comm):
                 mine, given = everybody[comm.rank].copy(), everybody[comm.rank].copy()
                 wanted = expected(op, everybody)
                 out = numpy.empty(shape, kind)
-                check(comm.all_reduce(given, op, out=out) is out and numpy.array_equal(given, mine), "out is not the result, or data has changed")
-                check(comm.all_reduce(mine, op) is mine, "in place is another array")
+                assert_is(comm.all_reduce(given, op, out=out), out, "out is not the result, or data has changed")
+                assert_true(numpy.array_equal(given, mine), "out is not the result, or data has changed")
+                assert_is(comm.all_reduce(mine, op), mine, "in place is another array")
                 same(mine, out)
                 if kind == "float16":
-                    check(numpy.allclose(mine.astype("f8"), wanted.astype("f8"), rtol=2e-3), f"{mine} is not near {wanted}")
+                    assert_true(numpy.allclose(mine.astype("f8"), wanted.astype("f8"), rtol=2e-3), f"{mine} is not near {wanted}")
                 elif kind == "float32":
-                    check(numpy.allclose(mine, wanted, rtol=1e-6), f"{mine} is not near {wanted}")
+                    assert_true(numpy.allclose(mine, wanted, rtol=1e-6), f"{mine} is not near {wanted}")
                 else:
                     same(mine, wanted)
 
@@ -59,7 +62,7 @@ def blocks_go_where_they_belong(comm):
         same(comm.all_to_all(everybody[rank]), numpy.concatenate([e[rank * n:(rank + 1) * n] for e in everybody]))
         place = numpy.empty((size, size * n, 2), kind)
         place[rank] = everybody[rank]
-        check(comm.all_gather(place[rank], out=place) is place)
+        assert_is(comm.all_gather(place[rank], out=place), place)
         same(place, numpy.stack(everybody))
 
 
@@ -82,11 +85,11 @@ def messages_travel_round(comm):
     sent = values(comm.rank, 70000, "float64")
     request = comm.send_async(sent, after)
     same(comm.recv(numpy.empty_like(sent), before), values(before, 70000, "float64"))
-    check(request.wait() is None)
+    assert_is(request.wait(), None)
     into = numpy.empty(3, "i4")
     request = comm.recv_async(into, before)
     comm.send(numpy.full(3, comm.rank, "i4"), after)
-    check(request.wait() is into)
+    assert_is(request.wait(), into)
     same(into, numpy.full(3, before, "i4"))
 
 
@@ -98,9 +101,13 @@ def many_are_begun_and_waited_for_in_any_order(comm):
     results = [request.wait() for request in reversed(begun)][::-1]
     for i in range(20):
         same(results[i], numpy.full(100, 2.0 * i + 1))
-    check(results[20] is None and results[21].tolist() == [[0], [1]] and results[22].tolist() == [1])
-    check(results[23].tolist() == [2.0] and results[24].tolist() == [comm.rank] * 2)
-    check(all(request.test() for request in begun) and begun[0].wait() is results[0], "a second wait gives something else")
+    assert_is(results[20], None)
+    assert_equal(results[21].tolist(), [[0], [1]])
+    assert_equal(results[22].tolist(), [1])
+    assert_equal(results[23].tolist(), [2.0])
+    assert_equal(results[24].tolist(), [comm.rank] * 2)
+    assert_true(all(request.test() for request in begun), "a second wait gives something else")
+    assert_is(begun[0].wait(), results[0], "a second wait gives something else")
     for i in range(50):  # Dropped, not waited for: what they write to lasts as long as they do.
         comm.all_reduce_async(numpy.full(1000, i, "f4"))
 
@@ -108,13 +115,14 @@ def many_are_begun_and_waited_for_in_any_order(comm):
 @on_ranks(2)
 def anything_with_a_buffer_will_do(comm):
     numbers = array.array("d", [1, comm.rank])
-    check(comm.all_reduce(numbers) is numbers and numbers.tolist() == [2, 1])
-    check(comm.all_reduce(array.array("q", [comm.rank]), fc.MAX).tolist() == [1])
-    check(comm.broadcast(bytearray(b"one" if comm.rank == 0 else b"six")) == b"one")
+    assert_is(comm.all_reduce(numbers), numbers)
+    assert_equal(numbers.tolist(), [2, 1])
+    assert_equal(comm.all_reduce(array.array("q", [comm.rank]), fc.MAX).tolist(), [1])
+    assert_equal(comm.broadcast(bytearray(b"one" if comm.rank == 0 else b"six")), b"one")
     with raises(TypeError, "out"):
         comm.all_gather(numbers)
     out = array.array("d", [0] * 4)
-    check(comm.all_gather(numbers, out=out).tolist() == [2, 1, 2, 1])
+    assert_equal(comm.all_gather(numbers, out=out).tolist(), [2, 1, 2, 1])
     pending = comm.all_reduce_async(numbers)
     with raises(BufferError):
         numbers.append(1)  # It cannot move meanwhile.
@@ -123,11 +131,11 @@ def anything_with_a_buffer_will_do(comm):
 
 @on_ranks(4)
 def a_group_is_a_communicator_of_its_own(comm):
-    check((comm.local_rank, comm.local_size, comm.node_rank, comm.node_count) == (comm.rank, 4, 0, 1))
+    assert_equal((comm.local_rank, comm.local_size, comm.node_rank, comm.node_count), (comm.rank, 4, 0, 1))
     group = comm.split(comm.rank % 2, key=-comm.rank)
-    check((group.rank, group.size) == (1 - comm.rank // 2, 2))
+    assert_equal((group.rank, group.size), (1 - comm.rank // 2, 2))
     same(group.all_gather(numpy.array([comm.rank])), numpy.array([[comm.rank % 2 + 2], [comm.rank % 2]]))
-    check(comm.split(None if comm.rank else 0) is None or comm.rank == 0, "who is in no group has one")
+    assert_true(comm.split(None if comm.rank else 0) is None or comm.rank == 0, "who is in no group has one")
     group.shutdown()
     with raises(ValueError, "closed"):
         group.barrier()
@@ -146,7 +154,7 @@ def other_threads_run_while_one_waits(comm):
     thread.start()
     comm.send(numpy.ones(1), 1)
     thread.join()
-    check(data.tolist() == [2])
+    assert_equal(data.tolist(), [2])
 
 
 @on_ranks(2)
@@ -154,8 +162,8 @@ def a_child_of_a_rank_leaves_the_job_alone(comm):
     child = os.fork()
     if child == 0:
         sys.exit(0)  # With all that it does at its end.
-    check(os.waitpid(child, 0)[1] == 0)
-    check(comm.all_reduce(numpy.ones(1)).tolist() == [2])
+    assert_equal(os.waitpid(child, 0)[1], 0)
+    assert_equal(comm.all_reduce(numpy.ones(1)).tolist(), [2])
 
 
 run_tests(dict(globals()))

@@ -5,7 +5,8 @@ import sys
 import threading
 import time
 
-from ranks import check, need, on_ranks, raises, run_ranks, run_tests
+from ranks import need, on_ranks, raises, run_ranks, run_tests
+from suite import assert_equal, assert_in, assert_less, assert_true
 
 numpy = need("numpy")
 import fastgpu_comm as fc  # noqa: E402
@@ -24,7 +25,7 @@ def killed():
 
 def test_a_rank_that_is_killed_is_named_on_the_others():
     results = run_ranks("killed", 3)
-    check([code for code, _ in results] == [0, -signal.SIGKILL, 0], f"{results}")
+    assert_equal([code for code, _ in results], [0, -signal.SIGKILL, 0], f"{results}")
 
 
 def killed_while_something_is_under_way():
@@ -43,7 +44,7 @@ def killed_while_something_is_under_way():
 
 def test_what_was_under_way_with_a_killed_rank_fails_too():
     results = run_ranks("killed_while_something_is_under_way", 2)
-    check([code for code, _ in results] == [0, -signal.SIGKILL], f"{results}")
+    assert_equal([code for code, _ in results], [0, -signal.SIGKILL], f"{results}")
 
 
 def failing():
@@ -55,8 +56,11 @@ def failing():
 
 def test_an_exception_within_leaves_the_job_and_ends_the_others():
     (first, said), (second, of_the_second) = run_ranks("failing", 2)
-    check(first == 1 and "RemoteError" in said and "rank 1" in said, said)
-    check(second == 1 and "the data is not there" in of_the_second, of_the_second)
+    assert_equal(first, 1, said)
+    assert_in("RemoteError", said)
+    assert_in("rank 1", said)
+    assert_equal(second, 1, of_the_second)
+    assert_in("the data is not there", of_the_second)
 
 
 def forked():
@@ -88,14 +92,14 @@ def forked():
     began = time.monotonic()
     with raises(fc.RemoteError, "rank 1"):
         comm.barrier()
-    check(time.monotonic() - began < 20, "the dead rank was kept alive by its child")
-    check(os.waitpid(child, 0)[1] == 0, "the child could use the communicator")
+    assert_less(time.monotonic() - began, 20, "the dead rank was kept alive by its child")
+    assert_equal(os.waitpid(child, 0)[1], 0, "the child could use the communicator")
 
 
 def test_a_child_made_by_fork_neither_hides_its_rank_nor_uses_what_it_has():
     for shared in ("0", "1"):
         (code, said), _ = run_ranks("forked", 2, {"FASTGPU_COMM_SHARED_MEMORY": shared, "FASTGPU_COMM_TIMEOUT": "60s"})
-        check(code == 0, said)
+        assert_equal(code, 0, said)
 
 
 def uneven():
@@ -122,10 +126,11 @@ def test_ranks_that_wait_for_each_other_are_told_so_long_before_the_timeout():
                         ("waiting_for_a_gradient", ["none can go on", "rank 0 waits in barrier", "rank 1 waits in the end of a step"])):
         began = time.monotonic()
         results = run_ranks(name, 2, {"FASTGPU_COMM_TIMEOUT": "100s"})
-        check(time.monotonic() - began < 60, "only the timeout has ended it")
+        assert_less(time.monotonic() - began, 60, "only the timeout has ended it")
         for code, said in results:
-            check(code == 1 and "UsageError" in said, said)
-        check(any(all(word in said for word in words) for _, said in results), f"{results}")
+            assert_equal(code, 1, said)
+            assert_in("UsageError", said)
+        assert_true(any(all(word in said for word in words) for _, said in results), f"{results}")
 
 
 def late():
@@ -139,8 +144,10 @@ def late():
 
 def test_a_rank_that_is_late_is_warned_of_and_waited_for():
     (first, _), (second, said) = run_ranks("late", 2, {"FASTGPU_COMM_TIMEOUT": "100s", "FASTGPU_COMM_SILENCE": "500ms"})
-    check(first == 0 and second == 0, said)
-    check("fastgpu_comm: rank 0 has sent nothing for" in said and "FASTGPU_COMM_TIMEOUT" in said, said)
+    assert_equal(first, 0, said)
+    assert_equal(second, 0, said)
+    assert_in("fastgpu_comm: rank 0 has sent nothing for", said)
+    assert_in("FASTGPU_COMM_TIMEOUT", said)
 
 
 class Stop(Exception):
@@ -171,15 +178,16 @@ def interrupted():
         comm.all_gather(numpy.ones(3))
     except KeyboardInterrupt:
         seen.append(time.monotonic())
-    check(len(seen) == 2 and len(sent) == 2, "the wait went on")
-    check(all(0 <= there - here < 10 for here, there in zip(sent, seen)), f"{sent} {seen}")
+    assert_equal(len(seen), 2, "the wait went on")
+    assert_equal(len(sent), 2, "the wait went on")
+    assert_true(all(0 <= there - here < 10 for here, there in zip(sent, seen)), f"{sent} {seen}")
     with raises(fc.Error, "interrupted"):
         comm.barrier()
 
 
 def test_signals_are_seen_in_a_wait():
     all_results = run_ranks("interrupted", 2, {"FASTGPU_COMM_TIMEOUT": "100s"})
-    check(all(code == 0 for code, _ in all_results), f"{all_results}")
+    assert_true(all(code == 0 for code, _ in all_results), f"{all_results}")
 
 
 def interrupted_alone():
@@ -191,7 +199,7 @@ def interrupted_alone():
 
 def test_signals_are_seen_while_ranks_are_awaited():
     (code, said), = run_ranks("interrupted_alone", 1)
-    check(code == 0, said)
+    assert_equal(code, 0, said)
 
 
 def of_another_size():
@@ -206,8 +214,10 @@ def test_a_job_that_cannot_come_together_ends_at_once():
     for name, ranks, kind in (("of_another_size", 2, "UsageError"), ("started_twice", 3, "ConflictError")):
         began = time.monotonic()
         results = run_ranks(name, ranks, {"FASTGPU_COMM_TIMEOUT": "100s"})
-        check(time.monotonic() - began < 60, "rank 0 waited for its timeout")
-        check(results[0][0] == 1 and kind in results[0][1] and "rank 1" in results[0][1], results[0][1])
+        assert_less(time.monotonic() - began, 60, "rank 0 waited for its timeout")
+        assert_equal(results[0][0], 1, results[0][1])
+        assert_in(kind, results[0][1])
+        assert_in("rank 1", results[0][1])
 
 
 def ahead():
@@ -223,7 +233,7 @@ def ahead():
             if number == 0:
                 time.sleep(1)
             comm.recv(data, 0)
-            check((data == number % 251).all(), f"message {number} is another one")
+            assert_true((data == number % 251).all(), f"message {number} is another one")
     comm.barrier()
     comm.close()
 
@@ -231,7 +241,7 @@ def ahead():
 def test_a_sender_that_is_far_ahead_is_held_back():
     for shared in ("1", "0"):
         for code, said in run_ranks("ahead", 2, {"FASTGPU_COMM_SHARED_MEMORY": shared, "FASTGPU_COMM_TIMEOUT": "100s"}):
-            check(code == 0, said)
+            assert_equal(code, 0, said)
 
 
 def alone():
@@ -241,7 +251,7 @@ def alone():
 
 def test_ranks_that_never_come_are_waited_for_no_longer_than_the_timeout():
     (code, said), = run_ranks("alone", 1)
-    check(code == 0, said)
+    assert_equal(code, 0, said)
 
 
 @on_ranks(2)

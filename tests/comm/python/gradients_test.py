@@ -1,7 +1,8 @@
 """The gradient layer by way of Python: averages, whatever the order; what is skipped, not finite, late or missing."""
 import logging
 
-from ranks import check, need, on_ranks, raises, run_tests
+from ranks import need, on_ranks, raises, run_tests
+from suite import assert_equal, assert_false, assert_greater_equal, assert_is, assert_true
 
 numpy = need("numpy")
 import fastgpu_comm as fc  # noqa: E402
@@ -10,7 +11,7 @@ import fastgpu_comm as fc  # noqa: E402
 def register(gradients, shapes, rank):
     data = [numpy.full(shape, float(rank + number), "float32") for number, shape in enumerate(shapes)]
     for number, one in enumerate(data):
-        check(gradients.register(f"layer{number}", one) == number)
+        assert_equal(gradients.register(f"layer{number}", one), number)
     return data
 
 
@@ -18,29 +19,33 @@ def register(gradients, shapes, rank):
 def gradients_become_averages_in_whatever_order_they_are_ready(comm):
     gradients = fc.Gradients(comm)
     data = register(gradients, [(3, 4), (1000,), (), (2, 2, 2)], comm.rank)
-    check(len(gradients) == 4)
+    assert_equal(len(gradients), 4)
     for step in range(4):
         for number, one in enumerate(data):
             one[...] = comm.rank + number + 10 * step
         for number in numpy.random.default_rng(comm.rank + step).permutation(4).tolist():
             gradients.ready(number if step % 2 else f"layer{number}")
         outcome = gradients.wait()
-        check(outcome.step == step and outcome.is_applied and not outcome.skipped and not outcome.is_somebody_leaving, f"{outcome}")
+        assert_equal(outcome.step, step, f"{outcome}")
+        assert_true(outcome.is_applied, f"{outcome}")
+        assert_false(outcome.skipped, f"{outcome}")
+        assert_false(outcome.is_somebody_leaving, f"{outcome}")
         for number, one in enumerate(data):
-            check((one == (comm.size - 1) / 2 + number + 10 * step).all(), f"{number}: {one}")
+            assert_true((one == (comm.size - 1) / 2 + number + 10 * step).all(), f"{number}: {one}")
     counters = gradients.counters()
-    check(counters.steps == 4 and counters.bucket_bytes >= 4 * 4 * (12 + 1000 + 1 + 8), f"{counters}")
+    assert_equal(counters.steps, 4, f"{counters}")
+    assert_greater_equal(counters.bucket_bytes, 4 * 4 * (12 + 1000 + 1 + 8), f"{counters}")
 
 
 @on_ranks(2)
 def sums_and_other_types_on_the_wire(comm):
     gradients = fc.Gradients(comm, {"FASTGPU_COMM_WIRE": "fp16"})
     data, = register(gradients, [(8,)], comm.rank + 1)
-    check(gradients.wire_type("layer0") == fc.ElementType.FLOAT16)
+    assert_equal(gradients.wire_type("layer0"), fc.ElementType.FLOAT16)
     gradients.use_op(fc.SUM)
     gradients.ready("layer0")
     gradients.wait()
-    check((data == 3).all(), f"{data}")
+    assert_true((data == 3).all(), f"{data}")
 
 
 @on_ranks(2)
@@ -48,15 +53,15 @@ def what_nobody_has_is_skipped_and_what_one_lacks_is_an_error(comm):
     gradients = fc.Gradients(comm)
     data = register(gradients, [(2,), (2,)], comm.rank)
     gradients.ready(0)
-    check(gradients.wait().skipped == ["layer1"])
-    check((data[1] == comm.rank + 1).all(), "what was skipped has changed")
+    assert_equal(gradients.wait().skipped, ["layer1"])
+    assert_true((data[1] == comm.rank + 1).all(), "what was skipped has changed")
     gradients.ready(0)
     if comm.rank == 0:
         gradients.ready(1)
     with raises(fc.UsageError, "layer1", "rank 1"):
         gradients.wait()
     gradients.ready(0)
-    check(gradients.leave().is_somebody_leaving)
+    assert_true(gradients.leave().is_somebody_leaving)
 
 
 @on_ranks(2, NANCHECK="skip")
@@ -68,8 +73,11 @@ def a_step_that_is_not_finite_is_skipped_and_told(comm):
         data[3] = numpy.nan
     gradients.ready(0)
     outcome = gradients.wait()
-    check(not outcome.is_applied and outcome.non_finite is fc.NonFinite.NAN and outcome.non_finite_name == "layer0", f"{outcome}")
-    check(outcome.non_finite_rank == 1 and any("layer0" in sentence for sentence in said), f"{outcome} {said}")
+    assert_false(outcome.is_applied, f"{outcome}")
+    assert_is(outcome.non_finite, fc.NonFinite.NAN, f"{outcome}")
+    assert_equal(outcome.non_finite_name, "layer0", f"{outcome}")
+    assert_equal(outcome.non_finite_rank, 1, f"{outcome} {said}")
+    assert_true(any("layer0" in sentence for sentence in said), f"{outcome} {said}")
 
 
 @on_ranks(2, NANCHECK="warn")
@@ -82,8 +90,8 @@ def warnings_go_to_the_logger(comm):
     data, = register(gradients, [(5,)], comm.rank)
     data[0] = numpy.inf
     gradients.ready(0)
-    check(gradients.wait().is_applied)
-    check(any("layer0" in sentence for sentence in said), f"{said}")
+    assert_true(gradients.wait().is_applied)
+    assert_true(any("layer0" in sentence for sentence in said), f"{said}")
 
 
 @on_ranks(2)

@@ -1,7 +1,6 @@
 """Training with JAX on several ranks, held against the same model trained on one with the joint batch."""
 
 from ranks import (
-    check,
     check_dead_rank_is_named,
     end_like_a_crash,
     need,
@@ -10,6 +9,7 @@ from ranks import (
     raises,
     run_tests,
 )
+from suite import assert_equal, assert_false, assert_true
 
 jax = need("jax", "PyPI: jax")
 import fastgpu_comm as fc  # noqa: E402
@@ -52,9 +52,9 @@ def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
         exchange = GradientExchange(model, comm)
         found = trained(model, lambda rows: part(comm, rows), exchange, in_jit)
         for one, other in zip(found, wanted):
-            check(numpy.allclose(one, other, atol=1e-5), f"apart by {abs(one - other).max()}")
+            assert_true(numpy.allclose(one, other, atol=1e-5), f"apart by {abs(one - other).max()}")
             everybody = comm.all_gather(numpy.array(one))
-            check((everybody == everybody[0]).all(), "ranks differ")
+            assert_true((everybody == everybody[0]).all(), "ranks differ")
         exchange.close()
 
 
@@ -66,9 +66,12 @@ def types_sums_and_results_that_stay(comm):
         results = call(tree)
         exchange(jax.tree_util.tree_map(jnp.zeros_like, tree))  # Has memory of its own.
         for kind, result in results.items():
-            check(result.dtype == kind and (numpy.asarray(result) == 3).all(), f"{kind}: {result}")
+            assert_equal(result.dtype, kind, f"{kind}: {result}")
+            assert_true((numpy.asarray(result) == 3).all(), f"{kind}: {result}")
     state = broadcast((3 + comm.rank, 0.5 + comm.rank, [jnp.arange(3) + comm.rank]), comm, root=1)
-    check(state[0] == 4 and state[1] == 1.5 and state[2][0].tolist() == [1, 2, 3], f"{state}")
+    assert_equal(state[0], 4, f"{state}")
+    assert_equal(state[1], 1.5, f"{state}")
+    assert_equal(state[2][0].tolist(), [1, 2, 3], f"{state}")
 
 
 @on_ranks(2)
@@ -91,10 +94,11 @@ def a_step_that_is_not_finite_is_told_and_gives_zeros(comm):
     model = parameters()
     exchange = GradientExchange(model, comm)
     results = exchange(jax.tree_util.tree_map(lambda p: jnp.full(p.shape, jnp.nan if comm.rank else 1.0), model))
-    check(not exchange.outcome.is_applied and exchange.outcome.non_finite_rank == 1, f"{exchange.outcome}")
-    check(not any(result.any() for result in jax.tree_util.tree_leaves(results)), f"{results}")
+    assert_false(exchange.outcome.is_applied, f"{exchange.outcome}")
+    assert_equal(exchange.outcome.non_finite_rank, 1, f"{exchange.outcome}")
+    assert_false(any(result.any() for result in jax.tree_util.tree_leaves(results)), f"{results}")
     exchange(jax.tree_util.tree_map(jnp.ones_like, model))
-    check(exchange.outcome.is_applied)
+    assert_true(exchange.outcome.is_applied)
 
 
 def killed(in_jit):

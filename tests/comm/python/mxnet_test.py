@@ -1,7 +1,6 @@
 """MXNet models trained on several ranks, held against the same model trained on one with the joint batch."""
 
 from ranks import (
-    check,
     check_dead_rank_is_named,
     end_like_a_crash,
     need,
@@ -10,6 +9,7 @@ from ranks import (
     raises,
     run_tests,
 )
+from suite import assert_equal, assert_false, assert_true
 
 mx = need("mxnet", "PyPI: mxnet, and numpy<1.24")
 import fastgpu_comm as fc  # noqa: E402
@@ -58,9 +58,9 @@ def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
         exchange = GradientExchange(net.collect_params(), comm, fc.SUM)
         found = trained(net, lambda rows: part(comm, rows), exchange)
         for one, other in zip(found, wanted):
-            check(numpy.allclose(one, other, atol=1e-4), f"apart by {abs(one - other).max()}")
+            assert_true(numpy.allclose(one, other, atol=1e-4), f"apart by {abs(one - other).max()}")
             everybody = comm.all_gather(one)
-            check((everybody == everybody[0]).all(), "ranks differ")
+            assert_true((everybody == everybody[0]).all(), "ranks differ")
         exchange.close()
 
 
@@ -70,7 +70,7 @@ def averages_and_what_is_refused(comm):
     exchange = GradientExchange(net.collect_params(), comm)
     net[0].weight.grad()[:] = comm.rank + 1
     exchange()
-    check((net[0].weight.grad().asnumpy() == 1.5).all())
+    assert_true((net[0].weight.grad().asnumpy() == 1.5).all())
     with raises(ValueError, "averaged or summed"):
         GradientExchange(net.collect_params(), comm, fc.MAX)
     table = gluon.nn.Embedding(4, 2, sparse_grad=True)
@@ -89,11 +89,12 @@ def a_step_that_is_not_finite_is_told_and_gives_zeros(comm):
     exchange = GradientExchange(net.collect_params(), comm)
     net[0].weight.grad()[:] = numpy.nan if comm.rank else 1
     exchange()
-    check(not exchange.outcome.is_applied and exchange.outcome.non_finite_rank == 1, f"{exchange.outcome}")
-    check(not net[0].weight.grad().asnumpy().any())
+    assert_false(exchange.outcome.is_applied, f"{exchange.outcome}")
+    assert_equal(exchange.outcome.non_finite_rank, 1, f"{exchange.outcome}")
+    assert_false(net[0].weight.grad().asnumpy().any())
     net[0].weight.grad()[:] = 1
     exchange()
-    check(exchange.outcome.is_applied)
+    assert_true(exchange.outcome.is_applied)
 
 
 def killed_in_training():

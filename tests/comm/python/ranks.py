@@ -1,6 +1,7 @@
 """Tests of the Python package, each a function. One that begins with test_ runs here; a function of `on_ranks` runs in so many processes at
 once, each of them a rank, and is given its communicator: TEST.py PACKAGE_DIRECTORY LIBRARY [TEST ...]"""
 import contextlib
+import functools
 import os
 import signal
 import socket
@@ -8,9 +9,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
-SKIPPED = 77
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
+import suite
+from suite import assert_equal, assert_in
+
 LIMIT = 120  # Seconds for one test.
 FOREIGN = ("RANK", "WORLD_SIZE", "MASTER_", "FASTGPU_COMM_", "OMPI_", "PERSEUS_", "PYTHONPATH")
 
@@ -19,18 +22,12 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, PACKAGE)
 
 
-def check(condition, message="not so"):
-    if not condition:
-        raise AssertionError(message)
-
-
 def need(module, package=None):
     """Skips all of it where that is not installed."""
     try:
         return __import__(module)
     except ImportError:
-        print(f"skipped: {sys.executable} has no {module} ({package or f'Debian: python3-{module}'})")
-        sys.exit(SKIPPED)
+        suite.skip(f"{sys.executable} has no {module} ({package or f'Debian: python3-{module}'})")
 
 
 @contextlib.contextmanager
@@ -40,7 +37,7 @@ def raises(kind, *words):
         yield
     except kind as error:
         for word in words:
-            check(word in str(error), f"no {word!r} in: {error}")
+            assert_in(word, str(error), f"no {word!r} in: {error}")
     else:
         raise AssertionError(f"no {kind.__name__}")
 
@@ -112,8 +109,10 @@ def check_dead_rank_is_named(*names):
     """Of two ranks that run the function, of which rank 1 is killed in a step."""
     for name in names:
         (code, said), (other, _) = run_ranks(name, 2)
-        check(code == 1 and "RemoteError" in said and "rank 1" in said, said)
-        check(other == -signal.SIGKILL, f"{other}")
+        assert_equal(code, 1, said)
+        assert_in("RemoteError", said)
+        assert_in("rank 1", said)
+        assert_equal(other, -signal.SIGKILL)
 
 
 def run_one_rank(function):
@@ -127,7 +126,7 @@ def run_one_rank(function):
 
 def all_well(results):
     for rank, (code, output) in enumerate(results):
-        check(code == 0, f"rank {rank} ended with {code}:\n{output}")
+        assert_equal(code, 0, f"rank {rank} ended with {code}:\n{output}")
 
 
 def run_test(name, function):
@@ -137,23 +136,15 @@ def run_test(name, function):
         all_well(run_ranks(name, size, function.settings))
 
 
-def run_tests(functions, wanted=None):
-    """Those of that dictionary, or of these only the ones named."""
+def run_tests(functions):
+    """Runs the tests of a file, given its globals(), or the one function that makes this process a rank."""
     words = sys.argv[3:]
     if words[:1] == ["rank"]:
-        return run_one_rank(functions[words[1]])
+        run_one_rank(functions[words[1]])
+        return
     os.environ.update(environment())
     for name in [name for name in os.environ if name.startswith(FOREIGN) and name not in environment()]:
         del os.environ[name]
-    failed = 0
-    for name, function in list(functions.items()):
-        if not (name.startswith("test_") or hasattr(function, "sizes")) or (words and name not in words):
-            continue
-        try:
-            run_test(name, function)
-            print(f"ok: {name}", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAILED: {name}", flush=True)
-            traceback.print_exc()
-    sys.exit(1 if failed else 0)
+    tests = {name: functools.partial(run_test, name, function) for name, function in functions.items()
+             if name.startswith("test_") or hasattr(function, "sizes")}
+    suite.main(tests, wanted=words)

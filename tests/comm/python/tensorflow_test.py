@@ -3,7 +3,6 @@ import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 from ranks import (
-    check,
     check_dead_rank_is_named,
     end_like_a_crash,
     need,
@@ -12,6 +11,7 @@ from ranks import (
     raises,
     run_tests,
 )
+from suite import assert_equal, assert_false, assert_true
 
 tf = need("tensorflow", "PyPI: tensorflow-cpu")
 import fastgpu_comm as fc  # noqa: E402
@@ -61,9 +61,9 @@ def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
         exchange = GradientExchange(model, comm)
         found = trained(model, lambda rows: part(comm, rows), exchange, in_function)
         for one, other in zip(found, wanted):
-            check(numpy.allclose(one, other, atol=1e-5), f"apart by {abs(one - other).max()}")
+            assert_true(numpy.allclose(one, other, atol=1e-5), f"apart by {abs(one - other).max()}")
             everybody = comm.all_gather(one)
-            check((everybody == everybody[0]).all(), "ranks differ")
+            assert_true((everybody == everybody[0]).all(), "ranks differ")
         exchange.close()
 
 
@@ -77,14 +77,15 @@ def types_sums_and_whole_gradients_of_embeddings(comm):
         return exchange([tf.cast(tf.fill((2, 3), comm.rank + 1), kind) for kind in kinds])
     for call in (exchanged, tf.function(exchanged)):
         for kind, result in zip(kinds, call()):
-            check(result.dtype == kind and (result.numpy() == 3).all(), f"{kind}: {result}")
+            assert_equal(result.dtype, kind, f"{kind}: {result}")
+            assert_true((result.numpy() == 3).all(), f"{kind}: {result}")
     table = tf.Variable(tf.zeros((4, 2)))
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(tf.gather(table, [comm.rank, 3]))
     gradient = tape.gradient(loss, table)
-    check(isinstance(gradient, tf.IndexedSlices))
+    assert_true(isinstance(gradient, tf.IndexedSlices))
     result, = GradientExchange([table], comm, fc.SUM)([gradient])
-    check(result.numpy().tolist() == [[1, 1], [1, 1], [0, 0], [2, 2]], f"{result}")
+    assert_equal(result.numpy().tolist(), [[1, 1], [1, 1], [0, 0], [2, 2]], f"{result}")
 
 
 @on_ranks(2)
@@ -108,10 +109,11 @@ def a_step_that_is_not_finite_is_told_and_gives_zeros(comm):
     model = variables()
     exchange = GradientExchange(model, comm)
     results = exchange([tf.fill(variable.shape, float("nan") if comm.rank else 1.0) for variable in model])
-    check(not exchange.outcome.is_applied and exchange.outcome.non_finite_rank == 1, f"{exchange.outcome}")
-    check(not any(result.numpy().any() for result in results), f"{results}")
+    assert_false(exchange.outcome.is_applied, f"{exchange.outcome}")
+    assert_equal(exchange.outcome.non_finite_rank, 1, f"{exchange.outcome}")
+    assert_false(any(result.numpy().any() for result in results), f"{results}")
     exchange([tf.ones_like(variable) for variable in model])
-    check(exchange.outcome.is_applied)
+    assert_true(exchange.outcome.is_applied)
 
 
 def killed(in_function):

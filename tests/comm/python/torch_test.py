@@ -2,7 +2,6 @@
 import sys
 
 from ranks import (
-    check,
     check_dead_rank_is_named,
     end_like_a_crash,
     free_port,
@@ -12,6 +11,16 @@ from ranks import (
     raises,
     run_ranks,
     run_tests,
+)
+from suite import (
+    assert_equal,
+    assert_false,
+    assert_in,
+    assert_is,
+    assert_is_not,
+    assert_less,
+    assert_less_equal,
+    assert_true,
 )
 
 torch = need("torch")
@@ -71,13 +80,13 @@ def trained_on_one(make, wants_more=lambda step: False, parts=1):
 def near(model, wanted, tolerance=1e-5):
     for (name, one), (_, other) in zip(model.named_parameters(), wanted.named_parameters()):
         apart = (one - other).abs().max().item()
-        check(apart <= tolerance, f"{name} is apart by {apart}")
+        assert_less_equal(apart, tolerance, f"{name} is apart by {apart}")
 
 
 def same_everywhere(comm, model):
     for name, parameter in model.state_dict().items():
         everybody = comm.all_gather(parameter)
-        check(all(torch.equal(one, everybody[0]) for one in everybody), f"{name} differs between ranks")
+        assert_true(all(torch.equal(one, everybody[0]) for one in everybody), f"{name} differs between ranks")
 
 
 @on_ranks(1, 2, 3)
@@ -96,7 +105,7 @@ def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
                 optimizer.step()
             near(model, trained_on_one(make))
             same_everywhere(comm, model)
-            check(model.never.weight.grad is None, "what nobody uses has a gradient")
+            assert_is(model.never.weight.grad, None, "what nobody uses has a gradient")
             optimizer.close()
 
 
@@ -142,9 +151,9 @@ def own_group(comm):
 
 def same_gradients(model, wanted, tolerance=1e-6):
     for (name, one), (_, other) in zip(model.named_parameters(), wanted.named_parameters()):
-        check((one.grad is None) == (other.grad is None), f"{name} has {'no' if one.grad is None else 'a'} gradient")
+        assert_equal(one.grad is None, other.grad is None, f"{name} has {'no' if one.grad is None else 'a'} gradient")
         apart = 0 if one.grad is None else (one.grad - other.grad).abs().max().item()
-        check(apart <= tolerance, f"the gradient of {name} is apart by {apart}")
+        assert_less_equal(apart, tolerance, f"the gradient of {name} is apart by {apart}")
 
 
 @on_ranks(2)
@@ -224,7 +233,7 @@ def a_grad_scaler_skips_the_same_steps_everywhere(comm):
         scale.scale(loss_of(model, x, y) * (float("inf") if is_bad else 1)).backward()
         scale.step(optimizer)
         scale.update()
-        check(torch.equal(before, model.first.weight) == (step < 2), f"in step {step}")
+        assert_equal(torch.equal(before, model.first.weight), step < 2, f"in step {step}")
         same_everywhere(comm, model)
 
 
@@ -256,8 +265,8 @@ def the_loss_of_a_closure_is_that_of_all_ranks(comm):
     for given, wanted in ((torch.tensor(float(comm.rank)), 0.5), (torch.tensor([comm.rank], dtype=torch.float64), 0.5), (comm.rank * 3, 1.5),
                           (None, None), ("text", "text")):
         found = optimizer.step(lambda given=given: given)
-        check(found == wanted, f"{found}")
-        check(not isinstance(given, torch.Tensor) or (found.dtype, found.shape) == (given.dtype, given.shape), f"{found}")
+        assert_equal(found, wanted)
+        assert_true(not isinstance(given, torch.Tensor) or (found.dtype, found.shape) == (given.dtype, given.shape), f"{found}")
 
 
 @on_ranks(2)
@@ -392,11 +401,11 @@ def gradients_that_are_assigned_are_averaged_by_step(comm):
         optimizer.zero_grad()
         model.first.weight.grad = torch.full_like(model.first.weight, float(comm.rank))
         optimizer.step()
-    check(torch.allclose(model.first.weight, before - 1), "not the average")
+    assert_true(torch.allclose(model.first.weight, before - 1), "not the average")
     with optimizer.no_sync():
         (model.first.weight.sum() * comm.rank).backward()  # Adds to the average: both are there.
     optimizer.step()
-    check(torch.allclose(model.first.weight, before - 2), "what was added up here is not averaged")
+    assert_true(torch.allclose(model.first.weight, before - 2), "what was added up here is not averaged")
 
 
 class Complex(torch.nn.Module):
@@ -420,7 +429,7 @@ def complex_parameters_and_those_of_other_layouts_are_averaged(comm):
             its.zero_grad()
             loss_of(one, rows(x), rows(y)).backward()
         same_gradients(model, wanted)
-        check(model.convolution.weight.grad.stride() == model.convolution.weight.stride(), "the gradient has another layout")
+        assert_equal(model.convolution.weight.grad.stride(), model.convolution.weight.stride(), "the gradient has another layout")
         optimizer.step()
         plain.step()
     near(model, wanted)
@@ -436,7 +445,7 @@ def sparse_gradients_are_averaged(comm):
             rows = torch.arange(12).reshape(12, 1) + step
             optimizer.zero_grad()
             (model(share(rows)) ** 2).mean().backward()
-            check(model.weight.grad.is_sparse, "the gradient is dense")
+            assert_true(model.weight.grad.is_sparse, "the gradient is dense")
             optimizer.step()
         return model
     model = trained(lambda plain: DistributedOptimizer(plain, comm), lambda rows: part(comm, rows))
@@ -469,8 +478,10 @@ def failing_in_backward():
 
 def test_a_backward_pass_that_fails_on_one_rank_ends_the_others():
     (first, said), (second, other) = run_ranks("failing_in_backward", 2)
-    check(first == 1 and "RemoteError" in said and "rank 1" in said, said)
-    check(second == 3, other)
+    assert_equal(first, 1, said)
+    assert_in("RemoteError", said)
+    assert_in("rank 1", said)
+    assert_equal(second, 3, other)
 
 
 @on_ranks(2)
@@ -490,7 +501,7 @@ def gradients_may_be_clipped_and_steps_repeated_by_a_closure(comm):
             loss.backward()
             return loss
         with torch.enable_grad():
-            check(optimizer.step(closure) is not None, "a closure's loss is lost")
+            assert_is_not(optimizer.step(closure), None, "a closure's loss is lost")
         return model
     model, wanted = Mlp(), Mlp()
     optimizer = DistributedOptimizer(momentum(model), comm)
@@ -502,7 +513,9 @@ def it_takes_an_optimizers_place(comm):
     model, other = Mlp(), Mlp()
     inner = adam(model)
     optimizer = DistributedOptimizer(inner, comm, model.named_parameters())
-    check(isinstance(optimizer, torch.optim.Optimizer) and optimizer.param_groups is inner.param_groups and "DistributedAdam" in repr(optimizer))
+    assert_true(isinstance(optimizer, torch.optim.Optimizer))
+    assert_is(optimizer.param_groups, inner.param_groups)
+    assert_in("DistributedAdam", repr(optimizer))
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
     for number, (x, y) in enumerate(batches()):
         optimizer.zero_grad()
@@ -511,7 +524,7 @@ def it_takes_an_optimizers_place(comm):
         scheduler.step()
         if number == 3:
             break
-    check(abs(optimizer.param_groups[0]["lr"] - 0.0001) < 1e-9, f"{optimizer.param_groups[0]['lr']}")
+    assert_less(abs(optimizer.param_groups[0]["lr"] - 0.0001), 1e-9, f"{optimizer.param_groups[0]['lr']}")
     saved = optimizer.state_dict()
     with raises(TypeError, "state_dict"):
         __import__("copy").deepcopy(optimizer)
@@ -519,8 +532,8 @@ def it_takes_an_optimizers_place(comm):
     if comm.rank == 1:
         again.load_state_dict(saved)
     broadcast_optimizer_state(again, comm, root=1)
-    check(repr(again.state_dict()) == repr(saved), "the state is another one")
-    check(again.state_dict()["param_groups"][0]["betas"] == (0.9, 0.999))
+    assert_equal(repr(again.state_dict()), repr(saved), "the state is another one")
+    assert_equal(again.state_dict()["param_groups"][0]["betas"], (0.9, 0.999))
     resumed = DistributedOptimizer(again, comm)
     resumed.load_state_dict(saved)
     other.load_state_dict(model.state_dict())
@@ -542,7 +555,7 @@ def groups_may_be_added_before_the_first_step(comm):
     loss_of(model, part(comm, x), part(comm, y)).backward()
     comm.all_reduce(torch.ones(3))  # The program's own calls may come at any time.
     optimizer.step()
-    check(not torch.equal(before, model.second.weight))
+    assert_false(torch.equal(before, model.second.weight))
     same_everywhere(comm, model)
 
 
@@ -554,30 +567,32 @@ def a_step_that_is_not_finite_is_not_taken_on_any_rank(comm):
     x, y = next(batches())
     (loss_of(model, x, y) * (float("inf") if comm.rank == 1 else 1)).backward()
     optimizer.step()
-    check(all(torch.equal(a, b) for a, b in zip(before, model.parameters())), "the step was taken")
+    assert_true(all(torch.equal(a, b) for a, b in zip(before, model.parameters())), "the step was taken")
     optimizer.zero_grad()
     loss_of(model, x, y).backward()
     optimizer.step()
-    check(not torch.equal(before[0], next(model.parameters())), "the next step is not taken")
+    assert_false(torch.equal(before[0], next(model.parameters())), "the next step is not taken")
     same_everywhere(comm, model)
 
 
 @on_ranks(2)
 def tensors_of_every_kind_travel(comm):
     for kind in (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.int32, torch.int64):
-        check(comm.all_reduce(torch.full((3, 2), comm.rank + 1).to(kind)).tolist() == [[3, 3]] * 3, f"{kind}")
+        assert_equal(comm.all_reduce(torch.full((3, 2), comm.rank + 1).to(kind)).tolist(), [[3, 3]] * 3, f"{kind}")
     module = torch.nn.BatchNorm1d(3)  # Has a buffer that is one whole number.
     module.num_batches_tracked += comm.rank + 5
     module.register_buffer("mask", torch.tensor([comm.rank == 0, False]))
     module.register_buffer("turned", torch.full((2, 3), float(comm.rank)).t())
     broadcast_parameters(module, comm)
-    check(module.num_batches_tracked == 5 and module.mask.tolist() == [True, False] and (module.turned == 0).all())
+    assert_equal(module.num_batches_tracked, 5)
+    assert_equal(module.mask.tolist(), [True, False])
+    assert_true((module.turned == 0).all())
     with raises(ValueError, "contiguous()"):
         comm.all_reduce(torch.zeros(2, 3).t())
     with raises(ValueError, "requires a gradient"):
         comm.all_reduce(torch.zeros(2, requires_grad=True))
     with torch.no_grad():
-        check(comm.all_reduce(torch.nn.Parameter(torch.ones(2))).tolist() == [2, 2])
+        assert_equal(comm.all_reduce(torch.nn.Parameter(torch.ones(2))).tolist(), [2, 2])
     with raises(ValueError, "meta"):
         comm.all_reduce(torch.zeros(2, device="meta"))
     model = Mlp()

@@ -12,7 +12,15 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests
+from cli_user import run_tests, shared_cluster
+from suite import (
+    assert_equal,
+    assert_false,
+    assert_in,
+    assert_less,
+    assert_less_equal,
+    assert_true,
+)
 
 
 def test_names_counts_flags_and_fields_that_cannot_be(user):
@@ -22,7 +30,8 @@ def test_names_counts_flags_and_fields_that_cannot_be(user):
     user.refused(["craete", "cluster", "x"], 2, "craete", "create")
     for name in ("a/b", "a\nb", "x" * 300, "", "-", "ü"):
         done = user.refused(["create", "cluster", "--", name] if name.startswith("-") else ["create", "cluster", name], 2)
-        check(len(done.err) < 400 and done.err.count("\n") <= 2, f"{name!r}: {done.err}")
+        assert_less(len(done.err), 400, f"{name!r}: {done.err}")
+        assert_less_equal(done.err.count("\n"), 2, f"{name!r}: {done.err}")
     for count in ("0", "-1", "99999999999999999999", "1000000", "two", "1.5", ""):
         user.refused(["create", "cluster", "x", "--nodes", count], 2, "--nodes")
         user.refused(["create", "cluster", "x", "--slots", count], 2, "--slots")
@@ -38,6 +47,7 @@ def test_names_counts_flags_and_fields_that_cannot_be(user):
     user.check_nothing_is_left()
 
 
+@shared_cluster
 def test_a_cluster_that_exists_in_another_form(user):
     name = user.two_nodes()
     file = user.folder / "cluster.yaml"
@@ -71,6 +81,7 @@ def test_no_room_for_the_state(user):
     user.refused(["create", "cluster", "x"], 4, str(small), environment={"FASTGPU_STATE_DIR": str(small / "state")})
 
 
+@shared_cluster
 def test_the_disk_fills_up_under_the_state(user):
     user.two_nodes()
     tight = user.tmpfs("tight", "size=1m")
@@ -90,17 +101,18 @@ def test_deleting_makes_room_on_a_full_disk(user):
     user.run("create", "cluster", "full", "--nodes", "2", environment=environment)
     user.run("exec", "full/0", "--", "sh", "-c", "cat /dev/zero >/root/ballast", code=1, environment=environment)
     user.run("delete", "cluster", "full", "--yes", environment=environment)
-    check(not list(disk.glob("*/[0-9]")), "folders of nodes are left")
+    assert_false(list(disk.glob("*/[0-9]")), "folders of nodes are left")
     user.check_nothing_is_left()
 
 
 def test_no_room_for_the_nodes(user):
     small = user.tmpfs("nodes", "size=128k,nr_inodes=60")
     done = user.refused(["create", "cluster", "x", "--nodes", "2"], 4, environment={"FASTGPU_LOCAL_DIR": str(small)})
-    check(str(small) in done.err or "x-0" in done.err, done.err)
+    assert_true(str(small) in done.err or "x-0" in done.err, done.err)
     user.check_nothing_is_left()
 
 
+@shared_cluster
 def test_a_state_directory_that_can_only_be_read(user):
     name = user.two_nodes()
     view = user.folder / "view"
@@ -109,7 +121,7 @@ def test_a_state_directory_that_can_only_be_read(user):
     user.mounts.append(view)
     subprocess.run(["mount", "-o", "remount,bind,ro", view], check=True)
     environment = {"FASTGPU_STATE_DIR": str(view)}
-    check(name in user.run("get", "clusters", environment=environment).out.decode(), "it cannot be read")
+    assert_in(name, user.run("get", "clusters", environment=environment).out.decode(), "it cannot be read")
     user.run("exec", name, "--", "true", environment=environment)
     user.refused(["create", "cluster", "x"], 3, str(view), environment=environment)
     user.refused(["delete", "cluster", name, "--yes"], 3, str(view), environment=environment)
@@ -138,9 +150,10 @@ def test_a_state_directory_that_others_may_change(user):
     for directory in (open_place / "state", open_place / "new" / "state"):
         user.refused(["create", "cluster", "x"], 3, f"{open_place} may be written", environment={"FASTGPU_STATE_DIR": str(directory)})
     user.refused(["create", "cluster", "x"], 3, f"{open_place} may be written", environment={"FASTGPU_LOCAL_DIR": str(open_place / "local")})
-    check(not list(open_place.iterdir()), "something was made in a place that others may change")
+    assert_false(list(open_place.iterdir()), "something was made in a place that others may change")
     done = user.run("doctor", code=None, environment={"FASTGPU_STATE_DIR": str(open_place)})
-    check(done.returncode == 1 and "may be written by others (mode 0777)" in done.out.decode(), done.out)
+    assert_equal(done.returncode, 1, done.out)
+    assert_in("may be written by others (mode 0777)", done.out.decode(), done.out)
     open_place.chmod(0o1777)  # As /tmp has it.
     user.run("get", "clusters", environment={"FASTGPU_STATE_DIR": str(open_place / "state")})
 
@@ -158,7 +171,8 @@ def test_a_state_directory_that_may_not_be_entered(user):
                       ["describe", "cluster", "x"], ["gc"], ["logs", "x-1"]):
             user.refused(words, 3, str(closed), "Permission denied", "--state-dir", prefix=stranger, environment=environment)
         done = user.run("doctor", code=None, prefix=stranger, environment=environment)
-        check(done.returncode == 1 and "Permission denied" in done.out.decode(), done.out)
+        assert_equal(done.returncode, 1, done.out)
+        assert_in("Permission denied", done.out.decode(), done.out)
 
 
 def test_doctor_tries_to_write(user):
@@ -170,11 +184,13 @@ def test_doctor_tries_to_write(user):
     for place, reason in ((read_only, "Read-only file system"), (full, "No space left")):
         done = user.run("doctor", "-o", "json", code=1, environment={"FASTGPU_STATE_DIR": str(place)})
         state = [check for check in json.loads(done.out)["checks"] if check["name"] == "state"]
-        check(state[0]["result"] == "fail" and reason in state[0]["found"] and str(place) in state[0]["found"], state)
+        assert_equal(state[0]["result"], "fail", state)
+        assert_in(reason, state[0]["found"], state)
+        assert_in(str(place), state[0]["found"], state)
     user.run("get", "clusters")
     before = sorted(user.state.iterdir())
     user.run("doctor", code=None)
-    check(sorted(user.state.iterdir()) == before, "doctor has left something")
+    assert_equal(sorted(user.state.iterdir()), before, "doctor has left something")
 
 
 def test_limits_of_this_process(user):
@@ -184,9 +200,13 @@ def test_limits_of_this_process(user):
     for limit in range(4, 9):
         done = user.run("get", "clusters", code=None, prefix=limited(f"-n {limit}"))
         if done.returncode not in (0, 127):
-            check(done.returncode == 4 and "Too many open files" in done.err and "ulimit -n" in done.err, (limit, done.returncode, done.err))
+            assert_equal(done.returncode, 4, (limit, done.returncode, done.err))
+            assert_in("Too many open files", done.err, (limit, done.returncode, done.err))
+            assert_in("ulimit -n", done.err, (limit, done.returncode, done.err))
     done = user.run("create", "cluster", "x", code=None, prefix=limited("-f 0"))
-    check(done.returncode == 4 and "File too large" in done.err and "ulimit -f" in done.err, (done.returncode, done.err))
+    assert_equal(done.returncode, 4, (done.returncode, done.err))
+    assert_in("File too large", done.err, (done.returncode, done.err))
+    assert_in("ulimit -f", done.err, (done.returncode, done.err))
     user.check_nothing_is_left()
 
 
@@ -224,7 +244,7 @@ def test_helpers_of_others_are_not_run(user):
             part.chmod(0o755)
     finally:
         user.fastgpu = program
-    check(said.read_text() == "", f"it was run: {said.read_text()}")
+    assert_equal(said.read_text(), "", f"it was run: {said.read_text()}")
 
 
 def test_a_database_that_is_broken(user):
@@ -234,7 +254,7 @@ def test_a_database_that_is_broken(user):
         database.write_bytes(text)
         for words in (["get", "clusters"], ["create", "cluster", "x"], ["gc"]):
             user.refused(words, 1, str(database))
-        check(database.read_bytes() == text, "it was changed")
+        assert_equal(database.read_bytes(), text, "it was changed")
 
 
 def test_a_database_of_a_newer_fastgpu(user):
@@ -249,7 +269,7 @@ def test_a_database_of_a_newer_fastgpu(user):
     for words in (["get", "clusters"], ["create", "cluster", "x"], ["gc"]):
         user.refused(words, 1, str(database), "4711", "newer")
     after = {path.name: path.read_bytes() for path in user.state.iterdir() if path.is_file()}
-    check(before == after, f"changed: {before.keys()} {after.keys()}")
+    assert_equal(before, after, f"changed: {before.keys()} {after.keys()}")
 
 
 def test_a_port_where_something_else_listens(user):
@@ -273,7 +293,7 @@ def test_a_port_where_something_else_listens(user):
             file.write_text(f"name: x\nhosts:\n  - address: 127.0.0.1\n    port: {port}\n    host_key: '{public}'\n")
             began = time.monotonic()
             user.refused(["create", "cluster", "-f", str(file)], 1, str(port), environment={"HOME": str(home)})
-            check(time.monotonic() - began < 15, "it took too long")
+            assert_less(time.monotonic() - began, 15, "it took too long")
     user.check_nothing_is_left()
 
 
@@ -293,9 +313,9 @@ def test_address_ranges_that_are_in_use(user):
     subprocess.run(["unshare", "--net", "bash", "-c", script], env=user.environment(), check=True, timeout=60,
                    stderr=subprocess.DEVNULL)
     address = json.loads((user.folder / "made").read_text())["nodes"][0]["address"]
-    check(not address.startswith("10.64."), f"{address} is in a range that was taken")
-    check((user.folder / "code").read_text() == "4\n", (user.folder / "said").read_text())
-    check("no private address range is free" in (user.folder / "said").read_text(), "the reason is missing")
+    assert_false(address.startswith("10.64."), f"{address} is in a range that was taken")
+    assert_equal((user.folder / "code").read_text(), "4\n", (user.folder / "said").read_text())
+    assert_in("no private address range is free", (user.folder / "said").read_text(), "the reason is missing")
     user.check_nothing_is_left()
 
 

@@ -9,7 +9,8 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, inits_of, run_tests, within
+from cli_user import inits_of, run_tests, within
+from suite import assert_equal, assert_greater, assert_in, assert_less, assert_true
 
 NASTY = ["a  b", "$HOME;", "it's \"q\"", "new\nline", "ünï", "", "*", "`id`", "\\"]
 BIG = 1 << 30
@@ -29,17 +30,18 @@ def test_programs_and_how_they_end(user):
     name = user.two_nodes()
     user.run("exec", f"{name}/0", "--", "sh", "-c", "printf '#!/bin/sh\\n' >/root/only; chmod +x /root/only")
     done = user.run("run", "job", "only", "-c", name, "-np", "2", "--", "/root/only", code=127)
-    check(f"rank 1 on {name}-1" in done.err and "/root/only" in done.err, done.err)
+    assert_in(f"rank 1 on {name}-1", done.err)
+    assert_in("/root/only", done.err)
     done = user.run("run", "job", "notes", "-c", name, "-np", "2", "--", "/etc/hostname", code=126)
-    check("/etc/hostname" in done.err, done.err)
+    assert_in("/etc/hostname", done.err)
     for words, code in ((["/root/only"], 127), (["/etc/hostname"], 126), (["--workdir", "/none", "--", "true"], 127), (["/nothing"], 127)):
         words = words if "--" in words else ["--", *words]
         for more in ([], ["--dry-run"]):
             user.run("run", "job", "-c", name, "-np", "2", *more, *words, code=code)
     user.run("run", "job", "zero", "-c", name, "-np", "2", "--", "true")
-    check("rank 1" in user.run("run", "job", "three", "-c", name, "-np", "2", "--", "sh", "-c",
+    assert_in("rank 1", user.run("run", "job", "three", "-c", name, "-np", "2", "--", "sh", "-c",
                                "[ $FASTGPU_RANK = 0 ] && sleep 20; exit 3", code=3).err, "the rank is not named")
-    check("SIGSEGV" in user.run("run", "job", "segv", "-c", name, "-np", "1", "--", "sh", "-c", "kill -SEGV $$",
+    assert_in("SIGSEGV", user.run("run", "job", "segv", "-c", name, "-np", "1", "--", "sh", "-c", "kill -SEGV $$",
                                 code=139).err, "the signal is not named")
 
 
@@ -48,7 +50,7 @@ def most_memory(user, words, sink):
     process = user.start(*words, stdout=sink, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    check(process.returncode == 0, f"{words}: exit code {process.returncode}")
+    assert_equal(process.returncode, 0, f"{words}: exit code {process.returncode}")
     return usage.ru_maxrss
 
 
@@ -61,8 +63,8 @@ def test_a_gigabyte_of_output(user):
         used = most_memory(user, words, reader.stdin)
         count = int(reader.communicate()[0])
         print(f"   {words[0]}: {count} bytes, {used} KiB", flush=True)
-        check(count > BIG // 4, f"{words}: {count} bytes came")
-        check(used < MOST_MEMORY_KIB, f"{words}: it took {used} KiB")
+        assert_greater(count, BIG // 4, f"{words}: {count} bytes came")
+        assert_less(used, MOST_MEMORY_KIB, f"{words}: it took {used} KiB")
     user.run("exec", f"{name}/0", "--", "sh", "-c", "rm -rf /root/.fastgpu/jobs/big-1")
 
 
@@ -71,13 +73,13 @@ def test_bytes_of_any_kind(user):
     make = "head -c 3000000 /dev/urandom >/root/bytes; printf '\\0\\377\\r\\n\\033[2J' >>/root/bytes"
     user.run("exec", f"{name}/0", "--", "sh", "-c", make)
     there = user.run("ssh", f"{name}/0", "--", "cat", "/root/bytes").out
-    check(len(there) == 3000008, f"{len(there)} bytes")
+    assert_equal(len(there), 3000008, f"{len(there)} bytes")
     user.run("run", "job", "bytes", "-c", name, "-np", "1", "--", "cat", "/root/bytes")
-    check(user.run("logs", "bytes", "--rank", "0").out == there, "the log is not what the program wrote")
+    assert_equal(user.run("logs", "bytes", "--rank", "0").out, there, "the log is not what the program wrote")
     wanted = hashlib.sha256(there).hexdigest().encode()
-    check(user.run("ssh", f"{name}/0", "--", "sha256sum", "/root/bytes").out.startswith(wanted), "ssh changed it")
+    assert_true(user.run("ssh", f"{name}/0", "--", "sha256sum", "/root/bytes").out.startswith(wanted), "ssh changed it")
     said = user.run("exec", f"{name}/0", "--", "head", "-c", "10000000", "/dev/zero").out
-    check(said.count(b"\0") == 10_000_000, "a line of 10 MB does not come whole")
+    assert_equal(said.count(b"\0"), 10_000_000, "a line of 10 MB does not come whole")
 
 
 def test_arguments_and_names_of_files_stay_as_they_are(user):
@@ -89,34 +91,34 @@ def test_arguments_and_names_of_files_stay_as_they_are(user):
         (tree / text).write_text(text)
     user.run("cp", str(tree), f"{name}/0:/root/na sty")
     user.run("cp", f"{name}/0:/root/na sty", str(user.folder / "back"))
-    check(sorted(path.name for path in (user.folder / "back").iterdir()) == sorted(names), "names of files changed")
+    assert_equal(sorted(path.name for path in (user.folder / "back").iterdir()), sorted(names), "names of files changed")
     for text in names:
         user.run("cp", f"{name}/0:/root/na sty/{text}", str(user.folder / "one"))
-        check((user.folder / "one").read_text() == text, f"{text!r} did not come back")
+        assert_equal((user.folder / "one").read_text(), text, f"{text!r} did not come back")
     wanted = "".join(f"<{text}>" for text in NASTY).encode()
-    check(user.run("ssh", f"{name}/0", "--", "printf", "<%s>", *NASTY).out == wanted, "ssh")
+    assert_equal(user.run("ssh", f"{name}/0", "--", "printf", "<%s>", *NASTY).out, wanted, "ssh")
     user.run("run", "job", "nasty", "-c", name, "-np", "2", "-e", f"ODD={NASTY[2]}\n$x", "--", "sh", "-c",
              "printf '<%s>' \"$@\" \"$ODD\"", "-", *NASTY)
-    check(user.run("logs", "nasty", "--rank", "1").out == wanted + f"<{NASTY[2]}\n$x>".encode(), "run job")
+    assert_equal(user.run("logs", "nasty", "--rank", "1").out, wanted + f"<{NASTY[2]}\n$x>".encode(), "run job")
     done = json.loads(user.run("exec", f"{name}/0", "-o", "json", "--", "printf", "<%s>", *NASTY).out)
-    check(wanted.decode() in json.dumps(done, ensure_ascii=False).encode().decode("unicode_escape", "replace")
-          or wanted.decode() in [host.get("stdout") for host in done["hosts"]], f"exec: {done}")
+    assert_true((wanted.decode() in json.dumps(done, ensure_ascii=False).encode().decode("unicode_escape", "replace")
+          or wanted.decode() in [host.get("stdout") for host in done["hosts"]]), f"exec: {done}")
 
 
 def test_a_node_that_dies_in_the_middle_of_a_job(user):
     name = user.two_nodes()
     process = user.start("run", "job", "dies", "-c", name, "-np", "2", "--", "sleep", "1000")
-    check(within(20, lambda: b"sleep" in user.run("exec", name, "--", "pgrep", "-x", "-l", "sleep", code=None).out), "no start")
+    assert_true(within(20, lambda: b"sleep" in user.run("exec", name, "--", "pgrep", "-x", "-l", "sleep", code=None).out), "no start")
     for pid in inits_of(f"{name}-1"):
         os.kill(pid, signal.SIGKILL)
     began = time.monotonic()
     _, err = process.communicate(timeout=60)
     took = time.monotonic() - began
     print(f"   noticed after {took:.1f} s", flush=True)
-    check(process.returncode == 1, f"exit code {process.returncode}: {err.decode()}")
-    check(f"{name}-1" in err.decode(), err.decode())
-    check(took < 45, f"it took {took:.1f} s")  # It takes 7; a busy machine once took 26.
-    check(user.run("exec", f"{name}/0", "--", "pgrep", "-x", "sleep", code=None).returncode == 1, "rank 0 lives on")
+    assert_equal(process.returncode, 1, f"exit code {process.returncode}: {err.decode()}")
+    assert_in(f"{name}-1", err.decode())
+    assert_less(took, 45, f"it took {took:.1f} s")  # It takes 7; a busy machine once took 26.
+    assert_equal(user.run("exec", f"{name}/0", "--", "pgrep", "-x", "sleep", code=None).returncode, 1, "rank 0 lives on")
     user.run("start", "cluster", name)
     user.run("exec", name, "--", "true")
 
@@ -130,14 +132,16 @@ def test_streams_that_are_closed_or_full(user):
         for closed in ("<&-", ">&-", "<&- >&-"):
             done = subprocess.run(["bash", "-c", f"{shell} {words} {closed}"], env=user.environment(), capture_output=True,
                                   check=False, timeout=60)
-            check(done.returncode == 0, f"{words} {closed}: {done.returncode} {done.stderr}")
+            assert_equal(done.returncode, 0, f"{words} {closed}: {done.returncode} {done.stderr}")
         full = subprocess.run(["bash", "-c", f"{shell} {words} >/dev/full"], env=user.environment(), capture_output=True,
                               check=False, timeout=60, text=True)
-        check(full.returncode == 1 and "No space left" in full.stderr, f"{words} >/dev/full: {full.returncode} {full.stderr}")
+        assert_equal(full.returncode, 1, f"{words} >/dev/full: {full.returncode} {full.stderr}")
+        assert_in("No space left", full.stderr, f"{words} >/dev/full: {full.returncode} {full.stderr}")
     silent = subprocess.run(["bash", "-c", f"{shell} get clusters | head -0; echo ${{PIPESTATUS[0]}}"],
                             env=user.environment(), capture_output=True, check=False, text=True, timeout=60)
-    check(silent.stdout == "0\n" and silent.stderr == "", f"{silent}")
-    check(within(5, lambda: not running_ranks(user, name)), "a rank is left")
+    assert_equal(silent.stdout, "0\n", f"{silent}")
+    assert_equal(silent.stderr, "", f"{silent}")
+    assert_true(within(5, lambda: not running_ranks(user, name)), "a rank is left")
 
 
 def running_ranks(user, name, program="sleep"):
@@ -146,7 +150,7 @@ def running_ranks(user, name, program="sleep"):
 
 def stopped_job(user, name, job, signals, pause, program=("sleep", "1000")):
     process = user.start("run", "job", job, "-c", name, "-np", "2", "--", *program)
-    check(within(20, lambda: running_ranks(user, name).count(b"\n") == 2), f"{job} does not start")
+    assert_true(within(20, lambda: running_ranks(user, name).count(b"\n") == 2), f"{job} does not start")
     began = time.monotonic()
     for number in signals:
         process.send_signal(number)
@@ -158,16 +162,18 @@ def stopped_job(user, name, job, signals, pause, program=("sleep", "1000")):
 def test_signals(user):
     name = user.two_nodes()
     code, err, took = stopped_job(user, name, "term", [signal.SIGTERM], 0)
-    check(code == 130 and took < 5, f"SIGTERM: {code} after {took:.1f} s: {err}")
-    check(within(1, lambda: not running_ranks(user, name)), "a rank is left")
+    assert_equal(code, 130, f"SIGTERM: {code} after {took:.1f} s: {err}")
+    assert_less(took, 5, f"SIGTERM: {code} after {took:.1f} s: {err}")
+    assert_true(within(1, lambda: not running_ranks(user, name)), "a rank is left")
     deaf = ("sh", "-c", "trap '' TERM INT; exec sleep 1000")
     code, err, took = stopped_job(user, name, "twice", [signal.SIGINT, signal.SIGINT], 0.3, deaf)
-    check(code == 130 and took < 1.5, f"twice: {code} after {took:.1f} s: {err}")
-    check("fastgpu cancel job twice-1" in err, err)
+    assert_equal(code, 130, f"twice: {code} after {took:.1f} s: {err}")
+    assert_less(took, 1.5, f"twice: {code} after {took:.1f} s: {err}")
+    assert_in("fastgpu cancel job twice-1", err)
     time.sleep(2)  # A job that is only just written down is left alone.
     user.run("gc")
-    check(within(5, lambda: not running_ranks(user, name)), "gc left a rank")
-    check(json.loads(user.run("gc", "-o", "json").out)["settled"] == [], "gc finds more")
+    assert_true(within(5, lambda: not running_ranks(user, name)), "gc left a rank")
+    assert_equal(json.loads(user.run("gc", "-o", "json").out)["settled"], [], "gc finds more")
     other = f"{name}x"
     process = user.start("create", "cluster", other, "--nodes", "8")
     time.sleep(0.15)
@@ -175,7 +181,7 @@ def test_signals(user):
     time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
-    check(process.returncode in (0, 130), err)
+    assert_in(process.returncode, (0, 130), err)
     user.run("gc")
     if process.returncode == 130:
         user.refused(["describe", "cluster", other], 5, other)
@@ -186,35 +192,36 @@ def test_signals(user):
 def test_two_at_once(user):
     name = user.two_nodes()
     first = user.start("scale", "cluster", name, "--nodes", "6")
-    check(within(5, lambda: (user.state / "locks" / f"{name}.lock").exists()), "no lock")
+    assert_true(within(5, lambda: (user.state / "locks" / f"{name}.lock").exists()), "no lock")
     time.sleep(0.05)
     second = user.run("scale", "cluster", name, "--nodes", "7", "--wait", "0s", code=None)
     _, err = first.communicate(timeout=60)
-    check(first.returncode == 0, err)
-    check(second.returncode in (0, 6), second.err)
+    assert_equal(first.returncode, 0, err)
+    assert_in(second.returncode, (0, 6), second.err)
     if second.returncode == 6:
-        check("process" in second.err and name in second.err, second.err)
+        assert_in("process", second.err)
+        assert_in(name, second.err)
     workers = [user.start("scale", "cluster", name, "--nodes", str(count), "--yes") for count in (3, 4, 2)]
     for worker in workers:
         _, err = worker.communicate(timeout=60)
-        check(worker.returncode == 0, err)
+        assert_equal(worker.returncode, 0, err)
     user.run("scale", "cluster", name, "--nodes", "2", "--yes")
     pair = [user.start("create", "cluster", f"{name}-{letter}") for letter in "ab"]
     for one in pair:
         _, err = one.communicate(timeout=60)
-        check(one.returncode == 0, err)
+        assert_equal(one.returncode, 0, err)
     same = [user.start("create", "cluster", f"{name}-c") for _ in range(3)]
     for one in same:
         _, err = one.communicate(timeout=60)
-        check(one.returncode == 0, err)
+        assert_equal(one.returncode, 0, err)
     gone = [user.start("delete", "cluster", f"{name}-{letter}", "--yes") for letter in "abcc"]
     codes = sorted(one.wait(timeout=60) for one in gone)
-    check(codes in ([0, 0, 0, 0], [0, 0, 0, 5]), f"{codes}: {[one.stderr.read() for one in gone]}")
+    assert_in(codes, ([0, 0, 0, 0], [0, 0, 0, 5]), f"{codes}: {[one.stderr.read() for one in gone]}")
     held = user.start("run", "job", "held", "-c", name, "-np", "2", "--", "sleep", "2")
     beside = user.start("run", "job", "beside", "-c", name, "-np", "2", "--", "true")
     for job in (held, beside):
         _, err = job.communicate(timeout=60)
-        check(job.returncode == 0, err)
+        assert_equal(job.returncode, 0, err)
 
 
 if __name__ == "__main__":

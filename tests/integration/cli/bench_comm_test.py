@@ -12,7 +12,8 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import SKIPPED, User
+from cli_user import User
+from suite import need_root
 
 QUICK = ["--sizes", "8:4K:8", "--repetitions", "2"]
 FIELDS = ["library", "collective", "dtype", "ranks", "bytes", "seconds", "algbw", "busbw"]
@@ -97,6 +98,5 @@ class BenchComm(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0 or not all(map(shutil.which, ("mpirun", "ip", "/usr/sbin/sshd"))):
-        sys.exit(SKIPPED)
+    need_root("mpirun", "ip", "/usr/sbin/sshd")
     unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -8,7 +8,18 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests, within
+from cli_user import run_tests, shared_cluster, within
+from suite import (
+    assert_equal,
+    assert_false,
+    assert_greater_equal,
+    assert_in,
+    assert_is,
+    assert_is_not,
+    assert_less,
+    assert_not_in,
+    assert_true,
+)
 
 NODES = 4
 SIZE = 24 << 20
@@ -67,20 +78,22 @@ def got_by(user, node):
 
 def no_staging(user):
     left = user.run("exec", user.cluster, "--", "sh", "-c", "ls -A /root | grep fastgpu-copy || true").out
-    check(not left.strip(), f"left behind: {left}")
+    assert_false(left.strip(), f"left behind: {left}")
 
 
+@shared_cluster
 def test_a_large_copy_goes_from_node_to_node_and_a_small_one_does_not(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "large")
     done = user.run("cp", path, f"{name}:", "-o", "json")
-    check(all(host["passed_on"] and host["bytes"] == SIZE for host in outcomes(done).values()), done.out)
-    check(sums(user, "large") == dict.fromkeys(nodes_of(user), digest), "a node has something else")
-    check(not any(host["passed_on"] for host in outcomes(user.run("cp", path, f"{name}:direct", "--direct", "-o", "json")).values()), "--direct")
+    assert_true(all(host["passed_on"] and host["bytes"] == SIZE for host in outcomes(done).values()), done.out)
+    assert_equal(sums(user, "large"), dict.fromkeys(nodes_of(user), digest), "a node has something else")
+    assert_false(any(host["passed_on"] for host in outcomes(user.run("cp", path, f"{name}:direct", "--direct", "-o", "json")).values()), "--direct")
     small, _ = random_file(user, "small", 1000)
-    check(not any(host["passed_on"] for host in outcomes(user.run("cp", small, f"{name}:", "-o", "json")).values()), "a small one")
+    assert_false(any(host["passed_on"] for host in outcomes(user.run("cp", small, f"{name}:", "-o", "json")).values()), "a small one")
 
 
+@shared_cluster
 def test_what_shrinks_is_short_on_every_way(user):
     name = user.nodes(NODES)
     text = "".join(f"line {number} of a log that says much the same\n" for number in range(SIZE // 45)).encode()
@@ -88,12 +101,13 @@ def test_what_shrinks_is_short_on_every_way(user):
     path.write_bytes(text)
     before = {index: got_by(user, index) for index in (0, NODES - 1)}
     done = user.run("cp", path, f"{name}:", "-o", "json")
-    check(all(host["bytes"] == len(text) for host in outcomes(done).values()), done.out)
-    check(sums(user, "log") == dict.fromkeys(nodes_of(user), hashlib.sha256(text).hexdigest()), "a node has something else")
+    assert_true(all(host["bytes"] == len(text) for host in outcomes(done).values()), done.out)
+    assert_equal(sums(user, "log"), dict.fromkeys(nodes_of(user), hashlib.sha256(text).hexdigest()), "a node has something else")
     for index, count in before.items():
-        check(got_by(user, index) - count < len(text) / 3, f"node {index} got {got_by(user, index) - count} bytes of {len(text)}")
+        assert_less(got_by(user, index) - count, len(text) / 3, f"node {index} got {got_by(user, index) - count} bytes of {len(text)}")
 
 
+@shared_cluster
 def test_directories_and_several_sources_arrive_as_with_cp(user):
     name = user.nodes(NODES)
     tree = user.folder / "tree" / "below"
@@ -109,6 +123,7 @@ def test_directories_and_several_sources_arrive_as_with_cp(user):
     user.run("exec", name, "--", "test", "-f", "both/other", "-a", "-f", "both/tree/below/file")
 
 
+@shared_cluster
 def test_a_node_that_cannot_keep_it_passes_it_on(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "filling")
@@ -116,22 +131,23 @@ def test_a_node_that_cannot_keep_it_passes_it_on(user):
     user.run("exec", f"{name}/1", "--", "mount", "-t", "tmpfs", "-o", "size=1m", "none", "/mnt/small")
     try:
         found = outcomes(user.run("cp", path, f"{name}:/mnt/small", "-o", "json", code=4))
-        check(found[f"{name}-1"]["error"]["kind"] == "capacity", found)
-        check(all(found[node]["passed_on"] for node in nodes_of(user) if node != f"{name}-1"), found)
-        check(len(sums(user, "/mnt/small/filling")) == NODES - 1, "the others")
+        assert_equal(found[f"{name}-1"]["error"]["kind"], "capacity", found)
+        assert_true(all(found[node]["passed_on"] for node in nodes_of(user) if node != f"{name}-1"), found)
+        assert_equal(len(sums(user, "/mnt/small/filling")), NODES - 1, "the others")
     finally:
         user.run("exec", f"{name}/1", "--", "umount", "/mnt/small")
 
 
+@shared_cluster
 def test_what_is_behind_a_node_that_breaks_off_gets_it_all_the_same(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "broken")
     process = user.start("cp", path, f"{name}:", "--limit-rate", "60mbit", "-o", "json")
     kill = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
-    check(within(20, lambda: b"killed" in user.run("exec", f"{name}/1", "--", "sh", "-c", kill).out), "the copy does not pass over the second node")
+    assert_true(within(20, lambda: b"killed" in user.run("exec", f"{name}/1", "--", "sh", "-c", kill).out), "the copy does not pass over the second node")
     out, err = process.communicate(timeout=120)
-    check(process.returncode == 0, f"{process.returncode}: {out} {err}")
-    check(sums(user, "broken") == dict.fromkeys(nodes_of(user), digest), "a node has something else")
+    assert_equal(process.returncode, 0, f"{process.returncode}: {out} {err}")
+    assert_equal(sums(user, "broken"), dict.fromkeys(nodes_of(user), digest), "a node has something else")
     no_staging(user)
 
 
@@ -140,51 +156,55 @@ STOP_RELAY = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | g
 CUT_LINK = "setsid sh -c 'sleep 0.2; ip link set eth0 down' >/dev/null 2>&1 </dev/null & echo cut"
 
 
+@shared_cluster
 def test_those_before_a_node_that_takes_no_more_do_not_give_up_each_other(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "held", 16 * SIZE)
     process = user.start("cp", path, f"{name}:", "-o", "json")
-    check(within(20, lambda: b"stopped" in user.run("exec", f"{name}/2", "--", "sh", "-c", STOP_RELAY).out), "the copy does not pass over the third node")
+    assert_true(within(20, lambda: b"stopped" in user.run("exec", f"{name}/2", "--", "sh", "-c", STOP_RELAY).out), "the copy does not pass over the third node")
     out, err = process.communicate(timeout=180)
-    check(process.returncode == 0, f"{process.returncode}: {out} {err}")
-    check([host["passed_on"] for host in json.loads(out)["hosts"][:2]] == [True, True], out)
-    check(sums(user, "held") == dict.fromkeys(nodes_of(user), digest), "a node has something else")
+    assert_equal(process.returncode, 0, f"{process.returncode}: {out} {err}")
+    assert_equal([host["passed_on"] for host in json.loads(out)["hosts"][:2]], [True, True], out)
+    assert_equal(sums(user, "held"), dict.fromkeys(nodes_of(user), digest), "a node has something else")
     user.run("exec", f"{name}/2", "--", "pkill", "-KILL", "-f", "fastgpu-agent.* [r]elay --to")
-    check(outcomes(user.run("cp", path, f"{name}:", "-o", "json"))[f"{name}-2"]["error"] is None, "again")
+    assert_is(outcomes(user.run("cp", path, f"{name}:", "-o", "json"))[f"{name}-2"]["error"], None, "again")
     no_staging(user)
 
 
+@shared_cluster
 def test_a_node_that_is_gone_without_a_word_is_the_only_one_that_fails(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "silent", 2 * SIZE)
     process = user.start("cp", path, f"{name}:", "--limit-rate", "60mbit", "-o", "json")
-    check(within(20, lambda: got_by(user, 3) > SIZE // 2), "the copy does not pass over the third node")
+    assert_true(within(20, lambda: got_by(user, 3) > SIZE // 2), "the copy does not pass over the third node")
     user.run("exec", f"{name}/2", "--", "sh", "-c", CUT_LINK)
     try:
         out, err = process.communicate(timeout=180)
         found = {host["name"]: host for host in json.loads(out)["hosts"]}
-        check([host for host in found if found[host]["error"] is not None] == [f"{name}-2"], f"{found} {err}")
-        check(all(found[f"{name}-{number}"]["passed_on"] for number in (0, 1)), out)
+        assert_equal([host for host in found if found[host]["error"] is not None], [f"{name}-2"], f"{found} {err}")
+        assert_true(all(found[f"{name}-{number}"]["passed_on"] for number in (0, 1)), out)
     finally:
         user.run("stop", "cluster", name)
         user.run("start", "cluster", name)
-    check(sums(user, "silent") == {node: digest for node in nodes_of(user) if node != f"{name}-2"}, "who has it")
+    assert_equal(sums(user, "silent"), {node: digest for node in nodes_of(user) if node != f"{name}-2"}, "who has it")
 
 
+@shared_cluster
 def test_nodes_behind_one_that_is_out_of_reach(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "alone")
     user.run("exec", f"{name}/2", "--", "python3", "-c", NO_SSH, code=None)
     try:
         found = outcomes(user.run("cp", path, f"{name}:", "-o", "json", code=None, timeout=180))
-        check(found[f"{name}-2"]["error"] is not None, found)
-        check(all(found[node]["bytes"] == SIZE for node in nodes_of(user) if node != f"{name}-2"), found)
+        assert_is_not(found[f"{name}-2"]["error"], None, found)
+        assert_true(all(found[node]["bytes"] == SIZE for node in nodes_of(user) if node != f"{name}-2"), found)
     finally:
         user.run("stop", "cluster", name)
         user.run("start", "cluster", name)
-    check(sums(user, "alone") == {node: digest for node in nodes_of(user) if node != f"{name}-2"}, "who has it")
+    assert_equal(sums(user, "alone"), {node: digest for node in nodes_of(user) if node != f"{name}-2"}, "who has it")
 
 
+@shared_cluster
 def test_what_was_cut_off_goes_on_where_it_was(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "resumed")
@@ -196,23 +216,25 @@ def test_what_was_cut_off_goes_on_where_it_was(user):
 
     for way, rate in (((), "20mbit"), (("--direct",), "80mbit")):  # Of all that leaves here: ten seconds each.
         copying = user.start("cp", path, f"{name}:", "--limit-rate", rate, *way)
-        check(within(60, lambda: arrived() > SIZE // 4), "nothing arrives")
+        assert_true(within(60, lambda: arrived() > SIZE // 4), "nothing arrives")
         copying.kill()
         copying.communicate()
-        check(within(60, lambda: not user.run("exec", name, "--", "sh", "-c", "pgrep -f 'fastgpu-agent.* re[lc]' || true").out.strip()), "still there")
+        assert_true(within(60, lambda: not user.run("exec", name, "--", "sh", "-c", "pgrep -f 'fastgpu-agent.* re[lc]' || true").out.strip()), "still there")
         held = arrived()
-        check(SIZE // 4 < held < SIZE, f"{held}")
+        assert_less(SIZE // 4, held)
+        assert_less(held, SIZE)
         # From the last byte on: the loopback carries no more than what was missing.
         before = got_by(user, 0)
         done = outcomes(user.run("cp", path, f"{name}:", *way, "-o", "json"))
-        check(all(host["bytes"] == SIZE for host in done.values()), f"{done}")
+        assert_true(all(host["bytes"] == SIZE for host in done.values()), f"{done}")
         moved = got_by(user, 0) - before
-        check(moved < (SIZE - held) * 1.2 + (2 << 20), f"{moved} bytes went out, {SIZE - held} were missing")
-        check(sums(user, "resumed") == dict.fromkeys(nodes_of(user), digest), "a node has something else")
+        assert_less(moved, (SIZE - held) * 1.2 + (2 << 20), f"{moved} bytes went out, {SIZE - held} were missing")
+        assert_equal(sums(user, "resumed"), dict.fromkeys(nodes_of(user), digest), "a node has something else")
         no_staging(user)
         user.run("exec", name, "--", "rm", "resumed")
 
 
+@shared_cluster
 def test_no_more_than_the_rate_that_is_allowed_leaves_here(user):
     name = user.nodes(NODES)
     path, _ = random_file(user, "slowly")
@@ -220,22 +242,25 @@ def test_no_more_than_the_rate_that_is_allowed_leaves_here(user):
         began = time.monotonic()
         user.run("cp", path, f"{name}/0-1:", "--limit-rate", "100mbit", *way)
         copies = 2 if way else 1
-        check(time.monotonic() - began >= 8 * copies * SIZE / 100e6 * 0.95, f"{way}: too fast")
+        assert_greater_equal(time.monotonic() - began, 8 * copies * SIZE / 100e6 * 0.95, f"{way}: too fast")
     user.refused(["cp", path, f"{name}:", "--limit-rate", "fast"], 2, "fast")
 
 
+@shared_cluster
 def test_local_sources_are_looked_at_first_and_named_once(user):
     name = user.nodes(NODES)
     path, _ = random_file(user, "first")
     for way in ((), ("--direct",)):
         before = got_by(user, 0)
         done = user.refused(["cp", path, user.folder / "missing", f"{name}:", *way], 5, f"{user.folder}/missing does not exist")
-        check(f"{name}-" not in done.err and done.err.count("missing") == 1, done.err)
-        check(got_by(user, 0) - before < SIZE // 2, "something was sent")
+        assert_not_in(f"{name}-", done.err)
+        assert_equal(done.err.count("missing"), 1, done.err)
+        assert_less(got_by(user, 0) - before, SIZE // 2, "something was sent")
     os.mkfifo(user.folder / "pipe")
     user.refused(["cp", user.folder / "pipe", f"{name}:"], 2, "neither a file nor a directory")
 
 
+@shared_cluster
 def test_ctrl_c_is_130_whichever_way(user):
     name = user.nodes(NODES)
     path, _ = random_file(user, "stopped")
@@ -245,11 +270,13 @@ def test_ctrl_c_is_130_whichever_way(user):
         time.sleep(2)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-        check(process.returncode == 130 and b"cut off" not in err, f"{words}: {process.returncode} {err}")
-    check(not (user.folder / "back").exists(), "a part became visible")
+        assert_equal(process.returncode, 130, f"{words}: {process.returncode} {err}")
+        assert_not_in(b"cut off", err, f"{words}: {process.returncode} {err}")
+    assert_false((user.folder / "back").exists(), "a part became visible")
     user.run("exec", name, "--", "sh", "-c", "rm -rf .fastgpu-copy-* there")
 
 
+@shared_cluster
 def test_what_vanishes_meanwhile_is_named_and_the_rest_is_there(user):
     name = user.nodes(NODES)
     live = user.folder / "live"
@@ -258,13 +285,15 @@ def test_what_vanishes_meanwhile_is_named_and_the_rest_is_there(user):
         (live / f"f{number}").write_bytes(os.urandom(30_000))
     before = got_by(user, 0)
     process = user.start("cp", live, f"{name}:", "--limit-rate", "10mbit")
-    check(within(30, lambda: got_by(user, 0) - before > 500_000), "nothing arrives")
+    assert_true(within(30, lambda: got_by(user, 0) - before > 500_000), "nothing arrives")
     for number in range(300, 400):
         (live / f"f{number}").unlink(missing_ok=True)
     _, err = process.communicate(timeout=120)
-    check(process.returncode == 1 and b"f99 vanished" not in err and b"vanished while it was copied" in err, f"{process.returncode} {err}")
+    assert_equal(process.returncode, 1, f"{process.returncode} {err}")
+    assert_not_in(b"f99 vanished", err, f"{process.returncode} {err}")
+    assert_in(b"vanished while it was copied", err, f"{process.returncode} {err}")
     there = user.run("exec", f"{name}/0", "-o", "json", "--", "sh", "-c", "ls live | wc -l").out
-    check(int(json.loads(there)["hosts"][0]["stdout"]) >= 300, there)
+    assert_greater_equal(int(json.loads(there)["hosts"][0]["stdout"]), 300, there)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests
+from cli_user import run_tests
+from suite import assert_equal, assert_false, assert_greater, assert_in, assert_true
 
 
 def fill(path):
@@ -31,7 +32,7 @@ def full_cluster(user, options="size=8m", nodes=2):
     user.run("create", "cluster", "full", "--nodes", str(nodes))
     user.run("exec", "full/0", "--", "sh", "-c", "cat /dev/zero >/root/ballast", code=1)
     fill(disk / "rest")
-    check(free(disk) == 0, f"{free(disk)} bytes are free")
+    assert_equal(free(disk), 0, f"{free(disk)} bytes are free")
     return disk
 
 
@@ -39,9 +40,9 @@ def test_a_cluster_on_a_full_disk_is_deleted(user):
     disk = full_cluster(user)
     user.run("get", "clusters")
     user.run("delete", "cluster", "full", "--yes")
-    check(not list(disk.glob("local/*/[0-9]")), "folders of nodes are left")
-    check(not list((disk / "locks").iterdir()), "locks are left")
-    check(not list((disk / "clusters").iterdir()), "keys are left")
+    assert_false(list(disk.glob("local/*/[0-9]")), "folders of nodes are left")
+    assert_false(list((disk / "locks").iterdir()), "locks are left")
+    assert_false(list((disk / "clusters").iterdir()), "keys are left")
     user.check_nothing_is_left()
 
 
@@ -50,11 +51,11 @@ def test_a_cluster_on_a_disk_that_others_fill_is_deleted(user):
     filler = subprocess.Popen(["sh", "-c", f"while :; do cat /dev/zero >>{disk}/filler; done"], stderr=subprocess.DEVNULL)
     try:
         user.run("delete", "cluster", "full", "--yes")
-        check(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"] == [], "it is still there")
+        assert_equal(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"], [], "it is still there")
     finally:
         filler.kill()
         filler.wait()
-    check(not list(disk.glob("local/*/[0-9]")), "folders of nodes are left")
+    assert_false(list(disk.glob("local/*/[0-9]")), "folders of nodes are left")
     for name in ("filler", "rest"):
         (disk / name).unlink()
     user.check_nothing_is_left()
@@ -64,7 +65,7 @@ def test_a_cluster_on_a_full_disk_is_stopped_and_started(user):
     full_cluster(user)
     user.run("stop", "cluster", "full")
     states = {node["state"] for node in json.loads(user.run("get", "nodes", "full", "-o", "json").out)["nodes"]}
-    check(states == {"stopped"}, states)
+    assert_equal(states, {"stopped"})
     user.run("delete", "cluster", "full", "--yes")
     user.check_nothing_is_left()
 
@@ -72,29 +73,32 @@ def test_a_cluster_on_a_full_disk_is_stopped_and_started(user):
 def test_files_of_a_node_are_removed_on_a_full_disk(user):
     disk = full_cluster(user)
     done = user.run("exec", "full/1", "--", "rm", "-f", "/etc/hostname")
-    check(not list(disk.glob("local/*/1/layers/root/upper/root/.fastgpu/bin/*")), f"a part of the agent is left: {done.err}")
+    assert_false(list(disk.glob("local/*/1/layers/root/upper/root/.fastgpu/bin/*")), f"a part of the agent is left: {done.err}")
     user.run("exec", "full/0", "--", "rm", "/root/ballast")
     (disk / "rest").unlink()
-    check(free(disk) > 1 << 20, f"{free(disk)} bytes are free")
+    assert_greater(free(disk), 1 << 20, f"{free(disk)} bytes are free")
 
 
 def test_gc_says_what_fills_the_disk(user):
     disk = full_cluster(user)
     done = user.run("gc")
-    check(f"the disk of {disk} is nearly full: 0 B of 8.39 MB left" in done.err, done.err)
+    assert_in(f"the disk of {disk} is nearly full: 0 B of 8.39 MB left", done.err)
     lines = [line for line in done.err.split("\n") if line.startswith("  ")]
-    check("node full-0" in lines[0], done.err)
+    assert_in("node full-0", lines[0], done.err)
     full = json.loads(user.run("gc", "-o", "json").out)["full_disks"]
-    check(len(full) == 1 and full[0]["path"] == str(disk) and full[0]["free_bytes"] == 0, full)
+    assert_equal(len(full), 1, full)
+    assert_equal(full[0]["path"], str(disk), full)
+    assert_equal(full[0]["free_bytes"], 0, full)
     sizes = [item["bytes"] for item in full[0]["items"]]
-    check(sizes == sorted(sizes, reverse=True) and sizes[0] > 1 << 20, full)
+    assert_equal(sizes, sorted(sizes, reverse=True), full)
+    assert_greater(sizes[0], 1 << 20, full)
 
 
 def test_nothing_is_begun_on_a_full_disk(user):
     disk = full_cluster(user)
     for words in (["create", "cluster", "more"], ["create", "cluster", "more", "--dry-run"]):
         user.refused(words, 4, str(disk), "full", "fastgpu gc")
-    check(not (disk / "locks" / "more.lock").exists(), "its lock is left")
+    assert_false((disk / "locks" / "more.lock").exists(), "its lock is left")
 
 
 def test_a_killed_deletion_on_a_full_disk_is_repeated(user):
@@ -107,10 +111,10 @@ def test_a_killed_deletion_on_a_full_disk_is_repeated(user):
         process.wait()
         if json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"]:
             done = user.run("delete", "cluster", "full", "--yes", code=None)  # Settling may come first, and find nothing more to do.
-            check(done.returncode == 0 or "finished its deletion" in done.err, done.err)
-        check(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"] == [], "it is still there")
+            assert_true(done.returncode == 0 or "finished its deletion" in done.err, done.err)
+        assert_equal(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"], [], "it is still there")
         user.run("gc")
-        check(not list(disk.glob("local/*/[0-9]")), "folders of nodes are left")
+        assert_false(list(disk.glob("local/*/[0-9]")), "folders of nodes are left")
         user.unmount()
         os.rmdir(disk)
 

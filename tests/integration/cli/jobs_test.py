@@ -9,7 +9,16 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests, within
+from cli_user import run_tests, within
+from suite import (
+    assert_equal,
+    assert_in,
+    assert_is,
+    assert_less,
+    assert_not_equal,
+    assert_not_in,
+    assert_true,
+)
 
 PLACE = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT",
          "FASTGPU_RANK", "FASTGPU_WORLD_SIZE", "FASTGPU_LOCAL_RANK", "FASTGPU_NODE_RANK", "FASTGPU_NUM_NODES",
@@ -48,24 +57,25 @@ def test_ranks_know_their_place_as_training_scripts_read_it(user):
     seen = places(user, name, "place")
     addresses = [node["private_address"] or node["address"]
                  for node in json.loads(user.run("describe", "cluster", name, "-o", "json").out)["nodes"]]
-    check(sorted(seen) == [0, 1, 2], f"{seen}")
+    assert_equal(sorted(seen), [0, 1, 2], f"{seen}")
     for rank, node, local, ranks_there in ((0, 0, 0, 2), (1, 0, 1, 2), (2, 1, 0, 1)):
         one = seen[rank]
         for names, value in ((("RANK", "FASTGPU_RANK"), rank), (("WORLD_SIZE", "FASTGPU_WORLD_SIZE"), 3),
                              (("LOCAL_RANK", "FASTGPU_LOCAL_RANK"), local), (("LOCAL_WORLD_SIZE",), ranks_there),
                              (("NODE_RANK", "GROUP_RANK", "FASTGPU_NODE_RANK"), node), (("FASTGPU_NUM_NODES",), 2)):
-            check(all(one[each] == str(value) for each in names), f"rank {rank}: {names} is not {value}: {one}")
-        check(one["MASTER_ADDR"] == addresses[0], f"{one} {addresses}")
-        check(one["FASTGPU_NODE_IPS"].split("\n") == addresses, f"{one} {addresses}")
+            assert_true(all(one[each] == str(value) for each in names), f"rank {rank}: {names} is not {value}: {one}")
+        assert_equal(one["MASTER_ADDR"], addresses[0], f"{one} {addresses}")
+        assert_equal(one["FASTGPU_NODE_IPS"].split("\n"), addresses, f"{one} {addresses}")
         for port in ("MASTER_PORT", "FASTGPU_COMM_MASTER_PORT"):
-            check(one[port] == seen[0][port] and 1024 < int(one[port]) < 65536, f"{port}: {seen}")
-        check(one["MASTER_PORT"] != one["FASTGPU_COMM_MASTER_PORT"], "one port for two libraries")
+            assert_equal(one[port], seen[0][port], f"{port}: {seen}")
+            assert_true(1024 < int(one[port]) < 65536, f"{port}: {seen}")
+        assert_not_equal(one["MASTER_PORT"], one["FASTGPU_COMM_MASTER_PORT"], "one port for two libraries")
 
 
 def test_ranks_meet_where_the_variables_say(user):
     name = user.two_nodes()
     done = user.run("run", "job", "meet", "-c", name, "-np", "2", "--", "python3", "-c", MEET)
-    check(b"met [1]" in done.out, f"{done.out}")
+    assert_in(b"met [1]", done.out)
 
 
 def test_variables_of_ranks_cannot_be_given_but_the_meeting_point_can(user):
@@ -74,7 +84,7 @@ def test_variables_of_ranks_cannot_be_given_but_the_meeting_point_can(user):
         user.refused(["run", "job", "-c", name, "-e", word, "--", "true"], 2, word.split("=")[0], "is set for each rank")
     own = ["-e", "MASTER_ADDR=192.0.2.1", "-e", "MASTER_PORT=29500"]
     done = user.run("run", "job", "own", "-c", name, "-np", "1", *own, "--", "sh", "-c", "echo $MASTER_ADDR:$MASTER_PORT")
-    check(done.out == b"[0] 192.0.2.1:29500\n", f"{done.out}")
+    assert_equal(done.out, b"[0] 192.0.2.1:29500\n")
 
 
 SECRET = "hush-8352"
@@ -105,19 +115,18 @@ def test_variables_are_seen_by_the_program_alone(user):
     for words in (["exec", f"{name}/0", "-e", f"TOKEN={SECRET}"], ["exec", f"{name}/0", "-e", "TOKEN"],
                   ["run", "job", "spied", "-c", f"{name}/0", "-np", "1", "-e", "TOKEN"],
                   ["run", "job", "filed", "-c", f"{name}/0", "-np", "1", "--env-file", str(secrets)]):
-        check(spied(user, name, [*words, *program]) == "", f"{words[:2]}: other users see the secret")
-    check(user.run("exec", f"{name}/0", "--env-file", str(secrets), "--", "sh", "-c", "echo $TOKEN $ODD").out.decode()
-          == f'{name}-0: {SECRET} "a b"\n', "the file's variables do not arrive")
+        assert_equal(spied(user, name, [*words, *program]), "", f"{words[:2]}: other users see the secret")
+    assert_equal(user.run("exec", f"{name}/0", "--env-file", str(secrets), "--", "sh", "-c", "echo $TOKEN $ODD").out.decode(), f'{name}-0: {SECRET} "a b"\n', "the file's variables do not arrive")
     shown = user.run("run", "job", "shown", "-c", f"{name}/0", "-np", "1", "--", "sh", "-c", "env; ! env | grep -qF $(cat $FASTGPU_COMM_SECRET_FILE)")
-    check("FASTGPU_COMM_SECRET=" not in shown.out.decode(), "the program's environment shows the secret of its ranks")
+    assert_not_in("FASTGPU_COMM_SECRET=", shown.out.decode(), "the program's environment shows the secret of its ranks")
     left = user.run("exec", name, "--", "sh", "-c", f"grep -rl {SECRET[:-1]}[{SECRET[-1]}] /root/.fastgpu --exclude=*.out "
                     "--exclude=fastgpu-agent*; find /root/.fastgpu -name comm-secret -o -name variables")
-    check(left.out == b"", f"secrets are left on a node: {left.out}")
+    assert_equal(left.out, b"", f"secrets are left on a node: {left.out}")
     # The nodes' own files are there as well, with what the programs wrote.
     kept = subprocess.run(["grep", "-rl", "--exclude=*.out", SECRET, user.state], capture_output=True, text=True, check=False).stdout
-    check(kept == "", f"the secret is in {kept}")
+    assert_equal(kept, "", f"the secret is in {kept}")
     for words in (["get", "jobs", "-o", "json"], ["describe", "job", "spied", "-o", "json"]):
-        check(SECRET not in user.run(*words).out.decode(), f"{words} show it")
+        assert_not_in(SECRET, user.run(*words).out.decode(), f"{words} show it")
 
 
 def test_variables_that_are_none_are_refused(user):
@@ -138,22 +147,23 @@ def test_input_reaches_the_program_of_each_node(user):
     file.write_bytes(data)
     with file.open("rb") as stdin:
         there = user.run("exec", f"{name}/0", "--", "sha256sum", stdin=stdin).out.decode()
-    check(hashlib.sha256(data).hexdigest() in there, there)
+    assert_in(hashlib.sha256(data).hexdigest(), there)
     with subprocess.Popen(["cat", file], stdout=subprocess.PIPE) as source:
         there = user.run("exec", name, "-b", "--", "sha256sum", stdin=source.stdout).out.decode()
-    check(there.count(hashlib.sha256(data).hexdigest()) == 1 and f"{name}-[0-1] (2)" in there, there)
+    assert_equal(there.count(hashlib.sha256(data).hexdigest()), 1, there)
+    assert_in(f"{name}-[0-1] (2)", there)
     done = subprocess.run(f"echo hi | '{user.fastgpu}' exec {name}/0 -- cat", shell=True, env=user.environment(),
                           capture_output=True, check=True, timeout=60)
-    check(done.stdout == f"{name}-0: hi\n".encode(), f"{done}")
+    assert_equal(done.stdout, f"{name}-0: hi\n".encode(), f"{done}")
     # More than any buffer holds, for a program that reads a little of it.
     done = subprocess.run(f"yes | '{user.fastgpu}' exec {name} -- head -1", shell=True, env=user.environment(),
                           capture_output=True, check=True, timeout=60)
-    check(done.stdout.count(b"y\n") == 2, f"{done}")
+    assert_equal(done.stdout.count(b"y\n"), 2, f"{done}")
     # One node reads all, the other nothing.
     done = subprocess.run(f"head -c 5000000 /dev/zero | '{user.fastgpu}' exec {name} -- "
                           "sh -c 'case $(hostname) in *-0) wc -c;; *) exec sleep 1;; esac'", shell=True,
                           env=user.environment(), capture_output=True, check=True, timeout=60)
-    check(done.stdout == f"{name}-0: 5000000\n".encode(), f"{done}")
+    assert_equal(done.stdout, f"{name}-0: 5000000\n".encode(), f"{done}")
 
 
 def test_input_reaches_rank_0(user):
@@ -163,16 +173,17 @@ def test_input_reaches_rank_0(user):
     file.write_bytes(data)
     with file.open("rb") as stdin:
         said = user.run("run", "job", "sum", "-c", name, "-np", "2", "--", "sha256sum", stdin=stdin).out.decode()
-    check(f"[0] {hashlib.sha256(data).hexdigest()}" in said, said)
-    check(f"[1] {hashlib.sha256(b'').hexdigest()}" in said, said)
+    assert_in(f"[0] {hashlib.sha256(data).hexdigest()}", said)
+    assert_in(f"[1] {hashlib.sha256(b'').hexdigest()}", said)
     job = f"'{user.fastgpu}' run job -c {name} -np 1 --"
     for script, wanted in ((f"echo hi | {job} cat", b"[0] hi\n"), (f"yes | {job} head -1", b"[0] y\n"),
                            (f"(echo a; sleep 1; echo b) | {job} cat", b"[0] a\n[0] b\n"),
                            (f"{job} cat </dev/null", b""), (f"{job} cat <&-", b"")):
         done = subprocess.run(script, shell=True, env=user.environment(), capture_output=True, check=False, timeout=90)
-        check(done.returncode == 0 and done.stdout == wanted, f"{script}: {done}")
+        assert_equal(done.returncode, 0, f"{script}: {done}")
+        assert_equal(done.stdout, wanted, f"{script}: {done}")
     left = user.run("exec", f"{name}/0", "--", "sh", "-c", "find /root/.fastgpu/jobs -type p").out
-    check(left == b"", f"pipes are left: {left}")
+    assert_equal(left, b"", f"pipes are left: {left}")
     done = user.run("run", "job", "apart", "-c", name, "-np", "1", "--detach", "--", "cat", stdin=subprocess.PIPE)
     user.run("wait", "job", "apart")
 
@@ -182,11 +193,11 @@ def test_a_job_with_silent_input_ends_and_is_cancelled_as_any(user):
     silent, writing = os.pipe()
     user.run("run", "job", "silent", "-c", name, "-np", "1", "--", "true", stdin=silent)
     process = user.start("run", "job", "stopped", "-c", name, "-np", "1", "--", "cat", stdin=silent)
-    check(within(20, lambda: b"cat" in user.run("exec", f"{name}/0", "--", "pgrep", "-x", "-l", "cat", code=None).out), "no start")
+    assert_true(within(20, lambda: b"cat" in user.run("exec", f"{name}/0", "--", "pgrep", "-x", "-l", "cat", code=None).out), "no start")
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
-    check(process.returncode == 130, err)
-    check(user.run("exec", f"{name}/0", "--", "pgrep", "-x", "cat", code=None).returncode == 1, "cat lives on")
+    assert_equal(process.returncode, 130, err)
+    assert_equal(user.run("exec", f"{name}/0", "--", "pgrep", "-x", "cat", code=None).returncode, 1, "cat lives on")
     os.close(silent)
     os.close(writing)
 
@@ -198,7 +209,7 @@ def folders(user, name):
 def test_ended_jobs_do_not_fill_the_nodes(user):
     name = user.two_nodes()
     user.run("delete", "job", "--all", "--yes")
-    check(folders(user, name) == [], "delete job --all leaves something")
+    assert_equal(folders(user, name), [], "delete job --all leaves something")
     tree = user.folder / "tree"
     tree.mkdir()
     (tree / "data").write_text("data")
@@ -209,27 +220,28 @@ def test_ended_jobs_do_not_fill_the_nodes(user):
         user.run("run", "job", "many", "-c", name, "-np", "2", "--sync", str(tree), "--", "sh", "-c", "cat data && test ! -e a.ckpt",
                  environment=keep)
     running = user.start("run", "job", "held", "-c", name, "-np", "2", "--", "sleep", "1000", environment=keep)
-    check(within(20, lambda: user.run("exec", name, "--", "pgrep", "-x", "sleep", code=None).returncode == 0), "no start")
-    check(within(10, lambda: len(folders(user, name)) == 3), f"left: {folders(user, name)}")
+    assert_true(within(20, lambda: user.run("exec", name, "--", "pgrep", "-x", "sleep", code=None).returncode == 0), "no start")
+    assert_true(within(10, lambda: len(folders(user, name)) == 3), f"left: {folders(user, name)}")
     user.run("run", "job", "many", "-c", name, "-np", "2", "--", "true", environment={"FASTGPU_KEEP_JOBS": "0"})
-    check(within(10, lambda: folders(user, name)[0] == "held-1" and len(folders(user, name)) == 2), f"left: {folders(user, name)}")
+    assert_true(within(10, lambda: folders(user, name)[0] == "held-1" and len(folders(user, name)) == 2), f"left: {folders(user, name)}")
     user.refused(["delete", "job", "held-1", "--yes"], 6, "is running", "fastgpu cancel job held-1")
     user.refused(["delete", "job"], 2, "--older-than")
     user.refused(["delete", "job", "many"], 2, "--yes")
     plan = json.loads(user.run("delete", "job", "--all", "--dry-run", "-o", "json").out)
-    check("many-5" in [job["id"] for job in plan["jobs"]] and "held-1" not in [job["id"] for job in plan["jobs"]], f"{plan}")
-    check(json.loads(user.run("delete", "job", "--older-than", "1h", "--yes", "-o", "json").out)["jobs"] == [], "too new")
+    assert_in("many-5", [job["id"] for job in plan["jobs"]], f"{plan}")
+    assert_not_in("held-1", [job["id"] for job in plan["jobs"]], f"{plan}")
+    assert_equal(json.loads(user.run("delete", "job", "--older-than", "1h", "--yes", "-o", "json").out)["jobs"], [], "too new")
     user.run("delete", "job", "many-5", "many-4", "--yes")
-    check("many-5" not in folders(user, name), "the folder is left")
+    assert_not_in("many-5", folders(user, name), "the folder is left")
     user.refused(["logs", "many-5"], 5, "many-5")
     user.run("cancel", "job", "held-1", "--dry-run")
-    check(running.poll() is None, "--dry-run stopped the job")
+    assert_is(running.poll(), None, "--dry-run stopped the job")
     user.refused(["wait", "job", "held-1", "--timeout", "1s"], 124, "has not ended after 1s")
-    check(running.poll() is None, "waiting stopped the job")
+    assert_is(running.poll(), None, "waiting stopped the job")
     user.run("cancel", "job", "held-1")
     running.communicate(timeout=30)
     user.run("delete", "job", "--all", "--yes")
-    check(folders(user, name) == [], f"left: {folders(user, name)}")
+    assert_equal(folders(user, name), [], f"left: {folders(user, name)}")
 
 
 def test_a_full_disk_of_a_node_is_named(user):
@@ -240,20 +252,22 @@ def test_a_full_disk_of_a_node_is_named(user):
         loud = "for i in $(seq 20000); do echo 'a line of seventy bytes or so, as programs write them when they run' || exit 9; done"
         done = user.run("run", "job", "loud", "-c", name, "-np", "2", "--", "sh", "-c", loud, code=9)
         told = f"no space left on {name}-1: {jobs}/loud-1/ranks"
-        check(f"rank 1 on {name}-1: exited with 9; {told}" in done.err, done.err)
-        check(done.err.count("warning") == 1 and told in done.err, done.err)
+        assert_in(f"rank 1 on {name}-1: exited with 9; {told}", done.err)
+        assert_equal(done.err.count("warning"), 1, done.err)
+        assert_in(told, done.err)
         done = user.run("run", "job", "deaf", "-c", name, "-np", "2", "--", "sh", "-c", loud.replace("|| exit 9", "2>/dev/null") + "; true",
                         code=None)
-        check("no space left" in done.err and "lost" not in done.err, done.err)
+        assert_in("no space left", done.err)
+        assert_not_in("lost", done.err)
         user.run("exec", f"{name}/1", "--", "sh", "-c", f"head -c 1000000 /dev/zero >{jobs}/all; true")
         done = user.refused(["run", "job", "none", "-c", name, "-np", "2", "--", "true"], 4, f"no space left on {name}-1: {jobs}")
-        check("restarted" not in done.err, done.err)
+        assert_not_in("restarted", done.err)
     finally:
         user.run("exec", f"{name}/1", "--", "umount", "-l", jobs)
     user.run("exec", f"{name}/0", "--", "sh", "-c", f"mount -t tmpfs -o size=300k tmpfs {jobs}")
     try:
         done = user.run("run", "job", "first", "-c", name, "-np", "2", "--", "sh", "-c", f"[ $RANK = 1 ] || {{ {loud}; }}", code=9)
-        check(f"rank 0 on {name}-0: exited with 9; no space left on {name}-0: {jobs}/first-1/ranks" in done.err, done.err)
+        assert_in(f"rank 0 on {name}-0: exited with 9; no space left on {name}-0: {jobs}/first-1/ranks", done.err)
     finally:
         user.run("exec", f"{name}/0", "--", "umount", "-l", jobs)
 
@@ -265,14 +279,15 @@ def test_jobs_of_a_stopped_cluster_have_ended(user):
     user.run("run", "job", "left", "-c", name, "-np", "1", "--detach", "--", "sleep", "1000")
     user.run("stop", "cluster", name, "--yes", code=None)
     jobs = {job["id"]: job for job in json.loads(user.run("get", "jobs", "-o", "json").out)["jobs"]}
-    check(jobs["left-1"]["state"] == "lost" and "stopped" in jobs["left-1"]["reason"], f"{jobs}")
-    check(jobs["done-1"]["state"] == "succeeded", f"{jobs}")
+    assert_equal(jobs["left-1"]["state"], "lost", f"{jobs}")
+    assert_in("stopped", jobs["left-1"]["reason"], f"{jobs}")
+    assert_equal(jobs["done-1"]["state"], "succeeded", f"{jobs}")
     for words in (["logs", "left"], ["logs", "done"], ["attach", "job", "left"]):
         began = time.monotonic()
         user.refused(words, 6, "is stopped: start it with: fastgpu start cluster")
-        check(time.monotonic() - began < 5, f"{words} waited")
+        assert_less(time.monotonic() - began, 5, f"{words} waited")
     user.run("start", "cluster", name)
-    check(user.run("logs", "done").out == b"written\n", "the log did not survive")
+    assert_equal(user.run("logs", "done").out, b"written\n", "the log did not survive")
 
 
 def test_what_can_be_seen_here_is_refused_before_anything_is_sent(user):
@@ -284,13 +299,13 @@ def test_what_can_be_seen_here_is_refused_before_anything_is_sent(user):
     user.refused(["run", "job", "-c", name, "--sync", "/nonexistent", "--", "true"], 5, "--sync /nonexistent does not exist")
     user.refused(["run", "job", "-c", name, "--timeout", "0s", "--", "true"], 2, "the timeout is 0")
     user.refused(["exec", name, "--timeout", "0s", "--", "true"], 2, "the timeout is 0")
-    check(folders(user, name) == before, "something was sent")
+    assert_equal(folders(user, name), before, "something was sent")
 
 
 def test_equal_endings_are_told_once_under_fold(user):
     name = user.two_nodes()
     done = user.run("exec", name, "-b", "--", "sh", "-c", "echo trouble >&2; exit 2", code=2)
-    check(done.err == f"{name}-[0-1]: trouble\n{name}-[0-1]: exited with 2\n", done.err)
+    assert_equal(done.err, f"{name}-[0-1]: trouble\n{name}-[0-1]: exited with 2\n")
 
 
 if __name__ == "__main__":

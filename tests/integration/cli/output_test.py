@@ -14,7 +14,16 @@ import termios
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests
+from cli_user import run_tests, shared_cluster
+from suite import (
+    assert_equal,
+    assert_false,
+    assert_in,
+    assert_is,
+    assert_less_equal,
+    assert_not_in,
+    assert_true,
+)
 
 BAR = "import sys,time\nfor i in range(5): sys.stderr.write('\\rstep %d' % i); sys.stderr.flush(); time.sleep(1)"
 
@@ -55,47 +64,51 @@ def on_terminal(user, *words, columns=80, kind="xterm", locale="C.UTF-8"):
 def shown_on_terminal(user, *words, **more):
     process = on_terminal(user, *words, **more)
     text = process.reader.read(120).decode()
-    check(process.wait(10) == 0, f"{words}: {text}")
+    assert_equal(process.wait(10), 0, f"{words}: {text}")
     return text
 
 
+@shared_cluster
 def test_a_bar_is_seen_as_it_comes(user):
     name = user.two_nodes()
     job = ("run", "job", "bar", "-c", name, "-np", "1", "--", "python3", "-c", BAR)
     process = user.start(*job)
     reader = Reader(process.stderr.fileno())
-    check(b"step 0" in reader.read(30, b"step 0") and b"step 3" not in reader.text, f"{reader.text}")
-    check(b"job bar-" in reader.text.split(b"step 0")[0], f"the job is not named: {reader.text}")
+    assert_in(b"step 0", reader.read(30, b"step 0"), f"{reader.text}")
+    assert_not_in(b"step 3", reader.text)
+    assert_in(b"job bar-", reader.text.split(b"step 0")[0], f"the job is not named: {reader.text}")
     process.communicate(timeout=60)
     process = on_terminal(user, *job)
     text = process.reader.read(30, b"step 1")
-    check(b"\r\x1b" not in text.split(b"step 0")[1] and b"step 4" not in text, f"{text}")
+    assert_not_in(b"\r\x1b", text.split(b"step 0")[1], f"{text}")
+    assert_not_in(b"step 4", text)
     process.reader.read(30)
-    check(process.wait(10) == 0, "the job fails")
+    assert_equal(process.wait(10), 0, "the job fails")
 
 
+@shared_cluster
 def test_ctrl_c_says_at_once_what_ends(user):
     name = user.two_nodes()
     process = user.start("run", "job", "long", "-c", name, "-np", "2", "--", "sleep", "60")
     reader = Reader(process.stderr.fileno())
-    check(b"job long-" in reader.read(30, b"2 nodes\n"), f"{reader.text}")
+    assert_in(b"job long-", reader.read(30, b"2 nodes\n"), f"{reader.text}")
     time.sleep(2)
     process.send_signal(signal.SIGINT)
-    check(b"stopping job long-" in reader.read(1, b"stopping job long-"), f"{reader.text}")
+    assert_in(b"stopping job long-", reader.read(1, b"stopping job long-"), f"{reader.text}")
     process.communicate(timeout=60)
-    check(process.returncode == 130, f"exit code {process.returncode}")
+    assert_equal(process.returncode, 130, f"exit code {process.returncode}")
 
 
 def test_ctrl_c_says_at_once_what_a_creation_removes(user):
     name = user.cluster
     process = user.start("create", "cluster", name, "--nodes", "3")
     reader = Reader(process.stderr.fileno())
-    check(b"creating" in reader.read(30, b"creating 3 nodes"), f"{reader.text}")
+    assert_in(b"creating", reader.read(30, b"creating 3 nodes"), f"{reader.text}")
     process.send_signal(signal.SIGINT)
     said = f"stopping, and removing what was made of cluster {name}".encode()
-    check(said in reader.read(5, said), f"{reader.text}")
+    assert_in(said, reader.read(5, said), f"{reader.text}")
     process.communicate(timeout=60)
-    check(process.returncode == 130, f"exit code {process.returncode}")
+    assert_equal(process.returncode, 130, f"exit code {process.returncode}")
     user.refused(["describe", "cluster", name], 5, name)
 
 
@@ -104,37 +117,42 @@ def test_several_clusters_are_stopped_and_deleted_at_once(user):
     for name in (one, two):
         user.run("create", "cluster", name, "--nodes", "1")
     stopped = user.run("stop", "cluster", one, two)
-    check([line.split() for line in stopped.out.decode().splitlines()] ==
-          [["CLUSTER", "RESULT"], [one, "stopped"], [two, "stopped"]], f"{stopped.out}")
+    assert_equal([line.split() for line in stopped.out.decode().splitlines()], [["CLUSTER", "RESULT"], [one, "stopped"], [two, "stopped"]], f"{stopped.out}")
     names = user.run("get", "clusters", "--sort-by", "name", "--no-headers").out.decode().split("\n")
     shown = [line.split()[0] for line in names if line]
-    check(shown == sorted(shown) and {one, two} <= set(shown), f"{shown}")
+    assert_equal(shown, sorted(shown))
+    assert_less_equal({one, two}, set(shown), f"{shown}")
     user.refused(["delete", "cluster", one, two], 2, f"Delete 2 clusters: {one} (1 node), {two} (1 node)?")
     deleted = user.run("delete", "cluster", one, "absent", two, "--yes", "-o", "json", code=5)
     result = {each["name"]: each["error"] for each in json.loads(deleted.out)["clusters"]}
-    check(result[one] is None and result[two] is None and "no cluster 'absent'" in result["absent"], f"{result}")
+    assert_is(result[one], None, f"{result}")
+    assert_is(result[two], None, f"{result}")
+    assert_in("no cluster 'absent'", result["absent"], f"{result}")
 
 
 def test_an_error_is_a_document_in_yaml_too(user):
     failed = user.run("describe", "cluster", "absent", "-o", "yaml", code=5)
-    check(failed.out.decode().startswith("schema: fastgpu.error/1\nerror:\n  kind: not_found\n"), f"{failed.out}")
+    assert_true(failed.out.decode().startswith("schema: fastgpu.error/1\nerror:\n  kind: not_found\n"), f"{failed.out}")
 
 
+@shared_cluster
 def test_every_verb_answers_in_json(user):
     name = user.two_nodes()
     user.run("run", "job", "say", "-c", name, "-np", "2", "--", "sh", "-c", "echo out $FASTGPU_RANK; echo err >&2; printf open")
     logs = json.loads(user.run("logs", "say", "-o", "json").out)
-    check(logs["schema"] == "fastgpu.logs/1" and logs["job"].startswith("say-"), f"{logs}")
+    assert_equal(logs["schema"], "fastgpu.logs/1", f"{logs}")
+    assert_true(logs["job"].startswith("say-"), f"{logs}")
     lines = [(one["rank"], one["stream"], one["text"]) for one in logs["lines"] if one["rank"] is not None]
-    check(sorted(lines) == sorted((rank, *line) for rank in (0, 1)
+    assert_equal(sorted(lines), sorted((rank, *line) for rank in (0, 1)
                                   for line in (("stdout", f"out {rank}"), ("stderr", "err"), ("stdout", "open"))), f"{lines}")
     for words in (["cancel", "job", "say"], ["ssh", name, "--config"], ["completion", "bash"], ["tmux", name, "-d", "-s", "json"],
                   ["env", "list", "-c", name], ["stop", "cluster", name], ["start", "cluster", name], ["doctor"]):
         done = user.run(*words, "-o", "json", code=None)
         found = json.loads(done.out)
-        check(re.fullmatch(r"fastgpu\.[a-z0-9]+(-[a-z0-9]+)*/\d+", found["schema"]), f"{words}: {found}")
+        assert_true(re.fullmatch(r"fastgpu\.[a-z0-9]+(-[a-z0-9]+)*/\d+", found["schema"]), f"{words}: {found}")
 
 
+@shared_cluster
 def test_nothing_of_a_node_steers_the_terminal(user):
     name = user.two_nodes()
     hostile = r"\033]0;title\007\033[2J\302\23331m\342\200\256"
@@ -147,30 +165,33 @@ def test_nothing_of_a_node_steers_the_terminal(user):
                       ["why-awake", name], ["env", "list", "-c", name], ["run", "job", "-c", name, "-np", "1", "--", "true"]):
             done = user.run(*words, code=None)
             text = done.out + done.err.encode()
-            check(b"\\x1b]0;title\\x07\\x1b[2J\\u009b31m\\u202e" in text, f"{words}: what the node said is not shown: {text}")
-            check(not re.search(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]", text), f"{words}: {text}")
+            assert_in(b"\\x1b]0;title\\x07\\x1b[2J\\u009b31m\\u202e", text, f"{words}: what the node said is not shown: {text}")
+            assert_false(re.search(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]", text), f"{words}: {text}")
     finally:
         user.run("ssh", f"{name}/0", "--", "sh", "-c", f"a={agent}; mv /root/agent \"$a\"", code=None)
 
 
+@shared_cluster
 def test_terminals_of_every_width_and_kind(user):
     name = user.two_nodes()
     nodes = json.loads(user.run("get", "nodes", name, "-o", "json").out)["nodes"]
     for columns in (40, 60, 80, 120):
         for words in (["get", "nodes", name], ["get", "nodes", name, "-o", "wide"], ["describe", "cluster", name], ["get", "clusters"]):
             text = shown_on_terminal(user, *words, columns=columns)
-            check("…" not in text and name in text, f"{columns}: {text}")
+            assert_not_in("…", text, f"{columns}: {text}")
+            assert_in(name, text, f"{columns}: {text}")
             longest = max(len(word) for node in nodes for key in node["host_keys"] for word in key.split())
             wide = [line for line in text.splitlines() if len(line) > max(columns, longest + 6)]
-            check(not wide, f"{columns}: {wide}")
+            assert_false(wide, f"{columns}: {wide}")
             if words[:2] == ["get", "nodes"]:
-                check(all(node["address"] in text and node["name"] in text for node in nodes), f"{columns}: {text}")
+                assert_true(all(node["address"] in text and node["name"] in text for node in nodes), f"{columns}: {text}")
         help_text = shown_on_terminal(user, "create", "cluster", "--help", columns=columns)
         usage = [line for line in help_text.splitlines() if len(line) > columns]
-        check(len(usage) <= 1, f"{columns}: {usage}")
+        assert_less_equal(len(usage), 1, f"{columns}: {usage}")
     for kind in ("dumb", ""):
         text = shown_on_terminal(user, "scale", "cluster", name, "--nodes", "2", kind=kind)
-        check("\x1b" not in text and "\r\r" not in text, f"{kind}: {text!r}")
+        assert_not_in("\x1b", text, f"{kind}: {text!r}")
+        assert_not_in("\r\r", text, f"{kind}: {text!r}")
 
 
 if __name__ == "__main__":

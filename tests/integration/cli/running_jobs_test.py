@@ -5,7 +5,8 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import check, run_tests
+from cli_user import run_tests
+from suite import assert_equal, assert_in, assert_not_in, assert_true
 
 
 def started(user, cluster, name, ranks):
@@ -17,24 +18,24 @@ def test_the_questions_of_stop_delete_and_scale_name_the_jobs(user):
     name = user.cluster
     user.run("create", "cluster", name, "--nodes", "2")
     stop, delete, scale = ("stop", "cluster", name), ("delete", "cluster", name), ("scale", "cluster", name, "--nodes", "1")
-    check("job" not in user.refused(delete, 2, "(2 nodes)?", "--yes").err, "a job is named where none runs")
+    assert_not_in("job", user.refused(delete, 2, "(2 nodes)?", "--yes").err, "a job is named where none runs")
     first, both = started(user, name, "first", 1), started(user, name, "both", 2)
     user.refused(delete, 2, f"2 jobs run on it: {first}, {both}", "--yes")
     user.refused(stop, 2, f"2 jobs run on it: {first}, {both}", "--yes")
     shown = user.refused(scale, 2, f"1 job runs on it: {both}", "--yes").err
-    check(first not in shown, f"the job of the other node is named: {shown}")
+    assert_not_in(first, shown, f"the job of the other node is named: {shown}")
     for words in (stop, delete, scale):
         steps = json.loads(user.run(*words, "--dry-run", "-o", "json").out)["steps"]
-        check(f"end job {both}, which is on record as running" in steps, steps)
+        assert_in(f"end job {both}, which is on record as running", steps)
     user.run("cancel", "job", both)
     user.refused(stop, 2, f"1 job runs on it: {first}")
     user.run("cancel", "job", first)
     user.run(*stop)
     user.run("start", "cluster", name)
     again = started(user, name, "again", 1)
-    check(again, "no job")
+    assert_true(again, "no job")
     user.run(*stop, "--yes")
-    check(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"][0]["state"] == "stopped", "not stopped")
+    assert_equal(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"][0]["state"], "stopped", "not stopped")
     user.run(*delete, "--yes")
 
 

@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import SKIPPED, check, run_tests
+from cli_user import run_tests
+from suite import assert_equal, skip
 
 PYTHON = "/usr/bin/python3"  # Of the distribution, which has the package, here and on the nodes.
 
@@ -42,11 +43,10 @@ def test_distributed_data_parallel_by_the_environment(user):
     done = user.run("run", "job", "train", "-c", name, "-np", "4", "--npernode", "2", "--oversubscribe", "-e",
                     "OMP_NUM_THREADS=1", "--", PYTHON, "/root/train.py", timeout=300)
     wanted = sorted(f"[{rank}] rank {rank} of 4 on node {rank // 2}: trained" for rank in range(4))
-    check(sorted(done.out.decode().splitlines()) == wanted, f"{done.out}\n{done.err}")
+    assert_equal(sorted(done.out.decode().splitlines()), wanted, f"{done.out}\n{done.err}")
 
 
 if __name__ == "__main__":
     if subprocess.run([PYTHON, "-c", "import torch"], check=False, capture_output=True).returncode != 0:
-        print("skipped: PyTorch is not there (Debian, Ubuntu: apt-get install python3-torch)")
-        sys.exit(SKIPPED)
+        skip("PyTorch is not there (Debian, Ubuntu: apt-get install python3-torch)")
     run_tests(globals())

@@ -4,7 +4,8 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests
+from cli_user import run_tests, shared_cluster
+from suite import assert_equal, assert_false, assert_in, assert_true
 
 ANOTHER_USER = 4321
 RUN_ANYWAY = (["version"], ["completion", "bash"], ["--version"], ["help"], ["create", "cluster", "--help"])
@@ -18,31 +19,36 @@ def is_json(user, folder, **more):
 def test_a_project_file_of_others_is_ignored_aloud(user):
     file = user.folder / "fastgpu.yaml"
     file.write_text("output: json\n")
-    check(is_json(user, user.folder) == (True, ""), "a file of one's own is not used")
+    assert_equal(is_json(user, user.folder), (True, ""), "a file of one's own is not used")
     os.chown(file, ANOTHER_USER, ANOTHER_USER)
     used, said = is_json(user, user.folder)
-    check(not used and "belongs to another user" in said, said)
+    assert_false(used, said)
+    assert_in("belongs to another user", said)
     os.chown(file, 0, 0)
     file.chmod(0o666)
     used, said = is_json(user, user.folder)
-    check(not used and "other users may write it" in said, said)
+    assert_false(used, said)
+    assert_in("other users may write it", said)
     file.unlink()
     os.mkfifo(file)
     used, said = is_json(user, user.folder)
-    check(not used and "no regular file" in said, said)
+    assert_false(used, said)
+    assert_in("no regular file", said)
     file.unlink()
     for target in ("/dev/zero", str(user.folder)):
         file.symlink_to(target)
         used, said = is_json(user, user.folder)
-        check(not used and "no regular file" in said, said)
+        assert_false(used, said)
+        assert_in("no regular file", said)
         file.unlink()
 
 
+@shared_cluster
 def test_a_project_file_takes_no_question_away(user):
     name = user.two_nodes()
     (user.folder / "fastgpu.yaml").write_text(f"yes: true\nuser: eve\nprovider: static\ncluster: {name}\n")
     done = user.refused(["delete", "cluster", name], 2, f"Delete cluster {name}", "'yes' is ignored", cwd=user.folder)
-    check(done.err.count("is ignored") == 3, done.err)
+    assert_equal(done.err.count("is ignored"), 3, done.err)
     user.refused(["scale", "cluster", name, "--nodes", "1"], 2, "Delete the last 1 node", cwd=user.folder)
     user.refused(["env", "remove", "--all"], 2, "name the cluster by --cluster", cwd=user.folder)
     for word in ("off", "False", "NO", "0", "no"):
@@ -51,9 +57,9 @@ def test_a_project_file_takes_no_question_away(user):
         user.refused(["delete", "cluster", name], 2, "FASTGPU_YES", word, environment={"FASTGPU_YES": word})
     own = user.folder / "own.yaml"
     own.write_text("yes: on\n")
-    check(name in user.run("get", "clusters").out.decode(), "the cluster is gone")
+    assert_in(name, user.run("get", "clusters").out.decode(), "the cluster is gone")
     user.run("exec", name + "-0", "--", "true")
-    check(user.run("exec", f"{name}-[0-1]", "--", "hostname").out.count(b"\n") == 2, "nodes as shown are not found")
+    assert_equal(user.run("exec", f"{name}-[0-1]", "--", "hostname").out.count(b"\n"), 2, "nodes as shown are not found")
     user.run("ssh", name + "-1", "--", "true")
     user.run("delete", "cluster", name, environment={"FASTGPU_CONFIG": str(own)})
     user.made = False
@@ -66,9 +72,9 @@ def test_a_broken_project_file_stops_those_who_need_it(user):
         for words in RUN_ANYWAY:
             user.run(*words, cwd=user.folder)
         user.run("doctor", code=None, cwd=user.folder)
-        check("fastgpu.yaml:" in user.run("get", "clusters", cwd=user.folder).err, text)
+        assert_in("fastgpu.yaml:", user.run("get", "clusters", cwd=user.folder).err, text)
         user.refused(["run", "job", "--", "true"], 2, "fastgpu.yaml:", cwd=user.folder)
-        check(user.run("__complete", "--", "vers", cwd=user.folder).out.startswith(b"version"), text)
+        assert_true(user.run("__complete", "--", "vers", cwd=user.folder).out.startswith(b"version"), text)
 
 
 def test_a_wrong_variable_stops_all_but_those_that_help(user):
@@ -78,7 +84,7 @@ def test_a_wrong_variable_stops_all_but_those_that_help(user):
         environment = {name: value}
         for words in RUN_ANYWAY:
             user.run(*words, environment=environment)
-        check(said in user.run("version", environment=environment).err, name)
+        assert_in(said, user.run("version", environment=environment).err, name)
         user.refused(["run", "job", "--", "true"], 2, said, environment=environment)
         user.run("run", "job", "--help", environment=environment)
     user.run("get", "clusters", environment={"FASTGPU_FANOUT": "", "FASTGPU_QUIET": "", "FASTGPU_COMM_SECRET": "x"})
@@ -91,7 +97,7 @@ def test_an_empty_value_takes_no_other_word(user):
                   ["create", "cluster", "x", "-f", "", "--dry-run"], ["create", "cluster", "x", "-n=", "--dry-run"]):
         user.refused(words, 2, "is empty", cwd=user.folder)
     user.refused(["create", "cluster", "x", "--image", "--dry-run"], 2, "the flag --dry-run")
-    check(not (user.folder / "--dry-run").exists(), "a folder is named like a flag")
+    assert_false((user.folder / "--dry-run").exists(), "a folder is named like a flag")
     user.check_nothing_is_left()
 
 

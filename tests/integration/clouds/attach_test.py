@@ -13,9 +13,17 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
 import cloud_sim
-from cli_user import check, run_tests, within
+from cli_user import run_tests, within
 from cloud_sim import CloudSim, Customer
 from env_site import built_tool
+from suite import (
+    assert_equal,
+    assert_greater_equal,
+    assert_in,
+    assert_not_equal,
+    assert_not_in,
+    assert_true,
+)
 
 CLOUDSIM = sys.argv.pop(2)
 LEASE = 60  # Seconds, after which that of a killed fastgpu has run out.
@@ -66,14 +74,15 @@ def test_a_cluster_is_taken_over_changed_and_taken_back(user):
     def journey(customer):
         other = elsewhere(customer)
         made = customer.create("t", "--ssh-key", key_of(customer.user) + ".pub", "--timeout", "90s")
-        check("warning" not in made.err, made.err)
-        check(len({tags.get("fastgpu-host-key") for tags in tags_of(customer.sim)}) == 2, "not one fingerprint, of the head node")
+        assert_not_in("warning", made.err)
+        assert_equal(len({tags.get("fastgpu-host-key") for tags in tags_of(customer.sim)}), 2, "not one fingerprint, of the head node")
         before = owners(customer.sim)
         other.run(*attachment(other))
-        check(len(owners(customer.sim)) == 1 and owners(customer.sim) != before, f"{before} {owners(customer.sim)}")
+        assert_equal(len(owners(customer.sim)), 1, f"{before} {owners(customer.sim)}")
+        assert_not_equal(owners(customer.sim), before)
         pinned = [[node["host_keys"] for node in who.nodes("t")] for who in (customer, other)]
-        check(pinned[0] == pinned[1], f"other host keys: {pinned}")
-        check(other.run("exec", "t", "-b", "--", "hostname").out.count(b"t-") >= 2, "hostnames")
+        assert_equal(pinned[0], pinned[1], f"other host keys: {pinned}")
+        assert_greater_equal(other.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 2, "hostnames")
         # The old one uses it as before, and changes nothing any more.
         customer.run("exec", "t", "--", "true")
         customer.run("get", "clusters")
@@ -81,16 +90,16 @@ def test_a_cluster_is_taken_over_changed_and_taken_back(user):
                       ("guard", "cluster", "t", "--max-life", "8h"), ("addip", "t", "--ssh-from", "10.0.0.1/32")):
             customer.refused(words, 6, "was taken over by", "attach cluster t", "--forget")
         customer.run("gc")
-        check(len(customer.sim.alive()[0]) == 2, "the old owner has ended something")
+        assert_equal(len(customer.sim.alive()[0]), 2, "the old owner has ended something")
         # A later node lets the same person in, too.
         other.run("scale", "cluster", "t", "--nodes", "3", "--timeout", "60s")
         customer.run(*attachment(customer))
-        check(len(customer.nodes("t")) == 3, customer.nodes("t"))
+        assert_equal(len(customer.nodes("t")), 3, customer.nodes("t"))
         customer.run("exec", "t", "--", "true")
         other.refused(("scale", "cluster", "t", "--nodes", "1", "--yes"), 6, "was taken over by")
         other.run("delete", "cluster", "t", "--forget", "--yes")
         other.run("gc")
-        check(len(customer.sim.alive()[0]) == 3, "who has forgotten it ends it")
+        assert_equal(len(customer.sim.alive()[0]), 3, "who has forgotten it ends it")
         customer.run("stop", "cluster", "t")
         customer.run("start", "cluster", "t", "--timeout", "60s")
         customer.run("delete", "cluster", "t", "--yes")
@@ -110,7 +119,7 @@ def test_environments_are_ready_for_who_takes_the_cluster_over(user):
         customer.run("env", "create", "-c", "t", "-f", str(spec), "--uv", uv)
         other.run(*attachment(other))
         job = other.run("run", "job", "-c", "t", "-np", "1", "--environment", "train", "--", "python", "-c", "import sys; print(sys.prefix)")
-        check(b"/envs/train/" in job.out, job.out)
+        assert_in(b"/envs/train/", job.out)
         other.run("delete", "cluster", "t", "--yes")
         customer.run("delete", "cluster", "t", "--forget", "--yes")
 
@@ -127,7 +136,8 @@ def test_a_region_that_cannot_be_asked_hides_no_cluster_in_another(user):
         customer.sim.faults({"match": {"region": regions[customer.cloud], "count": 99}, **fault})
         nowhere = [word if word != "t" else "nobody" for word in words]
         missed = other.run(*nowhere, code=None)
-        check(missed.returncode in (1, 3) and "it may be where we cannot look" in missed.err, f"{missed.returncode}: {missed.err}")
+        assert_in(missed.returncode, (1, 3), f"{missed.returncode}: {missed.err}")
+        assert_in("it may be where we cannot look", missed.err, f"{missed.returncode}: {missed.err}")
         other.run(*words)
         customer.sim.faults()
         other.run("delete", "cluster", "t", "--yes")
@@ -149,7 +159,7 @@ def test_what_cannot_be_attached_is_refused_with_a_way_out(user):
         customer.refused(customer.creation("u", "--ssh-key", "/etc/hostname"), 2, "no public Ed25519 key")
         customer.run("stop", "cluster", "t")
         other.refused(attachment(other), 6, "does not run", "--start")
-        check(json.loads(other.run("get", "clusters", "-o", "json").out)["clusters"] == [], "something was written down")
+        assert_equal(json.loads(other.run("get", "clusters", "-o", "json").out)["clusters"], [], "something was written down")
         customer.run("delete", "cluster", "t", "--yes")
 
     in_one_cloud(user, refused)
@@ -161,7 +171,7 @@ def test_a_head_node_that_is_another_is_not_believed(user):
         # Somebody in between has a key of his own.
         customer.run("exec", "t", "--", "sh", "-c", "rm -f /etc/ssh/ssh_host_ed25519_key* && ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key")
         other.refused(attachment(other), 3, "is not machine", "SHA256:")
-        check(other.run("get", "clusters", "-o", "name").out == b"", "written down all the same")
+        assert_equal(other.run("get", "clusters", "-o", "name").out, b"", "written down all the same")
         customer.run("delete", "cluster", "t", "--yes")
 
     in_one_cloud(user, refused)
@@ -172,7 +182,7 @@ def test_a_stopped_cluster_is_started_where_that_is_wished(user):
         created(customer)
         customer.run("stop", "cluster", "t")
         other.run(*attachment(other, "--start", "--wait", f"{LEASE + 30}s"))  # The lease of `stop` went down with its node.
-        check([node["state"] for node in other.nodes("t")] == ["running"] * 2, other.nodes("t"))
+        assert_equal([node["state"] for node in other.nodes("t")], ["running"] * 2, other.nodes("t"))
         other.run("exec", "t", "--", "true")
         other.run("delete", "cluster", "t", "--yes")
 
@@ -183,10 +193,12 @@ def test_the_lease_of_a_machine_that_is_dead_can_be_broken(user):
     def broken(customer, other):
         created(customer, nodes=1)
         ended = customer.run("scale", "cluster", "t", "--nodes", "2", code=None, environment={"FASTGPU_FAULT": "provision:written"})
-        check(ended.returncode == -9, ended.err)
+        assert_equal(ended.returncode, -9, ended.err)
         other.refused((*attachment(other), "--wait", "1s"), 6, "is being changed by", "--force")
         done = other.run(*attachment(other, "--force"))
-        check("broke the lease of " in done.err and "process" in done.err and "had it for" in done.err, done.err)
+        assert_in("broke the lease of ", done.err)
+        assert_in("process", done.err)
+        assert_in("had it for", done.err)
         other.run("scale", "cluster", "t", "--nodes", "2", "--timeout", "90s")
         customer.refused(("scale", "cluster", "t", "--nodes", "1", "--yes"), 6, "was taken over by")
         other.run("delete", "cluster", "t", "--yes")
@@ -201,7 +213,7 @@ def test_a_cluster_that_was_renamed_and_grew_is_attached_whole(user):
         customer.run("scale", "cluster", "prod", "--nodes", "2", "--timeout", "60s")
         other.run(*attachment(other, name="prod"))
         other.run("exec", "prod", "--", "true")
-        check(len(other.nodes("prod")) == 2, other.nodes("prod"))
+        assert_equal(len(other.nodes("prod")), 2, other.nodes("prod"))
         other.run("delete", "cluster", "prod", "--yes")
 
     in_one_cloud(user, renamed)
@@ -211,11 +223,11 @@ def test_a_cluster_that_was_renamed_is_attached_by_its_new_name(user):
     def renamed(customer, other):
         created(customer)
         customer.run("rename", "cluster", "t", "prod", code=None, environment={"FASTGPU_FAULT": "provision:renamed_there"})
-        check([node["cluster"] for node in customer.nodes("t")] == ["t"] * 2, customer.nodes("t"))
+        assert_equal([node["cluster"] for node in customer.nodes("t")], ["t"] * 2, customer.nodes("t"))
         customer.run("rename", "cluster", "t", "prod")
         other.refused(attachment(other), 5, "prod")
         other.run(*attachment(other, name="prod"))
-        check(len(other.nodes("prod")) == 2, other.nodes("prod"))
+        assert_equal(len(other.nodes("prod")), 2, other.nodes("prod"))
         other.run("delete", "cluster", "prod", "--yes")
 
     in_one_cloud(user, renamed)
@@ -227,10 +239,10 @@ def test_of_two_that_attach_at_once_one_after_the_other_has_it(user):
         created(customer)
         started = [who.user.start(*attachment(who, "--wait", "60s"), environment=who.environment()) for who in (other, third)]
         ended = [process.communicate(timeout=120) + (process.returncode,) for process in started]
-        check([code for _, _, code in ended] == [0, 0], ended)
-        check(len(owners(customer.sim)) == 1, owners(customer.sim))
+        assert_equal([code for _, _, code in ended], [0, 0], ended)
+        assert_equal(len(owners(customer.sim)), 1, owners(customer.sim))
         codes = {who.run("scale", "cluster", "t", "--nodes", "1", "--yes", code=None).returncode for who in (other, third)}
-        check(codes == {0, 6}, codes)
+        assert_equal(codes, {0, 6})
         for who in (other, third):
             who.run("delete", "cluster", "t", "--yes", code=None)
 
@@ -242,12 +254,12 @@ def test_nobody_attaches_in_the_middle_of_a_change(user):
         created(customer)
         customer.sim.faults({"match": {"vendor": customer.cloud, "action": customer.about["launch"]}, "fault": {"kind": "delay", "milliseconds": 8000}})
         scaling = customer.user.start("scale", "cluster", "t", "--nodes", "3", "--timeout", "90s", environment=customer.environment())
-        check(within(30, lambda: lease_is_held(customer)), "no lease")
+        assert_true(within(30, lambda: lease_is_held(customer)), "no lease")
         other.refused((*attachment(other), "--wait", "1s"), 6, "is being changed by")
         out, err = scaling.communicate(timeout=120)
-        check(scaling.returncode == 0, err)
+        assert_equal(scaling.returncode, 0, err)
         other.run(*attachment(other, "--wait", "30s"))
-        check(len(other.nodes("t")) == 3, other.nodes("t"))
+        assert_equal(len(other.nodes("t")), 3, other.nodes("t"))
         other.run("delete", "cluster", "t", "--yes")
 
     def lease_is_held(customer):
@@ -265,12 +277,12 @@ def test_a_takeover_that_was_killed_anywhere_goes_on(user):
         for number, point in enumerate(points):
             who = elsewhere(customer, f"other{number}")
             ended = who.run(*attachment(who, "--wait", "90s"), code=None, environment={"FASTGPU_FAULT": point})
-            check(ended.returncode == -9, f"{point}: {ended.returncode} {ended.err}")
+            assert_equal(ended.returncode, -9, f"{point}: {ended.returncode} {ended.err}")
             who.run("gc", code=None)
-            check(len(customer.sim.alive()[0]) == 2, f"{point}: {customer.sim.alive()[0]}")
+            assert_equal(len(customer.sim.alive()[0]), 2, f"{point}: {customer.sim.alive()[0]}")
             who.run(*attachment(who))
             who.run("exec", "t", "--", "true")
-            check(len(owners(customer.sim)) == 1, f"{point}: {owners(customer.sim)}")
+            assert_equal(len(owners(customer.sim)), 1, f"{point}: {owners(customer.sim)}")
         who.run("delete", "cluster", "t", "--yes")
 
     in_one_cloud(user, killed)
@@ -280,13 +292,13 @@ def test_what_a_killed_change_left_is_told_before_it_is_ended(user):
     def unrecorded(customer, other):
         created(customer, nodes=1)
         ended = customer.run("scale", "cluster", "t", "--nodes", "2", code=None, environment={"FASTGPU_FAULT": "provision:reached"})
-        check(ended.returncode == -9, ended.err)
+        assert_equal(ended.returncode, -9, ended.err)
         other.refused((*attachment(other), "--wait", f"{LEASE + 30}s"), 6, "does not list", "--end-unrecorded")
         other.run(*attachment(other, "--end-unrecorded"))
         customer.run("gc", code=None)  # Which has something to settle, and no right to.
-        check(len(customer.sim.alive()[0]) == 2, "the old owner has settled it")
+        assert_equal(len(customer.sim.alive()[0]), 2, "the old owner has settled it")
         other.run("scale", "cluster", "t", "--nodes", "1", "--yes")
-        check(len(customer.sim.alive()[0]) == 1, customer.sim.alive()[0])
+        assert_equal(len(customer.sim.alive()[0]), 1, customer.sim.alive()[0])
         other.run("delete", "cluster", "t", "--yes")
 
     in_one_cloud(user, unrecorded)
@@ -299,12 +311,12 @@ def test_a_record_that_was_tampered_with_is_refused(user):
             customer.run("exec", "t", "--", "sh", "-c", f"echo '{what}' > ~/.fastgpu/cluster.json")
             other.refused(attachment(other), 1, said)
         mode = customer.run("exec", "t", "--", "stat", "-c", "%a", "/root/.fastgpu/cluster.json").out
-        check(b"600" in mode, mode)
-        check(json.loads(other.run("get", "clusters", "-o", "json").out)["clusters"] == [], "something was written down")
+        assert_in(b"600", mode)
+        assert_equal(json.loads(other.run("get", "clusters", "-o", "json").out)["clusters"], [], "something was written down")
         customer.run("guard", "cluster", "t", "--max-life", "8h")  # Writes it anew.
         other.run(*attachment(other))
         guards = json.loads(other.run("guard", "cluster", "t", "-o", "json").out)
-        check("28800" in json.dumps(guards) or "8h" in json.dumps(guards), guards)
+        assert_true("28800" in json.dumps(guards) or "8h" in json.dumps(guards), guards)
         other.run("delete", "cluster", "t", "--yes")
 
     in_one_cloud(user, refused)

@@ -5,7 +5,6 @@ import contextlib
 import http.server
 import json
 import pathlib
-import shutil
 import ssl
 import subprocess
 import sys
@@ -15,8 +14,17 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from answering import Answering
-from cli_user import check, run_tests
+from cli_user import run_tests
 from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer
+from suite import (
+    assert_equal,
+    assert_greater,
+    assert_in,
+    assert_less,
+    assert_not_in,
+    assert_true,
+    need_programs,
+)
 
 CLOUDSIM = sys.argv.pop(2)
 DEEP = 50_000  # No recursion comes back from there.
@@ -57,7 +65,7 @@ def test_a_region_that_does_not_exist_is_refused(user):
             words = list(customer.creation("t", "--detach"))
             words[words.index("--region") + 1] = "mars-north-1"
             done = customer.refused(words, None, "mars-north-1")
-            check(done.returncode in (1, 2, 3, 4, 5), f"{cloud}: {done.returncode} {done.err}")  # AWS speaks of signatures.
+            assert_in(done.returncode, (1, 2, 3, 4, 5), f"{cloud}: {done.returncode} {done.err}")  # AWS speaks of signatures.
 
 
 def test_a_zone_without_stock_and_a_quota_of_nothing_are_told_apart(user):
@@ -79,8 +87,8 @@ def test_no_nodes_and_ten_thousand_are_refused(user):
             customer.refused(customer.creation("t", "--detach", nodes=0), 2, "0")
             began = time.monotonic()
             customer.refused(customer.creation("t", "--detach", nodes=10_000), 4, "quota")
-            check(time.monotonic() - began < 30, "ten thousand nodes are refused slowly")
-            check(customer.sim.books()["instances"] == [], "something was made")
+            assert_less(time.monotonic() - began, 30, "ten thousand nodes are refused slowly")
+            assert_equal(customer.sim.books()["instances"], [], "something was made")
 
 
 def test_an_image_of_another_architecture_is_refused(user):
@@ -89,8 +97,8 @@ def test_an_image_of_another_architecture_is_refused(user):
         foreign = next(image for image in images if image.get("architecture") == "arm64")
         with customer_of(user, cloud) as customer:
             done = customer.refused(customer.creation("t", "--detach", "--image", foreign["id"]), None)
-            check(foreign["id"] in done.err or "architecture" in done.err, done.err)
-            check(done.returncode in (1, 2, 5), f"{cloud}: {done.returncode} {done.err}")
+            assert_true(foreign["id"] in done.err or "architecture" in done.err, done.err)
+            assert_in(done.returncode, (1, 2, 5), f"{cloud}: {done.returncode} {done.err}")
 
 
 def test_more_keys_than_a_first_boot_can_be_told_are_refused(user):
@@ -99,7 +107,7 @@ def test_more_keys_than_a_first_boot_can_be_told_are_refused(user):
     for cloud in CLOUDS:
         with customer_of(user, cloud) as customer:
             customer.refused((*customer.creation("t", "--detach"), *["--ssh-key", f"{key}.pub"] * 500), 2, "500 --ssh-key and 0 --key-pair are too many", cloud)
-            check(customer.sim.control("calls")["calls"] == [], "the cloud was asked")
+            assert_equal(customer.sim.control("calls")["calls"], [], "the cloud was asked")
 
 
 def test_a_proxy_is_used_as_the_environment_says(user):
@@ -123,9 +131,9 @@ def test_a_proxy_is_used_as_the_environment_says(user):
         with customer_of(user, cloud) as customer, serving(Proxy) as proxy:
             asked = ("get", "zones", "--cloud", cloud, "--region", customer.about["region"], "--gpus", customer.about["gpus"])
             customer.run(*asked, environment={"http_proxy": proxy})  # no_proxy names this host.
-            check(Proxy.passed == 0, f"{cloud}: by the proxy in spite of no_proxy")
+            assert_equal(Proxy.passed, 0, f"{cloud}: by the proxy in spite of no_proxy")
             customer.run(*asked, environment={"http_proxy": proxy, "no_proxy": ""})
-            check(Proxy.passed > 0, f"{cloud}: not by the proxy")
+            assert_greater(Proxy.passed, 0, f"{cloud}: not by the proxy")
             Proxy.passed = 0
 
 
@@ -158,7 +166,7 @@ def test_an_endpoint_with_a_wrong_certificate_is_refused(user):
                     if trusted:
                         environment.update(SSL_CERT_FILE=str(certificate), CURL_CA_BUNDLE="")
                     customer.refused(customer.creation("t", "--detach"), 1, said, environment=environment)
-    check(Listener.heard == 0, "something was said to a server that nobody can vouch for")
+    assert_equal(Listener.heard, 0, "something was said to a server that nobody can vouch for")
 
 
 def million_items(cloud):
@@ -207,10 +215,13 @@ def one_sentence_comes_of(customer, name, what, body, status):
                             prefix=measured)
     errors = [line for line in done.err.split("\n") if line.startswith("error: ")]
     told = f"{customer.cloud}, {what}, {status}: {done.returncode} {done.err[:2000]}"
-    check(done.returncode in (1, 3, 4, 5) and len(errors) == 1 and len(errors[0]) < 3000, told)
-    check("\x1b" not in done.err and "internal" not in done.err, told)
-    check(time.monotonic() - began < 120, f"took {time.monotonic() - began:.0f} s: {told}")
-    check(peak_memory(done) < MEMORY_LIMIT, f"{peak_memory(done) >> 20} MiB: {told}")
+    assert_in(done.returncode, (1, 3, 4, 5), told)
+    assert_equal(len(errors), 1, told)
+    assert_less(len(errors[0]), 3000, told)
+    assert_not_in("\x1b", done.err, told)
+    assert_not_in("internal", done.err, told)
+    assert_less(time.monotonic() - began, 120, f"took {time.monotonic() - began:.0f} s: {told}")
+    assert_less(peak_memory(done), MEMORY_LIMIT, f"{peak_memory(done) >> 20} MiB: {told}")
 
 
 def test_answers_that_are_too_much_are_errors_of_one_sentence(user):
@@ -230,11 +241,10 @@ def test_aws_says_that_spot_machines_cannot_be_stopped_and_leaves_no_placement_g
         customer.run("delete", "cluster", "t", "--yes")
         words = [word for word in customer.creation("close", "--detach", "--rdma") if word not in ("--gpus", customer.about["gpus"])]
         customer.run(*words, "--instance-type", "p4d.24xlarge")
-        check(any(kind.startswith("placement") for kind in customer.sim.alive()[1]), "no placement group was made")
+        assert_true(any(kind.startswith("placement") for kind in customer.sim.alive()[1]), "no placement group was made")
         customer.run("delete", "cluster", "close", "--yes")
 
 
 if __name__ == "__main__":
-    if not shutil.which("openssl"):
-        sys.exit(77)
+    need_programs("openssl")
     run_tests(globals())

@@ -13,9 +13,10 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
 import cloud_sim
-from cli_user import check, run_tests, within
+from cli_user import run_tests, within
 from cloud_sim import CloudSim, Customer
 from env_site import find_uv
+from suite import assert_equal, assert_false, assert_greater, assert_in, assert_not_in, assert_true
 
 CLOUDSIM = sys.argv.pop(2)
 UV = find_uv()
@@ -43,7 +44,7 @@ def end(customer):
     for image in images(customer):
         customer.run("delete", "image", image["id"], "--yes", *place(customer))
     customer.check_nothing_is_left()
-    check(json.loads(customer.run("gc", "-o", "json").out)["settled"] == [], "gc finds something")
+    assert_equal(json.loads(customer.run("gc", "-o", "json").out)["settled"], [], "gc finds something")
 
 
 def place(customer):
@@ -81,14 +82,14 @@ def check_holds_no_secret(content, secrets):
             continue
         text = file.read_bytes().decode(errors="replace")
         found = [line for line in secrets if line in text]
-        check(not found, f"{path} holds {found[0] if found else ''}")
+        assert_false(found, f"{path} holds {found[0] if found else ''}")
 
 
 def is_in_service(customer):
     """Nothing lies in the node's memory any more, and a job runs."""
-    check(on_node(customer, "grep -c fastgpu-bake /proc/mounts; ls /run/fastgpu-bake 2>&1 | head -1").startswith("0\n"), "left in memory")
+    assert_true(on_node(customer, "grep -c fastgpu-bake /proc/mounts; ls /run/fastgpu-bake 2>&1 | head -1").startswith("0\n"), "left in memory")
     job = customer.run("run", "job", "-c", "t", "-np", "1", "--environment", "train", "--", "python", "-c", "print('at work')")
-    check(b"at work" in job.out, job.out)
+    assert_in(b"at work", job.out)
 
 
 def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
@@ -99,38 +100,42 @@ def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
             secrets = lines_of_secrets(on_node(customer, SECRETS))
             before = on_node(customer, f"{SECRETS}; cat /etc/machine-id")
             plan = bake(customer, "--dry-run").out.decode()
-            check("memory" in plan and images(customer) == [], plan)
+            assert_in("memory", plan)
+            assert_equal(images(customer), [], plan)
 
             made = json.loads(bake(customer).out)
-            check(made["state"] == "available" and made["name"].startswith("fastgpu-train-"), made)
-            check(on_node(customer, f"{SECRETS}; cat /etc/machine-id").startswith(before[:300]), "the node has lost something")
+            assert_equal(made["state"], "available", made)
+            assert_true(made["name"].startswith("fastgpu-train-"), made)
+            assert_true(on_node(customer, f"{SECRETS}; cat /etc/machine-id").startswith(before[:300]), "the node has lost something")
             is_in_service(customer)
             content = content_of(made["id"])
-            check(any("/envs/train/" in path for path in content), "the image has no environment")
-            check(any(path.endswith("/var/kept") for path in content), "the image has not what the node has")
-            check(len(secrets) > 5, secrets)
+            assert_true(any("/envs/train/" in path for path in content), "the image has no environment")
+            assert_true(any(path.endswith("/var/kept") for path in content), "the image has not what the node has")
+            assert_greater(len(secrets), 5, secrets)
             check_holds_no_secret(content, secrets)
 
             again = bake(customer)
-            check(json.loads(again.out)["id"] == made["id"] and "is there already" in again.err, again.err)
-            check(customer.sim.control("calls")["counts"][cloud]["CreateImage"] == 1, "it was made twice")
+            assert_equal(json.loads(again.out)["id"], made["id"], again.err)
+            assert_in("is there already", again.err)
+            assert_equal(customer.sim.control("calls")["counts"][cloud]["CreateImage"], 1, "it was made twice")
             listed = images(customer)
-            check([(one["id"], one["state"], one["environment"], one["cluster"]) for one in listed] == [(made["id"], "available", "train", "t")], listed)
+            assert_equal([(one["id"], one["state"], one["environment"], one["cluster"]) for one in listed], [(made["id"], "available", "train", "t")], listed)
 
             customer.create("u", "--image", made["name"], "--timeout", "90s", nodes=1)
             found = json.loads(customer.run("env", "list", "-c", "u", "-o", "json").out)["environments"]
-            check([one["state"] for one in found] == ["complete"], found)
+            assert_equal([one["state"] for one in found], ["complete"], found)
             job = customer.run("run", "job", "-c", "u", "-np", "1", "--environment", "train", "--", "python", "-c", "print('ready at once')")
-            check(b"ready at once" in job.out, job.out)
+            assert_in(b"ready at once", job.out)
             customer.run("env", "create", "-c", "u", "-f", str(user.folder / "env.yaml"), "--uv", UV)
             customer.run("env", "verify", "train", "-c", "u")
             own = on_node(customer, "cat /etc/ssh/ssh_host_ed25519_key; ls /root/.ssh /root/.fastgpu/jobs 2>/dev/null; cat /etc/machine-id", "u")
-            check(not lines_of_secrets(own) & secrets and "id_test" not in own, "a node of the image has a key of another")
+            assert_false(lines_of_secrets(own) & secrets, "a node of the image has a key of another")
+            assert_not_in("id_test", own, "a node of the image has a key of another")
             customer.run("delete", "cluster", "u", "--yes")
 
             customer.refused(("delete", "image", "m-none", "--yes", *place(customer)), 5, "m-none")
             customer.run("delete", "image", made["name"], "--yes", *place(customer))
-            check(images(customer) == [], "it is still there")
+            assert_equal(images(customer), [], "it is still there")
 
 
 def test_killed_anywhere_the_same_command_goes_on_and_makes_one_image(user):
@@ -143,9 +148,9 @@ def test_killed_anywhere_the_same_command_goes_on_and_makes_one_image(user):
                 bake(customer, code=-signal.SIGKILL, environment={"FASTGPU_FAULT": f"bake:{point}"})
                 on_node(customer, "true")  # In service in between, too.
             bake(customer)
-            check(len(images(customer)) == 1, images(customer))
+            assert_equal(len(images(customer)), 1, images(customer))
             asked = customer.sim.control("calls")["counts"][cloud]["CreateImage"]
-            check(asked == 1 or knows_images_again, f"it was asked for {asked} times")
+            assert_true(asked == 1 or knows_images_again, f"it was asked for {asked} times")
             is_in_service(customer)
 
 
@@ -153,17 +158,18 @@ def test_interrupted_it_goes_on_and_gc_puts_the_node_back(user):
     with baker(user, "aws", nodes=2) as customer:
         customer.sim.settings(image_ms=60_000)
         process = user.start("env", "bake", "train", "-c", "t", environment=customer.environment())
-        check(within(30, lambda: images(customer)), "no image comes")
+        assert_true(within(30, lambda: images(customer)), "no image comes")
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=30)[1].decode()
-        check(process.returncode == 130 and "the same command waits for it and puts t-1 back" in said, said)
-        check("fastgpu-bake" in on_node(customer, "cat /proc/mounts", node=1), "nothing is hidden")
+        assert_equal(process.returncode, 130, said)
+        assert_in("the same command waits for it and puts t-1 back", said)
+        assert_in("fastgpu-bake", on_node(customer, "cat /proc/mounts", node=1), "nothing is hidden")
         customer.refused(("delete", "image", images(customer)[0]["id"], "--yes", *place(customer)), 6, "still being made")
-        check("still being made" in customer.run("gc", code=1).out.decode(), "gc")
+        assert_in("still being made", customer.run("gc", code=1).out.decode(), "gc")
         customer.sim.control("advance", {"seconds": 90})
-        check("put t-1 back" in customer.run("gc").out.decode(), "gc")
-        check("fastgpu-bake" not in on_node(customer, "cat /proc/mounts", node=1), "still hidden")
-        check("is there already" in bake(customer).err, "a second image")
+        assert_in("put t-1 back", customer.run("gc").out.decode(), "gc")
+        assert_not_in("fastgpu-bake", on_node(customer, "cat /proc/mounts", node=1), "still hidden")
+        assert_in("is there already", bake(customer).err, "a second image")
 
 
 def test_an_image_that_fails_is_removed_and_told(user):
@@ -173,7 +179,7 @@ def test_an_image_that_fails_is_removed_and_told(user):
             # On Huawei the list may tell it before the job does, which knows why.
             customer.refused(("env", "bake", "train", "-c", "t"), 1, "" if cloud == "huawei" else "could not be made")
             is_in_service(customer)
-            check(json.loads(bake(customer).out)["state"] == "available", "the second one")
+            assert_equal(json.loads(bake(customer).out)["state"], "available", "the second one")
 
 
 def test_what_cannot_be_baked_is_refused_and_changes_nothing(user):
@@ -181,7 +187,7 @@ def test_what_cannot_be_baked_is_refused_and_changes_nothing(user):
         customer.refused(("env", "bake", "other", "-c", "t"), 5, "no node of the cluster has environment 'other' complete")
         customer.refused(("env", "bake", "train", "-c", "t", "--image", "-x"), 2, "is no image's name")
         job = user.start("run", "job", "-c", "t", "-np", "1", "--", "sleep", "60", environment=customer.environment())
-        check(within(20, lambda: b"running" in customer.run("get", "jobs").out), "no job")
+        assert_true(within(20, lambda: b"running" in customer.run("get", "jobs").out), "no job")
         customer.refused(("env", "bake", "train", "-c", "t"), 6, "job")
         job.send_signal(signal.SIGINT)
         job.communicate(timeout=30)
@@ -192,7 +198,7 @@ def test_what_cannot_be_baked_is_refused_and_changes_nothing(user):
         customer.run("env", "create", "-c", "t", "-f", str(user.folder / "env.yaml"), "--uv", UV)
         customer.refused(("env", "bake", "train", "-c", "t", "--image", "taken"), 6, "the name is taken")
         is_in_service(customer)
-        check([one["id"] for one in images(customer)] == [first["id"]], images(customer))
+        assert_equal([one["id"] for one in images(customer)], [first["id"]], images(customer))
 
         customer.run("stop", "cluster", "t")
         customer.refused(("env", "bake", "train", "-c", "t"), 6, "fastgpu start cluster t")

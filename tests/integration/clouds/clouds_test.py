@@ -17,8 +17,19 @@ import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import cloud_sim
-from cli_user import check, run_tests
+from cli_user import run_tests
 from cloud_sim import CLOUDS, CloudSim, Customer
+from suite import (
+    assert_equal,
+    assert_false,
+    assert_greater,
+    assert_greater_equal,
+    assert_in,
+    assert_less,
+    assert_not_equal,
+    assert_not_in,
+    assert_true,
+)
 
 CLOUDSIM = sys.argv.pop(2)
 
@@ -31,20 +42,20 @@ def test_a_cluster_in_a_cloud_lives_as_any_other(user):
     def journey(customer):
         customer.create("t", "--timeout", "90s")
         keys = {tuple(node["host_keys"]) for node in customer.nodes("t")}
-        check(len(keys) == 2, f"nodes share host keys: {keys}")
-        check(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-") >= 2, "hostnames")
-        check(b"t-1" in customer.run("run", "job", "--cluster", "t", "-np", "2", "--", "hostname").out, "no rank on t-1")
+        assert_equal(len(keys), 2, f"nodes share host keys: {keys}")
+        assert_greater_equal(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 2, "hostnames")
+        assert_in(b"t-1", customer.run("run", "job", "--cluster", "t", "-np", "2", "--", "hostname").out, "no rank on t-1")
         again = customer.create("t")
-        check("exists already as wanted" in again.err, again.err)
+        assert_in("exists already as wanted", again.err)
         customer.run("stop", "cluster", "t")
-        check(all(node["state"] == "stopped" for node in customer.nodes("t")), "not stopped")
+        assert_true(all(node["state"] == "stopped" for node in customer.nodes("t")), "not stopped")
         customer.run("start", "cluster", "t", "--timeout", "60s")
         customer.run("scale", "cluster", "t", "--nodes", "3", "--timeout", "60s")
-        check(len(customer.nodes("t")) == 3, "not three nodes")
+        assert_equal(len(customer.nodes("t")), 3, "not three nodes")
         customer.run("exec", "t", "--", "true")
         customer.run("scale", "cluster", "t", "--nodes", "1", "--yes")
         instances, _ = customer.sim.alive()
-        check(len(instances) == 1, f"{len(instances)} instances after scaling down")
+        assert_equal(len(instances), 1, f"{len(instances)} instances after scaling down")
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, journey, boot="local")
@@ -53,22 +64,25 @@ def test_a_cluster_in_a_cloud_lives_as_any_other(user):
 def test_what_a_detached_creation_leaves_to_do_is_done_by_who_needs_the_nodes(user):
     def journey(customer):
         made = customer.create("t", "--detach")
-        check("2 machines are on the way" in made.err and "waiting for" not in made.err, made.err)
+        assert_in("2 machines are on the way", made.err)
+        assert_not_in("waiting for", made.err)
         shared = {tuple(node["host_keys"]) for node in customer.nodes("t")}
-        check(len(shared) == 1, f"not the key of the first boot: {shared}")
+        assert_equal(len(shared), 1, f"not the key of the first boot: {shared}")
         customer.run("gc")
         customer.run("exec", "t/0", "--", "true")
         keys = [node["host_keys"] for node in customer.nodes("t")]
-        check(tuple(keys[0]) not in shared and tuple(keys[1]) in shared, f"{shared} {keys}")
+        assert_not_in(tuple(keys[0]), shared, f"{shared} {keys}")
+        assert_in(tuple(keys[1]), shared, f"{shared} {keys}")
         again = customer.create("t", "--timeout", "90s")
-        check("exists already as wanted" in again.err, again.err)
+        assert_in("exists already as wanted", again.err)
         keys = {tuple(node["host_keys"]) for node in customer.nodes("t")}
-        check(len(keys) == 2 and not keys & shared, f"{shared} {keys}")
+        assert_equal(len(keys), 2, f"{shared} {keys}")
+        assert_false(keys & shared, f"{shared} {keys}")
         shown = customer.run("exec", "t", "-b", "--", "cat", "/etc/ssh/ssh_host_ed25519_key.pub").out.decode()
-        check(shared.pop()[0].split()[1] not in shown, "a node still shows the key of the first boot")
-        check(json.loads(customer.run("describe", "cluster", "t", "-o", "json").out)["open_intents"] == 0, "something is open")
+        assert_not_in(shared.pop()[0].split()[1], shown, "a node still shows the key of the first boot")
+        assert_equal(json.loads(customer.run("describe", "cluster", "t", "-o", "json").out)["open_intents"], 0, "something is open")
         tags = [instance["tags"] for instance in customer.sim.alive()[0]]
-        check(any("fastgpu-host-key" in each for each in tags), f"the head node keeps no record: {tags}")
+        assert_true(any("fastgpu-host-key" in each for each in tags), f"the head node keeps no record: {tags}")
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, journey, boot="local")
@@ -88,13 +102,14 @@ def test_a_key_pair_that_the_cloud_keeps_opens_the_nodes(user):
         with CloudSim(CLOUDSIM, "local") as sim:
             customer = Customer(user, sim, cloud)
             customer.refused(customer.creation("t", "--key-pair", "mine"), 5, "the key pair 'mine' in", "does not exist")
-            check(sim.alive() == ([], []), f"{cloud}: something was made")
+            assert_equal(sim.alive(), ([], []), f"{cloud}: something was made")
             sim.control("key_pair", {"vendor": cloud, "account": sim.account(cloud)["name"], "region": customer.about["region"], "name": "mine", "public": public})
             customer.create("t", "--key-pair", "mine", "--timeout", "90s", nodes=1)
             customer.run("scale", "cluster", "t", "--nodes", "2", "--timeout", "60s")
-            check([whoami(node) for node in customer.nodes("t")] == ["t-0\n", "t-1\n"], f"{cloud}: the key opens not both")
+            assert_equal([whoami(node) for node in customer.nodes("t")], ["t-0\n", "t-1\n"], f"{cloud}: the key opens not both")
             customer.run("delete", "cluster", "t", "--yes")
-            check(sim.alive()[0] == [] and len(sim.alive()[1]) == 1, f"{cloud}: not the key pair alone is left: {sim.alive()}")
+            assert_equal(sim.alive()[0], [], f"{cloud}: not the key pair alone is left: {sim.alive()}")
+            assert_equal(len(sim.alive()[1]), 1, f"{cloud}: not the key pair alone is left: {sim.alive()}")
 
 
 def test_machines_that_were_only_promised_can_be_stopped(user):
@@ -103,7 +118,7 @@ def test_machines_that_were_only_promised_can_be_stopped(user):
         customer.create("t", "--detach")
         customer.run("stop", "cluster", "t")
         states = {node["state"] for node in customer.nodes("t")}
-        check(states == {"stopped"}, f"{customer.cloud}: {states}")
+        assert_equal(states, {"stopped"}, f"{customer.cloud}: {states}")
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, journey)
@@ -114,9 +129,9 @@ def test_a_first_contact_that_was_killed_goes_on(user):
         customer.create("t", "--detach")
         for point in ("provision:reached", "provision:host_keys_made", "provision:host_keys_shown", "provision:met"):
             ended = customer.run("exec", "t", "--", "true", code=None, environment={"FASTGPU_FAULT": point})
-            check(ended.returncode == -9, f"{point}: {ended.returncode} {ended.err}")
+            assert_equal(ended.returncode, -9, f"{point}: {ended.returncode} {ended.err}")
         customer.run("exec", "t", "--", "true")
-        check(len({tuple(node["host_keys"]) for node in customer.nodes("t")}) == 2, "nodes share host keys")
+        assert_equal(len({tuple(node["host_keys"]) for node in customer.nodes("t")}), 2, "nodes share host keys")
         customer.run("delete", "cluster", "t", "--yes")
 
     cloud = cloud_sim.clouds_of(user)[0]
@@ -130,11 +145,12 @@ def test_the_plan_shows_offers_and_changes_nothing(user):
     def plan(customer):
         shown = json.loads(customer.create("t", "--dry-run", "-o", "json").out)
         offers = shown["offers"]
-        check(offers and offers[0]["price_per_hour"] > 0, shown)
+        assert_true(offers, shown)
+        assert_greater(offers[0]["price_per_hour"], 0, shown)
         prices = [offer["price_per_hour"] for offer in offers if "unusable" not in offer and offer["price_per_hour"]]
-        check(prices == sorted(prices), f"not by price: {prices}")
-        check(abs(shown["price_per_hour"] - 2 * offers[0]["price_per_hour"]) < 1e-9, shown["price_per_hour"])
-        check(customer.sim.books()["instances"] == [], "a plan made machines")
+        assert_equal(prices, sorted(prices), f"not by price: {prices}")
+        assert_less(abs(shown["price_per_hour"] - 2 * offers[0]["price_per_hour"]), 1e-9, shown["price_per_hour"])
+        assert_equal(customer.sim.books()["instances"], [], "a plan made machines")
 
     for_each_cloud(user, plan)
 
@@ -145,12 +161,13 @@ def test_a_plan_tells_who_may_not_launch(user):
         try:
             customer.account = 2
             done = customer.run(*customer.creation("u", "--dry-run"), code=3)
-            check("as a trial: no permission" in done.err and b"u-1" in done.out, f"{customer.cloud}: {done.out} {done.err}")
+            assert_in("as a trial: no permission", done.err, f"{customer.cloud}: {done.out} {done.err}")
+            assert_in(b"u-1", done.out, f"{customer.cloud}: {done.out} {done.err}")
         finally:
             customer.account = 0
         done = customer.create("u", "--dry-run")
-        check("error" not in done.err, f"{customer.cloud}: {done.err}")
-        check(len(customer.sim.alive()[0]) == 1, f"{customer.cloud}: {customer.sim.alive()}")
+        assert_not_in("error", done.err, f"{customer.cloud}: {done.err}")
+        assert_equal(len(customer.sim.alive()[0]), 1, f"{customer.cloud}: {customer.sim.alive()}")
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, tried)
@@ -166,10 +183,11 @@ def test_no_stock_in_one_zone_leads_to_another(user):
         made = customer.create("t", "--detach", nodes=6)
         instances, _ = customer.sim.alive()
         places = {(i["zone"], i["type"]) for i in instances}
-        check(len(instances) == 6 and len(places) == 1, f"{customer.cloud}: {instances}")
-        check(places != {(best["zone"], best["type"])}, f"still in {places}")
+        assert_equal(len(instances), 6, f"{customer.cloud}: {instances}")
+        assert_equal(len(places), 1, f"{customer.cloud}: {instances}")
+        assert_not_equal(places, {(best["zone"], best["type"])}, f"still in {places}")
         is_tried = (first["zone"], first["type"]) == (best["zone"], best["type"])
-        check("stock" in made.err or not is_tried, made.err)
+        assert_true("stock" in made.err or not is_tried, made.err)
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, moved)
@@ -190,7 +208,7 @@ def test_wrong_credentials_are_told_from_missing_rights(user):
         customer.refused(customer.creation("t", "--detach"), 3, "no credentials", environment=nobody)
         for kind in ("images", "quotas"):  # In many regions, and told once.
             done = customer.refused(("get", kind, "--cloud", customer.cloud), 3, "no credentials", environment=nobody)
-            check("warning" not in done.err, f"{customer.cloud}: {done.err}")
+            assert_not_in("warning", done.err, f"{customer.cloud}: {done.err}")
         customer.refused(customer.creation("t", "--detach"), 3, environment={account[1]: "wrong"})
         customer.account = 2
         customer.refused(customer.creation("t", "--detach"), 3, "no permission")
@@ -235,19 +253,21 @@ def test_secrets_are_nowhere_to_be_seen(user):
         reader = threading.Thread(target=lambda: said.extend(making.communicate()))
         reader.start()
         arguments, limits = seen_by_others(program, lambda: not reader.is_alive())
-        check(making.returncode == 0, f"{customer.cloud}: {said}")
-        check(arguments and limits, f"{customer.cloud}: no process was seen")
-        check("0" in limits, f"{customer.cloud}: a core may be left: {limits}")
+        assert_equal(making.returncode, 0, f"{customer.cloud}: {said}")
+        assert_true(arguments, f"{customer.cloud}: no process was seen")
+        assert_true(limits, f"{customer.cloud}: no process was seen")
+        assert_in("0", limits, f"{customer.cloud}: a core may be left: {limits}")
         for text in (*said, *arguments):
-            check(b"PRIVATE KEY" not in text and not any(secret in text for secret in secrets), f"{customer.cloud}: a secret is shown: {text}")
-            check(not any(b"PRIVATE KEY" in inner or b"#cloud-config" in inner for inner in decoded_texts(text.decode())), f"{customer.cloud}: user data is shown")
-        check(customer.about["launch"].encode() in said[1], said[1])
+            assert_not_in(b"PRIVATE KEY", text, f"{customer.cloud}: a secret is shown: {text}")
+            assert_false(any(secret in text for secret in secrets), f"{customer.cloud}: a secret is shown: {text}")
+            assert_false(any(b"PRIVATE KEY" in inner or b"#cloud-config" in inner for inner in decoded_texts(text.decode())), f"{customer.cloud}: user data is shown")
+        assert_in(customer.about["launch"].encode(), said[1])
         for file in customer.user.state.rglob("*"):
             if not file.is_file():
                 continue
             content = file.read_bytes()
-            check(not any(secret in content for secret in secrets), f"{customer.cloud}: a secret in {file}")
-            check(file.stat().st_mode & 0o077 == 0, f"{file} is open to others")
+            assert_false(any(secret in content for secret in secrets), f"{customer.cloud}: a secret in {file}")
+            assert_equal(file.stat().st_mode & 0o077, 0, f"{file} is open to others")
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, grep)
@@ -261,7 +281,8 @@ def test_who_may_not_read_quotas_can_plan_and_create(user):
         action, code = about[customer.cloud]
         customer.sim.faults({"match": {"vendor": customer.cloud, "action": action, "count": 99}, "fault": {"kind": "status", "status": 403, "code": code}})
         offers = json.loads(customer.create("t", "--dry-run", "-o", "json").out)["offers"]
-        check(offers and all(offer["quota"] is None for offer in offers), offers[:1])
+        assert_true(offers, offers[:1])
+        assert_true(all(offer["quota"] is None for offer in offers), offers[:1])
         customer.refused(("get", "quotas", "--cloud", customer.cloud), 3, code)
         customer.create("t", "--detach")
         customer.run("delete", "cluster", "t", "--yes")
@@ -279,10 +300,10 @@ def test_what_runs_is_taken_off_the_quota(user):
         deadline = time.monotonic() + 10
         while room() != before - 2 and time.monotonic() < deadline:  # New machines are listed late.
             time.sleep(0.5)
-        check(room() == before - 2, f"{customer.cloud}: room for {before} before and {room()} after two")
+        assert_equal(room(), before - 2, f"{customer.cloud}: room for {before} before and {room()} after two")
         quotas = json.loads(customer.run("get", "quotas", "--cloud", customer.cloud, "--region", customer.about["region"], "-o", "json").out)["quotas"]
-        check(any(quota["used"] for quota in quotas), f"{customer.cloud}: nothing is used: {quotas}")
-        check(all(quota["raised_at"].startswith("https://") for quota in quotas), quotas)
+        assert_true(any(quota["used"] for quota in quotas), f"{customer.cloud}: nothing is used: {quotas}")
+        assert_true(all(quota["raised_at"].startswith("https://") for quota in quotas), quotas)
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, counted)

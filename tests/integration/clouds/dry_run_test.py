@@ -8,7 +8,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import cloud_sim
-from cli_user import check, run_tests
+from cli_user import run_tests
+from suite import assert_equal, assert_true
 
 CLOUDSIM = sys.argv.pop(2)
 
@@ -57,8 +58,8 @@ def test_a_dry_run_shows_its_steps_and_changes_nothing(user):
             told = [step.get("step", "") + " " + step.get("node", "") if isinstance(step, dict) else step
                     for step in shown.get("steps", shown.get("plan", {}).get("steps", []))]
             told = [text.replace("create-node", "create node") for text in told]
-            check(steps is None or all(step in told for step in steps), f"{words}: {shown}")
-            check((state_of(user), books_of(customer)) == before, f"{customer.cloud}: {words} changed something")
+            assert_true(steps is None or all(step in told for step in steps), f"{words}: {shown}")
+            assert_equal((state_of(user), books_of(customer)), before, f"{customer.cloud}: {words} changed something")
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, tried)
@@ -82,7 +83,7 @@ def test_a_dry_run_refuses_what_the_command_would(user):
                   "--ssh-from", "192.0.2.1", "--vpc", "nowhere"), 5, "no VPC 'nowhere'"),
                 (("delete", "cluster", "t", "--forget"), 6, "no other state directory owns")):
             customer.refused((*words, "--dry-run"), code, said)
-            check((state_of(user), books_of(customer)) == before, f"{customer.cloud}: {words} changed something")
+            assert_equal((state_of(user), books_of(customer)), before, f"{customer.cloud}: {words} changed something")
         for name in ("t", "u"):
             customer.run("delete", "cluster", name, "--yes")
 

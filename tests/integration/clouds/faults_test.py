@@ -12,8 +12,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import cloud_sim
-from cli_user import check, run_tests
+from cli_user import run_tests
 from cloud_sim import CLOUDS, KILL_STRIDE, CloudSim, Customer
+from suite import assert_equal, assert_false, assert_greater, assert_in, assert_less, assert_true
 
 CLOUDSIM = sys.argv.pop(2)
 
@@ -38,13 +39,13 @@ def test_whatever_answer_is_lost_nothing_is_made_twice(user):
         calls = customer.sim.control("calls")["calls"]
         customer.run("delete", "cluster", "t", "--yes")
         changes = sorted({call["action"] for call in calls if not call["action"].startswith(READING)})
-        check(len(changes) > 3, f"{customer.cloud}: {changes}")
+        assert_greater(len(changes), 3, f"{customer.cloud}: {changes}")
         for number, action in enumerate(changes):
             customer.sim.faults({"match": {"vendor": customer.cloud, "action": action, "count": 1}, "fault": {"kind": "reset_after"}})
             made = customer.create(f"t{number}", "--detach", code=None)
             customer.sim.faults()
-            check(made.returncode == 0, f"{customer.cloud} {action}: {made.returncode} {made.err}")
-            check(kinds_alive(customer) == wanted, f"{customer.cloud} {action}: {kinds_alive(customer)} and not {wanted}")
+            assert_equal(made.returncode, 0, f"{customer.cloud} {action}: {made.returncode} {made.err}")
+            assert_equal(kinds_alive(customer), wanted, f"{customer.cloud} {action}: {kinds_alive(customer)} and not {wanted}")
             customer.run("addip", f"t{number}", "--ssh-from", "127.0.0.2/32")
             customer.run("delete", "cluster", f"t{number}", "--yes")
 
@@ -60,7 +61,7 @@ def test_an_error_in_an_answer_of_status_200_is_that_error(user):
         customer.sim.faults(*({"match": {"vendor": customer.cloud, "action": action, "count": 1}, "fault": {"kind": "error_in_200"}} for action in actions))
         customer.create("t", "--detach")
         customer.sim.faults()
-        check(kinds_alive(customer) == wanted, f"{customer.cloud}: {kinds_alive(customer)} and not {wanted}")
+        assert_equal(kinds_alive(customer), wanted, f"{customer.cloud}: {kinds_alive(customer)} and not {wanted}")
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, lying)
@@ -79,8 +80,8 @@ def test_one_region_that_refuses_hides_no_orphan_of_another(user):
         (customer.user.state / "state.db").rename(customer.user.state / "lost.db")
         customer.sim.faults(closed)
         seen = customer.run("gc", code=None)
-        check(f"region {others[customer.cloud]}" in seen.err + seen.out.decode(), f"{seen.out} {seen.err}")
-        check(customer.sim.alive()[0] == [], f"{customer.cloud}: {seen.out} {seen.err}")
+        assert_in(f"region {others[customer.cloud]}", seen.err + seen.out.decode(), f"{seen.out} {seen.err}")
+        assert_equal(customer.sim.alive()[0], [], f"{customer.cloud}: {seen.out} {seen.err}")
         customer.sim.faults()
         customer.run("gc")
 
@@ -103,7 +104,8 @@ def test_a_limit_or_a_name_that_one_region_lacks_leads_to_the_next(user):
         best, other = offers[0]["region"], next(offer["region"] for offer in offers if offer["region"] != offers[0]["region"])
         sim.faults({"match": {"vendor": "aws", "region": best, "action": "CreateVpc", "count": 99}, "fault": {"kind": "status", "status": 400, "code": "VpcLimitExceeded"}})
         made = customer.run(*words)
-        check("VpcLimitExceeded" in made.err and not sim.alive()[0][0]["zone"].startswith(best), f"{made.err} {sim.alive()[0]}")
+        assert_in("VpcLimitExceeded", made.err, f"{made.err} {sim.alive()[0]}")
+        assert_false(sim.alive()[0][0]["zone"].startswith(best), f"{made.err} {sim.alive()[0]}")
         customer.run("delete", "cluster", "t", "--yes")
         sim.faults()
         customer.refused((*words, "--key-pair", "mine"), 5, f"in {best}", f"in {other}")
@@ -111,9 +113,10 @@ def test_a_limit_or_a_name_that_one_region_lacks_leads_to_the_next(user):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
         sim.control("key_pair", {"vendor": "aws", "account": sim.account("aws")["name"], "region": other, "name": "mine", "public": key.with_suffix(".pub").read_text().strip()})
         customer.run(*words, "--key-pair", "mine")
-        check(sim.alive()[0][0]["zone"].startswith(other), f"{other}: {sim.alive()[0]}")
+        assert_true(sim.alive()[0][0]["zone"].startswith(other), f"{other}: {sim.alive()[0]}")
         customer.run("delete", "cluster", "t", "--yes")
-        check(sim.alive()[0] == [] and len(sim.alive()[1]) == 1, f"not the key pair alone is left: {sim.alive()}")
+        assert_equal(sim.alive()[0], [], f"not the key pair alone is left: {sim.alive()}")
+        assert_equal(len(sim.alive()[1]), 1, f"not the key pair alone is left: {sim.alive()}")
 
 
 def test_a_creation_killed_at_the_way_out_of_fabric_adapters_makes_it_when_repeated(user):
@@ -126,14 +129,14 @@ def test_a_creation_killed_at_the_way_out_of_fabric_adapters_makes_it_when_repea
         making = user.start(*words, environment=customer.environment())
         deadline = time.monotonic() + 30
         while not any(call["action"] == "AuthorizeSecurityGroupIngress" for call in sim.control("calls")["calls"]):
-            check(time.monotonic() < deadline, "the group was never opened")
+            assert_less(time.monotonic(), deadline, "the group was never opened")
             time.sleep(0.1)
         making.kill()
         making.communicate()
         sim.faults()
         customer.run(*words)
         group = next(r for r in sim.books()["resources"] if r["alive"] and r["kind"] == "group" and r["name"].startswith("fastgpu"))
-        check(any("groups" in rule for rule in group["data"]["egress"]), group)
+        assert_true(any("groups" in rule for rule in group["data"]["egress"]), group)
         customer.run("delete", "cluster", "t", "--yes")
         customer.check_nothing_is_left()
 
@@ -164,14 +167,15 @@ def test_every_fault_of_the_network_ends_well(user):
                 customer.sim.faults({"match": {"vendor": customer.cloud, "nth": nth, "count": 1}, "fault": fault})
                 made = customer.run(*customer.creation(name, "--detach"), code=None, timeout=60)
                 errors = [line for line in made.err.split("\n") if line.startswith("error: ")]
-                check(made.returncode in (0, 1, 3, 4, 5, 6) and len(errors) == (made.returncode != 0), f"{fault} {nth}: {made.returncode} {made.err}")
+                assert_in(made.returncode, (0, 1, 3, 4, 5, 6), f"{fault} {nth}: {made.returncode} {made.err}")
+                assert_equal(len(errors), made.returncode != 0, f"{fault} {nth}: {made.returncode} {made.err}")
                 customer.sim.faults()
                 if made.returncode == 0:
                     there = kinds_alive(customer)
-                    check(there == wanted, f"{customer.cloud} {fault} at {nth}: {there} and not {wanted}")
+                    assert_equal(there, wanted, f"{customer.cloud} {fault} at {nth}: {there} and not {wanted}")
                     customer.run("delete", "cluster", name, "--yes")
                 customer.run("gc")
-                check(customer.sim.alive() == ([], []), f"{customer.cloud} {fault} at {nth}: {customer.sim.alive()}")
+                assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud} {fault} at {nth}: {customer.sim.alive()}")
 
     for_each_cloud(user, faulty)
 

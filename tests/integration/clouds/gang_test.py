@@ -7,8 +7,16 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import check, run_tests
+from cli_user import run_tests
 from cloud_sim import CLOUDS, CloudSim, Customer, clouds_of, for_each_cloud, steps_to_kill_at
+from suite import (
+    assert_equal,
+    assert_greater_equal,
+    assert_in,
+    assert_less,
+    assert_not_equal,
+    assert_true,
+)
 
 CLOUDSIM = sys.argv.pop(2)
 
@@ -37,14 +45,14 @@ def places(customer):
 def test_a_cluster_may_begin_with_fewer_nodes_in_the_place_that_has_most(user):
     def begin(customer):
         known = [(offer["zone"], offer["type"]) for offer in offers(customer)]
-        check(len(known) >= 2, f"{customer.cloud}: one place alone: {known}")
+        assert_greater_equal(len(known), 2, f"{customer.cloud}: one place alone: {known}")
         put_stock(customer, {known[0]: 2, known[1]: 3})
         made = customer.create("t", "--detach", "--min-nodes", "2", nodes=4)
-        check(places(customer) == {known[1]: 3}, f"{customer.cloud}: {places(customer)} of {known}: {made.err}")
-        check("going on with 3" in made.err, made.err)
-        check(len(customer.nodes("t")) == 3, customer.nodes("t"))
+        assert_equal(places(customer), {known[1]: 3}, f"{customer.cloud}: {places(customer)} of {known}: {made.err}")
+        assert_in("going on with 3", made.err)
+        assert_equal(len(customer.nodes("t")), 3, customer.nodes("t"))
         again = customer.create("t", "--detach", "--min-nodes", "2", nodes=4)
-        check("exists already as wanted" in again.err, again.err)
+        assert_in("exists already as wanted", again.err)
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, CLOUDSIM, begin)
@@ -55,7 +63,7 @@ def test_too_few_for_the_least_is_no_cluster(user):
         known = [(offer["zone"], offer["type"]) for offer in offers(customer)]
         put_stock(customer, {known[0]: 1, known[1]: 1})
         customer.refused(customer.creation("t", "--detach", "--min-nodes", "2", nodes=4), 4, "stock")
-        check(customer.sim.alive() == ([], []), customer.sim.alive())
+        assert_equal(customer.sim.alive(), ([], []))
 
     for_each_cloud(user, CLOUDSIM, refused)
 
@@ -73,10 +81,10 @@ def test_what_was_got_is_held_until_the_rest_can_be_had(user):
         refilling.start()
         customer.create("t", "--detach", "--min-nodes", "3", "--hold", "60s", nodes=4)
         refilling.join()
-        check(places(customer) == {place: 4}, f"{customer.cloud}: {places(customer)}")
+        assert_equal(places(customer), {place: 4}, f"{customer.cloud}: {places(customer)}")
         launched = customer.sim.books()["instances"]
         if customer.cloud in ("aws", "alibaba"):  # Clouds that give a part of what is asked for.
-            check(len(launched) == 4, f"{customer.cloud}: {len(launched)} machines were ever made")
+            assert_equal(len(launched), 4, f"{customer.cloud}: {len(launched)} machines were ever made")
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, CLOUDSIM, held)
@@ -86,7 +94,7 @@ def settled(customer):
     """Later commands end what a killed run had elsewhere, as soon as the cloud lists it."""
     deadline = time.monotonic() + 20
     while len(places(customer)) > 1:
-        check(time.monotonic() < deadline, f"{customer.cloud}: at two places: {places(customer)}")
+        assert_less(time.monotonic(), deadline, f"{customer.cloud}: at two places: {places(customer)}")
         customer.run("gc")
 
 
@@ -103,7 +111,8 @@ def test_a_creation_killed_while_it_holds_leaves_none_double(user):
             customer.run(*words)
             settled(customer)
             count = len(customer.nodes("t"))
-            check(count >= 3 and list(places(customer).values()) == [count], f"{customer.cloud}, step {step}: {places(customer)}")
+            assert_greater_equal(count, 3, f"{customer.cloud}, step {step}: {places(customer)}")
+            assert_equal(list(places(customer).values()), [count], f"{customer.cloud}, step {step}: {places(customer)}")
             customer.run("delete", "cluster", "t", "--yes")
             if ended.returncode == 0:
                 return
@@ -119,16 +128,16 @@ def test_a_lost_node_is_replaced_in_its_place(user):
         customer.sim.control("reclaim", {"instance": before[1]["instance"], "notice_ms": 0})
         deadline = time.monotonic() + 30
         while customer.nodes("t")[1]["state"] != "lost":
-            check(time.monotonic() < deadline, "the machine is never lost")
+            assert_less(time.monotonic(), deadline, "the machine is never lost")
             time.sleep(0.3)
         told = customer.run("start", "cluster", "t")
-        check("--replace-lost" in told.err, told.err)
+        assert_in("--replace-lost", told.err)
         customer.run("start", "cluster", "t", "--replace-lost", "--timeout", "60s")
         after = customer.nodes("t")
-        check(after[0]["instance"] == before[0]["instance"], "the other node was touched")
-        check(after[1]["name"] == before[1]["name"], after)
-        check(after[1]["host_keys"] != before[1]["host_keys"], "the host key is the lost one's")
-        check(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-") >= 2, "hostnames")
+        assert_equal(after[0]["instance"], before[0]["instance"], "the other node was touched")
+        assert_equal(after[1]["name"], before[1]["name"], after)
+        assert_not_equal(after[1]["host_keys"], before[1]["host_keys"], "the host key is the lost one's")
+        assert_greater_equal(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 2, "hostnames")
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, CLOUDSIM, replaced, boot="local")
@@ -145,17 +154,17 @@ def test_where_one_cloud_has_no_room_the_next_one_is_asked(user):
         sim.control("prices", {"vendor": "aws", "price": 0.01})
         sim.control("stock", {"vendor": "aws", "stock": 0})  # Which no plan tells there.
         made = aws.run(*words, environment=both)
-        check("trying tencent" in made.err, made.err)
-        check({place[0][:2] for place in places(tencent)} == {"ap"}, places(tencent))
+        assert_in("trying tencent", made.err)
+        assert_equal({place[0][:2] for place in places(tencent)}, {"ap"}, places(tencent))
         aws.run("delete", "cluster", "t", "--yes", environment=both)
-        check(sim.alive() == ([], []), sim.alive())
+        assert_equal(sim.alive(), ([], []))
 
 
 def test_one_address_more_is_let_in(user):
     def let_in(customer):
         customer.create("t", "--detach")
         shown = json.loads(customer.run("addip", "t", "--ssh-from", "198.51.100.7/32", "-o", "json").out)
-        check(shown["clusters"][0]["ssh_from"] == ["127.0.0.1/32", "198.51.100.7/32"], shown)
+        assert_equal(shown["clusters"][0]["ssh_from"], ["127.0.0.1/32", "198.51.100.7/32"], shown)
         customer.run("addip", "--all", "--ssh-from", "198.51.100.7/32")
         customer.refused(("addip",), 2, "--all")
         customer.run("delete", "cluster", "t", "--yes")
@@ -175,11 +184,11 @@ def test_a_change_of_size_that_was_killed_anywhere_can_be_repeated(user):
             nodes = 3 if len(customer.nodes("t")) == 2 else 2
             words = ("scale", "cluster", "t", "--nodes", str(nodes), "--yes", "--timeout", "90s")
             ended = customer.run(*words, code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
-            check(ended.returncode in (0, -9), f"step {step}: {ended.returncode} {ended.err}")
+            assert_in(ended.returncode, (0, -9), f"step {step}: {ended.returncode} {ended.err}")
             customer.run(*words)
             customer.run("gc")  # A machine that was listed too late for the command.
             instances, _ = customer.sim.alive()
-            check(len(instances) == len(customer.nodes("t")) == nodes, f"{customer.cloud}, step {step}: {len(instances)} instances, not {nodes}")
+            assert_true(len(instances) == len(customer.nodes("t")) == nodes, f"{customer.cloud}, step {step}: {len(instances)} instances, not {nodes}")
             customer.run("exec", "t", "--", "true")
             if ended.returncode == 0 and nodes == 3:  # The longer of the two has fewer steps than that.
                 break

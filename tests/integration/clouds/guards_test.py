@@ -8,8 +8,9 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import check, run_tests, within
+from cli_user import run_tests, within
 from clouds_test import for_each_cloud
+from suite import assert_equal, assert_false, assert_greater, assert_is, assert_less, assert_true
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 TIMERS = {"alibaba": "ModifyInstanceAutoReleaseTime", "tencent": "ImportInstancesActionTimer", "huawei": "UpdateServerAutoTerminateTime"}
@@ -24,10 +25,10 @@ def timers(customer):
 
 def check_timers(customer, expected, nodes=2):
     found = timers(customer)
-    check(len(found) == nodes, f"{customer.cloud}: {len(found)} instances")
+    assert_equal(len(found), nodes, f"{customer.cloud}: {len(found)} instances")
     for left in found:
         near = left is None if expected is None else left is not None and abs(left - expected) <= 3 * MINUTE
-        check(near, f"{customer.cloud}: ends in {left} s, not {expected}")
+        assert_true(near, f"{customer.cloud}: ends in {left} s, not {expected}")
 
 
 def has_timer(customer):
@@ -57,11 +58,11 @@ def test_a_cluster_that_everybody_has_forgotten_ends(user):
             check_timers(customer, 8 * HOUR)
         price = sum(i["price_per_hour"] for i in customer.sim.alive()[0])
         customer.sim.control("advance", {"seconds": 8 * HOUR - 3 * MINUTE})
-        check(len(customer.sim.alive()[0]) == 2, f"{customer.cloud}: ended too early")
+        assert_equal(len(customer.sim.alive()[0]), 2, f"{customer.cloud}: ended too early")
         customer.sim.control("advance", {"seconds": 6 * MINUTE})
-        check(customer.sim.alive()[0] == [], f"{customer.cloud}: {customer.sim.alive()}")
+        assert_equal(customer.sim.alive()[0], [], f"{customer.cloud}: {customer.sim.alive()}")
         cost = sum(i["cost"] for i in customer.sim.books()["instances"])
-        check(abs(cost - 8 * price) < 0.2 * price, f"{customer.cloud}: {cost} at {price} an hour")
+        assert_less(abs(cost - 8 * price), 0.2 * price, f"{customer.cloud}: {cost} at {price} an hour")
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, forgotten)
@@ -77,22 +78,25 @@ def test_a_cost_becomes_a_time_that_follows_what_runs(user):
         if has_timer(customer):
             check_timers(customer, ends["now"])
         else:
-            check(all(abs(n["powers_off_in"] - ends["now"]) <= 3 * MINUTE for n in offs(customer)), offs(customer))
+            assert_true(all(abs(n["powers_off_in"] - ends["now"]) <= 3 * MINUTE for n in offs(customer)), offs(customer))
         customer.run("scale", "cluster", "t", "--nodes", "1", "--yes")
         if has_timer(customer):
             check_timers(customer, 10 * HOUR, nodes=1)
         else:
-            check(all(abs(n["powers_off_in"] - 10 * HOUR) <= 6 * MINUTE for n in offs(customer)), offs(customer))
+            assert_true(all(abs(n["powers_off_in"] - 10 * HOUR) <= 6 * MINUTE for n in offs(customer)), offs(customer))
         before = cluster(customer)
-        check(0 < before["cost_so_far"] < price, before)
-        check(before["price_per_hour"] == price and before["ends_because"] == "max-cost", before)
+        assert_less(0, before["cost_so_far"], before)
+        assert_less(before["cost_so_far"], price, before)
+        assert_equal(before["price_per_hour"], price, before)
+        assert_equal(before["ends_because"], "max-cost", before)
         customer.run("stop", "cluster", "t")
         stopped = cluster(customer)
-        check(stopped["price_per_hour"] == 0 and stopped["ends"] is None, stopped)
+        assert_equal(stopped["price_per_hour"], 0, stopped)
+        assert_is(stopped["ends"], None, stopped)
         if has_timer(customer):
             check_timers(customer, None, nodes=1)
         time.sleep(1.5)
-        check(cluster(customer)["cost_so_far"] == stopped["cost_so_far"], "what is stopped costs")
+        assert_equal(cluster(customer)["cost_so_far"], stopped["cost_so_far"], "what is stopped costs")
         customer.run("start", "cluster", "t", "--timeout", "60s")
         if has_timer(customer):
             check_timers(customer, 10 * HOUR, nodes=1)
@@ -118,24 +122,24 @@ def test_guards_can_be_changed_and_contact_puts_the_end_off(user):
             check_timers(customer, 2 * HOUR)
             made = calls_of(customer)
             customer.run("exec", "t", "--", "true")
-            check(calls_of(customer) == made, f"{customer.cloud}: a call for nothing")
+            assert_equal(calls_of(customer), made, f"{customer.cloud}: a call for nothing")
             long_ago(customer, HOUR)
             customer.run("exec", "t", "--", "true")
-            check(calls_of(customer) > made, f"{customer.cloud}: its end was not put off")
+            assert_greater(calls_of(customer), made, f"{customer.cloud}: its end was not put off")
             check_timers(customer, 2 * HOUR)
         else:
-            check(within(30, lambda: all(node["acts"] and node["because"] == "unattended" for node in offs(customer))), offs(customer))
-            check(all(i["terminate_on_shutdown"] for i in customer.sim.alive()[0]), customer.sim.alive())
+            assert_true(within(30, lambda: all(node["acts"] and node["because"] == "unattended" for node in offs(customer))), offs(customer))
+            assert_true(all(i["terminate_on_shutdown"] for i in customer.sim.alive()[0]), customer.sim.alive())
         customer.run("guard", "cluster", "t", "--unattended", "off")
         if has_timer(customer):
             check_timers(customer, 12 * HOUR)
         shown = json.loads(customer.run("guard", "cluster", "t", "--max-life", "off", "-o", "json").out)
-        check(shown["ends"] is None, shown)
+        assert_is(shown["ends"], None, shown)
         if has_timer(customer):
             check_timers(customer, None)
         else:
-            check(not any(i["terminate_on_shutdown"] for i in customer.sim.alive()[0]), customer.sim.alive())
-            check(all(node["powers_off"] is None for node in awake(customer)), awake(customer))
+            assert_false(any(i["terminate_on_shutdown"] for i in customer.sim.alive()[0]), customer.sim.alive())
+            assert_true(all(node["powers_off"] is None for node in awake(customer)), awake(customer))
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, changed, boot="local")
@@ -151,18 +155,18 @@ def test_idle_nodes_stop(user):
     def idle(customer):
         customer.create("t", "--idle-stop", "3s", "--idle-delete", "7d", "--timeout", "90s")
         if not has_timer(customer):  # Its nodes do it themselves, and what is off is free.
-            check(within(60, lambda: all(i["state"] == "stopped" for i in customer.sim.alive()[0])), f"{customer.sim.alive()}")
-            check(states(customer) == {"stopped"}, f"{states(customer)}")
+            assert_true(within(60, lambda: all(i["state"] == "stopped" for i in customer.sim.alive()[0])), f"{customer.sim.alive()}")
+            assert_equal(states(customer), {"stopped"})
         else:
-            check(within(60, lambda: all(n["because"] == "idle" and not n["awake"] and not n["acts"] for n in awake(customer))), awake(customer))
-            check(within(60, lambda: "stopped" in customer.run("gc", "--dry-run").out.decode()), "not idle for gc")
-            check(states(customer) == {"running"}, "a dry run has stopped it")
-            check(within(60, lambda: customer.run("gc") and states(customer) == {"stopped"}), f"{states(customer)}")
+            assert_true(within(60, lambda: all(n["because"] == "idle" and not n["awake"] and not n["acts"] for n in awake(customer))), awake(customer))
+            assert_true(within(60, lambda: "stopped" in customer.run("gc", "--dry-run").out.decode()), "not idle for gc")
+            assert_equal(states(customer), {"running"}, "a dry run has stopped it")
+            assert_true(within(60, lambda: customer.run("gc") and states(customer) == {"stopped"}), f"{states(customer)}")
             check_timers(customer, 7 * DAY)
         customer.run("guard", "cluster", "t", "--idle-stop", "off", "--idle-delete", "off")
         customer.run("start", "cluster", "t", "--timeout", "60s")
         time.sleep(6)
-        check(states(customer) == {"running"}, "still guarded")
+        assert_equal(states(customer), {"running"}, "still guarded")
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, idle, boot="local")
@@ -173,16 +177,16 @@ def test_what_works_is_not_idle_and_its_life_ends_all_the_same(user):
         customer.create("t", "--idle-stop", "3s", "--timeout", "90s")
         job = customer.run("run", "job", "--cluster", "t", "-np", "2", "--detach", "--", "sleep", "600").out.decode().strip()
         time.sleep(8)
-        check(states(customer) == {"running"}, "a job was stopped as idle")
+        assert_equal(states(customer), {"running"}, "a job was stopped as idle")
         for node in awake(customer):
-            check(any(w["kind"] == "job" and w["what"] == job and w["since"] for w in node["awake"]), node)
+            assert_true(any(w["kind"] == "job" and w["what"] == job and w["since"] for w in node["awake"]), node)
         created = datetime.datetime.fromisoformat(cluster(customer)["created"].replace("Z", "+00:00")).timestamp()
         customer.run("guard", "cluster", "t", "--idle-stop", "off", "--max-life", f"{time.time() - created + 12:.0f}s")
         if not has_timer(customer):
-            check(within(60, lambda: customer.sim.alive()[0] == []), f"{customer.sim.alive()}")
+            assert_true(within(60, lambda: customer.sim.alive()[0] == []), f"{customer.sim.alive()}")
         time.sleep(max(0, 14 - (time.time() - created)))
-        check(within(30, lambda: "is over" in customer.run("gc").out.decode()), "gc does not end it")
-        check(json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"] == [], "still on record")
+        assert_true(within(30, lambda: "is over" in customer.run("gc").out.decode()), "gc does not end it")
+        assert_equal(json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"], [], "still on record")
 
     for_each_cloud(user, busy, boot="local")
 

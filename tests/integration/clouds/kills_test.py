@@ -9,8 +9,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import cloud_sim
-from cli_user import check, run_tests
+from cli_user import run_tests
 from cloud_sim import steps_to_kill_at
+from suite import assert_equal, assert_greater, assert_in
 
 CLOUDSIM = sys.argv.pop(2)
 
@@ -24,7 +25,7 @@ def kill_everywhere(customer, words, settle, check_after):
     for step in steps_to_kill_at(customer.cloud):
         ended = customer.run(*words(step), code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
         if ended.returncode != -9:
-            check(ended.returncode == 0, f"unkilled: {ended.returncode} {ended.err}")
+            assert_equal(ended.returncode, 0, f"unkilled: {ended.returncode} {ended.err}")
             return step
         settle(step)
         check_after(step)
@@ -37,13 +38,13 @@ def test_a_creation_that_was_killed_anywhere_is_rolled_back(user):
 
         def nothing_or_all(step):
             if json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"]:  # Killed after its end.
-                check(len(customer.sim.alive()[0]) == 2, f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+                assert_equal(len(customer.sim.alive()[0]), 2, f"{customer.cloud}, step {step}: {customer.sim.alive()}")
                 customer.run("delete", "cluster", f"t{step}", "--yes")
-            check(customer.sim.alive() == ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+            assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
 
         steps = kill_everywhere(customer, lambda step: customer.creation(f"t{step}", "--detach"),
                                 lambda step: customer.run("gc"), nothing_or_all)
-        check(steps > 15, f"only {steps} steps")
+        assert_greater(steps, 15, f"only {steps} steps")
         customer.run("delete", "cluster", f"t{steps}", "--yes")
 
     for_each_cloud(user, killed)
@@ -58,9 +59,9 @@ def test_a_creation_that_was_killed_anywhere_can_be_repeated(user):
 
         def exactly_two(step):
             instances, _ = customer.sim.alive()
-            check(len(instances) == 2, f"{customer.cloud}, step {step}: {len(instances)} instances")
+            assert_equal(len(instances), 2, f"{customer.cloud}, step {step}: {len(instances)} instances")
             customer.run("delete", "cluster", f"t{step}", "--yes")
-            check(customer.sim.alive() == ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+            assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
 
         steps = kill_everywhere(customer, lambda step: customer.creation(f"t{step}", "--detach"), again, exactly_two)
         customer.run("delete", "cluster", f"t{steps}", "--yes")
@@ -76,10 +77,10 @@ def test_a_deletion_that_was_killed_anywhere_is_finished(user):
             ended = customer.run(*words, code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
             if ended.returncode == 0:
                 return
-            check(ended.returncode == -9, f"step {step}: {ended.err}")
+            assert_equal(ended.returncode, -9, f"step {step}: {ended.err}")
             again = customer.run(*words, code=None)
-            check(again.returncode in (0, 5), again.err)  # Not found: what runs settle first has finished it.
-            check(customer.sim.alive() == ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+            assert_in(again.returncode, (0, 5), again.err)  # Not found: what runs settle first has finished it.
+            assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
         raise AssertionError("deletions have no end")
 
     for_each_cloud(user, killed)

@@ -16,8 +16,9 @@ import time
 import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import User, check
+from cli_user import User
 from cloud_sim import CLOUDS, CloudSim, Customer
+from suite import assert_false, assert_in, assert_less, assert_not_in, assert_true
 
 NODES = 3
 DEADLINE = 100  # Seconds a command: what all attempts of a call may take together, and some.
@@ -119,16 +120,17 @@ def end_faults(customer):
 
 
 def check_end(mix, customer, done, seconds):
-    check(seconds < DEADLINE, f"took {seconds:.0f} s")
-    check(done.returncode in mix.codes(), f"exit code {done.returncode}, not of {sorted(mix.codes())}: {done.err}")
+    assert_less(seconds, DEADLINE, f"took {seconds:.0f} s")
+    assert_in(done.returncode, mix.codes(), f"exit code {done.returncode}, not of {sorted(mix.codes())}: {done.err}")
     errors = [line for line in done.err.split("\n") if line.startswith("error: ")]
     wanted = 0 if done.returncode == 0 else 1
-    check(len(errors) == wanted or mix.command == "gc", f"{len(errors)} errors with exit code {done.returncode}: {done.err}")
-    check("internal" not in done.err and all(len(error) < 3000 for error in errors), done.err)
-    check(customer.sim.account(mix.cloud)["secret_key"] not in done.err, "a secret is shown")
+    assert_true(len(errors) == wanted or mix.command == "gc", f"{len(errors)} errors with exit code {done.returncode}: {done.err}")
+    assert_not_in("internal", done.err)
+    assert_true(all(len(error) < 3000 for error in errors), done.err)
+    assert_not_in(customer.sim.account(mix.cloud)["secret_key"], done.err, "a secret is shown")
     if done.returncode == 0 and mix.command == "create":
         alive = [instance for instance in customer.sim.alive()[0] if instance["state"] not in ("shutting-down", "failed")]
-        check(len(alive) == NODES or mix.boot_failures, f"{len(alive)} instances")
+        assert_true(len(alive) == NODES or mix.boot_failures, f"{len(alive)} instances")
     if done.returncode == 0 and mix.command == "get prices":
         json.loads(done.out)
 
@@ -139,7 +141,7 @@ def check_books(customer):
         customer.run("delete", "cluster", cluster["name"], "--yes")
     customer.run("gc")
     running = [i["id"] for i in customer.sim.books()["instances"] if any(run["to"] is None for run in i["runs"])]
-    check(not running, f"the bill goes on for {running}")
+    assert_false(running, f"the bill goes on for {running}")
     customer.check_nothing_is_left()
 
 

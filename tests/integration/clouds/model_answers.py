@@ -20,10 +20,11 @@ import traceback
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cloudsim"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
-from cli_user import User, check
+from cli_user import User
 from cloud_sim import CloudSim, Customer
 from env_site import find_uv
 from sim import use_kits
+from suite import assert_false, assert_in, assert_not_in, assert_true
 
 NODES = 2
 LOCAL = ("exec on nodes", "scale up nodes", "env bake", "delete image")  # With nodes that answer.
@@ -183,7 +184,7 @@ class Round:
                 done = self.ended(who, filled_in(customer, words), answers)
                 check_end(self.command, done)
                 check_books(customer, who)
-                check(not answers.invented, f"the stand-in answers what no kit knows: {sorted(answers.invented)}")
+                assert_false(answers.invented, f"the stand-in answers what no kit knows: {sorted(answers.invented)}")
             except Exception as error:
                 told = "\n".join(f"  {action} {status}: {'; '.join(did[:12])}" for action, status, did in answers.log if did)
                 raise AssertionError(f"{traceback.format_exc(limit=-2)}\nwhat was answered otherwise:\n{told[-6000:]}") from error
@@ -210,12 +211,13 @@ class Round:
 
 
 def check_end(command, done):
-    check(done.returncode in CODES, f"exit code {done.returncode}: {done.err}")
-    check("bug in fastgpu" not in done.err and "internal" not in done.err, done.err)
+    assert_in(done.returncode, CODES, f"exit code {done.returncode}: {done.err}")
+    assert_not_in("bug in fastgpu", done.err)
+    assert_not_in("internal", done.err)
     errors = [line for line in done.err.split("\n") if line.startswith("error: ")]
     wanted = 0 if done.returncode == 0 else 1
-    check(len(errors) == wanted or command == "gc" or done.returncode == 130, f"{len(errors)} errors with exit code {done.returncode}: {done.err}")
-    check(all(len(error) < 4000 for error in errors), done.err)
+    assert_true(len(errors) == wanted or command == "gc" or done.returncode == 130, f"{len(errors)} errors with exit code {done.returncode}: {done.err}")
+    assert_true(all(len(error) < 4000 for error in errors), done.err)
 
 
 def check_books(*customers):
@@ -230,10 +232,11 @@ def check_books(*customers):
             customer.run("delete", "image", image["id"], "--yes", *asked(customer))
     sim = customers[0].sim
     running = [i["id"] for i in sim.books()["instances"] if any(run["to"] is None for run in i["runs"])]
-    check(not running, f"the bill goes on for {running}")
+    assert_false(running, f"the bill goes on for {running}")
     instances, resources = sim.alive()
     left = [one for one in resources if not one.startswith("key ")]  # Which the user has made.
-    check(not instances and not left, f"left: {instances} {left}")
+    assert_false(instances, f"left: {instances} {left}")
+    assert_false(left, f"left: {instances} {left}")
 
 
 def main():

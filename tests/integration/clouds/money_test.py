@@ -5,8 +5,9 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import check, run_tests
+from cli_user import run_tests
 from cloud_sim import SCENARIO, CloudSim, Customer
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
 CLOUDSIM = sys.argv.pop(2)
 
@@ -57,18 +58,20 @@ def prices(both, *more):
 
 def ranked_in_one_currency(both):
     offers = prices(both)
-    check(offers[0]["cloud"] == "alibaba" and offers[0]["currency"] == "CNY", offers[0])
-    check({offer["cloud"] for offer in offers} == {"aws", "alibaba"}, "not both clouds")
-    check(all(offer["compared"]["currency"] == "USD" for offer in offers), offers[0])
+    assert_equal(offers[0]["cloud"], "alibaba", offers[0])
+    assert_equal(offers[0]["currency"], "CNY", offers[0])
+    assert_equal({offer["cloud"] for offer in offers}, {"aws", "alibaba"}, "not both clouds")
+    assert_true(all(offer["compared"]["currency"] == "USD" for offer in offers), offers[0])
     amounts = [offer["compared"]["amount"] for offer in offers]
-    check(amounts == sorted(amounts), amounts)
+    assert_equal(amounts, sorted(amounts))
     shown = both.run("get", "prices", *SHOP).out.decode()
-    check("CNY/h (" in shown and " USD/h)" in shown, shown)
+    assert_in("CNY/h (", shown)
+    assert_in(" USD/h)", shown)
     bounded = prices(both, "--max-price", "10USD/h")
-    check([o["cloud"] for o in bounded if "unusable" not in o].count("aws") == 0, "21.96 USD are within 10 USD")
-    check(any(o["cloud"] == "alibaba" and "unusable" not in o for o in bounded), "35 CNY are over 10 USD")
+    assert_equal([o["cloud"] for o in bounded if "unusable" not in o].count("aws"), 0, "21.96 USD are within 10 USD")
+    assert_true(any(o["cloud"] == "alibaba" and "unusable" not in o for o in bounded), "35 CNY are over 10 USD")
     dear = prices(both, "--exchange-rate", "CNY=0.9")
-    check(dear[0]["cloud"] == "aws", "the rate of the user does not hold")
+    assert_equal(dear[0]["cloud"], "aws", "the rate of the user does not hold")
 
 
 test_offers_of_two_currencies_are_ranked_and_bounded_in_one = both_of(ranked_in_one_currency)
@@ -93,18 +96,21 @@ def shown_before_it_is_paid_for(both):
     made = both.run(*words, "--yes")
     for shown in (asked.err, planned.out.decode() + planned.err, made.err):
         for what in ("ecs.", "8xA100", "35.00 CNY/h", "70.00 CNY/h", "USD/h", "1 CNY = 0.1", "first", "on-demand", "cn-"):
-            check(what in shown, f"no {what!r} in: {shown}")
-    check(both.run(*words, "--yes").err.count("70.00 CNY/h") == 0, "a cluster that exists is offered again")
+            assert_in(what, shown, f"no {what!r} in: {shown}")
+    assert_equal(both.run(*words, "--yes").err.count("70.00 CNY/h"), 0, "a cluster that exists is offered again")
     plan = json.loads(both.run(*words[:2], "u", *words[3:], "--dry-run", "-o", "json").out)
-    check(plan["currency"] == "CNY" and plan["price_per_hour"] == 70, plan["price_per_hour"])
-    check(plan["places"][0]["price_of_all_per_hour"] == {"amount": 70.0, "currency": "CNY"}, plan["places"][0])
+    assert_equal(plan["currency"], "CNY", plan["price_per_hour"])
+    assert_equal(plan["price_per_hour"], 70)
+    assert_equal(plan["places"][0]["price_of_all_per_hour"], {"amount": 70.0, "currency": "CNY"}, plan["places"][0])
     quiet = both.run("create", "cluster", "q", *words[3:], "--yes", "-q")
-    check("CNY" not in quiet.err, quiet.err)
+    assert_not_in("CNY", quiet.err)
     wide = both.run("get", "nodes", "t", "-o", "wide").out.decode()
-    check(all(what in wide for what in ("ecs.", "8xA100", "35.00 CNY/h", "cn-")), wide)
-    check("8xA100" in both.run("get", "clusters", "-o", "wide").out.decode(), "no GPUs in get clusters")
+    assert_true(all(what in wide for what in ("ecs.", "8xA100", "35.00 CNY/h", "cn-")), wide)
+    assert_in("8xA100", both.run("get", "clusters", "-o", "wide").out.decode(), "no GPUs in get clusters")
     node = json.loads(both.run("describe", "node", "t-0", "-o", "json").out)
-    check(node["currency"] == "CNY" and node["price_per_hour"] == 35 and node["gpus"].startswith("8xA100"), node)
+    assert_equal(node["currency"], "CNY", node)
+    assert_equal(node["price_per_hour"], 35, node)
+    assert_true(node["gpus"].startswith("8xA100"), node)
     for name in ("t", "q"):
         both.run("delete", "cluster", name, "--yes")
 
@@ -116,9 +122,10 @@ def kept_in_the_currency_of_the_price(both):
     both.run("create", "cluster", "t", *SHOP, "--ssh-from", "192.0.2.1", "--detach", "--yes", "--max-cost", "14USD", "--exchange-rate", "CNY=0.14")
     shown = json.loads(both.run("get", "clusters", "-o", "json").out)["clusters"][0]
     cost = shown["guards"]["max_cost"]
-    check(cost["currency"] == "CNY" and abs(cost["amount"] - 100) < 1e-6, cost)
+    assert_equal(cost["currency"], "CNY", cost)
+    assert_less(abs(cost["amount"] - 100), 1e-6, cost)
     guarded = both.user.run("guard", "cluster", "t", "--max-cost", "28usd", environment={**both.environment(), "FASTGPU_EXCHANGE_RATE": "CNY=0.14"})
-    check("200.00 CNY" in guarded.out.decode(), guarded.out)
+    assert_in("200.00 CNY", guarded.out.decode(), guarded.out)
     both.run("delete", "cluster", "t", "--yes")
 
 
@@ -131,14 +138,15 @@ def test_a_dear_substitute_is_not_taken_without_being_asked_for(user):
         offers = json.loads(customer.create("t", "--dry-run", "-o", "json", nodes=1).out)
         best = offers["places"][0]
         dear = [o for o in offers["offers"] if o["price_per_hour"] > 2 * best["price_per_hour"]]
-        check(dear and all("times the best price" in o["unusable"] for o in dear), f"nothing dear: {offers['offers']}")
-        check(all(p["price_per_hour"] <= 2 * best["price_per_hour"] for p in offers["places"]), offers["places"])
+        assert_true(dear, f"nothing dear: {offers['offers']}")
+        assert_true(all("times the best price" in o["unusable"] for o in dear), f"nothing dear: {offers['offers']}")
+        assert_true(all(p["price_per_hour"] <= 2 * best["price_per_hour"] for p in offers["places"]), offers["places"])
         for place in offers["places"]:
             sim.control("stock", {"vendor": "aws", "zone": place["zone"], "type": place["type"], "stock": 0})
         customer.refused(customer.creation("t", "--detach", nodes=1), 4, "stock")
         customer.create("t", "--detach", "--max-price", "100USD", nodes=1)
         types = {i["type"] for i in sim.alive()[0]}
-        check(types == {dear[0]["type"]}, types)
+        assert_equal(types, {dear[0]["type"]})
         customer.run("delete", "cluster", "t", "--yes")
         customer.check_nothing_is_left()
 
@@ -162,7 +170,7 @@ def test_names_that_do_not_exist_are_not_found_with_the_nearest(user):
         customer.refused(("get", "images", "--cloud", "aws", "--region", "us-esat-1"), 5, "did you mean us-east-1?")
         for words in (("--zone", "us east"), ("--region", "a&b"), ("--instance-type", "x\ny"), ("--image", "\x1b[2J")):
             customer.refused(("create", "cluster", "t", *here, "--gpus", "T4:1", *words, "--ssh-from", "192.0.2.1", "--yes"), 2, words[0])
-        check(sim.alive() == ([], []), "something was made")
+        assert_equal(sim.alive(), ([], []), "something was made")
 
 
 def test_who_may_log_in_is_checked_before_anything_is_made(user):
@@ -173,11 +181,11 @@ def test_who_may_log_in_is_checked_before_anything_is_made(user):
                            ("2001:db8::/32", "IPv4"), ("--dry-run", "--ssh-from")):
             for more in ((), ("--dry-run",)):
                 customer.refused((*words, f"--ssh-from={text}", *more), 2, said)
-        check(sim.control("calls")["calls"] == [], "the cloud was asked")
+        assert_equal(sim.control("calls")["calls"], [], "the cloud was asked")
         made = customer.run(*words, "--ssh-from", "0.0.0.0/0", "--ssh-from", "192.0.2.7")
-        check("the whole world" in made.err, made.err)
+        assert_in("the whole world", made.err)
         again = customer.run(*words, "--ssh-from", "192.0.2.7/32")
-        check("lets 0.0.0.0/0 log in as well" in again.err, again.err)
+        assert_in("lets 0.0.0.0/0 log in as well", again.err)
         customer.refused((*words, "--ssh-from", "198.51.100.0/24"), 6, "does not let 198.51.100.0/24 log in", "addip")
         customer.run(*words)
         customer.run("delete", "cluster", "t", "--yes")
@@ -189,7 +197,7 @@ def test_without_a_way_to_ask_for_our_address_the_flag_is_named(user):
         customer = Customer(user, sim, "aws")
         words = ("create", "cluster", "t", "--cloud", "aws", "--region", "us-east-1", "--gpus", "T4:1", "--yes")
         customer.refused(words, None, "--ssh-from 192.0.2.7/32", environment={"FASTGPU_ADDRESS_URL": "http://127.0.0.1:9/"})
-        check(sim.alive() == ([], []), "something was made")
+        assert_equal(sim.alive(), ([], []), "something was made")
 
 
 def test_all_or_nothing_is_asked_of_the_cloud(user):
@@ -197,7 +205,7 @@ def test_all_or_nothing_is_asked_of_the_cloud(user):
         customer = Customer(user, sim, "aws")
         sim.control("stock", {"vendor": "aws", "stock": 3})
         customer.refused(customer.creation("t", "--detach", nodes=4), 4, "stock")
-        check(sim.books()["instances"] == [], "machines were paid for in vain")
+        assert_equal(sim.books()["instances"], [], "machines were paid for in vain")
 
 
 def test_doctor_tries_the_credentials_that_there_are(user):
@@ -209,11 +217,13 @@ def test_doctor_tries_the_credentials_that_there_are(user):
             return {check["name"]: check for check in checks if "credentials" in check["name"] or check["name"] == "clouds"}
 
         checks = found()
-        check(set(checks) == {"aws credentials"} and checks["aws credentials"]["result"] == "ok", checks)
+        assert_equal(set(checks), {"aws credentials"}, checks)
+        assert_equal(checks["aws credentials"]["result"], "ok", checks)
         refused = found(environment={"AWS_SECRET_ACCESS_KEY": "wrong"})["aws credentials"]
-        check(refused["result"] == "warn" and refused["remedy"], refused)
+        assert_equal(refused["result"], "warn", refused)
+        assert_true(refused["remedy"], refused)
         nobody = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
-        check(found(environment=nobody)["clouds"]["result"] == "ok", "no credentials are no failure")
+        assert_equal(found(environment=nobody)["clouds"]["result"], "ok", "no credentials are no failure")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,17 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "support"))
-from cli_user import SKIPPED, check, run_tests  # noqa: E402
+from cli_user import run_tests  # noqa: E402
 from moto_server import KEYS, REGION, TYPE, Moto, creation  # noqa: E402
+from suite import (  # noqa: E402
+    assert_equal,
+    assert_false,
+    assert_greater_equal,
+    assert_in,
+    assert_less,
+    assert_true,
+    skip,
+)
 
 MOTO = pathlib.Path(sys.argv.pop(2)).resolve()
 PAGE = 2  # Reservations: far fewer than asked for, so that every list has several pages.
@@ -25,7 +34,7 @@ def moto(user):
         ec2 = client(there.address)
         settings = there.environment(user.folder)
         yield lambda *words, **more: user.run(*words, environment=settings, **more), ec2, there.between
-        check(left_in(ec2) == [], f"left: {left_in(ec2)}")
+        assert_equal(left_in(ec2), [], f"left: {left_in(ec2)}")
 
 
 def client(url):
@@ -62,21 +71,23 @@ def test_a_cluster_lives_in_an_ec2_that_is_not_ours(user):
     with moto(user) as (run, ec2, _):
         run(*creation(image_of(ec2), "t", 3))
         made = instances(ec2)
-        check(len(made) == 3 and {i["Placement"]["AvailabilityZone"] for i in made} == {made[0]["Placement"]["AvailabilityZone"]}, made)
+        assert_equal(len(made), 3, made)
+        assert_equal({i["Placement"]["AvailabilityZone"] for i in made}, {made[0]["Placement"]["AvailabilityZone"]}, made)
         tags = {tag["Key"]: tag["Value"] for tag in made[0]["Tags"]}
-        check(tags["fastgpu-name"] == "t" and tags["fastgpu-owner"], tags)
+        assert_equal(tags["fastgpu-name"], "t", tags)
+        assert_true(tags["fastgpu-owner"], tags)
         shown = json.loads(run("describe", "cluster", "t", "-o", "json").out)
-        check({node["instance"] for node in shown["nodes"]} == {i["InstanceId"] for i in made}, shown)
-        check("exists already as wanted" in run(*creation(image_of(ec2), "t", 3)).err, "made again")
+        assert_equal({node["instance"] for node in shown["nodes"]}, {i["InstanceId"] for i in made}, shown)
+        assert_in("exists already as wanted", run(*creation(image_of(ec2), "t", 3)).err, "made again")
         run("stop", "cluster", "t")
-        check(states(run) == ["stopped"] * 3, states(run))
-        check({i["State"]["Name"] for i in instances(ec2)} == {"stopped"}, "not stopped")
+        assert_equal(states(run), ["stopped"] * 3)
+        assert_equal({i["State"]["Name"] for i in instances(ec2)}, {"stopped"}, "not stopped")
         run("start", "cluster", "t", "--timeout", "1s", code=None)  # Nobody answers there.
-        check({i["State"]["Name"] for i in instances(ec2)} == {"running"}, "not started")
+        assert_equal({i["State"]["Name"] for i in instances(ec2)}, {"running"}, "not started")
         run("scale", "cluster", "t", "--nodes", "5", "--timeout", "1s", code=None)
-        check(len(instances(ec2)) == 3, "what could not be reached is kept")
+        assert_equal(len(instances(ec2)), 3, "what could not be reached is kept")
         run("scale", "cluster", "t", "--nodes", "1", "--yes")
-        check([i["State"]["Name"] for i in instances(ec2)] == ["running"], "not scaled down")
+        assert_equal([i["State"]["Name"] for i in instances(ec2)], ["running"], "not scaled down")
         run("delete", "cluster", "t", "--yes")
 
 
@@ -93,10 +104,11 @@ def test_lists_of_several_pages_are_read_to_their_end(user):
         strangers = [launch([{"Key": MARK, "Value": "0badcafe"}, {"Key": "fastgpu-owner", "Value": "somebody-else"}]) for _ in range(2 * PAGE)]
         orphans = {launch([{"Key": MARK, "Value": "deadbeef"}, owner]) for _ in range(2 * PAGE)}
         settled = json.loads(run("gc", "-o", "json").out)["settled"]
-        check(between.pages >= 3, f"{between.pages} further pages were asked for")
+        assert_greater_equal(between.pages, 3, f"{between.pages} further pages were asked for")
         alive = {i["InstanceId"] for i in instances(ec2)}
-        check(not orphans & alive and set(strangers) < alive, f"gc: {settled}, alive: {alive}")
-        check(len(alive) == len(strangers) + 1, alive)
+        assert_false(orphans & alive, f"gc: {settled}, alive: {alive}")
+        assert_less(set(strangers), alive, f"gc: {settled}, alive: {alive}")
+        assert_equal(len(alive), len(strangers) + 1, alive)
         run("delete", "cluster", "t", "--yes")
         ec2.terminate_instances(InstanceIds=strangers)
 
@@ -110,15 +122,14 @@ def test_an_unfinished_creation_is_rolled_back(user):
             run("gc")
             for cluster in json.loads(run("get", "clusters", "-o", "json").out)["clusters"]:
                 run("delete", "cluster", cluster["name"], "--yes")
-            check(left_in(ec2) == [], f"killed at step {step}: {left_in(ec2)}")
-        check(killed >= 3, f"only {killed} were killed")
+            assert_equal(left_in(ec2), [], f"killed at step {step}: {left_in(ec2)}")
+        assert_greater_equal(killed, 3, f"only {killed} were killed")
 
 
 if __name__ == "__main__":
     list_there, done = HERE / "moto.txt", MOTO / "done.txt"
     if not done.exists() or done.read_bytes() != list_there.read_bytes():
-        print("skipped: moto is not installed; `./dev test` does that where PyPI can be reached")
-        sys.exit(SKIPPED)
+        skip("moto is not installed; `./dev test` does that where PyPI can be reached")
     sys.path.insert(0, str(MOTO / "site"))
     import boto3
     run_tests(globals())

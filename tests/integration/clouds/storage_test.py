@@ -14,8 +14,17 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import cloud_sim
-from cli_user import check, run_tests
+from cli_user import run_tests
 from cloud_sim import CloudSim, Customer
+from suite import (
+    assert_equal,
+    assert_false,
+    assert_greater,
+    assert_in,
+    assert_less,
+    assert_not_in,
+    assert_true,
+)
 
 CLOUDSIM = sys.argv.pop(2)
 GIB = 1 << 30
@@ -64,23 +73,27 @@ def test_each_cloud_makes_data_disks_with_the_machines_and_takes_them_away(user)
         plan = json.loads(customer.create("t", "--dry-run", "-o", "json").out)
         wished = ("--data-disk", "500", "--mount", "10.0.0.4:/models=/models")
         dearer = json.loads(customer.create("t", "--dry-run", "-o", "json", *wished).out)
-        check(dearer["data_disk"]["gib"] == 500 and dearer["mounts"] == [{"source": "10.0.0.4:/models", "path": "/models"}], dearer)
+        assert_equal(dearer["data_disk"]["gib"], 500, dearer)
+        assert_equal(dearer["mounts"], [{"source": "10.0.0.4:/models", "path": "/models"}], dearer)
         told = 2 * 500 * 0.0015 if customer.cloud in ("alibaba", "huawei") else 0
-        check(abs(dearer["price_per_hour"] - plan["price_per_hour"] - told) < 1e-6, (plan["price_per_hour"], dearer["price_per_hour"]))
-        check(b"data disk of 500 GiB" in customer.create("t", "--dry-run", *wished).out, "the plan's steps")
+        assert_less(abs(dearer["price_per_hour"] - plan["price_per_hour"] - told), 1e-6, (plan["price_per_hour"], dearer["price_per_hour"]))
+        assert_in(b"data disk of 500 GiB", customer.create("t", "--dry-run", *wished).out, "the plan's steps")
 
         customer.create("t", "--detach", *wished)
         alive, _ = data_disks(customer.sim, 500)
         machines = {instance["id"] for instance in customer.sim.alive()[0]}
-        check(len(machines) == 2 and {disk["part_of"] for disk in alive} == machines, alive)
+        assert_equal(len(machines), 2, alive)
+        assert_equal({disk["part_of"] for disk in alive}, machines, alive)
         shown = json.loads(customer.run("describe", "cluster", "t", "-o", "json").out)
-        check(shown["data_disk"] == {"gib": 500, "type": "", "path": "/data"} and len(shown["mounts"]) == 1, shown)
-        check("exists already as wanted" in customer.create("t", "--detach", *wished).err, "the same wish")
+        assert_equal(shown["data_disk"], {"gib": 500, "type": "", "path": "/data"}, shown)
+        assert_equal(len(shown["mounts"]), 1, shown)
+        assert_in("exists already as wanted", customer.create("t", "--detach", *wished).err, "the same wish")
         customer.refused(customer.creation("t", "--detach", "--data-disk", "40"), 6, "with data disk 500, not 40")
         customer.refused(customer.creation("t", "--detach", *wished, "--mount", "10.0.0.4:/x=/x"), 6, "without 10.0.0.4:/x at /x")
         customer.run("delete", "cluster", "t", "--yes")
         alive, gone = data_disks(customer.sim, 500)
-        check(not alive and len(gone) == 2, (alive, gone))
+        assert_false(alive, (alive, gone))
+        assert_equal(len(gone), 2, (alive, gone))
 
     cloud_sim.for_each_cloud(user, CLOUDSIM, with_disks)
 
@@ -97,34 +110,36 @@ def test_exports_are_mounted_on_all_nodes_now_and_later_and_go_again(user):
     models, scratch = ("/models", "10.0.0.4:/models"), ("/fastgpu", "nas.example:/")
     with customer_of(user, "aws") as customer:
         customer.create("t", "--mount", "10.0.0.4:/models/=/models", "--timeout", "90s")
-        check(mounted(customer) == [[models]] * 2, mounted(customer))
+        assert_equal(mounted(customer), [[models]] * 2)
         asked = on_each(customer, "cat", "/var/log/mount.nfs")[0]
-        check("nfsvers=4.1,rsize=1048576" in asked and "noresvport" in asked and "x-fastgpu" not in asked, asked)
+        assert_in("nfsvers=4.1,rsize=1048576", asked)
+        assert_in("noresvport", asked)
+        assert_not_in("x-fastgpu", asked)
 
         shown = json.loads(customer.run("mount", "t", "nas.example:/", "-o", "json").out)
-        check(shown["mounts"][1] == {"source": "nas.example:/", "path": "/fastgpu"}, shown)
+        assert_equal(shown["mounts"][1], {"source": "nas.example:/", "path": "/fastgpu"}, shown)
         customer.run("mount", "t", "nas.example:/")
-        check(mounted(customer) == [[scratch, models]] * 2, mounted(customer))
-        check(on_each(customer, "grep", "-c", "x-fastgpu", "/etc/fstab") == ["2\n"] * 2, "the table")
+        assert_equal(mounted(customer), [[scratch, models]] * 2)
+        assert_equal(on_each(customer, "grep", "-c", "x-fastgpu", "/etc/fstab"), ["2\n"] * 2, "the table")
 
         customer.refused(("mount", "t", "refused.example:/x=/x"), 1, "access denied by server while mounting refused.example:/x")
         customer.refused(("mount", "t", "other.example:/=/models/below"), 2, "10.0.0.4:/models is at /models")
         customer.run("mount", "t", "/x", "--remove")
-        check(mounted(customer) == [[scratch, models]] * 2, mounted(customer))
+        assert_equal(mounted(customer), [[scratch, models]] * 2)
 
         customer.run("stop", "cluster", "t")
         customer.refused(("mount", "t", "/models", "--remove"), 6, "fastgpu start cluster t")
         customer.run("start", "cluster", "t", "--timeout", "60s")
-        check(mounted(customer) == [[scratch, models]] * 2, mounted(customer))
+        assert_equal(mounted(customer), [[scratch, models]] * 2)
         customer.run("scale", "cluster", "t", "--nodes", "3", "--timeout", "60s")
-        check(mounted(customer) == [[scratch, models]] * 3, mounted(customer))
+        assert_equal(mounted(customer), [[scratch, models]] * 3)
 
         customer.run("exec", "t/1", "--", "sh", "-c", "cd /models; exec sleep 60 >/dev/null 2>&1 &")
         customer.refused(("mount", "t", "10.0.0.4:/models", "--remove"), 1, "t-1", "busy")
         customer.run("exec", "t/1", "--", "pkill", "sleep")
         customer.run("mount", "t", "10.0.0.4:/models", "--remove")
-        check(mounted(customer) == [[scratch]] * 3, mounted(customer))
-        check(on_each(customer, "sh", "-c", "ls -d /models; grep -c x-fastgpu /etc/fstab") == ["1\n"] * 3, "left of /models")
+        assert_equal(mounted(customer), [[scratch]] * 3)
+        assert_equal(on_each(customer, "sh", "-c", "ls -d /models; grep -c x-fastgpu /etc/fstab"), ["1\n"] * 3, "left of /models")
         customer.run("delete", "cluster", "t", "--yes")
 
 
@@ -136,10 +151,10 @@ def test_a_mount_that_was_killed_anywhere_is_finished_by_the_same_words(user):
                 ended = customer.run(*words, code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
                 if ended.returncode == 0:
                     break
-                check(ended.returncode == -9, ended.err)
-            check(step > 2, f"only {step} steps")
-            check(mounted(customer) == [[] if "--remove" in words else [("/fastgpu", "nas.example:/")]], mounted(customer))
-        check(on_each(customer, "sh", "-c", "ls /etc/fstab*") == ["/etc/fstab\n"], "something is left beside the table")
+                assert_equal(ended.returncode, -9, ended.err)
+            assert_greater(step, 2, f"only {step} steps")
+            assert_equal(mounted(customer), [[] if "--remove" in words else [("/fastgpu", "nas.example:/")]])
+        assert_equal(on_each(customer, "sh", "-c", "ls /etc/fstab*"), ["/etc/fstab\n"], "something is left beside the table")
         customer.run("delete", "cluster", "t", "--yes")
 
 
@@ -188,15 +203,16 @@ def test_a_blank_disk_becomes_data_of_the_node_and_survives_a_restart(user):
         before = digest(foreign)
         with customer_of(user, "aws", image_with(devices)) as customer:
             customer.create("t", "--data-disk", "1", "--timeout", "90s", nodes=1)
-            check(on_each(customer, "sh", "-c", "echo kept > /data/file; df --output=source,fstype /data | tail -n 1")[0].split() == [devices[1][1], "ext4"], "what is at /data")
+            assert_equal(on_each(customer, "sh", "-c", "echo kept > /data/file; df --output=source,fstype /data | tail -n 1")[0].split(), [devices[1][1], "ext4"], "what is at /data")
             line = on_each(customer, "grep", "/data", "/etc/fstab")[0]
-            check(line.startswith("UUID=") and "nofail" in line, line)
+            assert_true(line.startswith("UUID="), line)
+            assert_in("nofail", line)
             customer.run("stop", "cluster", "t")
             customer.run("start", "cluster", "t", "--timeout", "60s")
-            check(on_each(customer, "cat", "/data/file") == ["kept\n"], "the file is gone")
-            check(on_each(customer, "grep", "-c", "/data", "/etc/fstab") == ["1\n"], "the table grows")
+            assert_equal(on_each(customer, "cat", "/data/file"), ["kept\n"], "the file is gone")
+            assert_equal(on_each(customer, "grep", "-c", "/data", "/etc/fstab"), ["1\n"], "the table grows")
             customer.run("delete", "cluster", "t", "--yes")
-        check(digest(foreign) == before, "a disk with a file system was written to")
+        assert_equal(digest(foreign), before, "a disk with a file system was written to")
 
 
 def test_a_disk_that_cannot_be_told_from_another_is_left_alone(user):
@@ -205,7 +221,7 @@ def test_a_disk_that_cannot_be_told_from_another_is_left_alone(user):
             return
         with customer_of(user, "aws", image_with(devices)) as customer:
             customer.refused(customer.creation("t", "--data-disk", "1", "--timeout", "90s", nodes=1), 1, "t-0", "several blank disks have 1 GiB", devices[0][1])
-        check(all(file.stat().st_blocks == 0 for file, _ in devices), "one of them was written to")
+        assert_true(all(file.stat().st_blocks == 0 for file, _ in devices), "one of them was written to")
 
 
 def test_what_cannot_be_storage_is_refused_before_anybody_is_asked(user):
@@ -222,7 +238,7 @@ def test_what_cannot_be_storage_is_refused_before_anybody_is_asked(user):
             (("--mount", "nas:/x", "--mount", "nas:/y"), "is at /fastgpu"),
         ):
             customer.refused(customer.creation("t", *options), 2, said)
-        check(sim.control("calls")["total"] == 0, sim.control("calls")["counts"])
+        assert_equal(sim.control("calls")["total"], 0, sim.control("calls")["counts"])
         customer.create("t", "--detach", nodes=1)
         for words, said in ((("nas:/x=/y z",), "not an absolute path"), (("/x",), "ADDRESS:/EXPORT=/PATH"), (("--remove",), "--remove what")):
             customer.refused(("mount", "t", *words), 2, said)

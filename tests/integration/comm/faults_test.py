@@ -1,9 +1,10 @@
-"""Ranks on hosts of their own that train while links and processes fail: faults_test.py GRADIENT_STEPS
+"""Ranks on hosts of their own that train while links and processes fail: faults_test.py GRADIENT_STEPS [TEST ...]
 
 Hosts are network and process namespaces on one switch. Training either goes on with right sums, or ends on every rank in time
 and in a sentence that names the rank at fault; either way nothing is left behind.
 """
 import contextlib
+import functools
 import os
 import pathlib
 import re
@@ -13,9 +14,10 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+import suite
 from hosts import Switched, children, sh, signal_all
+from suite import assert_equal, assert_false, assert_greater, assert_true
 
-SKIPPED = 77
 DEADLINE = 4  # Seconds, as FASTGPU_COMM_TIMEOUT.
 GRACE = 6  # For a rank to hear others out, to tell them, and to end.
 AT_ONCE = 3  # For a connection that has ended to be noticed, and told of.
@@ -62,7 +64,8 @@ class Job:
                                        stdin=subprocess.PIPE if rank == 0 else subprocess.DEVNULL, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, text=True) for rank, host in enumerate(layout)]
         for rank in self.ranks:
-            assert rank.stdout.readline() == "training\n", rank.communicate()[1]
+            if rank.stdout.readline() != "training\n":
+                raise AssertionError(rank.communicate()[1])
 
     def signal(self, rank, number):
         os.kill(children(self.ranks[rank].pid)[0], number)
@@ -76,7 +79,7 @@ class Job:
     def check_failure(self, rank, pattern, within):
         """Of one rank, which ends within so many seconds from now."""
         words = self._said(rank, 1, within)[1]
-        assert re.search(pattern, words), f"rank {rank} says: {words}"
+        assert_true(re.search(pattern, words), f"rank {rank} says: {words}")
 
     def _said(self, rank, status, within):
         process = self.ranks[rank]
@@ -84,15 +87,15 @@ class Job:
             said = process.communicate(timeout=within)
         except subprocess.TimeoutExpired as e:
             raise AssertionError(f"rank {rank} has not ended within {within:.1f} s") from e
-        assert process.returncode == status, f"rank {rank}: exit status {process.returncode}: {said[1]}"
+        assert_equal(process.returncode, status, f"rank {rank}: exit status {process.returncode}: {said[1]}")
         return said
 
     def check_nothing_is_left(self):
         for host in self.hosts:
             left = sh(*host.entered(["ls", "-A", "/dev/shm"])).split()
-            assert not left, f"{host.name}: left in /dev/shm: {left}"
+            assert_false(left, f"{host.name}: left in /dev/shm: {left}")
             left = sh(*host.entered(["ps", "-e", "-o", "comm="])).split()
-            assert sorted(left) == ["ps", "sleep"], f"{host.name}: processes: {left}"
+            assert_equal(sorted(left), ["ps", "sleep"], f"{host.name}: processes: {left}")
 
     def close(self):
         for rank in self.ranks:
@@ -117,7 +120,7 @@ def a_link_that_comes_back(link):
         link(network, "up")
         said = job.end()
         longest = [int(re.search(r"longest step: (\d+) ms", words).group(1)) for words in said]
-        assert min(longest) > 1000 * ABSENCE / 2, f"nobody has noticed: {longest}"
+        assert_greater(min(longest), 1000 * ABSENCE / 2, f"nobody has noticed: {longest}")
     return scenario
 
 
@@ -201,26 +204,7 @@ def run(program, layout, deadline, scenario):
         job.check_nothing_is_left()
 
 
-def main():
-    program = os.path.abspath(sys.argv[1])
-    wanted = sys.argv[2] if len(sys.argv) > 2 else ""
-    if os.geteuid() != 0:
-        print("needs root to make hosts")
-        sys.exit(SKIPPED)
-    passed = failed = 0
-    for name, (layout, deadline, scenario) in SCENARIOS.items():
-        if wanted not in name:
-            continue
-        start = time.monotonic()
-        try:
-            run(program, layout, deadline, scenario)
-            passed += 1
-        except AssertionError as failure:
-            failed += 1
-            print(f"{name}: {failure}")
-        print(f"{time.monotonic() - start:4.1f} s  {name}", flush=True)
-    print(f"test cases: {passed + failed} | {passed} passed | {failed} failed | 0 skipped")
-    sys.exit(1 if failed else 0)
-
-
-main()
+if __name__ == "__main__":
+    suite.need_root()
+    tests = {name: functools.partial(run, os.path.abspath(sys.argv[1]), *scenario) for name, scenario in SCENARIOS.items()}
+    suite.main(tests, wanted=sys.argv[2:])

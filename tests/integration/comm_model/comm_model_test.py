@@ -11,8 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 import comm_model
-
-SKIPPED = 77
+from suite import skip
 
 
 def described(row):
@@ -42,5 +41,5 @@ def can_run():
 
 if __name__ == "__main__":
     if not can_run():
-        sys.exit(SKIPPED)
+        skip("needs root, tc and real-time priority")
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

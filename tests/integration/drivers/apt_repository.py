@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import threading
 
+from suite import need_programs, skip
+
 
 class Key:
     """A key to sign with, in a keyring of its own."""
@@ -103,5 +105,8 @@ class Server:
         self._thread.join()
 
 
-def can_be_made():
-    return all(map(shutil.which, ("apt-get", "dpkg-deb", "gpg", "gpgconf"))) and os.uname().machine == "x86_64"
+def need_tools():
+    """Skips tests where such a repository cannot be made."""
+    need_programs("apt-get", "dpkg-deb", "gpg", "gpgconf")
+    if os.uname().machine != "x86_64":
+        skip("the packages are for x86-64")

@@ -10,12 +10,13 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from apt_repository import can_be_made
+from apt_repository import need_tools
 from driver_site import Site
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
-from cli_user import SKIPPED, check, run_tests
+from cli_user import run_tests
 from env_site import find_uv
+from suite import assert_equal, assert_in, assert_not_in, assert_true
 
 LSPCI = "#!/bin/sh\necho '0000:01:00.0 1200: 19e5:d802'\n"
 # Both write down that they ran, in what environment; the second one breaks where a file asks for it.
@@ -79,23 +80,29 @@ class Npus(Site):
 def test_cann_is_brought_and_entered_and_a_second_run_does_nothing(user):
     with Npus(user) as site:
         plan = site.create("--dry-run")
-        check("tr2.7.1_py311 is tr2.7.1_can8.3.RC1_py311 here: it brings CANN 8.3.RC1" in plan.err and "it has no CANN" not in plan.err, plan.err)
-        check(all(["Install python3, python3-pip for CANN", *TITLES] == [step for step in node["steps"] if "CANN" in step or "Run" in step]
+        assert_in("tr2.7.1_py311 is tr2.7.1_can8.3.RC1_py311 here: it brings CANN 8.3.RC1", plan.err)
+        assert_not_in("it has no CANN", plan.err)
+        assert_true(all(["Install python3, python3-pip for CANN", *TITLES] == [step for step in node["steps"] if "CANN" in step or "Run" in step]
                   for node in json.loads(plan.out)["nodes"]), f"{plan.out}")
-        check("--quiet" not in site.ran(), "something ran")
+        assert_not_in("--quiet", site.ran(), "something ran")
         done = site.create()
         for node in json.loads(done.out)["nodes"]:
-            check([title for title in node["prepared"] if title in TITLES] == TITLES, f"{node}")
-        check("it has no CANN" not in done.err, done.err)
+            assert_equal([title for title in node["prepared"] if title in TITLES], TITLES, f"{node}")
+        assert_not_in("it has no CANN", done.err)
         ran = site.ran()
-        check(all(line in ran for line in RAN) and "(2)" in ran and len(ran.splitlines()) == len(RAN) + 3, ran)
-        check("python3-pip 99-1" in site.on_nodes("dpkg-query -W -f '${Package} ${Version}\\n' python3-pip"), "what installers ask for is not there")
+        assert_true(all(line in ran for line in RAN), ran)
+        assert_in("(2)", ran)
+        assert_equal(len(ran.splitlines()), len(RAN) + 3, ran)
+        assert_in("python3-pip 99-1", site.on_nodes("dpkg-query -W -f '${Package} ${Version}\\n' python3-pip"), "what installers ask for is not there")
         left = site.on_nodes("ls -d /var/cache/fastgpu /var/lib/fastgpu/* /etc/apt/apt.conf.d/*fastgpu* 2>/dev/null || :")
-        check("/fastgpu" not in left and "99fastgpu" not in left, left)
+        assert_not_in("/fastgpu", left)
+        assert_not_in("99fastgpu", left)
         said = user.run("run", "job", "-c", "t", "-np", "2", "--environment", "train", "--", "sh", "-c", "echo in $ASCEND_TOOLKIT_HOME").out
-        check(said.count(b"in /usr/local/Ascend/ascend-toolkit/latest") == 2, f"{said}")
+        assert_equal(said.count(b"in /usr/local/Ascend/ascend-toolkit/latest"), 2, f"{said}")
         fetched = len(site.server.requests)
-        check(site.prepared() == [[], []] and site.ran() == ran and len(site.server.requests) == fetched, "it was done again")
+        assert_equal(site.prepared(), [[], []], "it was done again")
+        assert_equal(site.ran(), ran, "it was done again")
+        assert_equal(len(site.server.requests), fetched, "it was done again")
 
 
 def test_an_installer_with_another_hash_runs_nowhere(user):
@@ -103,24 +110,27 @@ def test_an_installer_with_another_hash_runs_nowhere(user):
         site.write(toolkit=sum_of("another one"))
         failed = site.create(code=1)
         for node in ("t-0", "t-1"):
-            check(f"{node}: {TITLES[0]}: /usr/lib/apt/apt-helper exited with 100: E: Failed to fetch" in failed.err, failed.err)
-        check(failed.err.count("Hash Sum mismatch") == 2, failed.err)
-        check("--quiet" not in site.ran(), "it ran all the same")
+            assert_in(f"{node}: {TITLES[0]}: /usr/lib/apt/apt-helper exited with 100: E: Failed to fetch", failed.err)
+        assert_equal(failed.err.count("Hash Sum mismatch"), 2, failed.err)
+        assert_not_in("--quiet", site.ran(), "it ran all the same")
         site.write()
         site.on_nodes(f"echo changed >>{KERNELS_PATH}", "t/1")
         failed = site.create(code=1)
-        check("t-1: Run kernels.run: sha256sum exited with 1" in failed.err and "t-0: Run" not in failed.err, failed.err)
-        check("kernels" not in site.on_nodes("cat /run/fake/ran", "t/1"), "it ran all the same")
+        assert_in("t-1: Run kernels.run: sha256sum exited with 1", failed.err)
+        assert_not_in("t-0: Run", failed.err)
+        assert_not_in("kernels", site.on_nodes("cat /run/fake/ran", "t/1"), "it ran all the same")
 
 
 def test_an_installer_that_fails_runs_again_and_those_before_it_do_not(user):
     with Npus(user) as site:
         site.on_nodes("touch /run/fake/break", "t/0")
         failed = site.create(code=1)
-        check("t-0: Run kernels.run" in failed.err and "exited with 5" in failed.err and "the chip is another one" in failed.err, failed.err)
-        check(site.prepared() == [TITLES[1:] + ["Let unattended upgrades go on"], []], "done again, or not done")
+        assert_in("t-0: Run kernels.run", failed.err)
+        assert_in("exited with 5", failed.err)
+        assert_in("the chip is another one", failed.err)
+        assert_equal(site.prepared(), [TITLES[1:] + ["Let unattended upgrades go on"], []], "done again, or not done")
         for node in ("t/0", "t/1"):
-            check(site.on_nodes("cat /run/fake/ran", node).count("toolkit --quiet") == 1, "the toolkit was installed again")
+            assert_equal(site.on_nodes("cat /run/fake/ran", node).count("toolkit --quiet"), 1, "the toolkit was installed again")
 
 
 def test_a_killed_run_goes_on_with_the_installers_that_have_not_run(user):
@@ -129,8 +139,8 @@ def test_a_killed_run_goes_on_with_the_installers_that_have_not_run(user):
             user.run(*site.words(), code=-9, environment={"FASTGPU_FAULT": f"drivers.step:{step}"})
         site.prepared()
         for node in ("t/0", "t/1"):
-            check([line.split(": ")[-1] for line in site.on_nodes("cat /run/fake/ran", node).splitlines() if "--quiet" in line] == RAN, "run twice, or not at all")
-        check(site.prepared() == [[], []], "not done")
+            assert_equal([line.split(": ")[-1] for line in site.on_nodes("cat /run/fake/ran", node).splitlines() if "--quiet" in line], RAN, "run twice, or not at all")
+        assert_equal(site.prepared(), [[], []], "not done")
 
 
 def test_nodes_without_ascend_processors_and_versions_that_do_not_fit_are_refused(user):
@@ -143,11 +153,11 @@ def test_nodes_without_ascend_processors_and_versions_that_do_not_fit_are_refuse
         site.on_nodes("rm /usr/local/bin/lspci", "t/1")
         site.file.write_text(site.file.read_text().replace("tr2.7.1_py311", "tr2.7.1_can8.3.RC1_py311"))
         failed = site.create(code=2)
-        check("t-1: there is no Ascend processor there" in failed.err and "t-0: there" not in failed.err, failed.err)
+        assert_in("t-1: there is no Ascend processor there", failed.err)
+        assert_not_in("t-0: there", failed.err)
         plan = json.loads(site.create("--dry-run", "--assume-gpu", "Ascend:8").out)
-        check([TITLES[0] in node["steps"] for node in plan["nodes"]] == [True, True], f"{plan}")
+        assert_equal([TITLES[0] in node["steps"] for node in plan["nodes"]], [True, True], f"{plan}")
 
 
-if not can_be_made():
-    sys.exit(SKIPPED)
+need_tools()
 run_tests(dict(globals()))

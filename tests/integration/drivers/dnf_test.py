@@ -12,9 +12,10 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from apt_repository import Key, Server
-from cli_user import SKIPPED, check, run_tests, within
+from cli_user import run_tests, within
 from driver_site import LSPCI, SYSTEMCTL, Site, driver_files
-from rpm_repository import RpmRepository, can_be_made
+from rpm_repository import RpmRepository, need_tools
+from suite import assert_equal, assert_greater_equal, assert_in, assert_not_in, assert_true
 
 OS_RELEASE = 'ID="rhel"\nID_LIKE="fedora"\nVERSION_ID="9.4"\nPRETTY_NAME="Red Hat Enterprise Linux 9.4"\n'
 
@@ -61,38 +62,37 @@ class RpmSite(Site):
 def test_everything_is_installed_once_by_dnf_and_a_second_run_does_nothing(user):
     with RpmSite(user) as site:
         nodes = json.loads(site.install("--cuda", "12.8").out)["nodes"]
-        check(all(node["error"] is None and "Install driver 580.95.05, open modules" in node["did"] for node in nodes), f"{nodes}")
+        assert_true(all(node["error"] is None and "Install driver 580.95.05, open modules" in node["did"] for node in nodes), f"{nodes}")
         installed = site.on_nodes("rpm -qa | sort")
         for package in ("nvidia-open-580.95.05-1.noarch", "nvidia-fabric-manager-580.95.05-1.noarch", "cuda-toolkit-12-8-12.8.1-1.noarch", "dkms-3.0-1.noarch"):
-            check(package in installed, installed)
-        check("fastgpu-hold" not in site.on_nodes("ls -R /etc/dnf /etc/systemd/system"), "dnf-automatic is still held off")
+            assert_in(package, installed)
+        assert_not_in("fastgpu-hold", site.on_nodes("ls -R /etc/dnf /etc/systemd/system"), "dnf-automatic is still held off")
         again = json.loads(site.install("--cuda", "12.8").out)["nodes"]
-        check(all(node["did"] == [] for node in again), f"{again}")
+        assert_true(all(node["did"] == [] for node in again), f"{again}")
 
 
 def test_packages_that_another_key_has_signed_are_refused(user):
     with RpmSite(user, signed_by_the_right_key=False) as site:
         failed = site.install(code=3)
-        check(failed.err.count("GPG check FAILED") >= 1, failed.err)
-        check("nvidia-open" not in site.on_nodes("rpm -qa"), "something was installed")
+        assert_greater_equal(failed.err.count("GPG check FAILED"), 1, failed.err)
+        assert_not_in("nvidia-open", site.on_nodes("rpm -qa"), "something was installed")
 
 
 def test_what_another_dnf_is_in_the_middle_of_is_waited_for_and_a_killed_run_is_gone_on_with(user):
     with RpmSite(user) as site:
         other = user.start("exec", "t/0", "--", "dnf", "-y", "install", "slow")
-        check(within(60, lambda: "waits" in site.on_nodes("ls /run/fake", "t/0")), "nothing is installed")
+        assert_true(within(60, lambda: "waits" in site.on_nodes("ls /run/fake", "t/0")), "nothing is installed")
         installing = user.start(*site.words("-o", "json"))
         said = next((line.decode() for line in installing.stderr if b"t-0 waits" in line), "")
-        check("Waiting for process with pid" in said, f"nobody waits: {said}")
+        assert_in("Waiting for process with pid", said, f"nobody waits: {said}")
         installing.kill()
         installing.communicate()
         site.on_nodes("touch /run/fake/go", "t/0")
         other.communicate(timeout=60)
-        check(other.returncode == 0, "the other one was disturbed")
+        assert_equal(other.returncode, 0, "the other one was disturbed")
         nodes = json.loads(site.install().out)["nodes"]
-        check(all(node["error"] is None for node in nodes), f"{nodes}")
+        assert_true(all(node["error"] is None for node in nodes), f"{nodes}")
 
 
-if not can_be_made():
-    sys.exit(SKIPPED)
+need_tools()
 run_tests(dict(globals()))

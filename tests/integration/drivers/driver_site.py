@@ -9,7 +9,8 @@ import pathlib
 import subprocess
 
 from apt_repository import Key, Repository, Server
-from cli_user import check, within
+from cli_user import within
+from suite import assert_equal, assert_in, assert_not_in, assert_true
 
 NVIDIA_SMI = """#!/bin/sh
 [ -e /run/fake/loaded ] || exit 9
@@ -113,7 +114,7 @@ class Site:
     def did(self, *more, **options):
         """What each node did, by its name."""
         nodes = json.loads(self.install(*more, **options).out)["nodes"]
-        check(all(node["error"] is None for node in nodes), f"{nodes}")
+        assert_true(all(node["error"] is None for node in nodes), f"{nodes}")
         return {node["name"]: node["did"] for node in nodes}
 
 
@@ -135,7 +136,7 @@ class Held:
     def __init__(self, site, *paths):
         self.site = site
         self.process = site.user.start("exec", "t/0", "--", "/usr/bin/python3", "-c", HOLDER, *paths)
-        check(b"held" in self.process.stdout.readline(), "not held")
+        assert_in(b"held", self.process.stdout.readline(), "not held")
 
     def release(self, path):
         self.site.on_nodes(f"touch /run/fake/{path.replace('/', '-')}", "t/0")
@@ -179,14 +180,14 @@ class Worker:
 
     def did(self, *more, **options):
         nodes = json.loads(self.user.run(*self.words("-o", "json", *more), timeout=600, **options).out)["nodes"]
-        check([node["error"] for node in nodes] == [None], f"{nodes}")
+        assert_equal([node["error"] for node in nodes], [None], f"{nodes}")
         return nodes[0]["did"]
 
     def start(self, *more, **options):
         """A command that is under way in the middle of dpkg's work, until `let_go_on`."""
         self.site.on_nodes("rm -f /run/fake/waits; touch /run/fake/wait", "t/0")
         process = self.user.start(*self.words(*more), **options)
-        check(within(120, lambda: "waits" in self.site.on_nodes("ls /run/fake", "t/0")), "nothing is installed")
+        assert_true(within(120, lambda: "waits" in self.site.on_nodes("ls /run/fake", "t/0")), "nothing is installed")
         return process
 
     def let_go_on(self):
@@ -197,4 +198,4 @@ class Worker:
         return [line for line in self.site.on_nodes("pgrep -f -a '[a]pt-get|[d]pkg|[p]ostinst' || :", "t/0").splitlines() if line[:1].isdigit()]
 
     def check_nothing_is_changed(self):
-        check("fastgpu" not in self.site.on_nodes("ls /etc/apt/apt.conf.d /etc/apt/sources.list.d", "t/0"), "something was changed")
+        assert_not_in("fastgpu", self.site.on_nodes("ls /etc/apt/apt.conf.d /etc/apt/sources.list.d", "t/0"), "something was changed")

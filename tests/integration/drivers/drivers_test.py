@@ -6,46 +6,49 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from apt_repository import can_be_made
+from apt_repository import need_tools
 from driver_site import Held, Site, Worker
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
-from cli_user import SKIPPED, check, run_tests
+from cli_user import run_tests
 from env_site import find_uv
+from suite import assert_equal, assert_in, assert_is, assert_not_in, assert_true
 
 
 def test_without_a_gpu_it_is_refused_and_an_assumed_one_is_planned_for(user):
     with Site(user, gpus=False) as site:
         done = user.run(*site.words(), code=2)
-        check("t-[0-1]: there is no GPU there; --assume-gpu" in done.err, done.err)
+        assert_in("t-[0-1]: there is no GPU there; --assume-gpu", done.err)
         plan = json.loads(user.run(*site.words("--assume-gpu", "H100:8", "--dry-run", "-o", "json")).out)
-        check(len(plan["groups"]) == 1 and plan["groups"][0]["nodes"] == ["t-0", "t-1"], f"{plan['groups']}")
+        assert_equal(len(plan["groups"]), 1, f"{plan['groups']}")
+        assert_equal(plan["groups"][0]["nodes"], ["t-0", "t-1"], f"{plan['groups']}")
         titles = [step["title"] for step in plan["groups"][0]["steps"]]
-        check("Install fabric manager 580, exactly the driver's version" in titles, f"{titles}")
+        assert_in("Install fabric manager 580, exactly the driver's version", titles)
         user.refused(site.words("--assume-gpu", "H100:8"), 2, "goes with --dry-run alone")
         user.refused(site.words("--cuda", "99.9"), 2, "--cuda 99.9 is not known; known are 11.8, ")
-        check(site.server.requests == [], f"fetched: {site.server.requests}")
+        assert_equal(site.server.requests, [], f"fetched: {site.server.requests}")
 
 
 def test_everything_is_installed_once_and_a_second_run_does_nothing(user):
     with Site(user) as site:
         did = site.did("--cuda", "12.8", "--cudnn", "9")
-        check(did["t-0"] == did["t-1"] and len(did["t-0"]) == 12, f"{did}")
+        assert_equal(did["t-0"], did["t-1"], f"{did}")
+        assert_equal(len(did["t-0"]), 12, f"{did}")
         versions = site.on_nodes("dpkg-query -W -f '${Package} ${Version}\\n' nvidia-open libnvidia-compute nvidia-fabricmanager-580 cuda-toolkit-12-8")
-        check("(2)" in versions, versions)
+        assert_in("(2)", versions)
         for package in ("nvidia-open 580.95.05-1", "libnvidia-compute 580.95.05-1", "nvidia-fabricmanager-580 580.95.05-1", "cuda-toolkit-12-8 12.8.1-1"):
-            check(package in versions, versions)
-        check("99fastgpu-hold" not in site.on_nodes("ls /etc/apt/apt.conf.d"), "upgrades are still held off")
-        check(site.on_nodes("ls /run/fake").count("service-nvidia-fabricmanager") == 1, "no fabric manager runs")
+            assert_in(package, versions)
+        assert_not_in("99fastgpu-hold", site.on_nodes("ls /etc/apt/apt.conf.d"), "upgrades are still held off")
+        assert_equal(site.on_nodes("ls /run/fake").count("service-nvidia-fabricmanager"), 1, "no fabric manager runs")
 
         fetched = len(site.server.requests)
         again = site.install("--cuda", "12.8", "--cudnn", "9")
-        check(all(node["did"] == [] for node in json.loads(again.out)["nodes"]), again.out)
-        check(len(site.server.requests) == fetched, "the second run fetched something")
+        assert_true(all(node["did"] == [] for node in json.loads(again.out)["nodes"]), again.out)
+        assert_equal(len(site.server.requests), fetched, "the second run fetched something")
         said = user.run(*site.words("--cuda", "12.8", "--cudnn", "9")).out.decode()
-        check(said.count("nothing to do: all is as wanted") == 2, said)
+        assert_equal(said.count("nothing to do: all is as wanted"), 2, said)
         plan = json.loads(user.run(*site.words("--dry-run", "-o", "json")).out)
-        check({step["state"] for step in plan["groups"][0]["steps"]} == {"done"}, f"{plan}")
+        assert_equal({step["state"] for step in plan["groups"][0]["steps"]}, {"done"}, f"{plan}")
 
 
 def test_a_failing_server_is_named_and_the_same_command_goes_on(user):
@@ -53,16 +56,16 @@ def test_a_failing_server_is_named_and_the_same_command_goes_on(user):
         site.server.broken = {"nvidia-open"}
         failed = site.install(code=1)
         errors = {node["error"]["message"] for node in json.loads(failed.out)["nodes"]}
-        check(all(error.startswith("Install driver 580.95.05, open modules: apt-get exited with 100: E: Failed to fetch") and "500" in error
+        assert_true(all(error.startswith("Install driver 580.95.05, open modules: apt-get exited with 100: E: Failed to fetch") and "500" in error
                   for error in errors), f"{errors}")
         site.server.broken = set()
         did = site.did()
-        check(did["t-0"][:2] == ["Read the repository's index", "Install driver 580.95.05, open modules"], f"{did}")
+        assert_equal(did["t-0"][:2], ["Read the repository's index", "Install driver 580.95.05, open modules"], f"{did}")
 
         site.on_nodes("apt-get -qq -y remove nvidia-open nvidia-fabricmanager-580 && rm -rf /run/fake/* /var/lib/apt/lists/*")
         site.server.broken = {"InRelease"}
         failed = site.install(code=1)
-        check("Read the repository's index: apt-get exited with 100" in failed.err, failed.err)
+        assert_in("Read the repository's index: apt-get exited with 100", failed.err)
 
 
 def test_only_the_trusted_key_is_taken(user):
@@ -71,8 +74,9 @@ def test_only_the_trusted_key_is_taken(user):
         user.refused(words, 3, "3bf863cc.pub: the key's fingerprint is ", "the one that is trusted has EB693B3035CD5710E231E123A4B469963BF863CC")
         site.vendor.publish(site.other_key)
         failed = site.install(code=3)
-        check("Read the repository's index: apt-get exited with 100: E: " in failed.err and "is not signed" in failed.err, failed.err)
-        check("nvidia-open" not in site.on_nodes("dpkg-query -W"), "something was installed")
+        assert_in("Read the repository's index: apt-get exited with 100: E: ", failed.err)
+        assert_in("is not signed", failed.err)
+        assert_not_in("nvidia-open", site.on_nodes("dpkg-query -W"), "something was installed")
 
 
 def test_locks_that_another_holds_are_waited_for(user):
@@ -82,12 +86,12 @@ def test_locks_that_another_holds_are_waited_for(user):
         installing = user.start(*site.words("-o", "json"))
         for path in (lists, frontend):  # The index is read, then packages are installed.
             said = next((line.decode() for line in installing.stderr if b"t-0 waits" in line), "")
-            check(path in said, f"nobody waits for {path}: {said}")
-            check("fake-driver" not in site.on_nodes("ls /usr/share", "t/0"), "the lock was not kept to")
+            assert_in(path, said, f"nobody waits for {path}: {said}")
+            assert_not_in("fake-driver", site.on_nodes("ls /usr/share", "t/0"), "the lock was not kept to")
             held.release(path)
         out, err = installing.communicate(timeout=600)
-        check(installing.returncode == 0, err.decode())
-        check([len(node["did"]) for node in json.loads(out)["nodes"]] == [10, 10], f"{out}")
+        assert_equal(installing.returncode, 0, err.decode())
+        assert_equal([len(node["did"]) for node in json.loads(out)["nodes"]], [10, 10], f"{out}")
         held.end()
 
 
@@ -102,10 +106,10 @@ def test_what_another_is_in_the_middle_of_was_not_cut_off(user):
         site.on_nodes(f"/usr/lib/apt/apt-helper download-file {site.server.url}/system/dkms_3.0-1.deb /tmp/dkms.deb && dpkg --unpack /tmp/dkms.deb", "t/0")
         for path in ("/var/lib/dpkg/lock", "/var/lib/dpkg/lock-frontend"):
             held = Held(site, path)
-            check(finish not in steps_of_the_first(), f"{path} is held, and what its holder does counts as cut off")
+            assert_not_in(finish, steps_of_the_first(), f"{path} is held, and what its holder does counts as cut off")
             held.release(path)
             held.end()
-        check(finish in steps_of_the_first(), "what was cut off is not finished")
+        assert_in(finish, steps_of_the_first(), "what was cut off is not finished")
 
 
 SUDO = {  # What `sudo` does for a user who is not root, each way refused before anything is done.
@@ -121,7 +125,7 @@ def test_users_who_may_not_become_root_are_told_so_and_nothing_is_done(user):
             site.on_nodes("rm -f /usr/bin/sudo /usr/local/bin/sudo" +
                           (f"; printf '#!/bin/sh\n%s\n' \"{sudo}\" >/usr/local/bin/sudo; chmod 755 /usr/local/bin/sudo" if sudo else ""), "t/0")
             done = user.run(*worker.words(), code=3)
-            check(f"w-0: {said}" in done.err, done.err)
+            assert_in(f"w-0: {said}", done.err)
         worker.check_nothing_is_changed()
 
 
@@ -129,12 +133,12 @@ def test_a_reboot_is_left_to_the_user_or_waited_for(user):
     with Site(user) as site:
         site.on_nodes("echo 550.54.14 >/run/fake/loaded")
         left = site.install("--reboot", "never", code=1)
-        check(all(node["wants_reboot"] for node in json.loads(left.out)["nodes"]), left.out)
-        check("reboots" not in site.on_nodes("ls /run/fake"), "it was rebooted all the same")
+        assert_true(all(node["wants_reboot"] for node in json.loads(left.out)["nodes"]), left.out)
+        assert_not_in("reboots", site.on_nodes("ls /run/fake"), "it was rebooted all the same")
         did = site.did()
         for node in ("t-0", "t-1"):
-            check(did[node] == ["Reboot into driver 580.95.05", "Start the fabric manager", "Let unattended upgrades go on"], f"{did}")
-        check(site.on_nodes("cat /run/fake/reboots").count("reboot") == 1, "rebooted more than once")
+            assert_equal(did[node], ["Reboot into driver 580.95.05", "Start the fabric manager", "Let unattended upgrades go on"], f"{did}")
+        assert_equal(site.on_nodes("cat /run/fake/reboots").count("reboot"), 1, "rebooted more than once")
 
 
 def test_what_was_cut_off_in_the_middle_is_finished(user):
@@ -142,9 +146,11 @@ def test_what_was_cut_off_in_the_middle_is_finished(user):
         site.on_nodes("touch /run/fake/break", "t/0")
         failed = site.install("--cuda", "12.8", code=1)
         nodes = {node["name"]: node for node in json.loads(failed.out)["nodes"]}
-        check(nodes["t-1"]["error"] is None and "Install CUDA 12.8" in nodes["t-0"]["error"]["message"], failed.out)
+        assert_is(nodes["t-1"]["error"], None, failed.out)
+        assert_in("Install CUDA 12.8", nodes["t-0"]["error"]["message"], failed.out)
         did = site.did("--cuda", "12.8")
-        check(did["t-1"] == [] and did["t-0"][0] == "Finish the installation that was cut off", f"{did}")
+        assert_equal(did["t-1"], [], f"{did}")
+        assert_equal(did["t-0"][0], "Finish the installation that was cut off", f"{did}")
 
 
 def test_a_killed_run_is_gone_on_with(user):
@@ -152,8 +158,9 @@ def test_a_killed_run_is_gone_on_with(user):
         for step in ("1", "4", "3"):
             user.run(*site.words(), code=-9, environment={"FASTGPU_FAULT": f"drivers.step:{step}"})
         did = site.did()
-        check(did["t-0"] and did["t-0"][-1] == "Let unattended upgrades go on", f"{did}")
-        check(site.did() == {"t-0": [], "t-1": []}, "not done")
+        assert_true(did["t-0"], f"{did}")
+        assert_equal(did["t-0"][-1], "Let unattended upgrades go on", f"{did}")
+        assert_equal(site.did(), {"t-0": [], "t-1": []}, "not done")
 
 
 def test_an_environment_brings_packages_and_driver_with_it(user):
@@ -166,27 +173,30 @@ def test_an_environment_brings_packages_and_driver_with_it(user):
         words = ("env", "create", "-c", "t", "-f", str(file), "--uv", find_uv(), "--repository", site.server.url + "/nvidia",
                  "--repository-key", str(site.key_file), "-o", "json")
         plan = json.loads(user.run(*words, "--dry-run").out)
-        check(all(node["steps"][2] == "Install media-tools" and "Install driver 580, open modules" in node["steps"] for node in plan["nodes"]), f"{plan}")
+        assert_true(all(node["steps"][2] == "Install media-tools" and "Install driver 580, open modules" in node["steps"] for node in plan["nodes"]), f"{plan}")
         done = json.loads(user.run(*words, timeout=600).out)
-        check(all("Install media-tools" in node["prepared"] and "Load driver 580.95.05" in node["prepared"] for node in done["nodes"]), f"{done}")
+        assert_true(all("Install media-tools" in node["prepared"] and "Load driver 580.95.05" in node["prepared"] for node in done["nodes"]), f"{done}")
         job = user.run("run", "job", "-c", "t", "-np", "2", "--environment", "train", "--", "sh", "-c", "media; nvidia-smi | head -1")
-        check(job.out.count(b"media") == 2 and job.out.count(b"580.95.05") == 2, f"{job.out}")
+        assert_equal(job.out.count(b"media"), 2, f"{job.out}")
+        assert_equal(job.out.count(b"580.95.05"), 2, f"{job.out}")
         again = json.loads(user.run(*words).out)
-        check(all(node["prepared"] == [] and node["done"] == "nothing" for node in again["nodes"]), f"{again}")
+        assert_true(all(node["prepared"] == [] and node["done"] == "nothing" for node in again["nodes"]), f"{again}")
 
         site.on_nodes("rm /usr/local/bin/lspci /usr/local/bin/nvidia-smi; rm -rf /run/fake", "t/1")
         plan = user.run(*words, "--dry-run", code=2)
-        check([node["name"] for node in json.loads(plan.out)["nodes"]] == ["t-0"] and "t-1: there is no GPU" in plan.err, f"{plan}")
+        assert_equal([node["name"] for node in json.loads(plan.out)["nodes"]], ["t-0"], f"{plan}")
+        assert_in("t-1: there is no GPU", plan.err, f"{plan}")
         left = user.run(*words, code=2)
-        check("t-1: there is no GPU there" in left.err and json.loads(left.out)["nodes"][0]["done"] == "nothing", left.err)
+        assert_in("t-1: there is no GPU there", left.err)
+        assert_equal(json.loads(left.out)["nodes"][0]["done"], "nothing", left.err)
         file.write_text(wanted.replace("media-tools", "media-tolls"))
         left = user.run(*words, code=2)
-        check(left.err.count("has the package media-tolls") == 2 and "99fastgpu-hold" not in site.on_nodes("ls /etc/apt/apt.conf.d", "t/0"), left.err)
+        assert_equal(left.err.count("has the package media-tolls"), 2, left.err)
+        assert_not_in("99fastgpu-hold", site.on_nodes("ls /etc/apt/apt.conf.d", "t/0"), left.err)
         user.refused((*words, "--assume-gpu", "L40S:8"), 2, "goes with --dry-run alone")
         file.write_text(wanted + "driver: 999\n")
         user.refused((*words, "--dry-run"), 2, "what the environment needs", "999", "no known branch")
 
 
-if not can_be_made():
-    sys.exit(SKIPPED)
+need_tools()
 run_tests(dict(globals()))

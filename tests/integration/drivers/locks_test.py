@@ -7,9 +7,10 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from apt_repository import can_be_made
-from cli_user import SKIPPED, check, run_tests
+from apt_repository import need_tools
+from cli_user import run_tests
 from driver_site import Held, Site
+from suite import assert_equal, assert_in, assert_is, assert_not_in
 
 FRONTEND = "/var/lib/dpkg/lock-frontend"
 
@@ -19,14 +20,16 @@ def wait_for(user, seconds):
         held = Held(site, FRONTEND)
         installing = user.start(*site.words("-o", "json"))
         said = next((line.decode() for line in installing.stderr if b"t-0 waits" in line), "")
-        check(FRONTEND in said and "held by process" in said, f"nobody waits for dpkg's lock: {said}")
+        assert_in(FRONTEND, said, f"nobody waits for dpkg's lock: {said}")
+        assert_in("held by process", said, f"nobody waits for dpkg's lock: {said}")
         time.sleep(seconds)
-        check(installing.poll() is None and "dkms" not in site.on_nodes("dpkg-query -W", "t/0"), "the lock was not kept to")
+        assert_is(installing.poll(), None, "the lock was not kept to")
+        assert_not_in("dkms", site.on_nodes("dpkg-query -W", "t/0"), "the lock was not kept to")
         held.release(FRONTEND)
         out, err = installing.communicate(timeout=120)
-        check(installing.returncode == 0, err.decode())
-        check(b"waits" not in err, f"it is said again: {err.decode()}")
-        check("Load driver 580.95.05" in json.loads(out)["nodes"][0]["did"], f"{out}")
+        assert_equal(installing.returncode, 0, err.decode())
+        assert_not_in(b"waits", err, f"it is said again: {err.decode()}")
+        assert_in("Load driver 580.95.05", json.loads(out)["nodes"][0]["did"], f"{out}")
         held.end()
 
 
@@ -38,6 +41,5 @@ def test_dpkgs_lock_that_another_holds_for_a_minute_is_waited_for(user):
     wait_for(user, 60)
 
 
-if not can_be_made():
-    sys.exit(SKIPPED)
+need_tools()
 run_tests(dict(globals()))

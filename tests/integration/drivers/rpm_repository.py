@@ -4,6 +4,8 @@ import pathlib
 import shutil
 import subprocess
 
+from suite import need_programs, skip
+
 SPEC = """Name: {name}
 Version: {version}
 Release: {release}
@@ -92,5 +94,8 @@ class RpmRepository:
             raise AssertionError(f"{words}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
-def can_be_made():
-    return all(map(shutil.which, ("dnf", "rpmbuild", "rpmsign", "createrepo_c", "modifyrepo_c", "gpg", "gpgconf"))) and os.uname().machine == "x86_64"
+def need_tools():
+    """Skips tests where such a repository cannot be made."""
+    need_programs("dnf", "rpmbuild", "rpmsign", "createrepo_c", "modifyrepo_c", "gpg", "gpgconf")
+    if os.uname().machine != "x86_64":
+        skip("the packages are for x86-64")

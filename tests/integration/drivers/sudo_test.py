@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import pty
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,9 +11,18 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from apt_repository import can_be_made
-from cli_user import SKIPPED, check, run_tests, within
+from apt_repository import need_tools
+from cli_user import run_tests, within
 from driver_site import Site, Worker
+from suite import (
+    assert_equal,
+    assert_in,
+    assert_is,
+    assert_less,
+    assert_not_in,
+    assert_true,
+    need_programs,
+)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
 from env_site import find_uv
@@ -35,28 +43,30 @@ def test_without_a_password_sudo_installs_all_of_it(user):
     with Site(user, nodes=1) as site, Worker(site) as worker:
         worker.may(FREE)
         did = worker.did("--cuda", "12.8")
-        check(did[0] == "Hold unattended upgrades off" and did[-1] == "Let unattended upgrades go on" and "Install CUDA 12.8" in did, f"{did}")
-        check("580.95.05" in site.on_nodes("dpkg-query -W nvidia-open && cat /run/fake/loaded", "t/0"), "nothing is installed")
-        check(worker.did("--cuda", "12.8") == [], "the second run did something")
-        check("/" not in site.on_nodes("find /home/worker ! -user worker", "t/0"), "root has left something in the user's home")
+        assert_equal(did[0], "Hold unattended upgrades off", f"{did}")
+        assert_equal(did[-1], "Let unattended upgrades go on", f"{did}")
+        assert_in("Install CUDA 12.8", did)
+        assert_in("580.95.05", site.on_nodes("dpkg-query -W nvidia-open && cat /run/fake/loaded", "t/0"), "nothing is installed")
+        assert_equal(worker.did("--cuda", "12.8"), [], "the second run did something")
+        assert_not_in("/", site.on_nodes("find /home/worker ! -user worker", "t/0"), "root has left something in the user's home")
 
 
 def test_a_password_that_is_missing_wrong_or_open_to_others_changes_nothing(user):
     with Site(user, nodes=1) as site, Worker(site) as worker:
         worker.may(ASKED, PASSWORD)
         plan = json.loads(user.run(*worker.words("--dry-run", "-o", "json")).out)
-        check(plan["groups"][0]["nodes"] == ["w-0"], f"{plan}")
+        assert_equal(plan["groups"][0]["nodes"], ["w-0"], f"{plan}")
         done = user.run(*worker.words(), code=3)
-        check("w-0: sudo asks 'worker' for a password there: give it by --ask-sudo-password or --sudo-password-file" in done.err, done.err)
+        assert_in("w-0: sudo asks 'worker' for a password there: give it by --ask-sudo-password or --sudo-password-file", done.err)
         began = time.monotonic()
         done = user.run(*worker.words("--sudo-password-file", password_file(user, "wrong")), code=3)
-        check("w-0: sudo refused the password of 'worker'\n" in done.err, done.err)
-        check(time.monotonic() - began < 30, "a wrong password takes long")
+        assert_in("w-0: sudo refused the password of 'worker'\n", done.err)
+        assert_less(time.monotonic() - began, 30, "a wrong password takes long")
         user.refused(worker.words("--sudo-password-file", password_file(user, mode=0o640)), 2, "is not for its owner alone: chmod 600 it")
         user.refused(worker.words("--ask-sudo-password"), 2, "there is no terminal to ask on")
         site.on_nodes("rm /etc/sudoers.d/worker", "t/0")
         done = user.run(*worker.words("--sudo-password-file", password_file(user)), code=3)
-        check("w-0: sudo does not let 'worker' become root there" in done.err, done.err)
+        assert_in("w-0: sudo does not let 'worker' become root there", done.err)
         worker.check_nothing_is_changed()
 
 
@@ -83,13 +93,17 @@ def test_a_password_is_typed_unseen_or_read_from_a_file_and_stands_nowhere_else(
     with Site(user, nodes=1) as site, Worker(site) as worker:
         worker.may(ASKED, PASSWORD)
         code, out, shown = typed(user, worker.words("--ask-sudo-password"), PASSWORD)
-        check(code == 0 and "580.95.05" in out and PASSWORD not in shown, f"{code}: {out}{shown}")
+        assert_equal(code, 0, f"{code}: {out}{shown}")
+        assert_in("580.95.05", out, f"{code}: {out}{shown}")
+        assert_not_in(PASSWORD, shown, f"{code}: {out}{shown}")
         site.on_nodes("touch /run/fake/look", "t/0")
         did = worker.did("--cuda", "12.8", environment={"FASTGPU_SUDO_PASSWORD_FILE": password_file(user)})
-        check("Install CUDA 12.8" in did, f"{did}")
+        assert_in("Install CUDA 12.8", did)
         seen = site.on_nodes("tr '\\0' '\\n' </run/fake/look", "t/0")
-        check("apt-get" in seen and "sudo" in seen and "ecret" not in seen, seen)
-        check("ecret" not in site.on_nodes("grep -rs ecret /var/log /home/worker /run /tmp || :", "t/0"), "it is written down on the node")
+        assert_in("apt-get", seen)
+        assert_in("sudo", seen)
+        assert_not_in("ecret", seen)
+        assert_not_in("ecret", site.on_nodes("grep -rs ecret /var/log /home/worker /run /tmp || :", "t/0"), "it is written down on the node")
 
 
 def test_an_environment_of_somebody_who_is_not_root_brings_packages_by_sudo(user):
@@ -101,11 +115,13 @@ def test_an_environment_of_somebody_who_is_not_root_brings_packages_by_sudo(user
         file.write_text("name: train\npython: /usr/bin/python3\nmpi: system\napt: [media-tools]\n")
         words = ("env", "create", "-c", "w", "-f", str(file), "--uv", find_uv(), "-o", "json")
         refused = user.run(*words, code=3)
-        check("w-0: sudo asks 'worker' for a password there: give it by --ask-sudo-password" in refused.err, refused.err)
+        assert_in("w-0: sudo asks 'worker' for a password there: give it by --ask-sudo-password", refused.err)
         done = json.loads(user.run(*words, "--sudo-password-file", password_file(user), timeout=600).out)
-        check("Install media-tools" in done["nodes"][0]["prepared"] and done["nodes"][0]["error"] is None, f"{done}")
+        assert_in("Install media-tools", done["nodes"][0]["prepared"], f"{done}")
+        assert_is(done["nodes"][0]["error"], None, f"{done}")
         again = json.loads(user.run(*words).out)
-        check(again["nodes"][0]["prepared"] == [] and again["nodes"][0]["done"] == "nothing", f"{again}")
+        assert_equal(again["nodes"][0]["prepared"], [], f"{again}")
+        assert_equal(again["nodes"][0]["done"], "nothing", f"{again}")
 
 
 def cut_off(user, number, code, *words):
@@ -116,16 +132,17 @@ def cut_off(user, number, code, *words):
         else:
             worker.may(FREE)
         process = worker.start("--cuda", "12.8", *words)
-        check(worker.installers(), "nothing is being installed")
+        assert_true(worker.installers(), "nothing is being installed")
         process.send_signal(number)
         process.communicate(timeout=60)
-        check(process.returncode == code, f"{process.returncode}")
-        check(within(20, lambda: not worker.installers()), f"they still run: {worker.installers()}")
+        assert_equal(process.returncode, code)
+        assert_true(within(20, lambda: not worker.installers()), f"they still run: {worker.installers()}")
         worker.let_go_on()
         did = worker.did("--cuda", "12.8", *words)
-        check(did[0] == FINISH and did[-1] == "Let unattended upgrades go on", f"{did}")
-        check(worker.did("--cuda", "12.8", *words) == [], "something is left to do")
-        check("ii" in site.on_nodes("dpkg -l cuda-toolkit-12-8 | tail -1", "t/0"), "it is not installed")
+        assert_equal(did[0], FINISH, f"{did}")
+        assert_equal(did[-1], "Let unattended upgrades go on", f"{did}")
+        assert_equal(worker.did("--cuda", "12.8", *words), [], "something is left to do")
+        assert_in("ii", site.on_nodes("dpkg -l cuda-toolkit-12-8 | tail -1", "t/0"), "it is not installed")
 
 
 def test_ctrl_c_while_apt_runs_by_sudo_leaves_none_of_it_running(user):
@@ -140,6 +157,6 @@ def test_a_run_that_is_killed_while_dpkg_works_is_finished_by_the_same_command(u
     cut_off(user, signal.SIGKILL, -signal.SIGKILL)
 
 
-if not can_be_made() or not shutil.which("sudo"):
-    sys.exit(SKIPPED)
+need_tools()
+need_programs("sudo")
 run_tests(dict(globals()))

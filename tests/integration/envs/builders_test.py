@@ -1,5 +1,6 @@
 """The agent's builders on their own, with stand-ins for uv, py-rattler's script and Python: which Python runs them, and its archive unpacked once.
-TEST.py AGENT"""
+TEST.py AGENT [TEST ...]"""
+import contextlib
 import io
 import os
 import pathlib
@@ -10,15 +11,14 @@ import sys
 import tarfile
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import suite
+from suite import assert_equal, assert_false, assert_in, assert_true
+
 PYTHON = "#!/bin/sh\ncase $3 in *platform*) echo 3.11.2;; *) printf 'solution=one\\0python_version=3.11.2\\0builder=stand-in\\0';; esac\n"
 UV = "#!/bin/sh\ncase $1 in --version) echo uv 1.0;; *) echo one;; esac\n"
 NOT_FOUND, REMOTE = 64 + 3, 64 + 8  # 64 + ErrorKind
 FOLDERS = {"uv": ".", "conda": "conda"}
-
-
-def check(condition, message):
-    if not condition:
-        raise AssertionError(message)
 
 
 def write_program(path, text):
@@ -66,7 +66,7 @@ class Node:
 
 def ended(process, code=0):
     out, err = process.communicate(timeout=60)
-    check(process.returncode == code, f"{process.returncode}, not {code}: {err.decode()}")
+    assert_equal(process.returncode, code, f"{process.returncode}, not {code}: {err.decode()}")
     return out.decode(), err.decode()
 
 
@@ -74,26 +74,26 @@ def test_an_archive_is_unpacked_once_for_all_who_build_at_the_same_time(node):
     for builder, place in FOLDERS.items():
         at_once = [node.solving(builder, prefix=f"envs{i}") for i in range(6)]
         said = [ended(one)[0] for one in at_once]
-        check(all("solution=one" in one for one in said), f"{builder}: {said}")
-        check(sum("doing=unpacking Python" in one for one in said) == 1, f"{builder}: {said}")
+        assert_true(all("solution=one" in one for one in said), f"{builder}: {said}")
+        assert_equal(sum("doing=unpacking Python" in one for one in said), 1, f"{builder}: {said}")
         left = {path.name for path in (node.tools / place).glob("python*")}
-        check(left == {"python", "python.tar", "python.tar.lock"}, f"{builder}: {left}")
+        assert_equal(left, {"python", "python.tar", "python.tar.lock"}, f"{builder}: {left}")
 
 
 def test_whoever_is_killed_while_it_unpacks_does_not_hinder_the_next(node):
     for builder, place in FOLDERS.items():
         ended(node.solving(builder, fault="env-python-unpacked"), -signal.SIGKILL)
-        check(not (node.tools / place / "python").exists(), f"{builder}: there is a part of it")
-        check("solution=one" in ended(node.solving(builder))[0], builder)
-        check(not list((node.tools / place).glob("python.new*")), f"{builder}: something is left")
+        assert_false((node.tools / place / "python").exists(), f"{builder}: there is a part of it")
+        assert_in("solution=one", ended(node.solving(builder))[0], builder)
+        assert_false(list((node.tools / place).glob("python.new*")), f"{builder}: something is left")
 
 
 def test_an_archive_without_a_python_is_refused_and_leaves_nothing(node):
     for builder, place in FOLDERS.items():
         node.archive(place).write_bytes(archive_of({"other/bin/python3": PYTHON}))
         for _ in range(2):
-            check("has no python/bin/python3" in ended(node.solving(builder), REMOTE)[1], builder)
-            check(not list((node.tools / place).glob("python.new*")), f"{builder}: something is left")
+            assert_in("has no python/bin/python3", ended(node.solving(builder), REMOTE)[1], builder)
+            assert_false(list((node.tools / place).glob("python.new*")), f"{builder}: something is left")
 
 
 def test_a_python_is_of_the_version_that_is_asked_for_or_newer_where_that_is_enough(node):
@@ -105,7 +105,7 @@ def test_a_python_is_of_the_version_that_is_asked_for_or_newer_where_that_is_eno
     for wanted, found in (("3.9", "3.9.18"), ("3", "3.9.18"), ("3.10", ""), ("3.1", ""), ("3.13", "3.13.0rc1"), ("3.12.4", "3.12.4"), ("3.12.5", ""),
                           ("--or-newer 3.10", "3.12.4"), ("--or-newer 3.9", "3.9.18"), ("--or-newer 3.13", "3.13.0rc1"), ("--or-newer 3.14", "")):
         said, _ = ended(node.start("env-python", *wanted.split(), path=f"{node.folder}/one:{node.folder}/two:/usr/bin/none"))
-        check(said == f"version={found}\0", f"{wanted}: {said!r}, not {found}")
+        assert_equal(said, f"version={found}\0", f"{wanted}: {said!r}, not {found}")
 
 
 def test_py_rattler_is_run_by_the_archive_else_by_a_python_that_is_new_enough_else_not_at_all(node):
@@ -114,19 +114,17 @@ def test_py_rattler_is_run_by_the_archive_else_by_a_python_that_is_new_enough_el
     for name in ("getconf", "tar", "gzip"):
         (node.folder / "old" / name).symlink_to(shutil.which(name))
     old, both = str(node.folder / "old"), f"{node.folder}/old:{node.folder}/new"
-    check("solution=one" in ended(node.solving("conda", path=old))[0], "the archive is not used")
+    assert_in("solution=one", ended(node.solving("conda", path=old))[0], "the archive is not used")
     node.archive("conda").unlink()
-    check("solution=by the node" in ended(node.solving("conda", path=both))[0], "the node's is not used")
-    check("needs Python 3.10 or newer" in ended(node.solving("conda", path=old), NOT_FOUND)[1], "it is not said")
+    assert_in("solution=by the node", ended(node.solving("conda", path=both))[0], "the node's is not used")
+    assert_in("needs Python 3.10 or newer", ended(node.solving("conda", path=old), NOT_FOUND)[1], "it is not said")
 
 
-def main():
-    for name, test in list(globals().items()):
-        if not name.startswith("test_") or (sys.argv[2:] and name not in sys.argv[2:]):
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            test(Node(pathlib.Path(folder), os.path.abspath(sys.argv[1])))
-            print(f"ok: {name}", flush=True)
+@contextlib.contextmanager
+def node_for(agent):
+    with tempfile.TemporaryDirectory() as folder:
+        yield Node(pathlib.Path(folder), os.path.abspath(agent))
 
 
-main()
+if __name__ == "__main__":
+    suite.main(suite.tests_of(globals()), lambda _: node_for(sys.argv[1]), sys.argv[2:])

@@ -12,10 +12,11 @@ import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests
+from cli_user import run_tests
 from conda_site import PYTHON, Conda
 from env_site import PREFIX, changes, with_site
 from own_python import SHOW, hide, python_archive
+from suite import assert_equal, assert_false, assert_in, assert_not_equal, assert_not_in
 
 OLD = "/root/old-python"
 
@@ -58,38 +59,42 @@ def test_an_archive_runs_py_rattler_and_is_no_part_of_what_is_made(site):
     site.user.run("env", "remove", "--all", "-c", site.name)
     before = changes(site)
     plan = site.create("--dry-run").out.decode()
-    check(f"get Python for py-rattler from {site.address}, solve and build" in plan, plan)
+    assert_in(f"get Python for py-rattler from {site.address}, solve and build", plan)
     site.index.fault = "corrupt"
     site.user.refused(site.words(), 1, "python.tar.gz has the SHA-256")
-    check(site.tools() == "", f"something has reached the node: {site.tools()}")
+    assert_equal(site.tools(), "", f"something has reached the node: {site.tools()}")
     site.nothing_is_used()
     site.index.fault = ""
     made, said = site.made()
-    check(f"{site.name}-0 {site.note}" in said, said)
-    check([node["done"] for node in made["nodes"]] == ["built", "received"], f"{made}")
-    check("/conda/python/bin/python3" in site.tools(), site.tools())
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the program does not run in it")
+    assert_in(f"{site.name}-0 {site.note}", said)
+    assert_equal([node["done"] for node in made["nodes"]], ["built", "received"], f"{made}")
+    assert_in("/conda/python/bin/python3", site.tools())
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the program does not run in it")
     place = f"{PREFIX}/train/{made['version']}"
     lock = site.on_nodes("cat", f"{place}/.fastgpu/env.lock", nodes="/0")
-    check("archive" not in lock and f"python_version: \"{PYTHON}\"" in lock, lock)
+    assert_not_in("archive", lock)
+    assert_in(f"python_version: \"{PYTHON}\"", lock)
     again, said = site.made()
-    check([node["done"] for node in again["nodes"]] == ["nothing", "nothing"] and site.note not in said, f"{again} {said}")
+    assert_equal([node["done"] for node in again["nodes"]], ["nothing", "nothing"], f"{again} {said}")
+    assert_not_in(site.note, said, f"{again} {said}")
 
     file = site.lock()
     site.user.run("env", "remove", "--all", "-c", site.name)
     left = changes(site) ^ before
-    check(not left, f"left: {sorted(left)[:20]}")
+    assert_false(left, f"left: {sorted(left)[:20]}")
     wanted = site.file
     site.file = file
     again, said = site.made()
-    check(again["version"] == made["version"] and site.note in said, f"of the lock: {again} {said}")
+    assert_equal(again["version"], made["version"], f"of the lock: {again} {said}")
+    assert_in(site.note, said, f"of the lock: {again} {said}")
     site.file = wanted
     site.user.run("env", "remove", "--all", "-c", site.name)
     site.on_nodes("sh", "-c", SHOW)
-    check(site.lock("other.lock").read_text() == file.read_text(), "the lock is another one where the node has a Python")
+    assert_equal(site.lock("other.lock").read_text(), file.read_text(), "the lock is another one where the node has a Python")
     again, said = site.made()
-    check(again["version"] == made["version"] and site.note not in said, f"by the node's own: {again} {said}")
-    check("python.tar" not in site.tools(), site.tools())
+    assert_equal(again["version"], made["version"], f"by the node's own: {again} {said}")
+    assert_not_in(site.note, said, f"by the node's own: {again} {said}")
+    assert_not_in("python.tar", site.tools())
 
 
 @with_site(OldPython)
@@ -99,13 +104,16 @@ def test_killed_while_it_is_unpacked_the_same_command_goes_on(site):
         done = site.create(code=None)
     finally:
         site.on_nodes("mv", "/root/kept", "/root/.bashrc", nodes="/0")
-    check(done.returncode != 0 and f"{site.name}-0: fastgpu-agent ended with 137" in done.err, f"{done.returncode} {done.err}")
-    check("/conda/python.new/" in site.tools() and "/conda/python/" not in site.tools(), site.tools())
+    assert_not_equal(done.returncode, 0, f"{done.returncode} {done.err}")
+    assert_in(f"{site.name}-0: fastgpu-agent ended with 137", done.err, f"{done.returncode} {done.err}")
+    assert_in("/conda/python.new/", site.tools())
+    assert_not_in("/conda/python/", site.tools())
     site.nothing_is_used()
     site.create(environment={"FASTGPU_FAULT": "env-solved"}, code=-signal.SIGKILL)
     site.create()
-    check("/conda/python/" in site.tools() and "/conda/python.new" not in site.tools(), site.tools())
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the program does not run in it")
+    assert_in("/conda/python/", site.tools())
+    assert_not_in("/conda/python.new", site.tools())
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the program does not run in it")
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
@@ -115,8 +123,8 @@ def test_without_an_archive_that_is_new_enough_it_is_refused_before_anything_is_
     site.knows("3.9.25")
     for more in (("--dry-run",), ()):
         site.user.refused(site.words(*more), 5, f"{site.name}-0: there is no Python 3.10 or newer on this node", "(3.9.25)", "--python-table")
-    check(site.index.asked == [], f"{site.index.asked}")
-    check(site.on_nodes("sh", "-c", "ls /opt/fastgpu 2>&1 || true").count("No such file") == 2, "something was made")
+    assert_equal(site.index.asked, [])
+    assert_equal(site.on_nodes("sh", "-c", "ls /opt/fastgpu 2>&1 || true").count("No such file"), 2, "something was made")
 
 
 @with_site(OldPython)
@@ -129,9 +137,10 @@ def test_a_lock_that_is_made_here_needs_no_python_of_this_machine_either(site):
     for path in (None, {"PATH": str(programs)}):
         file = site.user.folder / f"{len(locks)}.lock"
         done = site.user.run("env", "lock", "-f", str(site.file), "--force", "--out", str(file), *site.TOOL, environment=path)
-        check((f"this machine {site.note}" in done.err) == (path is not None), done.err)
+        assert_equal(f"this machine {site.note}" in done.err, path is not None, done.err)
         locks.append(file.read_text())
-    check(locks[0] == locks[1] and "archive" not in locks[0], f"{locks}")
+    assert_equal(locks[0], locks[1], f"{locks}")
+    assert_not_in("archive", locks[0], f"{locks}")
 
 
 run_tests(dict(globals()))

@@ -5,9 +5,10 @@ import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests, within
+from cli_user import run_tests, within
 from conda_site import MODULES, Conda
 from env_site import PREFIX, changes, with_site
+from suite import assert_equal, assert_false, assert_in, assert_true
 
 
 @with_site(Conda)
@@ -15,26 +16,28 @@ def test_made_once_copied_used_and_removed_without_a_trace(site):
     site.user.run("env", "remove", "--all", "-c", site.name)
     before = changes(site)
     done = json.loads(site.create("-o", "json").out)
-    check([node["done"] for node in done["nodes"]] == ["built", "received"], f"{done}")
+    assert_equal([node["done"] for node in done["nodes"]], ["built", "received"], f"{done}")
     place = f"{PREFIX}/train/{done['version']}"
     site.user.run("env", "verify", "train", "-c", site.name)
-    check(site.on_nodes("cat", f"{place}/bin/beta").count(f"cat {place}/share/beta") == 2, "the prefix is another one in the files")
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the program does not run in it")
-    check(site.program("sh", "-c", ". $CONDA_PREFIX/.fastgpu/activate.sh; echo $BETA_HOME").count(f"{place}/share\n") == 2, "no activation")
-    check("alpha.cpython" in site.on_nodes("ls", f"{place}/{MODULES}/__pycache__", nodes="/1"), "not compiled")
-    check(site.on_nodes("ls", f"{place}/lib/fastgpu").count("libfastgpu_comm.so.0") == 2, "what every environment has is missing")
+    assert_equal(site.on_nodes("cat", f"{place}/bin/beta").count(f"cat {place}/share/beta"), 2, "the prefix is another one in the files")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the program does not run in it")
+    assert_equal(site.program("sh", "-c", ". $CONDA_PREFIX/.fastgpu/activate.sh; echo $BETA_HOME").count(f"{place}/share\n"), 2, "no activation")
+    assert_in("alpha.cpython", site.on_nodes("ls", f"{place}/{MODULES}/__pycache__", nodes="/1"), "not compiled")
+    assert_equal(site.on_nodes("ls", f"{place}/lib/fastgpu").count("libfastgpu_comm.so.0"), 2, "what every environment has is missing")
     job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--environment", "train", "--", "python", "-c", "import alpha")
-    check(job.out.count(b"alpha one") == 2, f"{job.out}")
-    check(site.on_nodes("sh", "-c", "cat /tmp/mpirun-of-channel; rm /tmp/mpirun-of-channel", nodes="/0").count("bin/mpirun") == 1, "another mpirun")
+    assert_equal(job.out.count(b"alpha one"), 2, f"{job.out}")
+    assert_equal(site.on_nodes("sh", "-c", "cat /tmp/mpirun-of-channel; rm /tmp/mpirun-of-channel", nodes="/0").count("bin/mpirun"), 1, "another mpirun")
     asked = len(site.index.asked)
     again = json.loads(site.create("-o", "json").out)
-    check([node["done"] for node in again["nodes"]] == ["nothing", "nothing"] and len(site.index.asked) == asked, f"{again}")
+    assert_equal([node["done"] for node in again["nodes"]], ["nothing", "nothing"], f"{again}")
+    assert_equal(len(site.index.asked), asked, f"{again}")
     site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/0")
     again = json.loads(site.create("-o", "json").out)
-    check([node["done"] for node in again["nodes"]] == ["received", "nothing"] and len(site.index.asked) == asked, f"{again}")
+    assert_equal([node["done"] for node in again["nodes"]], ["received", "nothing"], f"{again}")
+    assert_equal(len(site.index.asked), asked, f"{again}")
     site.user.run("env", "remove", "--all", "-c", site.name)
     left = changes(site) ^ before
-    check(not left, f"left: {sorted(left)[:20]}")
+    assert_false(left, f"left: {sorted(left)[:20]}")
 
 
 @with_site(Conda)
@@ -43,16 +46,17 @@ def test_a_lock_says_every_artefact_and_is_kept_to(site):
     text = lock.read_text()
     for folder in site.index.packages.values():
         for file, (_, record) in folder.items():
-            check(record["sha256"] in text and f"/{file}" in text, f"no {file} in {text}")
+            assert_in(record["sha256"], text, f"no {file} in {text}")
+            assert_in(f"/{file}", text, f"no {file} in {text}")
     site.file.write_text(text.replace('version: "1.0"', 'version: "1.1"', 1))
     site.user.refused(site.words(), 2, "was changed after it had been written")
     site.file.write_text(text)
     site.index.add("beta", "9.0", {"bin/beta": "#!/bin/sh\necho nine\n"})
     site.create()
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the lock was not kept to")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the lock was not kept to")
     site.write("alpha", "beta 9.*")
     diff = site.user.run("env", "diff", str(lock), str(site.lock("other.lock")), code=1).out.decode()
-    check("beta 1.0 -> 9.0" in diff, diff)
+    assert_in("beta 1.0 -> 9.0", diff)
 
 
 @with_site(Conda)
@@ -101,11 +105,11 @@ def test_killed_or_interrupted_the_same_command_goes_on(site):
         site.index.fault, site.index.asked = "hang files", []
         site.on_nodes("sh", "-c", f"rm -rf {PREFIX}/train/*")
         process = site.user.start(*site.words())
-        check(within(150, lambda: any(path.endswith(".tar.bz2") for path in site.index.asked)), "no file is asked for")
+        assert_true(within(150, lambda: any(path.endswith(".tar.bz2") for path in site.index.asked)), "no file is asked for")
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
-        check(process.returncode == code, f"{process.returncode}, not {code}: {err.decode()}")
-        check(within(15, lambda: site.user.run("exec", site.name, "--", "pgrep", "-f", "[c]lient.py", code=None).returncode == 1), "it runs on")
+        assert_equal(process.returncode, code, f"{process.returncode}, not {code}: {err.decode()}")
+        assert_true(within(15, lambda: site.user.run("exec", site.name, "--", "pgrep", "-f", "[c]lient.py", code=None).returncode == 1), "it runs on")
         site.nothing_is_used()
     site.index.fault = ""
     site.create()

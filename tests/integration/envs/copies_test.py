@@ -10,8 +10,17 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, inits_of, run_tests, within
+from cli_user import inits_of, run_tests, within
 from env_site import PREFIX, with_site
+from suite import (
+    assert_equal,
+    assert_greater,
+    assert_in,
+    assert_less,
+    assert_not_equal,
+    assert_not_in,
+    assert_true,
+)
 from wheels_site import Wheels
 
 
@@ -21,9 +30,10 @@ def test_what_has_changed_where_it_comes_from_is_in_use_nowhere_else(site):
     site.on_nodes("sed", "-i", "s/one/own/", f"{PREFIX}/train/current/lib/python3.11/site-packages/beta.py", nodes="/0")
     site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/1")
     done = site.create(code=None)
-    check(done.returncode != 0 and f"{site.name}-1: arrived changed: lib/python3.11/site-packages/beta.py" in done.err, f"{done.returncode} {done.err}")
-    check("No such file" in site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/1"), "it is in use")
-    check(site.create(code=None).returncode != 0, "what arrived changed has stayed, and counts as complete")
+    assert_not_equal(done.returncode, 0, f"{done.returncode} {done.err}")
+    assert_in(f"{site.name}-1: arrived changed: lib/python3.11/site-packages/beta.py", done.err, f"{done.returncode} {done.err}")
+    assert_in("No such file", site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/1"), "it is in use")
+    assert_not_equal(site.create(code=None).returncode, 0, "what arrived changed has stayed, and counts as complete")
 
 
 @with_site(Wheels)
@@ -31,10 +41,11 @@ def test_a_node_that_vanishes_is_reported_and_repaired_later(site):
     for pid in inits_of(f"{site.name}-1"):
         os.kill(pid, signal.SIGKILL)
     done = site.create(code=None, timeout=180)
-    check(done.returncode != 0 and f"{site.name}-1 (" in done.err, f"{done.returncode} {done.err}")
-    check("built" in done.out.decode(), done.out.decode())
+    assert_not_equal(done.returncode, 0, f"{done.returncode} {done.err}")
+    assert_in(f"{site.name}-1 (", done.err, f"{done.returncode} {done.err}")
+    assert_in("built", done.out.decode())
     site.user.run("start", "cluster", site.name)
-    check(json.loads(site.create("-o", "json").out)["nodes"][1]["done"] == "received", "the node was not repaired")
+    assert_equal(json.loads(site.create("-o", "json").out)["nodes"][1]["done"], "received", "the node was not repaired")
 
 
 @with_site(Wheels)
@@ -46,21 +57,21 @@ def test_a_node_without_the_python_that_the_environment_uses_is_told_and_not_swi
 
     def refused(code, said):
         done = site.create("-o", "json", code=code)
-        check(said in done.err, done.err)
-        check("No such file" in site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/1"), "it is in use")
+        assert_in(said, done.err)
+        assert_in("No such file", site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/1"), "it is in use")
         return [node["done"] for node in json.loads(done.out)["nodes"]]
 
     has(f"ln -s {own} python3", "/0")
     site.file.write_text(site.file.read_text().replace("/usr/bin/python3", "/opt/py/python3"))
     try:
-        check(refused(5, f"{site.name}-1: the environment was made with Python 3.11.") == ["built", "failed"], "not left behind")
+        assert_equal(refused(5, f"{site.name}-1: the environment was made with Python 3.11."), ["built", "failed"], "not left behind")
         has("cp /bin/true python3.99; ln -s python3.99 python3", "/1")
-        check(refused(6, f"{site.name}-1: /opt/py/python3 is Python 3.99 on this node, and the environment was made with 3.11.") == ["nothing", "failed"], "taken")
+        assert_equal(refused(6, f"{site.name}-1: /opt/py/python3 is Python 3.99 on this node, and the environment was made with 3.11."), ["nothing", "failed"], "taken")
         has("printf '#!/bin/sh\\necho 3.10.4\\n' >python3; chmod 755 python3", "/1")
         refused(6, "/opt/py/python3 is Python 3.10.4 on this node")
         has(f"ln -s {own} python3", "/1")
-        check([node["done"] for node in json.loads(site.create("-o", "json").out)["nodes"]] == ["nothing", "switched"], "not repaired")
-        check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run")
+        assert_equal([node["done"] for node in json.loads(site.create("-o", "json").out)["nodes"]], ["nothing", "switched"], "not repaired")
+        assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run")
     finally:
         site.on_nodes("rm", "-rf", "/opt/py")
 
@@ -89,18 +100,19 @@ def receives(init):
 def test_a_node_that_vanishes_while_it_receives_is_named_and_the_others_are_complete(site):
     inits = list(inits_of(f"{site.name}-2"))
     process = site.user.start(*site.words("-o", "json"))
-    check(within(60, lambda: any(map(receives, inits))), "nothing passes over the node in the middle")
+    assert_true(within(60, lambda: any(map(receives, inits))), "nothing passes over the node in the middle")
     for pid in inits:
         os.kill(pid, signal.SIGKILL)
     out, err = process.communicate(timeout=180)
-    check(process.returncode != 0 and f"{site.name}-2 (".encode() in err, f"{process.returncode} {err}")
+    assert_not_equal(process.returncode, 0, f"{process.returncode} {err}")
+    assert_in(f"{site.name}-2 (".encode(), err, f"{process.returncode} {err}")
     done = {node["name"]: node["done"] for node in json.loads(out)["nodes"]}
-    check([done[f"{site.name}-{number}"] == "failed" for number in range(4)] == [False, False, True, False], f"{done} {err}")
-    check(done[f"{site.name}-3"] == "received", f"not by a chain that leaves it out: {done} {err}")
+    assert_equal([done[f"{site.name}-{number}"] == "failed" for number in range(4)], [False, False, True, False], f"{done} {err}")
+    assert_equal(done[f"{site.name}-3"], "received", f"not by a chain that leaves it out: {done} {err}")
     for number in (0, 1, 3):
         site.user.run("env", "verify", "train", "-c", f"{site.name}/{number}")
     site.user.run("start", "cluster", site.name)
-    check(json.loads(site.create("-o", "json").out)["nodes"][2]["done"] == "received", "the node was not repaired")
+    assert_equal(json.loads(site.create("-o", "json").out)["nodes"][2]["done"], "received", "the node was not repaired")
 
 
 LARGE = 16 << 20
@@ -129,16 +141,16 @@ def test_a_chain_that_breaks_goes_on_where_it_was_and_no_faster_than_it_may(site
     site.user.run("env", "remove", "train", "-c", site.name)
     before, began = site.sent_by_first(), time.monotonic()
     process = site.user.start(*site.words("-o", "json", "--limit-rate", "20mbit"))
-    check(within(60, lambda: int(site.said_by(1, "sh", "-c", KEPT)) > LARGE // 2), "nothing passes over the second node")
-    check("killed" in site.said_by(1, "sh", "-c", KILL_RELAY), "it had all of it")
+    assert_true(within(60, lambda: int(site.said_by(1, "sh", "-c", KEPT)) > LARGE // 2), "nothing passes over the second node")
+    assert_in("killed", site.said_by(1, "sh", "-c", KILL_RELAY), "it had all of it")
     out, err = process.communicate(timeout=180)
-    check(process.returncode == 0, f"{process.returncode} {err}")
-    check([node["done"] for node in json.loads(out)["nodes"]] == ["built"] + ["received"] * 3, f"{out}")
-    check(time.monotonic() - began > 8 * LARGE / 20e6 * 0.95, "faster than it may")
+    assert_equal(process.returncode, 0, f"{process.returncode} {err}")
+    assert_equal([node["done"] for node in json.loads(out)["nodes"]], ["built"] + ["received"] * 3, f"{out}")
+    assert_greater(time.monotonic() - began, 8 * LARGE / 20e6 * 0.95, "faster than it may")
     sent = site.sent_by_first() - before
-    check(sent < unbroken + LARGE // 4, f"{sent} bytes have left the node that builds, and {unbroken} where nothing broke")
+    assert_less(sent, unbroken + LARGE // 4, f"{sent} bytes have left the node that builds, and {unbroken} where nothing broke")
     site.user.run("env", "verify", "train", "-c", site.name)
-    check(".fastgpu-copy" not in site.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
+    assert_not_in(".fastgpu-copy", site.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
 
 
 @with_site(LargeWheels)
@@ -148,19 +160,19 @@ def test_what_is_done_of_a_build_is_on_its_way_while_the_rest_is_made_and_stays_
     there = f"stat -c %s {PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin"
     process = site.user.start(*site.words())
     for node in (1, 2, 3):
-        check(within(60, lambda at=node: int(site.said_by(at, "sh", "-c", KEPT)) == LARGE), f"node {node} waits for the end of the build")
+        assert_true(within(60, lambda at=node: int(site.said_by(at, "sh", "-c", KEPT)) == LARGE), f"node {node} waits for the end of the build")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    check(process.returncode == 130, f"{process.returncode} {err}")
-    check(int(site.said_by(3, "sh", "-c", there)) == LARGE, "what was there is not kept")
+    assert_equal(process.returncode, 130, f"{process.returncode} {err}")
+    assert_equal(int(site.said_by(3, "sh", "-c", there)), LARGE, "what was there is not kept")
     site.said_by(0, "touch", "/root/hurry")
     before = site.sent_by_first()
     done = json.loads(site.create("-o", "json").out)
-    check([node["done"] for node in done["nodes"]] == ["built"] + ["received"] * 3, f"{done}")
+    assert_equal([node["done"] for node in done["nodes"]], ["built"] + ["received"] * 3, f"{done}")
     sent = site.sent_by_first() - before
-    check(sent < LARGE // 2, f"{sent} bytes have left the node that builds, though the others had {LARGE} of them")
+    assert_less(sent, LARGE // 2, f"{sent} bytes have left the node that builds, though the others had {LARGE} of them")
     site.user.run("env", "verify", "train", "-c", site.name)
-    check(".fastgpu-copy" not in site.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
+    assert_not_in(".fastgpu-copy", site.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
 
 
 @with_site(LargeWheels)
@@ -169,17 +181,18 @@ def test_where_the_node_that_builds_vanishes_the_others_are_free_of_it_and_anoth
     good = site.file.read_text()
     site.file.write_text(good + "post_install:\n  - [sh, -c, 'test -e /root/hurry || sleep 300']\n")
     process = site.user.start(*site.words())
-    check(within(60, lambda: int(site.said_by(3, "sh", "-c", KEPT)) == LARGE), "the last node waits for the end of the build")
+    assert_true(within(60, lambda: int(site.said_by(3, "sh", "-c", KEPT)) == LARGE), "the last node waits for the end of the build")
     for pid in inits_of(f"{site.name}-0"):
         os.kill(pid, signal.SIGKILL)
     _, err = process.communicate(timeout=120)
-    check(process.returncode != 0 and f"{site.name}-0: ".encode() in err, f"{process.returncode} {err}")
+    assert_not_equal(process.returncode, 0, f"{process.returncode} {err}")
+    assert_in(f"{site.name}-0: ".encode(), err, f"{process.returncode} {err}")
     for number in (1, 2, 3):
-        check(within(30, lambda at=number: not any(map(receives, inits_of(f"{site.name}-{at}")))), f"node {number} still receives")
+        assert_true(within(30, lambda at=number: not any(map(receives, inits_of(f"{site.name}-{at}")))), f"node {number} still receives")
         site.said_by(number, "touch", "/root/hurry")
     done = {node["name"]: node["done"] for node in json.loads(site.create("-o", "json", code=None, timeout=180).out)["nodes"]}
-    check([done[f"{site.name}-{number}"] for number in range(4)] == ["failed", "built", "received", "received"], f"{done}")
-    check(".fastgpu-copy" not in site.on_nodes("ls", "-A", f"{PREFIX}/train", nodes="/1-3"), "something is left")
+    assert_equal([done[f"{site.name}-{number}"] for number in range(4)], ["failed", "built", "received", "received"], f"{done}")
+    assert_not_in(".fastgpu-copy", site.on_nodes("ls", "-A", f"{PREFIX}/train", nodes="/1-3"), "something is left")
     site.user.run("start", "cluster", site.name)
     site.user.run("env", "remove", "--all", "-c", site.name)
 
@@ -193,7 +206,7 @@ def test_another_build_needs_room_for_what_is_new_alone(site):
     try:
         site.write("large", "alpha")
         done = json.loads(site.create("-o", "json").out)
-        check([node["done"] for node in done["nodes"]] == ["built"] + ["received"] * 3, f"{done}")
+        assert_equal([node["done"] for node in done["nodes"]], ["built"] + ["received"] * 3, f"{done}")
         site.user.run("env", "verify", "train", "-c", site.name)
     finally:
         site.said_by(1, "sh", "-c", f"umount {PREFIX}; umount /mnt")
@@ -206,11 +219,11 @@ def test_another_build_takes_what_nodes_have_already(site):
     before = site.sent_by_first()
     site.write("large", "alpha")
     done = json.loads(site.create("-o", "json").out)
-    check([node["done"] for node in done["nodes"]] == ["built"] + ["received"] * 3, f"{done}")
-    check(site.sent_by_first() - before < LARGE // 4, f"{site.sent_by_first() - before} bytes have left the node that builds")
+    assert_equal([node["done"] for node in done["nodes"]], ["built"] + ["received"] * 3, f"{done}")
+    assert_less(site.sent_by_first() - before, LARGE // 4, f"{site.sent_by_first() - before} bytes have left the node that builds")
     links = site.said_by(1, "sh", "-c", f"stat -c %h {PREFIX}/train/current/lib/python3.11/site-packages/large.bin")
-    check(links.strip() == "2", f"{links} names for one file")
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 4, "the program does not run in it")
+    assert_equal(links.strip(), "2", f"{links} names for one file")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 4, "the program does not run in it")
     site.user.run("env", "verify", "train", "-c", site.name)
     # What somebody has written into is read before it is believed.
     large = f"{PREFIX}/train/current/lib/python3.11/site-packages/large.bin"
@@ -221,7 +234,7 @@ def test_another_build_takes_what_nodes_have_already(site):
     # What has changed without a trace is found by who reads all of it, and then no longer believed.
     site.said_by(2, "/usr/bin/python3", "-c", f"import os; p='{large}'; t=os.stat(p).st_mtime_ns; f=open(p,'r+b'); f.write(b'x'); f.close(); os.utime(p, ns=(t,t))")
     found = site.user.run("env", "verify", "train", "-c", site.name, code=1).out.decode()
-    check("large.bin: has another content" in found, found)
+    assert_in("large.bin: has another content", found)
     site.write("large")
     site.create()
     site.user.run("env", "verify", "train", "-c", site.name)
@@ -234,23 +247,23 @@ def test_another_build_of_the_same_packages_is_not_solved_and_hardly_sent_unless
     before, site.index.asked = site.sent_by_first(), []
     site.write("large", "alpha", more="variables: {COLOUR: red}\n")
     done = json.loads(site.create("-o", "json").out)
-    check([node["done"] for node in done["nodes"]] == ["built"] + ["received"] * 3, f"{done}")
-    check(site.index.asked == [], f"the index was asked for {site.index.asked}")
-    check(site.sent_by_first() - before < LARGE // 4, f"{site.sent_by_first() - before} bytes have left the node that builds")
-    check(site.program("sh", "-c", "echo $COLOUR").count("red") == 4, "the variable is not there")
+    assert_equal([node["done"] for node in done["nodes"]], ["built"] + ["received"] * 3, f"{done}")
+    assert_equal(site.index.asked, [], f"the index was asked for {site.index.asked}")
+    assert_less(site.sent_by_first() - before, LARGE // 4, f"{site.sent_by_first() - before} bytes have left the node that builds")
+    assert_equal(site.program("sh", "-c", "echo $COLOUR").count("red"), 4, "the variable is not there")
     site.user.run("env", "verify", "train", "-c", site.name)
     site.index.add("alpha", "7.0")
     site.create()
-    check(site.index.asked == [], "the same again was solved again")
+    assert_equal(site.index.asked, [], "the same again was solved again")
     site.create("--upgrade")
-    check(any(path.endswith("alpha-7.0-py3-none-any.whl") for path in site.index.asked), f"the newest was not taken: {site.index.asked}")
+    assert_true(any(path.endswith("alpha-7.0-py3-none-any.whl") for path in site.index.asked), f"the newest was not taken: {site.index.asked}")
     site.user.run("env", "verify", "train", "-c", site.name)
     again = json.loads(site.create("--upgrade", "-o", "json").out)
-    check([node["done"] for node in again["nodes"]] == ["nothing"] * 4, f"{again}")
+    assert_equal([node["done"] for node in again["nodes"]], ["nothing"] * 4, f"{again}")
     locked = site.user.folder / "env.lock"
     site.user.run("env", "lock", "-f", str(site.file), "-c", site.name, *site.TOOL, "--out", str(locked))
     refused = site.user.run("env", "create", "-c", site.name, "-f", str(locked), "--upgrade", *site.TOOL, code=2)
-    check("leave out --upgrade" in refused.err, refused.err)
+    assert_in("leave out --upgrade", refused.err)
 
 
 TOOL = {"tool.py": "def main():\n    print('hammer')\n", "Some_Tool-1.0.dist-info/entry_points.txt": "[console_scripts]\ntool = tool:main\n"}
@@ -274,27 +287,28 @@ def test_another_build_fetches_what_no_build_before_it_has(site):
     site.index.add("gamma", "1.0")
     site.write("alpha", "Some.Tool")
     site.create()
-    check(fetched(site) == ["alpha", "beta", "some-tool"], "not all was fetched")
+    assert_equal(fetched(site), ["alpha", "beta", "some-tool"], "not all was fetched")
     packages = f"{PREFIX}/train/current/lib/python3.11/site-packages"
     first = site.on_nodes("readlink", f"{PREFIX}/train/current", nodes="/0").strip()
     site.write("alpha", "Some.Tool", "gamma")
     site.create()
     found = fetched(site)
-    check(found == ["gamma"], f"{found} were fetched")
-    check(site.program("tool").count("hammer") == 2 and site.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run")
-    check(first not in site.on_nodes("cat", f"{PREFIX}/train/current/bin/tool"), "a program runs in the build before")
+    assert_equal(found, ["gamma"], f"{found} were fetched")
+    assert_equal(site.program("tool").count("hammer"), 2, "it does not run")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run")
+    assert_not_in(first, site.on_nodes("cat", f"{PREFIX}/train/current/bin/tool"), "a program runs in the build before")
     site.program("python", "-c", CHECK_RECORDS)
     site.user.run("env", "verify", "train", "-c", site.name)
     both = site.on_nodes("sh", "-c", f"stat -c %h {packages}/beta.py {packages}/__pycache__/beta.*.pyc", nodes="/0")
-    check(both.count(": 2") == 2, f"no links: {both}")
+    assert_equal(both.count(": 2"), 2, f"no links: {both}")
 
     # What is there is read before it is believed; this changes the file of both builds.
     site.on_nodes("sh", "-c", f"sed s/one/own/ {packages}/beta.py >/tmp/own && cat /tmp/own >{packages}/beta.py", nodes="/0")
     site.write("alpha", "gamma")
     site.create()
     found = fetched(site)
-    check(found == ["beta"], f"{found} were fetched")
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "a file that was changed is in the new build")
+    assert_equal(found, ["beta"], f"{found} were fetched")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "a file that was changed is in the new build")
     site.user.run("env", "verify", "train", "-c", site.name)
 
     # Neither is a package whose list of files is gone, or cut off.
@@ -302,7 +316,7 @@ def test_another_build_fetches_what_no_build_before_it_has(site):
     site.write("alpha")
     site.create()
     found = fetched(site)
-    check(found == ["alpha", "beta"], f"{found} were fetched")
+    assert_equal(found, ["alpha", "beta"], f"{found} were fetched")
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
@@ -314,10 +328,10 @@ def test_nothing_is_shared_with_a_build_in_which_commands_run(site):
     fetched(site)
     site.write("beta")
     site.create()
-    check(fetched(site) == ["beta"], "a package was taken out of a build with commands")
+    assert_equal(fetched(site), ["beta"], "a package was taken out of a build with commands")
     site.write("alpha", "beta", more=commands)
     site.create()
-    check(fetched(site) == ["alpha", "beta"], "a command could write into a file of another build")
+    assert_equal(fetched(site), ["alpha", "beta"], "a command could write into a file of another build")
 
 
 run_tests(dict(globals()))

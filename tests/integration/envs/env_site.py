@@ -10,7 +10,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import SKIPPED, check
+from cli_user import shared_cluster
+from suite import assert_equal, skip
 
 PREFIX = "/opt/fastgpu/envs"
 # What is not an environment's: the agent, the cluster's key, jobs, and what is logged whatever is run.
@@ -49,14 +50,14 @@ def find_uv():
     for found in (os.environ.get("FASTGPU_UV"), built_tool("uv/site/bin/uv"), shutil.which("uv")):
         if found:
             return found
-    sys.exit(SKIPPED)
+    skip("no uv here; `./dev test` gets it from PyPI")
 
 
 def find_rattler():
     for found in (os.environ.get("FASTGPU_PY_RATTLER"), built_tool("py-rattler/site/*.whl")):
         if found:
             return found
-    sys.exit(SKIPPED)
+    skip("no py-rattler here; `./dev test` gets it from PyPI")
 
 
 class Site:
@@ -112,7 +113,7 @@ class Site:
     def nothing_is_used(self):
         """No node runs anything of a new build."""
         left = self.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true")
-        check(left.count("No such file") == self.NODES, f"something is in use: {left}")
+        assert_equal(left.count("No such file"), self.NODES, f"something is in use: {left}")
 
     def close(self):
         """The builder's programs stay on the nodes for the next test."""
@@ -121,18 +122,10 @@ class Site:
 
 
 def with_site(kind):
-    """A test gets a site of that kind: on the cluster of all tests, or on its own where it needs more nodes."""
+    """A test gets a site of that kind: on the cluster that tests share, or on its own if it needs more nodes."""
     def wrap(test):
         def run(user):
-            site = kind(user)
-            try:
+            with contextlib.closing(kind(user)) as site:
                 test(site)
-            finally:
-                site.close()
-
-        def on_shared_nodes(user):
-            user.two_nodes()
-            run(user)
-
-        return on_shared_nodes if kind.NODES == Site.NODES else run
+        return shared_cluster(run) if kind.NODES == Site.NODES else run
     return wrap

@@ -12,10 +12,20 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, inits_of, run_tests, within
+from cli_user import inits_of, run_tests, within
 from env_site import PREFIX, changes, with_site
 from own_python import python_archive
 from shared_place import share_home
+from suite import (
+    assert_equal,
+    assert_false,
+    assert_greater,
+    assert_greater_equal,
+    assert_in,
+    assert_not_equal,
+    assert_not_in,
+    assert_true,
+)
 from wheels_site import UV, Wheels
 
 
@@ -24,30 +34,35 @@ def test_made_listed_verified_used_and_removed_without_a_trace(site):
     site.user.run("env", "remove", "--all", "-c", site.name)
     before = changes(site)
     plan = site.create("--dry-run").out.decode()
-    check("solve and build" in plan and "receive" in plan, plan)
-    check(site.on_nodes("sh", "-c", "ls /opt/fastgpu 2>&1 || true").count("No such file") == 2, "--dry-run has made something")
+    assert_in("solve and build", plan)
+    assert_in("receive", plan)
+    assert_equal(site.on_nodes("sh", "-c", "ls /opt/fastgpu 2>&1 || true").count("No such file"), 2, "--dry-run has made something")
     done = json.loads(site.create("-o", "json").out)
-    check([node["done"] for node in done["nodes"]] == ["built", "received"], f"{done}")
+    assert_equal([node["done"] for node in done["nodes"]], ["built", "received"], f"{done}")
     began = time.monotonic()
     again = json.loads(site.create("-o", "json").out)
     print(f"   a second time: {time.monotonic() - began:.2f} s", flush=True)
-    check([node["done"] for node in again["nodes"]] == ["nothing", "nothing"], f"{again}")
+    assert_equal([node["done"] for node in again["nodes"]], ["nothing", "nothing"], f"{again}")
     found = site.listed()["train"]
-    check(found["state"] == "complete" and len(found["nodes"]) == 2 and not found["active"], f"{found}")
+    assert_equal(found["state"], "complete", f"{found}")
+    assert_equal(len(found["nodes"]), 2, f"{found}")
+    assert_false(found["active"], f"{found}")
     site.user.run("env", "verify", "train", "-c", site.name)
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the program does not run in it")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the program does not run in it")
     job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--environment", "train", "--env", "K=v", "--", "sh", "-c",
                         "python -c 'import alpha'; echo $FASTGPU_ENV $K")
-    check(job.out.count(b"alpha one") == 2 and job.out.count(b"train v") == 2, f"{job.out}")
+    assert_equal(job.out.count(b"alpha one"), 2, f"{job.out}")
+    assert_equal(job.out.count(b"train v"), 2, f"{job.out}")
     site.user.run("env", "activate", "train", "-c", site.name)
     login = site.on_nodes("bash", "-lc", "echo $FASTGPU_ENV:$PATH")
-    check(login.count("train:") == 2 and login.count(f"{PREFIX}/train/") == 2, f"logins do not get it: {login}")
-    check(site.listed()["train"]["active"], "it is not shown as active")
+    assert_equal(login.count("train:"), 2, f"logins do not get it: {login}")
+    assert_equal(login.count(f"{PREFIX}/train/"), 2, f"logins do not get it: {login}")
+    assert_true(site.listed()["train"]["active"], "it is not shown as active")
     job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--", "python", "-c", "import alpha")
-    check(job.out.count(b"alpha one") == 2, f"jobs do not get it: {job.out}")
+    assert_equal(job.out.count(b"alpha one"), 2, f"jobs do not get it: {job.out}")
     site.user.run("env", "remove", "--all", "-c", site.name)
     left = changes(site) ^ before
-    check(not left, f"left: {sorted(left)[:20]}")
+    assert_false(left, f"left: {sorted(left)[:20]}")
 
 
 @with_site(Wheels)
@@ -58,10 +73,11 @@ def test_another_spec_is_switched_to_and_the_old_build_stays_for_running_jobs(si
     site.write("alpha", "beta==2.0")
     site.create()
     second = site.listed()["train"]["version"]
-    check(first != second, "the version is the same")
-    check(site.program("python", "-c", "import alpha").count("alpha two") == 2, "the new one is not used")
+    assert_not_equal(first, second, "the version is the same")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha two"), 2, "the new one is not used")
     kept = site.on_nodes("ls", f"{PREFIX}/train", nodes="/0")
-    check(first in kept and second in kept, kept)
+    assert_in(first, kept)
+    assert_in(second, kept)
 
 
 @with_site(Wheels)
@@ -71,8 +87,8 @@ def test_two_builds_of_the_same_are_the_same_to_the_last_file(site):
         site.create()
         manifests.append(site.on_nodes("sh", "-c", f"cd {PREFIX}/train/current/ && tr '\\0' '\\n' <.fastgpu/manifest", nodes="/0"))
         site.user.run("env", "remove", "train", "-c", site.name)
-    check(manifests[0].count("__pycache__") > 0, "no bytecode")
-    check(manifests[0] == manifests[1], "\n".join(sorted(set(manifests[0].splitlines()) ^ set(manifests[1].splitlines()))[:10]))
+    assert_greater(manifests[0].count("__pycache__"), 0, "no bytecode")
+    assert_equal(manifests[0], manifests[1], "\n".join(sorted(set(manifests[0].splitlines()) ^ set(manifests[1].splitlines()))[:10]))
 
 
 @with_site(Wheels)
@@ -82,18 +98,19 @@ def test_locks_say_every_artefact_and_cannot_be_edited(site):
     text = lock.read_text()
     for name, files in site.index.files.items():
         for file, content in files.items():
-            check(hashlib.sha256(content).hexdigest() in text and file in text, f"no {name} in {text}")
+            assert_in(hashlib.sha256(content).hexdigest(), text, f"no {name} in {text}")
+            assert_in(file, text, f"no {name} in {text}")
     site.file.write_text(text.replace('version: "1.0"', 'version: "1.1"', 1))
     site.user.refused(site.words(), 2, "was changed after it had been written")
     site.file.write_text(text)
     site.index.add("beta", "9.0", {"beta.py": "word = 'nine'\n"})  # A lock does not move with its index.
     site.create()
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the lock was not kept to")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the lock was not kept to")
     other = site.user.folder / "other.lock"
     site.write("alpha")
     site.user.run("env", "lock", "-f", str(site.file), "--out", str(other), "--uv", UV, "-c", site.name)
     diff = site.user.run("env", "diff", str(lock), str(other), code=1).out.decode()
-    check("beta 1.0 -> 9.0" in diff, diff)
+    assert_in("beta 1.0 -> 9.0", diff)
     site.user.refused(["env", "diff", "a.lock", "b.lock"], 5, "a.lock")
 
 
@@ -155,10 +172,10 @@ def test_killed_when_what_is_new_was_given_the_same_command_goes_on_and_the_old_
     old = json.loads(site.create("-o", "json").out)["version"]
     site.write("alpha", more="variables: {COLOUR: red}\n")
     site.create(environment={"FASTGPU_FAULT": "env-given"}, code=-signal.SIGKILL)
-    check(site.on_nodes("readlink", f"{PREFIX}/train/current").count(old) == 2, "the new build is in use")
+    assert_equal(site.on_nodes("readlink", f"{PREFIX}/train/current").count(old), 2, "the new build is in use")
     done = json.loads(site.create("-o", "json").out)
-    check([node["done"] for node in done["nodes"]] == ["switched", "switched"], f"{done}")
-    check(site.program("sh", "-c", "echo $COLOUR").count("red") == 2, "the old build is in use")
+    assert_equal([node["done"] for node in done["nodes"]], ["switched", "switched"], f"{done}")
+    assert_equal(site.program("sh", "-c", "echo $COLOUR").count("red"), 2, "the old build is in use")
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
@@ -181,7 +198,8 @@ def test_killed_at_every_step_the_same_command_repairs(site):
             done = site.create(code=None)
         finally:
             site.on_nodes("mv", "/root/kept", "/root/.bashrc", nodes="/0")
-        check(done.returncode != 0 and f"{site.name}-0: fastgpu-agent ended with 137" in done.err, f"{point}: {done.returncode} {done.err}")
+        assert_not_equal(done.returncode, 0, f"{point}: {done.returncode} {done.err}")
+        assert_in(f"{site.name}-0: fastgpu-agent ended with 137", done.err, f"{point}: {done.returncode} {done.err}")
         site.nothing_is_used()
         site.create()
         site.user.run("env", "verify", "train", "-c", site.name)
@@ -189,7 +207,7 @@ def test_killed_at_every_step_the_same_command_repairs(site):
     # The node itself dies while it builds.
     site.on_nodes("mkdir", "-p", f"{PREFIX}/train/000000000000/bin", nodes="/1")
     site.create()
-    check(site.listed()["train"]["state"] == "complete", "not repaired")
+    assert_equal(site.listed()["train"]["state"], "complete", "not repaired")
 
 
 @with_site(Wheels)
@@ -197,11 +215,11 @@ def test_ctrl_c_and_kill_end_what_runs_on_the_nodes(site):
     for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
         site.index.fault, site.index.asked = "hang", []
         process = site.user.start(*site.words())
-        check(within(60, lambda: site.index.asked), "the index is not asked")
+        assert_true(within(60, lambda: site.index.asked), "the index is not asked")
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
-        check(process.returncode == code, f"{process.returncode}, not {code}: {err.decode()}")
-        check(within(15, lambda: site.user.run("exec", site.name, "--", "pgrep", "-x", "uv", code=None).returncode == 1), "uv runs on")
+        assert_equal(process.returncode, code, f"{process.returncode}, not {code}: {err.decode()}")
+        assert_true(within(15, lambda: site.user.run("exec", site.name, "--", "pgrep", "-x", "uv", code=None).returncode == 1), "uv runs on")
         site.nothing_is_used()
     site.index.fault = ""
     site.create()
@@ -220,9 +238,9 @@ def test_interrupted_at_every_step_the_same_command_goes_on(site):
                 process.send_signal(signal.SIGINT)
                 break
         _, rest = process.communicate(timeout=60)
-        check(step in said[-1], f"{step}: not reached: {said}{rest.decode()}")
+        assert_in(step, said[-1], f"{step}: not reached: {said}{rest.decode()}")
         # The last step may be over before the signal is heard.
-        check(process.returncode == 130 or (step == "switching" and process.returncode == 0), f"{step}: {process.returncode} {said}{rest.decode()}")
+        assert_true(process.returncode == 130 or (step == "switching" and process.returncode == 0), f"{step}: {process.returncode} {said}{rest.decode()}")
         if step != "switching":
             site.nothing_is_used()
     site.create()
@@ -234,15 +252,16 @@ def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
     site.user.run("env", "create", "-c", site.name + "/0", "-f", str(site.file), *site.TOOL)
     site.on_nodes("sh", "-c", "printf '#!/bin/sh\necho glibc 2.17\n' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf", nodes="/1")
     done = site.create("-o", "json", code=6)
-    check([node["done"] for node in json.loads(done.out)["nodes"]] == ["nothing", "failed"], f"{done.out}")
-    check(f"{site.name}-1: its C library is glibc 2.17, and the lock was made for glibc" in done.err, done.err)
+    assert_equal([node["done"] for node in json.loads(done.out)["nodes"]], ["nothing", "failed"], f"{done.out}")
+    assert_in(f"{site.name}-1: its C library is glibc 2.17, and the lock was made for glibc", done.err)
     site.on_nodes("rm", "/usr/local/bin/getconf", nodes="/1")
     for prefix, code, said in ((("setarch", "i686"), 6, "its processor is i686, and the lock is for x86_64"), ((), 0, "")):
         for pid in inits_of(f"{site.name}-1"):
             os.kill(pid, signal.SIGKILL)
         site.user.run("start", "cluster", site.name, prefix=prefix)
         done = site.create("-o", "json", code=code)
-        check(said in done.err and [node["done"] for node in json.loads(done.out)["nodes"]][0] == "nothing", f"{done.out} {done.err}")
+        assert_in(said, done.err, f"{done.out} {done.err}")
+        assert_equal([node["done"] for node in json.loads(done.out)["nodes"]][0], "nothing", f"{done.out} {done.err}")
 
 
 @with_site(Wheels)
@@ -250,15 +269,18 @@ def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
     site.index.add("gamma", "3.0", {"gamma/__init__.py": "version = '3.0'\n", "gamma/tests/test_gamma.py": "import gamma\n"})
     site.create()
     site.user.run("env", "install-frameworks", "train", "-c", site.name, "--framework", "gamma==3.0", "--uv", UV)
-    check(site.program("python", "-c", "import alpha, gamma; print(gamma.version)").count("3.0") == 2, "it is not there")
+    assert_equal(site.program("python", "-c", "import alpha, gamma; print(gamma.version)").count("3.0"), 2, "it is not there")
     site.user.refused(["env", "install-frameworks", "train", "-c", site.name, "--uv", UV], 2, "--framework")
     archive = site.user.folder / "train.tar.zst"
     site.on_nodes("mount", "--bind", "/bin/false", "/usr/bin/zstd")  # Nodes need none.
     site.on_nodes("sh", "-c", "sed -i '1i cd /' /root/.bashrc")
     site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(archive))
     names = subprocess.run(["tar", "--use-compress-program=zstd", "-tf", archive], capture_output=True, check=True, text=True).stdout
-    check("gamma/__init__.py" in names and ".fastgpu/manifest" in names and "libfastgpu_comm.so.0" in names, names[:2000])
-    check("gamma/__pycache__/__init__.cpython-311.pyc" in names and "gamma/tests/__pycache__" not in names, "what is compiled")
+    assert_in("gamma/__init__.py", names, names[:2000])
+    assert_in(".fastgpu/manifest", names, names[:2000])
+    assert_in("libfastgpu_comm.so.0", names, names[:2000])
+    assert_in("gamma/__pycache__/__init__.cpython-311.pyc", names, "what is compiled")
+    assert_not_in("gamma/tests/__pycache__", names, "what is compiled")
 
 
 @with_site(Wheels)
@@ -266,9 +288,9 @@ def test_where_modules_are_not_compiled_python_does_it_when_it_imports_them(site
     site.write("alpha", more="bytecode: none\n")
     site.create()
     caches = f"find {PREFIX}/train/current/lib/ -name __pycache__"
-    check(site.on_nodes("sh", "-c", caches).strip() == "", "modules were compiled")
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run")
-    check(site.on_nodes("sh", "-c", caches).count("__pycache__") >= 2, "Python keeps nothing of what it has compiled")
+    assert_equal(site.on_nodes("sh", "-c", caches).strip(), "", "modules were compiled")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run")
+    assert_greater_equal(site.on_nodes("sh", "-c", caches).count("__pycache__"), 2, "Python keeps nothing of what it has compiled")
     site.user.run("env", "verify", "train", "-c", site.name)
     site.user.refused([*site.words(), "--set", "bytecode=some"], 2, "must be compiled or none")
 
@@ -284,12 +306,14 @@ def test_a_python_comes_from_the_archive_that_is_named(site):
     site.nothing_is_used()
     site.index.fault = ""
     done = json.loads(site.create("-o", "json").out)
-    check([node["done"] for node in done["nodes"]] == ["built", "received"], f"{done}")
+    assert_equal([node["done"] for node in done["nodes"]], ["built", "received"], f"{done}")
     place = f"{PREFIX}/train/{done['version']}"
     said = site.program("python", "-c", "import alpha, os, sys; print(sys.base_prefix, os.__file__)")
-    check(said.count(f"{place}/python ") == 2 and said.count(f"{place}/python/lib/") == 2 and said.count("alpha one") == 2, said)
+    assert_equal(said.count(f"{place}/python "), 2, said)
+    assert_equal(said.count(f"{place}/python/lib/"), 2, said)
+    assert_equal(said.count("alpha one"), 2, said)
     site.user.run("env", "verify", "train", "-c", site.name)
-    check(json.loads(site.create("-o", "json").out)["nodes"][0]["done"] == "nothing", "made again")
+    assert_equal(json.loads(site.create("-o", "json").out)["nodes"][0]["done"], "nothing", "made again")
     site.index.archives["/python.tar.gz"] = b"nothing"
     python = f"python:\n  archive: {site.index.root}/python.tar.gz\n  sha256: {hashlib.sha256(b'nothing').hexdigest()}\n"
     site.file.write_text(f"name: train\nindex: {site.index.url}\nmpi: system\npackages: [alpha]\n{python}")
@@ -302,12 +326,14 @@ def test_a_name_of_the_matrix_says_what_frameworks_are_installed(site):
     site.index.add("tensorflow", "2.21.0")
     site.file.write_text(f"name: train\nindex: {site.index.url}\nmpi: system\n")
     made = site.create("--from", "tf2.20_cpu_py311")
-    check(f"fastgpu env install-frameworks train --cluster {site.name}" in made.err, made.err)
-    check(site.program("python", "-c", "import sys; print(sys.version_info[:2])").count("(3, 11)") == 2, "another Python")
+    assert_in(f"fastgpu env install-frameworks train --cluster {site.name}", made.err)
+    assert_equal(site.program("python", "-c", "import sys; print(sys.version_info[:2])").count("(3, 11)"), 2, "another Python")
     site.user.run("env", "activate", "train", "-c", site.name, "--", "python", "-c", "import tensorflow", code=1)
     done = site.user.run("env", "install-frameworks", "train", "-c", site.name, "--uv", UV)
-    check("requires tensorflow==2.20.0" in done.err and f"from {site.index.url}\n" in done.err and "next:" not in done.err, done.err)
-    check(site.program("python", "-c", "import beta, tensorflow; print(tensorflow.version, beta.word)").count("2.20.0 one") == 2, "not there")
+    assert_in("requires tensorflow==2.20.0", done.err)
+    assert_in(f"from {site.index.url}\n", done.err)
+    assert_not_in("next:", done.err)
+    assert_equal(site.program("python", "-c", "import beta, tensorflow; print(tensorflow.version, beta.word)").count("2.20.0 one"), 2, "not there")
     site.user.refused(site.words("--from", "tf2.20_cu99.9_py311"), 2, "99.9")
 
 
@@ -317,11 +343,13 @@ def test_frameworks_that_no_index_offers_are_refused_with_the_reason_and_what_is
     spec = "name: train\nfrom: tf1.12_tr1.3.0_mx1.5.0_cu9.0_py36\npython: /usr/bin/python3\nmpi: system\n"
     site.file.write_text(spec)
     made = site.create()
-    check(f"warning: {lost}" in made.err and near in made.err, made.err)
-    check("install-frameworks" not in made.err, made.err)
+    assert_in(f"warning: {lost}", made.err)
+    assert_in(near, made.err)
+    assert_not_in("install-frameworks", made.err)
     words = ["env", "install-frameworks", "train", "-c", site.name, "--uv", UV]
     done = site.user.refused(words, 5, lost)
-    check(near in done.err and "requires" not in done.err, done.err)
+    assert_in(near, done.err)
+    assert_not_in("requires", done.err)
 
     # An index of one's own may have them.
     for name, version in (("tensorflow-gpu", "1.12.0"), ("mxnet-cu90", "1.5.0"), ("torch", "1.3.0+cu90"), ("protobuf", "3.19.6")):
@@ -329,11 +357,13 @@ def test_frameworks_that_no_index_offers_are_refused_with_the_reason_and_what_is
     site.file.write_text(f"{spec}index: {site.index.url}\n")
     site.create()
     done = site.user.run(*words, "--dry-run")
-    check("requires torch==1.3.0+cu90" in done.err and "may build termcolor from its source" in done.err, done.err)
+    assert_in("requires torch==1.3.0+cu90", done.err)
+    assert_in("may build termcolor from its source", done.err)
     site.file.write_text(f"{spec}index: {site.index.url}\n".replace("tf1.12_tr1.3.0_mx1.5.0_cu9.0", "tf1.15_tr1.4.0_mx1.5.0_cu10.0"))
     site.create()
     done = site.user.run(*words, "--dry-run")
-    check("requires tensorflow-gpu==1.15.5" in done.err and "torch from https://download.pytorch.org/whl/cu100\n" in done.err, done.err)
+    assert_in("requires tensorflow-gpu==1.15.5", done.err)
+    assert_in("torch from https://download.pytorch.org/whl/cu100\n", done.err)
 
 
 @with_site(Wheels)
@@ -342,7 +372,8 @@ def test_a_driver_that_cannot_carry_the_environments_cuda_is_warned_of(site):
     site.on_nodes("sh", "-c", f"mount -t tmpfs tmpfs /proc/driver && mkdir /proc/driver/nvidia && echo '{version}' >/proc/driver/nvidia/version", nodes="/1")
     try:
         done = site.create("--from", "tr2.6_cu12.4_py311", "--dry-run")
-        check(f"{site.name}-1: its driver 470.42.01 cannot carry CUDA 12.4" in done.err and f"{site.name}-0: its driver" not in done.err, done.err)
+        assert_in(f"{site.name}-1: its driver 470.42.01 cannot carry CUDA 12.4", done.err)
+        assert_not_in(f"{site.name}-0: its driver", done.err)
     finally:
         site.on_nodes("umount", "/proc/driver", nodes="/1")
 
@@ -353,17 +384,19 @@ def test_damage_is_found_and_a_node_without_it_gets_it_from_another(site):
     place = f"{PREFIX}/train/current/lib/python3.11/site-packages/beta.py"
     site.on_nodes("sh", "-c", f"echo changed >>{place}", nodes="/1")
     done = site.user.run("env", "verify", "train", "-c", site.name, code=1)
-    check("beta.py" in done.out.decode() and done.out.decode().count("ok") == 1, done.out.decode())
+    assert_in("beta.py", done.out.decode())
+    assert_equal(done.out.decode().count("ok"), 1, done.out.decode())
     site.on_nodes("sh", "-c", f"echo 'import os' >{place[:-len('beta.py')]}more.pth", nodes="/0")
     done = site.user.run("env", "verify", "train", "-c", site.name, code=1)
-    check("more.pth: was added" in done.out.decode() and "ok" not in done.out.decode(), done.out.decode())
+    assert_in("more.pth: was added", done.out.decode())
+    assert_not_in("ok", done.out.decode())
     site.on_nodes("rm", f"{place[:-len('beta.py')]}more.pth", nodes="/0")
     site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/1")
-    check(site.listed()["train"]["state"] == "partial", "it counts as complete")
+    assert_equal(site.listed()["train"]["state"], "partial", "it counts as complete")
     asked = len(site.index.asked)
     done = json.loads(site.create("-o", "json").out)
-    check([node["done"] for node in done["nodes"]] == ["nothing", "received"], f"{done}")
-    check(len(site.index.asked) == asked, "the index was asked again")
+    assert_equal([node["done"] for node in done["nodes"]], ["nothing", "received"], f"{done}")
+    assert_equal(len(site.index.asked), asked, "the index was asked again")
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
@@ -372,15 +405,17 @@ def test_a_full_disk_is_told_and_nothing_is_half_there(site):
     site.on_nodes("sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/1")
     try:
         done = site.create(code=4)
-        check(f"{site.name}-1: the build takes " in done.err and f"are free in {PREFIX}: make room there" in done.err, done.err)
-        check(site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip() == "", "a part is left")
+        assert_in(f"{site.name}-1: the build takes ", done.err)
+        assert_in(f"are free in {PREFIX}: make room there", done.err)
+        assert_equal(site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip(), "", "a part is left")
     finally:
         site.on_nodes("umount", PREFIX, nodes="/1")
     site.on_nodes("sh", "-c", f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=300k tmpfs {PREFIX}/train", nodes="/1")  # Not to be foreseen.
     try:
         done = site.create(code=4)
-        check(f"{site.name}-1: " in done.err and "No space" in done.err, done.err)
-        check(site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip() == "", "a part is left")
+        assert_in(f"{site.name}-1: ", done.err)
+        assert_in("No space", done.err)
+        assert_equal(site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip(), "", "a part is left")
     finally:
         site.on_nodes("umount", f"{PREFIX}/train", nodes="/1")
     site.create()
@@ -392,15 +427,15 @@ def test_a_build_that_fails_leaves_nothing_behind(site):
     site.on_nodes("sh", "-c", f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=300k tmpfs {PREFIX}/train", nodes="/0")
     try:
         done = site.create(code=4)
-        check("No space" in done.err, done.err)
-        check(site.on_nodes("sh", "-c", left, nodes="/0").strip() == "", "a part is left on a full disk")
+        assert_in("No space", done.err)
+        assert_equal(site.on_nodes("sh", "-c", left, nodes="/0").strip(), "", "a part is left on a full disk")
     finally:
         site.on_nodes("umount", f"{PREFIX}/train", nodes="/0")
     good = site.file.read_text()
     site.file.write_text(good + "post_install:\n  - ['false']\n")
     site.user.refused(site.words(), 1, "post_install: false: run exited with 1")
     for node in ("/0", "/1"):
-        check(site.on_nodes("sh", "-c", left, nodes=node).strip() == "", f"a part is left on {node}")
+        assert_equal(site.on_nodes("sh", "-c", left, nodes=node).strip(), "", f"a part is left on {node}")
     site.file.write_text(good)
     site.create()
 
@@ -411,20 +446,20 @@ def test_a_place_that_nodes_share_gets_it_once(site):
     try:
         prefix = ("--prefix", "/srv/home/work/envs")
         done = json.loads(site.create("-o", "json", *prefix).out)
-        check([node["done"] for node in done["nodes"]] == ["built", "switched"], f"{done}")
+        assert_equal([node["done"] for node in done["nodes"]], ["built", "switched"], f"{done}")
         builds = [entry.name for entry in (place / "work/envs/train").iterdir() if entry.is_dir() and not entry.is_symlink()]
-        check(builds == [done["version"]], f"{builds}")
+        assert_equal(builds, [done["version"]])
         site.user.run("env", "verify", "train", "-c", site.name)
-        check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run on both")
+        assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run on both")
         site.user.run("env", "activate", "train", "-c", site.name)
         site.index.add("beta", "2.0", {"beta.py": "word = 'two'\n"})
         site.write("alpha", "beta==2.0")
         site.create()
-        check(site.on_nodes("bash", "-lc", '"$VIRTUAL_ENV/bin/python" -c "import alpha"').count("alpha two") == 2, "logins do not get the new one")
+        assert_equal(site.on_nodes("bash", "-lc", '"$VIRTUAL_ENV/bin/python" -c "import alpha"').count("alpha two"), 2, "logins do not get the new one")
         site.user.run("env", "remove", "train", "-c", site.name)
-        check("fastgpu" not in site.on_nodes("ls", "/etc/profile.d"), "lines are left")
+        assert_not_in("fastgpu", site.on_nodes("ls", "/etc/profile.d"), "lines are left")
         site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
-        check(list(place.iterdir()) == [], f"left: {list(place.rglob('*'))}")
+        assert_equal(list(place.iterdir()), [], f"left: {list(place.rglob('*'))}")
     finally:
         site.on_nodes("umount", "/srv/home")
 
@@ -433,11 +468,11 @@ def test_a_place_that_nodes_share_gets_it_once(site):
 def test_two_at_once_are_one_and_a_conflict(site):
     first = site.user.start(*site.words())
     lock = site.user.state / "locks" / f"{site.name}.lock"
-    check(within(10, lambda: lock.exists() and first.poll() is None and lock.read_text().startswith(str(first.pid))), "no start")
+    assert_true(within(10, lambda: lock.exists() and first.poll() is None and lock.read_text().startswith(str(first.pid))), "no start")
     second = site.user.run(*site.words(), code=None)
     first.communicate(timeout=120)
-    check(first.returncode == 0, f"the first ended with {first.returncode}")
-    check(second.returncode == 6, f"the second ended with {second.returncode}: {second.err}")
+    assert_equal(first.returncode, 0, f"the first ended with {first.returncode}")
+    assert_equal(second.returncode, 6, f"the second ended with {second.returncode}: {second.err}")
 
 
 run_tests(dict(globals()))

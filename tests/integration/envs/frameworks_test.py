@@ -10,28 +10,32 @@ import sys
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "support"))
 sys.path.insert(0, str(HERE))
-from cli_user import SKIPPED, check, run_tests  # noqa: E402
+from cli_user import run_tests  # noqa: E402
+from suite import assert_equal, assert_in, assert_less_equal, assert_true, skip  # noqa: E402
 from wheel_nodes import PREFIX, with_nodes  # noqa: E402
 
 BINDINGS = HERE.parents[1] / "comm/python"
+SUITE = HERE.parents[1] / "support/suite.py"
 DEBIANS = "/usr/lib/python3/dist-packages"
 
 
 def learns(nodes, framework):
     """One rank and two come to the same, and nothing is left in the environment."""
     runs = [run for run in json.loads(nodes.demo("train", "-o", "json").out)["runs"] if run["framework"] == framework]
-    check([run["ranks"] for run in runs] == [1, 2], f"{runs}")
-    check(all(run["accuracy"] >= 0.95 for run in runs) and abs(runs[0]["accuracy"] - runs[1]["accuracy"]) <= 0.005, f"{runs}")
+    assert_equal([run["ranks"] for run in runs], [1, 2], f"{runs}")
+    assert_true(all(run["accuracy"] >= 0.95 for run in runs), f"{runs}")
+    assert_less_equal(abs(runs[0]["accuracy"] - runs[1]["accuracy"]), 0.005, f"{runs}")
     nodes.user.run("env", "verify", "train", "-c", nodes.name)
 
 
 def passes_its_tests(nodes, framework):
     """With the Python of the environment, which needs nothing but what is in it."""
-    nodes.user.run("cp", str(BINDINGS / "ranks.py"), str(BINDINGS / f"{framework}_test.py"), f"{nodes.name}/0:/root/")
+    files = (BINDINGS / "ranks.py", BINDINGS / f"{framework}_test.py", SUITE)
+    nodes.user.run("cp", *map(str, files), f"{nodes.name}/0:/root/")
     build = f"{PREFIX}/train/current"
     said = nodes.on_nodes(f"{build}/bin/python", f"/root/{framework}_test.py", f"{build}/lib/fastgpu/python",
                           f"{build}/lib/fastgpu/libfastgpu_comm.so.0", nodes="/0", timeout=400)
-    check("ok: " in said, said)
+    assert_in("ok: ", said)
 
 
 def says_which_numpy_mxnet_needs(nodes):
@@ -39,7 +43,7 @@ def says_which_numpy_mxnet_needs(nodes):
     newer = "\n__version__ = '1.26.4'\n__deprecated_attrs__.pop('bool')\n"  # As numpy is from 1.24 on.
     nodes.on_nodes("sh", "-c", f"printf %s \"$0\" >>{script}", newer)
     done = nodes.demo("train", code=1)
-    check("MXNet cannot be imported with numpy 1.26.4: it needs one older than 1.24" in done.err, done.err)
+    assert_in("MXNet cannot be imported with numpy 1.26.4: it needs one older than 1.24", done.err)
 
 
 @with_nodes("wheels", "tensorflow")
@@ -75,8 +79,7 @@ def learns_by_debians_torch(nodes):
 
 def test_torch(user):
     if not os.path.exists(f"{DEBIANS}/torch"):
-        print("skipped: no PyTorch here (Debian: python3-torch)")
-        sys.exit(SKIPPED)
+        skip("no PyTorch here (Debian: python3-torch)")
     learns_by_debians_torch(user)
 
 

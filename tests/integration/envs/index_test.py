@@ -9,9 +9,10 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests
+from cli_user import run_tests
 from env_site import PREFIX, with_site
 from package_index import PackageIndex, sum_of
+from suite import assert_equal, assert_false, assert_in, assert_not_equal, assert_not_in
 from wheels_site import UV, Wheels
 
 USER, PASSWORD, ENCODED = "joe", "s3cr@t/pw", "s3cr%40t%2Fpw"
@@ -77,10 +78,10 @@ def places_of_the_password(site, *more):
 def test_the_first_index_that_has_a_package_wins_unless_the_file_says_otherwise(site):
     site.write("corplib", "gamma")
     site.create()
-    check(site.program("python", "-c", "import corplib, gamma; print(corplib.version, gamma.version)").count("1.0 2.0") == 2, "not the first index's")
+    assert_equal(site.program("python", "-c", "import corplib, gamma; print(corplib.version, gamma.version)").count("1.0 2.0"), 2, "not the first index's")
     site.write("corplib", "gamma", more="index_strategy: best-match\n")
     site.create()
-    check(site.program("python", "-c", "import corplib; print(corplib.version)").count("EVIL 99") == 2, "not the highest version")
+    assert_equal(site.program("python", "-c", "import corplib; print(corplib.version)").count("EVIL 99"), 2, "not the highest version")
     site.write("corplib", "gamma", more=f"index_for: {{gamma: '{site.index.url}'}}\n")
     site.user.refused(site.words(), 1, "gamma")  # That index does not have it.
     site.index.add("gamma", "1.5")
@@ -89,7 +90,8 @@ def test_the_first_index_that_has_a_package_wins_unless_the_file_says_otherwise(
                          f"index_for: {{corplib: '{site.index.url}', alpha: '{site.index.url}'}}\npackages: [corplib, alpha, gamma]\n")
     site.create()
     shown = site.program("python", "-c", "import alpha, corplib, gamma; print(corplib.version, gamma.version)")
-    check(shown.count("alpha evil") == 2 and shown.count("1.0 2.0") == 2, f"other packages come from that index: {shown}")
+    assert_equal(shown.count("alpha evil"), 2, f"other packages come from that index: {shown}")
+    assert_equal(shown.count("1.0 2.0"), 2, f"other packages come from that index: {shown}")
 
 
 @with_site(Wheels)
@@ -101,7 +103,7 @@ def test_a_hash_says_which_files_of_a_package_may_be_taken(site):
     site.nothing_is_used()
     site.write("alpha", f"beta==1.0 --hash=sha256:{wrong} --hash=sha256:{right}")
     site.create()
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "it is not there")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it is not there")
     site.write("alpha", "beta==1.0 --no-binary=beta")
     site.user.refused(site.words(), 2, "'--no-binary'", f"{site.file}:7:")
     site.write("alpha", "beta==1.0 --hash=md5:00")
@@ -111,7 +113,7 @@ def test_a_hash_says_which_files_of_a_package_may_be_taken(site):
     site.user.run("env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV)
     site.index.add("beta", "2.0", {"beta.py": "word = 'two'\n"})
     site.user.refused(["env", "lock", "-f", str(site.file), "--uv", UV], 1, "beta-2.0-py3-none-any.whl")
-    check(site.user.run("env", "create", "-c", site.name, "-f", str(lock), "--uv", UV).returncode == 0, "the lock is not taken")
+    assert_equal(site.user.run("env", "create", "-c", site.name, "-f", str(lock), "--uv", UV).returncode, 0, "the lock is not taken")
 
 
 @with_site(Closed)
@@ -119,27 +121,30 @@ def test_the_password_of_an_index_is_in_no_file_and_no_argument(site):
     lock, archive = site.user.folder / "env.lock", site.user.folder / "train.tar.zst"
     locked = site.user.run("env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV)
     done = site.create("-vv")
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "it is not there")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it is not there")
     packed = site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(archive))
     tree = site.user.folder / "tree"
     tree.mkdir()
     subprocess.run(["tar", "--zstd", "-xf", archive, "-C", tree], check=True)
     kept = places_of_the_password(site, lock, tree)
-    check(not kept, f"kept in {kept}")
-    check(not site.seen, f"in arguments: {site.seen}")
+    assert_false(kept, f"kept in {kept}")
+    assert_false(site.seen, f"in arguments: {site.seen}")
     for said in (locked, done, packed):
-        check(PASSWORD not in said.err + said.out.decode() and ENCODED not in said.err + said.out.decode(), said.err)
-    check(site.index.url in lock.read_text(), "the lock does not say which index")
+        assert_not_in(PASSWORD, said.err + said.out.decode(), said.err)
+        assert_not_in(ENCODED, said.err + said.out.decode(), said.err)
+    assert_in(site.index.url, lock.read_text(), "the lock does not say which index")
     for env in ("env.yaml", "env.lock"):
-        check(site.on_nodes("grep", "-c", site.index.url, f"{PREFIX}/train/current/.fastgpu/{env}", nodes="/0").strip() != "0", env)
+        assert_not_equal(site.on_nodes("grep", "-c", site.index.url, f"{PREFIX}/train/current/.fastgpu/{env}", nodes="/0").strip(), "0", env)
     plan = json.loads(site.create("--dry-run", "-o", "json").out)
-    check(ENCODED not in json.dumps(plan), f"{plan}")
+    assert_not_in(ENCODED, json.dumps(plan), f"{plan}")
     # Nor where it fails.
     site.index.login = f"{USER}:changed"
     site.user.run("env", "remove", "train", "-c", site.name)
     failed = site.create(code=1)
-    check(PASSWORD not in failed.err and ENCODED not in failed.err and "401" in failed.err, failed.err)
-    check(not places_of_the_password(site), "a failure keeps it")
+    assert_not_in(PASSWORD, failed.err)
+    assert_not_in(ENCODED, failed.err)
+    assert_in("401", failed.err)
+    assert_false(places_of_the_password(site), "a failure keeps it")
 
 
 @with_site(Closed)
@@ -151,7 +156,7 @@ def test_a_lock_is_built_by_a_password_from_a_private_file_or_the_environment(si
     secret = site.user.folder / "netrc"
     secret.write_text(f"machine {host} login {USER} password {PASSWORD}\n")
     refused = site.user.refused(words, 1, "401")
-    check(PASSWORD not in refused.err, refused.err)
+    assert_not_in(PASSWORD, refused.err)
     secret.chmod(0o644)
     site.user.refused([*words, "--index-credentials", str(secret)], 2, str(secret), "chmod 600")
     site.user.run(*words, environment={"NETRC": str(secret)}, code=1)  # One that others may read is left out.
@@ -160,11 +165,11 @@ def test_a_lock_is_built_by_a_password_from_a_private_file_or_the_environment(si
             (words, {"FASTGPU_INDEX_LOGINS": site.index.url.replace("://", f"://{USER}:{ENCODED}@")}))
     for way, environment in ways:
         site.user.run(*way, environment=environment)
-        check(site.program("python", "-c", "import alpha").count("alpha one") == 2, f"{environment}")
+        assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, f"{environment}")
         site.user.run("env", "remove", "train", "-c", site.name)
     site.user.refused(words, 2, "FASTGPU_INDEX_LOGINS", "USER:PASSWORD", environment={"FASTGPU_INDEX_LOGINS": "nonsense"})
-    check(not site.seen, f"in arguments: {site.seen}")
-    check(not places_of_the_password(site, lock), "it is kept")
+    assert_false(site.seen, f"in arguments: {site.seen}")
+    assert_false(places_of_the_password(site, lock), "it is kept")
 
 
 run_tests(dict(globals()))

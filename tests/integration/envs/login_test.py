@@ -1,5 +1,6 @@
 """The agent's own part in environments, as an ordinary user: start-up files come back byte for byte, one at a time changes a prefix, a manifest notices
-everything. TEST.py AGENT; needs root (to become that user)."""
+everything. TEST.py AGENT [TEST ...]; needs root (to become that user)."""
+import contextlib
 import fcntl
 import hashlib
 import os
@@ -9,13 +10,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import suite
+from suite import assert_equal, assert_in
+
 NOBODY = "65534"
 USUAL, CONFLICT, NOT_FOUND = 64, 64 + 4, 64 + 3  # 64 + ErrorKind
-
-
-def check(condition, message):
-    if not condition:
-        raise AssertionError(message)
 
 
 class Home:
@@ -34,7 +34,7 @@ class Home:
     def run(self, *words, code=0, fault=""):
         done = subprocess.run(["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", self.agent, *words], capture_output=True,
                               env={"HOME": str(self.path), "PATH": os.environ["PATH"], "FASTGPU_FAULT": fault}, cwd=self.path, input=b"", check=False)
-        check(done.returncode == code, f"{words}: {done.returncode} {done.stderr.decode()}")
+        assert_equal(done.returncode, code, f"{words}: {done.returncode} {done.stderr.decode()}")
         return done.stdout.decode()
 
     def files(self):
@@ -53,12 +53,12 @@ def test_start_up_files_come_back_byte_for_byte(home):
             home.run("env-activate", "", "t")
             active = home.files()
             home.run("env-activate", "", "t")
-            check(home.files() == active, f"{name}: lines were added twice")
-            check(sum(b"activate.sh" in text for text in active.values()) == 1, f"{active}")
+            assert_equal(home.files(), active, f"{name}: lines were added twice")
+            assert_equal(sum(b"activate.sh" in text for text in active.values()), 1, f"{active}")
             home.run("env-deactivate", "")
-            check(home.files() == kept, f"{name}: {kept} became {home.files()}")
+            assert_equal(home.files(), kept, f"{name}: {kept} became {home.files()}")
             if before is not None:
-                check(file.stat().st_mode & 0o7777 == 0o640, "the mode has changed")
+                assert_equal(file.stat().st_mode & 0o7777, 0o640, "the mode has changed")
                 file.unlink()
 
 
@@ -66,7 +66,7 @@ def test_lines_go_from_every_file_that_logins_may_read(home):
     home.run("env-activate", "", "t")
     (home.path / ".bash_profile").write_bytes(b"mine\n")  # Bash reads this one from now on.
     home.run("env-remove", "", "t")
-    check(home.files() == {".bash_profile": b"mine\n"}, f"{home.files()}")
+    assert_equal(home.files(), {".bash_profile": b"mine\n"})
 
 
 def test_lines_go_where_a_node_that_shares_the_place_was_quicker(home):
@@ -84,14 +84,14 @@ def test_lines_go_where_a_node_that_shares_the_place_was_quicker(home):
         home.run("env-activate", "", "t")
         quicker()
         home.run(*words)
-        check(home.files() == {}, f"{words}: {home.files()}")
+        assert_equal(home.files(), {}, f"{words}: {home.files()}")
 
 
 def test_lines_stay_while_another_environment_is_active(home):
     home.run("env-activate", "", "t")
     home.run("env-status", "--prepare", "other")
     home.run("env-remove", "", "other")
-    check(b"activate.sh" in home.files()[".profile"], f"{home.files()}")
+    assert_in(b"activate.sh", home.files()[".profile"], f"{home.files()}")
 
 
 def test_what_is_killed_while_it_makes_or_removes_the_place_leaves_no_trace(home):
@@ -107,13 +107,13 @@ def test_what_is_killed_while_it_makes_or_removes_the_place_leaves_no_trace(home
             if again:
                 home.run(*again)
             home.run("env-remove", prefix)
-            check(list(home.path.iterdir()) == [], f"{point} {again}: left: {list(home.path.rglob('*'))}")
+            assert_equal(list(home.path.iterdir()), [], f"{point} {again}: left: {list(home.path.rglob('*'))}")
 
 
 def test_a_switch_that_was_killed_does_not_hinder_the_next(home):
     (home.path / ".fastgpu/envs/.fastgpu/active.new").symlink_to("../other")
     home.run("env-activate", "", "t")
-    check(sorted(path.name for path in (home.path / ".fastgpu/envs/.fastgpu").glob("active*")) == ["active"], "left over")
+    assert_equal(sorted(path.name for path in (home.path / ".fastgpu/envs/.fastgpu").glob("active*")), ["active"], "left over")
 
 
 def test_what_was_written_behind_our_lines_stays(home):
@@ -122,7 +122,7 @@ def test_what_was_written_behind_our_lines_stays(home):
     with (home.path / ".profile").open("ab") as file:
         file.write(b"last\n")
     home.run("env-deactivate", "")
-    check((home.path / ".profile").read_bytes() == b"first\nlast\n", "another's lines were changed")
+    assert_equal((home.path / ".profile").read_bytes(), b"first\nlast\n", "another's lines were changed")
 
 
 def test_one_at_a_time_changes_a_prefix(home):
@@ -151,34 +151,30 @@ def test_verifying_finds_what_was_changed_removed_or_added(home):
 
     (module.parent / "__pycache__").mkdir()
     (module.parent / "__pycache__/alpha.cpython-311.pyc").write_bytes(b"made by an import")
-    check(damaged() == [], f"{damaged()}")
+    assert_equal(damaged(), [])
     (module.parent / "more.pth").write_bytes(b"import os\n")
     (home.build / "bin").symlink_to("/bin")
-    check(damaged() == ["damaged=bin: was added", "damaged=lib/more.pth: was added"], f"{damaged()}")
+    assert_equal(damaged(), ["damaged=bin: was added", "damaged=lib/more.pth: was added"])
     module.write_bytes(b"word = 2\n")
-    check(damaged()[0] == "damaged=lib/alpha.py: has another content", f"{damaged()}")
+    assert_equal(damaged()[0], "damaged=lib/alpha.py: has another content", f"{damaged()}")
     module.unlink()
-    check(damaged()[0] == "damaged=lib/alpha.py: is missing", f"{damaged()}")
+    assert_equal(damaged()[0], "damaged=lib/alpha.py: is missing", f"{damaged()}")
 
 
 def test_all_of_it_goes(home):
     home.run("env-activate", "", "t")
     home.run("env-remove", "")
-    check(sorted(path.name for path in home.path.iterdir()) == [], f"left: {list(home.path.rglob('*'))}")
+    assert_equal(sorted(path.name for path in home.path.iterdir()), [], f"left: {list(home.path.rglob('*'))}")
     home.run("env-remove", "")
 
 
-def main():
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        sys.exit(77)
-    for name, test in list(globals().items()):
-        if not name.startswith("test_"):
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            os.chmod(folder, 0o755)
-            agent = shutil.copy(sys.argv[1], folder)
-            test(Home(folder, agent))
-            print(f"ok: {name}", flush=True)
+@contextlib.contextmanager
+def home_for(agent):
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Home(folder, shutil.copy(agent, folder))
 
 
-main()
+if __name__ == "__main__":
+    suite.need_root("setpriv")
+    suite.main(suite.tests_of(globals()), lambda _: home_for(sys.argv[1]), sys.argv[2:])

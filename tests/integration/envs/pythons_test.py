@@ -9,9 +9,10 @@ import platform
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests
+from cli_user import run_tests
 from env_site import PREFIX, with_site
 from own_python import SHOW, hide, python_archive
+from suite import assert_equal, assert_in, assert_not_equal, assert_not_in, assert_true
 from wheels_site import Wheels
 
 VERSION = pathlib.Path("/usr/bin/python3").resolve().name.removeprefix("python")  # "3.11"
@@ -39,7 +40,7 @@ class NoPython(Wheels):
         return super().words("--python-table", str(self.table), *more)
 
     def nothing_is_made(self):
-        check(self.on_nodes("sh", "-c", f"ls -d {PREFIX}/train 2>&1 || true").count("No such file") == 2, "something was made")
+        assert_equal(self.on_nodes("sh", "-c", f"ls -d {PREFIX}/train 2>&1 || true").count("No such file"), 2, "something was made")
 
     def close(self):
         self.on_nodes("sh", "-c", SHOW)
@@ -49,46 +50,50 @@ class NoPython(Wheels):
 @with_site(NoPython)
 def test_a_python_that_the_node_lacks_comes_from_the_table_and_is_in_the_lock(site):
     plan = site.create("--dry-run")
-    check(f"get Python from {site.address}, solve and build".encode() in plan.out, f"{plan.out}")
+    assert_in(f"get Python from {site.address}, solve and build".encode(), plan.out)
     site.nothing_is_made()
     site.index.fault = "corrupt"
     site.user.refused(site.words(), 1, "python.tar.gz has the SHA-256")
     site.nothing_is_used()
     site.index.fault = ""
     done = site.create("-o", "json")
-    check(f"{site.name}-0 has no Python {VERSION}: the environment gets its own, {site.address}" in done.err, done.err)
+    assert_in(f"{site.name}-0 has no Python {VERSION}: the environment gets its own, {site.address}", done.err)
     made = json.loads(done.out)
-    check([node["done"] for node in made["nodes"]] == ["built", "received"], f"{made}")
+    assert_equal([node["done"] for node in made["nodes"]], ["built", "received"], f"{made}")
     place = f"{PREFIX}/train/{made['version']}"
     said = site.program("python", "-c", "import alpha, os, sys; print(sys.base_prefix, os.__file__)")
-    check(said.count(f"{place}/python ") == 2 and said.count(f"{place}/python/lib/") == 2 and said.count("alpha one") == 2, said)
+    assert_equal(said.count(f"{place}/python "), 2, said)
+    assert_equal(said.count(f"{place}/python/lib/"), 2, said)
+    assert_equal(said.count("alpha one"), 2, said)
     lock = site.on_nodes("cat", f"{place}/.fastgpu/env.lock", nodes="/0")
-    check(f"  archive: \"{site.address}\"\n" in lock and f"sha256: {site.sum}\n" in lock, lock)
-    check(json.loads(site.create("-o", "json").out)["nodes"][0]["done"] == "nothing", "made again")
+    assert_in(f"  archive: \"{site.address}\"\n", lock)
+    assert_in(f"sha256: {site.sum}\n", lock)
+    assert_equal(json.loads(site.create("-o", "json").out)["nodes"][0]["done"], "nothing", "made again")
 
     file = site.user.folder / "env.lock"
     site.user.run("cp", f"{site.name}/0:{place}/.fastgpu/env.lock", str(file))
     site.on_nodes("sh", "-c", SHOW)
-    check(json.loads(site.create("-o", "json").out)["nodes"][0]["done"] == "nothing", "made again where the node has a Python by now")
+    assert_equal(json.loads(site.create("-o", "json").out)["nodes"][0]["done"], "nothing", "made again where the node has a Python by now")
     site.user.run("env", "remove", "train", "-c", site.name)
     again = json.loads(site.user.run("env", "create", "-c", site.name, "-f", str(file), *site.TOOL, "-o", "json").out)
-    check(again["version"] == made["version"], f"{again}")
-    check(site.program("python", "-c", "import sys; print(sys.base_prefix)").count(f"{place}/python") == 2, "another Python")
+    assert_equal(again["version"], made["version"], f"{again}")
+    assert_equal(site.program("python", "-c", "import sys; print(sys.base_prefix)").count(f"{place}/python"), 2, "another Python")
     site.user.run("env", "remove", "train", "-c", site.name)
     own = site.create("-o", "json")
-    check("gets its own" not in own.err and json.loads(own.out)["version"] != made["version"], "the node's own Python is not used")
+    assert_not_in("gets its own", own.err, "the node's own Python is not used")
+    assert_not_equal(json.loads(own.out)["version"], made["version"], "the node's own Python is not used")
 
 
 @with_site(NoPython)
 def test_the_known_archives_are_fetched_from_a_mirror_and_a_lock_names_their_makers(site):
     words = ["env", "create", "-c", site.name, "-f", str(site.file), *site.TOOL]
     site.user.refused([*words, "--python-mirror", f"{site.index.root}/mirror/"], 1, f"HTTP 404 from {site.index.root}/mirror/20")
-    check(any(path.startswith("/mirror/20") and f"/cpython-{VERSION}." in path for path in site.index.asked), f"{site.index.asked}")
+    assert_true(any(path.startswith("/mirror/20") and f"/cpython-{VERSION}." in path for path in site.index.asked), f"{site.index.asked}")
     path = next(path for path in site.index.asked if path.startswith("/mirror/"))
     site.index.archives[path] = b"something else"
     site.user.refused([*words, "--python-mirror", f"{site.index.root}/mirror"], 1, "has the SHA-256")
     plan = site.user.run(*words, "--dry-run").out.decode()
-    check("https://github.com/astral-sh/python-build-standalone/releases/download/20" in plan, plan)
+    assert_in("https://github.com/astral-sh/python-build-standalone/releases/download/20", plan)
     site.nothing_is_used()
 
 

@@ -8,15 +8,16 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests
+from cli_user import run_tests
 from env_site import PREFIX, with_site
+from suite import assert_equal, assert_in, assert_not_in, assert_true
 from wheels_site import UV, Wheels
 
 
 def forget(site):
     """As on a machine that has taken the cluster over, or after it was made of an image."""
     records = list(site.user.state.glob("clusters/*/environments.json"))
-    check(records, "nothing is remembered")
+    assert_true(records, "nothing is remembered")
     for record in records:
         record.unlink()
 
@@ -29,22 +30,22 @@ def job(site, ranks, *more, **options):
 def test_what_another_machine_has_made_is_found_on_the_nodes(site):
     site.create()
     forget(site)
-    check(job(site, 2, "--environment", "train").out.count(b"in train") == 2, "a job does not run in it")
-    check(json.loads(next(site.user.state.glob("clusters/*/environments.json")).read_text())["prefix"] == {"train": PREFIX}, "it is not written down")
+    assert_equal(job(site, 2, "--environment", "train").out.count(b"in train"), 2, "a job does not run in it")
+    assert_equal(json.loads(next(site.user.state.glob("clusters/*/environments.json")).read_text())["prefix"], {"train": PREFIX}, "it is not written down")
     forget(site)
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "a program does not run in it")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "a program does not run in it")
     forget(site)
     site.user.run("env", "activate", "train", "-c", site.name)
-    check(job(site, 2).out.count(b"in train") == 2, "jobs do not get it")
+    assert_equal(job(site, 2).out.count(b"in train"), 2, "jobs do not get it")
     forget(site)  # What logins get is what jobs get.
     site.user.run("env", "verify", "train", "-c", site.name)
-    check(job(site, 2).out.count(b"in train") == 2, "jobs do not get what logins get")
+    assert_equal(job(site, 2).out.count(b"in train"), 2, "jobs do not get what logins get")
     forget(site)
     for words in (["env", "activate", "nothing"], ["env", "demo", "nothing"], ["env", "verify", "nothing"], ["env", "remove", "nothing"]):
         site.user.refused([*words, "-c", site.name], 5, "there is no environment 'nothing' on the nodes of cluster")
     site.user.refused(["run", "job", "-c", site.name, "--environment", "nothing", "--", "true"], 5, "there is no environment 'nothing'")
     site.user.run("env", "remove", "train", "-c", site.name)
-    check(site.listed() == {}, "it is still there")
+    assert_equal(site.listed(), {}, "it is still there")
 
 
 @with_site(Wheels)
@@ -54,9 +55,9 @@ def test_one_in_another_place_is_known_after_it_was_activated_there(site):
     forget(site)
     site.user.refused(["run", "job", "-c", site.name, "--environment", "train", "--", "true"], 5, "there is no environment 'train'")
     site.user.run("env", "activate", "train", "-c", site.name, *place)
-    check(job(site, 2).out.count(b"in train") == 2, "jobs do not get it")
+    assert_equal(job(site, 2).out.count(b"in train"), 2, "jobs do not get it")
     site.user.refused(["env", "activate", "train", "-c", site.name, "--prefix", "/opt/third"], 5, "there is no environment 'train'")
-    check(job(site, 2).out.count(b"in train") == 2, "a wrong place is remembered")
+    assert_equal(job(site, 2).out.count(b"in train"), 2, "a wrong place is remembered")
 
 
 @with_site(Wheels)
@@ -66,15 +67,15 @@ def test_new_nodes_without_an_environment_are_named_with_the_command_that_brings
     scaled = site.user.run("scale", "cluster", site.name, "--nodes", "3")
     repair = f"fastgpu env create train --cluster {site.name}"
     try:
-        check(f"next: {repair}\n" in scaled.err, scaled.err)
-        check(job(site, 2, "--environment", "train").out.count(b"in train") == 2, "it does not run where the environment is")
+        assert_in(f"next: {repair}\n", scaled.err)
+        assert_equal(job(site, 2, "--environment", "train").out.count(b"in train"), 2, "it does not run where the environment is")
         refused = f"{third} does not have environment 'train': {repair} brings it there"
         site.user.refused(["run", "job", "-c", site.name, "-np", "3", "--environment", "train", "--", "true"], 5, refused)
         forget(site)
         site.user.refused(["run", "job", "-c", site.name, "-np", "3", "--environment", "train", "--", "true"], 5, refused)
         done = json.loads(site.user.run(*repair.split()[1:], "--uv", UV, "-o", "json").out)
-        check([node["done"] for node in done["nodes"]] == ["nothing", "nothing", "received"], f"{done}")
-        check(job(site, 3, "--environment", "train").out.count(b"in train") == 3, "it does not run on all")
+        assert_equal([node["done"] for node in done["nodes"]], ["nothing", "nothing", "received"], f"{done}")
+        assert_equal(job(site, 3, "--environment", "train").out.count(b"in train"), 3, "it does not run on all")
     finally:
         site.user.run("scale", "cluster", site.name, "--nodes", "2", "--yes")
 
@@ -84,12 +85,12 @@ def test_the_node_with_the_oldest_c_library_builds_and_one_that_is_older_than_a_
     site.on_nodes("sh", "-c", "printf '#!/bin/sh\necho glibc 2.17\n' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf", nodes="/1")
     try:
         done = json.loads(site.create("-o", "json").out)
-        check([node["done"] for node in done["nodes"]] == ["received", "built"], f"{done}")
-        check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run")
+        assert_equal([node["done"] for node in done["nodes"]], ["received", "built"], f"{done}")
+        assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run")
         site.user.run("env", "remove", "train", "-c", site.name)
         site.user.run("env", "create", "-c", site.name + "/0", "-f", str(site.file), *site.TOOL)
         done = site.create("-o", "json", code=6)
-        check([node["done"] for node in json.loads(done.out)["nodes"]] == ["nothing", "failed"], f"{done.out}")
+        assert_equal([node["done"] for node in json.loads(done.out)["nodes"]], ["nothing", "failed"], f"{done.out}")
     finally:
         site.on_nodes("rm", "/usr/local/bin/getconf", nodes="/1")
 
@@ -118,19 +119,20 @@ def test_a_name_that_leaves_the_accelerator_open_gets_that_of_the_nodes(site):
         return  # The nodes have it, too.
     site.file.write_text(f"from: tf2.20_py311\nindex: {site.index.url}\nmpi: system\n")
     done = site.create("train", "--dry-run", "-o", "json")
-    check("tf2.20_py311 is tf2.20_cpu_py311 here: no node has a GPU" in done.err, done.err)
-    check("from: \"tf2.20_cpu_py311\"" in json.loads(done.out)["spec"] and "python: \"3.11\"" in json.loads(done.out)["spec"], f"{done.out}")
+    assert_in("tf2.20_py311 is tf2.20_cpu_py311 here: no node has a GPU", done.err)
+    assert_in("from: \"tf2.20_cpu_py311\"", json.loads(done.out)["spec"], f"{done.out}")
+    assert_in("python: \"3.11\"", json.loads(done.out)["spec"], f"{done.out}")
     site.create("train")
-    check(site.program("sh", "-c", f"grep -h ^from {PREFIX}/train/current/.fastgpu/env.yaml").count("tf2.20_cpu_py311") == 2, "it is not written down")
+    assert_equal(site.program("sh", "-c", f"grep -h ^from {PREFIX}/train/current/.fastgpu/env.yaml").count("tf2.20_cpu_py311"), 2, "it is not written down")
     with with_device(site, "/1", H100):
         site.user.refused([*site.words("train"), "--dry-run"], 6, f"the nodes differ: {site.name}-0 has no GPU, {site.name}-1 has 1 x nvidia 2330")
         done = site.user.run("env", "create", "train", "-c", site.name + "/1", "-f", str(site.file), "--dry-run")
-        check("tf2.20_cu12.9_py311 here: not all nodes have a driver yet, and 580 carries CUDA 12.9" in done.err, done.err)
+        assert_in("tf2.20_cu12.9_py311 here: not all nodes have a driver yet, and 580 carries CUDA 12.9", done.err)
     done = site.create("train", "--dry-run", "--assume-gpu", "H100:8")
-    check("tf2.20_py311 is tf2.20_cu12.9_py311 here" in done.err, done.err)
+    assert_in("tf2.20_py311 is tf2.20_cu12.9_py311 here", done.err)
     lock = ["env", "lock", "-f", str(site.file), "--set", "name=train", "--uv", UV]
     site.user.refused(lock, 2, "tf2.20_py311 leaves open what it computes on", "--cluster", "tf2.20_cpu_py311")
-    check("from: \"tf2.20_cpu_py311\"" in site.user.run(*lock, "-c", site.name).out.decode().replace('\\"', '"'), "a lock leaves it open")
+    assert_in("from: \"tf2.20_cpu_py311\"", site.user.run(*lock, "-c", site.name).out.decode().replace('\\"', '"'), "a lock leaves it open")
 
 
 @with_site(Wheels)
@@ -139,9 +141,9 @@ def test_from_in_a_file_says_what_it_says_on_the_command_line(site):
         site.file.write_text(f"name: train\nindex: {site.index.url}\nmpi: system\n{text}")
         return json.loads(site.create("--dry-run", "-o", "json", *more).out)["spec"]
 
-    check('python: "3.10"' in spec_of("from: tf2.20_cpu_py310\n"), "Python is not the name's")
-    check('python: "/usr/bin/python3"' in spec_of("from: tf2.20_cpu_py310\npython: /usr/bin/python3\n"), "Python is not the file's")
-    check('python: "3.12"' in spec_of("python: /usr/bin/python3\n", "--from", "tf2.20_cpu_py312"), "the command line does not win")
+    assert_in('python: "3.10"', spec_of("from: tf2.20_cpu_py310\n"), "Python is not the name's")
+    assert_in('python: "/usr/bin/python3"', spec_of("from: tf2.20_cpu_py310\npython: /usr/bin/python3\n"), "Python is not the file's")
+    assert_in('python: "3.12"', spec_of("python: /usr/bin/python3\n", "--from", "tf2.20_cpu_py312"), "the command line does not win")
     site.file.write_text("name: train\nfrom: tf2.20_cu99.9_py311\n")
     site.user.refused(site.words(), 2, "99.9")
     site.user.refused(["env", "lock", "-f", str(site.file), "--uv", UV], 2, "99.9")
@@ -170,17 +172,19 @@ def test_cann_is_entered_where_it_is_and_missed_where_it_is_not(site):
     try:
         site.file.write_text(f"name: train\nfrom: tr2.8.0_can8.5.0_py311\nindex: {site.index.url}\nmpi: system\npackages: [alpha]\n")
         done = site.create()
-        check(f"{site.name}-0: it has no CANN, and the environment is made for CANN 8.5.0" in done.err, done.err)
-        check(f"{site.name}-1: it" not in done.err, done.err)
+        assert_in(f"{site.name}-0: it has no CANN, and the environment is made for CANN 8.5.0", done.err)
+        assert_not_in(f"{site.name}-1: it", done.err)
         said = site.program("sh", "-c", "python -c 'import alpha'; echo has ${ASCEND_TOOLKIT_HOME:-none}")
-        check(f"{site.name}-0: has none" in said and f"{site.name}-1: has /usr/local/Ascend/cann-8.5.0" in said and said.count("alpha one") == 2, said)
+        assert_in(f"{site.name}-0: has none", said)
+        assert_in(f"{site.name}-1: has /usr/local/Ascend/cann-8.5.0", said)
+        assert_equal(said.count("alpha one"), 2, said)
         site.user.run("env", "activate", "train", "-c", site.name)
         login = site.on_nodes("bash", "-lc", "echo has $ASCEND_TOOLKIT_HOME", nodes="/1")
-        check("has /usr/local/Ascend/cann-8.5.0" in login, login)
+        assert_in("has /usr/local/Ascend/cann-8.5.0", login)
         if not has_own_gpu():
             with with_device(site, "/1", ASCEND):
                 done = site.user.run("env", "create", "-c", site.name + "/1", "--from", "tr2.8.0_py311", "--dry-run")
-                check("tr2.8.0_py311 is tr2.8.0_can8.5.0_py311 here: CANN 8.5.0 is there" in done.err, done.err)
+                assert_in("tr2.8.0_py311 is tr2.8.0_can8.5.0_py311 here: CANN 8.5.0 is there", done.err)
     finally:
         site.on_nodes("rm", "-r", "/usr/local/Ascend", nodes="/1")
 

@@ -8,8 +8,9 @@ import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests, within
+from cli_user import run_tests, within
 from env_site import PREFIX, with_site
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 from wheel_nodes import find_wheels
 from wheels_site import Wheels
 
@@ -44,12 +45,12 @@ class Sources(Wheels):
         return self.file.read_text()
 
     def nothing_ran(self):
-        check(self.on_nodes("sh", "-c", f"ls {RAN} 2>/dev/null || true").strip() == "", "its code was run")
+        assert_equal(self.on_nodes("sh", "-c", f"ls {RAN} 2>/dev/null || true").strip(), "", "its code was run")
 
     def nothing_is_left(self, *nodes):
         for node in nodes or ("/0", "/1"):
             left = self.on_nodes("sh", "-c", LEFT, nodes=node)
-            check(left.strip() == "", f"left on {node}: {left}")
+            assert_equal(left.strip(), "", f"left on {node}: {left}")
 
     def close(self):
         self.on_nodes("rm", "-f", RAN, code=None)
@@ -64,16 +65,16 @@ def test_what_exists_as_source_only_is_built_where_the_file_names_it_and_is_a_pa
     site.nothing_ran()
     site.sources = "sources: [Old, missing]\n"
     site.write("alpha", "old")
-    check("build and" not in site.create("--dry-run").err, "--dry-run")
+    assert_not_in("build and", site.create("--dry-run").err, "--dry-run")
     made = site.create("-o", "json")
-    check("'sources' names missing, which is not in the environment" in made.err, made.err)
-    check([node["done"] for node in json.loads(made.out)["nodes"]] == ["built", "received"], f"{made.out}")
-    check(site.program("python", "-c", "import alpha, old; print(old.word)").count("was built") == 2, "it is not there")
-    check(site.program("old-tool").count("was built") == 2, "its program does not run in it")
-    check(site.on_nodes("sh", "-c", f"ls {RAN} 2>/dev/null || true").count(RAN) == 1, "it is not one node that builds")
+    assert_in("'sources' names missing, which is not in the environment", made.err)
+    assert_equal([node["done"] for node in json.loads(made.out)["nodes"]], ["built", "received"], f"{made.out}")
+    assert_equal(site.program("python", "-c", "import alpha, old; print(old.word)").count("was built"), 2, "it is not there")
+    assert_equal(site.program("old-tool").count("was built"), 2, "its program does not run in it")
+    assert_equal(site.on_nodes("sh", "-c", f"ls {RAN} 2>/dev/null || true").count(RAN), 1, "it is not one node that builds")
     site.user.run("env", "verify", "train", "-c", site.name)
     again = json.loads(site.create("-o", "json", "--upgrade").out)
-    check([node["done"] for node in again["nodes"]] == ["nothing", "nothing"], f"{again}")
+    assert_equal([node["done"] for node in again["nodes"]], ["nothing", "nothing"], f"{again}")
 
 
 @with_site(Sources)
@@ -83,22 +84,25 @@ def test_a_lock_says_what_is_a_source_and_what_builds_it_and_two_builds_of_it_ar
     text = site.locked()
     for name in ("old", "alpha", "beta", "setuptools", "wheel"):
         for file, content in site.index.files[name].items():
-            check(hashlib.sha256(content).hexdigest() in text and file in text, f"no {name} in {text}")
-    check(text.count("source: true") == 1 and text.index("build_tools:") < text.index("setuptools"), text)
+            assert_in(hashlib.sha256(content).hexdigest(), text, f"no {name} in {text}")
+            assert_in(file, text, f"no {name} in {text}")
+    assert_equal(text.count("source: true"), 1, text)
+    assert_less(text.index("build_tools:"), text.index("setuptools"), text)
     manifests = []
     for _ in range(2):
         site.create()
         manifests.append(site.on_nodes("sh", "-c", f"cd {PREFIX}/train/current/ && tr '\\0' '\\n' <.fastgpu/manifest", nodes="/0"))
         site.user.run("env", "remove", "train", "-c", site.name)
-    check("old.py" in manifests[0] and manifests[0].count("setuptools") == 0, "what is in it")
-    check(manifests[0] == manifests[1], "\n".join(sorted(set(manifests[0].splitlines()) ^ set(manifests[1].splitlines()))[:10]))
+    assert_in("old.py", manifests[0], "what is in it")
+    assert_equal(manifests[0].count("setuptools"), 0, "what is in it")
+    assert_equal(manifests[0], manifests[1], "\n".join(sorted(set(manifests[0].splitlines()) ^ set(manifests[1].splitlines()))[:10]))
     other = site.user.folder / "other.lock"
     other.write_text(text)
     site.add_old("old", "2.0")
     site.file.write_text(wanted)
     site.locked()
     diff = site.user.run("env", "diff", str(other), str(site.file), code=1).out.decode()
-    check(diff.splitlines()[1:] == ["~ old 1.0 -> 2.0"], diff)
+    assert_equal(diff.splitlines()[1:], ["~ old 1.0 -> 2.0"], diff)
 
 
 @with_site(Sources)
@@ -109,7 +113,7 @@ def test_a_source_may_be_a_zip_archive_with_a_pyproject_and_need_another_that_is
     site.sources = "sources: [old, Zipped_One]\n"
     site.write("Zipped.One")
     site.create()
-    check(site.program("python", "-c", "import zipped_one; print(zipped_one.word)").count("was built") == 2, "it is not there")
+    assert_equal(site.program("python", "-c", "import zipped_one; print(zipped_one.word)").count("was built"), 2, "it is not there")
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
@@ -118,16 +122,17 @@ def test_a_wheel_is_taken_where_one_fits(site):
     site.index.add("old", "1.0", {"old.py": "word = 'a wheel'\n"})
     site.write("alpha", "old")
     text = site.locked()
-    check("source: true" not in text and "build_tools" not in text, text)
+    assert_not_in("source: true", text)
+    assert_not_in("build_tools", text)
     site.create()
-    check(site.program("python", "-c", "import old; print(old.word)").count("a wheel") == 2, "it was built")
+    assert_equal(site.program("python", "-c", "import old; print(old.word)").count("a wheel"), 2, "it was built")
     site.nothing_ran()
     # Of one there are wheels, and its newest source cannot be built; the other needs to be.
     site.sources = "sources: [beta, elder]\n"
     site.add_old("elder", "1.0")
     site.index.add_source("beta", "1.0", {"pyproject.toml": "[build-system]\nrequires = ['nothing']\nbuild-backend = 'nothing'\n"})
     site.write("alpha", "elder")
-    check(site.locked().count("source: true") == 1, "beta is built, too")
+    assert_equal(site.locked().count("source: true"), 1, "beta is built, too")
 
 
 @with_site(Sources)
@@ -169,7 +174,7 @@ def test_a_lock_that_was_edited_to_build_what_sources_does_not_name_is_refused(s
     text = site.locked()
     body = text[:text.rindex("sum: ")].replace('    - "old"\n', "", 2).replace('sources:\n', "sources: []\n", 1)
     site.file.write_text(body + f"sum: {hashlib.sha256(body.encode()).hexdigest()}\n")
-    check("sources: []" in body, body)
+    assert_in("sources: []", body)
     site.user.refused(site.words(), 2, "of 'old' there is a source, and 'sources' does not name it")
     body = text[:text.index("build_tools:")]
     site.file.write_text(body + f"sum: {hashlib.sha256(body.encode()).hexdigest()}\n")
@@ -210,13 +215,13 @@ def test_one_that_never_ends_is_ended_by_ctrl_c_and_kill(site):
                                ("if 'bdist_wheel' in sys.argv: ", signal.SIGKILL, -signal.SIGKILL)):
         site.add_old("old", "1.0", f"import subprocess, sys\n{when}subprocess.run(['sleep', '4242'])\n")
         process = site.user.start(*site.words())
-        check(within(30, lambda: site.user.run(*asleep, code=None).out.strip()), "it does not begin")
+        assert_true(within(30, lambda: site.user.run(*asleep, code=None).out.strip()), "it does not begin")
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
-        check(process.returncode == code, f"{process.returncode}")
-        check(("building old 1.0 from its source" in err.decode()) == bool(when), err.decode())
-        check(within(20, lambda: not site.user.run(*asleep, code=None).out.strip()), "it runs on")
-        check(within(10, lambda: not site.on_nodes("sh", "-c", LEFT, nodes="/0").strip()), "a part is left")  # Others keep theirs, out of sight.
+        assert_equal(process.returncode, code)
+        assert_equal("building old 1.0 from its source" in err.decode(), bool(when), err.decode())
+        assert_true(within(20, lambda: not site.user.run(*asleep, code=None).out.strip()), "it runs on")
+        assert_true(within(10, lambda: not site.on_nodes("sh", "-c", LEFT, nodes="/0").strip()), "a part is left")  # Others keep theirs, out of sight.
     site.add_old("old", "1.0")
     site.create()
 
@@ -241,13 +246,13 @@ def test_what_an_earlier_build_has_is_not_built_again_unless_other_tools_build_i
     site.write("alpha", "old", "gamma")
     site.on_nodes("rm", "-f", RAN)
     made = site.create()
-    check("building old" not in made.err, made.err)
+    assert_not_in("building old", made.err)
     site.nothing_ran()
-    check(site.program("old-tool").count("was built") == 2, "it is not there")
+    assert_equal(site.program("old-tool").count("was built"), 2, "it is not there")
     site.user.run("env", "verify", "train", "-c", site.name)
     site.index.files["wheel"] = {file: site.index.corrupted(content) for file, content in site.index.files["wheel"].items()}  # A good one.
     made = site.create("--upgrade")
-    check("building old 1.0 from its source" in made.err, made.err)
+    assert_in("building old 1.0 from its source", made.err)
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
@@ -261,10 +266,11 @@ def test_frameworks_bring_the_names_of_what_may_be_built_for_them(site):
     site.write()
     site.create()
     done = site.user.run("env", "install-frameworks", "train", "-c", site.name, *site.TOOL)
-    check("may build gast from its source" in done.err and "building gast 0.2.2" in done.err, done.err)
-    check(site.program("python", "-c", "import gast, tensorflow; print(gast.word, tensorflow.version)").count("was built 2.1.4") == 2, "not there")
+    assert_in("may build gast from its source", done.err)
+    assert_in("building gast 0.2.2", done.err)
+    assert_equal(site.program("python", "-c", "import gast, tensorflow; print(gast.word, tensorflow.version)").count("was built 2.1.4"), 2, "not there")
     again = site.user.run("env", "install-frameworks", "train", "-c", site.name, *site.TOOL, "-o", "json")
-    check([node["done"] for node in json.loads(again.out)["nodes"]] == ["nothing", "nothing"], f"{again.out}")
+    assert_equal([node["done"] for node in json.loads(again.out)["nodes"]], ["nothing", "nothing"], f"{again.out}")
 
 
 run_tests(dict(globals()))

@@ -13,9 +13,10 @@ import sys
 import tarfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import check, run_tests, within
+from cli_user import run_tests, within
 from env_site import PREFIX, changes, with_site
 from shared_place import share_home
+from suite import assert_equal, assert_false, assert_greater, assert_in, assert_not_in, assert_true
 from wheels_site import Wheels
 
 LARGE = 16 << 20
@@ -49,9 +50,10 @@ class Archived(Wheels):
     def is_complete(self):
         self.user.run("env", "verify", "train", "-c", self.name)
         found = self.listed()["train"]
-        check(found["state"] == "complete" and len(found["nodes"]) == 2, f"{found}")
-        check(self.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run")
-        check(".fastgpu-copy" not in self.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
+        assert_equal(found["state"], "complete", f"{found}")
+        assert_equal(len(found["nodes"]), 2, f"{found}")
+        assert_equal(self.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run")
+        assert_not_in(".fastgpu-copy", self.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
 
     def changed(self, change):
         """The archive with something else in it: `change` gets its entries, with their contents, and gives others."""
@@ -71,28 +73,30 @@ def test_an_archive_is_unpacked_once_copied_and_used_like_any_environment(site):
     site.user.run("env", "remove", "--all", "-c", site.name)
     before = changes(site)
     plan = site.unpack("--dry-run").out.decode()
-    check("unpack the archive, switch to it" in plan and "receive the build and verify it, switch to it" in plan, plan)
-    check(changes(site) == before, "--dry-run has made something")
+    assert_in("unpack the archive, switch to it", plan)
+    assert_in("receive the build and verify it, switch to it", plan)
+    assert_equal(changes(site), before, "--dry-run has made something")
     site.on_nodes("mount", "--bind", "/bin/false", "/usr/bin/tar")  # Nodes need none.
     sent = site.sent_by_first()
-    check(site.done() == ["unpacked", "received"], "not unpacked on one node and received by the other")
-    check(site.sent_by_first() - sent > LARGE, "the second node has not got it from the first")
+    assert_equal(site.done(), ["unpacked", "received"], "not unpacked on one node and received by the other")
+    assert_greater(site.sent_by_first() - sent, LARGE, "the second node has not got it from the first")
     site.on_nodes("umount", "/usr/bin/tar")
     site.is_complete()
-    check(site.done() == ["nothing", "nothing"], "done again")
-    check("nothing: it is there" in site.unpack("--dry-run").out.decode(), "not said")
+    assert_equal(site.done(), ["nothing", "nothing"], "done again")
+    assert_in("nothing: it is there", site.unpack("--dry-run").out.decode(), "not said")
     job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--environment", "train", "--", "python", "-c", "import alpha")
-    check(job.out.count(b"alpha one") == 2, f"{job.out}")
+    assert_equal(job.out.count(b"alpha one"), 2, f"{job.out}")
     site.user.run("env", "activate", "train", "-c", site.name)
-    check(site.on_nodes("bash", "-lc", "echo $FASTGPU_ENV").count("train") == 2, "logins do not get it")
+    assert_equal(site.on_nodes("bash", "-lc", "echo $FASTGPU_ENV").count("train"), 2, "logins do not get it")
     site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/0")
-    check(site.done() == ["received", "nothing"], "what a node has is not taken from there")
+    assert_equal(site.done(), ["received", "nothing"], "what a node has is not taken from there")
     site.is_complete()
     again = json.loads(site.create("-o", "json").out)
-    check([node["done"] for node in again["nodes"]] == ["nothing", "nothing"] and not site.index.asked, f"made again: {again} {site.index.asked}")
+    assert_equal([node["done"] for node in again["nodes"]], ["nothing", "nothing"], f"made again: {again} {site.index.asked}")
+    assert_false(site.index.asked, f"made again: {again} {site.index.asked}")
     site.user.run("env", "remove", "--all", "-c", site.name)
     left = changes(site) ^ before
-    check(not left, f"left: {sorted(left)[:20]}")
+    assert_false(left, f"left: {sorted(left)[:20]}")
 
 
 @with_site(Archived)
@@ -100,12 +104,13 @@ def test_what_it_replaces_stays_for_running_jobs_and_another_build_of_its_lock_d
     version = json.loads(site.unpack("-o", "json").out)["version"]
     site.write("beta")
     old = json.loads(site.create("-o", "json").out)["version"]
-    check(site.done() == ["switched", "switched"], "sent again, though it was there")
+    assert_equal(site.done(), ["switched", "switched"], "sent again, though it was there")
     kept = site.on_nodes("ls", f"{PREFIX}/train", nodes="/0")
-    check(old in kept and version in kept, kept)
+    assert_in(old, kept)
+    assert_in(version, kept)
     site.on_nodes("sh", "-c", f"echo more >{PREFIX}/train/{version}/more; tr '\\0' '\\n' <{PREFIX}/train/{version}/.fastgpu/manifest | sed 's/ bin$/ bin/' | tail -n +2"
                   f" | tr '\\n' '\\0' >/tmp/manifest; cp /tmp/manifest {PREFIX}/train/{version}/.fastgpu/manifest", nodes="/1")
-    check(site.done() == ["nothing", "received"], "another build of the same lock counts as this one")
+    assert_equal(site.done(), ["nothing", "received"], "another build of the same lock counts as this one")
     site.is_complete()
 
 
@@ -117,9 +122,9 @@ def test_it_goes_where_it_was_packed_for_and_nowhere_else(site):
     site.user.run("env", "remove", "--all", "-c", site.name, "--prefix", "/srv/envs")
     for words in (site.unpack_words(), site.unpack_words("--dry-run"), site.unpack_words("--prefix", "/srv/other")):
         site.user.refused(words, 2, "train.tar.zst was packed for /srv/envs, and environments are in ", ": unpack it with --prefix /srv/envs")
-    check(site.on_nodes("sh", "-c", "ls -d /srv/envs /srv/other 2>&1 || true").count("No such file") == 4, "something was made")
-    check(site.done("--prefix", "/srv/envs") == ["unpacked", "received"], "not with the prefix that was said")
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run")
+    assert_equal(site.on_nodes("sh", "-c", "ls -d /srv/envs /srv/other 2>&1 || true").count("No such file"), 4, "something was made")
+    assert_equal(site.done("--prefix", "/srv/envs"), ["unpacked", "received"], "not with the prefix that was said")
+    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run")
     site.user.run("env", "remove", "--all", "-c", site.name, "--prefix", "/srv/envs")
 
 
@@ -185,9 +190,9 @@ def test_what_is_cut_off_changed_or_made_to_harm_is_refused_before_a_node_is_ask
             site.archive.write_bytes(good)
     site.user.refused(["env", "unpack", str(site.user.folder / "none.tar.zst"), "-c", site.name], 5, "there is no such file")
     left = changes(site) ^ before
-    check(not left, f"left: {sorted(left)[:20]}")
-    check(site.on_nodes("readlink", f"{PREFIX}/train/current", nodes="/0").strip() == version, "switched")
-    check(site.done() == ["unpacked", "received"], "the good one is not unpacked")
+    assert_false(left, f"left: {sorted(left)[:20]}")
+    assert_equal(site.on_nodes("readlink", f"{PREFIX}/train/current", nodes="/0").strip(), version, "switched")
+    assert_equal(site.done(), ["unpacked", "received"], "the good one is not unpacked")
 
 
 @with_site(Archived)
@@ -196,16 +201,18 @@ def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
     try:
         said = f"{site.name}-0: its C library is glibc 2.17, and the lock was made for glibc"
         plan = site.unpack("--dry-run", code=6)
-        check(said in plan.err and b"unpack the archive" in plan.out, f"{plan.out} {plan.err}")
+        assert_in(said, plan.err, f"{plan.out} {plan.err}")
+        assert_in(b"unpack the archive", plan.out, f"{plan.out} {plan.err}")
         done = site.unpack("-o", "json", code=6)
-        check(said in done.err and [node["done"] for node in json.loads(done.out)["nodes"]] == ["failed", "unpacked"], f"{done.out} {done.err}")
-        check("No such file" in site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/0"), "it is in use there")
+        assert_in(said, done.err, f"{done.out} {done.err}")
+        assert_equal([node["done"] for node in json.loads(done.out)["nodes"]], ["failed", "unpacked"], f"{done.out} {done.err}")
+        assert_in("No such file", site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/0"), "it is in use there")
         alone = ["env", "unpack", str(site.archive), "-c", f"{site.name}/0"]
         for words in (alone, [*alone, "--dry-run"]):
             site.user.refused(words, 6, said)
     finally:
         site.on_nodes("rm", "/usr/local/bin/getconf", nodes="/0")
-    check(site.done() == ["received", "nothing"], "not repaired")
+    assert_equal(site.done(), ["received", "nothing"], "not repaired")
 
 
 @with_site(Archived)
@@ -220,19 +227,19 @@ def test_killed_at_every_step_and_in_the_midst_the_same_command_goes_on(site):
     kill_agent = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
     for how in (signal.SIGINT, signal.SIGKILL, "agent"):
         process = site.user.start(*site.unpack_words("--limit-rate", "40mbit"))
-        check(within(60, lambda: int(site.said_by(0, "sh", "-c", comes)) > 0), "nothing comes")
+        assert_true(within(60, lambda: int(site.said_by(0, "sh", "-c", comes)) > 0), "nothing comes")
         if how == "agent":
-            check("killed" in site.said_by(0, "sh", "-c", kill_agent), "it was over")
+            assert_in("killed", site.said_by(0, "sh", "-c", kill_agent), "it was over")
         else:
             process.send_signal(how)
         _, err = process.communicate(timeout=60)
-        check(process.returncode == {signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL, "agent": 1}[how], f"{how}: {process.returncode} {err}")
+        assert_equal(process.returncode, {signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL, "agent": 1}[how], f"{how}: {process.returncode} {err}")
         site.nothing_is_used()
         if how != "agent":
             gone = f"! pgrep -f 'relay --[t]o' && ! ls -d {PREFIX}/train/.fastgpu-copy-*"
             words = ("exec", f"{site.name}/0", "--", "sh", "-c", gone)
-            check(within(15, lambda words=words: site.user.run(*words, code=None).returncode == 0), f"{how}: something is left")
-        check(site.done() == ["unpacked", "received"], f"{how}: not unpacked again")
+            assert_true(within(15, lambda words=words: site.user.run(*words, code=None).returncode == 0), f"{how}: something is left")
+        assert_equal(site.done(), ["unpacked", "received"], f"{how}: not unpacked again")
         site.is_complete()
         site.user.run("env", "remove", "train", "-c", site.name)
 
@@ -242,13 +249,13 @@ def test_without_room_on_the_node_nothing_is_sent_and_nothing_is_half_there(site
     site.on_nodes("sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/0")
     try:
         site.user.refused(site.unpack_words(), 4, f"{site.name}-0: the build takes ", f"are free in {PREFIX}")
-        check(site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip() == "", "a part is left")
+        assert_equal(site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip(), "", "a part is left")
     finally:
         site.on_nodes("umount", PREFIX, nodes="/0")
     site.on_nodes("sh", "-c", f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=4m tmpfs {PREFIX}/train", nodes="/0")  # Not to be foreseen.
     try:
         site.user.refused(site.unpack_words(), 4, f"{site.name}-0: ", "No space")
-        check(site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip() == "", "a part is left")
+        assert_equal(site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip(), "", "a part is left")
     finally:
         site.on_nodes("umount", f"{PREFIX}/train", nodes="/0")
     site.unpack()
@@ -259,15 +266,17 @@ def test_without_room_on_the_node_nothing_is_sent_and_nothing_is_half_there(site
 def test_whoever_packs_is_warned_of_what_would_not_come_back(site):
     site.unpack()
     pack = ["env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive)]
-    check("warning" not in site.user.run(*pack).err, "warned of what is good")
+    assert_not_in("warning", site.user.run(*pack).err, "warned of what is good")
     site.on_nodes("sh", "-c", f"echo more >>{PREFIX}/train/current/lib/python3.11/site-packages/beta.py", nodes="/0")
     said = site.user.run(*pack).err
-    check("warning: fastgpu env unpack would refuse it: " in said and "site-packages/beta.py differs from its manifest" in said, said)
+    assert_in("warning: fastgpu env unpack would refuse it: ", said)
+    assert_in("site-packages/beta.py differs from its manifest", said)
     site.user.run("env", "remove", "train", "-c", site.name)
     site.write("alpha", more="post_install:\n  - [sh, -c, 'ln -s /etc/hostname $VIRTUAL_ENV/bin/out']\n")
     site.create()
     said = site.user.run(*pack).err
-    check("warning: fastgpu env unpack would refuse it: " in said and "the link bin/out leads out of it, to /etc/hostname" in said, said)
+    assert_in("warning: fastgpu env unpack would refuse it: ", said)
+    assert_in("the link bin/out leads out of it, to /etc/hostname", said)
     site.user.refused(site.unpack_words(), 2, "the link bin/out leads out of it, to /etc/hostname")
 
 
@@ -279,12 +288,12 @@ def test_a_place_that_nodes_share_gets_it_once(site):
         site.create(*prefix)
         site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive))
         site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
-        check(site.done(*prefix) == ["unpacked", "switched"], "sent where it was already")
+        assert_equal(site.done(*prefix), ["unpacked", "switched"], "sent where it was already")
         builds = [entry.name for entry in (place / "work/envs/train").iterdir() if entry.is_dir() and not entry.is_symlink()]
-        check(len(builds) == 1, f"{builds}")
+        assert_equal(len(builds), 1, f"{builds}")
         site.user.run("env", "verify", "train", "-c", site.name)
         site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
-        check(list(place.iterdir()) == [], f"left: {list(place.rglob('*'))}")
+        assert_equal(list(place.iterdir()), [], f"left: {list(place.rglob('*'))}")
     finally:
         site.on_nodes("umount", "/srv/home")
 

@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import SKIPPED
+from cli_user import shared_cluster
 from package_index import PackageIndex
+from suite import skip
 
 PREFIX = "/opt/fastgpu/envs"
 TOOLS = pathlib.Path(sys.argv[1]).resolve().parents[1] / "tools"
@@ -20,8 +21,7 @@ def find_wheels(*names):
     for name in names:
         files = sorted((TOOLS / name / "site").glob("*.whl"))
         if not files or not os.path.exists(UV):
-            print(f"skipped: no uv, or no {name}, in {TOOLS}: ./dev gets them from PyPI")
-            sys.exit(SKIPPED)
+            skip(f"no uv, or no {name}, in {TOOLS}: ./dev gets them from PyPI")
         found += files
     return found
 
@@ -60,12 +60,11 @@ def with_nodes(*lists):
     def wrap(test):
         def run(user):
             wheels = find_wheels(*lists)
-            user.two_nodes()
             nodes = Nodes(user, wheels)
             try:
                 test(nodes)
             finally:
                 user.run("env", "remove", "--all", "-c", nodes.name, code=None)
                 nodes.index.close()
-        return run
+        return shared_cluster(run)
     return wrap

@@ -14,18 +14,14 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCE / "tests/support"))
 sys.path.insert(0, str(SOURCE / "tests/integration/envs"))
-from cli_user import SKIPPED, check, run_tests  # noqa: E402
+from cli_user import run_tests  # noqa: E402
 from cloud_sim import CloudSim  # noqa: E402
+from suite import assert_equal, assert_greater_equal, assert_in, skip  # noqa: E402
 from wheel_nodes import with_nodes  # noqa: E402
 
 EXAMPLES = SOURCE / "examples"
 PYTHON = "/usr/bin/python3"  # Debian's package python3-torch is made for it.
 AVERAGES = [f"[{rank}] rank {rank} of 2, step {step}: 2.5" for rank in (0, 1) for step in (0, 1, 2)]
-
-
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(SKIPPED)
 
 
 def program(variable):
@@ -62,7 +58,8 @@ def trained(ranks, per_node, name):
 def test_the_cluster_file_creates_a_cluster_that_ends_by_itself(user):
     user.run("create", "cluster", user.cluster, "-f", str(EXAMPLES / "cluster.yaml"))
     shown = user.run("get", "clusters", user.cluster, "-o", "wide").out.decode()
-    check("2/2" in shown and "in 7h" in shown, shown)
+    assert_in("2/2", shown)
+    assert_in("in 7h", shown)
 
 
 def test_the_cluster_file_names_machines_of_a_cloud_in_its_comments(user):
@@ -73,7 +70,8 @@ def test_the_cluster_file_names_machines_of_a_cloud_in_its_comments(user):
     with CloudSim(program("CLOUDSIM")) as sim:
         done = user.run("create", "cluster", "-f", str(file), "--dry-run",
                         environment={**sim.environment("aws"), "AWS_EC2_METADATA_DISABLED": "true"})
-    check(b"8xA100" in done.out and "43.92" in done.out.decode(), f"{done.out}")
+    assert_in(b"8xA100", done.out)
+    assert_in("43.92", done.out.decode(), f"{done.out}")
 
 
 def test_the_job_file_says_where_its_ranks_would_run(user):
@@ -81,7 +79,7 @@ def test_the_job_file_says_where_its_ranks_would_run(user):
     words = ("--set", f"command.0={PYTHON}", "--dry-run")
     done = user.run("run", "job", "-f", str(work / "job.yaml"), "-c", user.two_nodes(),
                     "--oversubscribe", *words)
-    check(done.out.count(user.cluster.encode()) >= 2, f"{done.out}")
+    assert_greater_equal(done.out.count(user.cluster.encode()), 2, f"{done.out}")
 
 
 def test_the_job_file_trains_with_pytorch(user):
@@ -89,7 +87,7 @@ def test_the_job_file_trains_with_pytorch(user):
     work = copied(user)
     lines = job(user, "-f", work / "job.yaml", "--sync", work, "--oversubscribe", "--set",
                 f"command.0={PYTHON}")
-    check([line for line in lines if "trained" in line] == trained(4, 2, user.cluster), f"{lines}")
+    assert_equal([line for line in lines if "trained" in line], trained(4, 2, user.cluster), f"{lines}")
 
 
 def test_a_pytorch_script_exchanges_gradients_by_fastgpu_comm(user):
@@ -99,7 +97,7 @@ def test_a_pytorch_script_exchanges_gradients_by_fastgpu_comm(user):
     shutil.copytree(SOURCE / "comm/bindings/python/fastgpu_comm", work / "fastgpu_comm")
     lines = job(user, "-np", 2, "--npernode", 1, "--sync", work, "-e",
                 "FASTGPU_COMM_LIBRARY=./libfastgpu_comm.so.0", "--", PYTHON, "train_comm.py")
-    check([line for line in lines if "trained" in line] == trained(2, 1, user.cluster), f"{lines}")
+    assert_equal([line for line in lines if "trained" in line], trained(2, 1, user.cluster), f"{lines}")
 
 
 def averages(user, variable):
@@ -108,7 +106,7 @@ def averages(user, variable):
     shutil.copy(program("COMM_LIBRARY"), work / "libfastgpu_comm.so.0")
     lines = job(user, "-np", 2, "--npernode", 1, "--sync", work, "-e", "LD_LIBRARY_PATH=.", "--",
                 "./gradients")
-    check(lines == AVERAGES, f"{lines}")
+    assert_equal(lines, AVERAGES)
 
 
 def test_the_program_in_c_averages_gradients(user):
@@ -126,7 +124,7 @@ def from_wheels(nodes):
                    os.environ.get("FASTGPU_UV", str(built_uv())), "--set", f"python={PYTHON}",
                    "--set", f"index={nodes.index.url}", timeout=400)
     printed = nodes.program("train", "python", "-c", "import numpy; print(numpy.__version__)")
-    check(printed.count(": 2.2.") == 2, printed)
+    assert_equal(printed.count(": 2.2."), 2, printed)
 
 
 def built_uv():
@@ -143,14 +141,15 @@ def test_the_steps_of_the_ci_workflow_run(user):
     work = copied(user)
     text = (EXAMPLES / "github-actions.yml").read_text()
     steps = re.findall(r"^ +run: sudo (fastgpu .*)$", text, re.M)
-    check(len(steps) == 3 and "if: always()" in text, f"{steps}")
+    assert_equal(len(steps), 3, f"{steps}")
+    assert_in("if: always()", text, f"{steps}")
     for step in steps:
         line = step.replace(" ci ", f" {user.cluster} ").replace("python3", PYTHON)
         line = line.replace("sudo fastgpu", "fastgpu")
         path = f"{pathlib.Path(user.fastgpu).parent}:{os.environ['PATH']}"
         done = subprocess.run(["bash", "-c", line], cwd=work, check=False, capture_output=True,
                               text=True, env=user.environment({"PATH": path}), timeout=300)
-        check(done.returncode == 0, f"{line}: {done.stdout}{done.stderr}")
+        assert_equal(done.returncode, 0, f"{line}: {done.stdout}{done.stderr}")
     user.check_nothing_is_left()
 
 

@@ -19,7 +19,9 @@ import sys
 import tempfile
 import time
 
-SKIPPED = 77
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from suite import need_root
+
 PAYLOAD = os.urandom(3_000_000)
 
 
@@ -194,9 +196,7 @@ def main():
     parser.add_argument("scenarios", nargs="*")
     parser.add_argument("--points", type=int, default=12)
     arguments = parser.parse_args()
-    if os.geteuid() != 0:
-        print("needs root to make nodes")
-        sys.exit(SKIPPED)
+    need_root()
     state = tempfile.mkdtemp(prefix="fastgpu-kill-", dir="/var/tmp")
     payload = pathlib.Path(state, "payload")
     payload.write_bytes(PAYLOAD)

@@ -4,6 +4,7 @@ local_test.py DRIVER INIT KILL_AT [TEST ...]
 
 Needs root, sshd and ssh; exits with 77 where it cannot run. Whatever happens, it cleans up after itself.
 """
+import contextlib
 import os
 import pathlib
 import random
@@ -13,9 +14,20 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
-SKIPPED = 77
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import suite
+from suite import (
+    assert_equal,
+    assert_false,
+    assert_in,
+    assert_is,
+    assert_less,
+    assert_not_equal,
+    assert_not_in,
+    assert_true,
+)
+
 CLUSTER = "7e571a00"
 SSH_OPTIONS = ("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "LogLevel=ERROR", "-F", "/dev/null",
                "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5")
@@ -97,7 +109,7 @@ class Machine:
         deadline = time.monotonic() + patience
         while code == 255 and time.monotonic() < deadline:
             code, text = self.ssh(node, command, cluster)
-        assert code == 0, f"{command}: {code} {text}"
+        assert_equal(code, 0, f"{command}: {code} {text}")
         return text
 
     def root_id(self):
@@ -113,9 +125,9 @@ class Machine:
         deadline = time.monotonic() + 5  # The kernel takes a dead node's network apart in its own time.
         while self.visible() != self.before and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert self.visible() == self.before, f"left: {self.visible()}"
+        assert_equal(self.visible(), self.before, f"left: {self.visible()}")
         left = sorted(p.name for p in self.root.iterdir()) if self.root.exists() else []
-        assert left in ([], ["id"], ["id", "storage"]), f"files left: {left}"
+        assert_in(left, ([], ["id"], ["id", "storage"]), f"files left: {left}")
 
     def clean_up(self):
         self.run("gc", "-", ok=False)
@@ -125,19 +137,20 @@ class Machine:
 
 def test_nodes_are_hosts_of_their_own(m):
     m.run("create", CLUSTER, 2)
-    assert m.states() == ["running", "running"]
-    assert m.sure(0, "hostname") == "t7e5-0"
+    assert_equal(m.states(), ["running", "running"])
+    assert_equal(m.sure(0, "hostname"), "t7e5-0")
     bridge = m.addresses()[0].rsplit(".", 1)[0] + ".1"
-    assert m.sure(0, "getent hosts t7e5-1").split()[0] == m.addresses()[1]
-    assert m.sure(0, "getent hosts " + os.uname().nodename).split()[0] == bridge
-    assert m.sure(0, "timeout 5 bash -c 'read line </dev/tcp/t7e5-1/22; echo $line'").startswith("SSH-2.0")
-    assert m.ssh(0, "echo a >/usr/only-here && echo b >/root/.ssh/x && ls -A /tmp")[1] == ""
-    assert m.ssh(1, "test -e /usr/only-here")[0] == 1
-    assert not os.path.exists("/usr/only-here") and not os.path.exists("/root/.ssh/x")
-    assert m.sure(0, f"ls -A {m.root}") == "", "a node sees the folders of the nodes"
-    assert m.sure(1, "ls -A /root/.ssh; ls /etc/ssh/*rsa* 2>/dev/null; true") == ""
-    assert m.sure(0, "script -qc tty /dev/null </dev/null").strip().startswith("/dev/pts/")
-    assert m.sure(0, "cat /proc/sys/kernel/random/boot_id") != m.sure(1, "cat /proc/sys/kernel/random/boot_id")
+    assert_equal(m.sure(0, "getent hosts t7e5-1").split()[0], m.addresses()[1])
+    assert_equal(m.sure(0, "getent hosts " + os.uname().nodename).split()[0], bridge)
+    assert_true(m.sure(0, "timeout 5 bash -c 'read line </dev/tcp/t7e5-1/22; echo $line'").startswith("SSH-2.0"))
+    assert_equal(m.ssh(0, "echo a >/usr/only-here && echo b >/root/.ssh/x && ls -A /tmp")[1], "")
+    assert_equal(m.ssh(1, "test -e /usr/only-here")[0], 1)
+    assert_false(os.path.exists("/usr/only-here"))
+    assert_false(os.path.exists("/root/.ssh/x"))
+    assert_equal(m.sure(0, f"ls -A {m.root}"), "", "a node sees the folders of the nodes")
+    assert_equal(m.sure(1, "ls -A /root/.ssh; ls /etc/ssh/*rsa* 2>/dev/null; true"), "")
+    assert_true(m.sure(0, "script -qc tty /dev/null </dev/null").strip().startswith("/dev/pts/"))
+    assert_not_equal(m.sure(0, "cat /proc/sys/kernel/random/boot_id"), m.sure(1, "cat /proc/sys/kernel/random/boot_id"))
 
 
 def test_only_the_clusters_key_opens_an_account(m):
@@ -152,7 +165,7 @@ def test_only_the_clusters_key_opens_an_account(m):
         for key, opens in (("user", True), ("own", False)):
             argv = [*words[:-4], "-o", "IdentitiesOnly=yes", "-i", str(m.keys / key), words[-2].replace("root@", account + "@"), words[-1]]
             done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-            assert (done.stdout.strip() == account) == opens, f"{account}'s account and the key {key}: {done.returncode} {done.stdout}{done.stderr}"
+            assert_equal(done.stdout.strip() == account, opens, f"{account}'s account and the key {key}: {done.returncode} {done.stdout}{done.stderr}")
 
 
 def test_killing_on_one_node_kills_nobody_else(m):
@@ -162,8 +175,9 @@ def test_killing_on_one_node_kills_nobody_else(m):
     here = subprocess.Popen(["sleep", "60"])
     m.ssh(0, "kill -9 -1; true")
     time.sleep(0.3)
-    assert sleeper.poll() is None and here.poll() is None
-    assert m.states() == ["running", "running"]
+    assert_is(sleeper.poll(), None)
+    assert_is(here.poll(), None)
+    assert_equal(m.states(), ["running", "running"])
     wait_for(lambda: m.ssh(0, "true")[0] == 0, "sshd is started again")
     sleeper.kill()
     here.kill()
@@ -176,13 +190,14 @@ def test_stop_keeps_files_and_start_brings_them_back(m):
     addresses = m.addresses()
     m.sure(0, "echo kept >/usr/kept && sync; (trap '' TERM HUP; sleep 300) >/dev/null 2>&1 & true")
     m.run("stop", CLUSTER, 2)
-    assert m.states() == ["stopped", "stopped"] and m.addresses() == addresses
+    assert_equal(m.states(), ["stopped", "stopped"])
+    assert_equal(m.addresses(), addresses)
     m.run("stop", CLUSTER, 2)
     m.run("start", CLUSTER, 2)
     m.run("start", CLUSTER, 2)
-    assert m.addresses() == addresses
-    assert m.sure(0, "cat /usr/kept; pgrep -x sleep || true") == "kept"
-    assert m.sure(1, "getent hosts t7e5-0").split()[0] == addresses[0]
+    assert_equal(m.addresses(), addresses)
+    assert_equal(m.sure(0, "cat /usr/kept; pgrep -x sleep || true"), "kept")
+    assert_equal(m.sure(1, "getent hosts t7e5-0").split()[0], addresses[0])
 
 
 def test_a_crash_is_seen_at_once_and_a_missing_bridge_is_made_again(m):
@@ -192,42 +207,46 @@ def test_a_crash_is_seen_at_once_and_a_missing_bridge_is_made_again(m):
     wait_for(lambda: m.states() == ["stopped", "stopped"], "the nodes count as stopped")
     subprocess.run(["ip", "link", "delete", "fg-" + CLUSTER], check=True)
     m.run("start", CLUSTER, 2)
-    assert m.sure(1, "hostname") == "t7e5-1"
+    assert_equal(m.sure(1, "hostname"), "t7e5-1")
 
 
 def test_a_cluster_grows_and_shrinks_and_every_node_knows(m):
     m.run("create", CLUSTER, 1)
     m.sure(0, "echo 10.9.9.9 mine >>/etc/hosts")
     m.run("create", CLUSTER, 3)
-    assert m.sure(0, "getent hosts t7e5-2").split()[0] == m.addresses()[2]
-    assert m.sure(0, "getent hosts mine").split()[0] == "10.9.9.9"
+    assert_equal(m.sure(0, "getent hosts t7e5-2").split()[0], m.addresses()[2])
+    assert_equal(m.sure(0, "getent hosts mine").split()[0], "10.9.9.9")
     m.sure(2, "rm /etc/hosts && ln -s /root/elsewhere /etc/hosts")
     m.run("destroy", CLUSTER, 1)
-    assert m.addresses().keys() == {1, 2}
-    assert m.ssh(1, "getent hosts t7e5-0")[0] == 2
-    assert not os.path.exists("/root/elsewhere")
+    assert_equal(m.addresses().keys(), {1, 2})
+    assert_equal(m.ssh(1, "getent hosts t7e5-0")[0], 2)
+    assert_false(os.path.exists("/root/elsewhere"))
 
 
 def test_link_rate_is_held_in_both_directions(m):
     m.run("create", CLUSTER, 2, 80_000_000)  # 10 MB/s
     data = bytes(10_000_000)
     start = time.monotonic()
-    assert m.ssh(0, "cat >/dev/null", data=data)[0] == 0
+    assert_equal(m.ssh(0, "cat >/dev/null", data=data)[0], 0)
     down = time.monotonic() - start
     start = time.monotonic()
     m.sure(0, "head -c 10000000 /dev/zero | cat >/dev/null")
     reader = subprocess.run(m.ssh_argv(1, "head -c 10000000 /dev/zero"), stdout=subprocess.DEVNULL, check=True)
     up = time.monotonic() - start
-    assert reader.returncode == 0 and 0.7 < down < 4 and 0.7 < up < 4, f"{down:.2f} s down, {up:.2f} s up"
+    assert_equal(reader.returncode, 0, f"{down:.2f} s down, {up:.2f} s up")
+    assert_less(0.7, down, f"{down:.2f} s down, {up:.2f} s up")
+    assert_less(down, 4, f"{down:.2f} s down, {up:.2f} s up")
+    assert_less(0.7, up, f"{down:.2f} s down, {up:.2f} s up")
+    assert_less(up, 4, f"{down:.2f} s down, {up:.2f} s up")
 
 
 def test_thirty_two_nodes(m):
     start = time.monotonic()
     m.run("create", CLUSTER, 32)
     seconds = time.monotonic() - start
-    assert m.states() == ["running"] * 32
-    assert m.sure(31, "for i in $(seq 0 31); do bash -c \"read l </dev/tcp/t7e5-$i/22\" || echo $i; done") == ""
-    assert seconds < 60, f"{seconds:.1f} s"
+    assert_equal(m.states(), ["running"] * 32)
+    assert_equal(m.sure(31, "for i in $(seq 0 31); do bash -c \"read l </dev/tcp/t7e5-$i/22\" || echo $i; done"), "")
+    assert_less(seconds, 60, f"{seconds:.1f} s")
 
 
 def test_a_taken_subnet_is_a_conflict_for_a_stopped_cluster(m):
@@ -239,25 +258,26 @@ def test_a_taken_subnet_is_a_conflict_for_a_stopped_cluster(m):
     try:
         subprocess.run(["ip", "addr", "add", address.rsplit(".", 1)[0] + ".77/24", "dev", "fg7e57x"], check=True)
         done = m.run("start", CLUSTER, 1, ok=False)
-        assert done.returncode == 1 and "have been taken" in done.stderr, done.stderr
+        assert_equal(done.returncode, 1, done.stderr)
+        assert_in("have been taken", done.stderr)
         other = "7e571a01"
         m.run("create", other, 1)
-        assert m.addresses(other)[0].rsplit(".", 1)[0] != address.rsplit(".", 1)[0]
+        assert_not_equal(m.addresses(other)[0].rsplit(".", 1)[0], address.rsplit(".", 1)[0])
         m.run("delete", other, 1)
     finally:
         subprocess.run(["ip", "link", "delete", "fg7e57x"], check=True)
     m.run("start", CLUSTER, 1)
-    assert m.addresses()[0] == address
+    assert_equal(m.addresses()[0], address)
 
 
 def test_orphans_are_found_by_their_marks_and_removed(m):
     m.run("create", CLUSTER, 2)
-    assert m.run("orphans", "-").stdout.split()[::2][:1] == ["folder"]
+    assert_equal(m.run("orphans", "-").stdout.split()[::2][:1], ["folder"])
     shutil.rmtree(m.root / CLUSTER, ignore_errors=True)
-    assert m.run("orphans", "-").stdout.startswith("process ")
+    assert_true(m.run("orphans", "-").stdout.startswith("process "))
     m.run("gc", "-")
     m.run("gc", "-")
-    assert m.run("orphans", "-").stdout == ""
+    assert_equal(m.run("orphans", "-").stdout, "")
     m.check_nothing_left()
 
 
@@ -266,10 +286,12 @@ def test_a_broken_sshd_names_the_node_and_says_why(m):
     m.sure(0, "echo Nonsense yes >>/etc/fastgpu/sshd_config")
     m.run("stop", CLUSTER, 1)
     done = m.run("start", CLUSTER, 1, ok=False)
-    assert done.returncode == 1 and "t7e5-0" in done.stderr and "sshd" in done.stderr, done.stderr
-    assert m.states() == ["stopped"]
+    assert_equal(done.returncode, 1, done.stderr)
+    assert_in("t7e5-0", done.stderr)
+    assert_in("sshd", done.stderr)
+    assert_equal(m.states(), ["stopped"])
     done = m.run("create", CLUSTER, 1, ok=False)
-    assert "conflict" not in done.stderr
+    assert_not_in("conflict", done.stderr)
 
 
 def test_a_creator_killed_anywhere_leaves_whole_nodes_or_none(m):
@@ -284,8 +306,8 @@ def test_a_creator_killed_anywhere_leaves_whole_nodes_or_none(m):
                 m.sure(node, "hostname", patience=20)  # Nobody has waited for its sshd.
         if call % 2:
             m.run("create", CLUSTER, 2)
-            assert m.states() == ["running", "running"]
-            assert m.sure(1, "getent hosts t7e5-0")
+            assert_equal(m.states(), ["running", "running"])
+            assert_true(m.sure(1, "getent hosts t7e5-0"))
         m.run("delete", CLUSTER, 2)
         m.check_nothing_left()
 
@@ -313,52 +335,26 @@ def settle(m):
 def wait_for(condition, what):
     end = time.monotonic() + 10
     while not condition():
-        assert time.monotonic() < end, f"not within 10 s: {what}"
+        assert_less(time.monotonic(), end, f"not within 10 s: {what}")
         time.sleep(0.02)
 
 
-def reason_to_skip():
-    if os.geteuid() != 0:
-        return "needs root"
-    for program in ("/usr/sbin/sshd", "ssh", "ssh-keygen", "ip", "unshare"):
-        if shutil.which(program) is None:
-            return f"needs {program}"
-    if subprocess.run(["unshare", "-m", "-n", "-p", "-u", "-i", "-f", "true"], check=False).returncode != 0:
-        return "no namespaces here"
-    return ""
-
-
-def run_test(name, arguments):
-    folder = tempfile.mkdtemp(prefix="fastgpu-local-", dir="/var/tmp")
-    machine = None
-    try:
-        machine = Machine(*arguments, folder)
-        globals()[name](machine)
-        machine.run("delete", CLUSTER, 32)
-        machine.check_nothing_left()
-        return True
-    except (AssertionError, OSError, subprocess.SubprocessError, LookupError, ValueError):
-        traceback.print_exc()
-        return False
-    finally:
-        if machine:
+@contextlib.contextmanager
+def machine_for(driver, init, kill_at):
+    """Yields the machine of a test; nothing of its cluster may be left in the end."""
+    with tempfile.TemporaryDirectory(prefix="fastgpu-local-", dir="/var/tmp", ignore_cleanup_errors=True) as folder:
+        machine = Machine(driver, init, kill_at, folder)
+        try:
+            yield machine
+            machine.run("delete", CLUSTER, 32)
+            machine.check_nothing_left()
+        finally:
             machine.clean_up()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def main():
-    if skip := reason_to_skip():
-        print("skipped:", skip)
-        return SKIPPED
-    wanted = sys.argv[4:] or [name for name in globals() if name.startswith("test_")]
-    failed = 0
-    for name in wanted:
-        start = time.monotonic()
-        passed = run_test(name, [os.path.abspath(path) for path in sys.argv[1:4]])
-        failed += not passed
-        print(f"{'ok' if passed else 'FAILED'} {name} ({time.monotonic() - start:.1f} s)", flush=True)
-    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    suite.need_root("/usr/sbin/sshd", "ssh", "ssh-keygen", "ip", "unshare")
+    if subprocess.run(["unshare", "-m", "-n", "-p", "-u", "-i", "-f", "true"], check=False).returncode != 0:
+        suite.skip("no namespaces here")
+    programs = [os.path.abspath(path) for path in sys.argv[1:4]]
+    suite.main(suite.tests_of(globals()), lambda _: machine_for(*programs), sys.argv[4:])

@@ -14,6 +14,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from suite import need_root
 from terminal import Terminal
 
 FASTGPU = str(pathlib.Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else ""
@@ -140,9 +141,7 @@ class Login(unittest.TestCase):
 
 
 def main():
-    if os.geteuid() != 0 or not shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin"):
-        print("skipped: needs root and sshd")
-        return 77
+    need_root("/usr/sbin/sshd")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FASTGPU_STATE_DIR"] = folder + "/state"
         os.environ["NO_COLOR"] = "1"

@@ -8,7 +8,8 @@ import subprocess
 import time
 
 import static_cluster_test
-from static_cluster_test import NETWORK, check, fingerprint, known_hosts, line_of, refused_both_ways
+from static_cluster_test import NETWORK, fingerprint, known_hosts, line_of, refused_both_ways
+from suite import assert_equal, assert_in, assert_not_in
 
 
 class Authority:
@@ -37,7 +38,7 @@ def test_a_certificate_of_a_known_authority_vouches_for_a_host(lab):
         authority.certify(one, "-n", "127.0.0.2,one.lab", "-V", "-1h:+1h")
         known_hosts(lab, authority.line("*.lab,127.0.0.2"))
         lab.create(one.entry(host_key=False))
-        check(lab.run("exec", "lab", "--", "echo", "here").stdout == "one: here\n", "exec")
+        assert_equal(lab.run("exec", "lab", "--", "echo", "here").stdout, "one: here\n", "exec")
         lab.run("delete", "cluster", "lab", "--yes")
 
 
@@ -57,15 +58,15 @@ def test_a_certificate_that_does_not_hold_is_refused(lab):
     known_hosts(lab, good.line("*"), f"@revoked * {line_of(one.key)}")
     refused_both_ways(lab, one, "@revoked")
     known_hosts(lab, good.line("*.elsewhere"))
-    check("--accept-host-keys" in lab.create(one.entry(host_key=False), code=3).stderr, "an authority for other hosts")
+    assert_in("--accept-host-keys", lab.create(one.entry(host_key=False), code=3).stderr, "an authority for other hosts")
 
 
 def test_a_host_without_a_certificate_is_like_any_other(lab):
     one = lab.host("one", "127.0.0.2")
     known_hosts(lab, Authority(lab, "authority").line("*"))
-    check("--accept-host-keys" in lab.create(one.entry(host_key=False), code=3).stderr, "trusted without a certificate")
+    assert_in("--accept-host-keys", lab.create(one.entry(host_key=False), code=3).stderr, "trusted without a certificate")
     made = lab.create(one.entry(host_key=False), more=["--accept-host-keys"])
-    check(fingerprint(one.key) in made.stderr, made.stderr)
+    assert_in(fingerprint(one.key), made.stderr)
     lab.run("delete", "cluster", "lab", "--yes")
 
 
@@ -76,8 +77,8 @@ def test_certificates_for_keys_of_other_types(lab):
         host = lab.host(f"host{number}", f"127.0.0.{number + 2}", key=words)
         authority.certify(host, "-n", host.address)
         made = lab.create(host.entry(host_key=False))
-        check("accepted" not in made.stderr, made.stderr)
-        check(lab.run("exec", "lab", "--", "echo", "here").stdout == f"{host.name}: here\n", "exec")
+        assert_not_in("accepted", made.stderr)
+        assert_equal(lab.run("exec", "lab", "--", "echo", "here").stdout, f"{host.name}: here\n", "exec")
         lab.run("delete", "cluster", "lab", "--yes")
 
 
@@ -92,15 +93,16 @@ def test_certificates_along_a_way_of_jump_hosts(lab):
     entries = [host.entry(host_key=False, jump=jump) for host in inner]
     known_hosts(lab, authority.line("*"))
     made = lab.create(*entries)
-    check("accepted" not in made.stderr, made.stderr)
-    check(sorted(lab.run("exec", "lab", "--", "hostname").stdout.splitlines()) == ["one: one", "two: two"], "exec")
+    assert_not_in("accepted", made.stderr)
+    assert_equal(sorted(lab.run("exec", "lab", "--", "hostname").stdout.splitlines()), ["one: one", "two: two"], "exec")
     lab.run("delete", "cluster", "lab", "--yes")
     # The authority stands for the hosts behind alone: the jump host's key is unknown, and then learned.
     known_hosts(lab, authority.line("127.0.0.*"))
     unknown = lab.create(*entries, code=3)
-    check(gate.address in unknown.stderr and "127.0.0.1" not in unknown.stderr, unknown.stderr)
+    assert_in(gate.address, unknown.stderr)
+    assert_not_in("127.0.0.1", unknown.stderr)
     made = lab.create(*entries, more=["--accept-host-keys"])
-    check([fingerprint(host.key) in made.stderr for host in (gate, *inner)] == [True, False, False], made.stderr)
+    assert_equal([fingerprint(host.key) in made.stderr for host in (gate, *inner)], [True, False, False], made.stderr)
     lab.run("delete", "cluster", "lab", "--yes")
     # A certificate that does not hold is refused there, too, and the jump host is left as it was.
     authority.certify(inner[1], "-n", "127.0.0.9")
@@ -108,8 +110,8 @@ def test_certificates_along_a_way_of_jump_hosts(lab):
     for more in ([], ["--accept-host-keys"]):
         known_hosts(lab, authority.line("*"))
         refused = lab.create(*entries, code=3, more=more)
-        check("for 127.0.0.2: name is not a listed principal" in refused.stderr, refused.stderr)
-    check(gate.keys_file.read_bytes() == before, "the jump host was changed")
+        assert_in("for 127.0.0.2: name is not a listed principal", refused.stderr)
+    assert_equal(gate.keys_file.read_bytes(), before, "the jump host was changed")
 
 
 def test_a_host_that_does_not_answer_is_not_called_unknown(lab):
@@ -117,8 +119,9 @@ def test_a_host_that_does_not_answer_is_not_called_unknown(lab):
     known_hosts(lab, Authority(lab, "authority").line("*"))
     one.stop()
     refused = lab.create(one.entry(host_key=False), code=1)
-    check("refused" in refused.stderr and "certificate" in refused.stderr, refused.stderr)
+    assert_in("refused", refused.stderr)
+    assert_in("certificate", refused.stderr)
 
 
 if __name__ == "__main__":
-    static_cluster_test.main(globals())
+    static_cluster_test.run_tests(globals())

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 import static_cluster_test
-from static_cluster_test import check
+from suite import assert_equal, assert_false, assert_in, assert_not_in, assert_true
 
 SHELLS = ["/bin/bash", "/bin/dash", "/usr/bin/zsh", "/usr/bin/fish", "/usr/bin/tcsh", "/usr/bin/mksh", "/usr/bin/ksh93", "/bin/busybox"]
 EVERY_BYTE = bytes(range(1, 256))
@@ -37,27 +37,27 @@ def check_everything(lab, name):
     """Whatever fastgpu sends to a node goes through its login shell."""
     for verb in (["exec", f"lab/{name}", "-o", "json"], ["ssh", f"lab/{name}"]):
         done = run_bytes(lab, *verb, "--", "printf", "<%s>", *NASTY)
-        check(done.returncode == 0, f"{name} {verb}: {done.returncode} {done.stderr}")
+        assert_equal(done.returncode, 0, f"{name} {verb}: {done.returncode} {done.stderr}")
         if verb[0] == "ssh":
-            check(done.stdout.endswith(EXPECTED), f"{name} ssh: {done.stdout}")
+            assert_true(done.stdout.endswith(EXPECTED), f"{name} ssh: {done.stdout}")
     done = run_bytes(lab, "exec", f"lab/{name}", "--", "sh", "-c", 'printf "<%s>" "$@" | sha256sum', "sh", *NASTY)
     wanted = subprocess.run(["sha256sum"], input=EXPECTED, capture_output=True, check=True).stdout.split()[0]
-    check(wanted in done.stdout, f"{name} exec: {done.stdout} {done.stderr}")
+    assert_in(wanted, done.stdout, f"{name} exec: {done.stdout} {done.stderr}")
     for code in (0, 1, 3, 126, 127, 255):
-        check(lab.run("exec", f"lab/{name}", "--", "sh", "-c", f"exit {code}", code=None).returncode == code, f"{name}: exit {code}")
-        check(lab.run("ssh", f"lab/{name}", "--", "sh", "-c", f"exit {code}", code=None).returncode == code, f"{name}: ssh exit {code}")
+        assert_equal(lab.run("exec", f"lab/{name}", "--", "sh", "-c", f"exit {code}", code=None).returncode, code, f"{name}: exit {code}")
+        assert_equal(lab.run("ssh", f"lab/{name}", "--", "sh", "-c", f"exit {code}", code=None).returncode, code, f"{name}: ssh exit {code}")
     killed = lab.run("exec", f"lab/{name}", "--", "sh", "-c", "kill -9 $$", code=None)
-    check(killed.returncode == 137, f"{name}: a signal is {killed.returncode}")
+    assert_equal(killed.returncode, 137, f"{name}: a signal is {killed.returncode}")
     payload = lab.folder / "it's a \\pay!load"
     payload.write_bytes(os.urandom(100_000))
     lab.run("cp", str(payload), f"lab/{name}:")
     back = lab.folder / f"back-{name}"
     lab.run("cp", f"lab/{name}:{payload.name}", str(back))
-    check(back.read_bytes() == payload.read_bytes(), f"{name}: cp")
+    assert_equal(back.read_bytes(), payload.read_bytes(), f"{name}: cp")
     job = lab.run("run", "job", "-c", f"lab/{name}", "-np", "2", "--oversubscribe", "-e", "A=x y'\\!", "--", "sh", "-c", "echo \"$1 $A\"", "sh", "'\\' !!")
-    check(sorted(job.stdout.splitlines()) == ["[0] '\\' !! x y'\\!", "[1] '\\' !! x y'\\!"], f"{name}: {job.stdout}{job.stderr}")
+    assert_equal(sorted(job.stdout.splitlines()), ["[0] '\\' !! x y'\\!", "[1] '\\' !! x y'\\!"], f"{name}: {job.stdout}{job.stderr}")
     listed = lab.run("tmux", f"lab/{name}", "--list", "-o", "json")
-    check(json.loads(listed.stdout)["sessions"] == [], f"{name}: {listed.stdout}{listed.stderr}")
+    assert_equal(json.loads(listed.stdout)["sessions"], [], f"{name}: {listed.stdout}{listed.stderr}")
 
 
 def test_every_login_shell_is_as_good_as_another(lab):
@@ -67,11 +67,11 @@ def test_every_login_shell_is_as_good_as_another(lab):
     lab.create(*(host.entry() for host in hosts))
     for host in hosts:
         check_everything(lab, host.name)
-        check(not (host.home / "ran").exists(), f"{host.name}: what was data ran as code")
+        assert_false((host.home / "ran").exists(), f"{host.name}: what was data ran as code")
     done = lab.run("delete", "cluster", "lab", "--yes")
-    check("warning" not in done.stderr, done.stderr)
+    assert_not_in("warning", done.stderr)
     for host, text in before.items():
-        check(host.keys_file.read_bytes() == text, f"{host.name}: our key is left")
+        assert_equal(host.keys_file.read_bytes(), text, f"{host.name}: our key is left")
 
 
 def test_a_copy_goes_from_node_to_node_whatever_their_shells(lab):
@@ -83,10 +83,10 @@ def test_a_copy_goes_from_node_to_node_whatever_their_shells(lab):
     payload.write_bytes(os.urandom(9 << 20))
     done = lab.run("cp", str(payload), "lab:", "-o", "json")
     passed_on = json.loads(done.stdout)["hosts"]
-    check(all(host["passed_on"] for host in passed_on), f"{passed_on}")
-    check(all((host.home / payload.name).read_bytes() == payload.read_bytes() for host in hosts), "cp")
+    assert_true(all(host["passed_on"] for host in passed_on), f"{passed_on}")
+    assert_true(all((host.home / payload.name).read_bytes() == payload.read_bytes() for host in hosts), "cp")
     said = lab.run("run", "job", "-c", "lab", "-np", str(len(hosts)), "--", "hostname")
-    check(sorted(said.stdout.split()[1::2]) == sorted(host.name for host in hosts), said.stdout + said.stderr)
+    assert_equal(sorted(said.stdout.split()[1::2]), sorted(host.name for host in hosts), said.stdout + said.stderr)
     lab.run("delete", "cluster", "lab", "--yes")
 
 
@@ -98,17 +98,18 @@ def test_start_up_files_may_print_what_they_like(lab):
     (one.home / ".ssh" / "rc").write_text("echo the rc speaks; echo and complains >&2\n")
     (one.home / ".hushlogin").write_text("")
     lab.create(one.entry())
-    check(lab.run("exec", "lab", "--", "echo", "hello").stdout == "one: hello\n", "exec")
+    assert_equal(lab.run("exec", "lab", "--", "echo", "hello").stdout, "one: hello\n", "exec")
     found = json.loads(lab.run("exec", "lab", "-o", "json", "--", "echo", "hello").stdout)
-    check(found["hosts"][0]["stdout"] == "hello\n", f"{found}")
+    assert_equal(found["hosts"][0]["stdout"], "hello\n", f"{found}")
     check_everything(lab, "one")
     for program in (one.home / ".fastgpu" / "bin").iterdir():
         program.unlink()  # As an upgrade does.
-    check(lab.run("exec", "lab", "--", "echo", "hello").stderr == "", "exec without the agent")
+    assert_equal(lab.run("exec", "lab", "--", "echo", "hello").stderr, "", "exec without the agent")
     for program in (one.home / ".fastgpu" / "bin").iterdir():
         program.unlink()
     done = lab.run("delete", "cluster", "lab", "--yes")
-    check("warning" not in done.stderr and b"fastgpu-" not in one.keys_file.read_bytes(), done.stderr)
+    assert_not_in("warning", done.stderr)
+    assert_not_in(b"fastgpu-", one.keys_file.read_bytes(), done.stderr)
 
 
 ALIASES = {
@@ -140,8 +141,8 @@ def test_an_account_that_runs_nothing_says_why(lab):
     )):
         one = lab.host(f"closed{number}", f"127.0.0.{number + 2}", shell=shell, config=config)
         refused = lab.create(one.entry(), code=3)
-        check(said in refused.stderr, refused.stderr)
-        check(number > 0 or "Please login as the user" in refused.stderr, refused.stderr)
+        assert_in(said, refused.stderr)
+        assert_true(number > 0 or "Please login as the user" in refused.stderr, refused.stderr)
     lab.check_nothing_known()
 
 
@@ -149,7 +150,8 @@ def test_start_up_files_that_fail_are_named(lab):
     one = lab.host("one", "127.0.0.2", shell="/bin/bash")
     (one.home / ".bashrc").write_text("set -eu\necho about to fail\nfalse\n")
     refused = lab.create(one.entry(), code=3)
-    check("about to fail" in refused.stderr and "login shell of root" in refused.stderr, refused.stderr)
+    assert_in("about to fail", refused.stderr)
+    assert_in("login shell of root", refused.stderr)
 
 
 def test_the_agent_is_put_elsewhere_where_the_home_starts_no_programs(lab):
@@ -159,10 +161,12 @@ def test_the_agent_is_put_elsewhere_where_the_home_starts_no_programs(lab):
     before = set(place.iterdir()) if place.exists() else None
     try:
         lab.create(one.entry())
-        check(lab.run("exec", "lab", "--", "echo", "here").stdout == "one: here\n", "exec")
+        assert_equal(lab.run("exec", "lab", "--", "echo", "here").stdout, "one: here\n", "exec")
         programs = list((one.home / ".fastgpu" / "bin").iterdir())
-        check(len(programs) == 1 and programs[0].is_symlink() and programs[0].readlink().parent == place, f"{programs}")
-        check(place.stat().st_mode & 0o7777 == 0o700, "others may write there")
+        assert_equal(len(programs), 1, f"{programs}")
+        assert_true(programs[0].is_symlink(), f"{programs}")
+        assert_equal(programs[0].readlink().parent, place, f"{programs}")
+        assert_equal(place.stat().st_mode & 0o7777, 0o700, "others may write there")
         lab.run("delete", "cluster", "lab", "--yes")
     finally:
         for program in set(place.iterdir()) - (before or set()):
@@ -172,4 +176,4 @@ def test_the_agent_is_put_elsewhere_where_the_home_starts_no_programs(lab):
 
 
 if __name__ == "__main__":
-    static_cluster_test.main(globals())
+    static_cluster_test.run_tests(globals())

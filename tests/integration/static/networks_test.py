@@ -11,7 +11,8 @@ import threading
 import time
 
 import static_cluster_test
-from static_cluster_test import NETWORK, check, line_of
+from static_cluster_test import NETWORK, line_of
+from suite import assert_equal, assert_false, assert_in, assert_less, assert_not_in, assert_true
 
 RANKS = ["--", "sh", "-c", "echo $(hostname) $MASTER_ADDR"]
 
@@ -72,15 +73,17 @@ def test_a_hostfile_and_ranges_make_a_cluster(lab):
     hostfile.write_text(f"# the lab\nroot@{NETWORK}.[11-12] slots=2\n")
     lab.run("create", "cluster", "lab", "-f", str(hostfile), "--accept-host-keys")
     ranks = lab.run("run", "job", "-c", "lab", "--", "hostname").stdout
-    check(ranks.count("one") == 2 and ranks.count("two") == 2, ranks)
+    assert_equal(ranks.count("one"), 2, ranks)
+    assert_equal(ranks.count("two"), 2, ranks)
     lab.run("delete", "cluster", "lab", "--yes")
     file = lab.folder / "ranges.yaml"
     file.write_text(f"user: root\nhosts:\n  - {{address: '{NETWORK}.[11-12]', name: 'gpu[01-02]'}}\n")
     lab.run("create", "cluster", "lab", "-f", str(file), "--accept-host-keys")
     said = lab.run("exec", "lab", "--", "hostname").stdout
-    check(sorted(said.splitlines()) == ["gpu01: one", "gpu02: two"], said)
+    assert_equal(sorted(said.splitlines()), ["gpu01: one", "gpu02: two"], said)
     lab.run("delete", "cluster", "lab", "--yes")
-    check(not static_cluster_test.ours(one) and not static_cluster_test.ours(two), "a line is left")
+    assert_false(static_cluster_test.ours(one), "a line is left")
+    assert_false(static_cluster_test.ours(two), "a line is left")
 
 
 def test_hosts_behind_a_router_reach_each_other_at_their_inner_addresses(lab):
@@ -88,11 +91,11 @@ def test_hosts_behind_a_router_reach_each_other_at_their_inner_addresses(lab):
     ways = [Forwarder(host.address) for host in hosts]
     lab.create(*(way.entry(host, inner=host.address) for way, host in zip(ways, hosts, strict=True)))
     done = lab.run("run", "job", "-c", "lab", *RANKS)
-    check(sorted(done.stdout.splitlines()) == [f"[0] one {NETWORK}.11", f"[1] two {NETWORK}.11"], done.stdout + done.stderr)
+    assert_equal(sorted(done.stdout.splitlines()), [f"[0] one {NETWORK}.11", f"[1] two {NETWORK}.11"], done.stdout + done.stderr)
     payload = lab.folder / "payload"
     payload.write_bytes(os.urandom(9 << 20))
     lab.run("cp", str(payload), "lab:")
-    check(all((host.home / "payload").read_bytes() == payload.read_bytes() for host in hosts), "cp")
+    assert_true(all((host.home / "payload").read_bytes() == payload.read_bytes() for host in hosts), "cp")
     lab.run("delete", "cluster", "lab", "--yes")
 
 
@@ -102,10 +105,11 @@ def test_hosts_that_do_not_reach_each_other_at_their_outer_addresses_are_named(l
     for more in ([], ["--dry-run"]):
         begun = time.monotonic()
         refused = lab.run("run", "job", "-c", "lab", *more, *RANKS, code=1)
-        check("one cannot reach two at 127.0.0.1:" in refused.stderr and "`inner`" in refused.stderr, refused.stderr)
-        check(time.monotonic() - begun < 15, "it took long")
+        assert_in("one cannot reach two at 127.0.0.1:", refused.stderr)
+        assert_in("`inner`", refused.stderr)
+        assert_less(time.monotonic() - begun, 15, "it took long")
     alone = lab.run("run", "job", "-c", "lab/one", "-np", "1", "--", "hostname")
-    check(alone.stdout == "[0] one\n", alone.stdout + alone.stderr)
+    assert_equal(alone.stdout, "[0] one\n", alone.stdout + alone.stderr)
     lab.run("delete", "cluster", "lab", "--yes")
 
 
@@ -117,16 +121,18 @@ def test_a_firewall_between_nodes_ends_a_job_with_their_names(lab):
     for nodes, pair in (("lab", ("one", "three")), ("lab/two,three", ("two", "three"))):
         begun = time.monotonic()
         refused = lab.run("run", "job", "-c", nodes, *RANKS, code=1)
-        check(f"{pair[0]} cannot reach {pair[1]} at {NETWORK}.13, TCP port " in refused.stderr and "firewall" in refused.stderr, refused.stderr)
-        check(time.monotonic() - begun < 15, "it took long")
+        assert_in(f"{pair[0]} cannot reach {pair[1]} at {NETWORK}.13, TCP port ", refused.stderr)
+        assert_in("firewall", refused.stderr)
+        assert_less(time.monotonic() - begun, 15, "it took long")
         refused = lab.run("run", "job", "-c", nodes, "--detach", *RANKS, code=1)
-        check("cannot reach" in refused.stderr, refused.stderr)
+        assert_in("cannot reach", refused.stderr)
         refused = lab.run("run", "job", "-c", nodes, "--dry-run", *RANKS, code=1)
-        check("cannot reach" in refused.stderr, refused.stderr)
+        assert_in("cannot reach", refused.stderr)
     lab.run("run", "job", "-c", "lab/one,two", *RANKS)
     for host in (one, two, three):
         left = subprocess.run(["nsenter", "-t", str(host.first_process()), "--mount", "--pid", "ps", "-eo", "args"], capture_output=True, text=True, check=True)
-        check("mpirun" not in left.stdout and "orted" not in left.stdout, left.stdout)
+        assert_not_in("mpirun", left.stdout)
+        assert_not_in("orted", left.stdout)
     lab.run("delete", "cluster", "lab", "--yes")
 
 
@@ -141,11 +147,11 @@ def test_nodes_known_by_names_use_their_own_network_and_not_dockers(lab):
     file.write_text("user: root\nhosts: [one.lab.test, two.lab.test]\n")
     lab.run("create", "cluster", "lab", "-f", str(file), "--accept-host-keys")
     done = lab.run("run", "job", "-c", "lab", *RANKS)
-    check(sorted(done.stdout.splitlines()) == ["[0] one one.lab.test", "[1] two one.lab.test"], done.stdout + done.stderr)
+    assert_equal(sorted(done.stdout.splitlines()), ["[0] one one.lab.test", "[1] two one.lab.test"], done.stdout + done.stderr)
     plan = b"".join(path.read_bytes() for path in (hosts[0].home / ".fastgpu" / "jobs").glob("*/spec"))
-    check(f"{NETWORK}.8/29".encode() in plan, f"{plan}")
+    assert_in(f"{NETWORK}.8/29".encode(), plan)
     lab.run("delete", "cluster", "lab", "--yes")
 
 
 if __name__ == "__main__":
-    static_cluster_test.main(globals())
+    static_cluster_test.run_tests(globals())

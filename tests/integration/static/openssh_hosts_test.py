@@ -15,7 +15,15 @@ import threading
 import time
 
 import static_cluster_test
-from static_cluster_test import NETWORK, check, line_of, make_key, ours
+from static_cluster_test import NETWORK, line_of, make_key, ours
+from suite import (
+    assert_equal,
+    assert_false,
+    assert_in,
+    assert_not_equal,
+    assert_not_in,
+    assert_true,
+)
 
 ETM = "MACs hmac-sha2-512-etm@openssh.com,hmac-sha2-256-etm@openssh.com\nCiphers aes256-ctr\n"
 CHACHA = "Ciphers chacha20-poly1305@openssh.com\n"
@@ -26,12 +34,12 @@ def check_everything(lab, *hosts):
     """What each command does on the hosts of cluster lab, whatever the way to them."""
     for host in hosts:
         node = f"lab/{host.name}"
-        check(lab.run("exec", node, "--", "hostname").stdout == f"{host.name}: {host.name}\n", "exec")
+        assert_equal(lab.run("exec", node, "--", "hostname").stdout, f"{host.name}: {host.name}\n", "exec")
         for code in (0, 1, 3, 127, 255):
             for verb in ("exec", "ssh"):
-                check(lab.run(verb, node, "--", "sh", "-c", f"exit {code}", code=None).returncode == code, f"{verb}: exit {code}")
-        check(lab.run("exec", node, "--", "sh", "-c", "kill -9 $$", code=None).returncode == 137, "a signal")
-        check(lab.run("ssh", node, "--", "printf", "<%s>", "a  b", "it's \"q\"").stdout == "<a  b><it's \"q\">", "ssh")
+                assert_equal(lab.run(verb, node, "--", "sh", "-c", f"exit {code}", code=None).returncode, code, f"{verb}: exit {code}")
+        assert_equal(lab.run("exec", node, "--", "sh", "-c", "kill -9 $$", code=None).returncode, 137, "a signal")
+        assert_equal(lab.run("ssh", node, "--", "printf", "<%s>", "a  b", "it's \"q\"").stdout, "<a  b><it's \"q\">", "ssh")
         payload = lab.folder / f"payload-{host.name}"
         payload.write_bytes(os.urandom(1_200_000))
         for verb, program in (("exec", "sha256sum"), ("ssh", "cat")):
@@ -39,16 +47,16 @@ def check_everything(lab, *hosts):
                 done = subprocess.run([lab.fastgpu, verb, node, "--", program], stdin=stdin, capture_output=True, timeout=120,
                                       env=lab.environment(), check=True)
             wanted = hashlib.sha256(payload.read_bytes()).hexdigest().encode() if verb == "exec" else payload.read_bytes()
-            check(wanted in done.stdout, f"{verb} does not pass standard input on")
+            assert_in(wanted, done.stdout, f"{verb} does not pass standard input on")
         lab.run("cp", str(payload), f"{node}:")
-        check((host.home / payload.name).read_bytes() == payload.read_bytes(), "cp to a node")
+        assert_equal((host.home / payload.name).read_bytes(), payload.read_bytes(), "cp to a node")
         lab.run("cp", f"{node}:{payload.name}", str(lab.folder / f"back-{host.name}"))
-        check((lab.folder / f"back-{host.name}").read_bytes() == payload.read_bytes(), "cp from a node")
+        assert_equal((lab.folder / f"back-{host.name}").read_bytes(), payload.read_bytes(), "cp from a node")
         interrupted = subprocess.Popen([lab.fastgpu, "exec", node, "--", "sh", "-c", "echo begun; sleep 4242"], stdin=subprocess.DEVNULL,
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.environment())
-        check(interrupted.stdout.readline().endswith(b"begun\n"), "a long program does not begin")
+        assert_true(interrupted.stdout.readline().endswith(b"begun\n"), "a long program does not begin")
         interrupted.send_signal(signal.SIGINT)
-        check(interrupted.wait(timeout=60) == 130, "Ctrl-C")
+        assert_equal(interrupted.wait(timeout=60), 130, "Ctrl-C")
         for _ in range(100):
             if "sleep 4242" not in subprocess.run(["nsenter", "-t", str(host.first_process()), "--mount", "--pid", "ps", "-eo", "args"],
                                                   capture_output=True, text=True, check=True).stdout:
@@ -62,15 +70,15 @@ def check_life(lab, *entries, hosts, more=(), environment=None, job=False):
     """Creates the cluster, uses it, and deletes it without a trace."""
     before = {host: host.keys_file.read_bytes() for host in hosts}
     lab.create(*entries, more=more, environment=environment)
-    check(all(len(ours(host)) == 1 for host in hosts), "the cluster's key is not there")
+    assert_true(all(len(ours(host)) == 1 for host in hosts), "the cluster's key is not there")
     check_everything(lab, *hosts)
     if job:
         done = lab.run("run", "job", "-c", "lab", "-np", str(len(hosts)), "--", "sh", "-c", "echo $FASTGPU_RANK $(hostname)")
-        check(sorted(done.stdout.splitlines()) == [f"[{i}] {i} {host.name}" for i, host in enumerate(hosts)], done.stdout + done.stderr)
+        assert_equal(sorted(done.stdout.splitlines()), [f"[{i}] {i} {host.name}" for i, host in enumerate(hosts)], done.stdout + done.stderr)
     done = lab.run("delete", "cluster", "lab", "--yes")
-    check("warning" not in done.stderr, done.stderr)
+    assert_not_in("warning", done.stderr)
     for host, text in before.items():
-        check(host.keys_file.read_bytes() == text, f"{host.name}: {host.keys_file.read_bytes()}")
+        assert_equal(host.keys_file.read_bytes(), text, f"{host.name}: {host.keys_file.read_bytes()}")
     lab.check_nothing_known()
 
 
@@ -96,16 +104,16 @@ def test_keys_of_such_hosts_are_accepted_where_the_user_says_so(lab):
     hosts = [lab.host("etm", "127.0.0.2", config=ETM), lab.host("rsa", "127.0.0.3", key=("-t", "rsa", "-b", "3072"))]
     before = [host.keys_file.read_bytes() for host in hosts]
     entries = [host.entry(host_key=False) for host in hosts]
-    check("--accept-host-keys" in lab.create(*entries, code=3).stderr, "unknown keys are trusted")
+    assert_in("--accept-host-keys", lab.create(*entries, code=3).stderr, "unknown keys are trusted")
     made = lab.create(*entries, more=["--accept-host-keys"])
     for host in hosts:
-        check(static_cluster_test.fingerprint(host.key) in made.stderr, made.stderr)
-    check(lab.run("exec", "lab", "--", "true").returncode == 0, "exec")
+        assert_in(static_cluster_test.fingerprint(host.key), made.stderr)
+    assert_equal(lab.run("exec", "lab", "--", "true").returncode, 0, "exec")
     lab.run("delete", "cluster", "lab", "--yes")
-    check([host.keys_file.read_bytes() for host in hosts] == before, "a line is left")
+    assert_equal([host.keys_file.read_bytes() for host in hosts], before, "a line is left")
     for host in hosts:
         (lab.home / ".ssh" / "known_hosts").write_text(f"@revoked * {line_of(host.key)}\n")
-        check("@revoked" in lab.create(host.entry(host_key=False), code=3, more=["--accept-host-keys"]).stderr, "a revoked key")
+        assert_in("@revoked", lab.create(host.entry(host_key=False), code=3, more=["--accept-host-keys"]).stderr, "a revoked key")
 
 
 def test_a_host_that_shows_another_key_than_the_known_one_is_refused(lab):
@@ -113,8 +121,8 @@ def test_a_host_that_shows_another_key_than_the_known_one_is_refused(lab):
     make_key(lab.folder / "other", "-t", "rsa", "-b", "3072")
     (lab.home / ".ssh" / "known_hosts").write_text(f"[127.0.0.2]:{rsa.port} {line_of(lab.folder / 'other')}\n")
     for more in ([], ["--accept-host-keys"]):
-        check("host key" in lab.create(rsa.entry(host_key=False), code=3, more=more).stderr, "another key")
-    check(not ours(rsa), "a host that proved nothing was changed")
+        assert_in("host key", lab.create(rsa.entry(host_key=False), code=3, more=more).stderr, "another key")
+    assert_false(ours(rsa), "a host that proved nothing was changed")
 
 
 def only_key(lab, name, *words, passphrase=""):
@@ -162,7 +170,8 @@ def test_a_key_with_a_passphrase_in_an_agent(lab):
     lab.user_key = key
     one = lab.host("one", "127.0.0.2")
     locked = lab.create(one.entry(), code=3)
-    check("has a passphrase" in locked.stderr and "ssh-add" in locked.stderr, locked.stderr)
+    assert_in("has a passphrase", locked.stderr)
+    assert_in("ssh-add", locked.stderr)
     with Agent(lab) as agent:
         agent.add(key, "word")
         check_life(lab, one.entry(), hosts=(one,), environment=agent.environment)
@@ -170,7 +179,7 @@ def test_a_key_with_a_passphrase_in_an_agent(lab):
         lab.create(one.entry(), environment=agent.environment)
     lab.run("exec", "lab", "--", "true")
     lab.run("delete", "cluster", "lab", "--yes")
-    check(not ours(one), "a line is left")
+    assert_false(ours(one), "a line is left")
 
 
 def test_a_passphrase_is_asked_for_once_at_a_terminal(lab):
@@ -193,9 +202,10 @@ def test_a_passphrase_is_asked_for_once_at_a_terminal(lab):
             asked += 1
             os.write(terminal, b"word\n")
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    check(status == 0 and asked == 1, f"{status}, asked {asked} times: {said.decode()}")
-    check(all(len(ours(host)) == 1 for host in hosts), "the cluster's key is not there")
-    check(not list(pathlib.Path("/tmp").glob("fastgpu-agent-*")), "an agent is left")
+    assert_equal(status, 0, f"{status}, asked {asked} times: {said.decode()}")
+    assert_equal(asked, 1, f"{status}, asked {asked} times: {said.decode()}")
+    assert_true(all(len(ours(host)) == 1 for host in hosts), "the cluster's key is not there")
+    assert_false(list(pathlib.Path("/tmp").glob("fastgpu-agent-*")), "an agent is left")
     lab.run("delete", "cluster", "lab", "--yes")
 
 
@@ -271,14 +281,16 @@ def test_every_command_waits_for_a_connection_as_long_as_it_is_told_to(lab):
     entry = f"  - {{name: one, address: 127.0.0.1, port: {relay.port}, user: root, host_keys: ['{line_of(one.key)}']}}\n"
     short, long = {"FASTGPU_CONNECT_TIMEOUT": "1s"}, {"FASTGPU_CONNECT_TIMEOUT": "30s"}
     refused = lab.create(entry, code=None, environment=short)
-    check(refused.returncode != 0 and "within 1s" in refused.stderr, refused.stderr)
+    assert_not_equal(refused.returncode, 0, refused.stderr)
+    assert_in("within 1s", refused.stderr)
     lab.create(entry, environment=long)
     for words in (["exec", "lab", "--", "true"], ["run", "job", "-c", "lab", "--", "true"], ["cp", str(lab.user_key) + ".pub", "lab:"]):
         refused = lab.run(*words, code=None, environment=short)
-        check(refused.returncode != 0 and "within 1s" in refused.stderr, f"{words}: {refused.stderr}")
+        assert_not_equal(refused.returncode, 0, f"{words}: {refused.stderr}")
+        assert_in("within 1s", refused.stderr, f"{words}: {refused.stderr}")
         lab.run(*words, environment=long)
     lab.run("delete", "cluster", "lab", "--yes", environment=long)
 
 
 if __name__ == "__main__":
-    static_cluster_test.main(globals())
+    static_cluster_test.run_tests(globals())

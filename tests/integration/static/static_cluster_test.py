@@ -15,9 +15,19 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
-SKIPPED = 77
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import suite
+from suite import (
+    assert_equal,
+    assert_false,
+    assert_in,
+    assert_less,
+    assert_not_equal,
+    assert_not_in,
+    assert_true,
+)
+
 NETWORK = "10.203.117"
 BRIDGE = f"fgst{os.getpid() % 100000}"
 
@@ -201,14 +211,9 @@ class Lab:
         return self.run("create", "cluster", "-f", self.file(*entries), *more, code=code, environment=environment)
 
     def check_nothing_known(self):
-        check('"clusters": []' in self.run("get", "clusters", "-o", "json").stdout, "a cluster is left")
-        check('"settled": []' in self.run("gc", "-o", "json").stdout, "gc finds something")
-        check(not list((self.folder / "state" / "clusters").glob("*")), "files are left")
-
-
-def check(condition, message):
-    if not condition:
-        raise AssertionError(message)
+        assert_in('"clusters": []', self.run("get", "clusters", "-o", "json").stdout, "a cluster is left")
+        assert_in('"settled": []', self.run("gc", "-o", "json").stdout, "gc finds something")
+        assert_false(list((self.folder / "state" / "clusters").glob("*")), "files are left")
 
 
 def ours(host):
@@ -224,49 +229,49 @@ def test_the_whole_life_of_a_cluster(lab):
     two.keys_file.chmod(0o640)
     entries = (one.entry(), two.entry())
     lab.create(*entries, more=["--dry-run"])
-    check(all(host.keys_file.read_bytes() == text for host, text in before.items()), "a plan changed a host")
+    assert_true(all(host.keys_file.read_bytes() == text for host, text in before.items()), "a plan changed a host")
     lab.create(*entries)
     for host in (one, two):
-        check(len(ours(host)) == 1, f"{host.name} has {ours(host)}")
-        check(host.keys_file.read_bytes().startswith(before[host]), "a foreign line changed")
-    check(two.keys_file.stat().st_mode & 0o7777 == 0o640, "the mode changed")
-    check("as wanted" in lab.create(*entries).stderr, "the same file is another cluster")
-    check("one" in lab.create(two.entry(), one.entry(), code=6).stderr, "another list is the same cluster")
+        assert_equal(len(ours(host)), 1, f"{host.name} has {ours(host)}")
+        assert_true(host.keys_file.read_bytes().startswith(before[host]), "a foreign line changed")
+    assert_equal(two.keys_file.stat().st_mode & 0o7777, 0o640, "the mode changed")
+    assert_in("as wanted", lab.create(*entries).stderr, "the same file is another cluster")
+    assert_in("one", lab.create(two.entry(), one.entry(), code=6).stderr, "another list is the same cluster")
 
     used = {host: host.logins(lab.user_key) for host in (one, two)}
-    check(sorted(lab.run("exec", "lab", "--", "hostname").stdout.split()) == ["one", "one:", "two", "two:"], "exec")
+    assert_equal(sorted(lab.run("exec", "lab", "--", "hostname").stdout.split()), ["one", "one:", "two", "two:"], "exec")
     nasty = ["a  b", "$HOME;", "it's \"q\"", "new\nline", "ünï", "", "*"]
-    check(lab.run("ssh", "lab/one", "--", "printf", "<%s>", *nasty).stdout == "".join(f"<{x}>" for x in nasty), "ssh")
+    assert_equal(lab.run("ssh", "lab/one", "--", "printf", "<%s>", *nasty).stdout, "".join(f"<{x}>" for x in nasty), "ssh")
     payload = lab.folder / "pay load"
     payload.write_bytes(os.urandom(300_000))
     lab.run("cp", str(payload), "lab:")
-    check(all((host.home / "pay load").read_bytes() == payload.read_bytes() for host in (one, two)), "cp")
+    assert_true(all((host.home / "pay load").read_bytes() == payload.read_bytes() for host in (one, two)), "cp")
     lab.run("cp", "lab/two:pay load", str(lab.folder / "back"))
-    check((lab.folder / "back").read_bytes() == payload.read_bytes(), "cp back")
+    assert_equal((lab.folder / "back").read_bytes(), payload.read_bytes(), "cp back")
     said = lab.run("run", "job", "hello", "-c", "lab", "-np", "2", "--", "sh", "-c", "echo rank $FASTGPU_RANK of $(hostname)")
-    check(sorted(said.stdout.split("\n")[:2]) == ["[0] rank 0 of one", "[1] rank 1 of two"], said.stdout)
+    assert_equal(sorted(said.stdout.split("\n")[:2]), ["[0] rank 0 of one", "[1] rank 1 of two"], said.stdout)
 
     secret = "".join(lab.user_key.read_text().split("\n")[2:4])[:60].encode()
     for host in (one, two):
-        check(host.logins(lab.user_key) == used[host], f"{host.name} saw the user's key after the creation")
+        assert_equal(host.logins(lab.user_key), used[host], f"{host.name} saw the user's key after the creation")
         for path in host.home.rglob("*"):
-            check(not path.is_file() or secret not in path.read_bytes().replace(b"\n", b""), f"the user's key is in {path}")
+            assert_true(not path.is_file() or secret not in path.read_bytes().replace(b"\n", b""), f"the user's key is in {path}")
 
     lab.run("scale", "cluster", "lab", "--nodes", "1", "--yes")
-    check(two.keys_file.read_bytes() == before[two], "scaled away, its keys are not as before")
-    check(len(ours(one)) == 1, "the host that stays lost its line")
+    assert_equal(two.keys_file.read_bytes(), before[two], "scaled away, its keys are not as before")
+    assert_equal(len(ours(one)), 1, "the host that stays lost its line")
     lab.run("scale", "cluster", "lab", "--nodes", "2")
-    check(lab.run("exec", "lab/two", "--", "hostname").stdout == "two: two\n", "scaled up again")
-    check("listed 2 hosts" in lab.run("scale", "cluster", "lab", "--nodes", "3", code=2).stderr, "a third host")
+    assert_equal(lab.run("exec", "lab/two", "--", "hostname").stdout, "two: two\n", "scaled up again")
+    assert_in("listed 2 hosts", lab.run("scale", "cluster", "lab", "--nodes", "3", code=2).stderr, "a third host")
 
     lab.user_key.rename(lab.home / "elsewhere")
     lab.run("exec", "lab", "--", "true")
     done = lab.run("delete", "cluster", "lab", "--yes")
-    check("warning" not in done.stderr, done.stderr)
+    assert_not_in("warning", done.stderr)
     for host, text in before.items():
-        check(host.keys_file.read_bytes() == text, f"{host.name}: {host.keys_file.read_bytes()}")
-        check(not list((host.home / ".fastgpu" / "clusters").glob("*")), "the cluster's key is left on a host")
-    check(two.keys_file.stat().st_mode & 0o7777 == 0o640, "the mode changed")
+        assert_equal(host.keys_file.read_bytes(), text, f"{host.name}: {host.keys_file.read_bytes()}")
+        assert_false(list((host.home / ".fastgpu" / "clusters").glob("*")), "the cluster's key is left on a host")
+    assert_equal(two.keys_file.stat().st_mode & 0o7777, 0o640, "the mode changed")
     lab.check_nothing_known()
 
 
@@ -277,8 +282,9 @@ def test_a_host_that_is_away_is_named_and_forgotten(lab):
     mark = ours(two)[0].split()[-1]
     two.stop()
     done = lab.run("delete", "cluster", "lab", "--yes")
-    check(done.stderr.count(mark) == 1 and "two" in done.stderr, done.stderr)
-    check(one.keys_file.read_text() == before, "the other host keeps the line")
+    assert_equal(done.stderr.count(mark), 1, done.stderr)
+    assert_in("two", done.stderr)
+    assert_equal(one.keys_file.read_text(), before, "the other host keeps the line")
     lab.check_nothing_known()
 
 
@@ -288,18 +294,20 @@ def test_what_a_kill_leaves_is_settled(lab):
     before = one.keys_file.read_bytes()
     if lab.create(*entries, code=None, environment={"FASTGPU_FAULT": "static:opened"}).returncode == 0:
         return  # A build without fault points.
-    check(len(ours(one)) == 1, "the kill came too early")
+    assert_equal(len(ours(one)), 1, "the kill came too early")
     lab.run("gc")
-    check(one.keys_file.read_bytes() == before == two.keys_file.read_bytes(), "gc left a line")
+    assert_equal(one.keys_file.read_bytes(), before, "gc left a line")
+    assert_equal(before, two.keys_file.read_bytes(), "gc left a line")
     lab.check_nothing_known()
     lab.create(*entries, code=None, environment={"FASTGPU_FAULT": "static:opened"})
     lab.create(*entries)
-    check(len(ours(one)) == 1, "creating again added another line")
+    assert_equal(len(ours(one)), 1, "creating again added another line")
     lab.run("delete", "cluster", "lab", "--yes", code=None, environment={"FASTGPU_FAULT": "static:closed"})
-    check("lab" in lab.run("gc", "--dry-run").stdout, "gc does not show the unfinished deletion")
+    assert_in("lab", lab.run("gc", "--dry-run").stdout, "gc does not show the unfinished deletion")
     done = lab.run("gc")
-    check("warning" not in done.stderr, done.stderr)
-    check(one.keys_file.read_bytes() == before == two.keys_file.read_bytes(), "a line is left")
+    assert_not_in("warning", done.stderr)
+    assert_equal(one.keys_file.read_bytes(), before, "a line is left")
+    assert_equal(before, two.keys_file.read_bytes(), "a line is left")
     lab.check_nothing_known()
 
 
@@ -320,11 +328,13 @@ def test_ctrl_c_takes_back_what_was_done(lab):
         process.send_signal(signal.SIGINT)
         said = seen + process.communicate(timeout=60)[1]
         codes.append(process.returncode)
-        check(process.returncode in (0, 130) and b"left" not in said, f"{process.returncode} {said.decode()}")
+        assert_in(process.returncode, (0, 130), f"{process.returncode} {said.decode()}")
+        assert_not_in(b"left", said, f"{process.returncode} {said.decode()}")
         if process.returncode == 0:
             lab.run("delete", "cluster", "lab", "--yes")
-        check(one.keys_file.read_bytes() == before == two.keys_file.read_bytes(), "a line is left")
-    check(130 in codes, "the signal always came too late")
+        assert_equal(one.keys_file.read_bytes(), before, "a line is left")
+        assert_equal(before, two.keys_file.read_bytes(), "a line is left")
+    assert_in(130, codes, "the signal always came too late")
     lab.check_nothing_known()
 
 
@@ -332,22 +342,26 @@ def test_host_keys_come_from_the_file_or_known_hosts_or_are_accepted(lab):
     one, two = lab.host("one", "127.0.0.2"), lab.host("two", "127.0.0.3")
     before = one.keys_file.read_bytes()
     unknown = lab.create(one.entry(host_key=False), two.entry(), code=3)
-    check("127.0.0.2" in unknown.stderr and "--accept-host-keys" in unknown.stderr, unknown.stderr)
+    assert_in("127.0.0.2", unknown.stderr)
+    assert_in("--accept-host-keys", unknown.stderr)
     known = lab.home / ".ssh" / "known_hosts"
     known.write_text(f"[127.0.0.2]:{one.port} {line_of(one.key)}\n")
     lab.create(one.entry(host_key=False), two.entry())
     lab.run("delete", "cluster", "lab", "--yes")
     known.unlink()
     accepted = lab.create(one.entry(host_key=False), two.entry(), more=["--accept-host-keys"])
-    check(fingerprint(one.key) in accepted.stderr and "127.0.0.2" in accepted.stderr, accepted.stderr)
-    check(fingerprint(two.key) not in accepted.stderr, "a key that was known is accepted")
+    assert_in(fingerprint(one.key), accepted.stderr)
+    assert_in("127.0.0.2", accepted.stderr)
+    assert_not_in(fingerprint(two.key), accepted.stderr, "a key that was known is accepted")
     lab.run("exec", "lab", "--", "true")
     lab.run("delete", "cluster", "lab", "--yes")
     known.write_text(f"[127.0.0.2]:{one.port} {line_of(two.key)}\n")
     for more in ([], ["--accept-host-keys"]):
         refused = lab.create(one.entry(host_key=False), two.entry(), code=3, more=more)
-        check(fingerprint(one.key) in refused.stderr and fingerprint(two.key) in refused.stderr, refused.stderr)
-    check(one.keys_file.read_bytes() == before == two.keys_file.read_bytes(), "a refused cluster left a line")
+        assert_in(fingerprint(one.key), refused.stderr)
+        assert_in(fingerprint(two.key), refused.stderr)
+    assert_equal(one.keys_file.read_bytes(), before, "a refused cluster left a line")
+    assert_equal(before, two.keys_file.read_bytes(), "a refused cluster left a line")
     lab.check_nothing_known()
 
 
@@ -357,7 +371,7 @@ def test_a_node_does_not_choose_what_a_copy_writes_here(lab):
     for name, text in (("results.csv", "1,2"), (".bashrc", "echo theirs")):
         (one.home / name).write_text(text)
     lab.run("cp", "lab/one:results.csv", str(lab.folder / "honest"))
-    check((lab.folder / "honest").read_text() == "1,2", "an honest copy")
+    assert_equal((lab.folder / "honest").read_text(), "1,2", "an honest copy")
     program = next((one.home / ".fastgpu" / "bin").iterdir())
     program.rename(one.home / "honest")
     program.write_text('#!/bin/sh\ncase $1 in send) exec /root/honest send -- /root/results.csv /root/.bashrc;; esac\nexec /root/honest "$@"\n')
@@ -365,8 +379,9 @@ def test_a_node_does_not_choose_what_a_copy_writes_here(lab):
     here = lab.folder / "here"
     here.mkdir()
     refused = lab.run("cp", "lab/one:results.csv", str(here), code=3)
-    check("one" in refused.stderr and "'.bashrc'" in refused.stderr, refused.stderr)
-    check(not list(here.iterdir()), f"{list(here.iterdir())}")
+    assert_in("one", refused.stderr)
+    assert_in("'.bashrc'", refused.stderr)
+    assert_false(list(here.iterdir()))
     program.unlink()
     lab.run("delete", "cluster", "lab", "--yes")
 
@@ -382,8 +397,9 @@ def test_a_node_that_falls_silent_in_a_copy_is_given_up(lab):
     for words in (["lab/one:results.csv", str(lab.folder / "here")], [str(lab.user_key) + ".pub", "lab:"]):
         began = time.monotonic()
         silent = lab.run("cp", *words, code=124, environment={"FASTGPU_ANSWER_TIMEOUT": "2s"})
-        check("one" in silent.stderr and "no answer for 2s (FASTGPU_ANSWER_TIMEOUT)" in silent.stderr, silent.stderr)
-        check(time.monotonic() - began < 30, "it took too long")
+        assert_in("one", silent.stderr)
+        assert_in("no answer for 2s (FASTGPU_ANSWER_TIMEOUT)", silent.stderr)
+        assert_less(time.monotonic() - began, 30, "it took too long")
     program.unlink()
     lab.run("delete", "cluster", "lab", "--yes")
 
@@ -397,8 +413,8 @@ def refused_both_ways(lab, host, *said):
     before = host.keys_file.read_bytes()
     for more in ([], ["--accept-host-keys"]):
         refused = lab.create(host.entry(host_key=False), code=3, more=more)
-        check(all(text in refused.stderr for text in said), refused.stderr)
-    check(host.keys_file.read_bytes() == before, "a refused host was changed")
+        assert_true(all(text in refused.stderr for text in said), refused.stderr)
+    assert_equal(host.keys_file.read_bytes(), before, "a refused host was changed")
     lab.check_nothing_known()
 
 
@@ -409,8 +425,8 @@ def test_a_revoked_key_is_refused_whatever_else_is_said_of_it(lab):
         known_hosts(lab, *lines)
         if len(lines) == 2:
             refused_both_ways(lab, one, "@revoked", fingerprint(one.key))
-        check("@revoked" in lab.create(one.entry(host_key=False), code=3, more=["--accept-host-keys"]).stderr, "accepted")
-        check("@revoked" in lab.create(one.entry(), code=3).stderr, "the file's key counts although it is revoked")
+        assert_in("@revoked", lab.create(one.entry(host_key=False), code=3, more=["--accept-host-keys"]).stderr, "accepted")
+        assert_in("@revoked", lab.create(one.entry(), code=3).stderr, "the file's key counts although it is revoked")
     known_hosts(lab, f"@revoked 127.0.0.9 {key}")
     lab.create(one.entry(host_key=False), more=["--accept-host-keys"])
     lab.run("delete", "cluster", "lab", "--yes")
@@ -433,10 +449,12 @@ def test_a_host_whose_key_changes_later_is_refused(lab):
     make_key(one.key)
     one.start()
     refused = lab.run("exec", "lab", "--", "true", code=None)
-    check(refused.returncode != 0 and fingerprint(one.key) in refused.stderr, refused.stderr)
+    assert_not_equal(refused.returncode, 0, refused.stderr)
+    assert_in(fingerprint(one.key), refused.stderr)
     done = lab.run("delete", "cluster", "lab", "--yes")
-    check("one" in done.stderr and fingerprint(one.key) in done.stderr, done.stderr)
-    check(len(ours(one)) == 1, "a host that proved nothing was changed")
+    assert_in("one", done.stderr)
+    assert_in(fingerprint(one.key), done.stderr)
+    assert_equal(len(ours(one)), 1, "a host that proved nothing was changed")
 
 
 def test_through_a_jump_host(lab):
@@ -445,12 +463,12 @@ def test_through_a_jump_host(lab):
     before = inner.keys_file.read_bytes(), gate.keys_file.read_bytes()
     jump = f"{{address: {gate.address}, user: root, host_keys: ['{line_of(gate.key)}']}}"
     lab.create(inner.entry(jump=jump))
-    check(gate.keys_file.read_bytes() == before[1], "the jump host was changed")
-    check(lab.run("exec", "lab", "--", "hostname").stdout == "inner: inner\n", "exec")
+    assert_equal(gate.keys_file.read_bytes(), before[1], "the jump host was changed")
+    assert_equal(lab.run("exec", "lab", "--", "hostname").stdout, "inner: inner\n", "exec")
     said = lab.run("run", "job", "-c", "lab", "--", "hostname")
-    check(said.stdout == "[0] inner\n", said.stdout)
+    assert_equal(said.stdout, "[0] inner\n")
     lab.run("delete", "cluster", "lab", "--yes")
-    check((inner.keys_file.read_bytes(), gate.keys_file.read_bytes()) == before, "not as before")
+    assert_equal((inner.keys_file.read_bytes(), gate.keys_file.read_bytes()), before, "not as before")
 
 
 def test_keys_on_the_way_are_accepted_once_each(lab):
@@ -458,10 +476,10 @@ def test_keys_on_the_way_are_accepted_once_each(lab):
     inner = [lab.host(name, address, inside=gate) for name, address in (("one", "127.0.0.1"), ("two", "127.0.0.2"))]
     jump = f"{{address: {gate.address}, user: root}}"
     unknown = lab.create(*(host.entry(host_key=False, jump=jump) for host in inner), code=3)
-    check(gate.address in unknown.stderr, unknown.stderr)
+    assert_in(gate.address, unknown.stderr)
     made = lab.create(*(host.entry(host_key=False, jump=jump) for host in inner), more=["--accept-host-keys"])
     said = [made.stderr.count(fingerprint(host.key)) for host in (gate, *inner)]
-    check(said == [1, 1, 1], f"{said}: {made.stderr}")
+    assert_equal(said, [1, 1, 1], f"{said}: {made.stderr}")
     lab.run("exec", "lab", "--", "true")
     lab.run("delete", "cluster", "lab", "--yes")
 
@@ -472,12 +490,12 @@ def test_over_ipv6(lab):
     one = lab.host("one", "::1")
     before = one.keys_file.read_bytes()
     accepted = lab.create(one.entry(host_key=False), more=["--accept-host-keys"])
-    check(f"[::1]:{one.port}" in accepted.stderr, accepted.stderr)
-    check(lab.run("exec", "lab", "--", "hostname").stdout == "one: one\n", "exec")
+    assert_in(f"[::1]:{one.port}", accepted.stderr)
+    assert_equal(lab.run("exec", "lab", "--", "hostname").stdout, "one: one\n", "exec")
     said = lab.run("run", "job", "-c", "lab", "--", "hostname")
-    check(said.stdout == "[0] one\n", said.stdout)
+    assert_equal(said.stdout, "[0] one\n")
     lab.run("delete", "cluster", "lab", "--yes")
-    check(one.keys_file.read_bytes() == before, "not as before")
+    assert_equal(one.keys_file.read_bytes(), before, "not as before")
 
 
 def test_a_full_home_is_left_without_a_key_of_ours(lab):
@@ -488,10 +506,10 @@ def test_a_full_home_is_left_without_a_key_of_ours(lab):
     lab.create(one.entry())
     subprocess.run([*inside, "cat /dev/zero >/root/fill"], check=False, stderr=subprocess.DEVNULL)
     done = lab.run("delete", "cluster", "lab", "--yes")
-    check("stays" not in done.stderr, done.stderr)
+    assert_not_in("stays", done.stderr)
     keys = subprocess.run([*inside, "cat /root/.ssh/authorized_keys"], check=True, capture_output=True, text=True).stdout
-    check(all(line.startswith("#") for line in keys.splitlines() if " fastgpu-" in line), keys)
-    check(line_of(lab.user_key) in keys.splitlines(), keys)
+    assert_true(all(line.startswith("#") for line in keys.splitlines() if " fastgpu-" in line), keys)
+    assert_in(line_of(lab.user_key), keys.splitlines(), keys)
 
 
 def test_hosts_that_cannot_be_had_are_refused_before_anything_is_written(lab):
@@ -499,13 +517,15 @@ def test_hosts_that_cannot_be_had_are_refused_before_anything_is_written(lab):
     before = one.keys_file.read_bytes()
     two = one.entry().replace("name: one", "name: two").replace(f"port: {one.port}", f"port: {free_port('127.0.0.2')}")
     refused = lab.create(one.entry(), two, code=1)
-    check("two" in refused.stderr and "refused" in refused.stderr and "fastgpu-" not in refused.stderr, refused.stderr)
-    check(one.keys_file.read_bytes() == before, "one was changed")
+    assert_in("two", refused.stderr)
+    assert_in("refused", refused.stderr)
+    assert_not_in("fastgpu-", refused.stderr)
+    assert_equal(one.keys_file.read_bytes(), before, "one was changed")
     lab.user_key.rename(lab.home / "elsewhere")
-    check("id_ed25519" in lab.create(one.entry(), code=3).stderr, "no key")
+    assert_in("id_ed25519", lab.create(one.entry(), code=3).stderr, "no key")
     make_key(lab.user_key)
-    check("one" in lab.create(one.entry(), code=3).stderr, "a key that is refused")
-    check(one.keys_file.read_bytes() == before, "one was changed")
+    assert_in("one", lab.create(one.entry(), code=3).stderr, "a key that is refused")
+    assert_equal(one.keys_file.read_bytes(), before, "one was changed")
     lab.check_nothing_known()
 
 
@@ -519,37 +539,33 @@ def test_an_sshd_that_reads_other_files_is_explained(lab):
     one.start()
     before = one.keys_file.read_bytes()
     refused = lab.create(one.entry(), code=3)
-    check("AuthorizedKeysFile" in refused.stderr, refused.stderr)
-    check(one.keys_file.read_bytes() == before, "a line is left")
+    assert_in("AuthorizedKeysFile", refused.stderr)
+    assert_equal(one.keys_file.read_bytes(), before, "a line is left")
     lab.check_nothing_known()
 
 
-def main(tests):
-    """Every function of that dictionary whose name begins with test_, or those that the command line names."""
-    if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "nsenter", "ip", "mpirun", "ssh-keygen", "/usr/sbin/sshd"))):
-        sys.exit(SKIPPED)
-    fastgpu, wanted = os.path.abspath(sys.argv[1]), sys.argv[2:]
+@contextlib.contextmanager
+def lab_for(fastgpu):
+    """Yields the lab of a test; if the test fails, prints what its hosts have logged."""
+    with tempfile.TemporaryDirectory(prefix="fastgpu-static-", dir="/var/tmp") as folder:
+        lab = Lab(fastgpu, folder)
+        try:
+            yield lab
+        except Exception:
+            for host in lab.hosts:
+                print(f"--- {host.name}\n{host.log()[-1500:]}", file=sys.stderr)
+            raise
+        finally:
+            lab.clean_up()
+
+
+def run_tests(names):
+    """Runs the tests of a file, given its globals(): TEST.py FASTGPU [TEST ...]. Each gets a Lab."""
+    suite.need_root("unshare", "nsenter", "ip", "mpirun", "ssh-keygen", "/usr/sbin/sshd")
+    fastgpu = os.path.abspath(sys.argv[1])
     os.makedirs("/run/sshd", exist_ok=True)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    failed = 0
-    for name, test in list(tests.items()):
-        if not name.startswith("test_") or (wanted and name not in wanted):
-            continue
-        with tempfile.TemporaryDirectory(prefix="fastgpu-static-", dir="/var/tmp") as folder:
-            lab = Lab(fastgpu, folder)
-            try:
-                test(lab)
-                print(f"ok: {name}", flush=True)
-            except Exception:
-                failed += 1
-                print(f"FAILED: {name}", flush=True)
-                traceback.print_exc()
-                for host in lab.hosts:
-                    print(f"--- {host.name}\n{host.log()[-1500:]}", file=sys.stderr)
-            finally:
-                lab.clean_up()
-    sys.exit(1 if failed else 0)
+    suite.main(suite.tests_of(names), lambda _: lab_for(fastgpu), sys.argv[2:])
 
 
 if __name__ == "__main__":
-    main(globals())
+    run_tests(globals())
