@@ -1,9 +1,11 @@
-"""Solves and installs conda packages by py-rattler, whose wheel is beside this file and is unpacked there once.
+"""Solves and installs conda packages by py-rattler, whose wheel is beside this file and is unpacked
+there once.
 
 client.py solve|install < REQUEST > ANSWER, both "key=value" entries that are ended by a zero byte.
 
-Packages go from `solve` to `install` as JSON, "solution": a list of objects with package, version, url, sha256, and the record of the
-channel's index. An install without link scripts runs nothing of a package.
+Packages go from `solve` to `install` as JSON, "solution": a list of objects with package, version,
+url, sha256, and the record of the channel's index. An install without link scripts runs nothing of
+a package.
 """
 import asyncio
 import base64
@@ -47,7 +49,9 @@ def authorization(address):
 
 
 def client_for(seconds, request):
-    """Returns a client with only the credentials and configuration of the request; `seconds` limit one exchange."""
+    """Returns a client with only the credentials and configuration of the request; `seconds` limit
+    one exchange.
+    """
     logins = sorted(map(authorization, request.get("login", [])), key=lambda login: -len(login[1]))
 
     def headers(host, path):
@@ -58,7 +62,7 @@ def client_for(seconds, request):
 
 def entry_of(record):
     if record.sha256 is None:
-        raise ValueError(f"'{record.name.normalized} {record.version}' has no SHA-256 in the index of its channel")
+        raise ValueError(f"'{record.name.normalized} {record.version}' has no SHA-256 in the index of its " "channel")
     known = {key: value for key, value in json.loads(record.to_json()).items() if key not in ELSEWHERE}
     return {"package": record.name.normalized, "version": str(record.version), "url": record.url, "sha256": record.sha256.hex(),
             "record": json.dumps(known, sort_keys=True, separators=(",", ":"))}
@@ -143,7 +147,9 @@ def read_request():
 
 
 def main():
-    """Ends without the interpreter's own cleanup: threads of py-rattler may still run, and would not survive it."""
+    """Ends without the interpreter's own cleanup: threads of py-rattler may still run, and would
+    not survive it.
+    """
     try:
         answer = asyncio.run({"solve": solve, "install": install}[sys.argv[1]](read_request()))
         sys.stdout.write("".join(f"{key}={value}\0" for key, value in answer.items()))

@@ -33,7 +33,9 @@ class BenchCluster:
 
 @contextlib.contextmanager
 def cluster(fastgpu, nodes, name="bench", slots=1, in_memory=False, link_rate=""):
-    """Makes a cluster, yields it, deletes it whatever happens. In memory, no disk decides about the figures."""
+    """Makes a cluster, yields it, deletes it whatever happens. In memory, no disk decides about the
+    figures.
+    """
     quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with tempfile.TemporaryDirectory(prefix="fastgpu-bench-", dir="/dev/shm" if in_memory else None) as folder:
         if in_memory:

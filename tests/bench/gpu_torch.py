@@ -1,7 +1,8 @@
 """Puts PyTorch's figures beside those of bench_comm_gpu: gpu_torch.py GPU.JSON FOLDER NCCL
 
-Writes FOLDER/gpu-NAME.json, NAME being the GPU's, with both and with what two ranks of NCCL said (NCCL: "right" or "not installed"), and prints a
-table. Without PyTorch and its CUDA the figures stand alone.
+Writes FOLDER/gpu-NAME.json, NAME being the GPU's, with both and with what two ranks of NCCL said
+(NCCL: "right" or "not installed"), and prints a table. Without PyTorch and its CUDA the figures
+stand alone.
 """
 import json
 import pathlib

@@ -1,15 +1,17 @@
 """Memory that a virtual machine's host has given already.
 
-Such a host takes back what its guest leaves free for some seconds, and to be given it again costs the guest seconds of CPU for
-each GiB that it writes. A machine that has been in use for a while pays nothing of that: its memory is full of files that it
-has read, and what is written anew takes their place. Before a measurement these bring any machine into that state.
+Such a host takes back what its guest leaves free for some seconds, and to be given it again costs
+the guest seconds of CPU for each GiB that it writes. A machine that has been in use for a while
+pays nothing of that: its memory is full of files that it has read, and what is written anew takes
+their place. Before a measurement these bring any machine into that state.
 """
 import contextlib
 import os
 import pathlib
 import tempfile
 
-PIECE, STEP, HOLES = 4 << 20, 256 << 20, 1 << 43  # Bytes: of one read, between two looks, of a file that takes no room.
+# Bytes: of one read, between two looks, of a file that takes no room.
+PIECE, STEP, HOLES = 4 << 20, 256 << 20, 1 << 43
 
 
 def free_bytes():

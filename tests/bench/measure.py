@@ -1,4 +1,6 @@
-"""How the benchmarks measure: wall seconds, CPU seconds of one command, CPU seconds of the machine."""
+"""How the benchmarks measure: wall seconds, CPU seconds of one
+command, CPU seconds of the machine.
+"""
 import os
 import platform
 import statistics
@@ -34,8 +36,10 @@ class Run:
 
 
 def run(argv, env=None, expect=0):
-    """Runs argv with its output thrown away. `own_cpu` is that of the command and of the children it
-    waited for; `machine_cpu` that of the machine meanwhile, which for local nodes includes their sshd."""
+    """Runs argv with its output thrown away. `own_cpu` is that of the command and of the children
+    it waited for; `machine_cpu` that of the machine meanwhile, which for local nodes includes their
+    sshd.
+    """
     before, start = busy_seconds(), time.perf_counter()
     process = subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE)

@@ -1,4 +1,6 @@
-"""What PyPI is to nodes that share one way to it: wheels on this machine, with their sizes, and their metadata apart, and so many bytes a second for all together."""
+"""What PyPI is to nodes that share one way to it: wheels on this machine, with their sizes, and
+their metadata apart, and so many bytes a second for all together.
+"""
 import json
 import pathlib
 import sys

@@ -1,4 +1,5 @@
-"""Runs benchmarks and keeps their figures: run.py BUILD_DIR [startup clusters execute hosts copy job comm scale clouds skypilot environments]
+"""Runs benchmarks and keeps their figures: run.py BUILD_DIR [startup clusters execute hosts copy
+job comm scale clouds skypilot environments]
 
 Each writes docs/benchmarks/NAME.md and NAME.json, with the machine that it was measured on.
 """
@@ -24,7 +25,7 @@ def main():
     fastgpu = str(build / "cli" / "fastgpu")
     folder = pathlib.Path("docs/benchmarks")
     on, today = measure.machine(), datetime.date.today().isoformat()
-    described = f"{on['cpu']}, {on['cores']} cores, {on['memory_gib']} GiB, {on['system']}, Linux {on['kernel']}"
+    described = (f"{on['cpu']}, {on['cores']} cores, {on['memory_gib']} GiB, {on['system']}, Linux " f"{on['kernel']}")
     with tempfile.TemporaryDirectory(prefix="fastgpu-bench-state-") as state:
         os.environ["FASTGPU_STATE_DIR"] = state
         for name in names:
@@ -34,7 +35,7 @@ def main():
                 print(module.write(build, folder, described, today, on))
                 continue
             head, rows, note = module.bench(fastgpu)
-            text = f"# {module.TITLE}\n\n{table(head, rows)}\n{note}\n\nMeasured on {today}: {described}.\n"
+            text = (f"# {module.TITLE}\n\n{table(head, rows)}\n{note}\n\n" f"Measured on {today}: {described}.\n")
             print(text)
             (folder / f"{name}.md").write_text(text)
             (folder / f"{name}.json").write_text(json.dumps(

@@ -1,4 +1,6 @@
-"""Two hosts within this one, a shaped link between them, and ranks that run there: ours, and those of mpirun."""
+"""Two hosts within this one, a shaped link between them, and ranks that run there: ours, and those
+of mpirun.
+"""
 import contextlib
 import pathlib
 import signal
@@ -37,7 +39,9 @@ class Link:
                     "latency", "50ms")
 
     def cap_flows(self, mbit):
-        """Each connection that is there now gets at most `mbit`, as many cloud networks have it, under the link's own rate."""
+        """Each connection that is there now gets at most `mbit`, as many cloud networks have it,
+        under the link's own rate.
+        """
         for host, peer in (self.hosts, self.hosts[::-1]):
             host.tc("qdisc", "replace", "dev", "eth0", "root", "handle", "2:", "htb", "default", "1")
             host.tc("class", "add", "dev", "eth0", "parent", "2:", "classid", "2:100", "htb", "rate", f"{self.mbit}mbit", "burst", "128kb")
@@ -55,7 +59,9 @@ class Link:
         return results(start(self.hosts, argv, ranks_each, environment))
 
     def run_capped(self, argv, flows, mbit, environment=(), meanwhile=None):
-        """One rank a host, stopped as soon as they are connected until each connection has its cap."""
+        """One rank a host, stopped as soon as they are connected
+        until each connection has its cap.
+        """
         ranks = start(self.hosts, argv, 1, {"FASTGPU_COMM_FLOWS": str(flows), **dict(environment)})
         try:
             while len(ports(*self.hosts)) < flows:
@@ -78,7 +84,10 @@ class Link:
         a, b = self.hosts
         with tempfile.TemporaryDirectory(prefix="fastgpu-bench-") as folder:
             agent = pathlib.Path(folder, "agent.sh")
-            cases = "".join(f"{host.name}) exec {' '.join(host.entered([], with_processes=False))} sh -c \"$*\" ;;\n" for host in self.hosts)
+            cases = ""
+            for host in self.hosts:
+                entered = " ".join(host.entered([], with_processes=False))
+                cases += f'{host.name}) exec {entered} sh -c "$*" ;;\n'
             agent.write_text(f"#!/bin/sh\nhost=$1; shift\ncase $host in\n{cases}esac\n")
             agent.chmod(0o755)
             words = ["mpirun", "--allow-run-as-root", "-np", str(2 * ranks_each), "--map-by", "slot", "--bind-to", "none",

@@ -1,6 +1,8 @@
-"""The completion scripts in real shells, as a person at a terminal has them: completion_test.py FASTGPU SEED
+"""The completion scripts in real shells, as a person at a terminal has them: completion_test.py
+FASTGPU SEED
 
-SEED writes clusters into a state directory. A shell that is not installed is skipped; exit code 77: none is there.
+SEED writes clusters into a state directory. A shell that is not installed is skipped; exit code 77:
+none is there.
 """
 import os
 import pathlib
@@ -16,8 +18,8 @@ from terminal import Terminal
 
 FASTGPU, SEED = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
 
-# What is typed before the key that completes, and the words that the program is then given. There is
-# one cluster, demo, with two nodes and a job, and the files of setUpModule.
+# What is typed before the key that completes, and the words that the program is then given. There
+# is one cluster, demo, with two nodes and a job, and the files of setUpModule.
 UNIQUE = [
     ("fastgpu descr", ["fastgpu", "describe"]),
     ("fastgpu --he", ["fastgpu", "--help"]),
@@ -66,7 +68,9 @@ def setUpModule():
 
 
 class InATerminal:
-    """For shells that complete at a terminal alone: the line is completed, then handed to printf."""
+    """For shells that complete at a terminal alone: the line is
+    completed, then handed to printf.
+    """
 
     start_of_line = "\x01"
 
@@ -98,7 +102,7 @@ class InATerminal:
 
 class Bash(InATerminal, unittest.TestCase):
     shell = ["bash", "--norc", "--noprofile", "-i"]
-    preparation = "PS1='$ '; bind 'set enable-bracketed-paste off'; source <(fastgpu completion bash); echo rea''dy\r"
+    preparation = ("PS1='$ '; bind 'set enable-bracketed-paste off'; source <(fastgpu completion bash); " "echo rea''dy\r")
 
 
 class Zsh(InATerminal, unittest.TestCase):

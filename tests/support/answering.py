@@ -3,7 +3,9 @@ import http.server
 
 
 class Answering(http.server.BaseHTTPRequestHandler):
-    """Keeps connections, writes no log, and leaves in one piece: the kernel would keep the second until the first is acknowledged."""
+    """Keeps connections, writes no log, and leaves in one piece: the kernel would keep the second
+    until the first is acknowledged.
+    """
 
     protocol_version = "HTTP/1.1"
     wbufsize = -1

@@ -1,6 +1,7 @@
 """A user of the command line, for tests that run it.
 
-Needs root, sshd and mpirun; skipped where it cannot run. Whatever happens, it cleans up after itself.
+Needs root, sshd and mpirun; skipped where it cannot run. Whatever happens, it cleans up after
+itself.
 """
 import contextlib
 import json
@@ -42,7 +43,7 @@ class User:
             process.kill()
         process.out, process.err = out or b"", (err or b"").decode(errors="replace")
         if code is not None and process.returncode != code:
-            raise AssertionError(f"{words}: exit code {process.returncode}, not {code}\n{process.out[-2000:]}{process.err}")
+            raise AssertionError(f"{words}: exit code {process.returncode}, not {code}\n" f"{process.out[-2000:]}{process.err}")
         return process
 
     def refused(self, words, code, *said, **more):
@@ -107,7 +108,9 @@ def within(seconds, condition):
 
 
 def shared_cluster(test):
-    """Marks a test that runs on the cluster that all such tests of its file share. Any other has a state directory of its own."""
+    """Marks a test that runs on the cluster that all such tests of its file share. Any other has a
+    state directory of its own.
+    """
     test.on_shared_cluster = True
     return test
 
@@ -146,7 +149,9 @@ class Users:
 
 
 def run_tests(names):
-    """Runs the tests of a file, given its globals(): TEST.py FASTGPU [TEST ...]. Each gets a User."""
+    """Runs the tests of a file, given its globals(): TEST.py
+    FASTGPU [TEST ...]. Each gets a User.
+    """
     suite.need_root("mpirun", "ip", "unshare", "/usr/sbin/sshd")
     users = Users(os.path.abspath(sys.argv[1]))
     suite.main(suite.tests_of(names), users.user_for, sys.argv[2:], shared=users)

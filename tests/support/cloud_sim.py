@@ -1,4 +1,6 @@
-"""The clouds' stand-in as a test has it: a process, its control page, and what a user needs to reach it."""
+"""The clouds' stand-in as a test has it: a process, its control page, and what a user needs to
+reach it.
+"""
 import contextlib
 import json
 import os
@@ -66,7 +68,8 @@ def for_each_cloud(user, program, test, *options, boot="instant"):
             customer.check_nothing_is_left()
 
 
-KILL_STRIDE = int(os.environ.get("CLOUDS_KILL_STRIDE", "23"))  # 1: at every step, which takes minutes a cloud.
+# 1: at every step, which takes minutes a cloud.
+KILL_STRIDE = int(os.environ.get("CLOUDS_KILL_STRIDE", "23"))
 
 
 def steps_to_kill_at(cloud):
@@ -83,7 +86,8 @@ class CloudSim:
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="cloudsim-")
         port_file = pathlib.Path(self.folder.name, "port")
-        facts = SOURCE.parent / "shared/facts/cloud-api"  # The vendors' own descriptions, where they are at hand.
+        # The vendors' own descriptions, where they are at hand.
+        facts = SOURCE.parent / "shared/facts/cloud-api"
         checked = ("--api-facts", str(facts)) if self.facts and facts.is_dir() else ()
         self.process = subprocess.Popen([self.program, "--port-file", port_file, "--boot", self.boot, *checked, *self.options])
         deadline = time.monotonic() + 20

@@ -1,8 +1,9 @@
 """What all-reduces take on hosts whose links are shaped, beside what the simulator says they take.
 
-The simulator is told what the links were set to, and nothing that was measured. A measurement is the median of REPETITIONS batches of
-calls, each as long as its slowest rank. One that is further off than TOLERANCE is made again in new processes, up to ROUNDS times in all, and the
-quickest counts: what else goes on in a machine, and in others on the same hardware, makes no call quicker.
+The simulator is told what the links were set to, and nothing that was measured. A measurement is
+the median of REPETITIONS batches of calls, each as long as its slowest rank. One that is further
+off than TOLERANCE is made again in new processes, up to ROUNDS times in all, and the quickest
+counts: what else goes on in a machine, and in others on the same hardware, makes no call quicker.
 """
 import contextlib
 import dataclasses
@@ -15,8 +16,9 @@ TOLERANCE = 0.15
 ROUNDS = 20
 REPETITIONS = 5
 
-# As the link's bucket counts them: Ethernet has 14 bytes, IP 20, and TCP 32 with its time stamps. TCP acknowledges every other packet,
-# by one without data, which takes its place among those that go the other way.
+# As the link's bucket counts them: Ethernet has 14 bytes, IP 20, and TCP 32 with its time stamps.
+# TCP acknowledges every other packet, by one without data, which takes its place among those that
+# go the other way.
 HEADERS = 14 + 20 + 32
 PACKET = 1514
 OF_DATA = PACKET - HEADERS
@@ -26,7 +28,9 @@ OF_DATA = PACKET - HEADERS
 class Link:
     mbit: int
     delay_ms: float = 0
-    calls: int = 0  # One after another, where ranks that leave the barrier at different times would count; 0: as the program has it.
+    # One after another, where ranks that leave the barrier at different times would count; 0: as
+    # the program has it.
+    calls: int = 0
 
     @property
     def bytes_per_second(self):
@@ -84,7 +88,9 @@ CASES = (
 
 @contextlib.contextmanager
 def ahead_of_all_else():
-    """What is started within does not wait for whatever else this machine does. Throws PermissionError where that is not for us to ask."""
+    """What is started within does not wait for whatever else this machine does. Throws
+    PermissionError where that is not for us to ask.
+    """
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     try:

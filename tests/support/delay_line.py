@@ -1,4 +1,5 @@
-"""A switch that forwards every frame after the same delay, for kernels without netem: delay_line.py MILLISECONDS INTERFACE...
+"""A switch that forwards every frame after the same delay, for kernels without netem: delay_line.py
+MILLISECONDS INTERFACE...
 
 Quick enough for messages whose time is latency; not for links that are full.
 """

@@ -1,6 +1,7 @@
 """Hosts within this one, the links between them, and ranks that run there. Needs root.
 
-A host is a network, a host name, and process numbers of its own: ranks of the same host find each other's memory, others do not.
+A host is a network, a host name, and process numbers of its own: ranks of the same host find each
+other's memory, others do not.
 """
 import contextlib
 import json
@@ -32,7 +33,9 @@ class Host:
         self.ip("link set lo up")
 
     def entered(self, argv, with_processes=True):
-        """The command that runs `argv` here. mpirun's daemons have to see the processes of all hosts."""
+        """The command that runs `argv` here. mpirun's daemons have to see the processes of all
+        hosts.
+        """
         walls = ["--net", "--uts"] + (["--pid", "--mount", "--root"] if with_processes else [])
         return ["nsenter", f"--target={self.pid}", *walls, "--", *argv]
 
@@ -62,11 +65,15 @@ def signal_all(pid, number):
 
 
 class Switched:
-    """Hosts on one switch, which is a network of its own: a bridge, or a delay line where frames are to take their time."""
+    """Hosts on one switch, which is a network of its own: a bridge, or a delay line where frames
+    are to take their time.
+    """
 
     BURST = 16 << 10  # Bytes that go at once after a pause.
     QUEUE = 32 << 20  # Bytes that wait rather than be lost.
-    WINDOW = 200  # Packets that a connection begins with, and keeps: what is measured is the link, not how TCP gets to know it.
+    # Packets that a connection begins with, and keeps: what is measured is the link, not how TCP
+    # gets to know it.
+    WINDOW = 200
 
     def __init__(self, count):
         self._open = contextlib.ExitStack()
@@ -88,7 +95,7 @@ class Switched:
         host = self._made(f"host{number}", f"10.213.8.{number + 1}")
         sh("ip", "link", "add", f"port{number}", "netns", self._switch.pid, "type", "veth", "peer", "name", "eth0", "netns", host.pid)
         host.ip(f"address add {host.address}/24 dev eth0 noprefixroute", "link set eth0 up",
-                f"route add 10.213.8.0/24 dev eth0 initcwnd {self.WINDOW} initrwnd {self.WINDOW} rto_min 1s")
+                f"route add 10.213.8.0/24 dev eth0 initcwnd {self.WINDOW} initrwnd {self.WINDOW} " "rto_min 1s")
         sh(*host.entered(["sysctl", "-qw", "net.ipv4.tcp_slow_start_after_idle=0", "net.ipv4.tcp_rmem=4096 4194304 8388608"]))
         self._switch.ip(f"link set port{number} up")
         return host

@@ -1,7 +1,9 @@
-"""A proxy before the stand-in, which makes its answers such as a vendor's model allows and no test has thought of.
+"""A proxy before the stand-in, which makes its answers such as a vendor's model allows and no test
+has thought of.
 
-A share of the members of each answer is absent, null, empty, of an unknown word, a number as text, or of another kind;
-some that the stand-in never has are there. Which, is decided by a seed, the action and its number, so that a run can be repeated.
+A share of the members of each answer is absent, null, empty, of an unknown word, a number as text,
+or of another kind; some that the stand-in never has are there. Which, is decided by a seed, the
+action and its number, so that a run can be repeated.
 """
 import contextlib
 import http.server
@@ -19,7 +21,8 @@ from vendor_models import ANY, Alibaba, Aws, Huawei, Schema, Tencent
 
 UNKNOWN_WORD = "SOMETHING_NEW"
 ODD_TEXTS = ("", UNKNOWN_WORD, "0", "-", "\u96f2 \u00e9", "x" * 300, "99999999999999999999", "null", "a,b", "2006-01-02T15:04:05Z")
-ENVELOPE = ("requestId", "return", "Error")  # What kits take off an answer before they read it as the model says.
+# What kits take off an answer before they read it as the model says.
+ENVELOPE = ("requestId", "return", "Error")
 ALL_TEXTS = 0.1  # Of the answers: each number in them is a text.
 ODD_NUMBERS = (0, -1, 1, 2**31, 2**53, 0.5, 1e300)
 
@@ -56,7 +59,8 @@ class Loosening:
             return self.object(value, schema, path)
         if isinstance(value, list):
             return [self.entry(each, schema.item, f"{path}[{nth}]") for nth, each in enumerate(value)]
-        if isinstance(value, str) and value.startswith("{"):  # A price of AWS's list is the text of a document.
+        # A price of AWS's list is the text of a document.
+        if isinstance(value, str) and value.startswith("{"):
             with contextlib.suppress(ValueError):
                 return json.dumps(self.value(json.loads(value), ANY, path))
         if self.all_texts and isinstance(value, (int, float)):
@@ -84,7 +88,9 @@ class Loosening:
         return result
 
     def entry(self, value, schema, path):
-        """One of a list: some clouds answer a question for what is gone by an entry with nothing but its id."""
+        """One of a list: some clouds answer a question for what is gone by an entry with nothing
+        but its id.
+        """
         if isinstance(value, dict) and self.hits():
             self.note(path, "hollow")
             return {name: each if isinstance(each, str) and name.lower().endswith("id") else None for name, each in value.items()}
@@ -151,7 +157,8 @@ class Loosening:
                 self.note(f"{path}/{name}", "new")
 
     def change(self, element, schema, path):
-        if len(element) and self.chance.random() < 0.3 and schema.kind != "list":  # Another kind: a text instead of parts.
+        # Another kind: a text instead of parts.
+        if len(element) and self.chance.random() < 0.3 and schema.kind != "list":
             texts = ODD_TEXTS
         else:
             texts = {"string": [*ODD_TEXTS, *schema.words][:30], "number": [*map(str, ODD_NUMBERS)], "boolean": ["true", "false"]}.get(schema.kind, [""])
@@ -179,7 +186,9 @@ class Loosening:
 
 
 class Question:
-    """What a request asks for, by the rules of its vendor, and the schema of its answer; None where its kit has none."""
+    """What a request asks for, by the rules of its vendor, and the schema of its answer; None where
+    its kit has none.
+    """
 
     AWS, ALIBABA, TENCENT, HUAWEI = Aws(), Alibaba(), Tencent(), Huawei()
 
@@ -217,7 +226,8 @@ class LooseAnswers:
     def __init__(self, cloud, seed):
         self.cloud, self.seed, self.share = cloud, seed, 0.0
         self.log, self.counts, self.lock = [], {}, threading.Lock()
-        self.undescribed, self.invented = set(), set()  # Actions that no kit describes; members that the stand-in has and a kit does not know.
+        # Actions that no kit describes; members that the stand-in has and a kit does not know.
+        self.undescribed, self.invented = set(), set()
 
     def __enter__(self):
         outer = self

@@ -1,4 +1,6 @@
-"""moto, an EC2 that is not ours, as a process, and a proxy before it for what it lacks, for pages, for calls that take time, and to count them."""
+"""moto, an EC2 that is not ours, as a process, and a proxy before it for what it lacks, for pages,
+for calls that take time, and to count them.
+"""
 import http.client
 import http.server
 import json
@@ -20,7 +22,9 @@ TYPE = "g4dn.xlarge"
 
 
 class Passing(Answering):
-    """Passes requests on: with short pages where they are wanted, and as many machines as EC2 would give, where moto gives the fewest that were asked for."""
+    """Passes requests on: with short pages where they are wanted, and as many machines as EC2 would
+    give, where moto gives the fewest that were asked for.
+    """
 
     def do_POST(self):
         body, target = self.request_body(), self.headers.get("X-Amz-Target", "").rpartition(".")[2]
@@ -60,9 +64,11 @@ class Between(http.server.ThreadingHTTPServer):
 
 
 class Moto:
-    """Of what stands in a folder of tools; ends with its `with` block. `address` is the server's, `url` the proxy's.
+    """Of what stands in a folder of tools; ends with its `with` block. `address` is the server's,
+    `url` the proxy's.
 
-    A page is of reservations. With a price, in dollars an hour, the proxy has the price list that moto has not.
+    A page is of reservations. With a price, in dollars an hour, the proxy has the price list that
+    moto has not.
     """
 
     def __init__(self, folder, page=None, latency=0.0, price=None):

@@ -1,8 +1,9 @@
 """Runs the tests of a file by unittest, all in one process: TEST.py PROGRAM... [TEST ...]
 
-A test is a function whose name begins with test_ and is a sentence. It gets what the fixture of its file makes: a function from the
-test to a context manager, which ends after the test. Assertions are those of unittest as functions, and show the values they met.
-skip() leaves out a test, or all of them when it is called by the file itself; the status is 77 if none has run.
+A test is a function whose name begins with test_ and is a sentence. It gets what the fixture of its
+file makes: a function from the test to a context manager, which ends after the test. Assertions are
+those of unittest as functions, and show the values they met. skip() leaves out a test, or all of
+them when it is called by the file itself; the status is 77 if none has run.
 """
 import contextlib
 import os
@@ -117,11 +118,14 @@ class Result(unittest.TestResult):
 
 
 def main(tests, fixture=None, wanted=(), shared=None):
-    """Runs tests, or those that `wanted` names, and ends the program. `shared` is a context manager that ends after the last of them."""
+    """Runs tests, or those that `wanted` names, and ends the program. `shared` is a context manager
+    that ends after the last of them.
+    """
     unknown = [name for name in wanted if name not in tests]
     if unknown:
         sys.exit(f"there is no test {', '.join(unknown)}; there are {', '.join(tests)}")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # Nothing but KeyboardInterrupt ends a run of unittest.
+    # Nothing but KeyboardInterrupt ends a run of unittest.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     chosen = [Test(name, function, fixture) for name, function in tests.items() if not wanted or name in wanted]
     result = Result()
     with shared or contextlib.nullcontext():

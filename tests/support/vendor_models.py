@@ -1,4 +1,5 @@
-"""What the vendors' own kits for Python say of answers: which members each may have, and of what kind.
+"""What the vendors' own kits for Python say of answers: which members each may have, and of what
+kind.
 
 Everything is read from the installed packages (`use_kits`); nothing of them is kept here.
 """
@@ -96,7 +97,7 @@ class Alibaba:
     def schema(self, model):
         def members():
             hints = inspect.signature(model.__init__).parameters
-            names = re.findall(r"result\['([^']+)'\] = .*?self\.(\w+)|if self\.(\w+) is not None:\s+result\['([^']+)'\]", inspect.getsource(model.to_map), re.S)
+            names = re.findall(r"result\['([^']+)'\] = .*?self\.(\w+)|if self\.(\w+) is not " r"None:\s+result\['([^']+)'\]", inspect.getsource(model.to_map), re.S)
             return {json_name or other: self.of_hint(model, hints[attribute or name].annotation)
                     for json_name, attribute, name, other in names if (attribute or name) in hints}
         return Schema("object", members=members)
@@ -113,7 +114,9 @@ class Alibaba:
 
 
 class Tencent:
-    """By the model classes of tencentcloud-sdk-python: what their properties say that they return."""
+    """By the model classes of tencentcloud-sdk-python: what their
+    properties say that they return.
+    """
 
     def answer(self, service, version, action):
         try:
@@ -147,7 +150,9 @@ class Tencent:
 
 
 class Huawei:
-    """By the model classes of huaweicloudsdkecs, -vpc, -ims and -iam, and the routes that their clients have."""
+    """By the model classes of huaweicloudsdkecs, -vpc, -ims and -iam, and the routes that their
+    clients have.
+    """
 
     CLIENTS = ("huaweicloudsdkecs.v2.ecs_client", "huaweicloudsdkvpc.v2.vpc_client", "huaweicloudsdkvpc.v3.vpc_client",
                "huaweicloudsdkims.v2.ims_client", "huaweicloudsdkiam.v3.iam_client")
@@ -161,7 +166,8 @@ class Huawei:
             for method, path, response in said:
                 pattern = re.compile(re.sub(r"\\?\{\w+\\?\}", "[^/]+", re.escape(path).replace(r"\{", "{").replace(r"\}", "}")))
                 found.append((method, pattern, client.rsplit(".", 1)[0] + ".model", response))
-        return sorted(found, key=lambda route: route[1].pattern.count("[^/]+"))  # Fixed words before names.
+        # Fixed words before names.
+        return sorted(found, key=lambda route: route[1].pattern.count("[^/]+"))
 
     def answer(self, method, path):
         """The name and the schema of what answers that."""

@@ -2,9 +2,10 @@
 
 A page has the how-to pages that use the command, its help, and an example that is run now.
 
-Needs root (it makes a local cluster of two nodes) and leaves nothing behind. Clouds are the stand-in. With names of pages
-("attach cluster") only those are written, and only their examples run. `command_pages.py FASTGPU --help-only [PAGE...]` writes the
-links and the help anew in pages that exist, and the list of all pages, and runs nothing else.
+Needs root (it makes a local cluster of two nodes) and leaves nothing behind. Clouds are the
+stand-in. With names of pages ("attach cluster") only those are written, and only their examples
+run. `command_pages.py FASTGPU --help-only [PAGE...]` writes the links and the help anew in pages
+that exist, and the list of all pages, and runs nothing else.
 """
 import os
 import pathlib
@@ -24,14 +25,14 @@ PAGES = [
     ("doctor", ["fastgpu doctor"]),
     ("init", ["fastgpu init cluster", "cat cluster.yaml"]),
     ("create cluster", ["fastgpu create cluster demo --nodes 2 --dry-run", "fastgpu create cluster demo --nodes 2",
-                        "fastgpu create cluster train --gpus A100:8 --nodes 4 --cloud aws --region us-east-1 --ssh-from 203.0.113.7/32 --dry-run",
-                        "fastgpu create cluster small --gpus T4:1 --cloud aws --region us-east-1 --zone us-east-1a --data-disk 500:gp3 "
+                        "fastgpu create cluster train --gpus A100:8 --nodes 4 --cloud aws --region us-east-1 " "--ssh-from 203.0.113.7/32 --dry-run",
+                        "fastgpu create cluster small --gpus T4:1 --cloud aws --region us-east-1 --zone " "us-east-1a --data-disk 500:gp3 "
                         "--mount 10.0.0.4:/models=/models --ssh-from 203.0.113.7/32 --dry-run"]),
     ("get clusters", ["fastgpu get clusters", "fastgpu get clusters -o json"]),
     ("get nodes", ["fastgpu get nodes demo -o wide", "fastgpu get nodes demo -o name"]),
     ("get providers", ["fastgpu get providers"]),
     ("get prices", ["fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1",
-                    "fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1 --spot --max-price 8USD -o name"]),
+                    "fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1 --spot --max-price " "8USD -o name"]),
     ("get instance-types", ["fastgpu get instance-types --gpus A100:8 --cloud alibaba --region cn-hangzhou"]),
     ("get zones", ["fastgpu get zones --gpus V100:8 --cloud tencent --region ap-guangzhou"]),
     ("get images", ["fastgpu get images --cloud aws --region us-east-1"]),
@@ -50,14 +51,14 @@ PAGES = [
                     "cat npu.yaml", "fastgpu env create -f npu.yaml --cluster demo --assume-gpu Ascend:8 --dry-run"]),
     ("env list", ["fastgpu env list", "fastgpu env list -o json"]),
     ("env bake", [
-        "fastgpu create cluster baked --gpus V100:1 --cloud aws --region us-east-1 --ssh-from 127.0.0.1/32 --yes --quiet",
+        "fastgpu create cluster baked --gpus V100:1 --cloud aws --region us-east-1 " "--ssh-from 127.0.0.1/32 --yes --quiet",
         "fastgpu env create -f env.yaml --cluster baked --quiet",
         "fastgpu env bake train --cluster baked --dry-run", "fastgpu env bake train --cluster baked --image train-1",
         "fastgpu env bake train --cluster baked", "fastgpu get images --mine --cloud aws --region us-east-1",
     ]),
     ("delete image", ["fastgpu delete image train-1 --cloud aws --region us-east-1 --yes", "fastgpu delete cluster baked --yes"]),
     ("env verify", ["fastgpu env verify train --cluster demo"]),
-    ("env activate", ["fastgpu env activate train --cluster demo -- python -c 'import sys; print(sys.prefix)'",
+    ("env activate", ["fastgpu env activate train --cluster demo -- python -c 'import sys; " "print(sys.prefix)'",
                       "fastgpu env activate train --cluster demo", "fastgpu env activate train --cluster demo --off"]),
     ("env lock", ["fastgpu env lock -f env.yaml --out env.lock", "head -16 env.lock",
                   "cat old.yaml", "fastgpu env lock -f old.yaml", "echo 'sources: [gast]' >>old.yaml",
@@ -71,14 +72,14 @@ PAGES = [
     ("env demo", []),
     ("env remove", ["fastgpu env remove train --cluster demo", "fastgpu env list"]),
     ("run job", [
-        "fastgpu run job hello --cluster demo -np 2 -- sh -c 'echo hello from $OMPI_COMM_WORLD_RANK'",
+        "fastgpu run job hello --cluster demo -np 2 -- sh -c 'echo hello from " "$OMPI_COMM_WORLD_RANK'",
         "fastgpu run job broken --cluster demo -np 2 -- sh -c 'exit $OMPI_COMM_WORLD_RANK'",
         "fastgpu run job long --cluster demo -np 2 --detach -- sleep 60",
     ]),
     ("bench comm", [
         "fastgpu bench comm demo --sizes 8:16M:64 --quiet",
         "fastgpu bench comm demo --model resnet50 --quiet",
-        "fastgpu bench comm demo --sizes 8:64K:8 --collective all_reduce,all_gather -o html --quiet > bench.html",
+        "fastgpu bench comm demo --sizes 8:64K:8 --collective all_reduce,all_gather -o html " "--quiet > bench.html",
     ]),
     ("get jobs", ["fastgpu get jobs"]),
     ("describe job", ["fastgpu describe job broken-1"]),
@@ -86,8 +87,8 @@ PAGES = [
     ("attach job", []),
     ("attach cluster", [
         "ssh-keygen -q -t ed25519 -N '' -f key",
-        "fastgpu create cluster far --gpus V100:1 --cloud aws --region us-east-1 --ssh-key key.pub --ssh-from 127.0.0.1/32 --yes --quiet",
-        "fastgpu attach cluster far --provider aws --region us-east-1 --ssh-key key --ssh-from 127.0.0.1/32 --state-dir elsewhere",
+        "fastgpu create cluster far --gpus V100:1 --cloud aws --region us-east-1 --ssh-key " "key.pub --ssh-from 127.0.0.1/32 --yes --quiet",
+        "fastgpu attach cluster far --provider aws --region us-east-1 --ssh-key key " "--ssh-from 127.0.0.1/32 --state-dir elsewhere",
         "fastgpu exec far --state-dir elsewhere -- hostname",
         "fastgpu scale cluster far --nodes 2",
         "fastgpu delete cluster far --yes --state-dir elsewhere",
@@ -100,16 +101,16 @@ PAGES = [
                     "fastgpu env matrix tr2.5.1_cu13.0_py312",
                     "fastgpu env matrix tr2.8.0_py311", "fastgpu env matrix --cuda 12.4"]),
     ("env install-driver", ["fastgpu env install-driver --cluster demo --driver 580",
-                            "fastgpu env install-driver --cluster demo --driver 580 --cuda 12.8 --cudnn 9 --assume-gpu H100:8 --dry-run"]),
+                            "fastgpu env install-driver --cluster demo --driver 580 --cuda 12.8 --cudnn 9 " "--assume-gpu H100:8 --dry-run"]),
     ("stop cluster", ["fastgpu stop cluster demo", "fastgpu get clusters"]),
     ("start cluster", ["fastgpu start cluster demo"]),
     ("guard cluster", ["fastgpu guard cluster demo --max-life 12h --idle-stop 30m", "fastgpu guard cluster demo --max-life off --idle-stop off"]),
     ("why-awake", ["fastgpu why-awake demo"]),
     ("scale cluster", ["fastgpu scale cluster demo --nodes 3"]),
     ("rename cluster", ["fastgpu rename cluster demo prod"]),
-    ("addip", ["fastgpu create cluster cloudy --gpus V100:1 --cloud aws --region us-east-1 --ssh-from 203.0.113.7/32 --detach --yes",
+    ("addip", ["fastgpu create cluster cloudy --gpus V100:1 --cloud aws --region us-east-1 " "--ssh-from 203.0.113.7/32 --detach --yes",
                "fastgpu addip cloudy --ssh-from 198.51.100.7/32", "fastgpu delete cluster cloudy --yes"]),
-    ("mount", ["fastgpu create cluster cloudy --gpus V100:1 --cloud aws --region us-east-1 --ssh-from 203.0.113.7/32 --detach --yes", "fastgpu mount cloudy fs-0123.efs.us-east-1.amazonaws.com:/", "fastgpu mount cloudy 10.0.0.4:/models=/etc",
+    ("mount", ["fastgpu create cluster cloudy --gpus V100:1 --cloud aws --region us-east-1 " "--ssh-from 203.0.113.7/32 --detach --yes", "fastgpu mount cloudy fs-0123.efs.us-east-1.amazonaws.com:/", "fastgpu mount cloudy 10.0.0.4:/models=/etc",
                "fastgpu delete cluster cloudy --yes"]),
     ("gc", ["fastgpu gc --dry-run"]),
     ("completion", ["fastgpu completion bash | head -5"]),

@@ -1,7 +1,9 @@
-"""Every program and library that is installed is hardened: hardening_test.py BUILD_DIR fortified|linked
+"""Every program and library that is installed is hardened: hardening_test.py BUILD_DIR
+fortified|linked
 
-Reads the files that the build has made; those that it has not made yet are left out. "fortified" builds are
-checked for stack protectors and fortified calls as well, by the flags that each of their sources is compiled with.
+Reads the files that the build has made; those that it has not made yet are left out. "fortified"
+builds are checked for stack protectors and fortified calls as well, by the flags that each of their
+sources is compiled with.
 """
 import json
 import pathlib
@@ -71,7 +73,8 @@ def main():
         problems = list(linked_badly(file, kind))
         if depth == "fortified":
             problems += compiled_badly(build, target, sources)
-            # A static program that is stripped has no symbols to look at; its C library has a protector in any case.
+            # A static program that is stripped has no symbols to look at; its C library has a
+            # protector in any case.
             if not (kind == "executable" and is_static(file)) and not has_protector(file):
                 problems.append("no function of it has a stack protector")
         failures += [f"{file}: {problem}" for problem in problems]

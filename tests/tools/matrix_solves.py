@@ -1,9 +1,11 @@
-"""Solves what the matrix installs from PyPI, by the uv that builds environments: matrix_solves.py FASTGPU UV [WORD...]
+"""Solves what the matrix installs from PyPI, by the uv that builds environments: matrix_solves.py
+FASTGPU UV [WORD...]
 
-Every row, for each of its Pythons, with what every environment gets, of wheels alone but for what its `sources` name, and the sets that are
-known as a whole. Fails where what counts as offered does not solve, or what does not count so does. Rows of other indexes are counted and left out, but for
-those of Ascend, which need none on aarch64. With words only rows with one of them in what they install. Nothing is installed; where
-PyPI is not reached, a sentence says so and nothing fails.
+Every row, for each of its Pythons, with what every environment gets, of wheels alone but for what
+its `sources` name, and the sets that are known as a whole. Fails where what counts as offered does
+not solve, or what does not count so does. Rows of other indexes are counted and left out, but for
+those of Ascend, which need none on aarch64. With words only rows with one of them in what they
+install. Nothing is installed; where PyPI is not reached, a sentence says so and nothing fails.
 """
 import concurrent.futures
 import json
@@ -24,7 +26,9 @@ class Solver:
                             "UV_CACHE_DIR": cache, "UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
 
     def failure(self, requirements, python, machine, sources=()):
-        """In uv's words, or None where there is a solution. As an environment is solved: what may be built is, where there is no other way."""
+        """In uv's words, or None where there is a solution. As an environment is solved: what may
+        be built is, where there is no other way.
+        """
         built = []
         while True:
             wheels = ["--only-binary", ":all:", *(word for name in built for word in ("--no-binary", name))] if built else ["--no-build"]
@@ -46,7 +50,9 @@ def machine_of(row):
 
 
 def questions_of(matrix, wanted):
-    """(requirements, Python, machine, sources) -> whether they are offered. Accelerators that install the same are one question."""
+    """(requirements, Python, machine, sources) -> whether they are offered. Accelerators that
+    install the same are one question.
+    """
     questions = {}
     for row in matrix["frameworks"]:
         machine = machine_of(row)
@@ -90,7 +96,7 @@ def main():
         wrong += 1
         print(f"{' '.join(requirements)}, Python {python}, {machine}: " + (failure or "counts as not offered, and solves"))
     left_out = sum(machine_of(row) is None for row in matrix["frameworks"])
-    print(f"{len(questions) - wrong} of {len(questions)} are as the matrix says; {left_out} rows of other indexes were not tried")
+    print(f"{len(questions) - wrong} of {len(questions)} are as the matrix says; {left_out} rows " "of other indexes were not tried")
     return 1 if wrong else 0
 
 

@@ -1,9 +1,10 @@
 """Checks how plainly comments and pages speak: plain_words.py [--all] [MODULE...]
 
-Run it in the root of a checkout. Each module (a top-level folder, or "pages") has six figures: the share of doc comments and of
-trailing doc comments that open with a fragment, and the rate of four habits per 1,000 words. Prints a table, and file:line of every
-place in a module that is over a limit. With names of modules, prints the places in these as well; with --all, in every module.
-Exits with status 1 if a module is over a limit.
+Run it in the root of a checkout. Each module (a top-level folder, or "pages") has six figures: the
+share of doc comments and of trailing doc comments that open with a fragment, and the rate of four
+habits per 1,000 words. Prints a table, and file:line of every place in a module that is over a
+limit. With names of modules, prints the places in these as well; with --all, in every module. Exits
+with status 1 if a module is over a limit.
 """
 import argparse
 import collections
@@ -39,7 +40,9 @@ FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 SOURCE = re.compile(r"\.(hpp|cpp|h|cu)$")
 PAGE = re.compile(r"(README\.md|docs/.*\.md|comm/.*\.md)$")
 # A literal, which may have "//" in it, or a comment.
-TOKEN = re.compile(r'R"([^\s()]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|(?P<comment>//[^\n]*|/\*.*?\*/)', re.DOTALL)
+TOKEN = re.compile(
+    r'R"([^\s()]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'
+    r"'(?:\\.|[^'\\\n])+'|(?P<comment>//[^\n]*|/\*.*?\*/)", re.DOTALL)
 
 
 @dataclasses.dataclass
@@ -97,7 +100,9 @@ def kind_of(comment):
 
 
 def comments_in(source):
-    """Yields the comments of a C++ source. Lines of one kind that follow each other are one comment."""
+    """Yields the comments of a C++ source. Lines of one kind that follow each other are one
+    comment.
+    """
     current = None
     for token in TOKEN.finditer(source):
         text = token["comment"]

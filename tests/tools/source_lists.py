@@ -1,7 +1,8 @@
 """Checks that lists of files in meson.build are sorted, one file a line: source_lists.py [--fix]
 
-A list is two or more names of files in a row. Files whose order has a meaning, such as arguments of a test, are given by a call of
-files() each. With --fix, writes such lists as they should be. Exits with status 1 if a list is not.
+A list is two or more names of files in a row. Files whose order has a meaning, such as arguments of
+a test, are given by a call of files() each. With --fix, writes such lists as they should be. Exits
+with status 1 if a list is not.
 """
 import pathlib
 import re
@@ -9,7 +10,7 @@ import subprocess
 import sys
 
 NAME = r"'[^'\s]+\.(?:c|cpp|cu|h|hpp|md|py|sh|typed)'"
-LIST = re.compile(rf"(?P<before>[ ]*\n)?(?P<indent>[ ]*)(?P<names>{NAME}(?:,\s*{NAME})+)(?P<after>,?[ ]*(?=\S)|,?)")
+LIST = re.compile(rf"(?P<before>[ ]*\n)?(?P<indent>[ ]*)(?P<names>{NAME}(?:,\s*{NAME})+)(?P<after>,?[ " r"]*(?=\S)|,?)")
 
 
 def indent_of(text, at):
@@ -46,7 +47,7 @@ def main():
             if "--fix" in sys.argv[1:]:
                 file.write_text(better, encoding="utf-8")
     for file in wrong:
-        print(f"{file}: its lists of files are not sorted, one file a line: source_lists.py --fix writes them so")
+        print(f"{file}: its lists of files are not sorted, one file a line: source_lists.py --fix " "writes them so")
     return 1 if wrong else 0
 
 

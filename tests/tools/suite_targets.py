@@ -1,4 +1,6 @@
-"""Prints what must be built for some suites of tests, as ninja names it: suite_targets.py BUILD_DIR SUITE..."""
+"""Prints what must be built for some suites of tests, as ninja names it: suite_targets.py BUILD_DIR
+SUITE...
+"""
 import json
 import os
 import subprocess

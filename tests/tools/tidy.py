@@ -1,9 +1,10 @@
 """Runs clang-tidy over the project's own sources, tests apart: tidy.py BUILD_DIR [COMMITS]
 
-With COMMITS, over those alone that the last so many commits have changed, or as many of them as this clone has.
+With COMMITS, over those alone that the last so many commits have changed, or as many of them as
+this clone has.
 
-A source whose preprocessed neighbourhood (itself, our headers, the settings) has passed before is not
-read again: its stamp lies in BUILD_DIR/tidy.
+A source whose preprocessed neighbourhood (itself, our headers, the settings) has passed before is
+not read again: its stamp lies in BUILD_DIR/tidy.
 """
 import concurrent.futures
 import hashlib
@@ -48,7 +49,9 @@ def neighbourhood():
 
 
 def without_precompiled_headers(build):
-    """A folder with the build's command lines as they would be without: clang reads none of gcc's, and what a source forgot to include shows."""
+    """A folder with the build's command lines as they would be without: clang reads none of gcc's,
+    and what a source forgot to include shows.
+    """
     place = build / "tidy/commands"
     place.mkdir(parents=True, exist_ok=True)
     entries = json.loads((build / "compile_commands.json").read_text())

@@ -1,8 +1,10 @@
-"""Trains on Fashion-MNIST with float32 gradients on the wire and with float16 ones, and draws the loss over seconds and
-over bytes: compare.py BUILD_DIR [--link-rate 100mbit | --mpirun] [--epochs N] [--output FILE.svg]
+"""Trains on Fashion-MNIST with float32 gradients on the wire and with float16 ones, and draws the
+loss over seconds and over bytes: compare.py BUILD_DIR [--link-rate 100mbit | --mpirun] [--epochs N]
+[--output FILE.svg]
 
-By default two ranks run on a local cluster of two nodes, whose link has the rate given; with --mpirun they run on this
-machine without one. The reports are beside the drawing as FILE-fp32.json and FILE-fp16.json.
+By default two ranks run on a local cluster of two nodes, whose link has the rate given; with
+--mpirun they run on this machine without one. The reports are beside the drawing as FILE-fp32.json
+and FILE-fp16.json.
 """
 import argparse
 import os

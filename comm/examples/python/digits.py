@@ -1,7 +1,9 @@
-"""The common part of the demonstrations: handwritten digits, the shares of the ranks, and the report. Needs only Python.
+"""The common part of the demonstrations: handwritten digits, the shares of the ranks, and the
+report. Needs only Python.
 
-Data-parallel training: all ranks have the same model and take the same batches, of which each computes its share; the sum of their gradients is
-that of the whole batch. The number of ranks therefore changes the duration, but not the result.
+Data-parallel training: all ranks have the same model and take the same batches, of which each
+computes its share; the sum of their gradients is that of the whole batch. The number of ranks
+therefore changes the duration, but not the result.
 """
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class Samples(NamedTuple):
 
 
 def read_samples(file: pathlib.Path) -> tuple[Samples, Samples]:
-    """Returns the samples for training, and those for the test: a fifth of each digit, drawn always alike."""
+    """Returns the samples for training, and those for the test: a fifth of each digit, drawn always
+    alike.
+    """
     rows = [[int(word) for word in line.split(",")] for line in file.read_text().split()]
     by_digit: list[list[list[int]]] = [[row for row in rows if row[-1] == digit] for digit in range(10)]
     draw = random.Random(1998)
@@ -58,9 +62,12 @@ def learning_rate(options: argparse.Namespace, epoch: int) -> float:
 
 
 def run(framework: str, train: Callable[[Any, argparse.Namespace, Samples, Samples], tuple[float, float]]) -> None:
-    """Joins the job, trains, and reports on rank 0. `train` returns the loss of the last epoch and the accuracy in the test, 0 to 1."""
+    """Joins the job, trains, and reports on rank 0. `train` returns the loss of the last epoch and
+    the accuracy in the test, 0 to 1.
+    """
     import fastgpu_comm
-    parser = argparse.ArgumentParser(description=f"Trains a small network on handwritten digits, with {framework} and libfastgpu_comm.")
+    about = f"Trains a small network on handwritten digits, with {framework} and libfastgpu_comm."
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--epochs", type=int, default=30, help="passes over the training set (%(default)s)")
     parser.add_argument("--batch", type=int, default=64, help="samples of one step, over all ranks together (%(default)s)")
     parser.add_argument("--learning-rate", type=float, default=0.1, help="of the first epoch (%(default)s)")
@@ -69,7 +76,7 @@ def run(framework: str, train: Callable[[Any, argparse.Namespace, Samples, Sampl
     training, test = read_samples(options.data)
     with fastgpu_comm.init() as comm:
         if comm.rank == 0:
-            print(f"{framework}: {len(training.digits)} images to train on, {len(test.digits)} for the test, ranks: {comm.size}", flush=True)
+            print(f"{framework}: {len(training.digits)} images to train on, {len(test.digits)} for " f"the test, ranks: {comm.size}", flush=True)
         began = time.monotonic()
         loss, accuracy = train(comm, options, training, test)
         if comm.rank == 0:

@@ -1,4 +1,6 @@
-"""Handwritten digits with JAX: parameters in a dictionary, a step in jax.jit, and three lines that name fastgpu_comm."""
+"""Handwritten digits with JAX: parameters in a dictionary, a step in jax.jit, and three lines that
+name fastgpu_comm.
+"""
 from __future__ import annotations
 
 import argparse

@@ -1,4 +1,6 @@
-"""Handwritten digits with MXNet's Gluon: a network, a trainer and a loop as usual, except for the three lines that name fastgpu_comm."""
+"""Handwritten digits with MXNet's Gluon: a network, a trainer and a loop as usual, except for the
+three lines that name fastgpu_comm.
+"""
 from __future__ import annotations
 
 import argparse
@@ -36,7 +38,8 @@ def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training
                 losses = loss_of(net(nd.array(images[mine])), nd.array(wanted[mine]))
             losses.backward()
             exchange()
-            trainer.update(len(batch))  # Divides by the whole batch, to whose sum the ranks' gradients have added up.
+            # Divides by the whole batch, to whose sum the ranks' gradients have added up.
+            trainer.update(len(batch))
             total += float(losses.sum().asscalar())
     mean = comm.all_reduce(numpy.array([total])) / len(images)
     right = net(nd.array(test.images)).argmax(axis=1).asnumpy() == numpy.array(test.digits)

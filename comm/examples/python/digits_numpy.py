@@ -1,4 +1,6 @@
-"""Handwritten digits with numpy alone: a network of two layers, its gradients summed over the ranks by fastgpu_comm.Gradients."""
+"""Handwritten digits with numpy alone: a network of two layers, its gradients summed over the ranks
+by fastgpu_comm.Gradients.
+"""
 from __future__ import annotations
 
 import argparse
@@ -46,7 +48,8 @@ def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training
             here = numpy.arange(len(mine))
             loss -= float(numpy.log(error[here, wanted[mine]]).sum())
             error[here, wanted[mine]] -= 1
-            error /= len(batch)  # By the whole batch, so that the ranks' gradients add up to its mean.
+            # By the whole batch, so that the ranks' gradients add up to its mean.
+            error /= len(batch)
             numpy.matmul(hidden.T, error, out=gradient["second.weight"])
             error.sum(axis=0, out=gradient["second.bias"])
             gradients.ready("second.weight")  # They travel while the others are computed.

@@ -1,10 +1,13 @@
-"""Handwritten digits with TensorFlow: a model of Keras, a step of its own in a tf.function, and three lines that name fastgpu_comm."""
+"""Handwritten digits with TensorFlow: a model of Keras, a step of its own in a tf.function, and
+three lines that name fastgpu_comm.
+"""
 from __future__ import annotations
 
 import argparse
 import os
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # What it says of processors it might use better.
+# What it says of processors it might use better.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import fastgpu_comm
 import tensorflow as tf
 from fastgpu_comm.tensorflow import GradientExchange, broadcast_variables
@@ -26,7 +29,8 @@ def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training
     def step(mine: tf.Tensor, whole: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.gather(wanted, mine), model(tf.gather(images, mine)))
-            loss = tf.reduce_sum(losses) / whole  # By the whole batch, so that the ranks' gradients add up to its mean.
+            # By the whole batch, so that the ranks' gradients add up to its mean.
+            loss = tf.reduce_sum(losses) / whole
         gradients = exchange(tape.gradient(loss, model.trainable_variables))
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
         return tf.reduce_sum(losses)

@@ -1,4 +1,6 @@
-"""Handwritten digits with PyTorch: a model, an optimizer and a loop as usual, except for the three lines that name fastgpu_comm."""
+"""Handwritten digits with PyTorch: a model, an optimizer and a loop as usual, except for the three
+lines that name fastgpu_comm.
+"""
 from __future__ import annotations
 
 import argparse

@@ -1,6 +1,8 @@
-"""libfastgpu_comm beside Open MPI, Gloo, Horovod and PyTorch, on this host and over a shaped link between two hosts within it.
+"""libfastgpu_comm beside Open MPI, Gloo, Horovod and PyTorch, on this host and over a shaped link
+between two hosts within it.
 
-Every bar is a ratio of medians of one run in which all take turns. Horovod and PyTorch join in where FASTGPU_BENCH_PYTHON, or python3, can import them.
+Every bar is a ratio of medians of one run in which all take turns. Horovod and PyTorch join in
+where FASTGPU_BENCH_PYTHON, or python3, can import them.
 """
 import functools
 import json
@@ -65,7 +67,9 @@ class Programs:
 
 
 def in_turns(commands, rounds=ROUNDS):
-    """{name: [seconds of each round]} of {name: function giving results}; a command that fails says so and drops out."""
+    """{name: [seconds of each round]} of {name: function giving results}; a command that fails says
+    so and drops out.
+    """
     seconds = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
@@ -200,7 +204,8 @@ def uneven(programs, link):
     jobs = []
     for _ in range(ROUNDS):
         seconds = link.run_capped([programs.ours, "--model", file, "--steps", "60"], 4, 200, meanwhile=halve)[0]["step_seconds"]
-        jobs.append([32 * MIB / statistics.median(part) for part in (seconds[:10], seconds[-10:])])  # Bytes a second.
+        # Bytes a second.
+        jobs.append([32 * MIB / statistics.median(part) for part in (seconds[:10], seconds[-10:])])
     return [statistics.median(part) for part in zip(*jobs, strict=True)]
 
 

@@ -12,7 +12,7 @@ def bench(fastgpu):
         # The first job leaves the files for ssh between the nodes, which bare mpirun uses as well.
         measure.run([fastgpu, "run", "job", "--cluster", made.name, "-np", str(NODES), "--", "true"])
         config = "$(ls -d ~/.fastgpu/clusters/*/ssh_config | head -1)"
-        bare = (f"mpirun --allow-run-as-root -np {NODES} --host {addresses} --mca plm_rsh_args \"-F {config}\" true")
+        bare = (f"mpirun --allow-run-as-root -np {NODES} --host {addresses} --mca plm_rsh_args \"-F " f"{config}\" true")
         runs = measure.repeat({
             "fastgpu run job": [fastgpu, "run", "job", "--cluster", made.name, "-np", str(NODES), "--", "true"],
             "ssh + mpirun": ["ssh", "-F", made.config, made.names[0], bare],
@@ -22,5 +22,5 @@ def bench(fastgpu):
             for name, r in runs.items()]
     overhead = (measure.median(ours, "wall") - measure.median(theirs, "wall")) * 1e3
     return ["command", "wall ms", "client CPU ms"], rows, \
-        (f"`true` as {NODES} ranks on {NODES} local nodes, medians of {REPETITIONS} runs taken in turns. "
+        (f"`true` as {NODES} ranks on {NODES} local nodes, medians of {REPETITIONS} runs " "taken in turns. "
          f"Our overhead: {overhead:.0f} ms.")

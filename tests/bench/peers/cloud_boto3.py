@@ -1,4 +1,5 @@
-"""What our client asks of EC2, asked by boto3 one call after another: cloud_boto3.py URL (instances COUNT ZONE TYPE | plan TYPE... -- REGION...)
+"""What our client asks of EC2, asked by boto3 one call after another: cloud_boto3.py URL (instances
+COUNT ZONE TYPE | plan TYPE... -- REGION...)
 
 Prints seconds as JSON. PYTHONPATH leads to boto3, the environment has credentials.
 """

@@ -1,12 +1,16 @@
-"""A cluster's machines by SkyPilot's own provisioner, and their end: cloud_skypilot.py COUNT REGION ZONE TYPE IMAGE
+"""A cluster's machines by SkyPilot's own provisioner, and their end: cloud_skypilot.py COUNT REGION
+ZONE TYPE IMAGE
 
-This is what `sky launch` and `sky down` do in the cloud: bulk_provision(), get_cluster_info() for the addresses; teardown_cluster(), cleanup_ports(), and
-query_instances() until no machine is alive. SkyPilot's template makes the configuration, with the values that SkyPilot gives it for such a machine.
-Nothing of SkyPilot is patched. Left out, and not in its time: Python's imports, its server, its catalogue and optimizer (a file from the network says
-what there is to rent), and all that follows over SSH.
+This is what `sky launch` and `sky down` do in the cloud: bulk_provision(), get_cluster_info() for
+the addresses; teardown_cluster(), cleanup_ports(), and query_instances() until no machine is alive.
+SkyPilot's template makes the configuration, with the values that SkyPilot gives it for such a
+machine. Nothing of SkyPilot is patched. Left out, and not in its time: Python's imports, its
+server, its catalogue and optimizer (a file from the network says what there is to rent), and all
+that follows over SSH.
 
-Prints seconds, and the moments on the monotonic clock at which it began, had made and had ended the machines, as JSON. PYTHONPATH leads to SkyPilot, HOME
-to a place for its files, the environment to the cloud.
+Prints seconds, and the moments on the monotonic clock at which it began, had made and had ended the
+machines, as JSON. PYTHONPATH leads to SkyPilot, HOME to a place for its files, the environment to
+the cloud.
 """
 import json
 import pathlib

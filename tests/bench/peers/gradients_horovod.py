@@ -1,4 +1,5 @@
-"""Times the exchange of a model's gradients by Horovod: gradients_horovod.py MODEL STEPS, under mpirun, one process a rank.
+"""Times the exchange of a model's gradients by Horovod: gradients_horovod.py MODEL STEPS, under
+mpirun, one process a rank.
 
 MODEL is a file of lines `name elements`. Prints one JSON line on rank 0.
 """

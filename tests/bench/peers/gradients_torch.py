@@ -1,8 +1,9 @@
-"""Times the exchange of a model's gradients by PyTorch's DistributedDataParallel over Gloo: gradients_torch.py MODEL STEPS,
-one process a rank, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT set.
+"""Times the exchange of a model's gradients by PyTorch's DistributedDataParallel over Gloo:
+gradients_torch.py MODEL STEPS, one process a rank, with RANK, WORLD_SIZE, MASTER_ADDR and
+MASTER_PORT set.
 
-DistributedDataParallel exchanges what a backward pass makes, so there is one: of a loss that is the sum of all parameters, times a number.
-Its own time, measured without the exchange, is taken off.
+DistributedDataParallel exchanges what a backward pass makes, so there is one: of a loss that is the
+sum of all parameters, times a number. Its own time, measured without the exchange, is taken off.
 
 MODEL is a file of lines `name elements`. Prints one JSON line on rank 0.
 """

@@ -1,7 +1,8 @@
 """An account of moto's, through boto3: moto_account.py (prepare ROLE | look)
 
-`prepare` gives the default network a way out, as every account of AWS has, and makes a role and its profile of the name, where it is not empty. Both print
-an image, and how many things there are of each kind, as JSON. PYTHONPATH leads to boto3, the environment to moto.
+`prepare` gives the default network a way out, as every account of AWS has, and makes a role and its
+profile of the name, where it is not empty. Both print an image, and how many things there are of
+each kind, as JSON. PYTHONPATH leads to boto3, the environment to moto.
 """
 import json
 import sys
@@ -31,7 +32,9 @@ def image_of(ec2):
 
 
 def things(ec2, iam):
-    """Machines that have ended still show for a while; moto keeps their disks and interfaces too, which EC2 does not."""
+    """Machines that have ended still show for a while; moto keeps their disks and interfaces too,
+    which EC2 does not.
+    """
     machines = [i for reservation in ec2.describe_instances()["Reservations"] for i in reservation["Instances"]]
     return {
         "machines": sum(i["State"]["Name"] != "terminated" for i in machines),

@@ -1,4 +1,6 @@
-"""What the collectives of the Python package give, held against numpy; and that a rank's other threads run while it waits."""
+"""What the collectives of the Python package give, held against numpy; and that a rank's other
+threads run while it waits.
+"""
 import array
 import os
 import sys
@@ -144,7 +146,9 @@ def a_group_is_a_communicator_of_its_own(comm):
 
 @on_ranks(2)
 def other_threads_run_while_one_waits(comm):
-    """Rank 1 answers what rank 0 sends while a thread of rank 0 waits for that answer: without other threads nobody would send."""
+    """Rank 1 answers what rank 0 sends while a thread of rank 0 waits for that answer: without
+    other threads nobody would send.
+    """
     data = numpy.zeros(1)
     if comm.rank == 1:
         comm.recv(data, 0)

@@ -64,7 +64,9 @@ def test_an_exception_within_leaves_the_job_and_ends_the_others():
 
 
 def forked():
-    """A child that is made by fork lives on while its rank dies, and may not use what it has inherited."""
+    """A child that is made by fork lives on while its rank dies, and may not use what it has
+    inherited.
+    """
     comm = fc.init()
     gradients = fc.Gradients(comm)
     gradients.register("weight", numpy.ones(10))

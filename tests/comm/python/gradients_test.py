@@ -1,4 +1,6 @@
-"""The gradient layer by way of Python: averages, whatever the order; what is skipped, not finite, late or missing."""
+"""The gradient layer by way of Python: averages, whatever the order; what is skipped, not finite,
+late or missing.
+"""
 import logging
 
 from ranks import need, on_ranks, raises, run_tests

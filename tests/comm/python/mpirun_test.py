@@ -1,4 +1,6 @@
-"""Ranks that mpirun has started, which nobody has told where to meet: TEST.py PACKAGE_DIRECTORY LIBRARY, with the plugin for MPI in FASTGPU_TEST_MPI_PLUGIN."""
+"""Ranks that mpirun has started, which nobody has told where to meet: TEST.py PACKAGE_DIRECTORY
+LIBRARY, with the plugin for MPI in FASTGPU_TEST_MPI_PLUGIN.
+"""
 import os
 
 from ranks import need, run_mpirun, run_tests

@@ -1,4 +1,6 @@
-"""MXNet models trained on several ranks, held against the same model trained on one with the joint batch."""
+"""MXNet models trained on several ranks, held against the same model trained on one with the joint
+batch.
+"""
 
 from ranks import (
     check_dead_rank_is_named,

@@ -1,5 +1,7 @@
-"""Tests of the Python package, each a function. One that begins with test_ runs here; a function of `on_ranks` runs in so many processes at
-once, each of them a rank, and is given its communicator: TEST.py PACKAGE_DIRECTORY LIBRARY [TEST ...]"""
+"""Tests of the Python package, each a function. One that begins with test_ runs here; a function of
+`on_ranks` runs in so many processes at once, each of them a rank, and is given its communicator:
+TEST.py PACKAGE_DIRECTORY LIBRARY [TEST ...]
+"""
 import contextlib
 import functools
 import os
@@ -78,14 +80,17 @@ def run_ranks(name, ranks, more=None):
 
 def run_mpirun(name, ranks, plugin):
     """The same by mpirun, which tells the ranks all they know."""
-    with tempfile.TemporaryDirectory() as folder:  # Open MPI names what it leaves by the host and mpirun's process number, which tests share.
+    # Open MPI names what it leaves by the host and mpirun's process number, which tests share.
+    with tempfile.TemporaryDirectory() as folder:
         own = {"TMPDIR": folder, "OMPI_MCA_btl_vader_backing_directory": folder, "FASTGPU_COMM_MPI_PLUGIN": plugin}
         words = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-np", str(ranks), *program(name)]
         return finish([subprocess.Popen(words, env=environment(own), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)])
 
 
 def on_ranks(*sizes, **settings):
-    """The function is a test with so many ranks, one after the other; `settings` are variables of the library."""
+    """The function is a test with so many ranks, one after the other; `settings` are variables of
+    the library.
+    """
     def decorate(function):
         function.sizes = sizes
         function.settings = {f"FASTGPU_COMM_{name}": value for name, value in settings.items()}
@@ -137,7 +142,9 @@ def run_test(name, function):
 
 
 def run_tests(functions):
-    """Runs the tests of a file, given its globals(), or the one function that makes this process a rank."""
+    """Runs the tests of a file, given its globals(), or the one function that makes this process a
+    rank.
+    """
     words = sys.argv[3:]
     if words[:1] == ["rank"]:
         run_one_rank(functions[words[1]])

@@ -1,4 +1,6 @@
-"""TensorFlow models trained on several ranks, held against the same model trained on one with the joint batch."""
+"""TensorFlow models trained on several ranks, held against the same model trained on one with the
+joint batch.
+"""
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")

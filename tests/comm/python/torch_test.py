@@ -1,4 +1,6 @@
-"""PyTorch models trained on several ranks, held against the same model trained on one with the joint batch, and against PyTorch's own way."""
+"""PyTorch models trained on several ranks, held against the same model trained on one with the
+joint batch, and against PyTorch's own way.
+"""
 import sys
 
 from ranks import (
@@ -25,7 +27,11 @@ from suite import (
 
 torch = need("torch")
 import fastgpu_comm as fc  # noqa: E402
-from fastgpu_comm.torch import DistributedOptimizer, broadcast_optimizer_state, broadcast_parameters  # noqa: E402
+from fastgpu_comm.torch import (  # noqa: E402
+    DistributedOptimizer,
+    broadcast_optimizer_state,
+    broadcast_parameters,
+)
 from torch.utils import checkpoint  # noqa: E402
 
 STEPS = 8
@@ -92,7 +98,8 @@ def same_everywhere(comm, model):
 @on_ranks(1, 2, 3)
 def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
     for make in (adam, momentum):
-        for forget in (True, False):  # Gradients are new ones in every step, or stay where they are.
+        # Gradients are new ones in every step, or stay where they are.
+        for forget in (True, False):
             model = Mlp()
             with torch.no_grad():
                 for parameter in model.parameters():
@@ -170,7 +177,8 @@ def gradients_are_those_of_ddp_when_backward_returns(comm):
                 if step % 3 == 1:
                     with optimizer.no_sync() if one is model else ddp.no_sync():
                         loss_of(one, x[2:], y[2:]).backward()
-                for again in range(1 + step % 2):  # A second pass adds to the averages of the first.
+                # A second pass adds to the averages of the first.
+                for again in range(1 + step % 2):
                     loss_of(one, x[again:], y[again:], wants_more=step > 2).backward()
             same_gradients(model, wanted)
             for one, optimizer in ((model, ours), (wanted, theirs)):
@@ -183,7 +191,9 @@ def gradients_are_those_of_ddp_when_backward_returns(comm):
 
 
 class Scaler:
-    """What the loop of PyTorch's manual does with a GradScaler, which works with a GPU only in releases that are older."""
+    """What the loop of PyTorch's manual does with a GradScaler, which works with a GPU only in
+    releases that are older.
+    """
 
     def __init__(self):
         self.scale_now = 65536.0
@@ -366,7 +376,8 @@ def passes_within_passes_are_averaged(comm):
 
 @on_ranks(2)
 def optimizers_come_and_go_without_end(comm):
-    for number in range(1200):  # Each has four communicators and more, of 4096 that may be there at a time.
+    # Each has four communicators and more, of 4096 that may be there at a time.
+    for number in range(1200):
         model = torch.nn.Linear(2, 1)
         optimizer = DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), comm)
         model(torch.ones(1, 2)).sum().backward()

@@ -1,4 +1,6 @@
-"""What users get wrong, and what machines do to them: a sentence, the documented exit code, nothing half-made."""
+"""What users get wrong, and what machines do to them: a sentence, the documented exit code, nothing
+half-made.
+"""
 import contextlib
 import json
 import os
@@ -290,7 +292,7 @@ def test_a_port_where_something_else_listens(user):
                             time.sleep(20)
             threading.Thread(target=answer, args=(listener, greeting), daemon=True).start()
             port = listener.getsockname()[1]
-            file.write_text(f"name: x\nhosts:\n  - address: 127.0.0.1\n    port: {port}\n    host_key: '{public}'\n")
+            file.write_text(f"name: x\nhosts:\n  - address: 127.0.0.1\n    port: {port}\n" f"    host_key: '{public}'\n")
             began = time.monotonic()
             user.refused(["create", "cluster", "-f", str(file)], 1, str(port), environment={"HOME": str(home)})
             assert_less(time.monotonic() - began, 15, "it took too long")
@@ -306,7 +308,9 @@ def test_address_ranges_that_are_in_use(user):
       '{user.fastgpu}' create cluster ranges -o json >'{user.folder}/made'
       '{user.fastgpu}' delete cluster ranges --yes -q
       set +e
-      for range in 10.64.0.0/10 100.64.0.0/10 172.16.0.0/12 192.168.0.0/16 198.18.0.0/15; do ip route add $range dev taken; done
+      for range in 10.64.0.0/10 100.64.0.0/10 172.16.0.0/12 192.168.0.0/16 198.18.0.0/15; do
+        ip route add $range dev taken
+      done
       '{user.fastgpu}' create cluster ranges 2>'{user.folder}/said'
       echo $? >'{user.folder}/code'
     """
@@ -321,7 +325,7 @@ def test_address_ranges_that_are_in_use(user):
 
 def test_a_machine_without_sshd(user):
     hide = ["unshare", "--mount", "bash", "-c",
-            "for f in /usr/sbin/sshd /usr/local/sbin/sshd /usr/bin/sshd; do [ ! -e $f ] || mount --bind /dev/null $f; done; "
+            "for f in /usr/sbin/sshd /usr/local/sbin/sshd /usr/bin/sshd; do [ ! -e $f ] || mount " "--bind /dev/null $f; done; "
             "exec \"$@\"", "-"]
     user.refused(["create", "cluster", "x"], 1, "sshd", "openssh-server", prefix=hide)
     user.check_nothing_is_left()

@@ -1,4 +1,6 @@
-"""Programs, output, arguments and streams of every kind, signals, and nodes that die: nothing is lost, and nothing is left behind."""
+"""Programs, output, arguments and streams of every kind, signals, and nodes that die: nothing is
+lost, and nothing is left behind.
+"""
 import hashlib
 import json
 import os

@@ -1,6 +1,7 @@
 """bench comm on a real cluster of two nodes: bench_comm_test.py FASTGPU
 
-Needs root, sshd and mpirun; exits with 77 where it cannot run. Whatever happens, it cleans up after itself.
+Needs root, sshd and mpirun; exits with 77 where it cannot run. Whatever happens, it cleans up after
+itself.
 """
 import json
 import os

@@ -1,4 +1,6 @@
-"""Copies that go from node to node: all of it everywhere, whatever happens to one of them on the way."""
+"""Copies that go from node to node: all of it everywhere, whatever happens to one of them on the
+way.
+"""
 import hashlib
 import json
 import os
@@ -27,7 +29,7 @@ SIZE = 24 << 20
 # Somebody else sits at the port of sshd, and hangs up on all who come.
 NO_SSH = """
 import os, signal, socket, subprocess, time
-listener = int(subprocess.run(["pgrep", "-o", "-x", "sshd"], capture_output=True, check=True).stdout)
+listener = int(subprocess.check_output(["pgrep", "-o", "-x", "sshd"]))
 if os.fork() == 0:
     os.setsid()
     for fd in range(3):
@@ -143,7 +145,7 @@ def test_what_is_behind_a_node_that_breaks_off_gets_it_all_the_same(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "broken")
     process = user.start("cp", path, f"{name}:", "--limit-rate", "60mbit", "-o", "json")
-    kill = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
+    kill = ("for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q " "'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true")
     assert_true(within(20, lambda: b"killed" in user.run("exec", f"{name}/1", "--", "sh", "-c", kill).out), "the copy does not pass over the second node")
     out, err = process.communicate(timeout=120)
     assert_equal(process.returncode, 0, f"{process.returncode}: {out} {err}")
@@ -152,7 +154,7 @@ def test_what_is_behind_a_node_that_breaks_off_gets_it_all_the_same(user):
 
 
 # Of the node's program that receives.
-STOP_RELAY = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* [r]elay --to' && kill -STOP ${p#/proc/} && echo stopped; done; true"
+STOP_RELAY = ("for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* " "[r]elay --to' && kill -STOP ${p#/proc/} && echo stopped; done; true")
 CUT_LINK = "setsid sh -c 'sleep 0.2; ip link set eth0 down' >/dev/null 2>&1 </dev/null & echo cut"
 
 
@@ -214,7 +216,8 @@ def test_what_was_cut_off_goes_on_where_it_was(user):
         hosts = json.loads(user.run("exec", name, "-o", "json", "--", "sh", "-c", kept).out)["hosts"]
         return min(int(host["stdout"]) for host in hosts)
 
-    for way, rate in (((), "20mbit"), (("--direct",), "80mbit")):  # Of all that leaves here: ten seconds each.
+    # Of all that leaves here: ten seconds each.
+    for way, rate in (((), "20mbit"), (("--direct",), "80mbit")):
         copying = user.start("cp", path, f"{name}:", "--limit-rate", rate, *way)
         assert_true(within(60, lambda: arrived() > SIZE // 4), "nothing arrives")
         copying.kill()

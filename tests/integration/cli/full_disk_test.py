@@ -1,4 +1,6 @@
-"""A disk that is full, of the state directory and of local nodes, can be got out of with fastgpu alone."""
+"""A disk that is full, of the state directory and of local nodes, can be got out of with fastgpu
+alone.
+"""
 import contextlib
 import json
 import os
@@ -110,7 +112,8 @@ def test_a_killed_deletion_on_a_full_disk_is_repeated(user):
         process.kill()
         process.wait()
         if json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"]:
-            done = user.run("delete", "cluster", "full", "--yes", code=None)  # Settling may come first, and find nothing more to do.
+            # Settling may come first, and find nothing more to do.
+            done = user.run("delete", "cluster", "full", "--yes", code=None)
             assert_true(done.returncode == 0 or "finished its deletion" in done.err, done.err)
         assert_equal(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"], [], "it is still there")
         user.run("gc")

@@ -1,4 +1,6 @@
-"""Jobs and commands on real nodes: what ranks find in their environment, and what passes on the way to them."""
+"""Jobs and commands on real nodes: what ranks find in their environment, and what passes on the way
+to them.
+"""
 import hashlib
 import json
 import os
@@ -88,10 +90,12 @@ def test_variables_of_ranks_cannot_be_given_but_the_meeting_point_can(user):
 
 
 SECRET = "hush-8352"
-# A process of another user on the node: it sees argument lists of all, and the files that are open to it.
+# A process of another user on the node: it sees argument lists of all, and the files that are open
+# to it.
 SPY = f"""
 for i in $(seq 40); do
-  cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o '{SECRET[:4]}[-]{SECRET[5:]}' && break
+  cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' |
+    grep -o '{SECRET[:4]}[-]{SECRET[5:]}' && break
   sleep 0.1
 done
 true
@@ -249,7 +253,7 @@ def test_a_full_disk_of_a_node_is_named(user):
     jobs = "/root/.fastgpu/jobs"
     user.run("exec", f"{name}/1", "--", "sh", "-c", f"mkdir -p {jobs} && mount -t tmpfs -o size=300k tmpfs {jobs}")
     try:
-        loud = "for i in $(seq 20000); do echo 'a line of seventy bytes or so, as programs write them when they run' || exit 9; done"
+        loud = ("for i in $(seq 20000); do echo 'a line of seventy bytes or so, as programs write " "them when they run' || exit 9; done")
         done = user.run("run", "job", "loud", "-c", name, "-np", "2", "--", "sh", "-c", loud, code=9)
         told = f"no space left on {name}-1: {jobs}/loud-1/ranks"
         assert_in(f"rank 1 on {name}-1: exited with 9; {told}", done.err)

@@ -1,4 +1,6 @@
-"""What a user sees: progress bars of jobs as they come, JSON on every verb, terminals of every width and kind, and nothing of a node that steers them."""
+"""What a user sees: progress bars of jobs as they come, JSON on every verb, terminals of every
+width and kind, and nothing of a node that steers them.
+"""
 import fcntl
 import json
 import os
@@ -25,7 +27,7 @@ from suite import (
     assert_true,
 )
 
-BAR = "import sys,time\nfor i in range(5): sys.stderr.write('\\rstep %d' % i); sys.stderr.flush(); time.sleep(1)"
+BAR = ("import sys,time\nfor i in range(5): sys.stderr.write('\\rstep %d' % i); sys.stderr.flush(); " "time.sleep(1)")
 
 
 class Reader:
@@ -158,7 +160,7 @@ def test_nothing_of_a_node_steers_the_terminal(user):
     hostile = r"\033]0;title\007\033[2J\302\23331m\342\200\256"
     agent = "$(ls /root/.fastgpu/agent-* /root/.fastgpu/bin/* 2>/dev/null | head -1)"
     user.run("exec", f"{name}/0", "--", "sh", "-c",
-             f"a={agent}; test -n \"$a\" && mv \"$a\" /root/agent && printf '#!/bin/sh\\nprintf \"{hostile}\" >&2; exit 9\\n' >\"$a\" && chmod 755 \"$a\"",
+             f"a={agent}; test -n \"$a\" && mv \"$a\" /root/agent && printf '#!/bin/sh\\nprintf " f"\"{hostile}\" >&2; exit 9\\n' >\"$a\" && chmod 755 \"$a\"",
              code=None)
     try:
         for words in (["cp", f"{name}/0:/etc/hostname", str(user.folder)], ["cp", "/etc/hostname", f"{name}/0:/tmp/"],

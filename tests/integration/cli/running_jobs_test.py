@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What stops or deletes nodes names the jobs that run on them: running_jobs_test.py FASTGPU [TEST ...]"""
+"""What stops or deletes nodes names the jobs that run on them: running_jobs_test.py FASTGPU [TEST
+...]
+"""
 import json
 import pathlib
 import sys

@@ -1,4 +1,6 @@
-"""Flags, variables and files as the program reads them: one meaning for a word, and no trust in what lies around."""
+"""Flags, variables and files as the program reads them: one meaning for a word, and no trust in
+what lies around.
+"""
 import os
 import pathlib
 import sys

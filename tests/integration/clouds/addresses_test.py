@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Clusters with few public addresses, on the stand-in: addresses_test.py FASTGPU CLOUDSIM [TEST ...]
+"""Clusters with few public addresses, on the stand-in: addresses_test.py FASTGPU CLOUDSIM [TEST
+...]
 
 There a node without a public address answers the nodes beside it and not this machine.
 """

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Clusters taken over by another state directory, on the stand-in: attach_test.py FASTGPU CLOUDSIM [TEST ...]
+"""Clusters taken over by another state directory, on the stand-in: attach_test.py FASTGPU CLOUDSIM
+[TEST ...]
 
-Every cloud goes through the journey; what is decided by us and not by a cloud is tried on one (CLOUDS_ONLY chooses).
+Every cloud goes through the journey; what is decided by us and not by a cloud is tried on one
+(CLOUDS_ONLY chooses).
 """
 import copy
 import json
@@ -37,7 +39,9 @@ def key_of(user):
 
 
 def elsewhere(customer, name="other"):
-    """The same person at another machine: the same key, and a state directory that knows nothing."""
+    """The same person at another machine: the same key, and a
+    state directory that knows nothing.
+    """
     other = copy.copy(customer)
     other.user = copy.copy(customer.user)
     other.user.state = customer.user.folder / name
@@ -169,7 +173,7 @@ def test_a_head_node_that_is_another_is_not_believed(user):
     def refused(customer, other):
         created(customer, nodes=1)
         # Somebody in between has a key of his own.
-        customer.run("exec", "t", "--", "sh", "-c", "rm -f /etc/ssh/ssh_host_ed25519_key* && ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key")
+        customer.run("exec", "t", "--", "sh", "-c", "rm -f /etc/ssh/ssh_host_ed25519_key* && ssh-keygen -q -t ed25519 -N '' -f " "/etc/ssh/ssh_host_ed25519_key")
         other.refused(attachment(other), 3, "is not machine", "SHA256:")
         assert_equal(other.run("get", "clusters", "-o", "name").out, b"", "written down all the same")
         customer.run("delete", "cluster", "t", "--yes")
@@ -181,7 +185,8 @@ def test_a_stopped_cluster_is_started_where_that_is_wished(user):
     def starts(customer, other):
         created(customer)
         customer.run("stop", "cluster", "t")
-        other.run(*attachment(other, "--start", "--wait", f"{LEASE + 30}s"))  # The lease of `stop` went down with its node.
+        # The lease of `stop` went down with its node.
+        other.run(*attachment(other, "--start", "--wait", f"{LEASE + 30}s"))
         assert_equal([node["state"] for node in other.nodes("t")], ["running"] * 2, other.nodes("t"))
         other.run("exec", "t", "--", "true")
         other.run("delete", "cluster", "t", "--yes")

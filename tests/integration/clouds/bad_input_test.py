@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Bad input to commands on clouds, from the user, from the network and from the clouds: bad_input_test.py FASTGPU CLOUDSIM [TEST ...]"""
+"""Bad input to commands on clouds, from the user, from the network and from the clouds:
+bad_input_test.py FASTGPU CLOUDSIM [TEST ...]
+"""
 import concurrent.futures
 import contextlib
 import http.server
@@ -65,7 +67,8 @@ def test_a_region_that_does_not_exist_is_refused(user):
             words = list(customer.creation("t", "--detach"))
             words[words.index("--region") + 1] = "mars-north-1"
             done = customer.refused(words, None, "mars-north-1")
-            assert_in(done.returncode, (1, 2, 3, 4, 5), f"{cloud}: {done.returncode} {done.err}")  # AWS speaks of signatures.
+            # AWS speaks of signatures.
+            assert_in(done.returncode, (1, 2, 3, 4, 5), f"{cloud}: {done.returncode} {done.err}")
 
 
 def test_a_zone_without_stock_and_a_quota_of_nothing_are_told_apart(user):
@@ -172,7 +175,7 @@ def test_an_endpoint_with_a_wrong_certificate_is_refused(user):
 def million_items(cloud):
     if cloud == "aws":
         return b"<R><instanceTypeSet>" + b"<item><instanceType>g4dn.xlarge</instanceType></item>" * 1_000_000 + b"</instanceTypeSet></R>"
-    words = b'{"ZoneSet": [%s], "Zones": {"Zone": [%s]}, "availabilityZoneInfo": [%s], "RequestId": "r"}'
+    words = (b'{"ZoneSet": [%s], "Zones": {"Zone": [%s]}, "availabilityZoneInfo": [%s], "RequestId": ' b'"r"}')
     items = b",".join([b'{"Zone": "z"}'] * 1_000_000)
     body = words % (items, items if cloud == "alibaba" else b"", items if cloud == "huawei" else b"")
     return b'{"Response": ' + body + b"}" if cloud == "tencent" else body
@@ -185,9 +188,9 @@ def bad_answers(cloud):
     yield "many brackets", b"[" * DEEP
     yield "many objects in one another", b'{"Response":' * DEEP + b"1" + b"}" * DEEP
     yield "many elements in one another", b"<a>" * DEEP + b"</a>" * DEEP
-    yield "huge numbers", b'{"Response": {"TotalCount": 1e999, "Total": -99999999999999999999999999}, "TotalCount": 18446744073709551616, "Zones": 1e308}'
-    yield "no UTF-8", b'{"Response": {"Error": {"Code": "\xff\xfe", "Message": "\xc3("}}, "Code": "\xff", "error_msg": "\x80"}'
-    yield "control characters", b'{"Response": {"Error": {"Code": "\x1b[2J", "Message": "\\u001b[31m"}}, "Code": "\\u001b[2J", "Message": "\\u0000"}'
+    yield "huge numbers", (b'{"Response": {"TotalCount": 1e999, "Total": -99999999999999999999999999}, ' b'"TotalCount": 18446744073709551616, "Zones": 1e308}')
+    yield "no UTF-8", (b'{"Response": {"Error": {"Code": "\xff\xfe", "Message": "\xc3("}}, "Code": "\xff", ' b'"error_msg": "\x80"}')
+    yield "control characters", (b'{"Response": {"Error": {"Code": "\x1b[2J", "Message": "\\u001b[31m"}}, "Code": ' b'"\\u001b[2J", "Message": "\\u0000"}')
 
 
 def peak_memory(process):
@@ -208,7 +211,7 @@ def answerer(status, body):
 
 def one_sentence_comes_of(customer, name, what, body, status):
     measured = ("/usr/bin/python3", "-c", "import resource,subprocess,sys; code = subprocess.call(sys.argv[1:]); "
-                "print('PEAK', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr); sys.exit(code)")
+                "print('PEAK', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr); " "sys.exit(code)")
     with serving(answerer(status, body)) as url:
         began = time.monotonic()
         done = customer.run(*customer.creation(name, "--detach"), code=None, environment={variable: url for variable in customer.about["endpoint"]},

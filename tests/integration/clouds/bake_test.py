@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Machine images out of nodes with an environment, on the stand-in with local nodes: bake_test.py FASTGPU CLOUDSIM [TEST ...]
+"""Machine images out of nodes with an environment, on the stand-in with local nodes: bake_test.py
+FASTGPU CLOUDSIM [TEST ...]
 
-An image is a copy of what a node has written to its disk, in which the tests look for what must not be there. Needs uv, as the tests of environments do.
+An image is a copy of what a node has written to its disk, in which the tests look for what must not
+be there. Needs uv, as the tests of environments do.
 """
 import contextlib
 import json
@@ -20,7 +22,7 @@ from suite import assert_equal, assert_false, assert_greater, assert_in, assert_
 
 CLOUDSIM = sys.argv.pop(2)
 UV = find_uv()
-SECRETS = ("cat /etc/ssh/ssh_host_ed25519_key; cat /root/.fastgpu/clusters/*/* 2>/dev/null; cat /root/.ssh/id_test; "
+SECRETS = ("cat /etc/ssh/ssh_host_ed25519_key; cat /root/.fastgpu/clusters/*/* 2>/dev/null; cat " "/root/.ssh/id_test; "
            "cat /root/.fastgpu/lease/book /root/.fastgpu/cluster.json; true")
 
 
@@ -95,8 +97,9 @@ def is_in_service(customer):
 def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
     for cloud in cloud_sim.clouds_of(user):
         with baker(user, cloud) as customer:
-            on_node(customer, "mkdir -p /root/.ssh; echo a-key-of-the-user-that-nobody-else-may-see > /root/.ssh/id_test; echo 1 > /var/kept")
-            customer.run("run", "job", "-c", "t", "-np", "1", "--", "true")  # Jobs leave keys and logs behind.
+            on_node(customer, "mkdir -p /root/.ssh; echo a-key-of-the-user-that-nobody-else-may-see > " "/root/.ssh/id_test; echo 1 > /var/kept")
+            # Jobs leave keys and logs behind.
+            customer.run("run", "job", "-c", "t", "-np", "1", "--", "true")
             secrets = lines_of_secrets(on_node(customer, SECRETS))
             before = on_node(customer, f"{SECRETS}; cat /etc/machine-id")
             plan = bake(customer, "--dry-run").out.decode()
@@ -128,7 +131,7 @@ def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
             assert_in(b"ready at once", job.out)
             customer.run("env", "create", "-c", "u", "-f", str(user.folder / "env.yaml"), "--uv", UV)
             customer.run("env", "verify", "train", "-c", "u")
-            own = on_node(customer, "cat /etc/ssh/ssh_host_ed25519_key; ls /root/.ssh /root/.fastgpu/jobs 2>/dev/null; cat /etc/machine-id", "u")
+            own = on_node(customer, "cat /etc/ssh/ssh_host_ed25519_key; ls /root/.ssh /root/.fastgpu/jobs " "2>/dev/null; cat /etc/machine-id", "u")
             assert_false(lines_of_secrets(own) & secrets, "a node of the image has a key of another")
             assert_not_in("id_test", own, "a node of the image has a key of another")
             customer.run("delete", "cluster", "u", "--yes")
@@ -141,7 +144,8 @@ def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
 def test_killed_anywhere_the_same_command_goes_on_and_makes_one_image(user):
     for cloud in cloud_sim.clouds_of(user):
         with baker(user, cloud) as customer:
-            knows_images_again = cloud != "huawei"  # By the name or the token: there it may be asked for before it is listed.
+            # By the name or the token: there it may be asked for before it is listed.
+            knows_images_again = cloud != "huawei"
             if knows_images_again:
                 customer.sim.settings(listing_delay_ms=1500)
             for point in ("written", "hidden", "asking", "asked", "made", "restored"):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Clusters in clouds, on the stand-in: clouds_test.py FASTGPU CLOUDSIM [TEST ...]
 
-Every test runs for each cloud that fastgpu and the stand-in both know, or for those that CLOUDS_ONLY names.
+Every test runs for each cloud that fastgpu and the stand-in both know, or for those that
+CLOUDS_ONLY names.
 """
 import base64
 import contextlib
@@ -94,7 +95,8 @@ def test_a_key_pair_that_the_cloud_keeps_opens_the_nodes(user):
     public = key.with_suffix(".pub").read_text().strip()
 
     def whoami(node):
-        unchecked = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")  # Ours are tried elsewhere.
+        # Ours are tried elsewhere.
+        unchecked = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
         return subprocess.run(["ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", *unchecked, "-i", key, "-p", str(node["port"]),
                                f"root@{node['address']}", "hostname"], capture_output=True, text=True, check=False).stdout
 
@@ -157,7 +159,8 @@ def test_the_plan_shows_offers_and_changes_nothing(user):
 
 def test_a_plan_tells_who_may_not_launch(user):
     def tried(customer):
-        customer.create("t", "--detach", nodes=1)  # With its network there is one for the trial, too.
+        # With its network there is one for the trial, too.
+        customer.create("t", "--detach", nodes=1)
         try:
             customer.account = 2
             done = customer.run(*customer.creation("u", "--dry-run"), code=3)
@@ -177,7 +180,8 @@ def test_no_stock_in_one_zone_leads_to_another(user):
     def moved(customer):
         plan = json.loads(customer.create("t", "--dry-run", "-o", "json").out)["offers"]
         best = plan[0]
-        # So much that most clouds' plans do not tell that it is little; what a plan tells is not tried in vain.
+        # So much that most clouds' plans do not tell that it is little; what a plan tells is not
+        # tried in vain.
         customer.sim.control("stock", {"vendor": customer.cloud, "zone": best["zone"], "type": best["type"], "stock": 5})
         first = json.loads(customer.create("t", "--dry-run", "-o", "json", nodes=6).out)["offers"][0]
         made = customer.create("t", "--detach", nodes=6)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Clouds and networks that fail, on the stand-in: faults_test.py FASTGPU CLOUDSIM [TEST ...]
 
-Every test runs for each cloud that fastgpu and the stand-in both know, or for those that CLOUDS_ONLY names.
+Every test runs for each cloud that fastgpu and the stand-in both know, or for those that
+CLOUDS_ONLY names.
 """
 import collections
 import json

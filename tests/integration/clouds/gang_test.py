@@ -190,7 +190,8 @@ def test_a_change_of_size_that_was_killed_anywhere_can_be_repeated(user):
             instances, _ = customer.sim.alive()
             assert_true(len(instances) == len(customer.nodes("t")) == nodes, f"{customer.cloud}, step {step}: {len(instances)} instances, not {nodes}")
             customer.run("exec", "t", "--", "true")
-            if ended.returncode == 0 and nodes == 3:  # The longer of the two has fewer steps than that.
+            # The longer of the two has fewer steps than that.
+            if ended.returncode == 0 and nodes == 3:
                 break
         customer.run("delete", "cluster", "t", "--yes")
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Clusters in clouds that end or stop by themselves, on the stand-in: guards_test.py FASTGPU CLOUDSIM [TEST ...]"""
+"""Clusters in clouds that end or stop by themselves, on the stand-in: guards_test.py FASTGPU
+CLOUDSIM [TEST ...]
+"""
 import datetime
 import json
 import pathlib

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""What changes clusters in clouds is killed at many of its steps, on the stand-in: kills_test.py FASTGPU CLOUDSIM [TEST ...]
+"""What changes clusters in clouds is killed at many of its steps, on the stand-in: kills_test.py
+FASTGPU CLOUDSIM [TEST ...]
 
-Every test runs for each cloud that fastgpu and the stand-in both know, or for those that CLOUDS_ONLY names.
+Every test runs for each cloud that fastgpu and the stand-in both know, or for those that
+CLOUDS_ONLY names.
 """
 import json
 import pathlib
@@ -21,7 +23,9 @@ def for_each_cloud(user, test, *options, boot="instant"):
 
 
 def kill_everywhere(customer, words, settle, check_after):
-    """Runs `words` killed at its n-th step, for many n until it comes to its end; then settles and checks."""
+    """Runs `words` killed at its n-th step, for many n until it comes to its end; then settles and
+    checks.
+    """
     for step in steps_to_kill_at(customer.cloud):
         ended = customer.run(*words(step), code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
         if ended.returncode != -9:
@@ -37,7 +41,8 @@ def test_a_creation_that_was_killed_anywhere_is_rolled_back(user):
         customer.sim.settings(listing_delay_ms=50)
 
         def nothing_or_all(step):
-            if json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"]:  # Killed after its end.
+            # Killed after its end.
+            if json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"]:
                 assert_equal(len(customer.sim.alive()[0]), 2, f"{customer.cloud}, step {step}: {customer.sim.alive()}")
                 customer.run("delete", "cluster", f"t{step}", "--yes")
             assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
@@ -79,7 +84,8 @@ def test_a_deletion_that_was_killed_anywhere_is_finished(user):
                 return
             assert_equal(ended.returncode, -9, f"step {step}: {ended.err}")
             again = customer.run(*words, code=None)
-            assert_in(again.returncode, (0, 5), again.err)  # Not found: what runs settle first has finished it.
+            # Not found: what runs settle first has finished it.
+            assert_in(again.returncode, (0, 5), again.err)
             assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
         raise AssertionError("deletions have no end")
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Random mixes of faults: mixes.py FASTGPU CLOUDSIM [COUNT [SEED]]
 
-A mix is a cloud, a command and some of the stand-in's faults, all drawn from its seed. The command ends within its deadline, with success or one
-sentence and an exit code that fits; with the faults off, `gc` and `delete` then leave nothing behind and nothing that costs. A mix that fails prints
-its seed, by which it can be run again alone.
+A mix is a cloud, a command and some of the stand-in's faults, all drawn from its seed. The command
+ends within its deadline, with success or one sentence and an exit code that fits; with the faults
+off, `gc` and `delete` then leave nothing behind and nothing that costs. A mix that fails prints its
+seed, by which it can be run again alone.
 """
 import concurrent.futures
 import json
@@ -45,9 +46,11 @@ class Mix:
         self.command = draw.choice(("create", "create", "create", "scale up", "scale down", "stop", "start", "delete", "get prices", "gc"))
         self.faults = [self.fault(draw) for _ in range(draw.randint(0, 4))]
         self.skew = draw.choice((0, 0, 0, -4000, 4000))
-        self.stock = draw.randrange(NODES + 1) if draw.random() < 0.2 else None  # Of every machine, everywhere.
+        # Of every machine, everywhere.
+        self.stock = draw.randrange(NODES + 1) if draw.random() < 0.2 else None
         self.boot_failures = draw.randint(1, NODES) if draw.random() < 0.15 else 0
-        self.is_spot = draw.random() < 0.2 and self.command not in ("stop", "start")  # Not every cloud stops such machines.
+        # Not every cloud stops such machines.
+        self.is_spot = draw.random() < 0.2 and self.command not in ("stop", "start")
         self.reclaimed = draw.randint(1, 2) if self.is_spot and draw.random() < 0.5 else 0
         self.killed_after = draw.uniform(0.02, 0.6)  # For what gc is to find.
 
@@ -57,7 +60,7 @@ class Mix:
         return {"match": match, "fault": {"kind": kind, **KINDS[kind](draw)}}
 
     def __str__(self):
-        return (f"{self.cloud}, {self.command}: {json.dumps(self.faults)} skew {self.skew} stock {self.stock} boot failures {self.boot_failures} "
+        return (f"{self.cloud}, {self.command}: {json.dumps(self.faults)} skew {self.skew} stock " f"{self.stock} boot failures {self.boot_failures} "
                 f"spot {self.is_spot} reclaimed {self.reclaimed}")
 
     def words(self, customer):
@@ -177,7 +180,7 @@ def main():
         for mix, failure in zip(mixes, pool.map(lambda mix: failure_of(mix, programs), mixes), strict=True):
             if failure:
                 failed += 1
-                print(f"FAILED: mix {mix.seed} (again: ./dev fuzz-faults 1 {mix.seed}): {mix}\n{failure}", flush=True)
+                print(f"FAILED: mix {mix.seed} (again: ./dev fuzz-faults 1 {mix.seed}): {mix}\n" f"{failure}", flush=True)
     print(f"{count - failed} of {count} mixes ended well")
     sys.exit(1 if failed else 0)
 

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Commands on clouds whose answers are such as the vendors' models allow: model_answers.py FASTGPU CLOUDSIM KITS CLOUD SEED SHARE [COMMAND]
+"""Commands on clouds whose answers are such as the vendors' models allow: model_answers.py FASTGPU
+CLOUDSIM KITS CLOUD SEED SHARE [COMMAND]
 
-The stand-in was written from the same reading of the documents as the client. Between the two, a proxy changes a share of the members of each answer,
-by the models in the vendors' own kits (`loose_answers`). Whatever comes of a command, it is no crash and no bug of ours, and it ends; with the answers
-as they are, `gc` and `delete` then leave nothing behind and nothing that costs. A round that fails prints what repeats it.
+The stand-in was written from the same reading of the documents as the client. Between the two, a
+proxy changes a share of the members of each answer, by the models in the vendors' own kits
+(`loose_answers`). Whatever comes of a command, it is no crash and no bug of ours, and it ends; with
+the answers as they are, `gc` and `delete` then leave nothing behind and nothing that costs. A round
+that fails prints what repeats it.
 """
 import concurrent.futures
 import copy
@@ -29,7 +32,9 @@ from suite import assert_false, assert_in, assert_not_in, assert_true
 NODES = 2
 LOCAL = ("exec on nodes", "scale up nodes", "env bake", "delete image")  # With nodes that answer.
 QUICK = 4  # So often a command that changes nothing is tried.
-LIMIT = 25  # Seconds, after which a command is interrupted and the answers are as they are again: it may wait for minutes for what never comes.
+# Seconds, after which a command is interrupted and the answers are as they are again: it may wait
+# for minutes for what never comes.
+LIMIT = 25
 LAST = 90  # Seconds that it has from then on.
 AT_ONCE = int(os.environ.get("CLOUDS_MIXES_AT_ONCE", "6"))  # They wait more than they work.
 RDMA = {"aws": "p4d.24xlarge", "alibaba": "ecs.ebmgn8is.32xlarge"}  # Machines that have it.
@@ -61,7 +66,9 @@ def typed(customer, machine, *more):
 
 
 def commands(customer):
-    """By name: what must be there before, and the words. Where nodes are to answer, they are local ones."""
+    """By name: what must be there before, and the words. Where nodes are to answer, they are local
+    ones.
+    """
     here, gpus = asked(customer), ("--gpus", customer.about["gpus"])
     none, cluster, stopped, nodes = (), ("create",), ("create", "stop"), ("nodes",)
     machine = RDMA.get(customer.cloud)
@@ -187,7 +194,7 @@ class Round:
                 assert_false(answers.invented, f"the stand-in answers what no kit knows: {sorted(answers.invented)}")
             except Exception as error:
                 told = "\n".join(f"  {action} {status}: {'; '.join(did[:12])}" for action, status, did in answers.log if did)
-                raise AssertionError(f"{traceback.format_exc(limit=-2)}\nwhat was answered otherwise:\n{told[-6000:]}") from error
+                raise AssertionError(f"{traceback.format_exc(limit=-2)}\nwhat was answered otherwise:\n" f"{told[-6000:]}") from error
             return done.returncode, answers.undescribed
 
     def ended(self, customer, words, answers):
@@ -203,7 +210,7 @@ class Round:
             except subprocess.TimeoutExpired as error:
                 process.kill()
                 out, err = process.communicate()
-                raise AssertionError(f"{words} does not end, {LAST} s after it was interrupted: {err.decode(errors='replace')}") from error
+                raise AssertionError(f"{words} does not end, {LAST} s after it was interrupted: " f"{err.decode(errors='replace')}") from error
         finally:
             answers.share = 0
         process.out, process.err = out, err.decode(errors="replace")
@@ -225,7 +232,8 @@ def check_books(*customers):
     for customer in {id(customer): customer for customer in customers[::-1]}.values():
         customer.run("gc", code=None)
         clusters = json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"]
-        for cluster in sorted(clusters, key=lambda one: one["name"], reverse=True):  # One in the network of another first.
+        # One in the network of another first.
+        for cluster in sorted(clusters, key=lambda one: one["name"], reverse=True):
             customer.run("delete", "cluster", cluster["name"], "--yes", code=None if len(customers) > 1 else 0)
         customer.run("gc")
         for image in images_of(customer):
@@ -264,7 +272,7 @@ def main():
             else:
                 codes[result[0]] = codes.get(result[0], 0) + 1
                 undescribed |= result[1]
-    print(f"{len(rounds) - failed} of {len(rounds)} rounds ended well in {time.monotonic() - began:.0f} s; exit codes {codes}; "
+    print(f"{len(rounds) - failed} of {len(rounds)} rounds ended well in " f"{time.monotonic() - began:.0f} s; exit codes {codes}; "
           f"described by no kit: {sorted(undescribed)}")
     sys.exit(1 if failed else 0)
 

@@ -13,7 +13,9 @@ CLOUDSIM = sys.argv.pop(2)
 
 
 def scenario_in_yuan(folder):
-    """The usual scenario, with Alibaba billed in yuan: its A100x8 at 35 CNY beside AWS's at 21.96 USD."""
+    """The usual scenario, with Alibaba billed in yuan: its A100x8 at 35 CNY beside AWS's at 21.96
+    USD.
+    """
     scenario = json.loads(SCENARIO.read_text())
     alibaba = scenario["vendors"]["alibaba"]
     alibaba["currency"] = "CNY"

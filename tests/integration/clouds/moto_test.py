@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Clusters in EC2 as moto, which is not ours, understands it: moto_test.py FASTGPU MOTO [TEST ...]
 
-MOTO is where `./dev test` puts what moto.txt names; without it the test is skipped. Machines there never answer over SSH.
+MOTO is where `./dev test` puts what moto.txt names; without it the test is skipped. Machines there
+never answer over SSH.
 """
 import contextlib
 import json
@@ -29,7 +30,9 @@ MARK = "fastgpu-cluster"
 
 @contextlib.contextmanager
 def moto(user):
-    """A function that runs fastgpu on a fresh moto, a client of its EC2, and the proxy between them."""
+    """A function that runs fastgpu on a fresh moto, a client of its EC2, and the proxy between
+    them.
+    """
     with Moto(MOTO, page=PAGE) as there:
         ec2 = client(there.address)
         settings = there.environment(user.folder)

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Machines that their cloud takes back, on the stand-in: spot_test.py FASTGPU CLOUDSIM [TEST ...]"""
+"""Machines that their cloud takes back, on the stand-in:
+spot_test.py FASTGPU CLOUDSIM [TEST ...]
+"""
 import json
 import os
 import pathlib

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Data disks and shared storage of nodes in clouds, on the stand-in: storage_test.py FASTGPU CLOUDSIM [TEST ...]
+"""Data disks and shared storage of nodes in clouds, on the stand-in: storage_test.py FASTGPU
+CLOUDSIM [TEST ...]
 
-Nodes are local ones. A data disk is a loop device, with a true file system that the user data makes. Of a mount all is true but the
-last program: mount(8) reads a true /etc/fstab, and calls a mount.nfs that writes down what it is asked for and mounts memory instead.
+Nodes are local ones. A data disk is a loop device, with a true file system that the user data
+makes. Of a mount all is true but the last program: mount(8) reads a true /etc/fstab, and calls a
+mount.nfs that writes down what it is asked for and mounts memory instead.
 """
 import contextlib
 import hashlib

@@ -88,7 +88,9 @@ class HuaweiTest(sim.SimTest):
         return self.call("ecs", "ListServersDetails", **query)
 
     def listed(self, ids):
-        """How many of them a list knows by more than their id: one that is not listed is answered by an entry of nothing else."""
+        """How many of them a list knows by more than their id: one that is not listed is answered
+        by an entry of nothing else.
+        """
         return sum(server["status"] is not None for server in self.servers(server_id=",".join(ids))["servers"])
 
     def made(self, **more):

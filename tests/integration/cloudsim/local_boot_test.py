@@ -51,7 +51,11 @@ class LocalBootTest(sim.SimTest):
         known = pathlib.Path(self.sim.folder) / "known"
         known.write_text(f"{instance['PublicIpAddress']} {host_public}\n")
         ssh = ["ssh", "-F", "/dev/null", "-i", user_file, "-o", f"UserKnownHostsFile={known}", "-o", "BatchMode=yes", f"root@{instance['PublicIpAddress']}"]
-        read = lambda: subprocess.run([*ssh, "ls /opt/made && cat /opt/made/sum /opt/made/here"], capture_output=True, text=True).stdout  # noqa: E731
+
+        def read():
+            words = [*ssh, "ls /opt/made && cat /opt/made/sum /opt/made/here"]
+            return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
         self.wait_for(lambda: read().splitlines() == ["here", "ran", "sum", "42", "it's here"])
         self.ec2.stop_instances(InstanceIds=ids)
         self.wait_for(lambda: self.state(ids).get("stopped"), 60)

@@ -17,11 +17,13 @@ HERE = pathlib.Path(__file__).parent
 
 
 def use_kits(folder):
-    """Makes the vendors' kits that `./dev test` has put into `folder` importable; ends as skipped where they are not those of kits.txt."""
+    """Makes the vendors' kits that `./dev test` has put into `folder` importable; ends as skipped
+    where they are not those of kits.txt.
+    """
     folder, wanted = pathlib.Path(folder), HERE / "kits.txt"
     done = folder / "done.txt"
     if not done.exists() or done.read_bytes() != wanted.read_bytes():
-        print("skipped: the vendors' kits are not installed; `./dev test` does that where PyPI can be reached")
+        print("skipped: the vendors' kits are not installed; `./dev test` does that where PyPI can " "be reached")
         sys.exit(SKIPPED)
     sys.path.insert(0, str(folder / "site"))
 
@@ -37,7 +39,8 @@ class Sim:
     def __init__(self, program, *options):
         self.folder = tempfile.mkdtemp(prefix="cloudsim-test-")
         port_file = os.path.join(self.folder, "port")
-        facts = os.environ.get("CLOUDSIM_API_FACTS")  # A folder with the vendors' own descriptions, where there is one.
+        # A folder with the vendors' own descriptions, where there is one.
+        facts = os.environ.get("CLOUDSIM_API_FACTS")
         self.process = subprocess.Popen([program, "--port-file", port_file, *(["--api-facts", facts] if facts else []), *options])
         limit = time.monotonic() + 20
         while not os.path.exists(port_file):

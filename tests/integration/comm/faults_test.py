@@ -1,7 +1,9 @@
-"""Ranks on hosts of their own that train while links and processes fail: faults_test.py GRADIENT_STEPS [TEST ...]
+"""Ranks on hosts of their own that train while links and processes fail: faults_test.py
+GRADIENT_STEPS [TEST ...]
 
-Hosts are network and process namespaces on one switch. Training either goes on with right sums, or ends on every rank in time
-and in a sentence that names the rank at fault; either way nothing is left behind.
+Hosts are network and process namespaces on one switch. Training either goes on with right sums, or
+ends on every rank in time and in a sentence that names the rank at fault; either way nothing is
+left behind.
 """
 import contextlib
 import functools
@@ -27,7 +29,9 @@ PATIENCE = 20  # TCP tries again after up to twice as long as it has been cut of
 
 
 class Network(Switched):
-    """Hosts whose cables can be pulled out of the switch, and whose routes come back with their links."""
+    """Hosts whose cables can be pulled out of the switch, and whose routes come back with their
+    links.
+    """
 
     def __init__(self, count):
         super().__init__(count)

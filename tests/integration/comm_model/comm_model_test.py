@@ -1,6 +1,7 @@
 """The simulator beside measurements at 2 to 16 hosts: comm_model_test.py COMM_BENCH COMM_SCALE
 
-Needs root, tc and real-time priority; exits with 77 where it cannot run. Whatever happens, nothing is left of it: all is in networks of its own.
+Needs root, tc and real-time priority; exits with 77 where it cannot run. Whatever happens, nothing
+is left of it: all is in networks of its own.
 """
 import os
 import pathlib
@@ -16,8 +17,8 @@ from suite import skip
 
 def described(row):
     case = row.case
-    return (f"{case.hosts} hosts of {case.ranks_each}, {case.algorithm or 'as chosen':18} {row.bytes:8} bytes, {case.link.mbit} Mbit/s, {case.link.delay_ms} ms: "
-            f"measured {row.measured * 1e3:8.2f} ms, simulated {row.simulated * 1e3:8.2f} ms, {row.ratio:.3f}")
+    return (f"{case.hosts} hosts of {case.ranks_each}, {case.algorithm or 'as chosen':18} " f"{row.bytes:8} bytes, {case.link.mbit} Mbit/s, {case.link.delay_ms} ms: "
+            f"measured {row.measured * 1e3:8.2f} ms, simulated {row.simulated * 1e3:8.2f} ms, " f"{row.ratio:.3f}")
 
 
 class Model(unittest.TestCase):
@@ -35,7 +36,7 @@ def can_run():
             pass
     except PermissionError:
         return False
-    return subprocess.run(["unshare", "--net", "sh", "-c", "ip link add type bridge && ip link add type veth && tc qdisc add dev veth0 root tbf rate 1mbit burst 16kb limit 1mb"],
+    return subprocess.run(["unshare", "--net", "sh", "-c", "ip link add type bridge && ip link add type veth && tc qdisc add dev veth0 root " "tbf rate 1mbit burst 16kb limit 1mb"],
                           capture_output=True, check=False).returncode == 0
 
 

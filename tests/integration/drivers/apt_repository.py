@@ -1,4 +1,6 @@
-"""A small signed apt repository, made of packages that are a few files each, and served over HTTP."""
+"""A small signed apt repository, made of packages that are a few
+files each, and served over HTTP.
+"""
 import hashlib
 import http.server
 import os
@@ -43,7 +45,7 @@ class Repository:
         tree = self.folder / "tree"
         shutil.rmtree(tree, ignore_errors=True)
         (tree / "DEBIAN").mkdir(parents=True)
-        control = (f"Package: {name}\nVersion: {version}\nArchitecture: amd64\nMaintainer: Test <t@example.org>\n"
+        control = (f"Package: {name}\nVersion: {version}\nArchitecture: amd64\n" "Maintainer: Test <t@example.org>\n"
                    + (f"Depends: {depends}\n" if depends else "") + "Description: made by a test\n")
         (tree / "DEBIAN/control").write_text(control)
         if postinst:
@@ -62,12 +64,12 @@ class Repository:
         stanzas = []
         for deb in sorted(self.folder.glob("*.deb")):
             control = subprocess.run(["dpkg-deb", "--field", deb], check=True, capture_output=True, text=True).stdout
-            stanzas.append(f"{control}Filename: ./{deb.name}\nSize: {deb.stat().st_size}\nSHA256: {hashlib.sha256(deb.read_bytes()).hexdigest()}\n")
+            stanzas.append(f"{control}Filename: ./{deb.name}\nSize: {deb.stat().st_size}\n" f"SHA256: {hashlib.sha256(deb.read_bytes()).hexdigest()}\n")
         packages = self.folder / "Packages"
         packages.write_text("\n".join(stanzas))
         digest = hashlib.sha256(packages.read_bytes()).hexdigest()
         release = self.folder / "Release"
-        release.write_text(f"Origin: test\nSuite: ./\nDate: Sun, 22 Nov 2020 00:00:00 UTC\nSHA256:\n {digest} {packages.stat().st_size} Packages\n")
+        release.write_text("Origin: test\nSuite: ./\nDate: Sun, 22 Nov 2020 00:00:00 UTC\nSHA256:\n" f" {digest} {packages.stat().st_size} Packages\n")
         key.sign(release, self.folder / "InRelease")
         release.unlink()
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""CANN by installers that the test wrote, on local nodes that take themselves for machines with Ascend processors: cann_test.py FASTGPU [TEST ...]
+"""CANN by installers that the test wrote, on local nodes that take themselves for machines with
+Ascend processors: cann_test.py FASTGPU [TEST ...]
 
-apt, what it fetches and checks, and the environment are real. Huawei's installers and the processors are not.
+apt, what it fetches and checks, and the environment are real. Huawei's installers and the
+processors are not.
 """
 import hashlib
 import json
@@ -19,7 +21,8 @@ from env_site import find_uv
 from suite import assert_equal, assert_in, assert_not_in, assert_true
 
 LSPCI = "#!/bin/sh\necho '0000:01:00.0 1200: 19e5:d802'\n"
-# Both write down that they ran, in what environment; the second one breaks where a file asks for it.
+# Both write down that they ran, in what environment; the second one breaks where a file asks for
+# it.
 TOOLKIT = """#!/bin/bash
 echo "toolkit $* $(id -un) ${ASCEND_TOOLKIT_HOME:-none}" >>/run/fake/ran
 place=/usr/local/Ascend/ascend-toolkit
@@ -30,7 +33,10 @@ echo "export ASCEND_TOOLKIT_HOME=$place/latest" >$place/set_env.sh
 """
 KERNELS = """#!/bin/bash
 echo "kernels $* $(id -un) ${ASCEND_TOOLKIT_HOME:-none}" >>/run/fake/ran
-if rm /run/fake/break 2>/dev/null; then echo "ERR_NO:0x0080: the chip is another one" >&2; exit 5; fi
+if rm /run/fake/break 2>/dev/null; then
+  echo "ERR_NO:0x0080: the chip is another one" >&2
+  exit 5
+fi
 """
 RAN = ["toolkit --quiet --install --install-for-all root none",
        "kernels --quiet --install --install-for-all root /usr/local/Ascend/ascend-toolkit/latest"]
@@ -59,8 +65,8 @@ class Npus(Site):
     def write(self, toolkit=None, version="8.3.RC1"):
         toolkit = toolkit or sum_of(TOOLKIT)
         self.file.write_text(
-            f"name: train\nfrom: tr2.7.1_py311\npython: /usr/bin/python3\nmpi: system\ncann:\n  version: {version}\n  installers:\n"
-            f"    - {{url: '{self.server.url}/Ascend-cann-toolkit_8.3.RC1.run', sha256: {toolkit}}}\n"
+            "name: train\nfrom: tr2.7.1_py311\npython: /usr/bin/python3\nmpi: system\ncann:\n" f"  version: {version}\n  installers:\n"
+            f"    - {{url: '{self.server.url}/Ascend-cann-toolkit_8.3.RC1.run', sha256: " f"{toolkit}}}\n"
             f"    - {{path: {KERNELS_PATH}, sha256: {sum_of(KERNELS)}}}\n")
 
     def words(self, *more):
@@ -94,7 +100,7 @@ def test_cann_is_brought_and_entered_and_a_second_run_does_nothing(user):
         assert_in("(2)", ran)
         assert_equal(len(ran.splitlines()), len(RAN) + 3, ran)
         assert_in("python3-pip 99-1", site.on_nodes("dpkg-query -W -f '${Package} ${Version}\\n' python3-pip"), "what installers ask for is not there")
-        left = site.on_nodes("ls -d /var/cache/fastgpu /var/lib/fastgpu/* /etc/apt/apt.conf.d/*fastgpu* 2>/dev/null || :")
+        left = site.on_nodes("ls -d /var/cache/fastgpu /var/lib/fastgpu/* /etc/apt/apt.conf.d/*fastgpu* " "2>/dev/null || :")
         assert_not_in("/fastgpu", left)
         assert_not_in("99fastgpu", left)
         said = user.run("run", "job", "-c", "t", "-np", "2", "--environment", "train", "--", "sh", "-c", "echo in $ASCEND_TOOLKIT_HOME").out

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Drivers by dnf on real local nodes, from repositories made here: dnf_test.py FASTGPU [TEST ...]
 
-dnf, rpm, signatures and modules are real: those of Debian, on nodes whose apt-get is out of the way and whose os-release is RHEL's. The GPU is not.
+dnf, rpm, signatures and modules are real: those of Debian, on nodes whose apt-get is out of the way
+and whose os-release is RHEL's. The GPU is not.
 """
 import json
 import os
@@ -45,8 +46,8 @@ class RpmSite(Site):
         self.system.publish()
         self.server = Server(self.folder / "www", route[0]["prefsrc"])
         repo = f"[system]\nname=system\nbaseurl={self.server.url}/system\ngpgcheck=0\n"
-        self.on_nodes("mkdir -p /run/fake /etc/yum.repos.d /etc/dnf && rm -f /etc/yum.repos.d/* && mv /usr/bin/apt-get /usr/bin/apt-get.away && rm -f /etc/os-release && "
-                      f"printf '%s' '{OS_RELEASE}' >/etc/os-release && printf '{repo}' >/etc/yum.repos.d/system.repo")
+        self.on_nodes("mkdir -p /run/fake /etc/yum.repos.d /etc/dnf && rm -f /etc/yum.repos.d/* && mv " "/usr/bin/apt-get /usr/bin/apt-get.away && rm -f /etc/os-release && "
+                      f"printf '%s' '{OS_RELEASE}' >/etc/os-release && printf '{repo}' " ">/etc/yum.repos.d/system.repo")
         for name, script in (("lspci", LSPCI), ("systemctl", SYSTEMCTL)):
             self.on_nodes(f"cat >/usr/local/bin/{name} <<'END'\n{script}END\nchmod 755 /usr/local/bin/{name}")
 

@@ -1,7 +1,8 @@
-"""Local nodes that take themselves for machines with GPUs, and the repositories that their packages come from.
+"""Local nodes that take themselves for machines with GPUs, and the repositories that their packages
+come from.
 
-apt, dpkg, signatures, locks, sudo and failures are real. The GPU is not: lspci, modprobe, systemctl and the driver's packages are scripts that
-keep what is "loaded" in a folder of the node.
+apt, dpkg, signatures, locks, sudo and failures are real. The GPU is not: lspci, modprobe, systemctl
+and the driver's packages are scripts that keep what is "loaded" in a folder of the node.
 """
 import json
 import os
@@ -24,7 +25,8 @@ LSPCI = """#!/bin/sh
 for i in 0 1 2 3 4 5 6 7; do echo "0000:1$i:00.0 0302: 10de:2330 (rev a1)"; done
 for i in 0 1 2 3; do echo "0000:2$i:00.0 0680: 10de:22a3 (rev a1)"; done
 """
-# The fabric manager runs only with a driver of its own version. A reboot loads the driver that is installed, and cuts all connections.
+# The fabric manager runs only with a driver of its own version. A reboot loads the driver that is
+# installed, and cuts all connections.
 SYSTEMCTL = """#!/bin/sh
 case $1 in
   is-active) test -e "/run/fake/service-$3" ;;
@@ -39,9 +41,12 @@ esac
 """
 
 
-# Of CUDA's toolkit: ends like dpkg with a kill, notes what everybody can read of all processes, or takes its time, where a file asks for it.
+# Of CUDA's toolkit: ends like dpkg with a kill, notes what everybody can read of all processes, or
+# takes its time, where a file asks for it.
 POSTINST = """if rm /run/fake/break 2>/dev/null; then kill -9 $PPID; fi
-if [ -e /run/fake/look ]; then cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ >/run/fake/look 2>/dev/null || :; fi
+if [ -e /run/fake/look ]; then
+  cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ >/run/fake/look 2>/dev/null || :
+fi
 while [ -e /run/fake/wait ]; do touch /run/fake/waits; sleep 0.1; done
 """
 
@@ -67,7 +72,9 @@ def fill(repository):
 
 
 class Site:
-    """Nodes that take themselves for machines with eight GPUs, and the repositories that they see."""
+    """Nodes that take themselves for machines with eight GPUs, and
+    the repositories that they see.
+    """
 
     def __init__(self, user, gpus=True, nodes=2):
         self.user, self.folder = user, user.folder
@@ -86,12 +93,12 @@ class Site:
         for repository in (self.vendor, self.system):
             repository.publish(self.key)
         self.server = Server(self.folder / "www", route[0]["prefsrc"])
-        self.on_nodes("mkdir -p /run/fake && rm -rf /etc/apt/sources.list /etc/apt/sources.list.d /var/lib/apt/lists/* && "
+        self.on_nodes("mkdir -p /run/fake && rm -rf /etc/apt/sources.list /etc/apt/sources.list.d " "/var/lib/apt/lists/* && "
                       "mkdir -p /etc/apt/sources.list.d && "
-                      f"echo 'deb [trusted=yes] {self.server.url}/system /' >/etc/apt/sources.list.d/system.list")
+                      f"echo 'deb [trusted=yes] {self.server.url}/system /' " ">/etc/apt/sources.list.d/system.list")
         if gpus:
             for name, script in (("lspci", LSPCI), ("systemctl", SYSTEMCTL)):
-                self.on_nodes(f"cat >/usr/local/bin/{name} <<'END'\n{script}END\nchmod 755 /usr/local/bin/{name}")
+                self.on_nodes(f"cat >/usr/local/bin/{name} <<'END'\n{script}END\n" f"chmod 755 /usr/local/bin/{name}")
 
     def __enter__(self):
         return self
@@ -125,7 +132,8 @@ held = {path: open(path, 'w') for path in sys.argv[1:]}
 for path in held: fcntl.lockf(held[path], fcntl.LOCK_EX)
 print('held', flush=True)
 while held:
-    for path in [path for path in held if os.path.exists('/run/fake/' + path.replace('/', '-'))]: held.pop(path).close()
+    for path in list(held):
+        if os.path.exists('/run/fake/' + path.replace('/', '-')): held.pop(path).close()
     time.sleep(0.1)
 """
 
@@ -153,12 +161,12 @@ class Worker:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
         public = key.with_suffix(".pub").read_text().strip()
         site.on_nodes("useradd --create-home --shell /bin/bash worker && mkdir -p /home/worker/.ssh && "
-                      f"echo '{public}' >/home/worker/.ssh/authorized_keys && sed -i 's,^AuthorizedKeysFile.*,& .ssh/authorized_keys,' /etc/fastgpu/sshd_config && kill -HUP $(cat /run/sshd.pid) && chown -R worker:worker /home/worker/.ssh && usermod --password '*' worker", "t/0")
+                      f"echo '{public}' >/home/worker/.ssh/authorized_keys && sed -i " "'s,^AuthorizedKeysFile.*,& .ssh/authorized_keys,' /etc/fastgpu/sshd_config && kill " "-HUP $(cat /run/sshd.pid) && chown -R worker:worker /home/worker/.ssh && usermod " "--password '*' worker", "t/0")
         node = json.loads(self.user.run("get", "nodes", "t", "-o", "json").out)["nodes"][0]
         words = site.on_nodes("cat /etc/ssh/ssh_host_ed25519_key.pub", "t/0").split()
         host_key = " ".join(words[words.index("ssh-ed25519"):][:2])
         file = site.folder / "workers.yaml"
-        file.write_text(f"name: w\nprovider: static\nhosts:\n  - address: '{node['address']}'\n    user: worker\n    identity: {key}\n"
+        file.write_text(f"name: w\nprovider: static\nhosts:\n  - address: '{node['address']}'\n" f"    user: worker\n    identity: {key}\n"
                         f"    host_keys: ['{host_key}']\n")
         self.user.run("create", "cluster", "-f", str(file))
 

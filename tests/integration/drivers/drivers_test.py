@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Drivers by apt on real local nodes, from a repository made here: drivers_test.py FASTGPU [TEST ...]"""
+"""Drivers by apt on real local nodes, from a repository made here: drivers_test.py FASTGPU [TEST
+...]
+"""
 import json
 import pathlib
 import sys
@@ -34,7 +36,7 @@ def test_everything_is_installed_once_and_a_second_run_does_nothing(user):
         did = site.did("--cuda", "12.8", "--cudnn", "9")
         assert_equal(did["t-0"], did["t-1"], f"{did}")
         assert_equal(len(did["t-0"]), 12, f"{did}")
-        versions = site.on_nodes("dpkg-query -W -f '${Package} ${Version}\\n' nvidia-open libnvidia-compute nvidia-fabricmanager-580 cuda-toolkit-12-8")
+        versions = site.on_nodes("dpkg-query -W -f '${Package} ${Version}\\n' nvidia-open libnvidia-compute " "nvidia-fabricmanager-580 cuda-toolkit-12-8")
         assert_in("(2)", versions)
         for package in ("nvidia-open 580.95.05-1", "libnvidia-compute 580.95.05-1", "nvidia-fabricmanager-580 580.95.05-1", "cuda-toolkit-12-8 12.8.1-1"):
             assert_in(package, versions)
@@ -56,13 +58,13 @@ def test_a_failing_server_is_named_and_the_same_command_goes_on(user):
         site.server.broken = {"nvidia-open"}
         failed = site.install(code=1)
         errors = {node["error"]["message"] for node in json.loads(failed.out)["nodes"]}
-        assert_true(all(error.startswith("Install driver 580.95.05, open modules: apt-get exited with 100: E: Failed to fetch") and "500" in error
+        assert_true(all(error.startswith("Install driver 580.95.05, open modules: apt-get exited with 100: E: Failed " "to fetch") and "500" in error
                   for error in errors), f"{errors}")
         site.server.broken = set()
         did = site.did()
         assert_equal(did["t-0"][:2], ["Read the repository's index", "Install driver 580.95.05, open modules"], f"{did}")
 
-        site.on_nodes("apt-get -qq -y remove nvidia-open nvidia-fabricmanager-580 && rm -rf /run/fake/* /var/lib/apt/lists/*")
+        site.on_nodes("apt-get -qq -y remove nvidia-open nvidia-fabricmanager-580 && rm -rf /run/fake/* " "/var/lib/apt/lists/*")
         site.server.broken = {"InRelease"}
         failed = site.install(code=1)
         assert_in("Read the repository's index: apt-get exited with 100", failed.err)
@@ -103,7 +105,7 @@ def test_what_another_is_in_the_middle_of_was_not_cut_off(user):
             groups = json.loads(user.run(*site.words("--dry-run", "-o", "json")).out)["groups"]
             return [step["title"] for group in groups if "t-0" in group["nodes"] for step in group["steps"]]
 
-        site.on_nodes(f"/usr/lib/apt/apt-helper download-file {site.server.url}/system/dkms_3.0-1.deb /tmp/dkms.deb && dpkg --unpack /tmp/dkms.deb", "t/0")
+        site.on_nodes(f"/usr/lib/apt/apt-helper download-file {site.server.url}/system/dkms_3.0-1.deb " "/tmp/dkms.deb && dpkg --unpack /tmp/dkms.deb", "t/0")
         for path in ("/var/lib/dpkg/lock", "/var/lib/dpkg/lock-frontend"):
             held = Held(site, path)
             assert_not_in(finish, steps_of_the_first(), f"{path} is held, and what its holder does counts as cut off")
@@ -114,7 +116,10 @@ def test_what_another_is_in_the_middle_of_was_not_cut_off(user):
 
 SUDO = {  # What `sudo` does for a user who is not root, each way refused before anything is done.
     "": "'worker' is not root there, and there is no sudo: drivers and packages are root's",
-    "echo 'sudo: a password is required' >&2; exit 1": "sudo asks 'worker' for a password there: give it by --ask-sudo-password or --sudo-password-file",
+    "echo 'sudo: a password is required' >&2; exit 1": (
+        "sudo asks 'worker' for a password there: give it by --ask-sudo-password or "
+        "--sudo-password-file"
+    ),
     "echo 'Sorry, try again.' >&2; exit 1": "sudo asks 'worker' for a password there",
 }
 
@@ -123,7 +128,7 @@ def test_users_who_may_not_become_root_are_told_so_and_nothing_is_done(user):
     with Site(user) as site, Worker(site) as worker:
         for sudo, said in SUDO.items():
             site.on_nodes("rm -f /usr/bin/sudo /usr/local/bin/sudo" +
-                          (f"; printf '#!/bin/sh\n%s\n' \"{sudo}\" >/usr/local/bin/sudo; chmod 755 /usr/local/bin/sudo" if sudo else ""), "t/0")
+                          (f"; printf '#!/bin/sh\n%s\n' \"{sudo}\" >/usr/local/bin/sudo; chmod 755 " "/usr/local/bin/sudo" if sudo else ""), "t/0")
             done = user.run(*worker.words(), code=3)
             assert_in(f"w-0: {said}", done.err)
         worker.check_nothing_is_changed()

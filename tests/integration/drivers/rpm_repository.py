@@ -1,4 +1,6 @@
-"""Repositories of RPMs, made of packages that are a few files each: signed, and with modules, as NVIDIA's are."""
+"""Repositories of RPMs, made of packages that are a few files each: signed, and with modules, as
+NVIDIA's are.
+"""
 import os
 import pathlib
 import shutil

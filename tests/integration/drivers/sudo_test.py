@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Drivers by a user who becomes root by the real sudo, on a real local node: sudo_test.py FASTGPU [TEST ...]"""
+"""Drivers by a user who becomes root by the real sudo, on a real local node: sudo_test.py FASTGPU
+[TEST ...]
+"""
 import json
 import os
 import pathlib
@@ -57,7 +59,7 @@ def test_a_password_that_is_missing_wrong_or_open_to_others_changes_nothing(user
         plan = json.loads(user.run(*worker.words("--dry-run", "-o", "json")).out)
         assert_equal(plan["groups"][0]["nodes"], ["w-0"], f"{plan}")
         done = user.run(*worker.words(), code=3)
-        assert_in("w-0: sudo asks 'worker' for a password there: give it by --ask-sudo-password or --sudo-password-file", done.err)
+        assert_in("w-0: sudo asks 'worker' for a password there: give it by --ask-sudo-password or " "--sudo-password-file", done.err)
         began = time.monotonic()
         done = user.run(*worker.words("--sudo-password-file", password_file(user, "wrong")), code=3)
         assert_in("w-0: sudo refused the password of 'worker'\n", done.err)
@@ -125,7 +127,9 @@ def test_an_environment_of_somebody_who_is_not_root_brings_packages_by_sudo(user
 
 
 def cut_off(user, number, code, *words):
-    """Ends a command by that signal while dpkg works; the node is then free for the same command, which finishes what was cut off."""
+    """Ends a command by that signal while dpkg works; the node is then free for the same command,
+    which finishes what was cut off.
+    """
     with Site(user, nodes=1) as site, Worker(site) as worker:
         if words:
             worker.may(ASKED, PASSWORD)

@@ -1,5 +1,6 @@
-"""The agent's builders on their own, with stand-ins for uv, py-rattler's script and Python: which Python runs them, and its archive unpacked once.
-TEST.py AGENT [TEST ...]"""
+"""The agent's builders on their own, with stand-ins for uv, py-rattler's script and Python: which
+Python runs them, and its archive unpacked once. TEST.py AGENT [TEST ...]
+"""
 import contextlib
 import io
 import os
@@ -15,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import suite
 from suite import assert_equal, assert_false, assert_in, assert_true
 
-PYTHON = "#!/bin/sh\ncase $3 in *platform*) echo 3.11.2;; *) printf 'solution=one\\0python_version=3.11.2\\0builder=stand-in\\0';; esac\n"
+PYTHON = ("#!/bin/sh\ncase $3 in *platform*) echo 3.11.2;; *) printf " "'solution=one\\0python_version=3.11.2\\0builder=stand-in\\0';; esac\n")
 UV = "#!/bin/sh\ncase $1 in --version) echo uv 1.0;; *) echo one;; esac\n"
 NOT_FOUND, REMOTE = 64 + 3, 64 + 8  # 64 + ErrorKind
 FOLDERS = {"uv": ".", "conda": "conda"}

@@ -1,4 +1,6 @@
-"""A small conda channel, made and served by a test: packages that are a few files each, and their index."""
+"""A small conda channel, made and served by a test: packages that are a few files each, and their
+index.
+"""
 import hashlib
 import io
 import json
@@ -11,7 +13,9 @@ PLACEHOLDER = "/opt/placeholder_" + "_".join(["placehold"] * 6)
 
 
 def package(name, version, files, *, noarch="", depends=(), build="0"):
-    """A package's file name, bytes and record. `files`: text by path; those in bin can be run, and the placeholder in any is rewritten."""
+    """A package's file name, bytes and record. `files`: text by path; those in bin can be run, and
+    the placeholder in any is rewritten.
+    """
     index = {"name": name, "version": version, "build": build, "build_number": 0, "depends": list(depends),
              "subdir": "noarch" if noarch else "linux-64", **({"noarch": noarch} if noarch else {})}
     paths = [{"_path": path, "path_type": "hardlink", "sha256": hashlib.sha256(text.encode()).hexdigest(), "size_in_bytes": len(text.encode()),

@@ -1,7 +1,8 @@
-"""Environments of conda packages on two local nodes whose Pythons are too old for py-rattler: one out of an archive runs it, and is no part of what is
-made.
+"""Environments of conda packages on two local nodes whose Pythons are too old for py-rattler: one
+out of an archive runs it, and is no part of what is made.
 
-The archive is made of this machine's Python, the table is the test's own. Skipped where there is no py-rattler.
+The archive is made of this machine's Python, the table is the test's own. Skipped where there is no
+py-rattler.
 """
 import hashlib
 import json
@@ -35,11 +36,11 @@ class OldPython(Conda):
         self.sum = hashlib.sha256(content).hexdigest()
         self.knows(PYTHON)
         self.TOOL = (*Conda.TOOL, "--python-table", str(self.table))
-        self.note = f"has no Python 3.10 or newer: py-rattler gets its own, which is no part of the environment, {self.address}"
-        self.on_nodes("sh", "-c", f"cp -L /usr/bin/python3 {self.INTERPRETER}; printf '#!/bin/sh\\necho 3.9.18\\n' >{OLD}; chmod +x {OLD}; {hide(OLD)}")
+        self.note = ("has no Python 3.10 or newer: py-rattler gets its own, which is no part of the " f"environment, {self.address}")
+        self.on_nodes("sh", "-c", f"cp -L /usr/bin/python3 {self.INTERPRETER}; printf '#!/bin/sh\\necho 3.9.18\\n' " f">{OLD}; chmod +x {OLD}; {hide(OLD)}")
 
     def knows(self, version):
-        self.table.write_text(f"base: {self.index.root}/pythons\narchives:\n  - version: {version}\n    machine: {platform.machine()}\n"
+        self.table.write_text(f"base: {self.index.root}/pythons\narchives:\n  - version: {version}\n" f"    machine: {platform.machine()}\n"
                               f"    file: python.tar.gz\n    sha256: {self.sum}\n")
 
     def tools(self):
@@ -99,7 +100,7 @@ def test_an_archive_runs_py_rattler_and_is_no_part_of_what_is_made(site):
 
 @with_site(OldPython)
 def test_killed_while_it_is_unpacked_the_same_command_goes_on(site):
-    site.on_nodes("sh", "-c", "touch /root/.bashrc; cp /root/.bashrc /root/kept; echo export FASTGPU_FAULT=env-python-unpacked >/root/.bashrc", nodes="/0")
+    site.on_nodes("sh", "-c", "touch /root/.bashrc; cp /root/.bashrc /root/kept; echo export " "FASTGPU_FAULT=env-python-unpacked >/root/.bashrc", nodes="/0")
     try:
         done = site.create(code=None)
     finally:

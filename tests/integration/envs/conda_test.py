@@ -1,4 +1,6 @@
-"""Environments of conda packages on two local nodes, from a channel made here: the client is py-rattler as on any other day."""
+"""Environments of conda packages on two local nodes, from a channel made here: the client is
+py-rattler as on any other day.
+"""
 import json
 import pathlib
 import signal
@@ -71,7 +73,8 @@ def test_an_artefact_with_another_hash_stops_it_all(site):
     site.nothing_is_used()
     site.index.lies = set()
     text = site.lock().read_text()
-    site.index.add("beta", "1.0", {"share/beta": "other\n"})  # The same file name with another content: the channel has changed.
+    # The same file name with another content: the channel has changed.
+    site.index.add("beta", "1.0", {"share/beta": "other\n"})
     site.file.write_text(text)
     site.user.refused(site.words(), 1, "hash mismatch", "beta-1.0-0.tar.bz2")
     site.nothing_is_used()

@@ -1,4 +1,5 @@
-"""How builds of environments come from the node that has one to others: over nodes that vanish, chains that break, and what nodes have already.
+"""How builds of environments come from the node that has one to others: over nodes that vanish,
+chains that break, and what nodes have already.
 
 Skipped where there is no uv.
 """
@@ -66,7 +67,7 @@ def test_a_node_without_the_python_that_the_environment_uses_is_told_and_not_swi
     try:
         assert_equal(refused(5, f"{site.name}-1: the environment was made with Python 3.11."), ["built", "failed"], "not left behind")
         has("cp /bin/true python3.99; ln -s python3.99 python3", "/1")
-        assert_equal(refused(6, f"{site.name}-1: /opt/py/python3 is Python 3.99 on this node, and the environment was made with 3.11."), ["nothing", "failed"], "taken")
+        assert_equal(refused(6, f"{site.name}-1: /opt/py/python3 is Python 3.99 on this node, and the " "environment was made with 3.11."), ["nothing", "failed"], "taken")
         has("printf '#!/bin/sh\\necho 3.10.4\\n' >python3; chmod 755 python3", "/1")
         refused(6, "/opt/py/python3 is Python 3.10.4 on this node")
         has(f"ln -s {own} python3", "/1")
@@ -117,8 +118,8 @@ def test_a_node_that_vanishes_while_it_receives_is_named_and_the_others_are_comp
 
 LARGE = 16 << 20
 # 0 until it is there.
-KEPT = f"stat -c %s {PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin 2>/dev/null || echo 0"
-KILL_RELAY = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
+KEPT = (f"stat -c %s {PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin " "2>/dev/null || echo 0")
+KILL_RELAY = ("for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* " "[r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true")
 
 
 class LargeWheels(ManyNodes):
@@ -202,7 +203,7 @@ def test_another_build_needs_room_for_what_is_new_alone(site):
     site.write("large")
     site.create()
     used = int(site.said_by(1, "du", "-sb", PREFIX).split()[0])
-    site.said_by(1, "sh", "-c", f"mount -t tmpfs -o size={used * 5 // 4} tmpfs /mnt && cp -a {PREFIX}/. /mnt && mount --bind /mnt {PREFIX}")
+    site.said_by(1, "sh", "-c", f"mount -t tmpfs -o size={used * 5 // 4} tmpfs /mnt && cp -a {PREFIX}/. /mnt && mount " f"--bind /mnt {PREFIX}")
     try:
         site.write("large", "alpha")
         done = json.loads(site.create("-o", "json").out)
@@ -232,7 +233,7 @@ def test_another_build_takes_what_nodes_have_already(site):
     site.create()
     site.user.run("env", "verify", "train", "-c", site.name)
     # What has changed without a trace is found by who reads all of it, and then no longer believed.
-    site.said_by(2, "/usr/bin/python3", "-c", f"import os; p='{large}'; t=os.stat(p).st_mtime_ns; f=open(p,'r+b'); f.write(b'x'); f.close(); os.utime(p, ns=(t,t))")
+    site.said_by(2, "/usr/bin/python3", "-c", f"import os; p='{large}'; t=os.stat(p).st_mtime_ns; f=open(p,'r+b'); f.write(b'x'); " "f.close(); os.utime(p, ns=(t,t))")
     found = site.user.run("env", "verify", "train", "-c", site.name, code=1).out.decode()
     assert_in("large.bin: has another content", found)
     site.write("large")
@@ -271,7 +272,7 @@ TOOL = {"tool.py": "def main():\n    print('hammer')\n", "Some_Tool-1.0.dist-inf
 CHECK_RECORDS = ("import base64, hashlib, importlib.metadata as m, sys\n"
                  "for d in m.distributions():\n"
                  "  for f in d.files or []:\n"
-                 "    if f.hash and base64.urlsafe_b64encode(hashlib.sha256(f.read_binary()).digest()).rstrip(b'=').decode() != f.hash.value:\n"
+                 "    if f.hash and " "base64.urlsafe_b64encode(hashlib.sha256(f.read_binary()).digest()).rstrip(b'=').decode() != " "f.hash.value:\n"
                  "      sys.exit(f'{f} is not what its RECORD says')\n")
 
 
@@ -312,7 +313,7 @@ def test_another_build_fetches_what_no_build_before_it_has(site):
     site.user.run("env", "verify", "train", "-c", site.name)
 
     # Neither is a package whose list of files is gone, or cut off.
-    site.on_nodes("sh", "-c", f"rm {PREFIX}/train/*/lib/python3.11/site-packages/beta-1.0.dist-info/RECORD; : >{packages}/alpha-1.0.dist-info/RECORD", nodes="/0")
+    site.on_nodes("sh", "-c", f"rm {PREFIX}/train/*/lib/python3.11/site-packages/beta-1.0.dist-info/RECORD; : " f">{packages}/alpha-1.0.dist-info/RECORD", nodes="/0")
     site.write("alpha")
     site.create()
     found = fetched(site)
@@ -322,7 +323,7 @@ def test_another_build_fetches_what_no_build_before_it_has(site):
 
 @with_site(Wheels)
 def test_nothing_is_shared_with_a_build_in_which_commands_run(site):
-    commands = "post_install:\n  - [python, -c, 'import beta; open(beta.__file__, \"w\").write(\"word = 2\")']\n"
+    commands = ("post_install:\n  - [python, -c, 'import beta; open(beta.__file__, \"w\").write(\"word = " "2\")']\n")
     site.write("alpha", more=commands)
     site.create()
     fetched(site)

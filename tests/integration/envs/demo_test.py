@@ -1,6 +1,8 @@
-"""What comes with every environment, on two local nodes: libfastgpu_comm's Python package, the demonstrations, and Open MPI, with the wheels of PyPI.
+"""What comes with every environment, on two local nodes: libfastgpu_comm's Python package, the
+demonstrations, and Open MPI, with the wheels of PyPI.
 
-Needs uv and the wheels of wheels.txt, as `./dev test` puts them into the build's tools; skipped where they are not there.
+Needs uv and the wheels of wheels.txt, as `./dev test` puts them into the build's tools; skipped
+where they are not there.
 """
 import json
 import pathlib
@@ -21,7 +23,8 @@ def test_the_demonstration_compares_one_rank_with_all(nodes):
     assert_equal([(run["framework"], run["ranks"]) for run in runs], [("numpy", 1), ("numpy", 2)], f"{runs}")
     assert_true(all(run["accuracy"] >= 0.95 for run in runs), f"{runs}")
     assert_less_equal(abs(runs[0]["accuracy"] - runs[1]["accuracy"]), 0.005, f"{runs}")
-    nodes.user.run("env", "verify", "train", "-c", nodes.name)  # It leaves nothing in the environment.
+    # It leaves nothing in the environment.
+    nodes.user.run("env", "verify", "train", "-c", nodes.name)
     left = nodes.on_nodes("sh", "-c", f"find {PREFIX}/train/current/share/ -name '*.pyc'")
     assert_equal(left, "")
     readme = nodes.on_nodes("cat", f"{PREFIX}/train/current/share/fastgpu/demo/README.md")
@@ -40,7 +43,7 @@ def test_the_python_package_is_there_without_being_pointed_at(nodes):
     script = "import fastgpu_comm as f; c = f.init(); print(f.library_path(), c.size)"
     said = nodes.on_nodes("env", "-i", f"{PREFIX}/train/current/bin/python", "-c", script)
     assert_equal(said.count("lib/fastgpu/libfastgpu_comm.so.0 1"), 2, said)
-    script = "import fastgpu_comm as f, numpy as n\nwith f.init() as c: print('sum', c.all_reduce(n.ones(3)).sum())"
+    script = ("import fastgpu_comm as f, numpy as n\n" "with f.init() as c: print('sum', c.all_reduce(n.ones(3)).sum())")
     said = nodes.job("train", "python", "-c", script)
     assert_equal(said.count("sum 6.0"), 2, said)
 
@@ -49,7 +52,7 @@ def test_the_python_package_is_there_without_being_pointed_at(nodes):
 CARRIER = ("import fastgpu_comm as f, numpy as n\n"
            "with f.init() as c:\n"
            "  assert c.all_reduce(n.ones(100000)).sum() == 100000 * c.size == 200000\n"
-           "  print('carried by', *{line.split()[-1] for line in open('/proc/self/maps') if 'libmpi.so' in line})\n")
+           "  print('carried by', *{line.split()[-1] for line in open('/proc/self/maps') if 'libmpi.so' " "in line})\n")
 BY_MPI = ("-e", "FASTGPU_COMM_TRANSPORT=mpi", "-e", "FASTGPU_COMM_SHARED_MEMORY=0", "-e", "FASTGPU_COMM_TIMEOUT=30s")
 
 

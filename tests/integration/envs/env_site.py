@@ -14,7 +14,8 @@ from cli_user import shared_cluster
 from suite import assert_equal, skip
 
 PREFIX = "/opt/fastgpu/envs"
-# What is not an environment's: the agent, the cluster's key, jobs, and what is logged whatever is run.
+# What is not an environment's: the agent, the cluster's key, jobs, and what is logged whatever is
+# run.
 STAYS = ("/root/.fastgpu/bin", "/root/.fastgpu/clusters", "/root/.fastgpu/jobs", "/root/.fastgpu/jobs.lock", "/var/log")
 
 
@@ -27,7 +28,9 @@ def look_of(path):
 
 
 def changes(site):
-    """What the nodes have changed of their file systems since they were made, wherever it lies; what others do on this machine is not in it."""
+    """What the nodes have changed of their file systems since they were made, wherever it lies;
+    what others do on this machine is not in it.
+    """
     found = set()
     for upper in site.user.state.glob("local/*/*/layers/*/upper"):
         is_root = upper.parent.name == "root"
@@ -61,8 +64,9 @@ def find_rattler():
 
 
 class Site:
-    """A cluster of two nodes, or more, with an env.yaml. Who inherits makes an index that the nodes reach, by `make_index`, and says by `head` what
-    stands in env.yaml above the packages."""
+    """A cluster of two nodes, or more, with an env.yaml. Who inherits makes an index that the nodes
+    reach, by `make_index`, and says by `head` what stands in env.yaml above the packages.
+    """
 
     NODES = 2
     TOOL = ()  # How the builder's program is named to fastgpu.
@@ -122,7 +126,9 @@ class Site:
 
 
 def with_site(kind):
-    """A test gets a site of that kind: on the cluster that tests share, or on its own if it needs more nodes."""
+    """A test gets a site of that kind: on the cluster that tests share, or on its own if it needs
+    more nodes.
+    """
     def wrap(test):
         def run(user):
             with contextlib.closing(kind(user)) as site:

@@ -1,4 +1,5 @@
-"""Environments of wheels on two local nodes: made, listed, verified, used, removed, and every fault on the way. The packages are the test's own.
+"""Environments of wheels on two local nodes: made, listed, verified, used, removed, and every fault
+on the way. The packages are the test's own.
 
 Skipped where there is no uv.
 """
@@ -103,7 +104,8 @@ def test_locks_say_every_artefact_and_cannot_be_edited(site):
     site.file.write_text(text.replace('version: "1.0"', 'version: "1.1"', 1))
     site.user.refused(site.words(), 2, "was changed after it had been written")
     site.file.write_text(text)
-    site.index.add("beta", "9.0", {"beta.py": "word = 'nine'\n"})  # A lock does not move with its index.
+    # A lock does not move with its index.
+    site.index.add("beta", "9.0", {"beta.py": "word = 'nine'\n"})
     site.create()
     assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the lock was not kept to")
     other = site.user.folder / "other.lock"
@@ -168,7 +170,7 @@ def test_what_cannot_be_solved_or_read_is_told_with_its_place(site):
 
 
 @with_site(Wheels)
-def test_killed_when_what_is_new_was_given_the_same_command_goes_on_and_the_old_build_is_in_use_till_then(site):
+def test_killed_after_what_is_new_the_same_command_goes_on_and_the_old_build_is_used_till_then(site):
     old = json.loads(site.create("-o", "json").out)["version"]
     site.write("alpha", more="variables: {COLOUR: red}\n")
     site.create(environment={"FASTGPU_FAULT": "env-given"}, code=-signal.SIGKILL)
@@ -182,7 +184,8 @@ def test_killed_when_what_is_new_was_given_the_same_command_goes_on_and_the_old_
 @with_site(Wheels)
 def test_killed_at_every_step_the_same_command_repairs(site):
     for point in ("env-solved", "env-built", "env-relayed", "env-copied"):
-        if point == "env-relayed":  # What is built goes to the others at once; this one has lost it.
+        # What is built goes to the others at once; this one has lost it.
+        if point == "env-relayed":
             site.create()
             site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/1")
         site.create(environment={"FASTGPU_FAULT": point}, code=-signal.SIGKILL)
@@ -193,7 +196,7 @@ def test_killed_at_every_step_the_same_command_repairs(site):
         site.user.run("env", "remove", "train", "-c", site.name)
     # What builds on the node is killed, wherever bash begins there.
     for point in ("env-build-python", "env-build-packages"):
-        site.on_nodes("sh", "-c", f"touch /root/.bashrc; cp /root/.bashrc /root/kept; echo export FASTGPU_FAULT={point} >/root/.bashrc", nodes="/0")
+        site.on_nodes("sh", "-c", "touch /root/.bashrc; cp /root/.bashrc /root/kept; echo export " f"FASTGPU_FAULT={point} >/root/.bashrc", nodes="/0")
         try:
             done = site.create(code=None)
         finally:
@@ -228,7 +231,8 @@ def test_ctrl_c_and_kill_end_what_runs_on_the_nodes(site):
 @with_site(Wheels)
 def test_interrupted_at_every_step_the_same_command_goes_on(site):
     for step in ("solving", "making the environment", "installing packages", "compiling modules", "computing sums", "copying to 1 node", "switching"):
-        # A build may have been complete before the signal was heard: this step would not come about.
+        # A build may have been complete before the signal was heard: this step would not come
+        # about.
         site.on_nodes("sh", "-c", f"rm -rf {PREFIX}/train/*")
         process = site.user.start(*site.words())
         said = []
@@ -250,7 +254,7 @@ def test_interrupted_at_every_step_the_same_command_goes_on(site):
 @with_site(Wheels)
 def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
     site.user.run("env", "create", "-c", site.name + "/0", "-f", str(site.file), *site.TOOL)
-    site.on_nodes("sh", "-c", "printf '#!/bin/sh\necho glibc 2.17\n' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf", nodes="/1")
+    site.on_nodes("sh", "-c", "printf '#!/bin/sh\necho glibc 2.17\n" "' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf", nodes="/1")
     done = site.create("-o", "json", code=6)
     assert_equal([node["done"] for node in json.loads(done.out)["nodes"]], ["nothing", "failed"], f"{done.out}")
     assert_in(f"{site.name}-1: its C library is glibc 2.17, and the lock was made for glibc", done.err)
@@ -299,7 +303,7 @@ def test_where_modules_are_not_compiled_python_does_it_when_it_imports_them(site
 def test_a_python_comes_from_the_archive_that_is_named(site):
     content = python_archive()
     site.index.archives["/python.tar.gz"] = content
-    python = f"python:\n  archive: {site.index.root}/python.tar.gz\n  sha256: {hashlib.sha256(content).hexdigest()}\n"
+    python = (f"python:\n  archive: {site.index.root}/python.tar.gz\n" f"  sha256: {hashlib.sha256(content).hexdigest()}\n")
     site.file.write_text(f"name: train\nindex: {site.index.url}\nmpi: system\npackages: [alpha]\n{python}")
     site.index.fault = "corrupt"
     site.user.refused(site.words(), 1, "python.tar.gz has the SHA-256")
@@ -315,7 +319,7 @@ def test_a_python_comes_from_the_archive_that_is_named(site):
     site.user.run("env", "verify", "train", "-c", site.name)
     assert_equal(json.loads(site.create("-o", "json").out)["nodes"][0]["done"], "nothing", "made again")
     site.index.archives["/python.tar.gz"] = b"nothing"
-    python = f"python:\n  archive: {site.index.root}/python.tar.gz\n  sha256: {hashlib.sha256(b'nothing').hexdigest()}\n"
+    python = (f"python:\n  archive: {site.index.root}/python.tar.gz\n" f"  sha256: {hashlib.sha256(b'nothing').hexdigest()}\n")
     site.file.write_text(f"name: train\nindex: {site.index.url}\nmpi: system\npackages: [alpha]\n{python}")
     site.user.refused(site.words(), 1, "tar")
 
@@ -340,7 +344,7 @@ def test_a_name_of_the_matrix_says_what_frameworks_are_installed(site):
 @with_site(Wheels)
 def test_frameworks_that_no_index_offers_are_refused_with_the_reason_and_what_is_near(site):
     lost, near = "PyTorch 1.3.0 can no longer be had: only AIACC-Training", "the nearest that can be had is tf1.14.0_tr1.3.0_mx1.5.0_cu10.0_py36"
-    spec = "name: train\nfrom: tf1.12_tr1.3.0_mx1.5.0_cu9.0_py36\npython: /usr/bin/python3\nmpi: system\n"
+    spec = ("name: train\nfrom: tf1.12_tr1.3.0_mx1.5.0_cu9.0_py36\npython: /usr/bin/python3\n" "mpi: system\n")
     site.file.write_text(spec)
     made = site.create()
     assert_in(f"warning: {lost}", made.err)
@@ -369,7 +373,7 @@ def test_frameworks_that_no_index_offers_are_refused_with_the_reason_and_what_is
 @with_site(Wheels)
 def test_a_driver_that_cannot_carry_the_environments_cuda_is_warned_of(site):
     version = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.42.01  Tue Jun 15 21:26:37 UTC 2021"
-    site.on_nodes("sh", "-c", f"mount -t tmpfs tmpfs /proc/driver && mkdir /proc/driver/nvidia && echo '{version}' >/proc/driver/nvidia/version", nodes="/1")
+    site.on_nodes("sh", "-c", f"mount -t tmpfs tmpfs /proc/driver && mkdir /proc/driver/nvidia && echo '{version}' " ">/proc/driver/nvidia/version", nodes="/1")
     try:
         done = site.create("--from", "tr2.6_cu12.4_py311", "--dry-run")
         assert_in(f"{site.name}-1: its driver 470.42.01 cannot carry CUDA 12.4", done.err)
@@ -410,7 +414,8 @@ def test_a_full_disk_is_told_and_nothing_is_half_there(site):
         assert_equal(site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip(), "", "a part is left")
     finally:
         site.on_nodes("umount", PREFIX, nodes="/1")
-    site.on_nodes("sh", "-c", f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=300k tmpfs {PREFIX}/train", nodes="/1")  # Not to be foreseen.
+    # Not to be foreseen.
+    site.on_nodes("sh", "-c", f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=300k tmpfs {PREFIX}/train", nodes="/1")
     try:
         done = site.create(code=4)
         assert_in(f"{site.name}-1: ", done.err)

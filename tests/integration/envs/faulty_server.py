@@ -6,8 +6,11 @@ import threading
 
 
 class FaultyServer:
-    """Serves until it is closed. `fault` is "", "500", "hang" and "hang files" (no answer), or "corrupt" and "truncated" (files are not what
-    the index says). With `login`, "user:password", other requests are answered 401. Who inherits says what there is: `find(path)` gives the content and whether it is a package's file, or nothing."""
+    """Serves until it is closed. `fault` is "", "500", "hang" and "hang files" (no answer), or
+    "corrupt" and "truncated" (files are not what the index says). With `login`, "user:password",
+    other requests are answered 401. Who inherits says what there is: `find(path)` gives the content
+    and whether it is a package's file, or nothing.
+    """
 
     page_type = "text/html"
 

@@ -1,4 +1,5 @@
-"""An index that this machine alone reaches: two local nodes get their environments through it, from the hosts of the index and from no other.
+"""An index that this machine alone reaches: two local nodes get their environments through it, from
+the hosts of the index and from no other.
 
 Skipped where there is no uv.
 """
@@ -29,8 +30,9 @@ HERE = "127.0.0.1"
 
 
 class OnlyHere(Wheels):
-    """On this machine's loopback address. `files`, another server likewise, has the files where `elsewhere` is set; `redirect` sends there whoever
-    asks the index for one."""
+    """On this machine's loopback address. `files`, another server likewise, has the files where
+    `elsewhere` is set; `redirect` sends there whoever asks the index for one.
+    """
 
     def make_index(self, address):
         index = super().make_index(HERE)

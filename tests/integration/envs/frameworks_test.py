@@ -1,6 +1,8 @@
-"""The demonstrations of TensorFlow, JAX, MXNet and PyTorch in environments of two local nodes, and the tests of what fastgpu_comm has for each.
+"""The demonstrations of TensorFlow, JAX, MXNet and PyTorch in environments of two local nodes, and
+the tests of what fastgpu_comm has for each.
 
-Needs the wheels of frameworks/*.txt, as `./dev test --long` puts them into the build's tools, and Debian's PyTorch; skipped where they are not there.
+Needs the wheels of frameworks/*.txt, as `./dev test --long` puts them into the build's tools, and
+Debian's PyTorch; skipped where they are not there.
 """
 import json
 import os

@@ -1,4 +1,5 @@
-"""Package indexes on two local nodes: in which order they are asked, which files may be taken, and that no password of theirs is kept anywhere.
+"""Package indexes on two local nodes: in which order they are asked, which files may be taken, and
+that no password of theirs is kept anywhere.
 
 Skipped where there is no uv.
 """
@@ -38,7 +39,9 @@ class TwoIndexes(Wheels):
 
 
 class Closed(Wheels):
-    """An index with a password, which stands in env.yaml. Notes whether it is among any process's arguments."""
+    """An index with a password, which stands in env.yaml. Notes whether it is among any process's
+    arguments.
+    """
 
     def make_index(self, address):
         index, ask = super().make_index(address), None
@@ -53,7 +56,7 @@ class Closed(Wheels):
         return index
 
     def head(self):
-        return f"python: /usr/bin/python3\nindex: {self.index.url.replace('://', f'://{USER}:{ENCODED}@')}\nmpi: system\n"
+        return ("python: /usr/bin/python3\nindex: " f"{self.index.url.replace('://', f'://{USER}:{ENCODED}@')}\nmpi: system\n")
 
 
 def arguments_of_all():
@@ -63,7 +66,9 @@ def arguments_of_all():
 
 
 def places_of_the_password(site, *more):
-    """The files with it, in whichever spelling: of the nodes' disks, of this machine's state, and those that are named."""
+    """The files with it, in whichever spelling: of the nodes' disks, of this machine's state, and
+    those that are named.
+    """
     roots = [site.user.state, *more]
     found = []
     for root in roots:
@@ -87,7 +92,7 @@ def test_the_first_index_that_has_a_package_wins_unless_the_file_says_otherwise(
     site.index.add("gamma", "1.5")
     site.other.add("beta", "9.0", {"beta.py": "word = 'evil'\n"})
     site.file.write_text(f"name: train\npython: /usr/bin/python3\nmpi: system\nindex: {site.other.url}\n"
-                         f"index_for: {{corplib: '{site.index.url}', alpha: '{site.index.url}'}}\npackages: [corplib, alpha, gamma]\n")
+                         f"index_for: {{corplib: '{site.index.url}', alpha: '{site.index.url}'}}\n" "packages: [corplib, alpha, gamma]\n")
     site.create()
     shown = site.program("python", "-c", "import alpha, corplib, gamma; print(corplib.version, gamma.version)")
     assert_equal(shown.count("alpha evil"), 2, f"other packages come from that index: {shown}")
@@ -159,7 +164,8 @@ def test_a_lock_is_built_by_a_password_from_a_private_file_or_the_environment(si
     assert_not_in(PASSWORD, refused.err)
     secret.chmod(0o644)
     site.user.refused([*words, "--index-credentials", str(secret)], 2, str(secret), "chmod 600")
-    site.user.run(*words, environment={"NETRC": str(secret)}, code=1)  # One that others may read is left out.
+    # One that others may read is left out.
+    site.user.run(*words, environment={"NETRC": str(secret)}, code=1)
     secret.chmod(0o600)
     ways = (([*words, "--index-credentials", str(secret)], {}), (words, {"FASTGPU_INDEX_CREDENTIALS": str(secret)}), (words, {"NETRC": str(secret)}),
             (words, {"FASTGPU_INDEX_LOGINS": site.index.url.replace("://", f"://{USER}:{ENCODED}@")}))

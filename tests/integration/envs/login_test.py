@@ -1,5 +1,7 @@
-"""The agent's own part in environments, as an ordinary user: start-up files come back byte for byte, one at a time changes a prefix, a manifest notices
-everything. TEST.py AGENT [TEST ...]; needs root (to become that user)."""
+"""The agent's own part in environments, as an ordinary user: start-up files come back byte for
+byte, one at a time changes a prefix, a manifest notices everything. TEST.py AGENT [TEST ...]; needs
+root (to become that user).
+"""
 import contextlib
 import fcntl
 import hashlib

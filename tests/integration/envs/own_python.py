@@ -1,10 +1,12 @@
-"""This machine's Python for tests of environments that bring one along: as an archive, and hidden on nodes."""
+"""This machine's Python for tests of environments that bring one along: as an archive, and hidden
+on nodes.
+"""
 import io
 import pathlib
 import subprocess
 import tarfile
 
-EACH = ('for folder in $(echo "$PATH" | tr : " "); do for name in "$folder"/python "$folder"/python[0-9]*; do case "$name" in *-*) continue;; esac; '
+EACH = ('for folder in $(echo "$PATH" | tr : " "); do for name in "$folder"/python ' '"$folder"/python[0-9]*; do case "$name" in *-*) continue;; esac; '
         'file=$(readlink -f "$name") && [ -x "$file" ] || continue; ')
 # The nodes' Pythons are that program until SHOW; the mounts are the nodes' own.
 HIDE = EACH + 'mountpoint -q "$file" || mount --bind STAND_IN "$file"; done; done; true'
@@ -17,7 +19,9 @@ def hide(stand_in="/bin/false"):
 
 
 def python_archive():
-    """This machine's Python as an archive that can lie anywhere: an interpreter with its library in one folder."""
+    """This machine's Python as an archive that can lie anywhere: an interpreter with its library in
+    one folder.
+    """
     library = pathlib.Path(subprocess.run(["/usr/bin/python3", "-c", "import os; print(os.path.dirname(os.__file__))"], capture_output=True, check=True,
                                           text=True).stdout.strip())
     left_out = {"test", "idlelib", "tkinter", "lib2to3", "pydoc_data", "dist-packages", "site-packages", "__pycache__", "unittest"}

@@ -10,6 +10,7 @@ import zipfile
 from faulty_server import FaultyServer
 
 METADATA = ".metadata"
+WHEEL = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
 def wheel(name, version, files, requires=()):
@@ -17,7 +18,7 @@ def wheel(name, version, files, requires=()):
     info = f"{name}-{version}.dist-info"
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {one}" for one in requires)]
     content = {**files, f"{info}/METADATA": "\n".join(lines) + "\n",
-               f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
+               f"{info}/WHEEL": WHEEL}
     rows = []
     for path, what in content.items():
         held = what if isinstance(what, bytes) else what.encode()

@@ -1,6 +1,8 @@
-"""Environments for a Python that the nodes lack, on two local nodes: it comes out of an archive of the table, or is refused before anything is made.
+"""Environments for a Python that the nodes lack, on two local nodes: it comes out of an archive of
+the table, or is refused before anything is made.
 
-The archive is made of this machine's Python, the table is the test's own. Skipped where there is no uv.
+The archive is made of this machine's Python, the table is the test's own. Skipped where there is no
+uv.
 """
 import hashlib
 import json
@@ -19,7 +21,9 @@ VERSION = pathlib.Path("/usr/bin/python3").resolve().name.removeprefix("python")
 
 
 class NoPython(Wheels):
-    """Nodes on which no Python runs that could be the system's version, and a table with one archive of it."""
+    """Nodes on which no Python runs that could be the system's version, and a table with one
+    archive of it.
+    """
 
     def __init__(self, user):
         super().__init__(user)
@@ -28,13 +32,13 @@ class NoPython(Wheels):
         self.index.archives["/pythons/python.tar.gz"] = self.content
         self.address = f"{self.index.root}/pythons/python.tar.gz"
         self.table = user.folder / "pythons.yaml"
-        self.table.write_text(f"base: {self.index.root}/pythons\narchives:\n  - version: {VERSION}.99\n    machine: {platform.machine()}\n"
+        self.table.write_text(f"base: {self.index.root}/pythons\narchives:\n  - version: {VERSION}.99\n" f"    machine: {platform.machine()}\n"
                               f"    file: python.tar.gz\n    sha256: {self.sum}\n")
         self.wants(VERSION)
         self.on_nodes("sh", "-c", hide())
 
     def wants(self, version):
-        self.file.write_text(f"name: train\npython: '{version}'\nindex: {self.index.url}\nmpi: system\npackages: [alpha]\n")
+        self.file.write_text(f"name: train\npython: '{version}'\nindex: {self.index.url}\nmpi: system\n" "packages: [alpha]\n")
 
     def words(self, *more):
         return super().words("--python-table", str(self.table), *more)

@@ -1,4 +1,5 @@
-"""Environments on two local nodes that this machine knows nothing of, or that some nodes lack; what a name or a file says of them is chosen by the nodes.
+"""Environments on two local nodes that this machine knows nothing of, or that some nodes lack; what
+a name or a file says of them is chosen by the nodes.
 
 Skipped where there is no uv.
 """
@@ -82,7 +83,7 @@ def test_new_nodes_without_an_environment_are_named_with_the_command_that_brings
 
 @with_site(Wheels)
 def test_the_node_with_the_oldest_c_library_builds_and_one_that_is_older_than_a_build_is_left_out(site):
-    site.on_nodes("sh", "-c", "printf '#!/bin/sh\necho glibc 2.17\n' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf", nodes="/1")
+    site.on_nodes("sh", "-c", "printf '#!/bin/sh\necho glibc 2.17\n" "' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf", nodes="/1")
     try:
         done = json.loads(site.create("-o", "json").out)
         assert_equal([node["done"] for node in done["nodes"]], ["received", "built"], f"{done}")
@@ -101,7 +102,7 @@ H100, ASCEND = "0302: 10de:2330", "1200: 19e5:d802"
 @contextlib.contextmanager
 def with_device(site, nodes, device):
     """On the bus of these nodes, as lspci shows it."""
-    site.on_nodes("sh", "-c", f"printf '#!/bin/sh\necho 0000:01:00.0 {device}\n' >/usr/local/bin/lspci; chmod 755 /usr/local/bin/lspci", nodes=nodes)
+    site.on_nodes("sh", "-c", f"printf '#!/bin/sh\necho 0000:01:00.0 {device}\n" "' >/usr/local/bin/lspci; chmod 755 /usr/local/bin/lspci", nodes=nodes)
     try:
         yield
     finally:
@@ -162,7 +163,9 @@ CANN = """mkdir -p /usr/local/Ascend/cann-8.5.0/$(uname -m)-linux
 ln -s cann-8.5.0 /usr/local/Ascend/cann
 cd /usr/local/Ascend/cann-8.5.0
 echo version=8.5.0 >$(uname -m)-linux/ascend_toolkit_install.info
-echo 'if [[ -z $NOTHING ]]; then export ASCEND_TOOLKIT_HOME=$(dirname "${BASH_SOURCE[0]}"); fi' >set_env.sh
+cat >set_env.sh <<'END'
+if [[ -z $NOTHING ]]; then export ASCEND_TOOLKIT_HOME=$(dirname "${BASH_SOURCE[0]}"); fi
+END
 """
 
 
@@ -170,7 +173,7 @@ echo 'if [[ -z $NOTHING ]]; then export ASCEND_TOOLKIT_HOME=$(dirname "${BASH_SO
 def test_cann_is_entered_where_it_is_and_missed_where_it_is_not(site):
     site.on_nodes("sh", "-ec", CANN, nodes="/1")
     try:
-        site.file.write_text(f"name: train\nfrom: tr2.8.0_can8.5.0_py311\nindex: {site.index.url}\nmpi: system\npackages: [alpha]\n")
+        site.file.write_text(f"name: train\nfrom: tr2.8.0_can8.5.0_py311\nindex: {site.index.url}\nmpi: system\n" "packages: [alpha]\n")
         done = site.create()
         assert_in(f"{site.name}-0: it has no CANN, and the environment is made for CANN 8.5.0", done.err)
         assert_not_in(f"{site.name}-1: it", done.err)

@@ -1,5 +1,6 @@
-"""Packages that are built from source, among wheels, on two local nodes: with setuptools and wheel of PyPI, as ./dev has put them into the
-build's tools. The packages are the test's own. Skipped where there is no uv, or no setuptools.
+"""Packages that are built from source, among wheels, on two local nodes: with setuptools and wheel
+of PyPI, as ./dev has put them into the build's tools. The packages are the test's own. Skipped
+where there is no uv, or no setuptools.
 """
 import hashlib
 import json
@@ -15,10 +16,11 @@ from wheel_nodes import find_wheels
 from wheels_site import Wheels
 
 TOOLS = find_wheels("build-tools")
+FLIT = "[build-system]\nrequires = ['flit_core']\nbuild-backend = 'flit_core.buildapi'\n"
 RAN = "/root/setup-ran"  # Written by a setup.py that builds, on the node.
 MARK = f"import sys\nif 'bdist_wheel' in sys.argv: open('{RAN}', 'a').write('x')\n"
-SETUP = "from setuptools import setup\nsetup(name='{name}', version='{version}', py_modules=['{name}'], scripts=['{name}-tool'])\n"
-LEFT = f"ls -A {PREFIX}/train; ls -d {PREFIX}/.fastgpu/cache/*tools* {PREFIX}/.fastgpu/cache/sources 2>/dev/null || true"
+SETUP = ("from setuptools import setup\nsetup(name='{name}', version='{version}', " "py_modules=['{name}'], scripts=['{name}-tool'])\n")
+LEFT = (f"ls -A {PREFIX}/train; ls -d {PREFIX}/.fastgpu/cache/*tools* " f"{PREFIX}/.fastgpu/cache/sources 2>/dev/null || true")
 
 
 class Sources(Wheels):
@@ -107,8 +109,8 @@ def test_a_lock_says_what_is_a_source_and_what_builds_it_and_two_builds_of_it_ar
 
 @with_site(Sources)
 def test_a_source_may_be_a_zip_archive_with_a_pyproject_and_need_another_that_is_built(site):
-    project = "[build-system]\nrequires = ['setuptools>=61', 'wheel']\nbuild-backend = 'setuptools.build_meta'\n"
-    setup = "from setuptools import setup\nsetup(name='Zipped.One', version='1.0', py_modules=['zipped_one'], install_requires=['old==1.0'])\n"
+    project = ("[build-system]\nrequires = ['setuptools>=61', 'wheel']\n" "build-backend = 'setuptools.build_meta'\n")
+    setup = ("from setuptools import setup\nsetup(name='Zipped.One', version='1.0', " "py_modules=['zipped_one'], install_requires=['old==1.0'])\n")
     site.index.add_source("zipped_one", "1.0", {"pyproject.toml": project, "setup.py": setup, "zipped_one.py": "from old import word\n"}, ".zip")
     site.sources = "sources: [old, Zipped_One]\n"
     site.write("Zipped.One")
@@ -153,7 +155,7 @@ def test_a_source_with_another_hash_stops_it_all_before_anything_of_it_is_run(si
     site.index.add("beta", "1.0", {"beta.py": "word = 'other'\n"})
     site.user.refused(site.words(), 1, "Hash mismatch")
     site.index.files["beta"] = wheels
-    site.on_nodes("sh", "-c", f"for file in {PREFIX}/.fastgpu/tools/*/{hashlib.sha256(*good.values()).hexdigest()}; do echo >>$file; done", nodes="/0")
+    site.on_nodes("sh", "-c", f"for file in {PREFIX}/.fastgpu/tools/*/{hashlib.sha256(*good.values()).hexdigest()}; do " "echo >>$file; done", nodes="/0")
     site.user.refused(site.words(), 1, "was changed: it is not the source of old")
     site.nothing_ran()
     site.nothing_is_left()
@@ -187,7 +189,7 @@ def test_a_lock_that_was_edited_to_build_what_sources_does_not_name_is_refused(s
 
 @with_site(Sources)
 def test_of_a_package_that_cannot_be_built_the_last_words_are_shown_and_nothing_is_left(site):
-    fails = "import sys\nprint('looking for a compiler')\nif 'bdist_wheel' in sys.argv: sys.exit('there is no compiler here')\n"
+    fails = ("import sys\nprint('looking for a compiler')\n" "if 'bdist_wheel' in sys.argv: sys.exit('there is no compiler here')\n")
     site.add_old("old", "1.0", fails)
     site.write("alpha", "old")
     site.user.refused(site.words(), 1, "old 1.0 cannot be built from its source with setuptools and wheel alone: ",
@@ -197,7 +199,7 @@ def test_of_a_package_that_cannot_be_built_the_last_words_are_shown_and_nothing_
     site.user.refused(site.words(), 1, "not on this system")
     site.nothing_is_left()
     site.index.files["old"] = {}
-    site.index.add_source("old", "1.0", {"pyproject.toml": "[build-system]\nrequires = ['flit_core']\nbuild-backend = 'flit_core.buildapi'\n",
+    site.index.add_source("old", "1.0", {"pyproject.toml": FLIT,
                                          "old.py": "'''Old.'''\n__version__ = '1.0'\n"})
     site.user.refused(site.words(), 1, "flit_core")
     site.nothing_is_left()
@@ -221,7 +223,8 @@ def test_one_that_never_ends_is_ended_by_ctrl_c_and_kill(site):
         assert_equal(process.returncode, code)
         assert_equal("building old 1.0 from its source" in err.decode(), bool(when), err.decode())
         assert_true(within(20, lambda: not site.user.run(*asleep, code=None).out.strip()), "it runs on")
-        assert_true(within(10, lambda: not site.on_nodes("sh", "-c", LEFT, nodes="/0").strip()), "a part is left")  # Others keep theirs, out of sight.
+        # Others keep theirs, out of sight.
+        assert_true(within(10, lambda: not site.on_nodes("sh", "-c", LEFT, nodes="/0").strip()), "a part is left")
     site.add_old("old", "1.0")
     site.create()
 
@@ -250,7 +253,8 @@ def test_what_an_earlier_build_has_is_not_built_again_unless_other_tools_build_i
     site.nothing_ran()
     assert_equal(site.program("old-tool").count("was built"), 2, "it is not there")
     site.user.run("env", "verify", "train", "-c", site.name)
-    site.index.files["wheel"] = {file: site.index.corrupted(content) for file, content in site.index.files["wheel"].items()}  # A good one.
+    # A good one.
+    site.index.files["wheel"] = {file: site.index.corrupted(content) for file, content in site.index.files["wheel"].items()}
     made = site.create("--upgrade")
     assert_in("building old 1.0 from its source", made.err)
     site.user.run("env", "verify", "train", "-c", site.name)

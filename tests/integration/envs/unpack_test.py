@@ -1,4 +1,5 @@
-"""Environments that come from archives, on two local nodes: unpacked on one, copied to the other, used like any; and refused where they do not fit.
+"""Environments that come from archives, on two local nodes: unpacked on one, copied to the other,
+used like any; and refused where they do not fit.
 
 Skipped where there is no uv.
 """
@@ -23,9 +24,11 @@ LARGE = 16 << 20
 
 
 class Archived(Wheels):
-    """An archive of an environment that no node has any more. One of its files has two names, and of one module Python keeps bytecode."""
+    """An archive of an environment that no node has any more. One of its files has two names, and
+    of one module Python keeps bytecode.
+    """
 
-    MORE = "bytecode: none\npost_install:\n  - [sh, -c, 'ln $VIRTUAL_ENV/bin/activate $VIRTUAL_ENV/bin/again']\n"
+    MORE = ("bytecode: none\npost_install:\n  - [sh, -c, 'ln $VIRTUAL_ENV/bin/activate " "$VIRTUAL_ENV/bin/again']\n")
 
     def __init__(self, user):
         super().__init__(user)
@@ -56,7 +59,9 @@ class Archived(Wheels):
         assert_not_in(".fastgpu-copy", self.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
 
     def changed(self, change):
-        """The archive with something else in it: `change` gets its entries, with their contents, and gives others."""
+        """The archive with something else in it: `change` gets its entries, with their contents,
+        and gives others.
+        """
         whole = subprocess.run(["zstd", "-dcq", str(self.archive)], capture_output=True, check=True).stdout
         with tarfile.open(fileobj=io.BytesIO(whole)) as archive:
             entries = [(entry, archive.extractfile(entry).read() if entry.isfile() else b"") for entry in archive]
@@ -108,8 +113,8 @@ def test_what_it_replaces_stays_for_running_jobs_and_another_build_of_its_lock_d
     kept = site.on_nodes("ls", f"{PREFIX}/train", nodes="/0")
     assert_in(old, kept)
     assert_in(version, kept)
-    site.on_nodes("sh", "-c", f"echo more >{PREFIX}/train/{version}/more; tr '\\0' '\\n' <{PREFIX}/train/{version}/.fastgpu/manifest | sed 's/ bin$/ bin/' | tail -n +2"
-                  f" | tr '\\n' '\\0' >/tmp/manifest; cp /tmp/manifest {PREFIX}/train/{version}/.fastgpu/manifest", nodes="/1")
+    site.on_nodes("sh", "-c", f"echo more >{PREFIX}/train/{version}/more; tr '\\0' '\\n' " f"<{PREFIX}/train/{version}/.fastgpu/manifest | sed 's/ bin$/ bin/' | tail -n +2"
+                  " | tr '\\n' '\\0' >/tmp/manifest; cp /tmp/manifest " f"{PREFIX}/train/{version}/.fastgpu/manifest", nodes="/1")
     assert_equal(site.done(), ["nothing", "received"], "another build of the same lock counts as this one")
     site.is_complete()
 
@@ -197,7 +202,7 @@ def test_what_is_cut_off_changed_or_made_to_harm_is_refused_before_a_node_is_ask
 
 @with_site(Archived)
 def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
-    site.on_nodes("sh", "-c", "printf '#!/bin/sh\necho glibc 2.17\n' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf", nodes="/0")
+    site.on_nodes("sh", "-c", "printf '#!/bin/sh\necho glibc 2.17\n" "' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf", nodes="/0")
     try:
         said = f"{site.name}-0: its C library is glibc 2.17, and the lock was made for glibc"
         plan = site.unpack("--dry-run", code=6)
@@ -223,8 +228,8 @@ def test_killed_at_every_step_and_in_the_midst_the_same_command_goes_on(site):
         site.unpack()
         site.is_complete()
         site.user.run("env", "remove", "train", "-c", site.name)
-    comes = f"stat -c %s {PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin 2>/dev/null || echo 0"
-    kill_agent = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
+    comes = ("stat -c %s " f"{PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin " "2>/dev/null || echo 0")
+    kill_agent = ("for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q " "'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true")
     for how in (signal.SIGINT, signal.SIGKILL, "agent"):
         process = site.user.start(*site.unpack_words("--limit-rate", "40mbit"))
         assert_true(within(60, lambda: int(site.said_by(0, "sh", "-c", comes)) > 0), "nothing comes")
@@ -252,7 +257,8 @@ def test_without_room_on_the_node_nothing_is_sent_and_nothing_is_half_there(site
         assert_equal(site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip(), "", "a part is left")
     finally:
         site.on_nodes("umount", PREFIX, nodes="/0")
-    site.on_nodes("sh", "-c", f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=4m tmpfs {PREFIX}/train", nodes="/0")  # Not to be foreseen.
+    # Not to be foreseen.
+    site.on_nodes("sh", "-c", f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=4m tmpfs {PREFIX}/train", nodes="/0")
     try:
         site.user.refused(site.unpack_words(), 4, f"{site.name}-0: ", "No space")
         assert_equal(site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip(), "", "a part is left")

@@ -1,4 +1,6 @@
-"""Two local nodes and an index beside them with real wheels of PyPI, as ./dev has put them into the build's tools."""
+"""Two local nodes and an index beside them with real wheels of PyPI, as ./dev has put them into the
+build's tools.
+"""
 import json
 import os
 import pathlib
@@ -39,7 +41,7 @@ class Nodes:
     def create(self, name, *packages, more=""):
         file = self.user.folder / f"{name}.yaml"
         lines = "".join(f"  - {package}\n" for package in packages)
-        file.write_text(f"name: {name}\npython: /usr/bin/python3\nindex: {self.index.url}\npackages:\n{lines}{more}")
+        file.write_text(f"name: {name}\npython: /usr/bin/python3\nindex: {self.index.url}\npackages:\n" f"{lines}{more}")
         self.user.run("env", "create", "-c", self.name, "-f", str(file), "--uv", UV, timeout=400)
 
     def program(self, name, *command, nodes=""):

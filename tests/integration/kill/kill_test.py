@@ -2,10 +2,11 @@
 
 kill_test.py FASTGPU KILL_AT [create|delete|run|cp ...] [--points N]
 
-Each command is run once to count its system calls that change the world outside, then again and again,
-killed by SIGKILL at one of them; and once at each fault point that it passes, where the build has them. After each kill either the same command is repeated and must succeed, or `gc` must clear all away; then the
-books are opened: processes, links, mounts, node directories, the database. N points are tried (spread
-evenly; 0 tries every one).
+Each command is run once to count its system calls that change the world outside, then again and
+again, killed by SIGKILL at one of them; and once at each fault point that it passes, where the
+build has them. After each kill either the same command is repeated and must succeed, or `gc` must
+clear all away; then the books are opened: processes, links, mounts, node directories, the database.
+N points are tried (spread evenly; 0 tries every one).
 """
 import argparse
 import contextlib
@@ -38,7 +39,7 @@ class Bench:
         done = subprocess.run([*prefix, self.fastgpu, *argv], env=env, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=120, check=False)
         if expect is not None and done.returncode not in expect:
-            raise AssertionError(f"fastgpu {' '.join(argv)}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+            raise AssertionError(f"fastgpu {' '.join(argv)}: exit status {done.returncode}\n" f"{done.stdout}{done.stderr}")
         return done
 
     def killed_at(self, call, argv):
@@ -46,7 +47,9 @@ class Bench:
         return self.run(*argv, expect=None, prefix=(self.kill_at, str(call))).returncode == 0
 
     def killed_by_fault(self, count, argv):
-        """Runs argv killed at the count-th fault point that it passes; False where it ended before."""
+        """Runs argv killed at the count-th fault point that it
+        passes; False where it ended before.
+        """
         return self.run(*argv, expect=None, environment={"FASTGPU_FAULT": f"any:{count}"}).returncode == -9
 
     def calls_of(self, argv):
@@ -172,7 +175,9 @@ def kills(bench, scenario, wanted):
 
 
 def try_kills(bench, scenario, wanted):
-    """Yields (where, failure or None) for each kill; ends where a fault point is beyond the last."""
+    """Yields (where, failure or None) for each kill; ends where a
+    fault point is beyond the last.
+    """
     for turn, (where, kill) in enumerate(kills(bench, scenario, wanted)):
         try:
             scenario.prepare(bench)

@@ -2,7 +2,8 @@
 
 local_test.py DRIVER INIT KILL_AT [TEST ...]
 
-Needs root, sshd and ssh; exits with 77 where it cannot run. Whatever happens, it cleans up after itself.
+Needs root, sshd and ssh; exits with 77 where it cannot run. Whatever happens, it cleans up after
+itself.
 """
 import contextlib
 import os
@@ -50,7 +51,9 @@ def process_tree():
 
 
 def is_settled(pid):
-    """Whether a node's init will live on: its maker has let go of it, and it has not been killed."""
+    """Whether a node's init will live on: its maker has let go of
+    it, and it has not been killed.
+    """
     try:
         status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines() if ":\t" in line)
         maker = pathlib.Path(f"/proc/{status['PPid'].strip()}/comm").read_text(encoding="utf-8").strip()
@@ -122,7 +125,8 @@ class Machine:
         return links, mounts, init_processes(self.root_id())
 
     def check_nothing_left(self):
-        deadline = time.monotonic() + 5  # The kernel takes a dead node's network apart in its own time.
+        # The kernel takes a dead node's network apart in its own time.
+        deadline = time.monotonic() + 5
         while self.visible() != self.before and time.monotonic() < deadline:
             time.sleep(0.02)
         assert_equal(self.visible(), self.before, f"left: {self.visible()}")
@@ -157,15 +161,15 @@ def test_only_the_clusters_key_opens_an_account(m):
     m.run("create", CLUSTER, 1)
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", m.keys / "own"], check=True)
     own = (m.keys / "own.pub").read_text().strip()
-    m.sure(0, "useradd --create-home --shell /bin/sh guest && usermod --password '*' guest && cd /home/guest && mkdir -m 700 .ssh && "
-              f"echo '{own}' >.ssh/authorized_keys && cp .ssh/authorized_keys .ssh/authorized_keys2 && chown -R guest: .ssh")
-    m.sure(0, f"mkdir -p /root/.ssh && echo '{own}' >/root/.ssh/authorized_keys && chmod -R go= /root/.ssh")
+    m.sure(0, "useradd --create-home --shell /bin/sh guest && usermod --password '*' guest && cd " "/home/guest && mkdir -m 700 .ssh && "
+              f"echo '{own}' >.ssh/authorized_keys && cp .ssh/authorized_keys .ssh/authorized_keys2 && " "chown -R guest: .ssh")
+    m.sure(0, f"mkdir -p /root/.ssh && echo '{own}' >/root/.ssh/authorized_keys && chmod -R go= " "/root/.ssh")
     words = m.ssh_argv(0, "id -un")
     for account in ("guest", "root"):
         for key, opens in (("user", True), ("own", False)):
             argv = [*words[:-4], "-o", "IdentitiesOnly=yes", "-i", str(m.keys / key), words[-2].replace("root@", account + "@"), words[-1]]
             done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-            assert_equal(done.stdout.strip() == account, opens, f"{account}'s account and the key {key}: {done.returncode} {done.stdout}{done.stderr}")
+            assert_equal(done.stdout.strip() == account, opens, f"{account}'s account and the key {key}: {done.returncode} " f"{done.stdout}{done.stderr}")
 
 
 def test_killing_on_one_node_kills_nobody_else(m):

@@ -84,7 +84,7 @@ def test_what_is_left_out_runs_nothing(user):
 @shared_cluster
 def test_more_than_is_kept_is_cut_and_said(user):
     name = user.two_nodes()
-    megabytes = f"case $(hostname) in *-1) head -c {70 << 20} /dev/zero | tr '\\0' x;; *) echo little;; esac"
+    megabytes = (f"case $(hostname) in *-1) head -c {70 << 20} /dev/zero | tr '\\0' x;; *) echo little;; " "esac")
     done = user.run("exec", name, "-b", "--", "sh", "-c", megabytes)
     assert_in(f"{name}-1: the output was cut: at most 64 MiB of a stream", done.err)
     assert_not_in(f"{name}-0", done.err)

@@ -1,4 +1,5 @@
-"""`fastgpu ssh` as a person at a terminal has it, on a node of this machine: terminal_test.py FASTGPU
+"""`fastgpu ssh` as a person at a terminal has it, on a node of this machine: terminal_test.py
+FASTGPU
 
 Exit code 77: this machine cannot carry it.
 """

@@ -1,4 +1,5 @@
-"""`fastgpu tmux` on two nodes of this machine, which share its programs: tmux_test.py FASTGPU [TEST...]
+"""`fastgpu tmux` on two nodes of this machine, which share its programs: tmux_test.py FASTGPU
+[TEST...]
 
 Exit code 77: this machine cannot carry it, or has no tmux.
 """
@@ -93,7 +94,7 @@ def test_sessions_have_names_and_are_listed(user):
 def test_a_server_that_fails_is_told_and_not_taken_for_no_sessions(user):
     with no_sessions_after(user, user.two_nodes()) as name:
         user.run("tmux", name, "-d", "-s", "one")
-        user.run("exec", f"{name}/1", "--", "sh", "-c", "printf '#!/bin/sh\necho lost server >&2\nexit 1\n' >/usr/local/bin/tmux; chmod 755 /usr/local/bin/tmux")
+        user.run("exec", f"{name}/1", "--", "sh", "-c", "printf '#!/bin/sh\necho lost server >&2\nexit 1\n" "' >/usr/local/bin/tmux; chmod 755 /usr/local/bin/tmux")
         try:
             done = user.run("tmux", name, "--list", "-o", "json", code=1)
             assert_in(f"{name}-1: tmux exited with 1: lost server", done.err)

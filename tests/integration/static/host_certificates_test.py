@@ -1,4 +1,5 @@
-"""Hosts whose keys an authority vouches for (@cert-authority, OpenSSH's certificates): host_certificates_test.py FASTGPU [TEST ...]
+"""Hosts whose keys an authority vouches for (@cert-authority, OpenSSH's certificates):
+host_certificates_test.py FASTGPU [TEST ...]
 
 Exits with 77 where it cannot run.
 """
@@ -96,7 +97,8 @@ def test_certificates_along_a_way_of_jump_hosts(lab):
     assert_not_in("accepted", made.stderr)
     assert_equal(sorted(lab.run("exec", "lab", "--", "hostname").stdout.splitlines()), ["one: one", "two: two"], "exec")
     lab.run("delete", "cluster", "lab", "--yes")
-    # The authority stands for the hosts behind alone: the jump host's key is unknown, and then learned.
+    # The authority stands for the hosts behind alone: the jump host's key is unknown, and then
+    # learned.
     known_hosts(lab, authority.line("127.0.0.*"))
     unknown = lab.create(*entries, code=3)
     assert_in(gate.address, unknown.stderr)

@@ -1,4 +1,5 @@
-"""Hosts whose login shell is not a POSIX one, or whose start-up files print, wait or fail: login_shells_test.py FASTGPU [TEST ...]
+"""Hosts whose login shell is not a POSIX one, or whose start-up files print, wait or fail:
+login_shells_test.py FASTGPU [TEST ...]
 
 A shell that is not installed here is left out. Exits with 77 where it cannot run.
 """
@@ -92,8 +93,8 @@ def test_a_copy_goes_from_node_to_node_whatever_their_shells(lab):
 
 def test_start_up_files_may_print_what_they_like(lab):
     one = lab.host("one", f"{static_cluster_test.NETWORK}.30", network=True, shell="/bin/bash")
-    noise = ("echo; echo 'Welcome, W 0 {\"host\": 7}'; printf 'no newline '; stty -a; echo 'stty: Inappropriate ioctl' >&2\n"
-             "echo ~/.fastgpu/bin/fastgpu-agent-: not found >&2; alias echo='echo aliased'; shopt -s expand_aliases; set -u\n")
+    noise = ("echo; echo 'Welcome, W 0 {\"host\": 7}'; printf 'no newline '; stty -a; echo 'stty: " "Inappropriate ioctl' >&2\n"
+             "echo ~/.fastgpu/bin/fastgpu-agent-: not found >&2; alias echo='echo aliased'; shopt -s " "expand_aliases; set -u\n")
     (one.home / ".bashrc").write_text(noise)
     (one.home / ".ssh" / "rc").write_text("echo the rc speaks; echo and complains >&2\n")
     (one.home / ".hushlogin").write_text("")
@@ -113,7 +114,7 @@ def test_start_up_files_may_print_what_they_like(lab):
 
 
 ALIASES = {
-    "bash": (".bashrc", "shopt -s expand_aliases; alias exec='echo aliased' command='echo aliased' printf='echo aliased'\n"),
+    "bash": (".bashrc", "shopt -s expand_aliases; alias exec='echo aliased' command='echo aliased' printf='echo " "aliased'\n"),
     "zsh": (".zshenv", "alias exec='echo aliased' command='echo aliased' printf='echo aliased'\n"),
     "tcsh": (".cshrc", "alias exec 'echo aliased'; alias printf 'echo aliased'\n"),
     "fish": (".config/fish/config.fish", "alias command='echo aliased'; alias printf='echo aliased'; abbr exec 'echo aliased'\n"),
@@ -135,7 +136,7 @@ def test_aliases_of_start_up_files_change_nothing(lab):
 
 def test_an_account_that_runs_nothing_says_why(lab):
     for number, (shell, config, said) in enumerate((
-            (None, "ForceCommand echo 'Please login as the user \"ubuntu\" rather than the user \"root\".'; exit 142\n", "exit code 142"),
+            (None, "ForceCommand echo 'Please login as the user \"ubuntu\" rather than the user " "\"root\".'; exit 142\n", "exit code 142"),
             ("/usr/sbin/nologin", "", "This account is currently not available"),
             ("/bin/false", "", "exit code 1"),
     )):

@@ -34,7 +34,7 @@ def know_names(lab, **addresses):
     """Names that this user's fastgpu and all hosts of the lab know, and nothing else."""
     (lab.folder / "hosts").write_text("127.0.0.1 localhost\n" + "".join(f"{address} {name.replace('_', '.')}\n" for name, address in addresses.items()))
     wrapper = lab.folder / "fastgpu"
-    wrapper.write_text(f"#!/bin/sh\nexec unshare -m sh -c 'mount --bind {lab.folder}/hosts /etc/hosts && exec {lab.fastgpu} \"$@\"' sh \"$@\"\n")
+    wrapper.write_text(f"#!/bin/sh\nexec unshare -m sh -c 'mount --bind {lab.folder}/hosts /etc/hosts && exec " f"{lab.fastgpu} \"$@\"' sh \"$@\"\n")
     wrapper.chmod(0o755)
     lab.fastgpu = str(wrapper)
 

@@ -1,4 +1,5 @@
-"""Hosts and logins that libssh2 does not know, by OpenSSH's client: openssh_hosts_test.py FASTGPU [TEST ...]
+"""Hosts and logins that libssh2 does not know, by OpenSSH's client: openssh_hosts_test.py FASTGPU
+[TEST ...]
 
 Exits with 77 where it cannot run.
 """
@@ -226,9 +227,9 @@ def test_names_of_the_users_configuration(lab):
     make_key(other, "-t", "ecdsa")
     near.authorize((line_of(other) + "\n").encode())
     folder = lab.home / ".ssh"
-    (folder / "config").write_text(f"Include {folder}/more\nHost gpubox\n  HostName 127.0.0.2\n  Port {near.port}\n  User root\n"
+    (folder / "config").write_text(f"Include {folder}/more\nHost gpubox\n  HostName 127.0.0.2\n  Port {near.port}\n" "  User root\n"
                                    f"  IdentityFile {other}\nHost *\n  IdentityFile {lab.user_key}\n")
-    (folder / "more").write_text(f"Host behind\n  HostName 127.0.0.1\n  ProxyJump gate\nHost gate\n  HostName {gate.address}\n  User root\n"
+    (folder / "more").write_text("Host behind\n  HostName 127.0.0.1\n  ProxyJump gate\nHost gate\n" f"  HostName {gate.address}\n  User root\n"
                                  f"  UserKnownHostsFile {folder}/known_hosts\n")
     known = [f"{gate.address} {line_of(gate.key)}", f"[127.0.0.2]:{near.port} {line_of(near.key)}", f"127.0.0.1 {line_of(inner.key)}"]
     (folder / "known_hosts").write_text("".join(line + "\n" for line in known))
@@ -243,7 +244,7 @@ def test_a_jump_host_with_a_key_and_a_port_of_its_own(lab):
         key.unlink(missing_ok=True)
         make_key(key, *words)
         gate.authorize((line_of(key) + "\n").encode())
-        jump = f"{{address: {gate.address}, port: 2222, user: root, identity: {key}, host_keys: ['{line_of(gate.key)}']}}"
+        jump = (f"{{address: {gate.address}, port: 2222, user: root, identity: {key}, host_keys: " f"['{line_of(gate.key)}']}}")
         check_life(lab, inner.entry(jump=jump), hosts=(inner,))
     (lab.home / ".ssh" / "known_hosts").write_text(f"[{gate.address}]:2222 {line_of(gate.key)}\n")
     gate.authorize((line_of(lab.user_key) + "\n").encode())
@@ -278,7 +279,7 @@ class SlowRelay:
 def test_every_command_waits_for_a_connection_as_long_as_it_is_told_to(lab):
     one = lab.host("one", "127.0.0.2")
     relay = SlowRelay(one.port, 3)
-    entry = f"  - {{name: one, address: 127.0.0.1, port: {relay.port}, user: root, host_keys: ['{line_of(one.key)}']}}\n"
+    entry = (f"  - {{name: one, address: 127.0.0.1, port: {relay.port}, user: root, host_keys: " f"['{line_of(one.key)}']}}\n")
     short, long = {"FASTGPU_CONNECT_TIMEOUT": "1s"}, {"FASTGPU_CONNECT_TIMEOUT": "30s"}
     refused = lab.create(entry, code=None, environment=short)
     assert_not_equal(refused.returncode, 0, refused.stderr)

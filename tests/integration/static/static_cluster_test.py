@@ -1,9 +1,11 @@
-"""Clusters of hosts that somebody has, as a user meets them: the program, a file of hosts, real sshd processes.
+"""Clusters of hosts that somebody has, as a user meets them: the program, a file of hosts, real
+sshd processes.
 
 static_cluster_test.py FASTGPU [TEST ...]
 
-Each host is an sshd in namespaces of its own, with its own host name and /root; some have a network of their own,
-too. Needs root, sshd, mpirun, ip and unshare; exits with 77 where it cannot run. It cleans up after itself.
+Each host is an sshd in namespaces of its own, with its own host name and /root; some have a network
+of their own, too. Needs root, sshd, mpirun, ip and unshare; exits with 77 where it cannot run. It
+cleans up after itself.
 """
 import contextlib
 import os
@@ -66,7 +68,9 @@ def free_port(address):
 
 
 class Host:
-    """One sshd. With `network` it has an address that this machine and the other such hosts reach, and port 22."""
+    """One sshd. With `network` it has an address that this machine and the other such hosts reach,
+    and port 22.
+    """
 
     def __init__(self, lab, name, address="127.0.0.2", network=False, inside=None, shell=None, config="", key=(), port=None):
         self.name, self.address, self.network = name, address, network
@@ -80,8 +84,8 @@ class Host:
         self.inside = inside
         self.authorize((line_of(lab.user_key) + "\n").encode())
         (self.folder / "config").write_text(
-            f"ListenAddress {address}\nPort {self.port}\nHostKey {self.key}\nPidFile none\nUsePAM no\n"
-            "PasswordAuthentication no\nPermitRootLogin yes\nPrintMotd no\nPrintLastLog no\nLogLevel VERBOSE\n"
+            f"ListenAddress {address}\nPort {self.port}\nHostKey {self.key}\nPidFile none\n" "UsePAM no\n"
+            "PasswordAuthentication no\nPermitRootLogin yes\nPrintMotd no\nPrintLastLog no\n" "LogLevel VERBOSE\n"
             "Subsystem sftp internal-sftp\nMaxStartups 100\n" + config)
         if shell:  # Of root, there.
             lines = [line.rpartition(":")[0] + ":" + shell if line.startswith("root:") else line
@@ -201,7 +205,7 @@ class Lab:
         done = subprocess.run([self.fastgpu, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
                               env=self.environment(environment), check=False)
         if code is not None and done.returncode != code:
-            raise AssertionError(f"{' '.join(words)}: exit code {done.returncode}, not {code}\n{done.stdout}{done.stderr}")
+            raise AssertionError(f"{' '.join(words)}: exit code {done.returncode}, not {code}\n" f"{done.stdout}{done.stderr}")
         return done
 
     def environment(self, more=None):
@@ -374,7 +378,7 @@ def test_a_node_does_not_choose_what_a_copy_writes_here(lab):
     assert_equal((lab.folder / "honest").read_text(), "1,2", "an honest copy")
     program = next((one.home / ".fastgpu" / "bin").iterdir())
     program.rename(one.home / "honest")
-    program.write_text('#!/bin/sh\ncase $1 in send) exec /root/honest send -- /root/results.csv /root/.bashrc;; esac\nexec /root/honest "$@"\n')
+    program.write_text('#!/bin/sh\ncase $1 in send) exec /root/honest send -- /root/results.csv /root/.bashrc;; ' 'esac\nexec /root/honest "$@"\n')
     program.chmod(0o755)
     here = lab.folder / "here"
     here.mkdir()
@@ -560,7 +564,9 @@ def lab_for(fastgpu):
 
 
 def run_tests(names):
-    """Runs the tests of a file, given its globals(): TEST.py FASTGPU [TEST ...]. Each gets a Lab."""
+    """Runs the tests of a file, given its globals(): TEST.py
+    FASTGPU [TEST ...]. Each gets a Lab.
+    """
     suite.need_root("unshare", "nsenter", "ip", "mpirun", "ssh-keygen", "/usr/sbin/sshd")
     fastgpu = os.path.abspath(sys.argv[1])
     os.makedirs("/run/sshd", exist_ok=True)

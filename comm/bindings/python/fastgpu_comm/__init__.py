@@ -2,12 +2,13 @@
 
     import fastgpu_comm, numpy
 
-    with fastgpu_comm.init() as comm:                  # RANK, WORLD_SIZE ..., as the job's launcher has set them
+    with fastgpu_comm.init() as comm:  # By RANK, WORLD_SIZE and others that the launcher has set.
         values = numpy.full(4, comm.rank, dtype="float32")
         comm.all_reduce(values, fastgpu_comm.AVERAGE)  # in place
 
-Arrays are numpy's, tensors of PyTorch, or whatever has a buffer (array.array, bytearray). `fastgpu_comm.torch` has what
-trains a PyTorch model on many ranks, `.tensorflow`, `.jax` and `.mxnet` what others need. The library itself is loaded by the first call that needs it.
+Arrays are numpy's, tensors of PyTorch, or whatever has a buffer (array.array, bytearray).
+`fastgpu_comm.torch` has what trains a PyTorch model on many ranks, `.tensorflow`, `.jax` and
+`.mxnet` what others need. The library itself is loaded by the first call that needs it.
 """
 from ._library import library_path, version
 from .communicator import Communicator, init

@@ -1,4 +1,6 @@
-"""Collectives as calls of the library, decided from their arguments before anything begins. Pure, except for the memory of results."""
+"""Collectives as calls of the library, decided from their arguments before anything begins. Pure,
+except for the memory of results.
+"""
 from __future__ import annotations
 
 import operator

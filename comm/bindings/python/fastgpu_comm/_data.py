@@ -1,4 +1,6 @@
-"""Arrays, tensors and buffers as what the library is given of them: an address, a count and a type, each checked."""
+"""Arrays, tensors and buffers as what the library is given of them: an address, a count and a type,
+each checked.
+"""
 from __future__ import annotations
 
 import ctypes
@@ -41,10 +43,12 @@ class Data:
         return self.count * self.item_size
 
     def reduced(self) -> Elements:
-        """How many there are, and of which type. Raises TypeError where such elements cannot be reduced."""
+        """How many there are, and of which type. Raises TypeError where such elements cannot be
+        reduced.
+        """
         kind = _TYPES.get(self.type_name)
         if kind is None or kind is ElementType.UINT8:
-            raise TypeError(f"{self.what} has elements of type {self.type_name}, which cannot be reduced: convert it to float32, float64, "
+            raise TypeError(f"{self.what} has elements of type {self.type_name}, which cannot be reduced: " "convert it to float32, float64, "
                             "float16, bfloat16, int8, int32 or int64")
         return self.count, kind
 
@@ -58,7 +62,7 @@ class Data:
             raise ValueError(f"{self.what} is read-only")
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(self.owner, torch.Tensor) and self.owner.requires_grad and torch.is_grad_enabled():
-            raise ValueError(f"{self.what} requires a gradient, and autograd does not see that it is written to: give its .detach(), or call within "
+            raise ValueError(f"{self.what} requires a gradient, and autograd does not see that it is written " "to: give its .detach(), or call within "
                              "torch.no_grad()")
         return self
 
@@ -68,17 +72,19 @@ class Data:
     def blocks(self, ranks: int) -> Shape:
         """The shape of one rank's part, of which the first dimension holds one for each."""
         if not self.shape or self.shape[0] % ranks != 0:
-            raise ValueError(f"{self.what} has the shape {self.shape}: its first dimension must be a multiple of the {ranks} ranks")
+            raise ValueError(f"{self.what} has the shape {self.shape}: its first dimension must be a multiple " f"of the {ranks} ranks")
         return (self.shape[0] // ranks, *self.shape[1:])
 
     def like(self, shape: Shape, name: str) -> Data:
-        """New memory for elements of this type, called `name` in errors. Raises TypeError where only the caller knows what it should be."""
+        """New memory for elements of this type, called `name` in errors. Raises TypeError where
+        only the caller knows what it should be.
+        """
         numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
         if torch is not None and isinstance(self.owner, torch.Tensor):
             return look_at(torch.empty(shape, dtype=self.owner.dtype, device=self.owner.device), name)
         if numpy is not None and isinstance(self.owner, numpy.ndarray):
             return look_at(numpy.empty(shape, dtype=self.owner.dtype), name)
-        raise TypeError(f"{self.what} is of type {type(self.owner).__name__}: give the place for the result as well, as `out`")
+        raise TypeError(f"{self.what} is of type {type(self.owner).__name__}: give the place for the result " "as well, as `out`")
 
     def copy_from(self, other: Data) -> None:
         """The same shape and type."""
@@ -92,14 +98,16 @@ class Data:
         if self.type_name != type_name:
             raise ValueError(f"{self.what} has elements of type {self.type_name}, not {type_name}")
         if self.count != count:
-            raise ValueError(f"{self.what} has the shape {self.shape}, which are {self.count} elements and not {count}")
+            raise ValueError(f"{self.what} has the shape {self.shape}, which are {self.count} elements and " f"not {count}")
         if self.device != device:
             raise ValueError(f"{self.what} lies on {self.device or 'the host'}, not on {device or 'the host'}")
         return self.writable()
 
 
 def look_at(value: Any, what: str) -> Data:
-    """Raises TypeError for what has no elements, ValueError for elements that do not lie one after the other."""
+    """Raises TypeError for what has no elements, ValueError for elements that do not lie one after
+    the other.
+    """
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         data = _of_tensor(value, what)
@@ -118,7 +126,7 @@ def _of_tensor(tensor: Any, what: str) -> Data:
     if str(tensor.layout) != "torch.strided" or not tensor.is_contiguous():
         raise ValueError(f"{what} is not contiguous: give its .contiguous()")
     if tensor.is_conj() or tensor.is_neg():
-        raise ValueError(f"{what} is a view that is computed when it is read: give its .resolve_conj().resolve_neg()")
+        raise ValueError(f"{what} is a view that is computed when it is read: give its " ".resolve_conj().resolve_neg()")
     return Data(owner=tensor, what=what, address=tensor.data_ptr(), shape=tuple(tensor.shape), type_name=str(tensor.dtype).split(".")[-1],
                 item_size=tensor.element_size(), is_writable=True, device=None if tensor.device.type == "cpu" else tensor.device)
 
@@ -138,7 +146,7 @@ def _of_buffer(value: Any, what: str) -> Data:
     try:
         view = memoryview(value)
     except TypeError:
-        raise TypeError(f"{what} is of type {type(value).__name__}: give an array of numpy, a tensor of PyTorch, or something with a buffer, "
+        raise TypeError(f"{what} is of type {type(value).__name__}: give an array of numpy, a tensor of " "PyTorch, or something with a buffer, "
                         "such as array.array") from None
     if not view.c_contiguous:
         raise ValueError(f"{what} is not contiguous")

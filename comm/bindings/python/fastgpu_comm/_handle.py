@@ -15,7 +15,9 @@ def _release(process: int, free: str, pointer: int, kept: Any) -> None:
 
 
 class Handle:
-    """A handle that is released once: by release(), with its owner, or as the process ends. `kept` lives equally long."""
+    """A handle that is released once: by release(), with its owner, or as the process ends. `kept`
+    lives equally long.
+    """
 
     def __init__(self, owner: object, what: str, free: str, pointer: int, kept: Any = None) -> None:
         self._what, self._pointer = what, pointer

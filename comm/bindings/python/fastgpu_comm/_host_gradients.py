@@ -1,4 +1,6 @@
-"""Gradients of frameworks that do not let others write to their arrays: copied to memory of the host, exchanged there, and given back as copies."""
+"""Gradients of frameworks that do not let others write to their arrays: copied to memory of the
+host, exchanged there, and given back as copies.
+"""
 from __future__ import annotations
 
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence
@@ -18,7 +20,9 @@ class Place(NamedTuple):
 
 
 class HostGradients:
-    """The gradients of one model. All ranks make it at the same time, with the same places in the same order."""
+    """The gradients of one model. All ranks make it at the same time, with the same places in the
+    same order.
+    """
 
     def __init__(self, places: Iterable[Place], comm: Communicator, op: Op, settings: Mapping[str, str | None] | None) -> None:
         if op not in (Op.AVERAGE, Op.SUM):
@@ -39,19 +43,23 @@ class HostGradients:
             raise ValueError(f"GradientExchange: {len(gradients)} gradients for {len(self._places)} parameters")
         for place, gradient in zip(self._places, gradients):
             if gradient is None:
-                raise ValueError(f"the gradient of {place.name} is None: every parameter needs one, if only of zeros")
+                raise ValueError(f"the gradient of {place.name} is None: every parameter needs one, if only " "of zeros")
 
     def check(self, gradients: Sequence[Any]) -> None:
-        """Raises ValueError unless there is one array of the right shape and type for each place."""
+        """Raises ValueError unless there is one array of the right
+        shape and type for each place.
+        """
         self.check_complete(gradients)
         for place, gradient in zip(self._places, gradients):
             found, wanted = (tuple(gradient.shape), numpy.dtype(gradient.dtype)), (tuple(place.shape), numpy.dtype(place.dtype))
             if found != wanted:
-                raise ValueError(f"the gradient of {place.name} has the shape {found[0]} and elements of type {found[1]}, its parameter "
+                raise ValueError(f"the gradient of {place.name} has the shape {found[0]} and elements of type " f"{found[1]}, its parameter "
                                  f"{wanted[0]} and {wanted[1]}")
 
     def exchange(self, gradients: Sequence[Any]) -> list[Any]:
-        """Returns the results over all ranks, of checked arrays: each travels as soon as it is here. Raises fastgpu_comm.Error."""
+        """Returns the results over all ranks, of checked arrays: each travels as soon as it is
+        here. Raises fastgpu_comm.Error.
+        """
         for number, (memory, gradient) in enumerate(zip(self._memory, gradients)):
             numpy.copyto(memory, numpy.asarray(gradient))
             self._gradients.ready(number)

@@ -1,4 +1,6 @@
-"""The shared library as ctypes sees it: where it is found, what its functions take, and when they fail."""
+"""The shared library as ctypes sees it: where it is found, what its functions take, and when they
+fail.
+"""
 from __future__ import annotations
 
 import ctypes
@@ -43,7 +45,8 @@ class CountersStruct(ctypes.Structure):
 WarningHandler = ctypes.CFUNCTYPE(None, _TEXT, _POINTER)
 _WaitCheck = ctypes.CFUNCTYPE(_INT, _POINTER)
 
-# What the collectives take between the communicator and, on a GPU, the stream; the _async twins give a request back.
+# What the collectives take between the communicator and, on a GPU, the stream; the _async twins
+# give a request back.
 _COLLECTIVES: dict[str, list[Any]] = {
     "all_reduce": [_POINTER, _SIZE, _INT, _INT],
     "reduce_scatter": [_POINTER, _POINTER, _SIZE, _INT, _INT],
@@ -93,7 +96,8 @@ def _places() -> Iterator[str]:
         yield given
         return
     beside = pathlib.Path(__file__).resolve().parent
-    for folder in (beside, pathlib.Path(sys.prefix) / "lib" / "fastgpu"):  # The second is that of an environment of fastgpu.
+    # The second is that of an environment of fastgpu.
+    for folder in (beside, pathlib.Path(sys.prefix) / "lib" / "fastgpu"):
         if (folder / _NAME).exists():
             yield str(folder / _NAME)
     yield _NAME  # LD_LIBRARY_PATH, then what ldconfig knows.
@@ -109,7 +113,8 @@ class _Signals:
         self.check = _WaitCheck(checks.send)
 
     def _checks(self) -> Generator[int, None, None]:
-        # Python runs a signal's handler as it resumes this, at the yield; a function would be entered first, outside of any try.
+        # Python runs a signal's handler as it resumes this, at the yield; a function would be
+        # entered first, outside of any try.
         while True:
             try:
                 yield 0 if self._raised is None else 1
@@ -125,7 +130,9 @@ class _Signals:
 
 
 class Library:
-    """The functions of the C ABI. ctypes lets other threads of Python run while one of them waits."""
+    """The functions of the C ABI. ctypes lets other threads of
+    Python run while one of them waits.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -141,7 +148,9 @@ class Library:
         function.restype, function.argtypes = result, arguments
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Calls a function that can fail; raises what it failed with, or what the handler of a signal has raised meanwhile."""
+        """Calls a function that can fail; raises what it failed with, or what the handler of a
+        signal has raised meanwhile.
+        """
         is_main = threading.current_thread() is threading.main_thread()
         if is_main and self._signals is None:
             self._signals = _Signals()
@@ -167,18 +176,22 @@ class Library:
 
 @functools.lru_cache(maxsize=None)
 def load() -> Library:
-    """The library of this process. Raises LocalError, naming what was tried, where there is none."""
+    """The library of this process. Raises LocalError, naming what
+    was tried, where there is none.
+    """
     tried = []
     for place in _places():
         try:
             return Library(place)
         except (OSError, AttributeError) as error:  # No such file, or one without our functions.
             tried.append(str(error) if place in str(error) else f"{place}: {error}")
-    raise LocalError(f"there is no {_NAME} to load ({'; '.join(tried)}): install it, or name its file in FASTGPU_COMM_LIBRARY")
+    raise LocalError(f"there is no {_NAME} to load ({'; '.join(tried)}): install it, or name its file in " "FASTGPU_COMM_LIBRARY")
 
 
 def library_path() -> str:
-    """What was loaded, by the name that the loader was given. Raises LocalError where there is no library."""
+    """What was loaded, by the name that the loader was given. Raises LocalError where there is no
+    library.
+    """
     return load().path
 
 
@@ -193,6 +206,6 @@ def settings_list(settings: Mapping[str, str | None] | None) -> Any:
     for name, value in (settings or {}).items():
         text = f"{name}={'' if value is None else value}"
         if not name or "=" in name or "\0" in text:
-            raise ValueError(f"{name!r} is no setting: it is the name of a variable of the library, such as FASTGPU_COMM_TIMEOUT")
+            raise ValueError(f"{name!r} is no setting: it is the name of a variable of the library, such as " "FASTGPU_COMM_TIMEOUT")
         lines.append(text.encode())
     return (ctypes.c_char_p * (len(lines) + 1))(*lines, None)

@@ -18,11 +18,13 @@ _LARGEST_INT = 2**31 - 1
 
 
 def init(settings: Mapping[str, str | None] | None = None) -> Communicator:
-    """Joins the job that the environment describes: RANK and WORLD_SIZE (or mpirun's own variables), MASTER_ADDR and MASTER_PORT,
-    FASTGPU_COMM_SECRET, and the others of the library. Without them the process is a job of one.
+    """Joins the job that the environment describes: RANK and WORLD_SIZE (or mpirun's own
+    variables), MASTER_ADDR and MASTER_PORT, FASTGPU_COMM_SECRET, and the others of the library.
+    Without them the process is a job of one.
 
-    `settings` overrule the environment, e.g. {"FASTGPU_COMM_TIMEOUT": "10s"}; None as a value hides a variable.
-    Blocks until all ranks are there. Raises fastgpu_comm.Error: RankTimeoutError, DeniedError, ConflictError, UsageError, LocalError.
+    `settings` overrule the environment, e.g. {"FASTGPU_COMM_TIMEOUT": "10s"}; None as a value hides
+    a variable. Blocks until all ranks are there. Raises fastgpu_comm.Error: RankTimeoutError,
+    DeniedError, ConflictError, UsageError, LocalError.
     """
     pointer = load().make("fgc_init", settings_list(settings))
     assert pointer is not None
@@ -30,17 +32,22 @@ def init(settings: Mapping[str, str | None] | None = None) -> Communicator:
 
 
 class Communicator:
-    """This rank and its connections to the others, or to a group of them. Made by init() and split().
+    """This rank and its connections to the others, or to a group of them. Made by init() and
+    split().
 
-    Every rank makes the same collective calls in the same order, one thread at a time. A call blocks until this rank's part is done; its
-    _async twin returns a Request, whose wait() returns the same. Other threads of Python run meanwhile; Ctrl-C ends a wait, and the job.
+    Every rank makes the same collective calls in the same order, one thread at a time. A call
+    blocks until this rank's part is done; its _async twin returns a Request, whose wait() returns
+    the same. Other threads of Python run meanwhile; Ctrl-C ends a wait, and the job.
 
-    Arrays are contiguous: numpy's, tensors of PyTorch (of a GPU, too, where the library was built with CUDA), or objects with a buffer.
-    What is wrong with an argument is a TypeError or ValueError and nothing has begun. What fails afterwards is a fastgpu_comm.Error that
-    names the rank concerned, and the job is over: also where a rank has died, where ranks wait for each other in different calls, and where one
-    has been silent for FASTGPU_COMM_TIMEOUT (30 minutes; after a minute stderr has a warning). A child that is made by fork may not use it.
+    Arrays are contiguous: numpy's, tensors of PyTorch (of a GPU, too, where the library was built
+    with CUDA), or objects with a buffer. What is wrong with an argument is a TypeError or
+    ValueError and nothing has begun. What fails afterwards is a fastgpu_comm.Error that names the
+    rank concerned, and the job is over: also where a rank has died, where ranks wait for each other
+    in different calls, and where one has been silent for FASTGPU_COMM_TIMEOUT (30 minutes; after a
+    minute stderr has a warning). A child that is made by fork may not use it.
 
-    As a context manager it waits for all ranks at the end, but leaves at once where an exception passes.
+    As a context manager it waits for all ranks at the end, but leaves at once where an exception
+    passes.
     """
 
     def __init__(self, pointer: int) -> None:
@@ -78,29 +85,37 @@ class Communicator:
         return self._ask("fgc_node_count")
 
     def split(self, color: int | None, key: int = 0) -> Communicator | None:
-        """A collective: ranks that give the same `color`, 0 or more, become a group, ordered by `key` and then by rank. None: in no group."""
+        """A collective: ranks that give the same `color`, 0 or more, become a group, ordered by
+        `key` and then by rank. None: in no group.
+        """
         number = -1 if color is None else operator.index(color)
         if not (color is None or 0 <= number <= _LARGEST_INT) or abs(operator.index(key)) > _LARGEST_INT:
-            raise ValueError(f"split: the color {color} and the key {key} must be small whole numbers, the color not negative")
+            raise ValueError(f"split: the color {color} and the key {key} must be small whole numbers, the " "color not negative")
         pointer = load().make("fgc_split", self._handle.pointer, number, key)
         return None if pointer is None else Communicator(pointer)
 
     def all_reduce(self, data: Any, op: Op = Op.SUM, out: Any = None) -> Any:
-        """Reduces over all ranks: in place, or into `out` of the same type and length. The same bits on every rank. Returns the result."""
+        """Reduces over all ranks: in place, or into `out` of the same type and length. The same
+        bits on every rank. Returns the result.
+        """
         return self._run(_calls.all_reduce(self._ranks, data, op, out))
 
     def all_reduce_async(self, data: Any, op: Op = Op.SUM, out: Any = None) -> Request:
         return self._begin(_calls.all_reduce(self._ranks, data, op, out))
 
     def reduce_scatter(self, data: Any, op: Op = Op.SUM, out: Any = None) -> Any:
-        """Reduces `data` of shape (size * n, ...), of which rank r gets the part r, of shape (n, ...): `out`, or a new array."""
+        """Reduces `data` of shape (size * n, ...), of which rank r gets the part r, of shape (n,
+        ...): `out`, or a new array.
+        """
         return self._run(_calls.reduce_scatter(self._ranks, data, op, out))
 
     def reduce_scatter_async(self, data: Any, op: Op = Op.SUM, out: Any = None) -> Request:
         return self._begin(_calls.reduce_scatter(self._ranks, data, op, out))
 
     def all_gather(self, data: Any, out: Any = None) -> Any:
-        """`data` of every rank, ordered by rank, in a new array of shape (size, *data.shape), or in `out` of as many elements."""
+        """`data` of every rank, ordered by rank, in a new array of shape (size, *data.shape), or in
+        `out` of as many elements.
+        """
         return self._run(_calls.all_gather(self._ranks, data, out))
 
     def all_gather_async(self, data: Any, out: Any = None) -> Request:
@@ -114,14 +129,18 @@ class Communicator:
         return self._begin(_calls.broadcast(self._ranks, data, root))
 
     def all_to_all(self, data: Any, out: Any = None) -> Any:
-        """`data` has the shape (size * n, ...): its part r goes to rank r, and part r of the result comes from there."""
+        """`data` has the shape (size * n, ...): its part r goes to rank r, and part r of the result
+        comes from there.
+        """
         return self._run(_calls.all_to_all(self._ranks, data, out))
 
     def all_to_all_async(self, data: Any, out: Any = None) -> Request:
         return self._begin(_calls.all_to_all(self._ranks, data, out))
 
     def send(self, data: Any, dest: int) -> None:
-        """To another rank. Messages between two ranks keep their order, and have the same length on both sides."""
+        """To another rank. Messages between two ranks keep their order, and have the same length on
+        both sides.
+        """
         self._run(_calls.send(self._ranks, data, dest))
 
     def send_async(self, data: Any, dest: int) -> Request:
@@ -142,20 +161,25 @@ class Communicator:
         return self._begin(Call("barrier", (), ()))
 
     def device_way(self) -> tuple[str, str]:
-        """A collective: how data of GPUs travels, "nccl" or "staged" by way of the host, and why not by NCCL, "" with it.
-        Raises UsageError where the library was built without CUDA."""
+        """A collective: how data of GPUs travels, "nccl" or "staged" by way of the host, and why
+        not by NCCL, "" with it. Raises UsageError where the library was built without CUDA.
+        """
         way, why = ctypes.c_int(), ctypes.c_char_p()
         load().call("fgc_device_way_of", self._handle.pointer, ctypes.byref(way), ctypes.byref(why))
         return ("staged", "nccl")[way.value], (why.value or b"").decode()
 
     def shutdown(self) -> None:
-        """Waits for all ranks, and leaves: the end of a job that went well. A second call does nothing."""
+        """Waits for all ranks, and leaves: the end of a job that went well. A second call does
+        nothing.
+        """
         if self._handle.is_open:
             self.barrier()
             self.close()
 
     def close(self) -> None:
-        """Leaves at once: others who still wait for this rank fail. The job goes on while groups, requests or gradients of it are in use."""
+        """Leaves at once: others who still wait for this rank fail. The job goes on while groups,
+        requests or gradients of it are in use.
+        """
         self._handle.release()
 
     def __enter__(self) -> Communicator:
@@ -168,7 +192,7 @@ class Communicator:
             self.close()
 
     def __repr__(self) -> str:
-        return f"<fastgpu_comm.Communicator rank {self.rank} of {self.size}{'' if self._handle.is_open else ', closed'}>"
+        return (f"<fastgpu_comm.Communicator rank {self.rank} of " f"{self.size}{'' if self._handle.is_open else ', closed'}>")
 
     @property
     def pointer(self) -> int:

@@ -18,7 +18,9 @@ class Status(enum.IntEnum):
 
 
 class Error(RuntimeError):
-    """A call of the library has failed. After a failed collective every further call of the job fails too: print it, and exit."""
+    """A call of the library has failed. After a failed collective every further call of the job
+    fails too: print it, and exit.
+    """
     status: Status
 
     def __init__(self, sentence: str) -> None:
@@ -26,7 +28,9 @@ class Error(RuntimeError):
 
 
 class UsageError(Error, ValueError):
-    """The call or a setting is wrong, or the ranks disagree. Nothing has begun where an argument was refused."""
+    """The call or a setting is wrong, or the ranks disagree. Nothing has begun where an argument
+    was refused.
+    """
     status = Status.USAGE
 
 
@@ -66,7 +70,9 @@ class InternalError(Error):
 
 
 class WaitInterruptedError(Error):
-    """A signal has ended a wait; what its handler has raised, such as KeyboardInterrupt, is raised in place of this."""
+    """A signal has ended a wait; what its handler has raised, such as KeyboardInterrupt, is raised
+    in place of this.
+    """
     status = Status.INTERRUPTED
 
 

@@ -1,4 +1,6 @@
-"""Gradients of one model: registered once, made ready in any order, exchanged in few large messages while others are computed."""
+"""Gradients of one model: registered once, made ready in any order, exchanged in few large messages
+while others are computed.
+"""
 from __future__ import annotations
 
 import ctypes
@@ -40,7 +42,9 @@ class Outcome(NamedTuple):
 
 
 class Counters(NamedTuple):
-    """Counts of this rank, since the first step began. Times are in seconds, bytes are those on the wire."""
+    """Counts of this rank, since the first step began. Times are in seconds, bytes are those on the
+    wire.
+    """
     steps: int
     steps_without_results: int
     buckets: int
@@ -58,10 +62,12 @@ def _log(sentence: str) -> None:
 
 
 class Gradients:
-    """Gradients that the ranks of `comm` average. Its other calls come between steps: a group of its own (comm.split(0)) is free of that.
+    """Gradients that the ranks of `comm` average. Its other calls come between steps: a group of
+    its own (comm.split(0)) is free of that.
 
-    `settings` are as for init(), which they overrule: FASTGPU_COMM_WIRE, _FUSION, _NANCHECK and so on. `on_warning` gets a sentence about
-    a rank that is late, or a gradient that is not finite; by default it goes to the logger "fastgpu_comm".
+    `settings` are as for init(), which they overrule: FASTGPU_COMM_WIRE, _FUSION, _NANCHECK and so
+    on. `on_warning` gets a sentence about a rank that is late, or a gradient that is not finite; by
+    default it goes to the logger "fastgpu_comm".
     """
 
     def __init__(self, comm: Communicator, settings: Mapping[str, str | None] | None = None,
@@ -76,10 +82,12 @@ class Gradients:
         load().call("fgc_gradients_on_warning", pointer, handler, None)
 
     def register(self, name: str, data: Any, priority: int = 0) -> int:
-        """Adds a gradient before the first step, on every rank the same ones in the same order; returns its number, from 0.
+        """Adds a gradient before the first step, on every rank the same ones in the same order;
+        returns its number, from 0.
 
-        `data`, an array or tensor, is its memory from now on, and lives as long as this does. On busy connections,
-        gradients of a higher priority overtake others. Raises TypeError, ValueError, UsageError.
+        `data`, an array or tensor, is its memory from now on, and lives as long as this does. On
+        busy connections, gradients of a higher priority overtake others. Raises TypeError,
+        ValueError, UsageError.
         """
         place = look_at(data, f"the gradient {name!r}").writable()
         shape = (ctypes.c_uint64 * max(1, len(place.shape)))(*place.shape)
@@ -98,7 +106,9 @@ class Gradients:
         return len(self._names)
 
     def use_op(self, op: Op) -> None:
-        """Sets the operation of later steps; AVERAGE at first. Between steps, and the same on all ranks."""
+        """Sets the operation of later steps; AVERAGE at first. Between steps, and the same on all
+        ranks.
+        """
         load().call("fgc_gradients_use_op", self._handle.pointer, Op(op))
 
     def wire_type(self, gradient: int | str) -> ElementType:
@@ -108,10 +118,12 @@ class Gradients:
         return ElementType(kind.value)
 
     def ready(self, gradient: int | str) -> None:
-        """Marks the gradient (its number or name) complete: it begins to travel, and is not touched before wait(). From any thread.
+        """Marks the gradient (its number or name) complete: it begins to travel, and is not touched
+        before wait(). From any thread.
 
-        On a GPU it is complete once the current stream of PyTorch has passed its present content. The first call begins the first step: a
-        collective, in which UsageError names the rank that has registered something else.
+        On a GPU it is complete once the current stream of PyTorch has passed its present content.
+        The first call begins the first step: a collective, in which UsageError names the rank that
+        has registered something else.
         """
         number = self._number(gradient)
         device = self._data[number].device
@@ -121,10 +133,12 @@ class Gradients:
             load().call("fgc_device_gradient_ready", self._handle.pointer, number, stream_of(device))
 
     def wait(self) -> Outcome:
-        """Ends the step: gradients then have the results. On a GPU, later work in the current stream comes after them.
+        """Ends the step: gradients then have the results. On a GPU, later work in the current
+        stream comes after them.
 
-        Raises UsageError if a gradient is ready on some ranks only, naming those on which it is not, and RemoteError for one that is not
-        finite if FASTGPU_COMM_NANCHECK is "stop". The next step may follow all the same.
+        Raises UsageError if a gradient is ready on some ranks only, naming those on which it is
+        not, and RemoteError for one that is not finite if FASTGPU_COMM_NANCHECK is "stop". The next
+        step may follow all the same.
         """
         devices = [data.device for data in self._data if data.device is not None]
         if devices:
@@ -132,7 +146,9 @@ class Gradients:
         return self._ended("fgc_gradients_wait")
 
     def leave(self) -> Outcome:
-        """Ends the step like wait(), and announces to all ranks that this one makes no further step."""
+        """Ends the step like wait(), and announces to all ranks that this one makes no further
+        step.
+        """
         return self._ended("fgc_gradients_leave")
 
     def counters(self) -> Counters:

@@ -1,4 +1,5 @@
-"""Training with JAX on many ranks: every rank computes its share of the batch, and all take the same step.
+"""Training with JAX on many ranks: every rank computes its share of the batch, and all take the
+same step.
 
     with fastgpu_comm.init() as comm:
         parameters = broadcast(parameters, comm)
@@ -24,7 +25,8 @@ from .kinds import Op
 
 
 def broadcast(tree: Any, comm: Communicator, root: int = 0) -> Any:
-    """Returns the arrays of rank `root` on every rank: of parameters, or of an optimizer's state. Leaves that are numbers become arrays.
+    """Returns the arrays of rank `root` on every rank: of parameters, or of an optimizer's state.
+    Leaves that are numbers become arrays.
 
     A collective: every rank has the same structure. Not within jit.
     """
@@ -34,13 +36,14 @@ def broadcast(tree: Any, comm: Communicator, root: int = 0) -> Any:
 
 
 class GradientExchange:
-    """An exchange of gradients by `parameters`, a pytree of arrays, for their averages over all ranks (`op`: or sums).
+    """An exchange of gradients by `parameters`, a pytree of arrays, for their averages over all
+    ranks (`op`: or sums).
 
-    Every rank makes it at the same time, with the same structure, and calls it equally often. `settings` are those of fastgpu_comm.Gradients.
-    Gradients are copied to the host and back.
+    Every rank makes it at the same time, with the same structure, and calls it equally often.
+    `settings` are those of fastgpu_comm.Gradients. Gradients are copied to the host and back.
 
-    It may be called within jax.jit. A failure there is an error of JAX, with the sentence of the fastgpu_comm.Error in its text. Not within
-    vmap, and not if gradients are taken of it.
+    It may be called within jax.jit. A failure there is an error of JAX, with the sentence of the
+    fastgpu_comm.Error in its text. Not within vmap, and not if gradients are taken of it.
     """
 
     def __init__(self, parameters: Any, comm: Communicator, op: Op = Op.AVERAGE, settings: Mapping[str, str | None] | None = None) -> None:
@@ -50,13 +53,17 @@ class GradientExchange:
 
     @property
     def outcome(self) -> Outcome | None:
-        """Returns the outcome of the last step. Without is_applied (FASTGPU_COMM_NANCHECK=skip) the results are zeros, not to be used."""
+        """Returns the outcome of the last step. Without is_applied (FASTGPU_COMM_NANCHECK=skip) the
+        results are zeros, not to be used.
+        """
         return self._host.outcome
 
     def __call__(self, gradients: Any) -> Any:
-        """Exchanges gradients in the form of jax.grad(); the results have the same form. A collective.
+        """Exchanges gradients in the form of jax.grad(); the results have the same form. A
+        collective.
 
-        Raises ValueError before anything has begun for another structure, shape or type than the parameters'. Raises fastgpu_comm.Error.
+        Raises ValueError before anything has begun for another structure, shape or type than the
+        parameters'. Raises fastgpu_comm.Error.
         """
         leaves, structure = jax.tree_util.tree_flatten(gradients)
         if structure != self._structure:

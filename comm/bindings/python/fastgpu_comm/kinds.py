@@ -3,7 +3,9 @@ import enum
 
 
 class ElementType(enum.IntEnum):
-    """The types that can be reduced. Arrays of other types can be moved (broadcast, gathered, sent), not reduced."""
+    """The types that can be reduced. Arrays of other types can be moved (broadcast, gathered,
+    sent), not reduced.
+    """
     FLOAT32 = 0
     FLOAT64 = 1
     INT32 = 2
@@ -15,7 +17,9 @@ class ElementType(enum.IntEnum):
 
 
 class Op(enum.IntEnum):
-    """An operation. On integers, sums and products wrap and averages round towards zero. A floating-point result is NaN if an operand is."""
+    """An operation. On integers, sums and products wrap and averages round towards zero. A
+    floating-point result is NaN if an operand is.
+    """
     SUM = 0
     AVERAGE = 1
     MIN = 2

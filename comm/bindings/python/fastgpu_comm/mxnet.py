@@ -1,4 +1,5 @@
-"""Training a model of MXNet's Gluon on many ranks: every rank computes its share of the batch, and all take the same step.
+"""Training a model of MXNet's Gluon on many ranks: every rank computes its share of the batch, and
+all take the same step.
 
     with fastgpu_comm.init() as comm:
         broadcast_parameters(net.collect_params(), comm)
@@ -22,7 +23,7 @@ import numpy
 try:
     import mxnet
 except AttributeError as error:  # numpy.bool no longer exists.
-    raise ImportError(f"MXNet cannot be imported with numpy {numpy.__version__}: it needs one older than 1.24 ({error})") from error
+    raise ImportError(f"MXNet cannot be imported with numpy {numpy.__version__}: it needs one older than 1.24 " f"({error})") from error
 
 from ._host_gradients import HostGradients, Place
 from .communicator import Communicator
@@ -31,17 +32,21 @@ from .kinds import Op
 
 
 def broadcast_parameters(parameters: Mapping[str, Any], comm: Communicator, root: int = 0) -> None:
-    """Gives all ranks the values of rank `root`, of initialized parameters: net.collect_params(). A collective."""
+    """Gives all ranks the values of rank `root`, of initialized parameters: net.collect_params(). A
+    collective.
+    """
     travelling = [(parameter, comm.broadcast_async(parameter.data().asnumpy().copy(), root)) for parameter in parameters.values()]
     for parameter, request in travelling:
         parameter.set_data(mxnet.nd.array(request.wait(), dtype=parameter.dtype))
 
 
 class GradientExchange:
-    """An exchange of the gradients of `parameters` for their averages over all ranks (`op`: or sums), in place, by each call.
+    """An exchange of the gradients of `parameters` for their averages over all ranks (`op`: or
+    sums), in place, by each call.
 
-    Every rank makes it at the same time, of the same parameters, whose shapes are known and which are on one device; those without gradients
-    (grad_req "null") are left out. `settings` are those of fastgpu_comm.Gradients. Gradients are copied to the host and back.
+    Every rank makes it at the same time, of the same parameters, whose shapes are known and which
+    are on one device; those without gradients (grad_req "null") are left out. `settings` are those
+    of fastgpu_comm.Gradients. Gradients are copied to the host and back.
     """
 
     def __init__(self, parameters: Mapping[str, Any], comm: Communicator, op: Op = Op.AVERAGE,
@@ -49,18 +54,22 @@ class GradientExchange:
         trained = [(name, parameter) for name, parameter in parameters.items() if parameter.grad_req != "null"]
         for name, parameter in trained:
             if parameter.grad().stype != "default":
-                raise TypeError(f"the gradient of {name} is sparse, which is not supported: make its layer with sparse_grad=False")
+                raise TypeError(f"the gradient of {name} is sparse, which is not supported: make its layer " "with sparse_grad=False")
         self._gradients = [parameter.grad() for _, parameter in trained]
         places = [Place(name, tuple(parameter.shape), gradient.dtype) for (name, parameter), gradient in zip(trained, self._gradients)]
         self._host = HostGradients(places, comm, op, settings)
 
     @property
     def outcome(self) -> Outcome | None:
-        """Returns the outcome of the last step. Without is_applied (FASTGPU_COMM_NANCHECK=skip) gradients are zeros, not to be used."""
+        """Returns the outcome of the last step. Without is_applied (FASTGPU_COMM_NANCHECK=skip)
+        gradients are zeros, not to be used.
+        """
         return self._host.outcome
 
     def __call__(self) -> None:
-        """Exchanges gradients, after backward() and before the trainer's update(). A collective. Raises fastgpu_comm.Error."""
+        """Exchanges gradients, after backward() and before the trainer's update(). A collective.
+        Raises fastgpu_comm.Error.
+        """
         results = self._host.exchange([gradient.asnumpy() for gradient in self._gradients])
         for gradient, result in zip(self._gradients, results):
             gradient[:] = result

@@ -9,7 +9,9 @@ from ._library import load
 
 
 class Request:
-    """A begun operation. Its arrays are not touched until it is done, and live as long as this. Dropping it waits. Any thread may wait or test."""
+    """A begun operation. Its arrays are not touched until it is done, and live as long as this.
+    Dropping it waits. Any thread may wait or test.
+    """
 
     def __init__(self, name: str, pointer: int, kept: Any, result: Any) -> None:
         self._name, self._result = name, result
@@ -22,7 +24,9 @@ class Request:
         return is_done.value != 0
 
     def wait(self) -> Any:
-        """Waits, and returns the array with the result (None for send and barrier). Raises fastgpu_comm.Error. May be called again."""
+        """Waits, and returns the array with the result (None for send and barrier). Raises
+        fastgpu_comm.Error. May be called again.
+        """
         load().call("fgc_request_wait", self._handle.pointer)
         return self._result
 

@@ -1,4 +1,5 @@
-"""Training a TensorFlow model on many ranks: every rank computes its share of the batch, and all take the same step.
+"""Training a TensorFlow model on many ranks: every rank computes its share of the batch, and all
+take the same step.
 
     with fastgpu_comm.init() as comm:
         broadcast_variables(model.variables, comm)
@@ -7,7 +8,8 @@
             with tensorflow.GradientTape() as tape:
                 loss = loss_of(model(x), y)
             gradients = tape.gradient(loss, model.trainable_variables)
-            optimizer.apply_gradients(zip(exchange(gradients), model.trainable_variables))  # Averages over all ranks.
+            averages = exchange(gradients)  # Over all ranks.
+            optimizer.apply_gradients(zip(averages, model.trainable_variables))
 
 TensorFlow 2.
 """
@@ -24,7 +26,8 @@ from .kinds import Op
 
 
 def broadcast_variables(variables: Iterable[Any], comm: Communicator, root: int = 0) -> None:
-    """Gives all ranks the values of rank `root`: of a model's variables, or of an optimizer's (`optimizer.variables`, once it is built).
+    """Gives all ranks the values of rank `root`: of a model's variables, or of an optimizer's
+    (`optimizer.variables`, once it is built).
 
     A collective: every rank has the same variables in the same order. Not within a tf.function.
     """
@@ -37,13 +40,15 @@ def broadcast_variables(variables: Iterable[Any], comm: Communicator, root: int 
 
 
 class GradientExchange:
-    """An exchange of the gradients of `variables` for their averages over all ranks (`op`: or sums).
+    """An exchange of the gradients of `variables` for their averages over all ranks (`op`: or
+    sums).
 
-    Every rank makes it at the same time, of the same variables in the same order, and calls it equally often. `settings` are those of
-    fastgpu_comm.Gradients. Gradients are copied to the host and back; those of embeddings (IndexedSlices) become whole ones.
+    Every rank makes it at the same time, of the same variables in the same order, and calls it
+    equally often. `settings` are those of fastgpu_comm.Gradients. Gradients are copied to the host
+    and back; those of embeddings (IndexedSlices) become whole ones.
 
-    It may be called within a tf.function, except for those with jit_compile=True. A failure there is an error of TensorFlow, with the sentence
-    of the fastgpu_comm.Error in its text.
+    It may be called within a tf.function, except for those with jit_compile=True. A failure there
+    is an error of TensorFlow, with the sentence of the fastgpu_comm.Error in its text.
     """
 
     def __init__(self, variables: Iterable[Any], comm: Communicator, op: Op = Op.AVERAGE,
@@ -54,16 +59,19 @@ class GradientExchange:
 
     @property
     def outcome(self) -> Outcome | None:
-        """Returns the outcome of the last step. Without is_applied (FASTGPU_COMM_NANCHECK=skip) the results are zeros, not to be used."""
+        """Returns the outcome of the last step. Without is_applied (FASTGPU_COMM_NANCHECK=skip) the
+        results are zeros, not to be used.
+        """
         return self._host.outcome
 
     @tensorflow.autograph.experimental.do_not_convert
     def __call__(self, gradients: Sequence[Any]) -> list[Any]:
-        """Exchanges one gradient for each variable, in their order, as tape.gradient() returns them; the results likewise. A collective.
+        """Exchanges one gradient for each variable, in their order, as tape.gradient() returns
+        them; the results likewise. A collective.
 
-        Raises ValueError before anything has begun for a gradient of another shape or type, or None: give
-        `unconnected_gradients=tensorflow.UnconnectedGradients.ZERO` to tape.gradient() for variables that the loss does not depend on.
-        Raises fastgpu_comm.Error.
+        Raises ValueError before anything has begun for a gradient of another shape or type, or
+        None: give `unconnected_gradients=tensorflow.UnconnectedGradients.ZERO` to tape.gradient()
+        for variables that the loss does not depend on. Raises fastgpu_comm.Error.
         """
         dense = [gradient if gradient is None else tensorflow.convert_to_tensor(gradient) for gradient in gradients]
         self._host.check_complete(dense)

@@ -1,11 +1,14 @@
-"""Training a PyTorch model on many ranks: every rank computes its share of the batch, and all take the same step.
+"""Training a PyTorch model on many ranks: every rank computes its share of the batch, and all take
+the same step.
 
     with fastgpu_comm.init() as comm:
         broadcast_parameters(model, comm)
-        optimizer = DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), comm, model.named_parameters())
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        optimizer = DistributedOptimizer(optimizer, comm, model.named_parameters())
         for x, y in batches_of(comm.rank, comm.size):
             optimizer.zero_grad()
-            loss_of(model(x), y).backward()   # Gradients travel as soon as they are there; .grad is their average over all ranks.
+            # Gradients travel as soon as they are there; .grad is their average over all ranks.
+            loss_of(model(x), y).backward()
             optimizer.step()
 
 PyTorch 1.13 or later.
@@ -29,9 +32,11 @@ _PRESENCE = "fastgpu_comm.presence"  # The name of a gradient that holds what ea
 
 def broadcast_parameters(model: torch.nn.Module | Mapping[str, Any] | Iterable[tuple[str, Any]], comm: Communicator,
                          root: int = 0) -> None:
-    """Gives all ranks the parameters and buffers that rank `root` has: of a module, a state_dict, or pairs of a name and a tensor.
+    """Gives all ranks the parameters and buffers that rank `root` has: of a module, a state_dict,
+    or pairs of a name and a tensor.
 
-    A collective: every rank has the same tensors in the same order. Those that are not contiguous are copied on the way.
+    A collective: every rank has the same tensors in the same order. Those that are not contiguous
+    are copied on the way.
     """
     named = model.state_dict() if isinstance(model, torch.nn.Module) else model
     pairs = named.items() if isinstance(named, Mapping) else named
@@ -48,9 +53,11 @@ def broadcast_parameters(model: torch.nn.Module | Mapping[str, Any] | Iterable[t
 
 
 def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, comm: Communicator, root: int = 0) -> None:
-    """Gives all ranks the state_dict that `optimizer` of rank `root` has: learning rates, momenta, and so on. A collective.
+    """Gives all ranks the state_dict that `optimizer` of rank `root` has: learning rates, momenta,
+    and so on. A collective.
 
-    Raises TypeError on rank `root` for a state that holds something else than tensors, numbers and text.
+    Raises TypeError on rank `root` for a state that holds something else than tensors, numbers and
+    text.
     """
     tensors: list[torch.Tensor] = []
     packed = b""
@@ -83,7 +90,7 @@ def _pack(value: Any, tensors: list[torch.Tensor]) -> Any:
         return {"list" if isinstance(value, list) else "tuple": [_pack(one, tensors) for one in value]}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise TypeError(f"broadcast_optimizer_state: the state holds a {type(value).__name__}, which is no tensor, number or text")
+    raise TypeError(f"broadcast_optimizer_state: the state holds a {type(value).__name__}, which is no " "tensor, number or text")
 
 
 def _unpack(value: Any, tensors: list[torch.Tensor]) -> Any:
@@ -100,13 +107,16 @@ def _unpack(value: Any, tensors: list[torch.Tensor]) -> Any:
 
 
 class _Parameter:
-    """One parameter: the memory of its gradient that is registered, and where that gradient is in an exchange."""
+    """One parameter: the memory of its gradient that is registered, and where that gradient is in
+    an exchange.
+    """
 
     def __init__(self, name: str, tensor: torch.Tensor) -> None:
         self.name, self.tensor = name, tensor
         self.gradient = torch.zeros_like(tensor.detach())
         order = sorted(range(tensor.dim()), key=self.gradient.stride, reverse=True)
-        self.registered = self.gradient.permute(order)  # Its elements in the order of memory, such as that of channels_last.
+        # Its elements in the order of memory, such as that of channels_last.
+        self.registered = self.gradient.permute(order)
         if not self.registered.is_contiguous():
             self.gradient = torch.zeros_like(tensor.detach(), memory_format=torch.contiguous_format)
             self.registered = self.gradient
@@ -129,7 +139,9 @@ class _Parameter:
         return self._kept is not None
 
     def take(self, op: Op, rank: int) -> None:
-        """Moves .grad to the registered memory. `is_new` is then False if all ranks have that gradient already."""
+        """Moves .grad to the registered memory. `is_new` is then False if all ranks have that
+        gradient already.
+        """
         found = self._kept = self.tensor.grad
         self.is_new = found is not None and not (found is self._result and found._version == self._version)
         self.is_sparse = found is not None and found.is_sparse
@@ -139,8 +151,8 @@ class _Parameter:
             elif self.is_new and found is not self.gradient:
                 self.gradient.copy_(found.to_dense() if found.is_sparse else found)
             elif self.is_new and op is Op.SUM and found is self._result and found._version == self._version + 1:
-                raise RuntimeError(f"the gradient of {self.name} was added to a sum over all ranks, which would be summed again: call zero_grad() "
-                                   "before backward(), or put all backward passes but the last into `with optimizer.no_sync():`")
+                raise RuntimeError(f"the gradient of {self.name} was added to a sum over all ranks, which would " "be summed again: call zero_grad() "
+                                   "before backward(), or put all backward passes but the last into `with " "optimizer.no_sync():`")
             elif not self.is_new and op is Op.SUM and rank != 0:
                 self.gradient.zero_()  # All ranks have the same sum, which one gives.
             if self._more is not None:
@@ -165,7 +177,9 @@ class _Parameter:
             self._version = self._result._version
 
     def give_up(self) -> None:
-        """Undoes take() after an exchange that has failed: .grad is what this rank has computed, or the part of it that had travelled."""
+        """Undoes take() after an exchange that has failed: .grad is what this rank has computed, or
+        the part of it that had travelled.
+        """
         self._kept = self._more = self._result = None
         self.is_travelling = False
         if self.tensor.grad is None:
@@ -206,7 +220,9 @@ class _Passes:
         return self._end() is not None
 
     def join(self, number: int, optimizer: DistributedOptimizer) -> None:
-        """Ends the optimizer's exchange with this pass. Called within one; a pass within a pass ends with the outer one if that came first."""
+        """Ends the optimizer's exchange with this pass. Called within one; a pass within a pass
+        ends with the outer one if that came first.
+        """
         with self.lock:
             if not self.is_running:
                 self._waiting.clear()
@@ -233,21 +249,30 @@ class _Passes:
 class DistributedOptimizer(torch.optim.Optimizer):
     """An optimizer whose gradients are averages over all ranks (`op`: or sums).
 
-    It takes the place of `optimizer`, also for schedulers of learning rates; state_dict() is that of `optimizer`. `named_parameters` give
-    gradients the names that errors and timelines have. Every rank makes it at the same time, of the same parameters in the same order, then
-    calls backward() and step() equally often. `settings` are those of Gradients.
+    It takes the place of `optimizer`, also for schedulers of learning rates; state_dict() is that
+    of `optimizer`. `named_parameters` give gradients the names that errors and timelines have.
+    Every rank makes it at the same time, of the same parameters in the same order, then calls
+    backward() and step() equally often. `settings` are those of Gradients.
 
-    - Gradients travel while backward() computes others; when it returns, each .grad is the average. Clipping, logging and a GradScaler then
-      work as they do on one rank. A further backward() before the step adds to the averages, and is averaged too.
-    - A parameter that has no gradient on some ranks counts as 0 there; where it has none on any, its .grad stays as it is.
-    - `with optimizer.no_sync():` around all backward passes but the last before a step lets gradients add up on this rank alone.
-    - Gradients that are assigned to .grad, or added up in no_sync() alone, are exchanged by step(), or before it by synchronize().
-    - step(closure) averages the loss that `closure` returns, so that optimizers such as LBFGS decide alike on all ranks.
-    - Parameters that are unfrozen, or added by add_param_group(), after the first step take part from the next exchange on. Every rank does
-      that at the same time; a difference is a UsageError on all ranks.
+    - Gradients travel while backward() computes others; when it returns, each .grad is the average.
+      Clipping, logging and a GradScaler then work as they do on one rank. A further backward()
+      before the step adds to the averages, and is averaged too.
+    - A parameter that has no gradient on some ranks counts as 0 there; where it has none on any,
+      its .grad stays as it is.
+    - `with optimizer.no_sync():` around all backward passes but the last before a step lets
+      gradients add up on this rank alone.
+    - Gradients that are assigned to .grad, or added up in no_sync() alone, are exchanged by step(),
+      or before it by synchronize().
+    - step(closure) averages the loss that `closure` returns, so that optimizers such as LBFGS
+      decide alike on all ranks.
+    - Parameters that are unfrozen, or added by add_param_group(), after the first step take part
+      from the next exchange on. Every rank does that at the same time; a difference is a UsageError
+      on all ranks.
     - A sparse gradient travels as a dense one, and is sparse again afterwards.
-    - After a step that FASTGPU_COMM_NANCHECK=skip has skipped, every .grad is NaN, and step() changes nothing and returns.
-    - An exchange can not be taken back: after a backward() that has failed the rank must end, and the others then do too.
+    - After a step that FASTGPU_COMM_NANCHECK=skip has skipped, every .grad is NaN, and step()
+      changes nothing and returns.
+    - An exchange can not be taken back: after a backward() that has failed the rank must end, and
+      the others then do too.
     """
 
     _step_supports_amp_scaling = False  # A GradScaler looks at gradients itself.
@@ -315,7 +340,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._inner.zero_grad(*arguments, **named)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """On every rank alike. After the first step the new parameters take part from the next exchange on."""
+        """On every rank alike. After the first step the new parameters take part from the next
+        exchange on.
+        """
         self._inner.add_param_group(param_group)
         if self._presence is None:
             self._register()
@@ -330,7 +357,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
             self._is_exchanging = before
 
     def synchronize(self) -> Outcome:
-        """Exchanges gradients unless backward() has done so since the last step; .grad is the average afterwards. Raises fastgpu_comm.Error."""
+        """Exchanges gradients unless backward() has done so since the last step; .grad is the
+        average afterwards. Raises fastgpu_comm.Error.
+        """
         if not self._has_results:
             self._check_pass()
             self._exchange()
@@ -338,7 +367,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
         return self._last
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Exchanges what has not been exchanged, and takes the step. Returns what `closure` does, with the average of its loss."""
+        """Exchanges what has not been exchanged, and takes the step. Returns what `closure` does,
+        with the average of its loss.
+        """
         if closure is not None:
             return self._inner.step(self._synchronized(closure))
         is_applied = self.synchronize().is_applied
@@ -346,7 +377,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
         return self._inner.step() if is_applied else None
 
     def close(self) -> None:
-        """Lets go of the parameters: backward then is as it was, and another DistributedOptimizer may have them. Between steps."""
+        """Lets go of the parameters: backward then is as it was, and another DistributedOptimizer
+        may have them. Between steps.
+        """
         for _, hook in self._hooks:
             hook.remove()
         self._hooks.clear()
@@ -362,7 +395,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
         return call
 
     def _reduced(self, loss: Any) -> Any:
-        """The loss over all ranks, of which optimizers make decisions; anything but one number is returned as it is."""
+        """The loss over all ranks, of which optimizers make decisions; anything but one number is
+        returned as it is.
+        """
         is_tensor = isinstance(loss, torch.Tensor)
         if not (is_tensor and loss.numel() == 1) and (isinstance(loss, bool) or not isinstance(loss, (int, float))):
             return loss
@@ -394,7 +429,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 parameter.number = self._gradients.register(name, parameter.registered)
 
     def _register_anew(self) -> None:
-        """A collective: parameters were unfrozen or added on some rank, and all ranks register what they have now."""
+        """A collective: parameters were unfrozen or added on some rank, and all ranks register what
+        they have now.
+        """
         self._gradients.close()
         self._gradients, self._presence = self._new_gradients(), None
         for parameter in self._parameters.values():
@@ -422,7 +459,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
     def _check_pass(self) -> None:
         """Raises RuntimeError if gradients travel that no backward pass will complete."""
         if not self._passes.is_running and self._is_under_way():
-            raise RuntimeError("a backward() has failed after some of its gradients had left for other ranks: they cannot be taken back, and this "
+            raise RuntimeError("a backward() has failed after some of its gradients had left for other ranks: " "they cannot be taken back, and this "
                                "rank cannot go on. Let it end; the others then name it")
 
     def _completed(self, parameter: _Parameter) -> None:
@@ -435,7 +472,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._send(parameter)
 
     def _begin(self) -> None:
-        """Registers, before the first gradient travels, the gradient that holds what each rank knows of the others."""
+        """Registers, before the first gradient travels, the gradient that holds what each rank
+        knows of the others.
+        """
         with self._passes.lock:
             if self._presence is None:
                 self._presence = torch.zeros(2 * len(self._parameters) + 2, dtype=torch.float32)
@@ -446,7 +485,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._gradients.ready(parameter.number)
 
     def _exchange(self) -> None:
-        """Completes the exchange that hooks have begun, or makes a whole one; .grad is the result afterwards."""
+        """Completes the exchange that hooks have begun, or makes a whole one; .grad is the result
+        afterwards.
+        """
         while self._exchange_once():
             pass
         self._has_results = True
