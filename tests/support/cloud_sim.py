@@ -10,7 +10,7 @@ import tempfile
 import time
 import urllib.request
 
-from suite import assert_equal, assert_false
+from suite import assert_equal, assert_false, assert_is, assert_less
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SCENARIO = SOURCE / "tests/cloudsim/scenarios/default.json"
@@ -90,9 +90,10 @@ class CloudSim:
         facts = SOURCE.parent / "shared/facts/cloud-api"
         checked = ("--api-facts", str(facts)) if self.facts and facts.is_dir() else ()
         self.process = subprocess.Popen([self.program, "--port-file", port_file, "--boot", self.boot, *checked, *self.options])
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60  # Reading descriptions takes its time on a busy machine.
         while not (port_file.exists() and port_file.read_text().strip()):
-            assert self.process.poll() is None and time.monotonic() < deadline, "the stand-in does not start"
+            assert_is(self.process.poll(), None, "the stand-in has ended")
+            assert_less(time.monotonic(), deadline, "the stand-in does not start")
             time.sleep(0.02)
         self.url = f"http://127.0.0.1:{port_file.read_text().strip()}"
         return self
