@@ -30,8 +30,8 @@ PLAN_GPU = "A100:8"
 ROUNDS = 3
 FLOOR = 20 << 20  # Bytes: a process begins as a copy of its parent.
 PREPARING = 0.2  # Seconds until a new network of the stand-in can be used.
-# What nobody can ask before what stands before it was answered, for one machine and no network yet.
-IN_TURN = {
+# Calls of which each needs the answer of the one before, for one machine and no network yet.
+CALL_CHAINS = {
     ("aws", "create"): ("types, stock and prices", "VPC", "subnet and group", "launch", BOOT, "list"),
     ("huawei", "create"): ("project", "types and stock", "prices", "VPC", PREPARING, "is it ready", "subnet", PREPARING, "is it ready", "launch", BOOT, "job", "list"),
     ("aws", "delete"): ("list", "terminate", END, "list", "parts", "detach the gateway", "delete it", "delete the VPC"),
@@ -77,16 +77,16 @@ def is_look(action):
     return any(fnmatch.fnmatch(action, pattern) for pattern in LOOKS)
 
 
-def forced(cloud, action, calls):
-    """Seconds that the cloud's rate keeps so many calls of an action waiting."""
+def throttled_seconds(cloud, action, calls):
+    """Returns the seconds for which the cloud's rate limit delays this many calls of an action."""
     rates = json.loads(SCENARIO.read_text())["vendors"][cloud]["rates"]
     found = rates.get(action) or next((rate for pattern, rate in rates.items() if fnmatch.fnmatch(action, pattern)), [math.inf, 1])
     burst, per_second = found
     return max(0.0, calls - burst) / per_second
 
 
-def fewest(calls, questions):
-    """What changes something, once, and what must be asked."""
+def min_calls(calls, questions):
+    """Returns the smallest number of calls: those that change something, and the questions."""
     return sum(not is_look(call["action"]) and call["status"] < 400 for call in calls) + questions
 
 
@@ -95,20 +95,20 @@ def pages_of(cloud, nodes):
     return nodes // PAGE[cloud] + 1 if cloud == "huawei" else math.ceil(nodes / PAGE[cloud])
 
 
-def lives(program, cloud, nodes):
-    """Rows of creating and deleting so many machines."""
+def measure_life_cycle(program, cloud, nodes):
+    """Returns the rows of creating and deleting this many machines."""
     with tempfile.TemporaryDirectory(prefix="fastgpu-bench-clouds-") as folder, stand_in(program["cloudsim"]) as sim:
         customer = Customer(User(program["fastgpu"], folder), sim, cloud)
         action, most = LAUNCH[cloud]
         rows = []
         pages = pages_of(cloud, nodes)  # That they are gone is one empty page.
-        for what, words, waits, questions, forcing in (
-                ("create", (*customer.creation("t", nodes=nodes), "--detach"), BOOT, QUESTIONS + pages, forced(cloud, action, math.ceil(nodes / most))),
+        for what, words, waits, questions, throttled in (
+                ("create", (*customer.creation("t", nodes=nodes), "--detach"), BOOT, QUESTIONS + pages, throttled_seconds(cloud, action, math.ceil(nodes / most))),
                 ("delete", ("delete", "cluster", "t", "--yes"), BOOT, pages + 1, 0.0)):
             seconds, memory, calls = measured(customer, *words, until=(lambda: True) if what == "delete" else (lambda: all_have_addresses(customer)))
             time.sleep(BOOT + 1)  # A machine that boots cannot be ended in every cloud.
-            rows.append({"cloud": cloud, "what": what, "nodes": nodes, "seconds": seconds, "bound": waits * MARGIN + forcing, "calls": len(calls),
-                         "fewest": fewest(calls, questions), "memory": memory,
+            rows.append({"cloud": cloud, "what": what, "nodes": nodes, "seconds": seconds, "bound": waits * MARGIN + throttled, "calls": len(calls),
+                         "fewest": min_calls(calls, questions), "memory": memory,
                          "refused": sum(c["status"] == 429 or "hrottl" in c["code"] or "LimitExceeded" in c["code"] for c in calls)})
         return rows
 
@@ -174,7 +174,7 @@ def in_turn(lived):
     """Rows of what one machine takes beside the least that anybody could need for it."""
     took = {(r["cloud"], r["what"]): r["seconds"] for r in lived if r["nodes"] == 1}
     return [[cloud, what, ", ".join(f"*{step:g} s*" if isinstance(step, float) else step for step in steps), f"{least(steps):.2f}", f"{took[cloud, what]:.2f}",
-             f"{took[cloud, what] / least(steps):.2f}"] for (cloud, what), steps in IN_TURN.items()]
+             f"{took[cloud, what] / least(steps):.2f}"] for (cloud, what), steps in CALL_CHAINS.items()]
 
 
 def page(lived, peers, plan):
@@ -221,7 +221,7 @@ def write(build, folder, described, today, machine):
     daily = pathlib.Path(os.environ.get("FASTGPU_BUILD_DIR", "build")).resolve()
     program = {"fastgpu": str(build / "cli/fastgpu"), "cloudsim": str(build.parent / "build-clouds/tests/cloudsim/fastgpu-cloudsim"),
                "kits": str(daily / "tools/cloud-kits/site")}
-    lived = [row for cloud in CLOUDS for nodes in SIZES for row in lives(program, cloud, nodes)]
+    lived = [row for cloud in CLOUDS for nodes in SIZES for row in measure_life_cycle(program, cloud, nodes)]
     peers = {nodes: boto3_lives(program, nodes) for nodes in SIZES}
     plan = plans(program)
     text = f"{page(lived, peers, plan)}\nMeasured on {today}, {kind_of(build)} build: {described}.\n"
