@@ -5,6 +5,7 @@ of `fastgpu env create` has the package fastgpu_comm:
 
     fastgpu run job --cluster demo -np 2 --environment train --sync . -- python train_comm.py
 """
+
 import argparse
 import socket
 

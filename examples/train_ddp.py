@@ -5,6 +5,7 @@ MASTER_PORT, which `fastgpu run job` sets for every rank (and torchrun, too):
 
     fastgpu run job --cluster demo -np 2 --sync . -- python3 train_ddp.py --steps 20
 """
+
 import argparse
 import os
 import socket

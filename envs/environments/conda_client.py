@@ -7,6 +7,7 @@ Packages go from `solve` to `install` as JSON, "solution": a list of objects wit
 url, sha256, and the record of the channel's index. An install without link scripts runs nothing of
 a package.
 """
+
 import asyncio
 import base64
 import contextlib
@@ -44,8 +45,14 @@ ELSEWHERE = ("fn", "url", "channel", "sha256", "md5")
 def authorization(address):
     """Returns the host, the path and the header of an address with a user name and a password."""
     parts = urllib.parse.urlsplit(address)
-    login = f"{urllib.parse.unquote(parts.username or '')}:{urllib.parse.unquote(parts.password or '')}"
-    return parts.hostname, parts.path.rstrip("/") + "/", {"Authorization": "Basic " + base64.b64encode(login.encode()).decode()}
+    login = (
+        f"{urllib.parse.unquote(parts.username or '')}:{urllib.parse.unquote(parts.password or '')}"
+    )
+    return (
+        parts.hostname,
+        parts.path.rstrip("/") + "/",
+        {"Authorization": "Basic " + base64.b64encode(login.encode()).decode()},
+    )
 
 
 def client_for(seconds, request):
@@ -55,17 +62,33 @@ def client_for(seconds, request):
     logins = sorted(map(authorization, request.get("login", [])), key=lambda login: -len(login[1]))
 
     def headers(host, path):
-        return next((header for known, start, header in logins if host == known and path.startswith(start)), None)
+        return next(
+            (header for known, start, header in logins if host == known and path.startswith(start)),
+            None,
+        )
 
-    return Client([AddHeadersMiddleware(headers), RetryMiddleware(3)] if logins else [RetryMiddleware(3)], timeout=seconds)
+    return Client(
+        [AddHeadersMiddleware(headers), RetryMiddleware(3)] if logins else [RetryMiddleware(3)],
+        timeout=seconds,
+    )
 
 
 def entry_of(record):
     if record.sha256 is None:
-        raise ValueError(f"'{record.name.normalized} {record.version}' has no SHA-256 in the index of its " "channel")
-    known = {key: value for key, value in json.loads(record.to_json()).items() if key not in ELSEWHERE}
-    return {"package": record.name.normalized, "version": str(record.version), "url": record.url, "sha256": record.sha256.hex(),
-            "record": json.dumps(known, sort_keys=True, separators=(",", ":"))}
+        raise ValueError(
+            f"'{record.name.normalized} {record.version}' has no SHA-256 in the index of its "
+            "channel"
+        )
+    known = {
+        key: value for key, value in json.loads(record.to_json()).items() if key not in ELSEWHERE
+    }
+    return {
+        "package": record.name.normalized,
+        "version": str(record.version),
+        "url": record.url,
+        "sha256": record.sha256.hex(),
+        "record": json.dumps(known, sort_keys=True, separators=(",", ":")),
+    }
 
 
 def record_of(entry, folder):
@@ -78,18 +101,32 @@ def record_of(entry, folder):
 
 async def solve(request):
     patience = WHOLE_INDEX * int(request["patience"][0])
-    gateway = rattler.Gateway(cache_dir=pathlib.Path(request["cache"][0], "index"), client=client_for(patience, request))
+    gateway = rattler.Gateway(
+        cache_dir=pathlib.Path(request["cache"][0], "index"), client=client_for(patience, request)
+    )
     channels = [rattler.Channel(channel) for channel in request["channel"]]
     # The first channel that has a package is the only one for it, and no channel brings in others.
-    solving = rattler.solve(channels, request.get("spec", []), gateway=gateway, virtual_packages=rattler.VirtualPackage.detect(),
-                            channel_priority=rattler.ChannelPriority.Strict, channel_relations="disabled")
+    solving = rattler.solve(
+        channels,
+        request.get("spec", []),
+        gateway=gateway,
+        virtual_packages=rattler.VirtualPackage.detect(),
+        channel_priority=rattler.ChannelPriority.Strict,
+        channel_relations="disabled",
+    )
     try:
         records = await asyncio.wait_for(solving, patience)
     except asyncio.TimeoutError:
-        raise TimeoutError(f"timed out: {', '.join(request['channel'])} did not give its index within {patience} s") from None
+        raise TimeoutError(
+            f"timed out: {', '.join(request['channel'])} did not give its index within {patience} s"
+        ) from None
     entries = sorted(map(entry_of, records), key=lambda entry: entry["package"])
     python = [entry["version"] for entry in entries if entry["package"] == "python"]
-    return {"solution": json.dumps(entries), "python_version": "".join(python), "builder": f"py-rattler {rattler.__version__}"}
+    return {
+        "solution": json.dumps(entries),
+        "python_version": "".join(python),
+        "builder": f"py-rattler {rattler.__version__}",
+    }
 
 
 class Downloads(rattler.InstallerReporter):
@@ -127,13 +164,23 @@ async def install(request):
     with tempfile.TemporaryDirectory() as folder:
         records = [record_of(entry, folder) for entry in entries]
     downloads = Downloads()
-    installing = asyncio.ensure_future(rattler.install(
-        records, target_prefix=request["prefix"][0], cache_dir=pathlib.Path(request["cache"][0], "packages"), execute_link_scripts=False,
-        show_progress=False, client=client_for(A_DAY, request), reporter=downloads))
+    installing = asyncio.ensure_future(
+        rattler.install(
+            records,
+            target_prefix=request["prefix"][0],
+            cache_dir=pathlib.Path(request["cache"][0], "packages"),
+            execute_link_scripts=False,
+            show_progress=False,
+            client=client_for(A_DAY, request),
+            reporter=downloads,
+        )
+    )
     silence = asyncio.ensure_future(downloads.silent_one(patience))
     await asyncio.wait({installing, silence}, return_when=asyncio.FIRST_COMPLETED)
     if not installing.done():
-        raise TimeoutError(f"timed out: the download of {silence.result()} has given nothing for {patience} s")
+        raise TimeoutError(
+            f"timed out: the download of {silence.result()} has given nothing for {patience} s"
+        )
     installing.result()
     return {}
 

@@ -1,4 +1,5 @@
 """A local cluster for a benchmark, with an ssh_config for the tools that we are compared with."""
+
 import contextlib
 import json
 import os
@@ -12,9 +13,15 @@ import measure
 class BenchCluster:
     def __init__(self, fastgpu, name, folder):
         self.name, self.folder = name, pathlib.Path(folder)
-        self.nodes = json.loads(measure.output([fastgpu, "get", "nodes", name, "-o", "json"]))["nodes"]
-        identity = json.loads(measure.output([fastgpu, "describe", "cluster", name, "-o", "json"]))["id"]
-        self.identity_file = pathlib.Path(os.environ["FASTGPU_STATE_DIR"], "clusters", identity, "id_ed25519")
+        self.nodes = json.loads(measure.output([fastgpu, "get", "nodes", name, "-o", "json"]))[
+            "nodes"
+        ]
+        identity = json.loads(measure.output([fastgpu, "describe", "cluster", name, "-o", "json"]))[
+            "id"
+        ]
+        self.identity_file = pathlib.Path(
+            os.environ["FASTGPU_STATE_DIR"], "clusters", identity, "id_ed25519"
+        )
         self.names = [node["name"] for node in self.nodes]
         self.config = str(self.folder / "ssh_config")
         self._write_ssh_files()
@@ -23,11 +30,15 @@ class BenchCluster:
         known, config = [], []
         for node in self.nodes:
             known += [f"{node['address']} {key}" for key in node["host_keys"]]
-            config.append(f"Host {node['name']}\n  HostName {node['address']}\n  User {node['user']}\n"
-                          f"  IdentityFile {self.identity_file}\n")
+            config.append(
+                f"Host {node['name']}\n  HostName {node['address']}\n  User {node['user']}\n"
+                f"  IdentityFile {self.identity_file}\n"
+            )
         (self.folder / "known_hosts").write_text("\n".join(known) + "\n")
-        common = (f"Host *\n  UserKnownHostsFile {self.folder}/known_hosts\n  StrictHostKeyChecking yes\n"
-                  "  BatchMode yes\n  IdentitiesOnly yes\n")
+        common = (
+            f"Host *\n  UserKnownHostsFile {self.folder}/known_hosts\n  StrictHostKeyChecking yes\n"
+            "  BatchMode yes\n  IdentitiesOnly yes\n"
+        )
         pathlib.Path(self.config).write_text("".join(config) + common)
 
 
@@ -37,11 +48,26 @@ def cluster(fastgpu, nodes, name="bench", slots=1, in_memory=False, link_rate=""
     figures.
     """
     quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with tempfile.TemporaryDirectory(prefix="fastgpu-bench-", dir="/dev/shm" if in_memory else None) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="fastgpu-bench-", dir="/dev/shm" if in_memory else None
+    ) as folder:
         if in_memory:
             os.environ["FASTGPU_LOCAL_DIR"] = f"{folder}/nodes"
         links = ["--link-rate", link_rate] if link_rate else []
-        subprocess.run([fastgpu, "create", "cluster", name, "--nodes", str(nodes), "--slots", str(slots), *links], **quiet)
+        subprocess.run(
+            [
+                fastgpu,
+                "create",
+                "cluster",
+                name,
+                "--nodes",
+                str(nodes),
+                "--slots",
+                str(slots),
+                *links,
+            ],
+            **quiet,
+        )
         try:
             yield BenchCluster(fastgpu, name, folder)
         finally:

@@ -4,6 +4,7 @@ Writes FOLDER/gpu-NAME.json, NAME being the GPU's, with both and with what two r
 (NCCL: "right" or "not installed"), and prints a table. Without PyTorch and its CUDA the figures
 stand alone.
 """
+
 import json
 import pathlib
 import re
@@ -43,7 +44,16 @@ def bert_large():
     counts = [words * width, 512 * width, 2 * width, width, width]
     for _ in range(24):
         counts += [width * width, width] * 4
-        counts += [width, width, 4 * width * width, 4 * width, 4 * width * width, width, width, width]
+        counts += [
+            width,
+            width,
+            4 * width * width,
+            4 * width,
+            4 * width * width,
+            width,
+            width,
+            width,
+        ]
     return counts + [width * width, width, words, width * width, width, width, width, 2 * width, 2]
 
 
@@ -56,7 +66,7 @@ class Set:
             places.append((at, count))
             at += -(-count // ALIGNED) * ALIGNED
         self.memory = torch.randn(at, device="cuda")
-        self.tensors = [self.memory[start:start + count] for start, count in places]
+        self.tensors = [self.memory[start : start + count] for start, count in places]
         self.buffer = torch.empty(sum(counts), device="cuda")
         self.halves = torch.randn(sum(counts), device="cuda").half()
         self.views = list(self.buffer.split(counts))
@@ -65,6 +75,7 @@ class Set:
 
 def tasks(torch):
     """[(bar, operation as bench_comm_gpu names it, how it is done here, function)]"""
+
     def pack_one_by_one(s):
         for view, tensor in zip(s.half_views, s.tensors, strict=True):
             view.copy_(tensor * SCALE)
@@ -76,15 +87,38 @@ def tasks(torch):
 
     return [
         ("G1", "pack float32", "cat", lambda s: torch.cat(s.tensors, out=s.buffer)),
-        ("G1", "pack float32", "_foreach_copy_", lambda s: torch._foreach_copy_(s.views, s.tensors)),
+        (
+            "G1",
+            "pack float32",
+            "_foreach_copy_",
+            lambda s: torch._foreach_copy_(s.views, s.tensors),
+        ),
         ("G2", "pack float16, scaled and checked", "cat, mul, half, isfinite", pack_and_check),
         ("G10", "pack float16, scaled and checked", "a launch a tensor", pack_one_by_one),
-        ("G3", "unpack float16", "_foreach_copy_", lambda s: torch._foreach_copy_(s.tensors, s.half_views)),
-        ("G3", "unpack float16 and add", "_foreach_add_ of float()",
-         lambda s: torch._foreach_add_(s.tensors, [h.float() for h in s.half_views])),
-        ("G4", "search float32", "isfinite().all() of each",
-         lambda s: torch.stack([torch.isfinite(t).all() for t in s.tensors]).all()),
-        ("G4", "search float32", "isfinite().all() of one array", lambda s: torch.isfinite(s.memory).all()),
+        (
+            "G3",
+            "unpack float16",
+            "_foreach_copy_",
+            lambda s: torch._foreach_copy_(s.tensors, s.half_views),
+        ),
+        (
+            "G3",
+            "unpack float16 and add",
+            "_foreach_add_ of float()",
+            lambda s: torch._foreach_add_(s.tensors, [h.float() for h in s.half_views]),
+        ),
+        (
+            "G4",
+            "search float32",
+            "isfinite().all() of each",
+            lambda s: torch.stack([torch.isfinite(t).all() for t in s.tensors]).all(),
+        ),
+        (
+            "G4",
+            "search float32",
+            "isfinite().all() of one array",
+            lambda s: torch.isfinite(s.memory).all(),
+        ),
     ]
 
 
@@ -114,9 +148,18 @@ def measure(torch):
     for name, counts in (("bert-large", bert_large()), ("resnet-50", resnet50())):
         sets = [Set(torch, counts) for _ in range(-(-WORKING_SET // (4 * sum(counts))))]
         for bar, operation, method, function in tasks(torch):
-            results.append({"bar": bar, "library": "torch", "operation": operation, "method": method, "list": name,
-                            "tensors": len(counts), "elements": sum(counts),
-                            "seconds": seconds_of(torch, sets, function)})
+            results.append(
+                {
+                    "bar": bar,
+                    "library": "torch",
+                    "operation": operation,
+                    "method": method,
+                    "list": name,
+                    "tensors": len(counts),
+                    "elements": sum(counts),
+                    "seconds": seconds_of(torch, sets, function),
+                }
+            )
         del sets
         torch.cuda.empty_cache()
     return results
@@ -137,18 +180,27 @@ def verdict(ours, times_torch):
     bar = BARS.get(ours["bar"])
     if bar is None or ours["list"] != "bert-large":
         return ""
-    is_met = ours["of_copy"] >= bar and (ours["bar"] != "G1" or times_torch is None or times_torch >= G1_TIMES_TORCH)
+    is_met = ours["of_copy"] >= bar and (
+        ours["bar"] != "G1" or times_torch is None or times_torch >= G1_TIMES_TORCH
+    )
     return f"{ours['bar']} {'met' if is_met else 'missed'}"
 
 
 def show(results):
     for ours in (r for r in results if r["library"] == "fastgpu"):
-        others = [r["seconds"] for r in results if r["library"] == "torch" and r["list"] == ours["list"]
-                  and r["operation"] == ours["operation"]]
+        others = [
+            r["seconds"]
+            for r in results
+            if r["library"] == "torch"
+            and r["list"] == ours["list"]
+            and r["operation"] == ours["operation"]
+        ]
         times_torch = min(others) / ours["seconds"] if others else None
         ratio = f"{times_torch:5.1f}x torch" if others else ""
-        print(f"{ours['list']:24} {ours['operation']:36} {ours['seconds'] * 1e6:9.1f} us "
-              f"{ours['of_copy'] * 100:6.1f} % of copy  {ratio:12} {verdict(ours, times_torch)}")
+        print(
+            f"{ours['list']:24} {ours['operation']:36} {ours['seconds'] * 1e6:9.1f} us "
+            f"{ours['of_copy'] * 100:6.1f} % of copy  {ratio:12} {verdict(ours, times_torch)}"
+        )
 
 
 def main():

@@ -5,6 +5,7 @@ the guest seconds of CPU for each GiB that it writes. A machine that has been in
 pays nothing of that: its memory is full of files that it has read, and what is written anew takes
 their place. Before a measurement these bring any machine into that state.
 """
+
 import contextlib
 import os
 import pathlib

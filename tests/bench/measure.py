@@ -1,6 +1,7 @@
 """How the benchmarks measure: wall seconds, CPU seconds of one
 command, CPU seconds of the machine.
 """
+
 import os
 import platform
 import statistics
@@ -13,12 +14,24 @@ TICK = os.sysconf("SC_CLK_TCK")
 def machine():
     """What the figures were measured on, as a dictionary."""
     with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
-        model = next((line.split(":")[1].strip() for line in cpuinfo if line.startswith("model name")), platform.machine())
+        model = next(
+            (line.split(":")[1].strip() for line in cpuinfo if line.startswith("model name")),
+            platform.machine(),
+        )
     with open("/etc/os-release", encoding="utf-8") as release:
-        system = next(line.split("=")[1].strip().strip('"') for line in release if line.startswith("PRETTY_NAME"))
+        system = next(
+            line.split("=")[1].strip().strip('"')
+            for line in release
+            if line.startswith("PRETTY_NAME")
+        )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return {"cpu": model, "cores": os.cpu_count(), "memory_gib": round(memory, 1), "system": system,
-            "kernel": platform.release()}
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory, 1),
+        "system": system,
+        "kernel": platform.release(),
+    }
 
 
 def busy_seconds():
@@ -41,14 +54,17 @@ def run(argv, env=None, expect=0):
     sshd.
     """
     before, start = busy_seconds(), time.perf_counter()
-    process = subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     text = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != expect:
-        raise SystemExit(f"{' '.join(argv)}: exit status {process.returncode}\n{text.decode(errors='replace')}")
+        raise SystemExit(
+            f"{' '.join(argv)}: exit status {process.returncode}\n{text.decode(errors='replace')}"
+        )
     return Run(wall, usage.ru_utime + usage.ru_stime, busy_seconds() - before)
 
 

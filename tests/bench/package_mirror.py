@@ -1,6 +1,7 @@
 """What PyPI is to nodes that share one way to it: wheels on this machine, with their sizes, and
 their metadata apart, and so many bytes a second for all together.
 """
+
 import json
 import pathlib
 import sys
@@ -24,13 +25,23 @@ class PackageMirror(PackageIndex):
         self.add_wheels(wheels)
 
     def page(self, name):
-        files = [{"filename": file, "url": f"/files/{name}/{file}", "hashes": {"sha256": sum_of(content)}, "size": len(content), "core-metadata": True}
-                 for file, content in self.files[name].items()]
-        return json.dumps({"meta": {"api-version": "1.1"}, "name": name, "versions": [], "files": files}).encode()
+        files = [
+            {
+                "filename": file,
+                "url": f"/files/{name}/{file}",
+                "hashes": {"sha256": sum_of(content)},
+                "size": len(content),
+                "core-metadata": True,
+            }
+            for file, content in self.files[name].items()
+        ]
+        return json.dumps(
+            {"meta": {"api-version": "1.1"}, "name": name, "versions": [], "files": files}
+        ).encode()
 
     def send(self, out, content):
         for first in range(0, len(content), CHUNK):
-            part = content[first:first + CHUNK]
+            part = content[first : first + CHUNK]
             time.sleep(max(0.0, self._reserve(len(part)) - time.monotonic()))
             out.write(part)
 
@@ -40,4 +51,3 @@ class PackageMirror(PackageIndex):
             begin = max(self._free_at, time.monotonic())
             self._free_at = begin + count / self._bytes_a_second
             return begin
-

@@ -1,4 +1,5 @@
 """What the pages of several benchmarks are made of."""
+
 import json
 
 

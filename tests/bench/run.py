@@ -3,6 +3,7 @@ job comm scale clouds skypilot environments]
 
 Each writes docs/benchmarks/NAME.md and NAME.json, with the machine that it was measured on.
 """
+
 import datetime
 import importlib
 import json
@@ -14,7 +15,19 @@ import tempfile
 import measure
 from pages import table
 
-NAMES = ("startup", "clusters", "execute", "hosts", "copy", "job", "comm", "scale", "clouds", "skypilot", "environments")
+NAMES = (
+    "startup",
+    "clusters",
+    "execute",
+    "hosts",
+    "copy",
+    "job",
+    "comm",
+    "scale",
+    "clouds",
+    "skypilot",
+    "environments",
+)
 
 
 def main():
@@ -25,7 +38,10 @@ def main():
     fastgpu = str(build / "cli" / "fastgpu")
     folder = pathlib.Path("docs/benchmarks")
     on, today = measure.machine(), datetime.date.today().isoformat()
-    described = (f"{on['cpu']}, {on['cores']} cores, {on['memory_gib']} GiB, {on['system']}, Linux " f"{on['kernel']}")
+    described = (
+        f"{on['cpu']}, {on['cores']} cores, {on['memory_gib']} GiB, {on['system']}, Linux "
+        f"{on['kernel']}"
+    )
     with tempfile.TemporaryDirectory(prefix="fastgpu-bench-state-") as state:
         os.environ["FASTGPU_STATE_DIR"] = state
         for name in names:
@@ -35,12 +51,27 @@ def main():
                 print(module.write(build, folder, described, today, on))
                 continue
             head, rows, note = module.bench(fastgpu)
-            text = (f"# {module.TITLE}\n\n{table(head, rows)}\n{note}\n\n" f"Measured on {today}: {described}.\n")
+            text = (
+                f"# {module.TITLE}\n\n{table(head, rows)}\n{note}\n\n"
+                f"Measured on {today}: {described}.\n"
+            )
             print(text)
             (folder / f"{name}.md").write_text(text)
-            (folder / f"{name}.json").write_text(json.dumps(
-                {"schema": "fastgpu.benchmark/1", "name": name, "date": today, "machine": on, "columns": head,
-                 "rows": rows, "note": note}, indent=1) + "\n")
+            (folder / f"{name}.json").write_text(
+                json.dumps(
+                    {
+                        "schema": "fastgpu.benchmark/1",
+                        "name": name,
+                        "date": today,
+                        "machine": on,
+                        "columns": head,
+                        "rows": rows,
+                        "note": note,
+                    },
+                    indent=1,
+                )
+                + "\n"
+            )
 
 
 main()

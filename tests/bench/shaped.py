@@ -1,6 +1,7 @@
 """Two hosts within this one, a shaped link between them, and ranks that run there: ours, and those
 of mpirun.
 """
+
 import contextlib
 import pathlib
 import signal
@@ -15,7 +16,9 @@ from hosts import Host, results, sh, signal_all, start
 
 def ports(host, peer):
     """Of connections to another host: the port here, the port there."""
-    lines = sh(*host.entered(["ss", "-Htn", "state", "established", "dst", peer.address])).splitlines()
+    lines = sh(
+        *host.entered(["ss", "-Htn", "state", "established", "dst", peer.address])
+    ).splitlines()
     return {tuple(int(end.rsplit(":", 1)[1]) for end in line.split()[2:4]) for line in lines}
 
 
@@ -26,7 +29,21 @@ class Link:
         self.mbit = mbit
         self.hosts = [Host("bench0", "10.213.7.1"), Host("bench1", "10.213.7.2")]
         a, b = self.hosts
-        sh("ip", "link", "add", "fgbench0", "netns", a.pid, "type", "veth", "peer", "name", "fgbench1", "netns", b.pid)
+        sh(
+            "ip",
+            "link",
+            "add",
+            "fgbench0",
+            "netns",
+            a.pid,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "fgbench1",
+            "netns",
+            b.pid,
+        )
         for host, device in ((a, "fgbench0"), (b, "fgbench1")):
             sh(*host.entered(["ip", "link", "set", device, "name", "eth0"]))
             sh(*host.entered(["ip", "address", "add", f"{host.address}/24", "dev", "eth0"]))
@@ -35,25 +52,132 @@ class Link:
 
     def shape(self):
         for host in self.hosts:
-            host.tc("qdisc", "replace", "dev", "eth0", "root", "handle", "1:", "tbf", "rate", f"{self.mbit}mbit", "burst", "128kb",
-                    "latency", "50ms")
+            host.tc(
+                "qdisc",
+                "replace",
+                "dev",
+                "eth0",
+                "root",
+                "handle",
+                "1:",
+                "tbf",
+                "rate",
+                f"{self.mbit}mbit",
+                "burst",
+                "128kb",
+                "latency",
+                "50ms",
+            )
 
     def cap_flows(self, mbit):
         """Each connection that is there now gets at most `mbit`, as many cloud networks have it,
         under the link's own rate.
         """
         for host, peer in (self.hosts, self.hosts[::-1]):
-            host.tc("qdisc", "replace", "dev", "eth0", "root", "handle", "2:", "htb", "default", "1")
-            host.tc("class", "add", "dev", "eth0", "parent", "2:", "classid", "2:100", "htb", "rate", f"{self.mbit}mbit", "burst", "128kb")
-            host.tc("class", "add", "dev", "eth0", "parent", "2:100", "classid", "2:1", "htb", "rate", "1mbit", "ceil", f"{mbit}mbit", "burst", "64kb", "cburst", "64kb")
+            host.tc(
+                "qdisc", "replace", "dev", "eth0", "root", "handle", "2:", "htb", "default", "1"
+            )
+            host.tc(
+                "class",
+                "add",
+                "dev",
+                "eth0",
+                "parent",
+                "2:",
+                "classid",
+                "2:100",
+                "htb",
+                "rate",
+                f"{self.mbit}mbit",
+                "burst",
+                "128kb",
+            )
+            host.tc(
+                "class",
+                "add",
+                "dev",
+                "eth0",
+                "parent",
+                "2:100",
+                "classid",
+                "2:1",
+                "htb",
+                "rate",
+                "1mbit",
+                "ceil",
+                f"{mbit}mbit",
+                "burst",
+                "64kb",
+                "cburst",
+                "64kb",
+            )
             for number, (here, there) in enumerate(sorted(ports(host, peer)), 10):
-                host.tc("class", "add", "dev", "eth0", "parent", "2:100", "classid", f"2:{number}", "htb", "rate", "1mbit", "ceil", f"{mbit}mbit", "burst", "64kb", "cburst", "64kb")
-                host.tc("filter", "add", "dev", "eth0", "parent", "2:", "protocol", "ip", "prio", "1", "u32", "match", "ip", "sport", here,
-                        "0xffff", "match", "ip", "dport", there, "0xffff", "flowid", f"2:{number}")
+                host.tc(
+                    "class",
+                    "add",
+                    "dev",
+                    "eth0",
+                    "parent",
+                    "2:100",
+                    "classid",
+                    f"2:{number}",
+                    "htb",
+                    "rate",
+                    "1mbit",
+                    "ceil",
+                    f"{mbit}mbit",
+                    "burst",
+                    "64kb",
+                    "cburst",
+                    "64kb",
+                )
+                host.tc(
+                    "filter",
+                    "add",
+                    "dev",
+                    "eth0",
+                    "parent",
+                    "2:",
+                    "protocol",
+                    "ip",
+                    "prio",
+                    "1",
+                    "u32",
+                    "match",
+                    "ip",
+                    "sport",
+                    here,
+                    "0xffff",
+                    "match",
+                    "ip",
+                    "dport",
+                    there,
+                    "0xffff",
+                    "flowid",
+                    f"2:{number}",
+                )
 
     def change_flow(self, number, mbit):
         for host in self.hosts:
-            host.tc("class", "change", "dev", "eth0", "parent", "2:100", "classid", f"2:{10 + number}", "htb", "rate", "1mbit", "ceil", f"{mbit}mbit", "burst", "64kb", "cburst", "64kb")
+            host.tc(
+                "class",
+                "change",
+                "dev",
+                "eth0",
+                "parent",
+                "2:100",
+                "classid",
+                f"2:{10 + number}",
+                "htb",
+                "rate",
+                "1mbit",
+                "ceil",
+                f"{mbit}mbit",
+                "burst",
+                "64kb",
+                "cburst",
+                "64kb",
+            )
 
     def run(self, argv, ranks_each, environment=()):
         return results(start(self.hosts, argv, ranks_each, environment))
@@ -90,12 +214,43 @@ class Link:
                 cases += f'{host.name}) exec {entered} sh -c "$*" ;;\n'
             agent.write_text(f"#!/bin/sh\nhost=$1; shift\ncase $host in\n{cases}esac\n")
             agent.chmod(0o755)
-            words = ["mpirun", "--allow-run-as-root", "-np", str(2 * ranks_each), "--map-by", "slot", "--bind-to", "none",
-                     "--host", f"{a.name}:{ranks_each},{b.name}:{ranks_each}",
-                     "--mca", "plm_rsh_agent", str(agent), "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "oob_tcp_if_include", "eth0",
-                     "--mca", "btl_tcp_if_include", "eth0", *[word for name, value in mca for word in ("--mca", name, value)], *argv]
-            return results([subprocess.Popen(a.entered(words, with_processes=False), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                             stderr=subprocess.PIPE, text=True)])
+            words = [
+                "mpirun",
+                "--allow-run-as-root",
+                "-np",
+                str(2 * ranks_each),
+                "--map-by",
+                "slot",
+                "--bind-to",
+                "none",
+                "--host",
+                f"{a.name}:{ranks_each},{b.name}:{ranks_each}",
+                "--mca",
+                "plm_rsh_agent",
+                str(agent),
+                "--mca",
+                "plm_rsh_no_tree_spawn",
+                "1",
+                "--mca",
+                "oob_tcp_if_include",
+                "eth0",
+                "--mca",
+                "btl_tcp_if_include",
+                "eth0",
+                *[word for name, value in mca for word in ("--mca", name, value)],
+                *argv,
+            ]
+            return results(
+                [
+                    subprocess.Popen(
+                        a.entered(words, with_processes=False),
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.PIPE,
+                        text=True,
+                    )
+                ]
+            )
 
     def close(self):
         for host in self.hosts:

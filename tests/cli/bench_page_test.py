@@ -1,6 +1,7 @@
 """The page of bench comm is one well-formed file that needs nothing from elsewhere:
 bench_page_test.py PRINT-BENCH-PAGE
 """
+
 import html.parser
 import re
 import subprocess
@@ -66,7 +67,11 @@ class Page(unittest.TestCase):
             _, _, width, _ = map(float, picture.get("viewBox").split())
             labels = list(picture.iter("text"))
             for label in labels:
-                half = {"middle": 0.5, "start": 1, "end": 0}[label.get("text-anchor")] * 7 * len(label.text)
+                half = (
+                    {"middle": 0.5, "start": 1, "end": 0}[label.get("text-anchor")]
+                    * 7
+                    * len(label.text)
+                )
                 self.assertLessEqual(float(label.get("x")) + half, width, label.text)
                 self.assertNotRegex(label.text, "e-?[0-9]")
             self.assertEqual(labels[-1].text, "size of the message")
@@ -80,7 +85,11 @@ class Page(unittest.TestCase):
         self.assertIn("In all rows: LIBRARY fastgpu, RANKS 4.", PAGE)
 
     def test_it_says_when_and_how_it_was_made(self):
-        self.assertRegex(PAGE, r"fastgpu [0-9.]+, 2026-03-01T12:00:00Z: <code>fastgpu bench comm demo " r"--sizes=8:4M</code>")
+        self.assertRegex(
+            PAGE,
+            r"fastgpu [0-9.]+, 2026-03-01T12:00:00Z: <code>fastgpu bench comm demo "
+            r"--sizes=8:4M</code>",
+        )
 
     def test_more_bandwidth_is_higher_up_and_more_bytes_further_right(self):
         first = next(ElementTree.fromstring(PAGE).iter("svg"))

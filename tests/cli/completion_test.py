@@ -4,6 +4,7 @@ FASTGPU SEED
 SEED writes clusters into a state directory. A shell that is not installed is skipped; exit code 77:
 none is there.
 """
+
 import os
 import pathlib
 import shutil
@@ -28,8 +29,14 @@ UNIQUE = [
     ("fastgpu describe node demo-1", ["fastgpu", "describe", "node", "demo-1"]),
     ("fastgpu logs tr", ["fastgpu", "logs", "train-1"]),
     ("fastgpu create cluster x --prov", ["fastgpu", "create", "cluster", "x", "--provider"]),
-    ("fastgpu create cluster x --provider lo", ["fastgpu", "create", "cluster", "x", "--provider", "local"]),
-    ("fastgpu create cluster x --provider=lo", ["fastgpu", "create", "cluster", "x", "--provider=local"]),
+    (
+        "fastgpu create cluster x --provider lo",
+        ["fastgpu", "create", "cluster", "x", "--provider", "local"],
+    ),
+    (
+        "fastgpu create cluster x --provider=lo",
+        ["fastgpu", "create", "cluster", "x", "--provider=local"],
+    ),
     ("fastgpu get nodes -o ya", ["fastgpu", "get", "nodes", "-o", "yaml"]),
     ("fastgpu create cluster -f clus", ["fastgpu", "create", "cluster", "-f", "cluster.yaml"]),
     ("fastgpu create cluster -f odd", ["fastgpu", "create", "cluster", "-f", "odd $name;(1).yaml"]),
@@ -37,13 +44,22 @@ UNIQUE = [
     ("fastgpu exec demo/demo-0,demo-1", ["fastgpu", "exec", "demo/demo-0,demo-1"]),
     ("fastgpu exec demo/@hea", ["fastgpu", "exec", "demo/@head"]),
     ("fastgpu run job -c demo/@wor", ["fastgpu", "run", "job", "-c", "demo/@workers"]),
-    ("fastgpu get prices --cloud aws --region us-west", ["fastgpu", "get", "prices", "--cloud", "aws", "--region", "us-west-2"]),
-    ("fastgpu create cluster x --gpus L40S:8", ["fastgpu", "create", "cluster", "x", "--gpus", "L40S:8"]),
+    (
+        "fastgpu get prices --cloud aws --region us-west",
+        ["fastgpu", "get", "prices", "--cloud", "aws", "--region", "us-west-2"],
+    ),
+    (
+        "fastgpu create cluster x --gpus L40S:8",
+        ["fastgpu", "create", "cluster", "x", "--gpus", "L40S:8"],
+    ),
     ("fastgpu delete cluster x de", ["fastgpu", "delete", "cluster", "x", "demo"]),
     ("fastgpu cp odd", ["fastgpu", "cp", "odd $name;(1).yaml"]),
     ("fastgpu cp cluster.yaml de", ["fastgpu", "cp", "cluster.yaml", "demo:"]),
     ("fastgpu cp cluster.yaml demo/demo-1", ["fastgpu", "cp", "cluster.yaml", "demo/demo-1:"]),
-    ("fastgpu cp odd\\ \\$name\\;\\(1\\).yaml de", ["fastgpu", "cp", "odd $name;(1).yaml", "demo:"]),
+    (
+        "fastgpu cp odd\\ \\$name\\;\\(1\\).yaml de",
+        ["fastgpu", "cp", "odd $name;(1).yaml", "demo:"],
+    ),
 ]
 SEVERAL = [
     ("fastgpu --", ["--help", "--output", "--state-dir"]),
@@ -58,7 +74,11 @@ SEVERAL = [
 def setUpModule():
     folder = tempfile.mkdtemp()
     unittest.addModuleCleanup(shutil.rmtree, folder)
-    os.environ.update(FASTGPU_STATE_DIR=folder + "/state", HOME=folder, PATH=f"{pathlib.Path(FASTGPU).parent}:{os.environ['PATH']}")
+    os.environ.update(
+        FASTGPU_STATE_DIR=folder + "/state",
+        HOME=folder,
+        PATH=f"{pathlib.Path(FASTGPU).parent}:{os.environ['PATH']}",
+    )
     subprocess.run([SEED, folder + "/state"], check=True)
     work = pathlib.Path(folder, "work")
     work.mkdir()
@@ -102,13 +122,18 @@ class InATerminal:
 
 class Bash(InATerminal, unittest.TestCase):
     shell = ["bash", "--norc", "--noprofile", "-i"]
-    preparation = ("PS1='$ '; bind 'set enable-bracketed-paste off'; source <(fastgpu completion bash); " "echo rea''dy\r")
+    preparation = (
+        "PS1='$ '; bind 'set enable-bracketed-paste off'; source <(fastgpu completion bash); "
+        "echo rea''dy\r"
+    )
 
 
 class Zsh(InATerminal, unittest.TestCase):
     shell = ["zsh", "-f", "-i"]
-    preparation = ("PS1='$ '; unset zle_bracketed_paste; bindkey -e; unsetopt automenu; autoload -U compinit; "
-                   "compinit -u -D; source <(fastgpu completion zsh); echo rea''dy\r")
+    preparation = (
+        "PS1='$ '; unset zle_bracketed_paste; bindkey -e; unsetopt automenu; autoload -U compinit; "
+        "compinit -u -D; source <(fastgpu completion zsh); echo rea''dy\r"
+    )
 
 
 class Fish(unittest.TestCase):
@@ -119,7 +144,9 @@ class Fish(unittest.TestCase):
     def candidates(self, typed):
         quoted = typed.replace("\\", "\\\\").replace("'", "\\'")
         script = f"fastgpu completion fish | source; complete -C '{quoted}'"
-        done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True
+        )
         return [line.split("\t")[0] for line in done.stdout.splitlines()]
 
     def test_one_candidate_is_offered(self):

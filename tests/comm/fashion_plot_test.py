@@ -1,4 +1,5 @@
 """The drawing of training reports, of a real one: fashion_plot_test.py PLOT_PY TRAINING_PROGRAM"""
+
 import itertools
 import json
 import pathlib
@@ -16,14 +17,18 @@ def drawn(plot, reports):
         files = [pathlib.Path(folder) / f"{i}.json" for i in range(len(reports))]
         for file, report in zip(files, reports, strict=True):
             file.write_text(json.dumps(report))
-        done = subprocess.run([sys.executable, plot, *files], check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, plot, *files], check=True, capture_output=True, text=True
+        )
     return ElementTree.fromstring(done.stdout)
 
 
 def main():
     plot, program = sys.argv[1:]
-    run = subprocess.run([program, "--epochs", str(EPOCHS), "--json"], check=True, capture_output=True, text=True)
-    report = json.loads(run.stdout)   # And nothing else on stdout.
+    run = subprocess.run(
+        [program, "--epochs", str(EPOCHS), "--json"], check=True, capture_output=True, text=True
+    )
+    report = json.loads(run.stdout)  # And nothing else on stdout.
     assert "epoch 3" in run.stderr, run.stderr
     assert [each["epoch"] for each in report["curve"]] == [1, 2, 3], report
     assert all(a["bytes"] < b["bytes"] for a, b in itertools.pairwise(report["curve"])), report

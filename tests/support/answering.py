@@ -1,4 +1,5 @@
 """What handlers of the tests' HTTP servers have in common."""
+
 import http.server
 
 

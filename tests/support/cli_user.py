@@ -3,6 +3,7 @@
 Needs root, sshd and mpirun; skipped where it cannot run. Whatever happens, it cleans up after
 itself.
 """
+
 import contextlib
 import json
 import os
@@ -32,8 +33,15 @@ class User:
         return {**os.environ, "FASTGPU_STATE_DIR": str(self.state), "NO_COLOR": "1", **(more or {})}
 
     def start(self, *words, prefix=(), environment=None, **streams):
-        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
-        return subprocess.Popen([*prefix, self.fastgpu, *words], env=self.environment(environment), **streams)
+        streams = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            **streams,
+        }
+        return subprocess.Popen(
+            [*prefix, self.fastgpu, *words], env=self.environment(environment), **streams
+        )
 
     def run(self, *words, code=0, timeout=120, **more):
         process = self.start(*words, **more)
@@ -43,7 +51,10 @@ class User:
             process.kill()
         process.out, process.err = out or b"", (err or b"").decode(errors="replace")
         if code is not None and process.returncode != code:
-            raise AssertionError(f"{words}: exit code {process.returncode}, not {code}\n" f"{process.out[-2000:]}{process.err}")
+            raise AssertionError(
+                f"{words}: exit code {process.returncode}, not {code}\n"
+                f"{process.out[-2000:]}{process.err}"
+            )
         return process
 
     def refused(self, words, code, *said, **more):
@@ -73,7 +84,9 @@ class User:
 
     def clean_up(self):
         with contextlib.suppress(Exception):
-            for cluster in json.loads(self.run("get", "clusters", "-o", "json", code=None).out)["clusters"]:
+            for cluster in json.loads(self.run("get", "clusters", "-o", "json", code=None).out)[
+                "clusters"
+            ]:
                 self.run("delete", "cluster", cluster["name"], "--yes", code=None)
             self.run("gc", code=None)
         self.unmount()
@@ -86,7 +99,11 @@ class User:
         environment = {"FASTGPU_STATE_DIR": str(state)} if state else None
         found = json.loads(self.run("get", "clusters", "-o", "json", environment=environment).out)
         assert_equal(found["clusters"], [], f"left: {found}")
-        assert_equal(json.loads(self.run("gc", "-o", "json", environment=environment).out)["settled"], [], "gc finds something")
+        assert_equal(
+            json.loads(self.run("gc", "-o", "json", environment=environment).out)["settled"],
+            [],
+            "gc finds something",
+        )
 
 
 def inits_of(node):
@@ -94,7 +111,10 @@ def inits_of(node):
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             status = (entry / "status").read_text()
-            if re.search(r"^NSpid:\t\d+\t1$", status, re.M) and (entry / "root/etc/hostname").read_text().strip() == node:
+            if (
+                re.search(r"^NSpid:\t\d+\t1$", status, re.M)
+                and (entry / "root/etc/hostname").read_text().strip() == node
+            ):
                 yield int(entry.name)
 
 
@@ -131,7 +151,10 @@ class Users:
     @contextlib.contextmanager
     def user_for(self, test):
         """Yields the user of a test, with a folder for this test alone."""
-        with tempfile.TemporaryDirectory(prefix="fastgpu-user-") as folder, contextlib.ExitStack() as stack:
+        with (
+            tempfile.TemporaryDirectory(prefix="fastgpu-user-") as folder,
+            contextlib.ExitStack() as stack,
+        ):
             if getattr(test, "on_shared_cluster", False):
                 user = self.shared()
                 user.folder = pathlib.Path(folder)

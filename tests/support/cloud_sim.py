@@ -1,6 +1,7 @@
 """The clouds' stand-in as a test has it: a process, its control page, and what a user needs to
 reach it.
 """
+
 import contextlib
 import json
 import os
@@ -26,7 +27,11 @@ CLOUDS = {
     },
     "alibaba": {
         "endpoint": ("FASTGPU_ALIBABA_ENDPOINT",),
-        "keys": ("ALIBABA_CLOUD_ACCESS_KEY_ID", "ALIBABA_CLOUD_ACCESS_KEY_SECRET", "ALIBABA_CLOUD_SECURITY_TOKEN"),
+        "keys": (
+            "ALIBABA_CLOUD_ACCESS_KEY_ID",
+            "ALIBABA_CLOUD_ACCESS_KEY_SECRET",
+            "ALIBABA_CLOUD_SECURITY_TOKEN",
+        ),
         "region": "cn-hangzhou",
         "gpus": "A100:1",
         "launch": "RunInstances",
@@ -54,7 +59,10 @@ def known_to_the_stand_in():
 
 def clouds_of(user):
     """Those that fastgpu and the stand-in both know, or those among them that CLOUDS_ONLY names."""
-    known = {provider["name"] for provider in json.loads(user.run("get", "providers", "-o", "json").out)["providers"]}
+    known = {
+        provider["name"]
+        for provider in json.loads(user.run("get", "providers", "-o", "json").out)["providers"]
+    }
     chosen = os.environ.get("CLOUDS_ONLY", " ".join(CLOUDS)).split()
     return [cloud for cloud in chosen if cloud in known and cloud in known_to_the_stand_in()]
 
@@ -89,7 +97,9 @@ class CloudSim:
         # The vendors' own descriptions, where they are at hand.
         facts = SOURCE.parent / "shared/facts/cloud-api"
         checked = ("--api-facts", str(facts)) if self.facts and facts.is_dir() else ()
-        self.process = subprocess.Popen([self.program, "--port-file", port_file, "--boot", self.boot, *checked, *self.options])
+        self.process = subprocess.Popen(
+            [self.program, "--port-file", port_file, "--boot", self.boot, *checked, *self.options]
+        )
         deadline = time.monotonic() + 60  # Reading descriptions takes its time on a busy machine.
         while not (port_file.exists() and port_file.read_text().strip()):
             assert_is(self.process.poll(), None, "the stand-in has ended")
@@ -108,7 +118,9 @@ class CloudSim:
 
     def control(self, page, body=None):
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(f"{self.url}/_control/{page}", data), timeout=30) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(f"{self.url}/_control/{page}", data), timeout=30
+        ) as answer:
             return json.loads(answer.read() or b"null")
 
     def books(self):
@@ -134,7 +146,9 @@ class CloudSim:
         about, account = CLOUDS[cloud], self.account(cloud, nth)
         found = {name: self.url for name in about["endpoint"]}
         values = (account["access_key"], account["secret_key"], account.get("token", ""))
-        found.update({name: value for name, value in zip(about["keys"], values, strict=True) if value})
+        found.update(
+            {name: value for name, value in zip(about["keys"], values, strict=True) if value}
+        )
         if self.boot == "local":
             found["FASTGPU_METADATA_ENDPOINT"] = self.control("metadata")["address"]
         return found
@@ -149,7 +163,11 @@ class Customer:
 
     def environment(self, **more):
         # No proxy, no file and no metadata service of this machine gets in between.
-        quiet = {"HOME": str(self.user.folder), "AWS_EC2_METADATA_DISABLED": "true", "no_proxy": "127.0.0.1"}
+        quiet = {
+            "HOME": str(self.user.folder),
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "no_proxy": "127.0.0.1",
+        }
         return {**quiet, **self.sim.environment(self.cloud, self.account), **more}
 
     def run(self, *words, **more):
@@ -161,8 +179,23 @@ class Customer:
         return self.user.refused(words, code, *said, environment=environment, **more)
 
     def creation(self, name, *more, nodes=2):
-        return ("create", "cluster", name, "--cloud", self.cloud, "--region", self.about["region"], "--gpus", self.about["gpus"],
-                "--nodes", str(nodes), "--ssh-from", "127.0.0.1/32", "--yes", *more)
+        return (
+            "create",
+            "cluster",
+            name,
+            "--cloud",
+            self.cloud,
+            "--region",
+            self.about["region"],
+            "--gpus",
+            self.about["gpus"],
+            "--nodes",
+            str(nodes),
+            "--ssh-from",
+            "127.0.0.1/32",
+            "--yes",
+            *more,
+        )
 
     def create(self, name, *more, nodes=2, **options):
         return self.run(*self.creation(name, *more, nodes=nodes), **options)
@@ -174,4 +207,8 @@ class Customer:
         instances, resources = self.sim.alive()
         assert_false(instances, f"{self.cloud}: left: {instances} {resources}")
         assert_false(resources, f"{self.cloud}: left: {instances} {resources}")
-        assert_equal(self.sim.control("violations")["violations"], [], f"{self.cloud}: {self.sim.control('violations')}")
+        assert_equal(
+            self.sim.control("violations")["violations"],
+            [],
+            f"{self.cloud}: {self.sim.control('violations')}",
+        )

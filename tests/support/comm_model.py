@@ -5,6 +5,7 @@ the median of REPETITIONS batches of calls, each as long as its slowest rank. On
 off than TOLERANCE is made again in new processes, up to ROUNDS times in all, and the quickest
 counts: what else goes on in a machine, and in others on the same hardware, makes no call quicker.
 """
+
 import contextlib
 import dataclasses
 import json
@@ -74,10 +75,19 @@ LONG = (256 * KIB, 1024 * KIB)
 
 CASES = (
     *(Case(BULK, count, 1, "", LONG) for count in (2, 3, 4)),
-    *(Case(BULK, 3, 1, algorithm, (256 * KIB,)) for algorithm in ("direct", "recursive_doubling", "halving_doubling", "tree")),
-    *(Case(BULK, 4, 1, algorithm, (256 * KIB,)) for algorithm in ("direct", "recursive_doubling", "halving_doubling")),
+    *(
+        Case(BULK, 3, 1, algorithm, (256 * KIB,))
+        for algorithm in ("direct", "recursive_doubling", "halving_doubling", "tree")
+    ),
+    *(
+        Case(BULK, 4, 1, algorithm, (256 * KIB,))
+        for algorithm in ("direct", "recursive_doubling", "halving_doubling")
+    ),
     *(Case(BULK, count, 2, "", LONG) for count in (2, 4)),
-    *(Case(BULK, 8, 1, algorithm, (256 * KIB,)) for algorithm in ("", "direct", "recursive_doubling", "halving_doubling")),
+    *(
+        Case(BULK, 8, 1, algorithm, (256 * KIB,))
+        for algorithm in ("", "direct", "recursive_doubling", "halving_doubling")
+    ),
     Case(SLOW, 16, 1, "", (256 * KIB,)),
     *(Case(FAR, count, 1, "", (8, 4 * KIB)) for count in (2, 4, 8, 16)),
     *(Case(FAR, 3, 1, algorithm, (8,)) for algorithm in ("", "halving_doubling")),
@@ -111,15 +121,39 @@ class Programs:
 
     def measured(self, network, case, sizes):
         """Seconds by size."""
-        argv = [self._measures, "--sizes", ",".join(map(str, sizes)), "--repetitions", str(REPETITIONS), *calls_of(case)]
+        argv = [
+            self._measures,
+            "--sizes",
+            ",".join(map(str, sizes)),
+            "--repetitions",
+            str(REPETITIONS),
+            *calls_of(case),
+        ]
         chosen = {"FASTGPU_COMM_ALGORITHM": case.algorithm} if case.algorithm else {}
-        lines = hosts.results(hosts.start(network.hosts[:case.hosts], argv, case.ranks_each, chosen))
+        lines = hosts.results(
+            hosts.start(network.hosts[: case.hosts], argv, case.ranks_each, chosen)
+        )
         return {line["bytes"]: line["seconds"] for line in lines}
 
     def simulated(self, case):
-        argv = [self._simulates, "case", "--hosts", case.hosts, "--ranks-each", case.ranks_each, "--sizes", ",".join(map(str, case.sizes)),
-                "--rate", case.link.bytes_per_second, "--latency", case.link.delay_ms / 1e3, *calls_of(case)]
-        lines = hosts.sh(*argv, *(["--algorithm", case.algorithm] if case.algorithm else [])).splitlines()
+        argv = [
+            self._simulates,
+            "case",
+            "--hosts",
+            case.hosts,
+            "--ranks-each",
+            case.ranks_each,
+            "--sizes",
+            ",".join(map(str, case.sizes)),
+            "--rate",
+            case.link.bytes_per_second,
+            "--latency",
+            case.link.delay_ms / 1e3,
+            *calls_of(case),
+        ]
+        lines = hosts.sh(
+            *argv, *(["--algorithm", case.algorithm] if case.algorithm else [])
+        ).splitlines()
         return {line["bytes"]: line["seconds"] for line in map(json.loads, lines)}
 
     def compared(self, network, case):
@@ -131,7 +165,15 @@ class Programs:
             if not again:
                 break
             once_more = self.measured(network, case, again)
-            rows = [Row(case, row.bytes, min(row.measured, once_more.get(row.bytes, row.measured)), row.simulated) for row in rows]
+            rows = [
+                Row(
+                    case,
+                    row.bytes,
+                    min(row.measured, once_more.get(row.bytes, row.measured)),
+                    row.simulated,
+                )
+                for row in rows
+            ]
         return rows
 
 

@@ -3,6 +3,7 @@ MILLISECONDS INTERFACE...
 
 Quick enough for messages whose time is latency; not for links that are full.
 """
+
 import collections
 import select
 import socket
@@ -12,7 +13,9 @@ import time
 
 # Of Linux; Python has no names for them.
 SOL_PACKET, PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING, SO_TIMESTAMPNS, ETH_P_ALL = 263, 15, 23, 35, 3
-OFFLOADS = 10  # Bytes ahead of a frame: what the sender has left to the device, which stays to be done.
+OFFLOADS = (
+    10  # Bytes ahead of a frame: what the sender has left to the device, which stays to be done.
+)
 LONGEST = 1 << 17
 
 
@@ -47,12 +50,16 @@ def main():
         patience = max(0, waiting[0][0] - time.time()) if waiting else None
         for port in select.select(ports, [], [], patience)[0]:
             for when, frame in port.frames():
-                target, source = frame[OFFLOADS:OFFLOADS + 6], frame[OFFLOADS + 6:OFFLOADS + 12]
+                target, source = frame[OFFLOADS : OFFLOADS + 6], frame[OFFLOADS + 6 : OFFLOADS + 12]
                 behind[source] = port
                 waiting.append((when + delay, frame, port, target))
         while waiting and waiting[0][0] <= time.time():
             _, frame, port, target = waiting.popleft()
-            for to in [behind[target]] if target in behind else [other for other in ports if other is not port]:
+            for to in (
+                [behind[target]]
+                if target in behind
+                else [other for other in ports if other is not port]
+            ):
                 to.socket.send(frame)
 
 

@@ -3,6 +3,7 @@
 A host is a network, a host name, and process numbers of its own: ranks of the same host find each
 other's memory, others do not.
 """
+
 import contextlib
 import json
 import os
@@ -16,7 +17,9 @@ PATIENCE = 180  # Seconds that one command may take.
 
 
 def sh(*words, **options):
-    return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, **options).stdout
+    return subprocess.run(
+        [str(word) for word in words], check=True, capture_output=True, text=True, **options
+    ).stdout
 
 
 class Host:
@@ -24,8 +27,22 @@ class Host:
 
     def __init__(self, name, address=None):
         self.name, self.address = name, address
-        self._holder = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--uts", "--pid", "--fork", "--mount-proc",
-                                         "--kill-child", "sleep", "infinity"])
+        self._holder = subprocess.Popen(
+            [
+                "setpriv",
+                "--pdeathsig",
+                "KILL",
+                "unshare",
+                "--net",
+                "--uts",
+                "--pid",
+                "--fork",
+                "--mount-proc",
+                "--kill-child",
+                "sleep",
+                "infinity",
+            ]
+        )
         while not (inside := children(self._holder.pid)):
             time.sleep(0.01)
         self.pid = inside[0]
@@ -53,7 +70,10 @@ class Host:
 def children(pid):
     """Of a process; of nsenter the one that it has started on a host."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [
+            int(child)
+            for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
     return []
 
 
@@ -93,10 +113,37 @@ class Switched:
 
     def _connected(self, number):
         host = self._made(f"host{number}", f"10.213.8.{number + 1}")
-        sh("ip", "link", "add", f"port{number}", "netns", self._switch.pid, "type", "veth", "peer", "name", "eth0", "netns", host.pid)
-        host.ip(f"address add {host.address}/24 dev eth0 noprefixroute", "link set eth0 up",
-                f"route add 10.213.8.0/24 dev eth0 initcwnd {self.WINDOW} initrwnd {self.WINDOW} " "rto_min 1s")
-        sh(*host.entered(["sysctl", "-qw", "net.ipv4.tcp_slow_start_after_idle=0", "net.ipv4.tcp_rmem=4096 4194304 8388608"]))
+        sh(
+            "ip",
+            "link",
+            "add",
+            f"port{number}",
+            "netns",
+            self._switch.pid,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "eth0",
+            "netns",
+            host.pid,
+        )
+        host.ip(
+            f"address add {host.address}/24 dev eth0 noprefixroute",
+            "link set eth0 up",
+            f"route add 10.213.8.0/24 dev eth0 initcwnd {self.WINDOW} initrwnd {self.WINDOW} "
+            "rto_min 1s",
+        )
+        sh(
+            *host.entered(
+                [
+                    "sysctl",
+                    "-qw",
+                    "net.ipv4.tcp_slow_start_after_idle=0",
+                    "net.ipv4.tcp_rmem=4096 4194304 8388608",
+                ]
+            )
+        )
         self._switch.ip(f"link set port{number} up")
         return host
 
@@ -105,12 +152,34 @@ class Switched:
         ports = [f"port{number}" for number in range(len(self.hosts))]
         for host, port in zip(self.hosts, ports, strict=True):
             for end, device in ((host, "eth0"), (self._switch, port)):
-                end.tc("qdisc", "replace", "dev", device, "root", "tbf", "rate", f"{mbit}mbit", "burst", self.BURST, "limit", self.QUEUE)
+                end.tc(
+                    "qdisc",
+                    "replace",
+                    "dev",
+                    device,
+                    "root",
+                    "tbf",
+                    "rate",
+                    f"{mbit}mbit",
+                    "burst",
+                    self.BURST,
+                    "limit",
+                    self.QUEUE,
+                )
         self._end_delay_line()
-        self._switch.ip(*(f"link set {port} {'nomaster' if delay_ms else 'master bridge0'}" for port in ports))
+        self._switch.ip(
+            *(f"link set {port} {'nomaster' if delay_ms else 'master bridge0'}" for port in ports)
+        )
         if delay_ms:
-            argv = [sys.executable, str(pathlib.Path(__file__).with_name("delay_line.py")), str(delay_ms), *ports]
-            self._delay_line = subprocess.Popen(self._switch.entered(argv), stdout=subprocess.PIPE, text=True)
+            argv = [
+                sys.executable,
+                str(pathlib.Path(__file__).with_name("delay_line.py")),
+                str(delay_ms),
+                *ports,
+            ]
+            self._delay_line = subprocess.Popen(
+                self._switch.entered(argv), stdout=subprocess.PIPE, text=True
+            )
             self._delay_line.stdout.readline()
 
     def _end_delay_line(self):
@@ -127,11 +196,25 @@ class Switched:
 
 def start(hosts, argv, ranks_each, environment=()):
     """Our ranks, the first `ranks_each` of them on the first host."""
-    shared = {**os.environ, "WORLD_SIZE": str(len(hosts) * ranks_each), "FASTGPU_COMM_MASTER_ADDR": hosts[0].address,
-              "FASTGPU_COMM_MASTER_PORT": "29433", "FASTGPU_COMM_SECRET": "of these ranks alone", **dict(environment)}
-    return [subprocess.Popen(host.entered(argv), env={**shared, "RANK": str(rank)}, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            for rank, host in enumerate(host for host in hosts for _ in range(ranks_each))]
+    shared = {
+        **os.environ,
+        "WORLD_SIZE": str(len(hosts) * ranks_each),
+        "FASTGPU_COMM_MASTER_ADDR": hosts[0].address,
+        "FASTGPU_COMM_MASTER_PORT": "29433",
+        "FASTGPU_COMM_SECRET": "of these ranks alone",
+        **dict(environment),
+    }
+    return [
+        subprocess.Popen(
+            host.entered(argv),
+            env={**shared, "RANK": str(rank)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank, host in enumerate(host for host in hosts for _ in range(ranks_each))
+    ]
 
 
 def results(processes):
@@ -144,7 +227,9 @@ def results(processes):
         raise SystemExit(f"{' '.join(processes[0].args)}: no end within {PATIENCE} s") from e
     for process, (_, errors) in zip(processes, texts, strict=True):
         if process.returncode != 0:
-            raise SystemExit(f"{' '.join(process.args)}: exit status {process.returncode}\n{errors}")
+            raise SystemExit(
+                f"{' '.join(process.args)}: exit status {process.returncode}\n{errors}"
+            )
     return [json.loads(line) for line in texts[0][0].splitlines() if line.startswith("{")]
 
 

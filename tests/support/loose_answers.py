@@ -5,6 +5,7 @@ A share of the members of each answer is absent, null, empty, of an unknown word
 or of another kind; some that the stand-in never has are there. Which, is decided by a seed, the
 action and its number, so that a run can be repeated.
 """
+
 import contextlib
 import http.server
 import json
@@ -20,7 +21,18 @@ from answering import Answering
 from vendor_models import ANY, Alibaba, Aws, Huawei, Schema, Tencent
 
 UNKNOWN_WORD = "SOMETHING_NEW"
-ODD_TEXTS = ("", UNKNOWN_WORD, "0", "-", "\u96f2 \u00e9", "x" * 300, "99999999999999999999", "null", "a,b", "2006-01-02T15:04:05Z")
+ODD_TEXTS = (
+    "",
+    UNKNOWN_WORD,
+    "0",
+    "-",
+    "\u96f2 \u00e9",
+    "x" * 300,
+    "99999999999999999999",
+    "null",
+    "a,b",
+    "2006-01-02T15:04:05Z",
+)
 # What kits take off an answer before they read it as the model says.
 ENVELOPE = ("requestId", "return", "Error")
 ALL_TEXTS = 0.1  # Of the answers: each number in them is a text.
@@ -58,7 +70,9 @@ class Loosening:
         if isinstance(value, dict):
             return self.object(value, schema, path)
         if isinstance(value, list):
-            return [self.entry(each, schema.item, f"{path}[{nth}]") for nth, each in enumerate(value)]
+            return [
+                self.entry(each, schema.item, f"{path}[{nth}]") for nth, each in enumerate(value)
+            ]
         # A price of AWS's list is the text of a document.
         if isinstance(value, str) and value.startswith("{"):
             with contextlib.suppress(ValueError):
@@ -71,7 +85,10 @@ class Loosening:
         members = {} if schema.kind == "map" else schema.members
         result = {}
         for name, each in value.items():
-            of, where = members.get(name, schema.item if schema.kind == "map" else ANY), f"{path}.{name}"
+            of, where = (
+                members.get(name, schema.item if schema.kind == "map" else ANY),
+                f"{path}.{name}",
+            )
             if members and name not in (*members, *ENVELOPE):
                 self.invented_members.add(re.sub(r"\[\d+\]", "[]", where))
             of = kind_of(each) if of.kind == "any" else of
@@ -93,7 +110,10 @@ class Loosening:
         """
         if isinstance(value, dict) and self.hits():
             self.note(path, "hollow")
-            return {name: each if isinstance(each, str) and name.lower().endswith("id") else None for name, each in value.items()}
+            return {
+                name: each if isinstance(each, str) and name.lower().endswith("id") else None
+                for name, each in value.items()
+            }
         if self.hits(0.3):
             self.note(path, "null")
             return None
@@ -109,7 +129,11 @@ class Loosening:
             "map": [{}],
         }.get(schema.kind, [])
         another_kind = [7, "7", True, [], {}, ["x"], {"x": "y"}, 1.5]
-        result = self.chance.choice([None] * 3 + [self.chance.choice(choices or [None])] * 5 + [self.chance.choice(another_kind)] * 2)
+        result = self.chance.choice(
+            [None] * 3
+            + [self.chance.choice(choices or [None])] * 5
+            + [self.chance.choice(another_kind)] * 2
+        )
         self.note(path, json.dumps(result)[:60])
         return result
 
@@ -118,7 +142,11 @@ class Loosening:
         if depth == 0 or self.chance.random() < 0.3:
             return None
         if schema.kind == "object":
-            return {name: self.invented(each, depth - 1) for name, each in schema.members.items() if self.chance.random() < 0.3}
+            return {
+                name: self.invented(each, depth - 1)
+                for name, each in schema.members.items()
+                if self.chance.random() < 0.3
+            }
         if schema.kind == "list":
             return [self.invented(schema.item, depth - 1)] * self.chance.randrange(3)
         if schema.kind == "map":
@@ -153,7 +181,10 @@ class Loosening:
                 self.change(child, of, where)
         for name in members.keys() - {child.tag.rsplit("}", 1)[-1] for child in element}:
             if self.hits(0.2):
-                self.invent(xml.SubElement(element, element.tag[:element.tag.find("}") + 1] + name), members[name])
+                self.invent(
+                    xml.SubElement(element, element.tag[: element.tag.find("}") + 1] + name),
+                    members[name],
+                )
                 self.note(f"{path}/{name}", "new")
 
     def change(self, element, schema, path):
@@ -161,7 +192,11 @@ class Loosening:
         if len(element) and self.chance.random() < 0.3 and schema.kind != "list":
             texts = ODD_TEXTS
         else:
-            texts = {"string": [*ODD_TEXTS, *schema.words][:30], "number": [*map(str, ODD_NUMBERS)], "boolean": ["true", "false"]}.get(schema.kind, [""])
+            texts = {
+                "string": [*ODD_TEXTS, *schema.words][:30],
+                "number": [*map(str, ODD_NUMBERS)],
+                "boolean": ["true", "false"],
+            }.get(schema.kind, [""])
         for child in list(element):
             element.remove(child)
         element.text = self.chance.choice(["", *[self.chance.choice(texts)] * 2])
@@ -173,10 +208,18 @@ class Loosening:
         if schema.kind == "object":
             for name, each in schema.members.items():
                 if self.chance.random() < 0.3:
-                    self.invent(xml.SubElement(element, element.tag[:element.tag.find("}") + 1] + name), each, depth - 1)
+                    self.invent(
+                        xml.SubElement(element, element.tag[: element.tag.find("}") + 1] + name),
+                        each,
+                        depth - 1,
+                    )
         elif schema.kind == "list":
             for _ in range(self.chance.randrange(3)):
-                self.invent(xml.SubElement(element, element.tag[:element.tag.find("}") + 1] + "item"), schema.item, depth - 1)
+                self.invent(
+                    xml.SubElement(element, element.tag[: element.tag.find("}") + 1] + "item"),
+                    schema.item,
+                    depth - 1,
+                )
         elif schema.kind == "boolean":
             element.text = self.chance.choice(["true", "false"])
         elif schema.kind == "number":
@@ -211,8 +254,12 @@ class Question:
 
     def read_tencent(self, _, url, headers, body):
         self.action = headers.get("X-TC-Action", "")
-        scope = re.search(r"Credential=[^/]+/[^/]+/([^/]+)/tc3_request", headers.get("Authorization", ""))
-        self.schema = self.TENCENT.answer(scope[1] if scope else "", headers.get("X-TC-Version", ""), self.action)
+        scope = re.search(
+            r"Credential=[^/]+/[^/]+/([^/]+)/tc3_request", headers.get("Authorization", "")
+        )
+        self.schema = self.TENCENT.answer(
+            scope[1] if scope else "", headers.get("X-TC-Version", ""), self.action
+        )
         self.inner = "Response"
 
     def read_huawei(self, method, url, headers, body):
@@ -234,7 +281,9 @@ class LooseAnswers:
 
         class Handler(Answering):
             def do_POST(self):
-                status, body, kind = outer.ask(self.command, self.path, self.headers, self.request_body())
+                status, body, kind = outer.ask(
+                    self.command, self.path, self.headers, self.request_body()
+                )
                 with contextlib.suppress(OSError):
                     self.give(status, body, kind)
 
@@ -256,7 +305,11 @@ class LooseAnswers:
 
     def ask(self, method, path, headers, body):
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        passed = {name: value for name, value in headers.items() if name.lower() not in ("content-length", "proxy-connection")}
+        passed = {
+            name: value
+            for name, value in headers.items()
+            if name.lower() not in ("content-length", "proxy-connection")
+        }
         request = urllib.request.Request(path, body or None, passed, method=method)
         try:
             answer = opener.open(request, timeout=60)
@@ -264,7 +317,11 @@ class LooseAnswers:
             answer = refusal
         with answer:
             text, kind = answer.read(), answer.headers["Content-Type"] or ""
-        return answer.status, self.loosened(Question(self.cloud, method, path, headers, body), text, answer.status), kind
+        return (
+            answer.status,
+            self.loosened(Question(self.cloud, method, path, headers, body), text, answer.status),
+            kind,
+        )
 
     def loosened(self, question, text, status):
         with self.lock:
@@ -274,7 +331,11 @@ class LooseAnswers:
         work = Loosening(random.Random(f"{self.seed} {question.action} {nth}"), self.share)
         schema = question.schema if question.schema and status < 300 else ANY
         try:
-            changed = self.loosened_xml(work, question, text, schema) if text.lstrip().startswith(b"<") else self.loosened_json(work, question, text, schema)
+            changed = (
+                self.loosened_xml(work, question, text, schema)
+                if text.lstrip().startswith(b"<")
+                else self.loosened_json(work, question, text, schema)
+            )
         except ValueError:  # Neither.
             return text
         with self.lock:
@@ -299,8 +360,15 @@ class LooseAnswers:
             root = xml.fromstring(text)
         except xml.ParseError as e:
             raise ValueError(e) from e
-        inner = next((child for child in root if question.inner and child.tag.endswith("}" + question.inner)), root)
+        inner = next(
+            (
+                child
+                for child in root
+                if question.inner and child.tag.endswith("}" + question.inner)
+            ),
+            root,
+        )
         work.element(inner, schema, question.action)
         if root.tag.startswith("{"):
-            xml.register_namespace("", root.tag[1:root.tag.find("}")])
+            xml.register_namespace("", root.tag[1 : root.tag.find("}")])
         return b'<?xml version="1.0" encoding="UTF-8"?>\n' + xml.tostring(root)

@@ -1,6 +1,7 @@
 """moto, an EC2 that is not ours, as a process, and a proxy before it for what it lacks, for pages,
 for calls that take time, and to count them.
 """
+
 import http.client
 import http.server
 import json
@@ -16,7 +17,12 @@ import time
 from answering import Answering
 from suite import assert_is, assert_less
 
-KEYS = {"AWS_ACCESS_KEY_ID": "AKIAMOTO000000000001", "AWS_SECRET_ACCESS_KEY": "moto/secret", "AWS_EC2_METADATA_DISABLED": "true", "no_proxy": "127.0.0.1"}
+KEYS = {
+    "AWS_ACCESS_KEY_ID": "AKIAMOTO000000000001",
+    "AWS_SECRET_ACCESS_KEY": "moto/secret",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "no_proxy": "127.0.0.1",
+}
 REGION = "us-east-1"
 TYPE = "g4dn.xlarge"
 
@@ -37,7 +43,12 @@ class Passing(Answering):
 
     def pass_on(self, body):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.moto, timeout=60)
-        connection.request("POST", self.path, body, {name: value for name, value in self.headers.items() if name != "Content-Length"})
+        connection.request(
+            "POST",
+            self.path,
+            body,
+            {name: value for name, value in self.headers.items() if name != "Content-Length"},
+        )
         answer = connection.getresponse()
         self.give(answer.status, answer.read(), answer.headers.get("Content-Type", "text/xml"))
         connection.close()
@@ -60,7 +71,10 @@ class Between(http.server.ThreadingHTTPServer):
         if most := re.search(rb"MaxCount=(\d+)", body):
             body = re.sub(rb"MinCount=\d+", b"MinCount=" + most[1], body)
         # IAM takes a policy that does not say of which version it is.
-        return body.replace(b"PolicyDocument=%7B%22Statement%22", b"PolicyDocument=%7B%22Version%22%3A%222012-10-17%22%2C%22Statement%22")
+        return body.replace(
+            b"PolicyDocument=%7B%22Statement%22",
+            b"PolicyDocument=%7B%22Version%22%3A%222012-10-17%22%2C%22Statement%22",
+        )
 
 
 class Moto:
@@ -72,16 +86,39 @@ class Moto:
     """
 
     def __init__(self, folder, page=None, latency=0.0, price=None):
-        self.folder, self.page, self.latency, self.price = pathlib.Path(folder), page, latency, price
+        self.folder, self.page, self.latency, self.price = (
+            pathlib.Path(folder),
+            page,
+            latency,
+            price,
+        )
 
     def __enter__(self):
         port = free_port()
-        environment = {**os.environ, "PYTHONPATH": str(self.folder / "site"), "MOTO_IAM_LOAD_MANAGED_POLICIES": "true"}
-        self.process = subprocess.Popen([sys.executable, self.folder / "site/bin/moto_server", "-H", "127.0.0.1", "-p", str(port)], env=environment,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.folder / "site"),
+            "MOTO_IAM_LOAD_MANAGED_POLICIES": "true",
+        }
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                self.folder / "site/bin/moto_server",
+                "-H",
+                "127.0.0.1",
+                "-p",
+                str(port),
+            ],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         self.between = Between(port, self.page, self.latency, self.price)
         threading.Thread(target=self.between.serve_forever, daemon=True).start()
-        self.address, self.url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{self.between.server_port}"
+        self.address, self.url = (
+            f"http://127.0.0.1:{port}",
+            f"http://127.0.0.1:{self.between.server_port}",
+        )
         try:
             self.wait_until_up(port)
         except BaseException:
@@ -111,9 +148,25 @@ class Moto:
 
 
 def price_list(price):
-    attributes = {"instanceType": TYPE, "regionCode": REGION, "operatingSystem": "Linux", "tenancy": "Shared", "preInstalledSw": "NA", "capacitystatus": "Used"}
-    terms = {"OnDemand": {"1": {"priceDimensions": {"1": {"unit": "Hrs", "pricePerUnit": {"USD": str(price)}}}}}}
-    return json.dumps({"FormatVersion": "aws_v1", "PriceList": [json.dumps({"product": {"attributes": attributes}, "terms": terms})]}).encode()
+    attributes = {
+        "instanceType": TYPE,
+        "regionCode": REGION,
+        "operatingSystem": "Linux",
+        "tenancy": "Shared",
+        "preInstalledSw": "NA",
+        "capacitystatus": "Used",
+    }
+    terms = {
+        "OnDemand": {
+            "1": {"priceDimensions": {"1": {"unit": "Hrs", "pricePerUnit": {"USD": str(price)}}}}
+        }
+    }
+    return json.dumps(
+        {
+            "FormatVersion": "aws_v1",
+            "PriceList": [json.dumps({"product": {"attributes": attributes}, "terms": terms})],
+        }
+    ).encode()
 
 
 def free_port():
@@ -122,5 +175,22 @@ def free_port():
 
 
 def creation(image, name, nodes):
-    return ("create", "cluster", name, "--cloud", "aws", "--region", REGION, "--instance-type", TYPE, "--image", image, "--nodes", str(nodes), "--ssh-from",
-            "127.0.0.1/32", "--yes", "--detach")
+    return (
+        "create",
+        "cluster",
+        name,
+        "--cloud",
+        "aws",
+        "--region",
+        REGION,
+        "--instance-type",
+        TYPE,
+        "--image",
+        image,
+        "--nodes",
+        str(nodes),
+        "--ssh-from",
+        "127.0.0.1/32",
+        "--yes",
+        "--detach",
+    )

@@ -5,6 +5,7 @@ file makes: a function from the test to a context manager, which ends after the 
 those of unittest as functions, and show the values they met. skip() leaves out a test, or all of
 them when it is called by the file itself; the status is 77 if none has run.
 """
+
 import contextlib
 import os
 import shutil
@@ -111,7 +112,9 @@ class Result(unittest.TestResult):
         """Prints the sum. Returns the exit status."""
         failed, skipped = len(self.failures) + len(self.errors), len(self.skipped)
         passed = self.testsRun - failed - skipped
-        print(f"test cases: {self.testsRun} | {passed} passed | {failed} failed | {skipped} skipped")
+        print(
+            f"test cases: {self.testsRun} | {passed} passed | {failed} failed | {skipped} skipped"
+        )
         if failed:
             return 1
         return 0 if passed else SKIPPED
@@ -126,7 +129,11 @@ def main(tests, fixture=None, wanted=(), shared=None):
         sys.exit(f"there is no test {', '.join(unknown)}; there are {', '.join(tests)}")
     # Nothing but KeyboardInterrupt ends a run of unittest.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    chosen = [Test(name, function, fixture) for name, function in tests.items() if not wanted or name in wanted]
+    chosen = [
+        Test(name, function, fixture)
+        for name, function in tests.items()
+        if not wanted or name in wanted
+    ]
     result = Result()
     with shared or contextlib.nullcontext():
         unittest.TestSuite(chosen).run(result)

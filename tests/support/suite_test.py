@@ -1,4 +1,5 @@
 """What suite.py makes of the tests of a file: suite_test.py [TEST ...]"""
+
 import contextlib
 import pathlib
 import signal
@@ -25,7 +26,12 @@ class File:
         self.path.write_text(head + textwrap.dedent(text))
 
     def start(self, *words):
-        return subprocess.Popen([sys.executable, self.path, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return subprocess.Popen(
+            [sys.executable, self.path, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
 
     def run(self, *words):
         """Returns the exit status and the output."""
@@ -59,8 +65,15 @@ def test_every_test_runs_and_each_failure_shows_what_it_met(file):
     file.write(MIXED)
     status, output = file.run()
     assert_equal(status, 1)
-    for text in ("ok: test_that_passes", "FAILED: test_that_fails", "'three' not found in ['one', 'two']", "OSError: no such thing",
-                 "FAILED: test_that_exits", "skipped: test_that_is_skipped", "test cases: 5 | 1 passed | 3 failed | 1 skipped"):
+    for text in (
+        "ok: test_that_passes",
+        "FAILED: test_that_fails",
+        "'three' not found in ['one', 'two']",
+        "OSError: no such thing",
+        "FAILED: test_that_exits",
+        "skipped: test_that_is_skipped",
+        "test cases: 5 | 1 passed | 3 failed | 1 skipped",
+    ):
         assert_in(text, output)
     assert_not_in("suite.py", output)  # Only the frames of tests are shown.
 

@@ -1,4 +1,5 @@
 """A terminal with a command in it, for tests: what a person types, and what they see."""
+
 import fcntl
 import os
 import select
@@ -21,9 +22,22 @@ class Terminal:
         termios.tcsetattr(self.slave, termios.TCSANOW, modes)
         self.before = termios.tcgetattr(self.slave)
         self.seen = b""
-        environment = {**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **dict(variables)}
-        self.process = subprocess.Popen(command, stdin=self.slave, stdout=self.slave, stderr=self.slave, env=environment,
-                                        preexec_fn=self.take_terminal, close_fds=True)
+        environment = {
+            **os.environ,
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "LC_ALL": "C.UTF-8",
+            **dict(variables),
+        }
+        self.process = subprocess.Popen(
+            command,
+            stdin=self.slave,
+            stdout=self.slave,
+            stderr=self.slave,
+            env=environment,
+            preexec_fn=self.take_terminal,
+            close_fds=True,
+        )
 
     def take_terminal(self):
         os.setsid()
@@ -46,7 +60,7 @@ class Terminal:
         while data and time.monotonic() < end:
             self.pump(0)
             try:
-                data = data[os.write(self.master, data):]
+                data = data[os.write(self.master, data) :]
             except BlockingIOError:
                 self.pump(0.05)
         assert not data, f"{len(data)} bytes were not taken"

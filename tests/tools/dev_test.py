@@ -1,4 +1,5 @@
 """The commands of ./dev, as far as they begin nothing: dev_test.py SOURCE [TEST ...]"""
+
 import pathlib
 import re
 import subprocess

@@ -1,4 +1,5 @@
 """The names of the tests that failed in a Meson run, one a line: failed_tests.py testlog.json"""
+
 import json
 import sys
 

@@ -5,6 +5,7 @@ Reads the files that the build has made; those that it has not made yet are left
 builds are checked for stack protectors and fortified calls as well, by the flags that each of their
 sources is compiled with.
 """
+
 import json
 import pathlib
 import re
@@ -19,15 +20,28 @@ def installed(build):
     """Programs and libraries of the build that are installed, with the sources of each."""
     targets = json.loads((build / "meson-info" / "intro-targets.json").read_text())
     for target in targets:
-        if target["installed"] and target["type"] in ("executable", "shared library", "shared module"):
-            sources = [source for group in target["target_sources"] if group.get("language") == "cpp"
-                       for source in group["sources"]]
+        if target["installed"] and target["type"] in (
+            "executable",
+            "shared library",
+            "shared module",
+        ):
+            sources = [
+                source
+                for group in target["target_sources"]
+                if group.get("language") == "cpp"
+                for source in group["sources"]
+            ]
             yield pathlib.Path(target["filename"][0]), target["type"], target["id"], sources
 
 
 def linked_badly(file, kind):
     """What is missing in the file, by what the linker has written into it."""
-    text = subprocess.run(["readelf", "--wide", "--file-header", "--program-headers", "--dynamic", file], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        ["readelf", "--wide", "--file-header", "--program-headers", "--dynamic", file],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     if not re.search(r"Type:\s+DYN", text):
         yield "it is not position-independent"
     if kind == "executable" and not re.search(r"FLAGS_1\).*\bPIE\b", text):
@@ -54,12 +68,22 @@ def compiled_badly(build, target, sources):
 
 
 def has_protector(file):
-    symbols = subprocess.run(["readelf", "--wide", "--symbols", "--dyn-syms", file], capture_output=True, text=True, check=True).stdout
+    symbols = subprocess.run(
+        ["readelf", "--wide", "--symbols", "--dyn-syms", file],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     return "__stack_chk_fail" in symbols
 
 
 def is_static(file):
-    return "Requesting program interpreter" not in subprocess.run(["readelf", "--program-headers", file], capture_output=True, text=True, check=True).stdout
+    return (
+        "Requesting program interpreter"
+        not in subprocess.run(
+            ["readelf", "--program-headers", file], capture_output=True, text=True, check=True
+        ).stdout
+    )
 
 
 def main():

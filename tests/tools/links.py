@@ -3,6 +3,7 @@
 Prints "file:line: what is wrong" for each broken link, and exits with 1 if there is one. Addresses
 on the web are not opened. Exits with 77 (skipped) where the sources are no checkout of git.
 """
+
 import pathlib
 import re
 import shutil
@@ -30,9 +31,22 @@ def pages_of(root):
     if not shutil.which("git") or not (root / ".git").exists():
         sys.exit(77)
     listed = subprocess.run(
-        ["git", "-c", "safe.directory=*", "-C", root, "ls-files", "--cached", "--others",
-         "--exclude-standard", "*.md"],
-        capture_output=True, text=True, check=True)
+        [
+            "git",
+            "-c",
+            "safe.directory=*",
+            "-C",
+            root,
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "*.md",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     paths = (root / name for name in listed.stdout.splitlines())
     return sorted(path for path in paths if path.exists())
 

@@ -4,6 +4,7 @@ Each command line "fastgpu ..." in a code block or in a code span must name a co
 and only flags that are in its help. Prints "file:line: what is wrong", and exits with 1 if there is
 something. Nothing but --help is run.
 """
+
 import functools
 import pathlib
 import re
@@ -16,8 +17,23 @@ from links import pages_of
 SPAN = re.compile(r"`(fastgpu [^`]+)`")
 LINE = re.compile(r"^\s*(?:\$ )?(?:sudo )?(fastgpu .*)$")
 FLAG = re.compile(r"(?<=\s)(--?[a-z][a-z-]*)")
-CLIENT_WORDS = {"get", "describe", "create", "start", "stop", "scale", "guard", "rename", "delete",
-                "attach", "run", "bench", "wait", "cancel", "env"}
+CLIENT_WORDS = {
+    "get",
+    "describe",
+    "create",
+    "start",
+    "stop",
+    "scale",
+    "guard",
+    "rename",
+    "delete",
+    "attach",
+    "run",
+    "bench",
+    "wait",
+    "cancel",
+    "env",
+}
 
 
 class Program:
@@ -28,8 +44,9 @@ class Program:
         self.commands = set(re.findall(r"^  (\S+(?: \S+)?)  +\S", text, re.M))
 
     def _help_of(self, command=""):
-        done = subprocess.run([self.path, *command.split(), "--help"], capture_output=True,
-                              text=True, check=True)
+        done = subprocess.run(
+            [self.path, *command.split(), "--help"], capture_output=True, text=True, check=True
+        )
         return done.stdout
 
     def fault_of(self, line):

@@ -5,6 +5,7 @@ holds a copy of examples/. A command must exit with 0, or with the code that "$ 
 it. Output is printed; --write replaces the output in the page by it. Clouds are the stand-in. Needs
 root, sshd and mpirun, else exits with 77; deletes the clusters that a page leaves.
 """
+
 import json
 import os
 import pathlib
@@ -39,10 +40,21 @@ def commands_of(block):
 def transcript_of(command, code, folder, environment):
     """Runs a command; returns its transcript, and whether it has ended with that code."""
     work = pathlib.Path(folder, "work")
-    done = subprocess.run(["bash", "-c", command], cwd=work, env=environment, check=False,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=900)
-    output = done.stdout.replace(f"{folder}/state", "~/.local/state/fastgpu").replace(folder, "/tmp")
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=work,
+        env=environment,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        timeout=900,
+    )
+    output = done.stdout.replace(f"{folder}/state", "~/.local/state/fastgpu").replace(
+        folder, "/tmp"
+    )
     text = f"$ {command}\n{output.rstrip()}".rstrip() + "\n"
     print(text, end="", flush=True)
     is_right = done.returncode == code
@@ -71,11 +83,17 @@ def run_page(page, folder, environment, is_written):
 
 
 def delete_clusters(environment):
-    listed = subprocess.run(["fastgpu", "get", "clusters", "-o", "json"], env=environment,
-                            capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["fastgpu", "get", "clusters", "-o", "json"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     for cluster in json.loads(listed.stdout)["clusters"]:
-        subprocess.run(["fastgpu", "delete", "cluster", cluster["name"], "--yes"], env=environment,
-                       check=False)
+        subprocess.run(
+            ["fastgpu", "delete", "cluster", cluster["name"], "--yes"], env=environment, check=False
+        )
 
 
 def main():
@@ -84,10 +102,14 @@ def main():
     program = pathlib.Path(sys.argv[1]).resolve()
     is_written = sys.argv[3] == "--write"
     failed = []
-    for page in map(pathlib.Path, sys.argv[4 if is_written else 3:]):
+    for page in map(pathlib.Path, sys.argv[4 if is_written else 3 :]):
         with tempfile.TemporaryDirectory() as folder, CloudSim(sys.argv[2], "local") as sim:
-            environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}",
-                           "NO_COLOR": "1", "FASTGPU_STATE_DIR": folder + "/state"}
+            environment = {
+                **os.environ,
+                "PATH": f"{program.parent}:{os.environ['PATH']}",
+                "NO_COLOR": "1",
+                "FASTGPU_STATE_DIR": folder + "/state",
+            }
             for cloud in CLOUDS.keys() & set(known_to_the_stand_in()):
                 environment.update(sim.environment(cloud))
             try:

@@ -6,6 +6,7 @@ habits per 1,000 words. Prints a table, and file:line of every place in a module
 limit. With names of modules, prints the places in these as well; with --all, in every module. Exits
 with status 1 if a module is over a limit.
 """
+
 import argparse
 import collections
 import dataclasses
@@ -24,8 +25,34 @@ ALLOWANCES = {
 MODULES = ("src", "envs", "comm", "launcher", "provision", "cli")
 PAGES = "pages"
 
-OPENERS = ("Also", "As", "By", "For", "From", "In", "It", "Its", "Likewise", "Not", "Nobody", "Nothing", "Of", "On", "Once", "So", "Some",
-           "The same", "Theirs", "Those", "Until", "What", "Where", "Who", "Whoever", "With")
+OPENERS = (
+    "Also",
+    "As",
+    "By",
+    "For",
+    "From",
+    "In",
+    "It",
+    "Its",
+    "Likewise",
+    "Not",
+    "Nobody",
+    "Nothing",
+    "Of",
+    "On",
+    "Once",
+    "So",
+    "Some",
+    "The same",
+    "Theirs",
+    "Those",
+    "Until",
+    "What",
+    "Where",
+    "Who",
+    "Whoever",
+    "With",
+)
 FRAGMENT = re.compile(rf"({'|'.join(OPENERS)})(?![-\w])")
 HABITS = {
     "told": re.compile(r"\b(told|tells?|said|says)\b"),
@@ -42,12 +69,15 @@ PAGE = re.compile(r"(README\.md|docs/.*\.md|comm/.*\.md)$")
 # A literal, which may have "//" in it, or a comment.
 TOKEN = re.compile(
     r'R"([^\s()]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'
-    r"'(?:\\.|[^'\\\n])+'|(?P<comment>//[^\n]*|/\*.*?\*/)", re.DOTALL)
+    r"'(?:\\.|[^'\\\n])+'|(?P<comment>//[^\n]*|/\*.*?\*/)",
+    re.DOTALL,
+)
 
 
 @dataclasses.dataclass
 class Comment:
     """A comment, or a run of lines of one kind."""
+
     line: int
     kind: str  # "///", "///<", "//" or "/*"
     text: str
@@ -56,6 +86,7 @@ class Comment:
 @dataclasses.dataclass
 class Place:
     """A finding."""
+
     file: str
     line: int
     figure: str
@@ -85,13 +116,19 @@ class Tally:
     def figures(self):
         """The six figures, rounded to two digits."""
         found = collections.Counter(place.figure for place in self.places)
-        return tuple(round(100 * found[figure] / max(1, self.comments[figure]), 2) if figure in FIGURES[:2] else
-                     round(1000 * found[figure] / max(1, self.words), 2) for figure in FIGURES)
+        return tuple(
+            round(100 * found[figure] / max(1, self.comments[figure]), 2)
+            if figure in FIGURES[:2]
+            else round(1000 * found[figure] / max(1, self.words), 2)
+            for figure in FIGURES
+        )
 
 
 def git_files():
     """Lists the files of the checkout."""
-    return subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return subprocess.run(
+        ["git", "ls-files"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
 
 
 def kind_of(comment):
@@ -110,10 +147,15 @@ def comments_in(source):
             continue
         line = source.count("\n", 0, token.start()) + 1
         begin = source.rfind("\n", 0, token.start()) + 1
-        is_alone = not source[begin:token.start()].strip()
+        is_alone = not source[begin : token.start()].strip()
         kind = kind_of(text)
-        body = text[len(kind):].removesuffix("*/")
-        if current and is_alone and kind == current.kind and line == current.line + current.text.count("\n") + 1:
+        body = text[len(kind) :].removesuffix("*/")
+        if (
+            current
+            and is_alone
+            and kind == current.kind
+            and line == current.line + current.text.count("\n") + 1
+        ):
             current.text += "\n" + body
             continue
         if current:
@@ -158,7 +200,9 @@ def tallies():
 def over(module, figures):
     """Returns the figures that are over the module's limits."""
     limits = ALLOWANCES.get(module, LIMITS)
-    return [name for name, figure, limit in zip(FIGURES, figures, limits, strict=True) if figure > limit]
+    return [
+        name for name, figure, limit in zip(FIGURES, figures, limits, strict=True) if figure > limit
+    ]
 
 
 def row(name, cells):
@@ -168,7 +212,9 @@ def row(name, cells):
 
 def main():
     """Prints the table and the places. Returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--all", action="store_true")
     parser.add_argument("modules", nargs="*", metavar="MODULE")
     options = parser.parse_args()
@@ -180,7 +226,15 @@ def main():
         figures = tally.figures()
         wrong = over(module, figures)
         limits = ALLOWANCES.get(module, LIMITS)
-        table.append(row(module, [f"{figure:g} (of {limit:g})" for figure, limit in zip(figures, limits, strict=True)]))
+        table.append(
+            row(
+                module,
+                [
+                    f"{figure:g} (of {limit:g})"
+                    for figure, limit in zip(figures, limits, strict=True)
+                ],
+            )
+        )
         failed += [f"{module}: {name}" for name in wrong]
         is_wanted = options.all or module in options.modules
         for place in tally.places:

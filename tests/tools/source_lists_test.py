@@ -1,6 +1,7 @@
 """Lists of files in build files, as source_lists.py checks and writes them: source_lists_test.py
 [TEST ...]
 """
+
 import pathlib
 import sys
 
@@ -48,9 +49,12 @@ def test_what_is_right_stays():
 
 
 def test_single_files_and_other_words_stay():
-    for text in ("test('a', python3, args: [files('b_test.py'), files('a.py'), exe])\n",
-                 "foreach part : ['z', 'a']\n", "link_args: ['-Wl,-z,relro', '-lcrypto']\n",
-                 "exe = executable('x', 'main.cpp', dependencies: dep)\n"):
+    for text in (
+        "test('a', python3, args: [files('b_test.py'), files('a.py'), exe])\n",
+        "foreach part : ['z', 'a']\n",
+        "link_args: ['-Wl,-z,relro', '-lcrypto']\n",
+        "exe = executable('x', 'main.cpp', dependencies: dep)\n",
+    ):
         assert_equal(sorted_lists(text), text)
 
 

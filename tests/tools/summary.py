@@ -3,6 +3,7 @@
 Failed tests are shown with the end of their output; the last line is "N passed, N failed, N
 skipped". A doctest program counts its cases, any other test counts as one.
 """
+
 import json
 import re
 import sys
@@ -35,7 +36,10 @@ def main():
                 print(f"--- {test['name']}: {test['result']} (exit status {test['returncode']})")
                 print("\n".join(output[-TAIL:]))
             elif skipped and not passed:
-                print(f"--- {test['name']}: skipped: " f"{(test.get('stdout', '') + test.get('stderr', '')).strip()[-200:]}")
+                print(
+                    f"--- {test['name']}: skipped: "
+                    f"{(test.get('stdout', '') + test.get('stderr', '')).strip()[-200:]}"
+                )
             totals = [a + b for a, b in zip(totals, (passed, failed, skipped), strict=True)]
     print("{} passed, {} failed, {} skipped".format(*totals))
     sys.exit(1 if totals[1] or not totals[0] else 0)

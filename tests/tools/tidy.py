@@ -6,6 +6,7 @@ this clone has.
 A source whose preprocessed neighbourhood (itself, our headers, the settings) has passed before is
 not read again: its stamp lies in BUILD_DIR/tidy.
 """
+
 import concurrent.futures
 import hashlib
 import json
@@ -17,14 +18,20 @@ import sys
 
 ROOT = pathlib.Path.cwd()
 # The static analyser follows fewer calls into each other: files take half of the time.
-SHALLOW = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "mode=shallow")]
+SHALLOW = [
+    f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "mode=shallow")
+]
 
 
 def sources(build):
     """Our sources, each once, with the compiler's command line."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["directory"], entry["file"]).resolve()
-        ours = ROOT in path.parents and build.resolve() not in path.parents and ROOT / "tests" not in path.parents
+        ours = (
+            ROOT in path.parents
+            and build.resolve() not in path.parents
+            and ROOT / "tests" not in path.parents
+        )
         if ours and path.suffix == ".cpp":
             yield path, entry["command"]
 
@@ -37,7 +44,9 @@ def changed(commits):
 
 def git(*words):
     """The lines that it says."""
-    return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
+    return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )[:-1]
 
 
 def neighbourhood():
@@ -63,8 +72,20 @@ def without_precompiled_headers(build):
 
 def check(build, commands, path):
     program = build / "tools/clang_tidy/data/bin/clang-tidy"
-    done = subprocess.run([program, "--quiet", "--extra-arg=-Wno-unknown-warning-option", *SHALLOW, "-p", str(commands), str(path)],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [
+            program,
+            "--quiet",
+            "--extra-arg=-Wno-unknown-warning-option",
+            *SHALLOW,
+            "-p",
+            str(commands),
+            str(path),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return path, done.returncode, done.stdout
 
 

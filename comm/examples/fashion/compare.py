@@ -6,6 +6,7 @@ By default two ranks run on a local cluster of two nodes, whose link has the rat
 --mpirun they run on this machine without one. The reports are beside the drawing as FILE-fp32.json
 and FILE-fp16.json.
 """
+
 import argparse
 import os
 import pathlib
@@ -41,10 +42,26 @@ class Mpirun:
     def train(self, name, arguments, report):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        environment = os.environ | {"FASTGPU_COMM_WIRE": WIRES[name], "FASTGPU_COMM_MASTER_ADDR": "127.0.0.1",
-                                    "FASTGPU_COMM_MASTER_PORT": str(port)}
-        subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", self.program, *arguments,
-                        "--report", report], env=environment, check=True)
+        environment = os.environ | {
+            "FASTGPU_COMM_WIRE": WIRES[name],
+            "FASTGPU_COMM_MASTER_ADDR": "127.0.0.1",
+            "FASTGPU_COMM_MASTER_PORT": str(port),
+        }
+        subprocess.run(
+            [
+                "mpirun",
+                "--allow-run-as-root",
+                "--oversubscribe",
+                "-np",
+                "2",
+                self.program,
+                *arguments,
+                "--report",
+                report,
+            ],
+            env=environment,
+            check=True,
+        )
 
 
 class LocalCluster:
@@ -58,9 +75,19 @@ class LocalCluster:
         self.work = pathlib.Path(tempfile.mkdtemp())
         for file in "comm/examples/fashion/fastgpu-fashion", "comm/libfastgpu_comm.so.0":
             shutil.copy(self.build / file, self.work)
-        say("making a cluster of 2 nodes on this machine" + (f", link rate {self.rate}" if self.rate else ""))
+        say(
+            "making a cluster of 2 nodes on this machine"
+            + (f", link rate {self.rate}" if self.rate else "")
+        )
         try:
-            self.run("create", "cluster", CLUSTER, "--nodes", "2", *(["--link-rate", self.rate] if self.rate else []))
+            self.run(
+                "create",
+                "cluster",
+                CLUSTER,
+                "--nodes",
+                "2",
+                *(["--link-rate", self.rate] if self.rate else []),
+            )
         except BaseException:
             shutil.rmtree(self.work)
             raise
@@ -76,21 +103,44 @@ class LocalCluster:
         subprocess.run([self.fastgpu, *words], check=True)
 
     def train(self, name, arguments, report):
-        self.run("run", "job", name, "--cluster", CLUSTER, "-np", "2", "--sync", self.work, "-e", "LD_LIBRARY_PATH=.",
-                 "-e", "FASTGPU_COMM_WIRE=" + WIRES[name], "--", "./fastgpu-fashion", *arguments,
-                 "--report", f"/root/{name}.json")
+        self.run(
+            "run",
+            "job",
+            name,
+            "--cluster",
+            CLUSTER,
+            "-np",
+            "2",
+            "--sync",
+            self.work,
+            "-e",
+            "LD_LIBRARY_PATH=.",
+            "-e",
+            "FASTGPU_COMM_WIRE=" + WIRES[name],
+            "--",
+            "./fastgpu-fashion",
+            *arguments,
+            "--report",
+            f"/root/{name}.json",
+        )
         self.run("cp", f"{CLUSTER}/0:/root/{name}.json", report)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--link-rate", default="100mbit", help="of the cluster's nodes; '' for no limit")
-    parser.add_argument("--mpirun", action="store_true", help="two ranks on this machine instead of a cluster")
+    parser.add_argument(
+        "--link-rate", default="100mbit", help="of the cluster's nodes; '' for no limit"
+    )
+    parser.add_argument(
+        "--mpirun", action="store_true", help="two ranks on this machine instead of a cluster"
+    )
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("fashion.svg"))
     options = parser.parse_args()
-    reports = {name: options.output.with_name(f"{options.output.stem}-{name}.json") for name in WIRES}
+    reports = {
+        name: options.output.with_name(f"{options.output.stem}-{name}.json") for name in WIRES
+    }
     where = (Mpirun if options.mpirun else LocalCluster)(options.build.resolve(), options.link_rate)
     try:
         with where:

@@ -1,6 +1,7 @@
 """Handwritten digits with JAX: parameters in a dictionary, a step in jax.jit, and three lines that
 name fastgpu_comm.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -19,8 +20,12 @@ HIDDEN = 64
 
 def initial() -> dict[str, Any]:
     first, second = jax.random.split(jax.random.PRNGKey(1))
-    return {"first.weight": jax.random.normal(first, (64, HIDDEN)) * (2 / 64) ** 0.5, "first.bias": jnp.zeros(HIDDEN),
-            "second.weight": jax.random.normal(second, (HIDDEN, 10)) * (2 / HIDDEN) ** 0.5, "second.bias": jnp.zeros(10)}
+    return {
+        "first.weight": jax.random.normal(first, (64, HIDDEN)) * (2 / 64) ** 0.5,
+        "first.bias": jnp.zeros(HIDDEN),
+        "second.weight": jax.random.normal(second, (HIDDEN, 10)) * (2 / HIDDEN) ** 0.5,
+        "second.bias": jnp.zeros(10),
+    }
 
 
 def scores(model: dict[str, Any], images: Any) -> Any:
@@ -29,11 +34,17 @@ def scores(model: dict[str, Any], images: Any) -> Any:
 
 
 def loss_of(model: dict[str, Any], images: Any, wanted: Any) -> Any:
-    return -jnp.take_along_axis(jax.nn.log_softmax(scores(model, images)), wanted[:, None], axis=1).sum()
+    return -jnp.take_along_axis(
+        jax.nn.log_softmax(scores(model, images)), wanted[:, None], axis=1
+    ).sum()
 
 
-def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training: digits.Samples,
-          test: digits.Samples) -> tuple[float, float]:
+def train(
+    comm: fastgpu_comm.Communicator,
+    options: argparse.Namespace,
+    training: digits.Samples,
+    test: digits.Samples,
+) -> tuple[float, float]:
     images, wanted = jnp.array(training.images), jnp.array(training.digits)
     model = broadcast(initial(), comm)
     velocity = jax.tree_util.tree_map(jnp.zeros_like, model)
@@ -44,7 +55,9 @@ def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training
         loss, gradients = jax.value_and_grad(loss_of)(model, images[mine], wanted[mine])
         gradients = exchange(gradients)
         # By the whole batch: the ranks' gradients have added up to its sum.
-        velocity = jax.tree_util.tree_map(lambda v, g: digits.MOMENTUM * v + g / whole, velocity, gradients)
+        velocity = jax.tree_util.tree_map(
+            lambda v, g: digits.MOMENTUM * v + g / whole, velocity, gradients
+        )
         return jax.tree_util.tree_map(lambda p, v: p - rate * v, model, velocity), velocity, loss
 
     total = 0.0

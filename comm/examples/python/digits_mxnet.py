@@ -1,6 +1,7 @@
 """Handwritten digits with MXNet's Gluon: a network, a trainer and a loop as usual, except for the
 three lines that name fastgpu_comm.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -17,8 +18,12 @@ from mxnet import autograd, gluon, nd
 import digits
 
 
-def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training: digits.Samples,
-          test: digits.Samples) -> tuple[float, float]:
+def train(
+    comm: fastgpu_comm.Communicator,
+    options: argparse.Namespace,
+    training: digits.Samples,
+    test: digits.Samples,
+) -> tuple[float, float]:
     mxnet.random.seed(1)
     images, wanted = numpy.array(training.images, "float32"), numpy.array(training.digits)
     net = gluon.nn.HybridSequential()
@@ -26,7 +31,12 @@ def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training
     net.initialize(mxnet.init.Xavier())
     broadcast_parameters(net.collect_params(), comm)
     exchange = GradientExchange(net.collect_params(), comm, fastgpu_comm.SUM)
-    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": options.learning_rate, "momentum": digits.MOMENTUM}, kvstore=None)
+    trainer = gluon.Trainer(
+        net.collect_params(),
+        "sgd",
+        {"learning_rate": options.learning_rate, "momentum": digits.MOMENTUM},
+        kvstore=None,
+    )
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
     total = 0.0
     for epoch in range(options.epochs):

@@ -1,6 +1,7 @@
 """Handwritten digits with numpy alone: a network of two layers, its gradients summed over the ranks
 by fastgpu_comm.Gradients.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -16,12 +17,18 @@ HIDDEN = 64
 def initial(comm: fastgpu_comm.Communicator) -> dict[str, numpy.ndarray]:
     """Returns rank 0's initial model on all ranks."""
     draw = numpy.random.default_rng(1)
-    model = {"first.weight": draw.normal(0, (2 / 64) ** 0.5, (64, HIDDEN)), "first.bias": numpy.zeros(HIDDEN),
-             "second.weight": draw.normal(0, (2 / HIDDEN) ** 0.5, (HIDDEN, 10)), "second.bias": numpy.zeros(10)}
+    model = {
+        "first.weight": draw.normal(0, (2 / 64) ** 0.5, (64, HIDDEN)),
+        "first.bias": numpy.zeros(HIDDEN),
+        "second.weight": draw.normal(0, (2 / HIDDEN) ** 0.5, (HIDDEN, 10)),
+        "second.bias": numpy.zeros(10),
+    }
     return {name: comm.broadcast(values.astype("float32")) for name, values in model.items()}
 
 
-def forward(model: dict[str, numpy.ndarray], images: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+def forward(
+    model: dict[str, numpy.ndarray], images: numpy.ndarray
+) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Returns the output of the hidden layer, and the probability of each digit."""
     hidden = numpy.maximum(images @ model["first.weight"] + model["first.bias"], 0)
     scores = hidden @ model["second.weight"] + model["second.bias"]
@@ -29,8 +36,12 @@ def forward(model: dict[str, numpy.ndarray], images: numpy.ndarray) -> tuple[num
     return hidden, exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
-def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training: digits.Samples,
-          test: digits.Samples) -> tuple[float, float]:
+def train(
+    comm: fastgpu_comm.Communicator,
+    options: argparse.Namespace,
+    training: digits.Samples,
+    test: digits.Samples,
+) -> tuple[float, float]:
     images, wanted = numpy.array(training.images, "float32"), numpy.array(training.digits)
     model = initial(comm)
     gradient = {name: numpy.zeros_like(values) for name, values in model.items()}

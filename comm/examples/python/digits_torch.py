@@ -1,6 +1,7 @@
 """Handwritten digits with PyTorch: a model, an optimizer and a loop as usual, except for the three
 lines that name fastgpu_comm.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -12,15 +13,23 @@ from fastgpu_comm.torch import DistributedOptimizer, broadcast_parameters
 import digits
 
 
-def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training: digits.Samples,
-          test: digits.Samples) -> tuple[float, float]:
+def train(
+    comm: fastgpu_comm.Communicator,
+    options: argparse.Namespace,
+    training: digits.Samples,
+    test: digits.Samples,
+) -> tuple[float, float]:
     torch.set_num_threads(1)
     torch.manual_seed(1)
     images, wanted = torch.tensor(training.images), torch.tensor(training.digits)
     model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10))
     broadcast_parameters(model, comm)
-    optimizer = DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=options.learning_rate, momentum=digits.MOMENTUM), comm,
-                                     model.named_parameters(), fastgpu_comm.SUM)
+    optimizer = DistributedOptimizer(
+        torch.optim.SGD(model.parameters(), lr=options.learning_rate, momentum=digits.MOMENTUM),
+        comm,
+        model.named_parameters(),
+        fastgpu_comm.SUM,
+    )
     loss_of = torch.nn.CrossEntropyLoss(reduction="sum")
     total = 0.0
     for epoch in range(options.epochs):
@@ -31,7 +40,9 @@ def train(comm: fastgpu_comm.Communicator, options: argparse.Namespace, training
             mine = digits.share(batch, comm.rank, comm.size)
             loss = loss_of(model(images[mine]), wanted[mine])
             optimizer.zero_grad()
-            (loss / len(batch)).backward()  # By the whole batch, so that the ranks' gradients add up to its mean.
+            (
+                loss / len(batch)
+            ).backward()  # By the whole batch, so that the ranks' gradients add up to its mean.
             optimizer.step()
             total += loss.item()
     mean = comm.all_reduce(torch.tensor([total], dtype=torch.float64)) / len(images)

@@ -4,6 +4,7 @@ between two hosts within it.
 Every bar is a ratio of medians of one run in which all take turns. Horovod and PyTorch join in
 where FASTGPU_BENCH_PYTHON, or python3, can import them.
 """
+
 import functools
 import json
 import os
@@ -22,7 +23,11 @@ ROUNDS = 5
 PEERS = pathlib.Path(__file__).parents[1] / "peers"
 YIELD = [("mpi_yield_when_idle", "1")]
 # Its other form takes MPI_IN_PLACE for an address in Open MPI 4.1.4, and crashes.
-HAN = [("coll_han_priority", "100"), ("coll_han_use_simple_allreduce", "1"), ("btl_vader_single_copy_mechanism", "none")]
+HAN = [
+    ("coll_han_priority", "100"),
+    ("coll_han_use_simple_allreduce", "1"),
+    ("btl_vader_single_copy_mechanism", "none"),
+]
 
 
 class Programs:
@@ -38,11 +43,35 @@ class Programs:
 
     def here(self, ranks, argv, mca=(), environment=()):
         """Under mpirun on this host."""
-        words = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", str(ranks),
-                 *[word for name, value in mca for word in ("--mca", name, value)], *argv]
-        variables = {**os.environ, "FASTGPU_COMM_MASTER_ADDR": "127.0.0.1", "FASTGPU_COMM_MASTER_PORT": "29432", **dict(environment)}
-        return shaped.results([subprocess.Popen(words, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                                text=True)])
+        words = [
+            "mpirun",
+            "--allow-run-as-root",
+            "--oversubscribe",
+            "--bind-to",
+            "none",
+            "-np",
+            str(ranks),
+            *[word for name, value in mca for word in ("--mca", name, value)],
+            *argv,
+        ]
+        variables = {
+            **os.environ,
+            "FASTGPU_COMM_MASTER_ADDR": "127.0.0.1",
+            "FASTGPU_COMM_MASTER_PORT": "29432",
+            **dict(environment),
+        }
+        return shaped.results(
+            [
+                subprocess.Popen(
+                    words,
+                    env=variables,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            ]
+        )
 
     def store(self):
         self.stores += 1
@@ -51,13 +80,25 @@ class Programs:
         return ["--store", str(store)]
 
     def has(self, module):
-        return subprocess.run([self.python, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
+        return (
+            subprocess.run(
+                [self.python, "-c", f"import {module}"], capture_output=True, check=False
+            ).returncode
+            == 0
+        )
 
     def model(self, name):
         """A model file for the peers."""
         file = self.folder / name
-        text = subprocess.run([self.ours, "--model", name, "--print-model"], capture_output=True, text=True, check=True).stdout
-        file.write_text("".join(line + "\n" for line in text.splitlines() if not line.startswith("#")))
+        text = subprocess.run(
+            [self.ours, "--model", name, "--print-model"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        file.write_text(
+            "".join(line + "\n" for line in text.splitlines() if not line.startswith("#"))
+        )
         return str(file)
 
     def one_gradient(self, elements):
@@ -85,13 +126,19 @@ def in_turns(commands, rounds=ROUNDS):
 
 # ---- this host ----
 
+
 def algorithms_of_mpi(programs, ranks):
     """Open MPI's all-reduce algorithms, the quickest of which at 100 MiB is its best setting."""
     best, found = None, None
     for number in ("3", "4", "5", "6"):  # Recursive doubling, ring, segmented ring, Rabenseifner.
-        mca = YIELD + [("coll_tuned_use_dynamic_rules", "1"), ("coll_tuned_allreduce_algorithm", number)]
+        mca = YIELD + [
+            ("coll_tuned_use_dynamic_rules", "1"),
+            ("coll_tuned_allreduce_algorithm", number),
+        ]
         try:
-            taken = programs.here(ranks, [programs.mpi, "--sizes", "100M", "--repetitions", "3", "--no-check"], mca)[0]["seconds"]
+            taken = programs.here(
+                ranks, [programs.mpi, "--sizes", "100M", "--repetitions", "3", "--no-check"], mca
+            )[0]["seconds"]
         except SystemExit:
             continue
         if best is None or taken < best:
@@ -102,14 +149,20 @@ def algorithms_of_mpi(programs, ranks):
 def all_reduce_here(programs, ranks):
     sizes = ["--sizes", "8,64,512,4K,64K,1M,16M,100M", "--repetitions", "3"]
     best = algorithms_of_mpi(programs, ranks)
-    return in_turns({
-        "fastgpu": lambda: programs.here(ranks, [programs.ours, *sizes, "--buffers", "heap"]),
-        "fastgpu, private memory": lambda: programs.here(ranks, [programs.ours, *sizes]),
-        "Open MPI": lambda: programs.here(ranks, [programs.mpi, *sizes], YIELD),
-        "Open MPI, best": lambda: programs.here(ranks, [programs.mpi, *sizes], best),
-        "Open MPI, spinning": lambda: programs.here(ranks, [programs.mpi, "--sizes", "8,64,512,4K,64K", "--repetitions", "3"]),
-        "Gloo": lambda: programs.here(ranks, [programs.gloo, *sizes, "--interface", "lo", *programs.store()]),
-    })
+    return in_turns(
+        {
+            "fastgpu": lambda: programs.here(ranks, [programs.ours, *sizes, "--buffers", "heap"]),
+            "fastgpu, private memory": lambda: programs.here(ranks, [programs.ours, *sizes]),
+            "Open MPI": lambda: programs.here(ranks, [programs.mpi, *sizes], YIELD),
+            "Open MPI, best": lambda: programs.here(ranks, [programs.mpi, *sizes], best),
+            "Open MPI, spinning": lambda: programs.here(
+                ranks, [programs.mpi, "--sizes", "8,64,512,4K,64K", "--repetitions", "3"]
+            ),
+            "Gloo": lambda: programs.here(
+                ranks, [programs.gloo, *sizes, "--interface", "lo", *programs.store()]
+            ),
+        }
+    )
 
 
 def gradients_here(programs, ranks, model, steps):
@@ -118,78 +171,136 @@ def gradients_here(programs, ranks, model, steps):
     commands = {
         "fastgpu": lambda: programs.here(ranks, ours),
         "fastgpu, views": lambda: programs.here(ranks, [*ours, "--memory", "views"]),
-        "fastgpu, fp16": lambda: programs.here(ranks, ours, environment={"FASTGPU_COMM_WIRE": "fp16"}),
+        "fastgpu, fp16": lambda: programs.here(
+            ranks, ours, environment={"FASTGPU_COMM_WIRE": "fp16"}
+        ),
     }
     if programs.has("horovod.torch"):
-        commands["Horovod"] = lambda: programs.here(ranks, [programs.python, str(PEERS / "gradients_horovod.py"), file, str(steps)], YIELD)
+        commands["Horovod"] = lambda: programs.here(
+            ranks, [programs.python, str(PEERS / "gradients_horovod.py"), file, str(steps)], YIELD
+        )
     if programs.has("torch.distributed"):
         commands["PyTorch DDP"] = lambda: torch_here(programs, ranks, file, steps)
     return in_turns(commands, ROUNDS)
 
 
 def torch_here(programs, ranks, file, steps):
-    shared = {**os.environ, "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29431", "GLOO_SOCKET_IFNAME": "lo"}
-    return shaped.results([subprocess.Popen([programs.python, str(PEERS / "gradients_torch.py"), file, str(steps)], env={**shared, "RANK": str(rank)},
-                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
-                                            stderr=subprocess.PIPE, text=True) for rank in range(ranks)])
+    shared = {
+        **os.environ,
+        "WORLD_SIZE": str(ranks),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "29431",
+        "GLOO_SOCKET_IFNAME": "lo",
+    }
+    return shaped.results(
+        [
+            subprocess.Popen(
+                [programs.python, str(PEERS / "gradients_torch.py"), file, str(steps)],
+                env={**shared, "RANK": str(rank)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for rank in range(ranks)
+        ]
+    )
 
 
 def one_tensor(programs):
     file = programs.one_gradient(MIB // 4)
-    commands = {"fastgpu": lambda: programs.here(2, [programs.ours, "--model", file, "--steps", "200"])}
+    commands = {
+        "fastgpu": lambda: programs.here(2, [programs.ours, "--model", file, "--steps", "200"])
+    }
     if programs.has("horovod.torch"):
-        commands["Horovod"] = lambda: programs.here(2, [programs.python, str(PEERS / "gradients_horovod.py"), file, "200"], YIELD)
+        commands["Horovod"] = lambda: programs.here(
+            2, [programs.python, str(PEERS / "gradients_horovod.py"), file, "200"], YIELD
+        )
     return in_turns(commands)
 
 
 def nan_check(programs):
     def with_check(action):
-        return lambda: programs.here(2, [programs.ours, "--model", "resnet50", "--steps", "30"],
-                                     environment={"FASTGPU_COMM_WIRE": "fp16", "FASTGPU_COMM_NANCHECK": action})
+        return lambda: programs.here(
+            2,
+            [programs.ours, "--model", "resnet50", "--steps", "30"],
+            environment={"FASTGPU_COMM_WIRE": "fp16", "FASTGPU_COMM_NANCHECK": action},
+        )
+
     return in_turns({"off": with_check("off"), "warn": with_check("warn")}, 4 * ROUNDS)
 
 
 def negotiation(programs):
     """Bytes of one rank in one step."""
-    return {ranks: programs.here(ranks, [programs.ours, "--model", "resnet50", "--steps", "3"])[0]["negotiation_bytes"] for ranks in (2, 3, 4, 8)}
+    return {
+        ranks: programs.here(ranks, [programs.ours, "--model", "resnet50", "--steps", "3"])[0][
+            "negotiation_bytes"
+        ]
+        for ranks in (2, 3, 4, 8)
+    }
 
 
 # ---- two hosts ----
 
+
 def two_hosts(programs, link):
     sizes = ["--sizes", "64M", "--repetitions", "3"]
     links = [("btl_tcp_links", "4")]
-    return in_turns({
-        "fastgpu": lambda: link.run([programs.ours, *sizes], 1),
-        "Open MPI": lambda: link.run_mpi([programs.mpi, *sizes], 1, YIELD),
-        "Open MPI, best": lambda: link.run_mpi([programs.mpi, *sizes], 1, YIELD + links),
-        "Gloo": lambda: link.run([programs.gloo, *sizes, "--interface", "eth0", *programs.store()], 1),
-    })
+    return in_turns(
+        {
+            "fastgpu": lambda: link.run([programs.ours, *sizes], 1),
+            "Open MPI": lambda: link.run_mpi([programs.mpi, *sizes], 1, YIELD),
+            "Open MPI, best": lambda: link.run_mpi([programs.mpi, *sizes], 1, YIELD + links),
+            "Gloo": lambda: link.run(
+                [programs.gloo, *sizes, "--interface", "eth0", *programs.store()], 1
+            ),
+        }
+    )
 
 
 def two_by_two(programs, link):
     sizes = ["--sizes", "64M", "--repetitions", "3"]
     links = [("btl_tcp_links", "4")]
     file = programs.one_gradient(16 * MIB)
-    return in_turns({
-        "fastgpu": lambda: link.run([programs.ours, *sizes], 2),
-        "fastgpu, fp16": lambda: link.run([programs.ours, "--model", file, "--steps", "5"], 2, {"FASTGPU_COMM_WIRE": "fp16"}),
-        "Open MPI": lambda: link.run_mpi([programs.mpi, *sizes], 2, YIELD),
-        "Open MPI, 4 links": lambda: link.run_mpi([programs.mpi, *sizes], 2, YIELD + links),
-        "Open MPI, HAN": lambda: link.run_mpi([programs.mpi, *sizes], 2, YIELD + links + HAN),
-        "Gloo": lambda: link.run([programs.gloo, *sizes, "--interface", "eth0", *programs.store()], 2),
-    })
+    return in_turns(
+        {
+            "fastgpu": lambda: link.run([programs.ours, *sizes], 2),
+            "fastgpu, fp16": lambda: link.run(
+                [programs.ours, "--model", file, "--steps", "5"], 2, {"FASTGPU_COMM_WIRE": "fp16"}
+            ),
+            "Open MPI": lambda: link.run_mpi([programs.mpi, *sizes], 2, YIELD),
+            "Open MPI, 4 links": lambda: link.run_mpi([programs.mpi, *sizes], 2, YIELD + links),
+            "Open MPI, HAN": lambda: link.run_mpi([programs.mpi, *sizes], 2, YIELD + links + HAN),
+            "Gloo": lambda: link.run(
+                [programs.gloo, *sizes, "--interface", "eth0", *programs.store()], 2
+            ),
+        }
+    )
 
 
 def capped(programs, link):
     """Connections of 300 Mbit/s each under the link's 1 Gbit/s."""
     file = programs.one_gradient(16 * MIB)
     steps = [programs.ours, "--model", file, "--steps", "3"]
-    seconds = in_turns({f"{flows} flows": functools.partial(link.run_capped, steps, flows, 300) for flows in (1, 4, 8)})
+    seconds = in_turns(
+        {
+            f"{flows} flows": functools.partial(link.run_capped, steps, flows, 300)
+            for flows in (1, 4, 8)
+        }
+    )
     tuned = []
     for job in range(ROUNDS):  # Each finds its settings anew.
-        environment = {"FASTGPU_COMM_TUNE": "1", "XDG_CACHE_HOME": str(programs.folder / f"cache-{job}")}
-        tuned.append(statistics.median(link.run_capped([programs.ours, "--model", file, "--steps", "45"], 8, 300, environment)[0]["step_seconds"][-8:]))
+        environment = {
+            "FASTGPU_COMM_TUNE": "1",
+            "XDG_CACHE_HOME": str(programs.folder / f"cache-{job}"),
+        }
+        tuned.append(
+            statistics.median(
+                link.run_capped(
+                    [programs.ours, "--model", file, "--steps", "45"], 8, 300, environment
+                )[0]["step_seconds"][-8:]
+            )
+        )
     return seconds, statistics.median(tuned)
 
 
@@ -203,7 +314,9 @@ def uneven(programs, link):
 
     jobs = []
     for _ in range(ROUNDS):
-        seconds = link.run_capped([programs.ours, "--model", file, "--steps", "60"], 4, 200, meanwhile=halve)[0]["step_seconds"]
+        seconds = link.run_capped(
+            [programs.ours, "--model", file, "--steps", "60"], 4, 200, meanwhile=halve
+        )[0]["step_seconds"]
         # Bytes a second.
         jobs.append([32 * MIB / statistics.median(part) for part in (seconds[:10], seconds[-10:])])
     return [statistics.median(part) for part in zip(*jobs, strict=True)]
@@ -241,5 +354,17 @@ def write(build, folder, described, today, machine):
     found = measure(build)
     text, data = comm_page.page(found, folder)
     (folder / "comm.md").write_text(f"{text}\nMeasured on {today}: {described}.\n")
-    (folder / "comm.json").write_text(json.dumps({"schema": "fastgpu.benchmark/1", "name": "comm", "date": today, "machine": machine, **data}, indent=1) + "\n")
+    (folder / "comm.json").write_text(
+        json.dumps(
+            {
+                "schema": "fastgpu.benchmark/1",
+                "name": "comm",
+                "date": today,
+                "machine": machine,
+                **data,
+            },
+            indent=1,
+        )
+        + "\n"
+    )
     return text

@@ -1,4 +1,5 @@
 """What is known of rounds of measured results, and the limits that they are held against."""
+
 import statistics
 
 MIB = 2**20

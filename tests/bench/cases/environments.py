@@ -1,4 +1,5 @@
 """The same packages on 1, 2, 4 and 8 nodes, beside `uv pip install` on every node."""
+
 import json
 import os
 import pathlib
@@ -38,21 +39,53 @@ class Commands:
         self.fastgpu, self.made, self.last = fastgpu, made, nodes[-1]
         self.index = index
         self.create = {count: self.create_with({}, count) for count in nodes}
-        self.install = f"{UV} venv -q --python /usr/bin/python3 {ENVIRONMENT} && " \
-            f"{UV} pip install -q --python {ENVIRONMENT} --default-index {index} {' '.join(PACKAGES)}"
+        self.install = (
+            f"{UV} venv -q --python /usr/bin/python3 {ENVIRONMENT} && "
+            f"{UV} pip install -q --python {ENVIRONMENT} --default-index {index} "
+            f"{' '.join(PACKAGES)}"
+        )
 
     def create_with(self, variables, count, bytecode="compiled"):
         recipe = self.made.folder / f"env-{len(variables)}-{bytecode}.yaml"
-        recipe.write_text(json.dumps({"name": "train", "python": "/usr/bin/python3", "index": self.index, "mpi": "system", "packages": PACKAGES,
-                                      "variables": variables, "bytecode": bytecode}))
-        return [self.fastgpu, "env", "create", "-c", f"{self.made.name}/0-{count - 1}", "-f", str(recipe), "--uv", str(TOOLS / "uv/site/bin/uv")]
+        recipe.write_text(
+            json.dumps(
+                {
+                    "name": "train",
+                    "python": "/usr/bin/python3",
+                    "index": self.index,
+                    "mpi": "system",
+                    "packages": PACKAGES,
+                    "variables": variables,
+                    "bytecode": bytecode,
+                }
+            )
+        )
+        return [
+            self.fastgpu,
+            "env",
+            "create",
+            "-c",
+            f"{self.made.name}/0-{count - 1}",
+            "-f",
+            str(recipe),
+            "--uv",
+            str(TOOLS / "uv/site/bin/uv"),
+        ]
 
     def all(self):
-        """Those that need what another has left come after it: "again", "warm" and those that end with "earlier"."""
+        """Those that need what another has left come after it: "again", "warm" and those that end
+        with "earlier".
+        """
         by_uv = self.everywhere(self.install)
-        return {**{str(count): argv for count, argv in self.create.items()}, "again": self.create[self.last],
-                "earlier": self.create_with({"OMP_NUM_THREADS": "1"}, self.last), "plain": self.create_with({}, self.last, "none"),
-                "plain earlier": self.create_with({"OMP_NUM_THREADS": "1"}, self.last, "none"), "cold": by_uv, "warm": by_uv}
+        return {
+            **{str(count): argv for count, argv in self.create.items()},
+            "again": self.create[self.last],
+            "earlier": self.create_with({"OMP_NUM_THREADS": "1"}, self.last),
+            "plain": self.create_with({}, self.last, "none"),
+            "plain earlier": self.create_with({"OMP_NUM_THREADS": "1"}, self.last, "none"),
+            "cold": by_uv,
+            "warm": by_uv,
+        }
 
     def compiled(self):
         by_uv = self.everywhere(self.install + " --compile-bytecode")
@@ -62,7 +95,15 @@ class Commands:
         return {"new": self.create[self.last], "new cold": self.everywhere(self.install)}
 
     def everywhere(self, line):
-        return ["clush", "-S", "-o", f"-F {self.made.config}", "-w", ",".join(self.made.names), line]
+        return [
+            "clush",
+            "-S",
+            "-o",
+            f"-F {self.made.config}",
+            "-w",
+            ",".join(self.made.names),
+            line,
+        ]
 
     def prepare(self, name):
         if name in ("cold", "new cold", "compiled"):
@@ -71,7 +112,12 @@ class Commands:
             self.on_nodes(f"rm -rf {ENVIRONMENT}")
         elif name != "again" and not name.endswith("earlier"):
             self.on_nodes(f"rm -rf {ENVIRONMENT}")
-            subprocess.run([self.fastgpu, "env", "remove", "--all", "-c", self.made.name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+            subprocess.run(
+                [self.fastgpu, "env", "remove", "--all", "-c", self.made.name],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                check=True,
+            )
 
     def on_nodes(self, line):
         measure.run([self.fastgpu, "exec", self.made.name, "--", "sh", "-c", line])
@@ -79,7 +125,10 @@ class Commands:
 
 def alike(wall, uv, uv_compiled, plain, compiled):
     """How often ours goes into theirs: the least where both do the same, and all of it in words."""
-    ratios = {"neither compiles": wall[uv] / wall[plain], "both compile": wall[uv_compiled] / wall[compiled]}
+    ratios = {
+        "neither compiles": wall[uv] / wall[plain],
+        "both compile": wall[uv_compiled] / wall[compiled],
+    }
     words = ", ".join(f"{where}: {ratio:.2f}" for where, ratio in ratios.items())
     return min(ratios.values()), f"{words}, only fastgpu compiles: {wall[uv] / wall[compiled]:.2f}"
 
@@ -91,7 +140,16 @@ def page(runs, nodes, repetitions):
 
     def add(name, what, count):
         own, machine = (measure.median(runs[name], kind) for kind in ("own_cpu", "machine_cpu"))
-        rows.append([what, count, f"{wall[name]:.2f}", f"{wall[name] / wall[str(last)]:.2f}", f"{own:.2f}", f"{machine / count:.2f}"])
+        rows.append(
+            [
+                what,
+                count,
+                f"{wall[name]:.2f}",
+                f"{wall[name] / wall[str(last)]:.2f}",
+                f"{own:.2f}",
+                f"{machine / count:.2f}",
+            ]
+        )
 
     for count in nodes:
         add(str(count), "fastgpu env create", count)
@@ -108,22 +166,47 @@ def page(runs, nodes, repetitions):
     more = (wall[str(last)] - first) / (last - nodes[0]) / first
     cold = alike(wall, "cold", "compiled", "plain", str(last))
     warm = alike(wall, "warm", "warm compiled", "plain earlier", "earlier")
-    verdicts = {f"at least {COLD} times faster than uv with cold caches ({cold[1]})": cold[0] >= COLD,
-                f"another build not slower than uv with warm caches ({warm[1]})": warm[0] >= WARM,
-                f"each further node at most {MORE:.0%} of the first ({more:.0%})": more <= MORE,
-                f"nothing to do in less than {NOTHING:.0f} s ({wall['again']:.2f} s)": wall["again"] < NOTHING}
+    verdicts = {
+        f"at least {COLD} times faster than uv with cold caches ({cold[1]})": cold[0] >= COLD,
+        f"another build not slower than uv with warm caches ({warm[1]})": warm[0] >= WARM,
+        f"each further node at most {MORE:.0%} of the first ({more:.0%})": more <= MORE,
+        f"nothing to do in less than {NOTHING:.0f} s ({wall['again']:.2f} s)": wall["again"]
+        < NOTHING,
+    }
     said = "; ".join(f"{what}: {'yes' if good else '**no**'}" for what, good in verdicts.items())
-    return ["command", "nodes", "seconds", "times ours on all", "client CPU s", "machine CPU s a node"], rows, \
-        (f"{' and '.join(PACKAGES)} from PyPI, {sum(file.stat().st_size for file in wheels()) / 1e6:.0f} MB of wheels, from an index on "
-         f"this machine with {UPLINK} Mbit/s for all nodes together, like one connection to PyPI. The local nodes share these cores. "
-         f"Their files are in memory, and their account has no startup files. Medians of {repetitions} runs, taken in turns (the last "
-         "four rows: one run). fastgpu locks every artefact by its SHA-256, compiles modules to bytecode unless a row says otherwise, "
-         "and compares every file on every node with a manifest. It has no package cache: if an earlier build has the packages, it "
-         "links their files, and first reads those files that any process may have changed since the last check. uv hard-links files "
-         "from its cache if the cache is warm, and compiles only in the rows with --compile-bytecode, which do most of what fastgpu "
-         "does. The host of a virtual machine takes free memory back, and each GiB that it must give again costs seconds of CPU time. "
-         "Therefore the memory was filled with data from a file before each command, as on a machine that has been in use for some "
-         f"time, except for the last two rows. The targets: {said}.")
+    return (
+        [
+            "command",
+            "nodes",
+            "seconds",
+            "times ours on all",
+            "client CPU s",
+            "machine CPU s a node",
+        ],
+        rows,
+        (
+            f"{' and '.join(PACKAGES)} from PyPI, "
+            f"{sum(file.stat().st_size for file in wheels()) / 1e6:.0f} MB of wheels, from an "
+            "index on "
+            f"this machine with {UPLINK} Mbit/s for all nodes together, like one connection to "
+            "PyPI. The local nodes share these cores. "
+            "Their files are in memory, and their account has no startup files. Medians of "
+            f"{repetitions} runs, taken in turns (the last "
+            "four rows: one run). fastgpu locks every artefact by its SHA-256, compiles modules "
+            "to bytecode unless a row says otherwise, "
+            "and compares every file on every node with a manifest. It has no package cache: if "
+            "an earlier build has the packages, it "
+            "links their files, and first reads those files that any process may have changed "
+            "since the last check. uv hard-links files "
+            "from its cache if the cache is warm, and compiles only in the rows with "
+            "--compile-bytecode, which do most of what fastgpu "
+            "does. The host of a virtual machine takes free memory back, and each GiB that it "
+            "must give again costs seconds of CPU time. "
+            "Therefore the memory was filled with data from a file before each command, as on a "
+            "machine that has been in use for some "
+            f"time, except for the last two rows. The targets: {said}."
+        ),
+    )
 
 
 def bench(fastgpu, nodes=NODES, repetitions=REPETITIONS):
@@ -132,7 +215,9 @@ def bench(fastgpu, nodes=NODES, repetitions=REPETITIONS):
         try:
             measure.run([fastgpu, "cp", str(TOOLS / "uv/site/bin/uv"), f"{made.name}:{UV}"])
             commands = Commands(fastgpu, made, index.url, nodes)
-            commands.on_nodes("rm -f ~/.bashrc ~/.bash_profile ~/.profile")  # The nodes' own: every login would wait for them.
+            commands.on_nodes(
+                "rm -f ~/.bashrc ~/.bash_profile ~/.profile"
+            )  # The nodes' own: every login would wait for them.
             with host_memory.filled(TOOLS) as memory:
 
                 def prepare(name):

@@ -3,6 +3,7 @@ COUNT ZONE TYPE | plan TYPE... -- REGION...)
 
 Prints seconds as JSON. PYTHONPATH leads to boto3, the environment has credentials.
 """
+
 import json
 import sys
 import time
@@ -20,8 +21,15 @@ def client(url, service, region="us-east-1"):
 
 
 def instances_of(ec2, vpc):
-    pages = ec2.get_paginator("describe_instances").paginate(Filters=[{"Name": "vpc-id", "Values": [vpc]}], PaginationConfig={"PageSize": 1000})
-    return [i for page in pages for reservation in page["Reservations"] for i in reservation["Instances"]]
+    pages = ec2.get_paginator("describe_instances").paginate(
+        Filters=[{"Name": "vpc-id", "Values": [vpc]}], PaginationConfig={"PageSize": 1000}
+    )
+    return [
+        i
+        for page in pages
+        for reservation in page["Reservations"]
+        for i in reservation["Instances"]
+    ]
 
 
 def create(url, count, zone, kind):
@@ -30,12 +38,33 @@ def create(url, count, zone, kind):
     vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
     ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=vpc)
-    table = ec2.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [vpc]}])["RouteTables"][0]["RouteTableId"]
+    table = ec2.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [vpc]}])["RouteTables"][
+        0
+    ]["RouteTableId"]
     ec2.create_route(RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
-    subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/20", AvailabilityZone=zone)["Subnet"]["SubnetId"]
+    subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/20", AvailabilityZone=zone)["Subnet"][
+        "SubnetId"
+    ]
     group = ec2.create_security_group(GroupName="bench", Description="bench", VpcId=vpc)["GroupId"]
-    ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[{"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, "IpRanges": [{"CidrIp": "127.0.0.1/32"}]}])
-    ec2.run_instances(ImageId=image, InstanceType=kind, MinCount=count, MaxCount=count, SubnetId=subnet, SecurityGroupIds=[group])
+    ec2.authorize_security_group_ingress(
+        GroupId=group,
+        IpPermissions=[
+            {
+                "IpProtocol": "tcp",
+                "FromPort": 22,
+                "ToPort": 22,
+                "IpRanges": [{"CidrIp": "127.0.0.1/32"}],
+            }
+        ],
+    )
+    ec2.run_instances(
+        ImageId=image,
+        InstanceType=kind,
+        MinCount=count,
+        MaxCount=count,
+        SubnetId=subnet,
+        SecurityGroupIds=[group],
+    )
     while sum(i["State"]["Name"] == "running" for i in instances_of(ec2, vpc)) < count:
         time.sleep(POLL)
     return ec2, vpc, gateway, subnet, group
@@ -55,7 +84,7 @@ def delete(ec2, vpc, gateway, subnet, group):
 def main():
     url, what = sys.argv[1:3]
     if what == "plan":
-        plan(url, sys.argv[3:sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1:])
+        plan(url, sys.argv[3 : sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1 :])
         return
     began = time.monotonic()
     made = create(url, int(sys.argv[3]), *sys.argv[4:6])
@@ -69,11 +98,20 @@ def plan(url, types, regions):
     for region in regions:
         ec2 = client(url, "ec2", region)
         ec2.describe_instance_types(Filters=[{"Name": "instance-type", "Values": types}])
-        ec2.describe_instance_type_offerings(LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": types}])
-        client(url, "service-quotas", region).get_service_quota(ServiceCode="ec2", QuotaCode="L-417A185B")
+        ec2.describe_instance_type_offerings(
+            LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": types}]
+        )
+        client(url, "service-quotas", region).get_service_quota(
+            ServiceCode="ec2", QuotaCode="L-417A185B"
+        )
         for kind in types:
-            client(url, "pricing").get_products(ServiceCode="AmazonEC2", Filters=[
-                {"Type": "TERM_MATCH", "Field": "instanceType", "Value": kind}, {"Type": "TERM_MATCH", "Field": "regionCode", "Value": region}])
+            client(url, "pricing").get_products(
+                ServiceCode="AmazonEC2",
+                Filters=[
+                    {"Type": "TERM_MATCH", "Field": "instanceType", "Value": kind},
+                    {"Type": "TERM_MATCH", "Field": "regionCode", "Value": region},
+                ],
+            )
     print(json.dumps({"plan": time.monotonic() - began}))
 
 

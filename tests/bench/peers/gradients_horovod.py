@@ -3,6 +3,7 @@ mpirun, one process a rank.
 
 MODEL is a file of lines `name elements`. Prints one JSON line on rank 0.
 """
+
 import horovod.torch as hvd
 import step_times
 import torch
@@ -15,7 +16,10 @@ def main():
     gradients = [(name, torch.ones(elements)) for name, elements in model]
 
     def step():
-        handles = [hvd.allreduce_async_(gradient, name=name, op=hvd.Average) for name, gradient in reversed(gradients)]
+        handles = [
+            hvd.allreduce_async_(gradient, name=name, op=hvd.Average)
+            for name, gradient in reversed(gradients)
+        ]
         for handle in handles:
             hvd.synchronize(handle)
 
@@ -23,7 +27,9 @@ def main():
         hvd.allreduce(torch.zeros(1), name="barrier")
 
     def slowest(seconds):
-        return max(hvd.allgather(torch.tensor([seconds], dtype=torch.float64), name="slowest").tolist())
+        return max(
+            hvd.allgather(torch.tensor([seconds], dtype=torch.float64), name="slowest").tolist()
+        )
 
     step_times.measure("Horovod", hvd.rank(), hvd.size(), model, steps, step, barrier, slowest)
 

@@ -7,6 +7,7 @@ sum of all parameters, times a number. Its own time, measured without the exchan
 
 MODEL is a file of lines `name elements`. Prints one JSON line on rank 0.
 """
+
 import os
 import statistics
 import sys
@@ -20,7 +21,9 @@ import torch.distributed as dist
 class Parameters(torch.nn.Module):
     def __init__(self, model):
         super().__init__()
-        self.values = torch.nn.ParameterList([torch.nn.Parameter(torch.ones(elements)) for _, elements in model])
+        self.values = torch.nn.ParameterList(
+            [torch.nn.Parameter(torch.ones(elements)) for _, elements in model]
+        )
 
     def forward(self, by):
         return torch.stack([value.sum() for value in self.values]).sum() * by
@@ -53,7 +56,16 @@ def main():
         dist.all_reduce(everyone, op=dist.ReduceOp.MAX)
         return everyone.item()
 
-    step_times.measure("PyTorch DDP over Gloo", int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), model, steps, step, dist.barrier, slowest)
+    step_times.measure(
+        "PyTorch DDP over Gloo",
+        int(os.environ["RANK"]),
+        int(os.environ["WORLD_SIZE"]),
+        model,
+        steps,
+        step,
+        dist.barrier,
+        slowest,
+    )
     dist.barrier()
     sys.stdout.flush()
     os._exit(0)  # Gloo's threads do not always end.

@@ -1,4 +1,5 @@
 """What the peers' gradient benchmarks share: the same warm-up, barriers and median as our own."""
+
 import json
 import statistics
 import sys
@@ -26,5 +27,16 @@ def measure(library, rank, ranks, model, steps, step, barrier, slowest):
         if i >= WARM_UP:
             seconds.append(taken)
     if rank == 0:
-        print(json.dumps({"library": library, "collective": "gradients", "dtype": "float32", "ranks": ranks,
-                          "bytes": 4 * sum(elements for _, elements in model), "seconds": statistics.median(seconds)}), flush=True)
+        print(
+            json.dumps(
+                {
+                    "library": library,
+                    "collective": "gradients",
+                    "dtype": "float32",
+                    "ranks": ranks,
+                    "bytes": 4 * sum(elements for _, elements in model),
+                    "seconds": statistics.median(seconds),
+                }
+            ),
+            flush=True,
+        )

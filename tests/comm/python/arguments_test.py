@@ -1,4 +1,5 @@
 """What is refused, by whom, and with which words: nothing has begun then, and the job goes on."""
+
 import ast
 import os
 import pathlib
@@ -17,33 +18,46 @@ def wrong_arguments_are_refused_before_anything_begins(comm):
     good, frozen = numpy.zeros((4, 3)), numpy.zeros(4)
     frozen.flags.writeable = False
     for kind, words, call in (
-            (TypeError, ["all_reduce: data", "list", "numpy"], lambda: comm.all_reduce([1.0])),
-            (TypeError, ["float", "numpy"], lambda: comm.all_reduce(1.0)),
-            (TypeError, ["uint16", "cannot be reduced"], lambda: comm.all_reduce(numpy.zeros(1, "uint16"))),
-            (TypeError, ["uint8", "cannot be reduced"], lambda: comm.reduce_scatter(numpy.zeros(2, "uint8"))),
-            (TypeError, ["Python objects"], lambda: comm.broadcast(numpy.array([None]))),
-            (ValueError, ["not contiguous"], lambda: comm.all_reduce(good[:, 1])),
-            (ValueError, ["not contiguous"], lambda: comm.all_reduce(good.T)),
-            (ValueError, ["read-only"], lambda: comm.all_reduce(frozen)),
-            (ValueError, ["read-only"], lambda: comm.recv(frozen, 1 - comm.rank)),
-            (ValueError, ["read-only"], lambda: comm.broadcast(b"bytes")),
-            (ValueError, ["byte order"], lambda: comm.all_reduce(numpy.zeros(1, ">f4"))),
-            (ValueError, ["aligned"], lambda: comm.all_reduce(numpy.zeros(9, "u1")[1:].view("f8"))),
-            (ValueError, ["(3,)", "multiple of the 2"], lambda: comm.reduce_scatter(numpy.zeros(3))),
-            (ValueError, ["()", "multiple of the 2"], lambda: comm.all_to_all(numpy.zeros(()))),
-            (ValueError, ["out", "float32, not float64"], lambda: comm.all_reduce(good, out=numpy.zeros((4, 3), "f4"))),
-            (ValueError, ["out", "(5,)", "not 24"], lambda: comm.all_gather(good, out=numpy.zeros(5))),
-            (ValueError, ["overlap"], lambda: comm.all_to_all(good, out=good)),
-            (ValueError, ["overlap"], lambda: comm.all_reduce(good[:2], out=good[1:3])),
-            (ValueError, ["overlap"], lambda: comm.all_gather(good[1 - comm.rank:][:1], out=good[:2])),
-            (ValueError, ["root is 2", "0 to 1"], lambda: comm.broadcast(good, 2)),
-            (ValueError, ["dest is -1"], lambda: comm.send(good, -1)),
-            (ValueError, ["source", "itself"], lambda: comm.recv(good, comm.rank)),
-            (ValueError, [str(2**32)], lambda: comm.broadcast(good, 2**32)),
-            (ValueError, ["color"], lambda: comm.split(-3)),
-            (ValueError, ["color"], lambda: comm.split(2**40)),
-            (TypeError, [], lambda: comm.send(good, "1")),
-            (ValueError, ["9"], lambda: comm.all_reduce(good, 9))):
+        (TypeError, ["all_reduce: data", "list", "numpy"], lambda: comm.all_reduce([1.0])),
+        (TypeError, ["float", "numpy"], lambda: comm.all_reduce(1.0)),
+        (
+            TypeError,
+            ["uint16", "cannot be reduced"],
+            lambda: comm.all_reduce(numpy.zeros(1, "uint16")),
+        ),
+        (
+            TypeError,
+            ["uint8", "cannot be reduced"],
+            lambda: comm.reduce_scatter(numpy.zeros(2, "uint8")),
+        ),
+        (TypeError, ["Python objects"], lambda: comm.broadcast(numpy.array([None]))),
+        (ValueError, ["not contiguous"], lambda: comm.all_reduce(good[:, 1])),
+        (ValueError, ["not contiguous"], lambda: comm.all_reduce(good.T)),
+        (ValueError, ["read-only"], lambda: comm.all_reduce(frozen)),
+        (ValueError, ["read-only"], lambda: comm.recv(frozen, 1 - comm.rank)),
+        (ValueError, ["read-only"], lambda: comm.broadcast(b"bytes")),
+        (ValueError, ["byte order"], lambda: comm.all_reduce(numpy.zeros(1, ">f4"))),
+        (ValueError, ["aligned"], lambda: comm.all_reduce(numpy.zeros(9, "u1")[1:].view("f8"))),
+        (ValueError, ["(3,)", "multiple of the 2"], lambda: comm.reduce_scatter(numpy.zeros(3))),
+        (ValueError, ["()", "multiple of the 2"], lambda: comm.all_to_all(numpy.zeros(()))),
+        (
+            ValueError,
+            ["out", "float32, not float64"],
+            lambda: comm.all_reduce(good, out=numpy.zeros((4, 3), "f4")),
+        ),
+        (ValueError, ["out", "(5,)", "not 24"], lambda: comm.all_gather(good, out=numpy.zeros(5))),
+        (ValueError, ["overlap"], lambda: comm.all_to_all(good, out=good)),
+        (ValueError, ["overlap"], lambda: comm.all_reduce(good[:2], out=good[1:3])),
+        (ValueError, ["overlap"], lambda: comm.all_gather(good[1 - comm.rank :][:1], out=good[:2])),
+        (ValueError, ["root is 2", "0 to 1"], lambda: comm.broadcast(good, 2)),
+        (ValueError, ["dest is -1"], lambda: comm.send(good, -1)),
+        (ValueError, ["source", "itself"], lambda: comm.recv(good, comm.rank)),
+        (ValueError, [str(2**32)], lambda: comm.broadcast(good, 2**32)),
+        (ValueError, ["color"], lambda: comm.split(-3)),
+        (ValueError, ["color"], lambda: comm.split(2**40)),
+        (TypeError, [], lambda: comm.send(good, "1")),
+        (ValueError, ["9"], lambda: comm.all_reduce(good, 9)),
+    ):
         with raises(kind, *words):
             call()
     assert_equal(comm.all_reduce(numpy.ones(1)).tolist(), [2], "the job does not go on")
@@ -65,9 +79,10 @@ def test_wrong_settings_are_refused():
 def wrong_gradients_are_refused(comm):
     gradients = fc.Gradients(comm)
     for kind, words, call in (
-            (TypeError, ["'x'", "bool"], lambda: gradients.register("x", numpy.zeros(1, bool))),
-            (ValueError, ["no gradient 'y'"], lambda: gradients.ready("y")),
-            (ValueError, ["no gradient 0"], lambda: gradients.ready(0))):
+        (TypeError, ["'x'", "bool"], lambda: gradients.register("x", numpy.zeros(1, bool))),
+        (ValueError, ["no gradient 'y'"], lambda: gradients.ready("y")),
+        (ValueError, ["no gradient 0"], lambda: gradients.ready(0)),
+    ):
         with raises(kind, *words):
             call()
     gradients.register("x", numpy.zeros(3))
@@ -81,11 +96,23 @@ def wrong_gradients_are_refused(comm):
 
 
 def test_a_library_that_is_not_there_is_told_with_the_places():
-    script = "import fastgpu_comm as fc\ntry: fc.init()\nexcept fc.LocalError as error: print(error)"
-    for library, words in (("/nowhere/libfastgpu_comm.so.0", ["/nowhere/libfastgpu_comm.so.0", "FASTGPU_COMM_LIBRARY"]),
-                           ("libc.so.6", ["libc.so.6", "fgc_"])):
-        done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": PACKAGE, "FASTGPU_COMM_LIBRARY": library},
-                              capture_output=True, text=True, check=True)
+    script = (
+        "import fastgpu_comm as fc\ntry: fc.init()\nexcept fc.LocalError as error: print(error)"
+    )
+    for library, words in (
+        (
+            "/nowhere/libfastgpu_comm.so.0",
+            ["/nowhere/libfastgpu_comm.so.0", "FASTGPU_COMM_LIBRARY"],
+        ),
+        ("libc.so.6", ["libc.so.6", "fgc_"]),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONPATH": PACKAGE, "FASTGPU_COMM_LIBRARY": library},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         for word in words:
             assert_in(word, done.stdout, f"no {word} in {done.stdout}")
 
@@ -97,9 +124,19 @@ def test_it_is_python_3_8_and_says_what_everything_is():
         assert_true(ast.get_docstring(tree), f"{file.name} does not say what it is")
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node.name != "closure":
-                unsaid = [argument.arg for argument in node.args.args if argument.annotation is None and argument.arg not in ("self", "cls")]
-                assert_is_not(node.returns, None, f"{file.name}: {node.name} has no types for {unsaid or 'its result'}")
-                assert_false(unsaid, f"{file.name}: {node.name} has no types for {unsaid or 'its result'}")
+                unsaid = [
+                    argument.arg
+                    for argument in node.args.args
+                    if argument.annotation is None and argument.arg not in ("self", "cls")
+                ]
+                assert_is_not(
+                    node.returns,
+                    None,
+                    f"{file.name}: {node.name} has no types for {unsaid or 'its result'}",
+                )
+                assert_false(
+                    unsaid, f"{file.name}: {node.name} has no types for {unsaid or 'its result'}"
+                )
 
 
 run_tests(dict(globals()))

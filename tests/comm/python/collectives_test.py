@@ -1,6 +1,7 @@
 """What the collectives of the Python package give, held against numpy; and that a rank's other
 threads run while it waits.
 """
+
 import array
 import os
 import sys
@@ -29,7 +30,13 @@ def expected(op, everybody):
     total = numpy.stack(everybody)
     kind = total.dtype
     wide = total.astype("float64")
-    result = {fc.SUM: wide.sum, fc.PRODUCT: wide.prod, fc.MIN: wide.min, fc.MAX: wide.max, fc.AVERAGE: wide.mean}[op](0)
+    result = {
+        fc.SUM: wide.sum,
+        fc.PRODUCT: wide.prod,
+        fc.MIN: wide.min,
+        fc.MAX: wide.max,
+        fc.AVERAGE: wide.mean,
+    }[op](0)
     return (numpy.trunc(result) if kind.kind == "i" else result).astype(kind)
 
 
@@ -42,14 +49,25 @@ def every_type_and_operation_is_reduced_as_numpy_does(comm):
                 mine, given = everybody[comm.rank].copy(), everybody[comm.rank].copy()
                 wanted = expected(op, everybody)
                 out = numpy.empty(shape, kind)
-                assert_is(comm.all_reduce(given, op, out=out), out, "out is not the result, or data has changed")
-                assert_true(numpy.array_equal(given, mine), "out is not the result, or data has changed")
+                assert_is(
+                    comm.all_reduce(given, op, out=out),
+                    out,
+                    "out is not the result, or data has changed",
+                )
+                assert_true(
+                    numpy.array_equal(given, mine), "out is not the result, or data has changed"
+                )
                 assert_is(comm.all_reduce(mine, op), mine, "in place is another array")
                 same(mine, out)
                 if kind == "float16":
-                    assert_true(numpy.allclose(mine.astype("f8"), wanted.astype("f8"), rtol=2e-3), f"{mine} is not near {wanted}")
+                    assert_true(
+                        numpy.allclose(mine.astype("f8"), wanted.astype("f8"), rtol=2e-3),
+                        f"{mine} is not near {wanted}",
+                    )
                 elif kind == "float32":
-                    assert_true(numpy.allclose(mine, wanted, rtol=1e-6), f"{mine} is not near {wanted}")
+                    assert_true(
+                        numpy.allclose(mine, wanted, rtol=1e-6), f"{mine} is not near {wanted}"
+                    )
                 else:
                     same(mine, wanted)
 
@@ -59,9 +77,15 @@ def blocks_go_where_they_belong(comm):
     n, size, rank = 4, comm.size, comm.rank
     for kind in TYPES:
         everybody = [values(r, (size * n, 2), kind) for r in range(size)]
-        same(comm.reduce_scatter(everybody[rank], fc.SUM), expected(fc.SUM, everybody)[rank * n:(rank + 1) * n])
+        same(
+            comm.reduce_scatter(everybody[rank], fc.SUM),
+            expected(fc.SUM, everybody)[rank * n : (rank + 1) * n],
+        )
         same(comm.all_gather(everybody[rank]), numpy.stack(everybody))
-        same(comm.all_to_all(everybody[rank]), numpy.concatenate([e[rank * n:(rank + 1) * n] for e in everybody]))
+        same(
+            comm.all_to_all(everybody[rank]),
+            numpy.concatenate([e[rank * n : (rank + 1) * n] for e in everybody]),
+        )
         place = numpy.empty((size, size * n, 2), kind)
         place[rank] = everybody[rank]
         assert_is(comm.all_gather(place[rank], out=place), place)
@@ -70,11 +94,15 @@ def blocks_go_where_they_belong(comm):
 
 @on_ranks(1, 2)
 def what_cannot_be_reduced_can_be_moved(comm):
-    for everybody in ([numpy.array([True, False]), numpy.array([False, True])], [numpy.array([1 + 2j]), numpy.array([3j])],
-                      [numpy.array(["one", "two"]), numpy.array(["six", "ten"])], [numpy.array([7], "uint16"), numpy.array([9], "uint16")],
-                      [numpy.zeros(2, [("a", "i4"), ("b", "f8")])] * 2):
+    for everybody in (
+        [numpy.array([True, False]), numpy.array([False, True])],
+        [numpy.array([1 + 2j]), numpy.array([3j])],
+        [numpy.array(["one", "two"]), numpy.array(["six", "ten"])],
+        [numpy.array([7], "uint16"), numpy.array([9], "uint16")],
+        [numpy.zeros(2, [("a", "i4"), ("b", "f8")])] * 2,
+    ):
         mine = everybody[comm.rank].copy()
-        same(comm.all_gather(mine), numpy.stack(everybody[:comm.size]))
+        same(comm.all_gather(mine), numpy.stack(everybody[: comm.size]))
         with raises(TypeError, "cannot be reduced"):
             comm.all_reduce(mine)
         comm.broadcast(mine, comm.size - 1)
@@ -98,8 +126,13 @@ def messages_travel_round(comm):
 @on_ranks(2)
 def many_are_begun_and_waited_for_in_any_order(comm):
     begun = [comm.all_reduce_async(numpy.full(100, i + comm.rank, "f8")) for i in range(20)]
-    begun += [comm.barrier_async(), comm.all_gather_async(numpy.full(1, comm.rank)), comm.broadcast_async(numpy.full(1, comm.rank), 1),
-              comm.reduce_scatter_async(numpy.full(2, 1.0)), comm.all_to_all_async(numpy.arange(2))]
+    begun += [
+        comm.barrier_async(),
+        comm.all_gather_async(numpy.full(1, comm.rank)),
+        comm.broadcast_async(numpy.full(1, comm.rank), 1),
+        comm.reduce_scatter_async(numpy.full(2, 1.0)),
+        comm.all_to_all_async(numpy.arange(2)),
+    ]
     results = [request.wait() for request in reversed(begun)][::-1]
     for i in range(20):
         same(results[i], numpy.full(100, 2.0 * i + 1))
@@ -133,11 +166,18 @@ def anything_with_a_buffer_will_do(comm):
 
 @on_ranks(4)
 def a_group_is_a_communicator_of_its_own(comm):
-    assert_equal((comm.local_rank, comm.local_size, comm.node_rank, comm.node_count), (comm.rank, 4, 0, 1))
+    assert_equal(
+        (comm.local_rank, comm.local_size, comm.node_rank, comm.node_count), (comm.rank, 4, 0, 1)
+    )
     group = comm.split(comm.rank % 2, key=-comm.rank)
     assert_equal((group.rank, group.size), (1 - comm.rank // 2, 2))
-    same(group.all_gather(numpy.array([comm.rank])), numpy.array([[comm.rank % 2 + 2], [comm.rank % 2]]))
-    assert_true(comm.split(None if comm.rank else 0) is None or comm.rank == 0, "who is in no group has one")
+    same(
+        group.all_gather(numpy.array([comm.rank])),
+        numpy.array([[comm.rank % 2 + 2], [comm.rank % 2]]),
+    )
+    assert_true(
+        comm.split(None if comm.rank else 0) is None or comm.rank == 0, "who is in no group has one"
+    )
     group.shutdown()
     with raises(ValueError, "closed"):
         group.barrier()

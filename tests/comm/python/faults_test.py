@@ -1,4 +1,5 @@
 """Ranks that disagree, fail, die or never come: an exception on the others names them."""
+
 import os
 import signal
 import sys
@@ -76,8 +77,13 @@ def forked():
     if child == 0:
         code = 1
         try:
-            for use in (comm.barrier, lambda: comm.all_reduce_async(numpy.ones(3)), lambda: gradients.ready("weight"), lambda: comm.split(0),
-                        gradients.wait):
+            for use in (
+                comm.barrier,
+                lambda: comm.all_reduce_async(numpy.ones(3)),
+                lambda: gradients.ready("weight"),
+                lambda: comm.split(0),
+                gradients.wait,
+            ):
                 with raises(fc.UsageError, f"forked from rank {comm.rank}"):
                     use()
             code = 0
@@ -100,7 +106,9 @@ def forked():
 
 def test_a_child_made_by_fork_neither_hides_its_rank_nor_uses_what_it_has():
     for shared in ("0", "1"):
-        (code, said), _ = run_ranks("forked", 2, {"FASTGPU_COMM_SHARED_MEMORY": shared, "FASTGPU_COMM_TIMEOUT": "60s"})
+        (code, said), _ = run_ranks(
+            "forked", 2, {"FASTGPU_COMM_SHARED_MEMORY": shared, "FASTGPU_COMM_TIMEOUT": "60s"}
+        )
         assert_equal(code, 0, said)
 
 
@@ -124,8 +132,13 @@ def waiting_for_a_gradient():
 
 
 def test_ranks_that_wait_for_each_other_are_told_so_long_before_the_timeout():
-    for name, words in (("uneven", ["rank 0 is in", "rank 1 is in"]),
-                        ("waiting_for_a_gradient", ["none can go on", "rank 0 waits in barrier", "rank 1 waits in the end of a step"])):
+    for name, words in (
+        ("uneven", ["rank 0 is in", "rank 1 is in"]),
+        (
+            "waiting_for_a_gradient",
+            ["none can go on", "rank 0 waits in barrier", "rank 1 waits in the end of a step"],
+        ),
+    ):
         began = time.monotonic()
         results = run_ranks(name, 2, {"FASTGPU_COMM_TIMEOUT": "100s"})
         assert_less(time.monotonic() - began, 60, "only the timeout has ended it")
@@ -145,7 +158,9 @@ def late():
 
 
 def test_a_rank_that_is_late_is_warned_of_and_waited_for():
-    (first, _), (second, said) = run_ranks("late", 2, {"FASTGPU_COMM_TIMEOUT": "100s", "FASTGPU_COMM_SILENCE": "500ms"})
+    (first, _), (second, said) = run_ranks(
+        "late", 2, {"FASTGPU_COMM_TIMEOUT": "100s", "FASTGPU_COMM_SILENCE": "500ms"}
+    )
     assert_equal(first, 0, said)
     assert_equal(second, 0, said)
     assert_in("fastgpu_comm: rank 0 has sent nothing for", said)
@@ -174,6 +189,7 @@ def interrupted():
             time.sleep(0.3)
             sent.append(time.monotonic())
             os.kill(os.getpid(), kind)
+
     sent = []
     threading.Thread(target=send).start()
     try:
@@ -200,7 +216,7 @@ def interrupted_alone():
 
 
 def test_signals_are_seen_while_ranks_are_awaited():
-    (code, said), = run_ranks("interrupted_alone", 1)
+    ((code, said),) = run_ranks("interrupted_alone", 1)
     assert_equal(code, 0, said)
 
 
@@ -213,7 +229,10 @@ def started_twice():
 
 
 def test_a_job_that_cannot_come_together_ends_at_once():
-    for name, ranks, kind in (("of_another_size", 2, "UsageError"), ("started_twice", 3, "ConflictError")):
+    for name, ranks, kind in (
+        ("of_another_size", 2, "UsageError"),
+        ("started_twice", 3, "ConflictError"),
+    ):
         began = time.monotonic()
         results = run_ranks(name, ranks, {"FASTGPU_COMM_TIMEOUT": "100s"})
         assert_less(time.monotonic() - began, 60, "rank 0 waited for its timeout")
@@ -242,7 +261,9 @@ def ahead():
 
 def test_a_sender_that_is_far_ahead_is_held_back():
     for shared in ("1", "0"):
-        for code, said in run_ranks("ahead", 2, {"FASTGPU_COMM_SHARED_MEMORY": shared, "FASTGPU_COMM_TIMEOUT": "100s"}):
+        for code, said in run_ranks(
+            "ahead", 2, {"FASTGPU_COMM_SHARED_MEMORY": shared, "FASTGPU_COMM_TIMEOUT": "100s"}
+        ):
             assert_equal(code, 0, said)
 
 
@@ -252,7 +273,7 @@ def alone():
 
 
 def test_ranks_that_never_come_are_waited_for_no_longer_than_the_timeout():
-    (code, said), = run_ranks("alone", 1)
+    ((code, said),) = run_ranks("alone", 1)
     assert_equal(code, 0, said)
 
 

@@ -1,6 +1,7 @@
 """The gradient layer by way of Python: averages, whatever the order; what is skipped, not finite,
 late or missing.
 """
+
 import logging
 
 from ranks import need, on_ranks, raises, run_tests
@@ -11,7 +12,9 @@ import fastgpu_comm as fc  # noqa: E402
 
 
 def register(gradients, shapes, rank):
-    data = [numpy.full(shape, float(rank + number), "float32") for number, shape in enumerate(shapes)]
+    data = [
+        numpy.full(shape, float(rank + number), "float32") for number, shape in enumerate(shapes)
+    ]
     for number, one in enumerate(data):
         assert_equal(gradients.register(f"layer{number}", one), number)
     return data
@@ -42,7 +45,7 @@ def gradients_become_averages_in_whatever_order_they_are_ready(comm):
 @on_ranks(2)
 def sums_and_other_types_on_the_wire(comm):
     gradients = fc.Gradients(comm, {"FASTGPU_COMM_WIRE": "fp16"})
-    data, = register(gradients, [(8,)], comm.rank + 1)
+    (data,) = register(gradients, [(8,)], comm.rank + 1)
     assert_equal(gradients.wire_type("layer0"), fc.ElementType.FLOAT16)
     gradients.use_op(fc.SUM)
     gradients.ready("layer0")
@@ -70,7 +73,7 @@ def what_nobody_has_is_skipped_and_what_one_lacks_is_an_error(comm):
 def a_step_that_is_not_finite_is_skipped_and_told(comm):
     said = []
     gradients = fc.Gradients(comm, on_warning=said.append)
-    data, = register(gradients, [(5,)], comm.rank)
+    (data,) = register(gradients, [(5,)], comm.rank)
     if comm.rank == 1:
         data[3] = numpy.nan
     gradients.ready(0)
@@ -89,7 +92,7 @@ def warnings_go_to_the_logger(comm):
     handler.emit = lambda record: said.append(record.getMessage())
     logging.getLogger("fastgpu_comm").addHandler(handler)
     gradients = fc.Gradients(comm)
-    data, = register(gradients, [(5,)], comm.rank)
+    (data,) = register(gradients, [(5,)], comm.rank)
     data[0] = numpy.inf
     gradients.ready(0)
     assert_true(gradients.wait().is_applied)

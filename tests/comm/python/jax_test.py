@@ -27,18 +27,26 @@ Y = numpy.random.default_rng(2).normal(size=(STEPS, BATCH, 2)).astype("float32")
 def parameters(rank=0):
     """Two layers, other ones on every rank."""
     draw = numpy.random.default_rng(rank)
-    return {"first": [jnp.array(draw.normal(size=(5, 7)), "float32"), jnp.array(draw.normal(size=7), "float32")],
-            "second": jnp.array(draw.normal(size=(7, 2)), "float32")}
+    return {
+        "first": [
+            jnp.array(draw.normal(size=(5, 7)), "float32"),
+            jnp.array(draw.normal(size=7), "float32"),
+        ],
+        "second": jnp.array(draw.normal(size=(7, 2)), "float32"),
+    }
 
 
 def loss_of(model, x, y):
-    return ((jax.nn.relu(x @ model["first"][0] + model["first"][1]) @ model["second"] - y) ** 2).mean()
+    return (
+        (jax.nn.relu(x @ model["first"][0] + model["first"][1]) @ model["second"] - y) ** 2
+    ).mean()
 
 
 def trained(model, share, exchange=lambda gradients: gradients, in_jit=False):
     def step(model, x, y):
         gradients = exchange(jax.grad(loss_of)(model, x, y))
         return jax.tree_util.tree_map(lambda p, g: p - 0.1 * g, model, gradients)
+
     if in_jit:
         step = jax.jit(step)
     for x, y in zip(X, Y):
@@ -62,7 +70,9 @@ def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
 
 @on_ranks(2)
 def types_sums_and_results_that_stay(comm):
-    tree = {kind: jnp.full((2, 3), comm.rank + 1, kind) for kind in ("float32", "float16", "bfloat16")}
+    tree = {
+        kind: jnp.full((2, 3), comm.rank + 1, kind) for kind in ("float32", "float16", "bfloat16")
+    }
     exchange = GradientExchange(tree, comm, fc.SUM)
     for call in (exchange, jax.jit(exchange)):
         results = call(tree)
@@ -82,8 +92,11 @@ def what_does_not_fit_the_parameters_is_refused(comm):
     exchange = GradientExchange(model, comm)
     good = jax.tree_util.tree_map(jnp.zeros_like, model)
     for call in (exchange, jax.jit(exchange)):
-        for bad, words in (({**good, "third": jnp.zeros(1)}, ("third",)), ({**good, "second": jnp.zeros((2, 7))}, ("second", "(2, 7)")),
-                           ({**good, "second": jnp.zeros((7, 2), "float16")}, ("second", "float16"))):
+        for bad, words in (
+            ({**good, "third": jnp.zeros(1)}, ("third",)),
+            ({**good, "second": jnp.zeros((2, 7))}, ("second", "(2, 7)")),
+            ({**good, "second": jnp.zeros((7, 2), "float16")}, ("second", "float16")),
+        ):
             with raises(ValueError, *words):
                 call(bad)
     with raises(ValueError, "averaged or summed"):
@@ -95,7 +108,9 @@ def what_does_not_fit_the_parameters_is_refused(comm):
 def a_step_that_is_not_finite_is_told_and_gives_zeros(comm):
     model = parameters()
     exchange = GradientExchange(model, comm)
-    results = exchange(jax.tree_util.tree_map(lambda p: jnp.full(p.shape, jnp.nan if comm.rank else 1.0), model))
+    results = exchange(
+        jax.tree_util.tree_map(lambda p: jnp.full(p.shape, jnp.nan if comm.rank else 1.0), model)
+    )
     assert_false(exchange.outcome.is_applied, f"{exchange.outcome}")
     assert_equal(exchange.outcome.non_finite_rank, 1, f"{exchange.outcome}")
     assert_false(any(result.any() for result in jax.tree_util.tree_leaves(results)), f"{results}")

@@ -1,6 +1,7 @@
 """Ranks that mpirun has started, which nobody has told where to meet: TEST.py PACKAGE_DIRECTORY
 LIBRARY, with the plugin for MPI in FASTGPU_TEST_MPI_PLUGIN.
 """
+
 import os
 
 from ranks import need, run_mpirun, run_tests
@@ -25,7 +26,7 @@ def everything_once():
 
 def test_ranks_of_mpirun_find_each_other():
     plugin = os.environ["FASTGPU_TEST_MPI_PLUGIN"]
-    (code, said), = run_mpirun("everything_once", 3, plugin)
+    ((code, said),) = run_mpirun("everything_once", 3, plugin)
     assert_equal(code, 0, said)
 
 
@@ -37,7 +38,7 @@ def one_fails():
 
 
 def test_one_that_fails_ends_them_all():
-    (code, said), = run_mpirun("one_fails", 3, os.environ["FASTGPU_TEST_MPI_PLUGIN"])
+    ((code, said),) = run_mpirun("one_fails", 3, os.environ["FASTGPU_TEST_MPI_PLUGIN"])
     assert_not_equal(code, 0, said)
     assert_in("the data is not there", said)
 

@@ -41,7 +41,9 @@ def backward(net, x, y):
 
 
 def trained(net, share, exchange=lambda: None):
-    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9}, kvstore=None)
+    trainer = gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9}, kvstore=None
+    )
     for x, y in zip(X, Y):
         backward(net, share(x), share(y))
         exchange()

@@ -2,6 +2,7 @@
 `on_ranks` runs in so many processes at once, each of them a rank, and is given its communicator:
 TEST.py PACKAGE_DIRECTORY LIBRARY [TEST ...]
 """
+
 import contextlib
 import functools
 import os
@@ -46,8 +47,15 @@ def raises(kind, *words):
 
 def environment(more=None):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-    return {**kept, "FASTGPU_COMM_LIBRARY": LIBRARY, "FASTGPU_COMM_TIMEOUT": "30s", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONWARNINGS": "error::ResourceWarning", **(more or {})}
+    return {
+        **kept,
+        "FASTGPU_COMM_LIBRARY": LIBRARY,
+        "FASTGPU_COMM_TIMEOUT": "30s",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONWARNINGS": "error::ResourceWarning",
+        **(more or {}),
+    }
 
 
 def free_port():
@@ -64,44 +72,86 @@ def finish(processes):
     """What they have said, with their exit statuses; none is left."""
     deadline = time.monotonic() + LIMIT
     try:
-        outputs = [process.communicate(timeout=max(1, deadline - time.monotonic()))[0] for process in processes]
+        outputs = [
+            process.communicate(timeout=max(1, deadline - time.monotonic()))[0]
+            for process in processes
+        ]
     finally:
         for process in processes:
             process.kill()
-    return [(process.returncode, output.decode(errors="replace")) for process, output in zip(processes, outputs)]
+    return [
+        (process.returncode, output.decode(errors="replace"))
+        for process, output in zip(processes, outputs)
+    ]
 
 
 def run_ranks(name, ranks, more=None):
     """The function `name` in so many processes, which meet by TCP."""
-    job = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), **(more or {})}
-    return finish([subprocess.Popen(program(name), env=environment({**job, "RANK": str(rank)}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-                   for rank in range(ranks)])
+    job = {
+        "WORLD_SIZE": str(ranks),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": free_port(),
+        **(more or {}),
+    }
+    return finish(
+        [
+            subprocess.Popen(
+                program(name),
+                env=environment({**job, "RANK": str(rank)}),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+            for rank in range(ranks)
+        ]
+    )
 
 
 def run_mpirun(name, ranks, plugin):
     """The same by mpirun, which tells the ranks all they know."""
     # Open MPI names what it leaves by the host and mpirun's process number, which tests share.
     with tempfile.TemporaryDirectory() as folder:
-        own = {"TMPDIR": folder, "OMPI_MCA_btl_vader_backing_directory": folder, "FASTGPU_COMM_MPI_PLUGIN": plugin}
-        words = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-np", str(ranks), *program(name)]
-        return finish([subprocess.Popen(words, env=environment(own), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)])
+        own = {
+            "TMPDIR": folder,
+            "OMPI_MCA_btl_vader_backing_directory": folder,
+            "FASTGPU_COMM_MPI_PLUGIN": plugin,
+        }
+        words = [
+            "mpirun",
+            "--allow-run-as-root",
+            "--oversubscribe",
+            "--mca",
+            "mpi_yield_when_idle",
+            "1",
+            "-np",
+            str(ranks),
+            *program(name),
+        ]
+        return finish(
+            [
+                subprocess.Popen(
+                    words, env=environment(own), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+                )
+            ]
+        )
 
 
 def on_ranks(*sizes, **settings):
     """The function is a test with so many ranks, one after the other; `settings` are variables of
     the library.
     """
+
     def decorate(function):
         function.sizes = sizes
         function.settings = {f"FASTGPU_COMM_{name}": value for name, value in settings.items()}
         return function
+
     return decorate
 
 
 def part(comm, rows):
     """What this rank trains on of the joint batch."""
     n = len(rows) // comm.size
-    return rows[comm.rank * n:(comm.rank + 1) * n]
+    return rows[comm.rank * n : (comm.rank + 1) * n]
 
 
 def end_like_a_crash(comm, rank):
@@ -122,6 +172,7 @@ def check_dead_rank_is_named(*names):
 
 def run_one_rank(function):
     import fastgpu_comm
+
     if getattr(function, "sizes", None):
         with fastgpu_comm.init() as comm:
             function(comm)
@@ -150,8 +201,13 @@ def run_tests(functions):
         run_one_rank(functions[words[1]])
         return
     os.environ.update(environment())
-    for name in [name for name in os.environ if name.startswith(FOREIGN) and name not in environment()]:
+    for name in [
+        name for name in os.environ if name.startswith(FOREIGN) and name not in environment()
+    ]:
         del os.environ[name]
-    tests = {name: functools.partial(run_test, name, function) for name, function in functions.items()
-             if name.startswith("test_") or hasattr(function, "sizes")}
+    tests = {
+        name: functools.partial(run_test, name, function)
+        for name, function in functions.items()
+        if name.startswith("test_") or hasattr(function, "sizes")
+    }
     suite.main(tests, wanted=words)

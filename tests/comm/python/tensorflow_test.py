@@ -1,6 +1,7 @@
 """TensorFlow models trained on several ranks, held against the same model trained on one with the
 joint batch.
 """
+
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -29,7 +30,10 @@ def variables(rank=0):
     """Two layers, other ones on every rank."""
     draw = numpy.random.default_rng(rank)
     shapes = {"first": (5, 7), "bias": (7,), "second": (7, 2)}
-    return [tf.Variable(draw.normal(size=shape).astype("float32"), name=name) for name, shape in shapes.items()]
+    return [
+        tf.Variable(draw.normal(size=shape).astype("float32"), name=name)
+        for name, shape in shapes.items()
+    ]
 
 
 def loss_of(model, x, y):
@@ -47,6 +51,7 @@ def trained(model, share, exchange=lambda gradients: gradients, in_function=Fals
     def step(x, y):
         for variable, gradient in zip(model, exchange(gradients_of(model, x, y))):
             variable.assign_sub(0.1 * gradient)
+
     if in_function:
         step = tf.function(step)
     for x, y in zip(X, Y):
@@ -77,6 +82,7 @@ def types_sums_and_whole_gradients_of_embeddings(comm):
 
     def exchanged():
         return exchange([tf.cast(tf.fill((2, 3), comm.rank + 1), kind) for kind in kinds])
+
     for call in (exchanged, tf.function(exchanged)):
         for kind, result in zip(kinds, call()):
             assert_equal(result.dtype, kind, f"{kind}: {result}")
@@ -86,7 +92,7 @@ def types_sums_and_whole_gradients_of_embeddings(comm):
         loss = tf.reduce_sum(tf.gather(table, [comm.rank, 3]))
     gradient = tape.gradient(loss, table)
     assert_true(isinstance(gradient, tf.IndexedSlices))
-    result, = GradientExchange([table], comm, fc.SUM)([gradient])
+    (result,) = GradientExchange([table], comm, fc.SUM)([gradient])
     assert_equal(result.numpy().tolist(), [[1, 1], [1, 1], [0, 0], [2, 2]], f"{result}")
 
 
@@ -95,8 +101,12 @@ def what_does_not_fit_the_variables_is_refused(comm):
     model = variables()
     exchange = GradientExchange(model, comm)
     good = [tf.zeros_like(variable) for variable in model]
-    for bad, words in (([*good[:2], None], ("2:second", "None")), (good[:2], ("2 gradients for 3",)),
-                       ([*good[:2], tf.zeros((2, 7))], ("2:second", "(2, 7)")), ([*good[:2], tf.zeros((7, 2), tf.float64)], ("float64",))):
+    for bad, words in (
+        ([*good[:2], None], ("2:second", "None")),
+        (good[:2], ("2 gradients for 3",)),
+        ([*good[:2], tf.zeros((2, 7))], ("2:second", "(2, 7)")),
+        ([*good[:2], tf.zeros((7, 2), tf.float64)], ("float64",)),
+    ):
         with raises(ValueError, *words):
             exchange(bad)
     with raises(ValueError, "None"):
@@ -110,7 +120,9 @@ def what_does_not_fit_the_variables_is_refused(comm):
 def a_step_that_is_not_finite_is_told_and_gives_zeros(comm):
     model = variables()
     exchange = GradientExchange(model, comm)
-    results = exchange([tf.fill(variable.shape, float("nan") if comm.rank else 1.0) for variable in model])
+    results = exchange(
+        [tf.fill(variable.shape, float("nan") if comm.rank else 1.0) for variable in model]
+    )
     assert_false(exchange.outcome.is_applied, f"{exchange.outcome}")
     assert_equal(exchange.outcome.non_finite_rank, 1, f"{exchange.outcome}")
     assert_false(any(result.numpy().any() for result in results), f"{results}")

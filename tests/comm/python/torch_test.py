@@ -1,6 +1,7 @@
 """PyTorch models trained on several ranks, held against the same model trained on one with the
 joint batch, and against PyTorch's own way.
 """
+
 import sys
 
 from ranks import (
@@ -78,7 +79,9 @@ def trained_on_one(make, wants_more=lambda step: False, parts=1):
         n = BATCH // parts
         for i in range(parts):
             here = slice(i * n, (i + 1) * n)
-            (loss_of(model, x[here], y[here], wants_more=wants_more(step) and i == 0) / parts).backward()
+            (
+                loss_of(model, x[here], y[here], wants_more=wants_more(step) and i == 0) / parts
+            ).backward()
         optimizer.step()
     return model
 
@@ -92,7 +95,10 @@ def near(model, wanted, tolerance=1e-5):
 def same_everywhere(comm, model):
     for name, parameter in model.state_dict().items():
         everybody = comm.all_gather(parameter)
-        assert_true(all(torch.equal(one, everybody[0]) for one in everybody), f"{name} differs between ranks")
+        assert_true(
+            all(torch.equal(one, everybody[0]) for one in everybody),
+            f"{name} differs between ranks",
+        )
 
 
 @on_ranks(1, 2, 3)
@@ -122,7 +128,9 @@ def a_parameter_that_only_one_rank_uses_counts_as_zero_on_the_other(comm):
     optimizer = DistributedOptimizer(momentum(model), comm, model.named_parameters())
     for step, (x, y) in enumerate(batches()):
         optimizer.zero_grad()
-        loss_of(model, part(comm, x), part(comm, y), wants_more=step % 2 == 1 and comm.rank == 0).backward()
+        loss_of(
+            model, part(comm, x), part(comm, y), wants_more=step % 2 == 1 and comm.rank == 0
+        ).backward()
         optimizer.step()
     near(model, trained_on_one(momentum, wants_more=lambda step: step % 2 == 1, parts=2))
     same_everywhere(comm, model)
@@ -136,7 +144,9 @@ def gradients_add_up_here_within_no_sync(comm):
         optimizer.zero_grad()
         x, y = part(comm, x), part(comm, y)
         with optimizer.no_sync():
-            (loss_of(model, x[:3], y[:3], wants_more=True) / 2).backward()  # Has no gradient in the second pass.
+            (
+                loss_of(model, x[:3], y[:3], wants_more=True) / 2
+            ).backward()  # Has no gradient in the second pass.
         (loss_of(model, x[3:], y[3:]) / 2).backward()
         optimizer.step()
     wanted = Mlp()
@@ -144,7 +154,10 @@ def gradients_add_up_here_within_no_sync(comm):
     for x, y in batches():
         plain.zero_grad()
         for i in range(4):
-            (loss_of(wanted, x[3 * i:3 * i + 3], y[3 * i:3 * i + 3], wants_more=i % 2 == 0) / 4).backward()
+            (
+                loss_of(wanted, x[3 * i : 3 * i + 3], y[3 * i : 3 * i + 3], wants_more=i % 2 == 0)
+                / 4
+            ).backward()
         plain.step()
     near(model, wanted)
 
@@ -153,12 +166,18 @@ def own_group(comm):
     """PyTorch's own ranks beside ours, for DistributedDataParallel by Gloo."""
     port = torch.tensor([int(free_port())])
     comm.broadcast(port)
-    torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{int(port)}", rank=comm.rank, world_size=comm.size)
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"tcp://127.0.0.1:{int(port)}", rank=comm.rank, world_size=comm.size
+    )
 
 
 def same_gradients(model, wanted, tolerance=1e-6):
     for (name, one), (_, other) in zip(model.named_parameters(), wanted.named_parameters()):
-        assert_equal(one.grad is None, other.grad is None, f"{name} has {'no' if one.grad is None else 'a'} gradient")
+        assert_equal(
+            one.grad is None,
+            other.grad is None,
+            f"{name} has {'no' if one.grad is None else 'a'} gradient",
+        )
         apart = 0 if one.grad is None else (one.grad - other.grad).abs().max().item()
         assert_less_equal(apart, tolerance, f"the gradient of {name} is apart by {apart}")
 
@@ -169,7 +188,10 @@ def gradients_are_those_of_ddp_when_backward_returns(comm):
     for forget in (True, False):
         model, wanted = Mlp(), Mlp()
         ddp = torch.nn.parallel.DistributedDataParallel(wanted, find_unused_parameters=True)
-        ours, theirs = DistributedOptimizer(momentum(model), comm, model.named_parameters()), momentum(wanted)
+        ours, theirs = (
+            DistributedOptimizer(momentum(model), comm, model.named_parameters()),
+            momentum(wanted),
+        )
         for step, (x, y) in enumerate(batches()):
             x, y = part(comm, x), part(comm, y)
             for one, optimizer in ((model, ours), (ddp, theirs)):
@@ -202,7 +224,12 @@ class Scaler:
         return loss * self.scale_now
 
     def step(self, optimizer):
-        gradients = [one.grad for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+        gradients = [
+            one.grad
+            for group in optimizer.param_groups
+            for one in group["params"]
+            if one.grad is not None
+        ]
         for one in gradients:
             one.mul_(1 / self.scale_now)
         self.is_finite = all(torch.isfinite(one).all() for one in gradients)
@@ -214,15 +241,26 @@ class Scaler:
 
 
 def scaler():
-    return torch.amp.GradScaler("cpu") if hasattr(getattr(torch, "amp", None), "GradScaler") else Scaler()
+    return (
+        torch.amp.GradScaler("cpu")
+        if hasattr(getattr(torch, "amp", None), "GradScaler")
+        else Scaler()
+    )
 
 
 @on_ranks(2, 3)
 def a_grad_scaler_unscales_averages(comm):
     model, wanted = Mlp(), Mlp()
     scales = scaler(), scaler()
-    runs = ((model, DistributedOptimizer(momentum(model), comm), lambda rows: part(comm, rows), scales[0]),
-            (wanted, momentum(wanted), lambda rows: rows, scales[1]))
+    runs = (
+        (
+            model,
+            DistributedOptimizer(momentum(model), comm),
+            lambda rows: part(comm, rows),
+            scales[0],
+        ),
+        (wanted, momentum(wanted), lambda rows: rows, scales[1]),
+    )
     for x, y in batches():
         for one, optimizer, share, scale in runs:
             optimizer.zero_grad()
@@ -251,16 +289,19 @@ def a_grad_scaler_skips_the_same_steps_everywhere(comm):
 def lbfgs_decides_alike_on_all_ranks(comm):
     def trained(model, optimizer, share):
         for x, y in batches():
+
             def closure(x=x, y=y):
                 optimizer.zero_grad()
                 loss = loss_of(model, share(x), share(y))
                 loss.backward()
                 return loss
+
             optimizer.step(closure)
         return model
 
     def lbfgs(model):
         return torch.optim.LBFGS(model.parameters(), line_search_fn="strong_wolfe", max_iter=6)
+
     model, wanted = Mlp().double(), Mlp().double()
     trained(wanted, lbfgs(wanted), lambda rows: rows.double())
     trained(model, DistributedOptimizer(lbfgs(model), comm), lambda rows: part(comm, rows).double())
@@ -272,11 +313,20 @@ def lbfgs_decides_alike_on_all_ranks(comm):
 def the_loss_of_a_closure_is_that_of_all_ranks(comm):
     model = Mlp()
     optimizer = DistributedOptimizer(momentum(model), comm)
-    for given, wanted in ((torch.tensor(float(comm.rank)), 0.5), (torch.tensor([comm.rank], dtype=torch.float64), 0.5), (comm.rank * 3, 1.5),
-                          (None, None), ("text", "text")):
+    for given, wanted in (
+        (torch.tensor(float(comm.rank)), 0.5),
+        (torch.tensor([comm.rank], dtype=torch.float64), 0.5),
+        (comm.rank * 3, 1.5),
+        (None, None),
+        ("text", "text"),
+    ):
         found = optimizer.step(lambda given=given: given)
         assert_equal(found, wanted)
-        assert_true(not isinstance(given, torch.Tensor) or (found.dtype, found.shape) == (given.dtype, given.shape), f"{found}")
+        assert_true(
+            not isinstance(given, torch.Tensor)
+            or (found.dtype, found.shape) == (given.dtype, given.shape),
+            f"{found}",
+        )
 
 
 @on_ranks(2)
@@ -284,7 +334,11 @@ def parameters_that_are_unfrozen_or_added_later_are_averaged_too(comm):
     def trained(model, make, share):
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name.startswith("second"))
-        used = [parameter for name, parameter in model.named_parameters() if not name.startswith("sometimes")]
+        used = [
+            parameter
+            for name, parameter in model.named_parameters()
+            if not name.startswith("sometimes")
+        ]
         optimizer = make(torch.optim.SGD(used, lr=0.05, momentum=0.9))
         for step, (x, y) in enumerate(batches()):
             if step == 3:
@@ -301,7 +355,10 @@ def parameters_that_are_unfrozen_or_added_later_are_averaged_too(comm):
             loss_of(model, share(x), share(y), wants_more=step > 4).backward()
             optimizer.step()
         return model
-    model = trained(Mlp(), lambda plain: DistributedOptimizer(plain, comm), lambda rows: part(comm, rows))
+
+    model = trained(
+        Mlp(), lambda plain: DistributedOptimizer(plain, comm), lambda rows: part(comm, rows)
+    )
     near(model, trained(Mlp(), lambda plain: plain, lambda rows: rows))
     same_everywhere(comm, model)
 
@@ -327,7 +384,10 @@ def parameters_that_one_rank_alone_unfreezes_are_refused_on_all(comm):
 def a_gan_trains_as_on_one_rank(comm):
     def trained(make, share):
         torch.manual_seed(3)
-        generator, critic = torch.nn.Linear(6, 6), torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+        generator, critic = (
+            torch.nn.Linear(6, 6),
+            torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)),
+        )
         of_critic = make(torch.optim.Adam(critic.parameters(), lr=0.01))
         of_generator = make(torch.optim.Adam(generator.parameters(), lr=0.01))
         for x, _ in batches():
@@ -339,6 +399,7 @@ def a_gan_trains_as_on_one_rank(comm):
             (-critic(generator(share(x)).detach()).mean()).backward()
             of_critic.step()
         return torch.nn.ModuleList([generator, critic])
+
     model = trained(lambda plain: DistributedOptimizer(plain, comm), lambda rows: part(comm, rows))
     near(model, trained(lambda plain: plain, lambda rows: rows))
     same_everywhere(comm, model)
@@ -355,7 +416,9 @@ class Checkpointed(torch.nn.Module):
 
     def forward(self, x):
         for _ in range(2):
-            x = checkpoint.checkpoint(lambda rows: torch.tanh(self.shared(rows)), x, use_reentrant=True)
+            x = checkpoint.checkpoint(
+                lambda rows: torch.tanh(self.shared(rows)), x, use_reentrant=True
+            )
         return self.head(x)
 
 
@@ -416,7 +479,9 @@ def gradients_that_are_assigned_are_averaged_by_step(comm):
     with optimizer.no_sync():
         (model.first.weight.sum() * comm.rank).backward()  # Adds to the average: both are there.
     optimizer.step()
-    assert_true(torch.allclose(model.first.weight, before - 2), "what was added up here is not averaged")
+    assert_true(
+        torch.allclose(model.first.weight, before - 2), "what was added up here is not averaged"
+    )
 
 
 class Complex(torch.nn.Module):
@@ -428,7 +493,9 @@ class Complex(torch.nn.Module):
 
     def forward(self, x):
         image = x[:, :, None, None].expand(-1, -1, 3, 4)[:, :2]
-        return (x.to(torch.complex64) @ self.weight).abs() + self.convolution(image).mean((1, 2, 3))[:, None]
+        return (x.to(torch.complex64) @ self.weight).abs() + self.convolution(image).mean(
+            (1, 2, 3)
+        )[:, None]
 
 
 @on_ranks(2)
@@ -436,11 +503,18 @@ def complex_parameters_and_those_of_other_layouts_are_averaged(comm):
     model, wanted = Complex(), Complex()
     optimizer, plain = DistributedOptimizer(momentum(model), comm), momentum(wanted)
     for x, y in batches():
-        for one, its, rows in ((model, optimizer, lambda t: part(comm, t)), (wanted, plain, lambda t: t)):
+        for one, its, rows in (
+            (model, optimizer, lambda t: part(comm, t)),
+            (wanted, plain, lambda t: t),
+        ):
             its.zero_grad()
             loss_of(one, rows(x), rows(y)).backward()
         same_gradients(model, wanted)
-        assert_equal(model.convolution.weight.grad.stride(), model.convolution.weight.stride(), "the gradient has another layout")
+        assert_equal(
+            model.convolution.weight.grad.stride(),
+            model.convolution.weight.stride(),
+            "the gradient has another layout",
+        )
         optimizer.step()
         plain.step()
     near(model, wanted)
@@ -459,6 +533,7 @@ def sparse_gradients_are_averaged(comm):
             assert_true(model.weight.grad.is_sparse, "the gradient is dense")
             optimizer.step()
         return model
+
     model = trained(lambda plain: DistributedOptimizer(plain, comm), lambda rows: part(comm, rows))
     near(model, trained(lambda plain: plain, lambda rows: rows))
     same_everywhere(comm, model)
@@ -473,6 +548,7 @@ def failing_in_backward():
 
     def fail(_):
         raise MemoryError("no room")
+
     if comm.rank == 1:
         x.register_hook(fail)
     try:
@@ -511,12 +587,17 @@ def gradients_may_be_clipped_and_steps_repeated_by_a_closure(comm):
             loss = loss_of(model, share(x), share(y))
             loss.backward()
             return loss
+
         with torch.enable_grad():
             assert_is_not(optimizer.step(closure), None, "a closure's loss is lost")
         return model
+
     model, wanted = Mlp(), Mlp()
     optimizer = DistributedOptimizer(momentum(model), comm)
-    near(trained(model, optimizer, lambda t: part(comm, t), optimizer.synchronize), trained(wanted, momentum(wanted), lambda t: t, lambda: None))
+    near(
+        trained(model, optimizer, lambda t: part(comm, t), optimizer.synchronize),
+        trained(wanted, momentum(wanted), lambda t: t, lambda: None),
+    )
 
 
 @on_ranks(2)
@@ -535,7 +616,9 @@ def it_takes_an_optimizers_place(comm):
         scheduler.step()
         if number == 3:
             break
-    assert_less(abs(optimizer.param_groups[0]["lr"] - 0.0001), 1e-9, f"{optimizer.param_groups[0]['lr']}")
+    assert_less(
+        abs(optimizer.param_groups[0]["lr"] - 0.0001), 1e-9, f"{optimizer.param_groups[0]['lr']}"
+    )
     saved = optimizer.state_dict()
     with raises(TypeError, "state_dict"):
         __import__("copy").deepcopy(optimizer)
@@ -578,7 +661,9 @@ def a_step_that_is_not_finite_is_not_taken_on_any_rank(comm):
     x, y = next(batches())
     (loss_of(model, x, y) * (float("inf") if comm.rank == 1 else 1)).backward()
     optimizer.step()
-    assert_true(all(torch.equal(a, b) for a, b in zip(before, model.parameters())), "the step was taken")
+    assert_true(
+        all(torch.equal(a, b) for a, b in zip(before, model.parameters())), "the step was taken"
+    )
     optimizer.zero_grad()
     loss_of(model, x, y).backward()
     optimizer.step()
@@ -588,8 +673,20 @@ def a_step_that_is_not_finite_is_not_taken_on_any_rank(comm):
 
 @on_ranks(2)
 def tensors_of_every_kind_travel(comm):
-    for kind in (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.int32, torch.int64):
-        assert_equal(comm.all_reduce(torch.full((3, 2), comm.rank + 1).to(kind)).tolist(), [[3, 3]] * 3, f"{kind}")
+    for kind in (
+        torch.float32,
+        torch.float64,
+        torch.float16,
+        torch.bfloat16,
+        torch.int8,
+        torch.int32,
+        torch.int64,
+    ):
+        assert_equal(
+            comm.all_reduce(torch.full((3, 2), comm.rank + 1).to(kind)).tolist(),
+            [[3, 3]] * 3,
+            f"{kind}",
+        )
     module = torch.nn.BatchNorm1d(3)  # Has a buffer that is one whole number.
     module.num_batches_tracked += comm.rank + 5
     module.register_buffer("mask", torch.tensor([comm.rank == 0, False]))

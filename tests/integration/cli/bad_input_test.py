@@ -1,6 +1,7 @@
 """What users get wrong, and what machines do to them: a sentence, the documented exit code, nothing
 half-made.
 """
+
 import contextlib
 import json
 import os
@@ -31,7 +32,12 @@ def test_names_counts_flags_and_fields_that_cannot_be(user):
     user.refused(["create", "cluster", "x", "--nods", "2"], 2, "--nods", "--nodes")
     user.refused(["craete", "cluster", "x"], 2, "craete", "create")
     for name in ("a/b", "a\nb", "x" * 300, "", "-", "ü"):
-        done = user.refused(["create", "cluster", "--", name] if name.startswith("-") else ["create", "cluster", name], 2)
+        done = user.refused(
+            ["create", "cluster", "--", name]
+            if name.startswith("-")
+            else ["create", "cluster", name],
+            2,
+        )
         assert_less(len(done.err), 400, f"{name!r}: {done.err}")
         assert_less_equal(done.err.count("\n"), 2, f"{name!r}: {done.err}")
     for count in ("0", "-1", "99999999999999999999", "1000000", "two", "1.5", ""):
@@ -54,11 +60,21 @@ def test_a_cluster_that_exists_in_another_form(user):
     name = user.two_nodes()
     file = user.folder / "cluster.yaml"
     file.write_text(f"name: {name}\nnodes: 2\nuser: ada\n")
-    user.refused(["create", "cluster", name, "--nodes", "3"], 6, name, "2 nodes", "3", "scale cluster")
+    user.refused(
+        ["create", "cluster", name, "--nodes", "3"], 6, name, "2 nodes", "3", "scale cluster"
+    )
     user.refused(["create", "cluster", name, "--nodes", "2", "--slots", "4"], 6, name, "4")
-    user.refused(["create", "cluster", name, "--nodes", "2", "--link-rate", "1gbit"], 6, name, "no link rate", "1gbit")
+    user.refused(
+        ["create", "cluster", name, "--nodes", "2", "--link-rate", "1gbit"],
+        6,
+        name,
+        "no link rate",
+        "1gbit",
+    )
     user.refused(["create", "cluster", "-f", str(file)], 6, name, "ada", "root")
-    user.refused(["create", "cluster", name, "--nodes", "2", "--link-rate", "1gbit", "--dry-run"], 6, "1gbit")
+    user.refused(
+        ["create", "cluster", name, "--nodes", "2", "--link-rate", "1gbit", "--dry-run"], 6, "1gbit"
+    )
     user.run("exec", name, "--", "true")
 
 
@@ -71,23 +87,46 @@ def test_no_rights(user):
     whole = folder / "whole"  # Within another root, nobody but root may make user namespaces.
     whole.mkdir()
     subprocess.run(["mount", "--rbind", "/", whole], check=True)
-    plain = ["chroot", str(whole), "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    plain = [
+        "chroot",
+        str(whole),
+        "setpriv",
+        "--reuid",
+        "65534",
+        "--regid",
+        "65534",
+        "--clear-groups",
+    ]
     try:
-        user.refused(["create", "cluster", "x"], 3, "root", prefix=plain, environment={"FASTGPU_STATE_DIR": str(place)})
+        user.refused(
+            ["create", "cluster", "x"],
+            3,
+            "root",
+            prefix=plain,
+            environment={"FASTGPU_STATE_DIR": str(place)},
+        )
     finally:
         subprocess.run(["umount", "--recursive", "--lazy", whole], check=True)
 
 
 def test_no_room_for_the_state(user):
     small = user.tmpfs("small", "size=16k")
-    user.refused(["create", "cluster", "x"], 4, str(small), environment={"FASTGPU_STATE_DIR": str(small / "state")})
+    user.refused(
+        ["create", "cluster", "x"],
+        4,
+        str(small),
+        environment={"FASTGPU_STATE_DIR": str(small / "state")},
+    )
 
 
 @shared_cluster
 def test_the_disk_fills_up_under_the_state(user):
     user.two_nodes()
     tight = user.tmpfs("tight", "size=1m")
-    environment = {"FASTGPU_STATE_DIR": str(tight / "state"), "FASTGPU_LOCAL_DIR": str(user.folder / "nodes")}
+    environment = {
+        "FASTGPU_STATE_DIR": str(tight / "state"),
+        "FASTGPU_LOCAL_DIR": str(user.folder / "nodes"),
+    }
     user.run("get", "clusters", environment=environment)
     with contextlib.suppress(OSError), open(tight / "ballast", "wb", buffering=0) as ballast:
         while ballast.write(bytes(4096)):
@@ -101,7 +140,16 @@ def test_deleting_makes_room_on_a_full_disk(user):
     disk = user.tmpfs("disk", "size=64m")
     environment = {"FASTGPU_LOCAL_DIR": str(disk)}
     user.run("create", "cluster", "full", "--nodes", "2", environment=environment)
-    user.run("exec", "full/0", "--", "sh", "-c", "cat /dev/zero >/root/ballast", code=1, environment=environment)
+    user.run(
+        "exec",
+        "full/0",
+        "--",
+        "sh",
+        "-c",
+        "cat /dev/zero >/root/ballast",
+        code=1,
+        environment=environment,
+    )
     user.run("delete", "cluster", "full", "--yes", environment=environment)
     assert_false(list(disk.glob("*/[0-9]")), "folders of nodes are left")
     user.check_nothing_is_left()
@@ -109,7 +157,9 @@ def test_deleting_makes_room_on_a_full_disk(user):
 
 def test_no_room_for_the_nodes(user):
     small = user.tmpfs("nodes", "size=128k,nr_inodes=60")
-    done = user.refused(["create", "cluster", "x", "--nodes", "2"], 4, environment={"FASTGPU_LOCAL_DIR": str(small)})
+    done = user.refused(
+        ["create", "cluster", "x", "--nodes", "2"], 4, environment={"FASTGPU_LOCAL_DIR": str(small)}
+    )
     assert_true(str(small) in done.err or "x-0" in done.err, done.err)
     user.check_nothing_is_left()
 
@@ -123,7 +173,9 @@ def test_a_state_directory_that_can_only_be_read(user):
     user.mounts.append(view)
     subprocess.run(["mount", "-o", "remount,bind,ro", view], check=True)
     environment = {"FASTGPU_STATE_DIR": str(view)}
-    assert_in(name, user.run("get", "clusters", environment=environment).out.decode(), "it cannot be read")
+    assert_in(
+        name, user.run("get", "clusters", environment=environment).out.decode(), "it cannot be read"
+    )
     user.run("exec", name, "--", "true", environment=environment)
     user.refused(["create", "cluster", "x"], 3, str(view), environment=environment)
     user.refused(["delete", "cluster", name, "--yes"], 3, str(view), environment=environment)
@@ -144,14 +196,29 @@ def test_a_state_directory_that_others_may_change(user):
         os.chown(part, 0, 0)
         mode = part.stat().st_mode
         part.chmod(0o777)
-        user.refused(["exec", "x", "--", "true"], 3, f"{part} may be written by others (mode 0777)", f"chmod go-w {part}")
+        user.refused(
+            ["exec", "x", "--", "true"],
+            3,
+            f"{part} may be written by others (mode 0777)",
+            f"chmod go-w {part}",
+        )
         part.chmod(mode)
     open_place = user.folder / "open"
     open_place.mkdir()
     open_place.chmod(0o777)
     for directory in (open_place / "state", open_place / "new" / "state"):
-        user.refused(["create", "cluster", "x"], 3, f"{open_place} may be written", environment={"FASTGPU_STATE_DIR": str(directory)})
-    user.refused(["create", "cluster", "x"], 3, f"{open_place} may be written", environment={"FASTGPU_LOCAL_DIR": str(open_place / "local")})
+        user.refused(
+            ["create", "cluster", "x"],
+            3,
+            f"{open_place} may be written",
+            environment={"FASTGPU_STATE_DIR": str(directory)},
+        )
+    user.refused(
+        ["create", "cluster", "x"],
+        3,
+        f"{open_place} may be written",
+        environment={"FASTGPU_LOCAL_DIR": str(open_place / "local")},
+    )
     assert_false(list(open_place.iterdir()), "something was made in a place that others may change")
     done = user.run("doctor", code=None, environment={"FASTGPU_STATE_DIR": str(open_place)})
     assert_equal(done.returncode, 1, done.out)
@@ -169,9 +236,25 @@ def test_a_state_directory_that_may_not_be_entered(user):
     for there in (False, True):
         if there:
             user.run("get", "clusters", environment=environment)
-        for words in (["get", "clusters"], ["get", "nodes"], ["get", "jobs"], ["exec", "x", "--", "true"], ["delete", "cluster", "x", "--yes"],
-                      ["describe", "cluster", "x"], ["gc"], ["logs", "x-1"]):
-            user.refused(words, 3, str(closed), "Permission denied", "--state-dir", prefix=stranger, environment=environment)
+        for words in (
+            ["get", "clusters"],
+            ["get", "nodes"],
+            ["get", "jobs"],
+            ["exec", "x", "--", "true"],
+            ["delete", "cluster", "x", "--yes"],
+            ["describe", "cluster", "x"],
+            ["gc"],
+            ["logs", "x-1"],
+        ):
+            user.refused(
+                words,
+                3,
+                str(closed),
+                "Permission denied",
+                "--state-dir",
+                prefix=stranger,
+                environment=environment,
+            )
         done = user.run("doctor", code=None, prefix=stranger, environment=environment)
         assert_equal(done.returncode, 1, done.out)
         assert_in("Permission denied", done.out.decode(), done.out)
@@ -184,7 +267,9 @@ def test_doctor_tries_to_write(user):
         while ballast.write(bytes(4096)):
             pass
     for place, reason in ((read_only, "Read-only file system"), (full, "No space left")):
-        done = user.run("doctor", "-o", "json", code=1, environment={"FASTGPU_STATE_DIR": str(place)})
+        done = user.run(
+            "doctor", "-o", "json", code=1, environment={"FASTGPU_STATE_DIR": str(place)}
+        )
         state = [check for check in json.loads(done.out)["checks"] if check["name"] == "state"]
         assert_equal(state[0]["result"], "fail", state)
         assert_in(reason, state[0]["found"], state)
@@ -198,6 +283,7 @@ def test_doctor_tries_to_write(user):
 def test_limits_of_this_process(user):
     def limited(limit):
         return ["bash", "-c", f'ulimit {limit}; exec "$@"', "-"]
+
     user.run("get", "clusters")
     for limit in range(4, 9):
         done = user.run("get", "clusters", code=None, prefix=limited(f"-n {limit}"))
@@ -214,7 +300,15 @@ def test_limits_of_this_process(user):
 
 def test_many_nodes_under_a_small_limit_of_open_files(user):
     user.run("create", "cluster", "many", "--nodes", "16", prefix=["prlimit", "--nofile=64:64"])
-    user.run("exec", "many", "--", "sh", "-c", "mkdir -p /root/" + "d/" * 60, prefix=["prlimit", "--nofile=64:64"])
+    user.run(
+        "exec",
+        "many",
+        "--",
+        "sh",
+        "-c",
+        "mkdir -p /root/" + "d/" * 60,
+        prefix=["prlimit", "--nofile=64:64"],
+    )
     user.run("stop", "cluster", "many", prefix=["prlimit", "--nofile=40:40"])
     user.run("start", "cluster", "many", prefix=["prlimit", "--nofile=64:64"])
     user.run("delete", "cluster", "many", "--yes", prefix=["prlimit", "--nofile=40:40"])
@@ -237,9 +331,13 @@ def test_helpers_of_others_are_not_run(user):
     program = user.fastgpu
     user.fastgpu = str(place / "fastgpu")
     try:
-        for part, change in ((helper, lambda path: os.chown(path, 54321, 54321)), (helper, lambda path: path.chmod(0o757)),
-                             (helpers, lambda path: os.chown(path, 54321, 54321)), (helpers, lambda path: path.chmod(0o777)),
-                             (helpers.parent, lambda path: path.chmod(0o773))):
+        for part, change in (
+            (helper, lambda path: os.chown(path, 54321, 54321)),
+            (helper, lambda path: path.chmod(0o757)),
+            (helpers, lambda path: os.chown(path, 54321, 54321)),
+            (helpers, lambda path: path.chmod(0o777)),
+            (helpers.parent, lambda path: path.chmod(0o773)),
+        ):
             change(part)
             user.refused(["create", "cluster", "x"], 3, str(helper), str(part), "not used")
             os.chown(part, 0, 0)
@@ -252,7 +350,10 @@ def test_helpers_of_others_are_not_run(user):
 def test_a_database_that_is_broken(user):
     user.state.mkdir()
     database = user.state / "state.db"
-    for text in (b"this is no database, and long enough to tell" * 200, b"SQLite format 3\0" + os.urandom(8000)):
+    for text in (
+        b"this is no database, and long enough to tell" * 200,
+        b"SQLite format 3\0" + os.urandom(8000),
+    ):
         database.write_bytes(text)
         for words in (["get", "clusters"], ["create", "cluster", "x"], ["gc"]):
             user.refused(words, 1, str(database))
@@ -277,11 +378,14 @@ def test_a_database_of_a_newer_fastgpu(user):
 def test_a_port_where_something_else_listens(user):
     home = user.folder / "home"
     (home / ".ssh").mkdir(parents=True)
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", home / ".ssh/id_ed25519"], check=True)
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", home / ".ssh/id_ed25519"], check=True
+    )
     public = (home / ".ssh/id_ed25519.pub").read_text().strip()
     file = user.folder / "cluster.yaml"
     for greeting in (b"HTTP/1.0 400 Bad Request\r\n\r\n", None):
         with socket.create_server(("127.0.0.1", 0)) as listener:
+
             def answer(listener, greeting):
                 with contextlib.suppress(OSError):
                     connection, _ = listener.accept()
@@ -290,11 +394,20 @@ def test_a_port_where_something_else_listens(user):
                             connection.sendall(greeting)
                         else:
                             time.sleep(20)
+
             threading.Thread(target=answer, args=(listener, greeting), daemon=True).start()
             port = listener.getsockname()[1]
-            file.write_text(f"name: x\nhosts:\n  - address: 127.0.0.1\n    port: {port}\n" f"    host_key: '{public}'\n")
+            file.write_text(
+                f"name: x\nhosts:\n  - address: 127.0.0.1\n    port: {port}\n"
+                f"    host_key: '{public}'\n"
+            )
             began = time.monotonic()
-            user.refused(["create", "cluster", "-f", str(file)], 1, str(port), environment={"HOME": str(home)})
+            user.refused(
+                ["create", "cluster", "-f", str(file)],
+                1,
+                str(port),
+                environment={"HOME": str(home)},
+            )
             assert_less(time.monotonic() - began, 15, "it took too long")
     user.check_nothing_is_left()
 
@@ -314,19 +427,35 @@ def test_address_ranges_that_are_in_use(user):
       '{user.fastgpu}' create cluster ranges 2>'{user.folder}/said'
       echo $? >'{user.folder}/code'
     """
-    subprocess.run(["unshare", "--net", "bash", "-c", script], env=user.environment(), check=True, timeout=60,
-                   stderr=subprocess.DEVNULL)
+    subprocess.run(
+        ["unshare", "--net", "bash", "-c", script],
+        env=user.environment(),
+        check=True,
+        timeout=60,
+        stderr=subprocess.DEVNULL,
+    )
     address = json.loads((user.folder / "made").read_text())["nodes"][0]["address"]
     assert_false(address.startswith("10.64."), f"{address} is in a range that was taken")
     assert_equal((user.folder / "code").read_text(), "4\n", (user.folder / "said").read_text())
-    assert_in("no private address range is free", (user.folder / "said").read_text(), "the reason is missing")
+    assert_in(
+        "no private address range is free",
+        (user.folder / "said").read_text(),
+        "the reason is missing",
+    )
     user.check_nothing_is_left()
 
 
 def test_a_machine_without_sshd(user):
-    hide = ["unshare", "--mount", "bash", "-c",
-            "for f in /usr/sbin/sshd /usr/local/sbin/sshd /usr/bin/sshd; do [ ! -e $f ] || mount " "--bind /dev/null $f; done; "
-            "exec \"$@\"", "-"]
+    hide = [
+        "unshare",
+        "--mount",
+        "bash",
+        "-c",
+        "for f in /usr/sbin/sshd /usr/local/sbin/sshd /usr/bin/sshd; do [ ! -e $f ] || mount "
+        "--bind /dev/null $f; done; "
+        'exec "$@"',
+        "-",
+    ]
     user.refused(["create", "cluster", "x"], 1, "sshd", "openssh-server", prefix=hide)
     user.check_nothing_is_left()
 

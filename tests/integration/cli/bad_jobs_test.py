@@ -1,6 +1,7 @@
 """Programs, output, arguments and streams of every kind, signals, and nodes that die: nothing is
 lost, and nothing is left behind.
 """
+
 import hashlib
 import json
 import os
@@ -14,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 from cli_user import inits_of, run_tests, within
 from suite import assert_equal, assert_greater, assert_in, assert_less, assert_true
 
-NASTY = ["a  b", "$HOME;", "it's \"q\"", "new\nline", "ünï", "", "*", "`id`", "\\"]
+NASTY = ["a  b", "$HOME;", 'it\'s "q"', "new\nline", "ünï", "", "*", "`id`", "\\"]
 BIG = 1 << 30
 MOST_MEMORY_KIB = 128 * 1024
 
@@ -23,28 +24,77 @@ def test_a_node_without_mpirun(user):
     name = user.two_nodes()
     user.run("exec", f"{name}/1", "--", "sh", "-c", "mv $(command -v mpirun) /root/hidden")
     try:
-        user.refused(["run", "job", "-c", name, "-np", "2", "--", "true"], 1, f"{name}-1: mpirun is not there", "openmpi-bin")
+        user.refused(
+            ["run", "job", "-c", name, "-np", "2", "--", "true"],
+            1,
+            f"{name}-1: mpirun is not there",
+            "openmpi-bin",
+        )
     finally:
         user.run("exec", f"{name}/1", "--", "mv", "/root/hidden", "/usr/bin/mpirun")
 
 
 def test_programs_and_how_they_end(user):
     name = user.two_nodes()
-    user.run("exec", f"{name}/0", "--", "sh", "-c", "printf '#!/bin/sh\\n' >/root/only; chmod +x /root/only")
+    user.run(
+        "exec",
+        f"{name}/0",
+        "--",
+        "sh",
+        "-c",
+        "printf '#!/bin/sh\\n' >/root/only; chmod +x /root/only",
+    )
     done = user.run("run", "job", "only", "-c", name, "-np", "2", "--", "/root/only", code=127)
     assert_in(f"rank 1 on {name}-1", done.err)
     assert_in("/root/only", done.err)
     done = user.run("run", "job", "notes", "-c", name, "-np", "2", "--", "/etc/hostname", code=126)
     assert_in("/etc/hostname", done.err)
-    for words, code in ((["/root/only"], 127), (["/etc/hostname"], 126), (["--workdir", "/none", "--", "true"], 127), (["/nothing"], 127)):
+    for words, code in (
+        (["/root/only"], 127),
+        (["/etc/hostname"], 126),
+        (["--workdir", "/none", "--", "true"], 127),
+        (["/nothing"], 127),
+    ):
         words = words if "--" in words else ["--", *words]
         for more in ([], ["--dry-run"]):
             user.run("run", "job", "-c", name, "-np", "2", *more, *words, code=code)
     user.run("run", "job", "zero", "-c", name, "-np", "2", "--", "true")
-    assert_in("rank 1", user.run("run", "job", "three", "-c", name, "-np", "2", "--", "sh", "-c",
-                               "[ $FASTGPU_RANK = 0 ] && sleep 20; exit 3", code=3).err, "the rank is not named")
-    assert_in("SIGSEGV", user.run("run", "job", "segv", "-c", name, "-np", "1", "--", "sh", "-c", "kill -SEGV $$",
-                                code=139).err, "the signal is not named")
+    assert_in(
+        "rank 1",
+        user.run(
+            "run",
+            "job",
+            "three",
+            "-c",
+            name,
+            "-np",
+            "2",
+            "--",
+            "sh",
+            "-c",
+            "[ $FASTGPU_RANK = 0 ] && sleep 20; exit 3",
+            code=3,
+        ).err,
+        "the rank is not named",
+    )
+    assert_in(
+        "SIGSEGV",
+        user.run(
+            "run",
+            "job",
+            "segv",
+            "-c",
+            name,
+            "-np",
+            "1",
+            "--",
+            "sh",
+            "-c",
+            "kill -SEGV $$",
+            code=139,
+        ).err,
+        "the signal is not named",
+    )
 
 
 def most_memory(user, words, sink):
@@ -59,9 +109,14 @@ def most_memory(user, words, sink):
 def test_a_gigabyte_of_output(user):
     name = user.two_nodes()
     program = ["sh", "-c", f"yes 'a line of output, as programs write them' | head -c {BIG}"]
-    for words in (["run", "job", "big", "-c", name, "-np", "1", "--", *program], ["exec", f"{name}/0", "--", *program],
-                  ["exec", f"{name}/0", "--", "head", "-c", str(BIG // 4), "/dev/zero"]):
-        reader = subprocess.Popen(["wc", "-c"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for words in (
+        ["run", "job", "big", "-c", name, "-np", "1", "--", *program],
+        ["exec", f"{name}/0", "--", *program],
+        ["exec", f"{name}/0", "--", "head", "-c", str(BIG // 4), "/dev/zero"],
+    ):
+        reader = subprocess.Popen(
+            ["wc", "-c"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         used = most_memory(user, words, reader.stdin)
         count = int(reader.communicate()[0])
         print(f"   {words[0]}: {count} bytes, {used} KiB", flush=True)
@@ -72,14 +127,21 @@ def test_a_gigabyte_of_output(user):
 
 def test_bytes_of_any_kind(user):
     name = user.two_nodes()
-    make = "head -c 3000000 /dev/urandom >/root/bytes; printf '\\0\\377\\r\\n\\033[2J' >>/root/bytes"
+    make = (
+        "head -c 3000000 /dev/urandom >/root/bytes; printf '\\0\\377\\r\\n\\033[2J' >>/root/bytes"
+    )
     user.run("exec", f"{name}/0", "--", "sh", "-c", make)
     there = user.run("ssh", f"{name}/0", "--", "cat", "/root/bytes").out
     assert_equal(len(there), 3000008, f"{len(there)} bytes")
     user.run("run", "job", "bytes", "-c", name, "-np", "1", "--", "cat", "/root/bytes")
-    assert_equal(user.run("logs", "bytes", "--rank", "0").out, there, "the log is not what the program wrote")
+    assert_equal(
+        user.run("logs", "bytes", "--rank", "0").out, there, "the log is not what the program wrote"
+    )
     wanted = hashlib.sha256(there).hexdigest().encode()
-    assert_true(user.run("ssh", f"{name}/0", "--", "sha256sum", "/root/bytes").out.startswith(wanted), "ssh changed it")
+    assert_true(
+        user.run("ssh", f"{name}/0", "--", "sha256sum", "/root/bytes").out.startswith(wanted),
+        "ssh changed it",
+    )
     said = user.run("exec", f"{name}/0", "--", "head", "-c", "10000000", "/dev/zero").out
     assert_equal(said.count(b"\0"), 10_000_000, "a line of 10 MB does not come whole")
 
@@ -93,24 +155,64 @@ def test_arguments_and_names_of_files_stay_as_they_are(user):
         (tree / text).write_text(text)
     user.run("cp", str(tree), f"{name}/0:/root/na sty")
     user.run("cp", f"{name}/0:/root/na sty", str(user.folder / "back"))
-    assert_equal(sorted(path.name for path in (user.folder / "back").iterdir()), sorted(names), "names of files changed")
+    assert_equal(
+        sorted(path.name for path in (user.folder / "back").iterdir()),
+        sorted(names),
+        "names of files changed",
+    )
     for text in names:
         user.run("cp", f"{name}/0:/root/na sty/{text}", str(user.folder / "one"))
         assert_equal((user.folder / "one").read_text(), text, f"{text!r} did not come back")
     wanted = "".join(f"<{text}>" for text in NASTY).encode()
     assert_equal(user.run("ssh", f"{name}/0", "--", "printf", "<%s>", *NASTY).out, wanted, "ssh")
-    user.run("run", "job", "nasty", "-c", name, "-np", "2", "-e", f"ODD={NASTY[2]}\n$x", "--", "sh", "-c",
-             "printf '<%s>' \"$@\" \"$ODD\"", "-", *NASTY)
-    assert_equal(user.run("logs", "nasty", "--rank", "1").out, wanted + f"<{NASTY[2]}\n$x>".encode(), "run job")
-    done = json.loads(user.run("exec", f"{name}/0", "-o", "json", "--", "printf", "<%s>", *NASTY).out)
-    assert_true((wanted.decode() in json.dumps(done, ensure_ascii=False).encode().decode("unicode_escape", "replace")
-          or wanted.decode() in [host.get("stdout") for host in done["hosts"]]), f"exec: {done}")
+    user.run(
+        "run",
+        "job",
+        "nasty",
+        "-c",
+        name,
+        "-np",
+        "2",
+        "-e",
+        f"ODD={NASTY[2]}\n$x",
+        "--",
+        "sh",
+        "-c",
+        'printf \'<%s>\' "$@" "$ODD"',
+        "-",
+        *NASTY,
+    )
+    assert_equal(
+        user.run("logs", "nasty", "--rank", "1").out,
+        wanted + f"<{NASTY[2]}\n$x>".encode(),
+        "run job",
+    )
+    done = json.loads(
+        user.run("exec", f"{name}/0", "-o", "json", "--", "printf", "<%s>", *NASTY).out
+    )
+    assert_true(
+        (
+            wanted.decode()
+            in json.dumps(done, ensure_ascii=False).encode().decode("unicode_escape", "replace")
+            or wanted.decode() in [host.get("stdout") for host in done["hosts"]]
+        ),
+        f"exec: {done}",
+    )
 
 
 def test_a_node_that_dies_in_the_middle_of_a_job(user):
     name = user.two_nodes()
     process = user.start("run", "job", "dies", "-c", name, "-np", "2", "--", "sleep", "1000")
-    assert_true(within(20, lambda: b"sleep" in user.run("exec", name, "--", "pgrep", "-x", "-l", "sleep", code=None).out), "no start")
+    assert_true(
+        within(
+            20,
+            lambda: (
+                b"sleep"
+                in user.run("exec", name, "--", "pgrep", "-x", "-l", "sleep", code=None).out
+            ),
+        ),
+        "no start",
+    )
     for pid in inits_of(f"{name}-1"):
         os.kill(pid, signal.SIGKILL)
     began = time.monotonic()
@@ -120,7 +222,11 @@ def test_a_node_that_dies_in_the_middle_of_a_job(user):
     assert_equal(process.returncode, 1, f"exit code {process.returncode}: {err.decode()}")
     assert_in(f"{name}-1", err.decode())
     assert_less(took, 45, f"it took {took:.1f} s")  # It takes 7; a busy machine once took 26.
-    assert_equal(user.run("exec", f"{name}/0", "--", "pgrep", "-x", "sleep", code=None).returncode, 1, "rank 0 lives on")
+    assert_equal(
+        user.run("exec", f"{name}/0", "--", "pgrep", "-x", "sleep", code=None).returncode,
+        1,
+        "rank 0 lives on",
+    )
     user.run("start", "cluster", name)
     user.run("exec", name, "--", "true")
 
@@ -129,18 +235,43 @@ def test_streams_that_are_closed_or_full(user):
     name = user.two_nodes()
     shell = f"'{user.fastgpu}'"
     jobs = f"run job shut -c {name} -np 1 --"
-    for words in ("get clusters", f"exec {name} -- echo x", f"{jobs} echo x", f"ssh {name}/0 -- echo x", "version",
-                  "logs shut"):
+    for words in (
+        "get clusters",
+        f"exec {name} -- echo x",
+        f"{jobs} echo x",
+        f"ssh {name}/0 -- echo x",
+        "version",
+        "logs shut",
+    ):
         for closed in ("<&-", ">&-", "<&- >&-"):
-            done = subprocess.run(["bash", "-c", f"{shell} {words} {closed}"], env=user.environment(), capture_output=True,
-                                  check=False, timeout=60)
+            done = subprocess.run(
+                ["bash", "-c", f"{shell} {words} {closed}"],
+                env=user.environment(),
+                capture_output=True,
+                check=False,
+                timeout=60,
+            )
             assert_equal(done.returncode, 0, f"{words} {closed}: {done.returncode} {done.stderr}")
-        full = subprocess.run(["bash", "-c", f"{shell} {words} >/dev/full"], env=user.environment(), capture_output=True,
-                              check=False, timeout=60, text=True)
+        full = subprocess.run(
+            ["bash", "-c", f"{shell} {words} >/dev/full"],
+            env=user.environment(),
+            capture_output=True,
+            check=False,
+            timeout=60,
+            text=True,
+        )
         assert_equal(full.returncode, 1, f"{words} >/dev/full: {full.returncode} {full.stderr}")
-        assert_in("No space left", full.stderr, f"{words} >/dev/full: {full.returncode} {full.stderr}")
-    silent = subprocess.run(["bash", "-c", f"{shell} get clusters | head -0; echo ${{PIPESTATUS[0]}}"],
-                            env=user.environment(), capture_output=True, check=False, text=True, timeout=60)
+        assert_in(
+            "No space left", full.stderr, f"{words} >/dev/full: {full.returncode} {full.stderr}"
+        )
+    silent = subprocess.run(
+        ["bash", "-c", f"{shell} get clusters | head -0; echo ${{PIPESTATUS[0]}}"],
+        env=user.environment(),
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=60,
+    )
     assert_equal(silent.stdout, "0\n", f"{silent}")
     assert_equal(silent.stderr, "", f"{silent}")
     assert_true(within(5, lambda: not running_ranks(user, name)), "a rank is left")
@@ -152,7 +283,9 @@ def running_ranks(user, name, program="sleep"):
 
 def stopped_job(user, name, job, signals, pause, program=("sleep", "1000")):
     process = user.start("run", "job", job, "-c", name, "-np", "2", "--", *program)
-    assert_true(within(20, lambda: running_ranks(user, name).count(b"\n") == 2), f"{job} does not start")
+    assert_true(
+        within(20, lambda: running_ranks(user, name).count(b"\n") == 2), f"{job} does not start"
+    )
     began = time.monotonic()
     for number in signals:
         process.send_signal(number)
@@ -203,7 +336,9 @@ def test_two_at_once(user):
     if second.returncode == 6:
         assert_in("process", second.err)
         assert_in(name, second.err)
-    workers = [user.start("scale", "cluster", name, "--nodes", str(count), "--yes") for count in (3, 4, 2)]
+    workers = [
+        user.start("scale", "cluster", name, "--nodes", str(count), "--yes") for count in (3, 4, 2)
+    ]
     for worker in workers:
         _, err = worker.communicate(timeout=60)
         assert_equal(worker.returncode, 0, err)
@@ -218,7 +353,9 @@ def test_two_at_once(user):
         assert_equal(one.returncode, 0, err)
     gone = [user.start("delete", "cluster", f"{name}-{letter}", "--yes") for letter in "abcc"]
     codes = sorted(one.wait(timeout=60) for one in gone)
-    assert_in(codes, ([0, 0, 0, 0], [0, 0, 0, 5]), f"{codes}: {[one.stderr.read() for one in gone]}")
+    assert_in(
+        codes, ([0, 0, 0, 0], [0, 0, 0, 5]), f"{codes}: {[one.stderr.read() for one in gone]}"
+    )
     held = user.start("run", "job", "held", "-c", name, "-np", "2", "--", "sleep", "2")
     beside = user.start("run", "job", "beside", "-c", name, "-np", "2", "--", "true")
     for job in (held, beside):

@@ -3,6 +3,7 @@
 Needs root, sshd and mpirun; exits with 77 where it cannot run. Whatever happens, it cleans up after
 itself.
 """
+
 import json
 import os
 import pathlib
@@ -32,7 +33,14 @@ class BenchComm(unittest.TestCase):
         cls.temporary.mkdir()
 
     def bench(self, *words, code=0):
-        return self.user.run("bench", "comm", self.cluster, *words, code=code, environment={"TMPDIR": str(self.temporary)})
+        return self.user.run(
+            "bench",
+            "comm",
+            self.cluster,
+            *words,
+            code=code,
+            environment={"TMPDIR": str(self.temporary)},
+        )
 
     def results(self, *words):
         root = json.loads(self.bench(*words, "-o", "json").out)
@@ -43,7 +51,19 @@ class BenchComm(unittest.TestCase):
 
     def test_a_table_for_people(self):
         lines = self.bench(*QUICK).out.decode().splitlines()
-        self.assertEqual(lines[0].split(), ["COLLECTIVE", "TYPE", "REDOP", "SIZE(B)", "COUNT", "TIME(us)", "ALGBW(GB/s)", "BUSBW(GB/s)"])
+        self.assertEqual(
+            lines[0].split(),
+            [
+                "COLLECTIVE",
+                "TYPE",
+                "REDOP",
+                "SIZE(B)",
+                "COUNT",
+                "TIME(us)",
+                "ALGBW(GB/s)",
+                "BUSBW(GB/s)",
+            ],
+        )
         self.assertEqual([line.split()[3] for line in lines[1:-1]], ["8", "64", "512", "4096"])
         self.assertRegex(lines[-1], r"^average bus bandwidth of all_reduce float32: [\d.]+ GB/s$")
 
@@ -56,17 +76,23 @@ class BenchComm(unittest.TestCase):
             self.assertEqual(list(result), FIELDS)
             self.assertEqual((result["library"], result["ranks"]), ("fastgpu", 2))
             self.assertGreater(result["seconds"], 0)
-            self.assertAlmostEqual(result["algbw"] * result["seconds"], result["bytes"], delta=1e-6 * result["bytes"])
+            self.assertAlmostEqual(
+                result["algbw"] * result["seconds"], result["bytes"], delta=1e-6 * result["bytes"]
+            )
 
     def test_the_gradients_of_a_file(self):
         model = pathlib.Path(self.folder, "my model.txt")
         model.write_text("# three\nconv.weight 9408\nconv.bias 64\nfc 100000\n")
         (result,) = self.results("--model", str(model), "--steps", "4")
         self.assertEqual((result["collective"], result["model"]), ("gradients", "my model.txt"))
-        self.assertEqual((result["steps"], len(result["step_seconds"]), result["gradients"]), (4, 4, 3))
+        self.assertEqual(
+            (result["steps"], len(result["step_seconds"]), result["gradients"]), (4, 4, 3)
+        )
         self.assertEqual(result["bytes"], 4 * (9408 + 64 + 100000))
         model.write_text("conv 10\nfc many\n")
-        self.user.refused(["bench", "comm", self.cluster, "--model", str(model)], 2, "my model.txt:2: 'many'")
+        self.user.refused(
+            ["bench", "comm", self.cluster, "--model", str(model)], 2, "my model.txt:2: 'many'"
+        )
 
     def test_a_page(self):
         page = self.bench(*QUICK, "-o", "html").out.decode()
@@ -83,7 +109,12 @@ class BenchComm(unittest.TestCase):
         self.bench(*QUICK)
         self.assertEqual(list(self.temporary.iterdir()), [])
         jobs = json.loads(self.user.run("get", "jobs", "-o", "json").out)["jobs"]
-        self.assertTrue(any(job["id"].startswith("bench-comm-") and job["state"] == "succeeded" for job in jobs), jobs)
+        self.assertTrue(
+            any(
+                job["id"].startswith("bench-comm-") and job["state"] == "succeeded" for job in jobs
+            ),
+            jobs,
+        )
 
     def test_what_is_wrong_has_the_documented_exit_code(self):
         here = ["bench", "comm", self.cluster]
@@ -94,7 +125,13 @@ class BenchComm(unittest.TestCase):
 
     def test_a_rank_that_fails_is_named_and_its_reason_told(self):
         words = ["bench", "comm", self.cluster, *QUICK, "-e", "FASTGPU_COMM_TIMEOUT=never"]
-        done = self.user.refused([*words, "-o", "json"], 2, "FASTGPU_COMM_TIMEOUT", f"on {self.cluster}-", "exited with 2")
+        done = self.user.refused(
+            [*words, "-o", "json"],
+            2,
+            "FASTGPU_COMM_TIMEOUT",
+            f"on {self.cluster}-",
+            "exited with 2",
+        )
         self.assertEqual(json.loads(done.out)["schema"], "fastgpu.error/1")
 
 

@@ -1,6 +1,7 @@
 """Copies that go from node to node: all of it everywhere, whatever happens to one of them on the
 way.
 """
+
 import hashlib
 import json
 import os
@@ -67,19 +68,36 @@ def outcomes(done):
 
 def sums(user, path, nodes=""):
     """By node, of those that have it."""
-    done = user.run("exec", user.cluster + nodes, "-o", "json", "--", "sh", "-c", f"sha256sum {path} 2>/dev/null || true")
-    return {host["name"]: host["stdout"].split()[0] for host in json.loads(done.out)["hosts"] if host["stdout"]}
+    done = user.run(
+        "exec",
+        user.cluster + nodes,
+        "-o",
+        "json",
+        "--",
+        "sh",
+        "-c",
+        f"sha256sum {path} 2>/dev/null || true",
+    )
+    return {
+        host["name"]: host["stdout"].split()[0]
+        for host in json.loads(done.out)["hosts"]
+        if host["stdout"]
+    }
 
 
 def got_by(user, node):
     """Bytes that have come to it."""
     done = user.run("exec", f"{user.cluster}/{node}", "-o", "json", "--", "cat", "/proc/net/dev")
     lines = json.loads(done.out)["hosts"][0]["stdout"].splitlines()
-    return sum(int(line.split(":")[1].split()[0]) for line in lines if ":" in line and "lo:" not in line)
+    return sum(
+        int(line.split(":")[1].split()[0]) for line in lines if ":" in line and "lo:" not in line
+    )
 
 
 def no_staging(user):
-    left = user.run("exec", user.cluster, "--", "sh", "-c", "ls -A /root | grep fastgpu-copy || true").out
+    left = user.run(
+        "exec", user.cluster, "--", "sh", "-c", "ls -A /root | grep fastgpu-copy || true"
+    ).out
     assert_false(left.strip(), f"left behind: {left}")
 
 
@@ -88,25 +106,54 @@ def test_a_large_copy_goes_from_node_to_node_and_a_small_one_does_not(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "large")
     done = user.run("cp", path, f"{name}:", "-o", "json")
-    assert_true(all(host["passed_on"] and host["bytes"] == SIZE for host in outcomes(done).values()), done.out)
-    assert_equal(sums(user, "large"), dict.fromkeys(nodes_of(user), digest), "a node has something else")
-    assert_false(any(host["passed_on"] for host in outcomes(user.run("cp", path, f"{name}:direct", "--direct", "-o", "json")).values()), "--direct")
+    assert_true(
+        all(host["passed_on"] and host["bytes"] == SIZE for host in outcomes(done).values()),
+        done.out,
+    )
+    assert_equal(
+        sums(user, "large"), dict.fromkeys(nodes_of(user), digest), "a node has something else"
+    )
+    assert_false(
+        any(
+            host["passed_on"]
+            for host in outcomes(
+                user.run("cp", path, f"{name}:direct", "--direct", "-o", "json")
+            ).values()
+        ),
+        "--direct",
+    )
     small, _ = random_file(user, "small", 1000)
-    assert_false(any(host["passed_on"] for host in outcomes(user.run("cp", small, f"{name}:", "-o", "json")).values()), "a small one")
+    assert_false(
+        any(
+            host["passed_on"]
+            for host in outcomes(user.run("cp", small, f"{name}:", "-o", "json")).values()
+        ),
+        "a small one",
+    )
 
 
 @shared_cluster
 def test_what_shrinks_is_short_on_every_way(user):
     name = user.nodes(NODES)
-    text = "".join(f"line {number} of a log that says much the same\n" for number in range(SIZE // 45)).encode()
+    text = "".join(
+        f"line {number} of a log that says much the same\n" for number in range(SIZE // 45)
+    ).encode()
     path = user.folder / "log"
     path.write_bytes(text)
     before = {index: got_by(user, index) for index in (0, NODES - 1)}
     done = user.run("cp", path, f"{name}:", "-o", "json")
     assert_true(all(host["bytes"] == len(text) for host in outcomes(done).values()), done.out)
-    assert_equal(sums(user, "log"), dict.fromkeys(nodes_of(user), hashlib.sha256(text).hexdigest()), "a node has something else")
+    assert_equal(
+        sums(user, "log"),
+        dict.fromkeys(nodes_of(user), hashlib.sha256(text).hexdigest()),
+        "a node has something else",
+    )
     for index, count in before.items():
-        assert_less(got_by(user, index) - count, len(text) / 3, f"node {index} got {got_by(user, index) - count} bytes of {len(text)}")
+        assert_less(
+            got_by(user, index) - count,
+            len(text) / 3,
+            f"node {index} got {got_by(user, index) - count} bytes of {len(text)}",
+        )
 
 
 @shared_cluster
@@ -130,11 +177,15 @@ def test_a_node_that_cannot_keep_it_passes_it_on(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "filling")
     user.run("exec", name, "--", "mkdir", "-p", "/mnt/small")
-    user.run("exec", f"{name}/1", "--", "mount", "-t", "tmpfs", "-o", "size=1m", "none", "/mnt/small")
+    user.run(
+        "exec", f"{name}/1", "--", "mount", "-t", "tmpfs", "-o", "size=1m", "none", "/mnt/small"
+    )
     try:
         found = outcomes(user.run("cp", path, f"{name}:/mnt/small", "-o", "json", code=4))
         assert_equal(found[f"{name}-1"]["error"]["kind"], "capacity", found)
-        assert_true(all(found[node]["passed_on"] for node in nodes_of(user) if node != f"{name}-1"), found)
+        assert_true(
+            all(found[node]["passed_on"] for node in nodes_of(user) if node != f"{name}-1"), found
+        )
         assert_equal(len(sums(user, "/mnt/small/filling")), NODES - 1, "the others")
     finally:
         user.run("exec", f"{name}/1", "--", "umount", "/mnt/small")
@@ -145,16 +196,27 @@ def test_what_is_behind_a_node_that_breaks_off_gets_it_all_the_same(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "broken")
     process = user.start("cp", path, f"{name}:", "--limit-rate", "60mbit", "-o", "json")
-    kill = ("for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q " "'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true")
-    assert_true(within(20, lambda: b"killed" in user.run("exec", f"{name}/1", "--", "sh", "-c", kill).out), "the copy does not pass over the second node")
+    kill = (
+        "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q "
+        "'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
+    )
+    assert_true(
+        within(20, lambda: b"killed" in user.run("exec", f"{name}/1", "--", "sh", "-c", kill).out),
+        "the copy does not pass over the second node",
+    )
     out, err = process.communicate(timeout=120)
     assert_equal(process.returncode, 0, f"{process.returncode}: {out} {err}")
-    assert_equal(sums(user, "broken"), dict.fromkeys(nodes_of(user), digest), "a node has something else")
+    assert_equal(
+        sums(user, "broken"), dict.fromkeys(nodes_of(user), digest), "a node has something else"
+    )
     no_staging(user)
 
 
 # Of the node's program that receives.
-STOP_RELAY = ("for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* " "[r]elay --to' && kill -STOP ${p#/proc/} && echo stopped; done; true")
+STOP_RELAY = (
+    "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* "
+    "[r]elay --to' && kill -STOP ${p#/proc/} && echo stopped; done; true"
+)
 CUT_LINK = "setsid sh -c 'sleep 0.2; ip link set eth0 down' >/dev/null 2>&1 </dev/null & echo cut"
 
 
@@ -163,13 +225,25 @@ def test_those_before_a_node_that_takes_no_more_do_not_give_up_each_other(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "held", 16 * SIZE)
     process = user.start("cp", path, f"{name}:", "-o", "json")
-    assert_true(within(20, lambda: b"stopped" in user.run("exec", f"{name}/2", "--", "sh", "-c", STOP_RELAY).out), "the copy does not pass over the third node")
+    assert_true(
+        within(
+            20,
+            lambda: b"stopped" in user.run("exec", f"{name}/2", "--", "sh", "-c", STOP_RELAY).out,
+        ),
+        "the copy does not pass over the third node",
+    )
     out, err = process.communicate(timeout=180)
     assert_equal(process.returncode, 0, f"{process.returncode}: {out} {err}")
     assert_equal([host["passed_on"] for host in json.loads(out)["hosts"][:2]], [True, True], out)
-    assert_equal(sums(user, "held"), dict.fromkeys(nodes_of(user), digest), "a node has something else")
+    assert_equal(
+        sums(user, "held"), dict.fromkeys(nodes_of(user), digest), "a node has something else"
+    )
     user.run("exec", f"{name}/2", "--", "pkill", "-KILL", "-f", "fastgpu-agent.* [r]elay --to")
-    assert_is(outcomes(user.run("cp", path, f"{name}:", "-o", "json"))[f"{name}-2"]["error"], None, "again")
+    assert_is(
+        outcomes(user.run("cp", path, f"{name}:", "-o", "json"))[f"{name}-2"]["error"],
+        None,
+        "again",
+    )
     no_staging(user)
 
 
@@ -178,17 +252,28 @@ def test_a_node_that_is_gone_without_a_word_is_the_only_one_that_fails(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "silent", 2 * SIZE)
     process = user.start("cp", path, f"{name}:", "--limit-rate", "60mbit", "-o", "json")
-    assert_true(within(20, lambda: got_by(user, 3) > SIZE // 2), "the copy does not pass over the third node")
+    assert_true(
+        within(20, lambda: got_by(user, 3) > SIZE // 2),
+        "the copy does not pass over the third node",
+    )
     user.run("exec", f"{name}/2", "--", "sh", "-c", CUT_LINK)
     try:
         out, err = process.communicate(timeout=180)
         found = {host["name"]: host for host in json.loads(out)["hosts"]}
-        assert_equal([host for host in found if found[host]["error"] is not None], [f"{name}-2"], f"{found} {err}")
+        assert_equal(
+            [host for host in found if found[host]["error"] is not None],
+            [f"{name}-2"],
+            f"{found} {err}",
+        )
         assert_true(all(found[f"{name}-{number}"]["passed_on"] for number in (0, 1)), out)
     finally:
         user.run("stop", "cluster", name)
         user.run("start", "cluster", name)
-    assert_equal(sums(user, "silent"), {node: digest for node in nodes_of(user) if node != f"{name}-2"}, "who has it")
+    assert_equal(
+        sums(user, "silent"),
+        {node: digest for node in nodes_of(user) if node != f"{name}-2"},
+        "who has it",
+    )
 
 
 @shared_cluster
@@ -199,11 +284,18 @@ def test_nodes_behind_one_that_is_out_of_reach(user):
     try:
         found = outcomes(user.run("cp", path, f"{name}:", "-o", "json", code=None, timeout=180))
         assert_is_not(found[f"{name}-2"]["error"], None, found)
-        assert_true(all(found[node]["bytes"] == SIZE for node in nodes_of(user) if node != f"{name}-2"), found)
+        assert_true(
+            all(found[node]["bytes"] == SIZE for node in nodes_of(user) if node != f"{name}-2"),
+            found,
+        )
     finally:
         user.run("stop", "cluster", name)
         user.run("start", "cluster", name)
-    assert_equal(sums(user, "alone"), {node: digest for node in nodes_of(user) if node != f"{name}-2"}, "who has it")
+    assert_equal(
+        sums(user, "alone"),
+        {node: digest for node in nodes_of(user) if node != f"{name}-2"},
+        "who has it",
+    )
 
 
 @shared_cluster
@@ -213,7 +305,9 @@ def test_what_was_cut_off_goes_on_where_it_was(user):
     kept = "stat -c %s .fastgpu-copy-*/tree/resumed 2>/dev/null || echo 0"
 
     def arrived():
-        hosts = json.loads(user.run("exec", name, "-o", "json", "--", "sh", "-c", kept).out)["hosts"]
+        hosts = json.loads(user.run("exec", name, "-o", "json", "--", "sh", "-c", kept).out)[
+            "hosts"
+        ]
         return min(int(host["stdout"]) for host in hosts)
 
     # Of all that leaves here: ten seconds each.
@@ -222,7 +316,17 @@ def test_what_was_cut_off_goes_on_where_it_was(user):
         assert_true(within(60, lambda: arrived() > SIZE // 4), "nothing arrives")
         copying.kill()
         copying.communicate()
-        assert_true(within(60, lambda: not user.run("exec", name, "--", "sh", "-c", "pgrep -f 'fastgpu-agent.* re[lc]' || true").out.strip()), "still there")
+        assert_true(
+            within(
+                60,
+                lambda: (
+                    not user.run(
+                        "exec", name, "--", "sh", "-c", "pgrep -f 'fastgpu-agent.* re[lc]' || true"
+                    ).out.strip()
+                ),
+            ),
+            "still there",
+        )
         held = arrived()
         assert_less(SIZE // 4, held)
         assert_less(held, SIZE)
@@ -231,8 +335,16 @@ def test_what_was_cut_off_goes_on_where_it_was(user):
         done = outcomes(user.run("cp", path, f"{name}:", *way, "-o", "json"))
         assert_true(all(host["bytes"] == SIZE for host in done.values()), f"{done}")
         moved = got_by(user, 0) - before
-        assert_less(moved, (SIZE - held) * 1.2 + (2 << 20), f"{moved} bytes went out, {SIZE - held} were missing")
-        assert_equal(sums(user, "resumed"), dict.fromkeys(nodes_of(user), digest), "a node has something else")
+        assert_less(
+            moved,
+            (SIZE - held) * 1.2 + (2 << 20),
+            f"{moved} bytes went out, {SIZE - held} were missing",
+        )
+        assert_equal(
+            sums(user, "resumed"),
+            dict.fromkeys(nodes_of(user), digest),
+            "a node has something else",
+        )
         no_staging(user)
         user.run("exec", name, "--", "rm", "resumed")
 
@@ -245,7 +357,9 @@ def test_no_more_than_the_rate_that_is_allowed_leaves_here(user):
         began = time.monotonic()
         user.run("cp", path, f"{name}/0-1:", "--limit-rate", "100mbit", *way)
         copies = 2 if way else 1
-        assert_greater_equal(time.monotonic() - began, 8 * copies * SIZE / 100e6 * 0.95, f"{way}: too fast")
+        assert_greater_equal(
+            time.monotonic() - began, 8 * copies * SIZE / 100e6 * 0.95, f"{way}: too fast"
+        )
     user.refused(["cp", path, f"{name}:", "--limit-rate", "fast"], 2, "fast")
 
 
@@ -255,7 +369,11 @@ def test_local_sources_are_looked_at_first_and_named_once(user):
     path, _ = random_file(user, "first")
     for way in ((), ("--direct",)):
         before = got_by(user, 0)
-        done = user.refused(["cp", path, user.folder / "missing", f"{name}:", *way], 5, f"{user.folder}/missing does not exist")
+        done = user.refused(
+            ["cp", path, user.folder / "missing", f"{name}:", *way],
+            5,
+            f"{user.folder}/missing does not exist",
+        )
         assert_not_in(f"{name}-", done.err)
         assert_equal(done.err.count("missing"), 1, done.err)
         assert_less(got_by(user, 0) - before, SIZE // 2, "something was sent")
@@ -268,7 +386,11 @@ def test_ctrl_c_is_130_whichever_way(user):
     name = user.nodes(NODES)
     path, _ = random_file(user, "stopped")
     user.run("cp", path, f"{name}/0:there")
-    for words in ([path, f"{name}:"], [path, f"{name}:", "--direct"], [f"{name}/0:there", user.folder / "back"]):
+    for words in (
+        [path, f"{name}:"],
+        [path, f"{name}:", "--direct"],
+        [f"{name}/0:there", user.folder / "back"],
+    ):
         process = user.start("cp", *words, "--limit-rate", "10mbit")
         time.sleep(2)
         process.send_signal(signal.SIGINT)

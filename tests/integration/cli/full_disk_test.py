@@ -1,6 +1,7 @@
 """A disk that is full, of the state directory and of local nodes, can be got out of with fastgpu
 alone.
 """
+
 import contextlib
 import json
 import os
@@ -50,10 +51,16 @@ def test_a_cluster_on_a_full_disk_is_deleted(user):
 
 def test_a_cluster_on_a_disk_that_others_fill_is_deleted(user):
     disk = full_cluster(user)
-    filler = subprocess.Popen(["sh", "-c", f"while :; do cat /dev/zero >>{disk}/filler; done"], stderr=subprocess.DEVNULL)
+    filler = subprocess.Popen(
+        ["sh", "-c", f"while :; do cat /dev/zero >>{disk}/filler; done"], stderr=subprocess.DEVNULL
+    )
     try:
         user.run("delete", "cluster", "full", "--yes")
-        assert_equal(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"], [], "it is still there")
+        assert_equal(
+            json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"],
+            [],
+            "it is still there",
+        )
     finally:
         filler.kill()
         filler.wait()
@@ -66,7 +73,10 @@ def test_a_cluster_on_a_disk_that_others_fill_is_deleted(user):
 def test_a_cluster_on_a_full_disk_is_stopped_and_started(user):
     full_cluster(user)
     user.run("stop", "cluster", "full")
-    states = {node["state"] for node in json.loads(user.run("get", "nodes", "full", "-o", "json").out)["nodes"]}
+    states = {
+        node["state"]
+        for node in json.loads(user.run("get", "nodes", "full", "-o", "json").out)["nodes"]
+    }
     assert_equal(states, {"stopped"})
     user.run("delete", "cluster", "full", "--yes")
     user.check_nothing_is_left()
@@ -75,7 +85,10 @@ def test_a_cluster_on_a_full_disk_is_stopped_and_started(user):
 def test_files_of_a_node_are_removed_on_a_full_disk(user):
     disk = full_cluster(user)
     done = user.run("exec", "full/1", "--", "rm", "-f", "/etc/hostname")
-    assert_false(list(disk.glob("local/*/1/layers/root/upper/root/.fastgpu/bin/*")), f"a part of the agent is left: {done.err}")
+    assert_false(
+        list(disk.glob("local/*/1/layers/root/upper/root/.fastgpu/bin/*")),
+        f"a part of the agent is left: {done.err}",
+    )
     user.run("exec", "full/0", "--", "rm", "/root/ballast")
     (disk / "rest").unlink()
     assert_greater(free(disk), 1 << 20, f"{free(disk)} bytes are free")
@@ -115,7 +128,11 @@ def test_a_killed_deletion_on_a_full_disk_is_repeated(user):
             # Settling may come first, and find nothing more to do.
             done = user.run("delete", "cluster", "full", "--yes", code=None)
             assert_true(done.returncode == 0 or "finished its deletion" in done.err, done.err)
-        assert_equal(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"], [], "it is still there")
+        assert_equal(
+            json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"],
+            [],
+            "it is still there",
+        )
         user.run("gc")
         assert_false(list(disk.glob("local/*/[0-9]")), "folders of nodes are left")
         user.unmount()

@@ -1,6 +1,7 @@
 """Jobs and commands on real nodes: what ranks find in their environment, and what passes on the way
 to them.
 """
+
 import hashlib
 import json
 import os
@@ -22,9 +23,24 @@ from suite import (
     assert_true,
 )
 
-PLACE = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT",
-         "FASTGPU_RANK", "FASTGPU_WORLD_SIZE", "FASTGPU_LOCAL_RANK", "FASTGPU_NODE_RANK", "FASTGPU_NUM_NODES",
-         "FASTGPU_NODE_IPS", "FASTGPU_COMM_MASTER_ADDR", "FASTGPU_COMM_MASTER_PORT")
+PLACE = (
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
+    "NODE_RANK",
+    "GROUP_RANK",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "FASTGPU_RANK",
+    "FASTGPU_WORLD_SIZE",
+    "FASTGPU_LOCAL_RANK",
+    "FASTGPU_NODE_RANK",
+    "FASTGPU_NUM_NODES",
+    "FASTGPU_NODE_IPS",
+    "FASTGPU_COMM_MASTER_ADDR",
+    "FASTGPU_COMM_MASTER_PORT",
+)
 PRINT_PLACE = f"import json, os; print(json.dumps({{name: os.environ[name] for name in {PLACE}}}))"
 
 # What every script for several machines does first, without a library.
@@ -49,29 +65,58 @@ else:
 
 def places(user, name, job):
     said = user.run("logs", job).out.decode()
-    return {int(line[1:line.index("]")]): json.loads(line[line.index("]") + 1:]) for line in said.splitlines()}
+    return {
+        int(line[1 : line.index("]")]): json.loads(line[line.index("]") + 1 :])
+        for line in said.splitlines()
+    }
 
 
 def test_ranks_know_their_place_as_training_scripts_read_it(user):
     name = user.two_nodes()
-    user.run("run", "job", "place", "-c", name, "-np", "3", "--npernode", "2", "--oversubscribe", "--",
-             "python3", "-c", PRINT_PLACE)
+    user.run(
+        "run",
+        "job",
+        "place",
+        "-c",
+        name,
+        "-np",
+        "3",
+        "--npernode",
+        "2",
+        "--oversubscribe",
+        "--",
+        "python3",
+        "-c",
+        PRINT_PLACE,
+    )
     seen = places(user, name, "place")
-    addresses = [node["private_address"] or node["address"]
-                 for node in json.loads(user.run("describe", "cluster", name, "-o", "json").out)["nodes"]]
+    addresses = [
+        node["private_address"] or node["address"]
+        for node in json.loads(user.run("describe", "cluster", name, "-o", "json").out)["nodes"]
+    ]
     assert_equal(sorted(seen), [0, 1, 2], f"{seen}")
     for rank, node, local, ranks_there in ((0, 0, 0, 2), (1, 0, 1, 2), (2, 1, 0, 1)):
         one = seen[rank]
-        for names, value in ((("RANK", "FASTGPU_RANK"), rank), (("WORLD_SIZE", "FASTGPU_WORLD_SIZE"), 3),
-                             (("LOCAL_RANK", "FASTGPU_LOCAL_RANK"), local), (("LOCAL_WORLD_SIZE",), ranks_there),
-                             (("NODE_RANK", "GROUP_RANK", "FASTGPU_NODE_RANK"), node), (("FASTGPU_NUM_NODES",), 2)):
-            assert_true(all(one[each] == str(value) for each in names), f"rank {rank}: {names} is not {value}: {one}")
+        for names, value in (
+            (("RANK", "FASTGPU_RANK"), rank),
+            (("WORLD_SIZE", "FASTGPU_WORLD_SIZE"), 3),
+            (("LOCAL_RANK", "FASTGPU_LOCAL_RANK"), local),
+            (("LOCAL_WORLD_SIZE",), ranks_there),
+            (("NODE_RANK", "GROUP_RANK", "FASTGPU_NODE_RANK"), node),
+            (("FASTGPU_NUM_NODES",), 2),
+        ):
+            assert_true(
+                all(one[each] == str(value) for each in names),
+                f"rank {rank}: {names} is not {value}: {one}",
+            )
         assert_equal(one["MASTER_ADDR"], addresses[0], f"{one} {addresses}")
         assert_equal(one["FASTGPU_NODE_IPS"].split("\n"), addresses, f"{one} {addresses}")
         for port in ("MASTER_PORT", "FASTGPU_COMM_MASTER_PORT"):
             assert_equal(one[port], seen[0][port], f"{port}: {seen}")
             assert_true(1024 < int(one[port]) < 65536, f"{port}: {seen}")
-        assert_not_equal(one["MASTER_PORT"], one["FASTGPU_COMM_MASTER_PORT"], "one port for two libraries")
+        assert_not_equal(
+            one["MASTER_PORT"], one["FASTGPU_COMM_MASTER_PORT"], "one port for two libraries"
+        )
 
 
 def test_ranks_meet_where_the_variables_say(user):
@@ -83,9 +128,27 @@ def test_ranks_meet_where_the_variables_say(user):
 def test_variables_of_ranks_cannot_be_given_but_the_meeting_point_can(user):
     name = user.two_nodes()
     for word in ("RANK=0", "WORLD_SIZE=8", "LOCAL_RANK=0", "FASTGPU_NODE_RANK=0"):
-        user.refused(["run", "job", "-c", name, "-e", word, "--", "true"], 2, word.split("=")[0], "is set for each rank")
+        user.refused(
+            ["run", "job", "-c", name, "-e", word, "--", "true"],
+            2,
+            word.split("=")[0],
+            "is set for each rank",
+        )
     own = ["-e", "MASTER_ADDR=192.0.2.1", "-e", "MASTER_PORT=29500"]
-    done = user.run("run", "job", "own", "-c", name, "-np", "1", *own, "--", "sh", "-c", "echo $MASTER_ADDR:$MASTER_PORT")
+    done = user.run(
+        "run",
+        "job",
+        "own",
+        "-c",
+        name,
+        "-np",
+        "1",
+        *own,
+        "--",
+        "sh",
+        "-c",
+        "echo $MASTER_ADDR:$MASTER_PORT",
+    )
     assert_equal(done.out, b"[0] 192.0.2.1:29500\n")
 
 
@@ -104,7 +167,9 @@ true
 
 def spied(user, name, words):
     """What another user of the node sees of the secret while the command runs."""
-    spy = user.start("exec", f"{name}/0", "--", "setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", SPY)
+    spy = user.start(
+        "exec", f"{name}/0", "--", "setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", SPY
+    )
     time.sleep(0.5)
     user.run(*words, environment={"TOKEN": SECRET})
     out, _ = spy.communicate(timeout=60)
@@ -114,20 +179,59 @@ def spied(user, name, words):
 def test_variables_are_seen_by_the_program_alone(user):
     name = user.two_nodes()
     secrets = user.folder / "secrets"
-    secrets.write_text(f"# of the job\nTOKEN={SECRET}\nODD=\"a b\"\n")
+    secrets.write_text(f'# of the job\nTOKEN={SECRET}\nODD="a b"\n')
     program = ["--", "sh", "-c", "echo $TOKEN; sleep 2"]
-    for words in (["exec", f"{name}/0", "-e", f"TOKEN={SECRET}"], ["exec", f"{name}/0", "-e", "TOKEN"],
-                  ["run", "job", "spied", "-c", f"{name}/0", "-np", "1", "-e", "TOKEN"],
-                  ["run", "job", "filed", "-c", f"{name}/0", "-np", "1", "--env-file", str(secrets)]):
-        assert_equal(spied(user, name, [*words, *program]), "", f"{words[:2]}: other users see the secret")
-    assert_equal(user.run("exec", f"{name}/0", "--env-file", str(secrets), "--", "sh", "-c", "echo $TOKEN $ODD").out.decode(), f'{name}-0: {SECRET} "a b"\n', "the file's variables do not arrive")
-    shown = user.run("run", "job", "shown", "-c", f"{name}/0", "-np", "1", "--", "sh", "-c", "env; ! env | grep -qF $(cat $FASTGPU_COMM_SECRET_FILE)")
-    assert_not_in("FASTGPU_COMM_SECRET=", shown.out.decode(), "the program's environment shows the secret of its ranks")
-    left = user.run("exec", name, "--", "sh", "-c", f"grep -rl {SECRET[:-1]}[{SECRET[-1]}] /root/.fastgpu --exclude=*.out "
-                    "--exclude=fastgpu-agent*; find /root/.fastgpu -name comm-secret -o -name variables")
+    for words in (
+        ["exec", f"{name}/0", "-e", f"TOKEN={SECRET}"],
+        ["exec", f"{name}/0", "-e", "TOKEN"],
+        ["run", "job", "spied", "-c", f"{name}/0", "-np", "1", "-e", "TOKEN"],
+        ["run", "job", "filed", "-c", f"{name}/0", "-np", "1", "--env-file", str(secrets)],
+    ):
+        assert_equal(
+            spied(user, name, [*words, *program]), "", f"{words[:2]}: other users see the secret"
+        )
+    assert_equal(
+        user.run(
+            "exec", f"{name}/0", "--env-file", str(secrets), "--", "sh", "-c", "echo $TOKEN $ODD"
+        ).out.decode(),
+        f'{name}-0: {SECRET} "a b"\n',
+        "the file's variables do not arrive",
+    )
+    shown = user.run(
+        "run",
+        "job",
+        "shown",
+        "-c",
+        f"{name}/0",
+        "-np",
+        "1",
+        "--",
+        "sh",
+        "-c",
+        "env; ! env | grep -qF $(cat $FASTGPU_COMM_SECRET_FILE)",
+    )
+    assert_not_in(
+        "FASTGPU_COMM_SECRET=",
+        shown.out.decode(),
+        "the program's environment shows the secret of its ranks",
+    )
+    left = user.run(
+        "exec",
+        name,
+        "--",
+        "sh",
+        "-c",
+        f"grep -rl {SECRET[:-1]}[{SECRET[-1]}] /root/.fastgpu --exclude=*.out "
+        "--exclude=fastgpu-agent*; find /root/.fastgpu -name comm-secret -o -name variables",
+    )
     assert_equal(left.out, b"", f"secrets are left on a node: {left.out}")
     # The nodes' own files are there as well, with what the programs wrote.
-    kept = subprocess.run(["grep", "-rl", "--exclude=*.out", SECRET, user.state], capture_output=True, text=True, check=False).stdout
+    kept = subprocess.run(
+        ["grep", "-rl", "--exclude=*.out", SECRET, user.state],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
     assert_equal(kept, "", f"the secret is in {kept}")
     for words in (["get", "jobs", "-o", "json"], ["describe", "job", "spied", "-o", "json"]):
         assert_not_in(SECRET, user.run(*words).out.decode(), f"{words} show it")
@@ -140,7 +244,9 @@ def test_variables_that_are_none_are_refused(user):
     for verb in (["exec", name], ["run", "job", "-c", name]):
         user.refused([*verb, "-e", "A B=1", "--", "true"], 2, "'A B' is not the name of a variable")
         user.refused([*verb, "-e", "NOT_SET", "--", "true"], 2, "NOT_SET is not set here")
-        user.refused([*verb, "--env-file", str(fifo), "--", "true"], 2, "not a regular file", timeout=20)
+        user.refused(
+            [*verb, "--env-file", str(fifo), "--", "true"], 2, "not a regular file", timeout=20
+        )
     user.refused(["run", "job", "-c", name, "-e", "train", "--", "true"], 2, "--environment train")
 
 
@@ -156,17 +262,35 @@ def test_input_reaches_the_program_of_each_node(user):
         there = user.run("exec", name, "-b", "--", "sha256sum", stdin=source.stdout).out.decode()
     assert_equal(there.count(hashlib.sha256(data).hexdigest()), 1, there)
     assert_in(f"{name}-[0-1] (2)", there)
-    done = subprocess.run(f"echo hi | '{user.fastgpu}' exec {name}/0 -- cat", shell=True, env=user.environment(),
-                          capture_output=True, check=True, timeout=60)
+    done = subprocess.run(
+        f"echo hi | '{user.fastgpu}' exec {name}/0 -- cat",
+        shell=True,
+        env=user.environment(),
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
     assert_equal(done.stdout, f"{name}-0: hi\n".encode(), f"{done}")
     # More than any buffer holds, for a program that reads a little of it.
-    done = subprocess.run(f"yes | '{user.fastgpu}' exec {name} -- head -1", shell=True, env=user.environment(),
-                          capture_output=True, check=True, timeout=60)
+    done = subprocess.run(
+        f"yes | '{user.fastgpu}' exec {name} -- head -1",
+        shell=True,
+        env=user.environment(),
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
     assert_equal(done.stdout.count(b"y\n"), 2, f"{done}")
     # One node reads all, the other nothing.
-    done = subprocess.run(f"head -c 5000000 /dev/zero | '{user.fastgpu}' exec {name} -- "
-                          "sh -c 'case $(hostname) in *-0) wc -c;; *) exec sleep 1;; esac'", shell=True,
-                          env=user.environment(), capture_output=True, check=True, timeout=60)
+    done = subprocess.run(
+        f"head -c 5000000 /dev/zero | '{user.fastgpu}' exec {name} -- "
+        "sh -c 'case $(hostname) in *-0) wc -c;; *) exec sleep 1;; esac'",
+        shell=True,
+        env=user.environment(),
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
     assert_equal(done.stdout, f"{name}-0: 5000000\n".encode(), f"{done}")
 
 
@@ -176,19 +300,39 @@ def test_input_reaches_rank_0(user):
     file = user.folder / "input"
     file.write_bytes(data)
     with file.open("rb") as stdin:
-        said = user.run("run", "job", "sum", "-c", name, "-np", "2", "--", "sha256sum", stdin=stdin).out.decode()
+        said = user.run(
+            "run", "job", "sum", "-c", name, "-np", "2", "--", "sha256sum", stdin=stdin
+        ).out.decode()
     assert_in(f"[0] {hashlib.sha256(data).hexdigest()}", said)
     assert_in(f"[1] {hashlib.sha256(b'').hexdigest()}", said)
     job = f"'{user.fastgpu}' run job -c {name} -np 1 --"
-    for script, wanted in ((f"echo hi | {job} cat", b"[0] hi\n"), (f"yes | {job} head -1", b"[0] y\n"),
-                           (f"(echo a; sleep 1; echo b) | {job} cat", b"[0] a\n[0] b\n"),
-                           (f"{job} cat </dev/null", b""), (f"{job} cat <&-", b"")):
-        done = subprocess.run(script, shell=True, env=user.environment(), capture_output=True, check=False, timeout=90)
+    for script, wanted in (
+        (f"echo hi | {job} cat", b"[0] hi\n"),
+        (f"yes | {job} head -1", b"[0] y\n"),
+        (f"(echo a; sleep 1; echo b) | {job} cat", b"[0] a\n[0] b\n"),
+        (f"{job} cat </dev/null", b""),
+        (f"{job} cat <&-", b""),
+    ):
+        done = subprocess.run(
+            script, shell=True, env=user.environment(), capture_output=True, check=False, timeout=90
+        )
         assert_equal(done.returncode, 0, f"{script}: {done}")
         assert_equal(done.stdout, wanted, f"{script}: {done}")
     left = user.run("exec", f"{name}/0", "--", "sh", "-c", "find /root/.fastgpu/jobs -type p").out
     assert_equal(left, b"", f"pipes are left: {left}")
-    done = user.run("run", "job", "apart", "-c", name, "-np", "1", "--detach", "--", "cat", stdin=subprocess.PIPE)
+    done = user.run(
+        "run",
+        "job",
+        "apart",
+        "-c",
+        name,
+        "-np",
+        "1",
+        "--detach",
+        "--",
+        "cat",
+        stdin=subprocess.PIPE,
+    )
     user.run("wait", "job", "apart")
 
 
@@ -197,17 +341,35 @@ def test_a_job_with_silent_input_ends_and_is_cancelled_as_any(user):
     silent, writing = os.pipe()
     user.run("run", "job", "silent", "-c", name, "-np", "1", "--", "true", stdin=silent)
     process = user.start("run", "job", "stopped", "-c", name, "-np", "1", "--", "cat", stdin=silent)
-    assert_true(within(20, lambda: b"cat" in user.run("exec", f"{name}/0", "--", "pgrep", "-x", "-l", "cat", code=None).out), "no start")
+    assert_true(
+        within(
+            20,
+            lambda: (
+                b"cat"
+                in user.run("exec", f"{name}/0", "--", "pgrep", "-x", "-l", "cat", code=None).out
+            ),
+        ),
+        "no start",
+    )
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert_equal(process.returncode, 130, err)
-    assert_equal(user.run("exec", f"{name}/0", "--", "pgrep", "-x", "cat", code=None).returncode, 1, "cat lives on")
+    assert_equal(
+        user.run("exec", f"{name}/0", "--", "pgrep", "-x", "cat", code=None).returncode,
+        1,
+        "cat lives on",
+    )
     os.close(silent)
     os.close(writing)
 
 
 def folders(user, name):
-    return sorted(user.run("exec", f"{name}/0", "--", "sh", "-c", "ls /root/.fastgpu/jobs 2>/dev/null; true").out.decode().replace(f"{name}-0: ", "").split())
+    return sorted(
+        user.run("exec", f"{name}/0", "--", "sh", "-c", "ls /root/.fastgpu/jobs 2>/dev/null; true")
+        .out.decode()
+        .replace(f"{name}-0: ", "")
+        .split()
+    )
 
 
 def test_ended_jobs_do_not_fill_the_nodes(user):
@@ -221,20 +383,62 @@ def test_ended_jobs_do_not_fill_the_nodes(user):
     (tree / "a.ckpt").write_text("large")
     keep = {"FASTGPU_KEEP_JOBS": "2"}
     for _ in range(4):
-        user.run("run", "job", "many", "-c", name, "-np", "2", "--sync", str(tree), "--", "sh", "-c", "cat data && test ! -e a.ckpt",
-                 environment=keep)
-    running = user.start("run", "job", "held", "-c", name, "-np", "2", "--", "sleep", "1000", environment=keep)
-    assert_true(within(20, lambda: user.run("exec", name, "--", "pgrep", "-x", "sleep", code=None).returncode == 0), "no start")
+        user.run(
+            "run",
+            "job",
+            "many",
+            "-c",
+            name,
+            "-np",
+            "2",
+            "--sync",
+            str(tree),
+            "--",
+            "sh",
+            "-c",
+            "cat data && test ! -e a.ckpt",
+            environment=keep,
+        )
+    running = user.start(
+        "run", "job", "held", "-c", name, "-np", "2", "--", "sleep", "1000", environment=keep
+    )
+    assert_true(
+        within(
+            20,
+            lambda: user.run("exec", name, "--", "pgrep", "-x", "sleep", code=None).returncode == 0,
+        ),
+        "no start",
+    )
     assert_true(within(10, lambda: len(folders(user, name)) == 3), f"left: {folders(user, name)}")
-    user.run("run", "job", "many", "-c", name, "-np", "2", "--", "true", environment={"FASTGPU_KEEP_JOBS": "0"})
-    assert_true(within(10, lambda: folders(user, name)[0] == "held-1" and len(folders(user, name)) == 2), f"left: {folders(user, name)}")
+    user.run(
+        "run",
+        "job",
+        "many",
+        "-c",
+        name,
+        "-np",
+        "2",
+        "--",
+        "true",
+        environment={"FASTGPU_KEEP_JOBS": "0"},
+    )
+    assert_true(
+        within(10, lambda: folders(user, name)[0] == "held-1" and len(folders(user, name)) == 2),
+        f"left: {folders(user, name)}",
+    )
     user.refused(["delete", "job", "held-1", "--yes"], 6, "is running", "fastgpu cancel job held-1")
     user.refused(["delete", "job"], 2, "--older-than")
     user.refused(["delete", "job", "many"], 2, "--yes")
     plan = json.loads(user.run("delete", "job", "--all", "--dry-run", "-o", "json").out)
     assert_in("many-5", [job["id"] for job in plan["jobs"]], f"{plan}")
     assert_not_in("held-1", [job["id"] for job in plan["jobs"]], f"{plan}")
-    assert_equal(json.loads(user.run("delete", "job", "--older-than", "1h", "--yes", "-o", "json").out)["jobs"], [], "too new")
+    assert_equal(
+        json.loads(user.run("delete", "job", "--older-than", "1h", "--yes", "-o", "json").out)[
+            "jobs"
+        ],
+        [],
+        "too new",
+    )
     user.run("delete", "job", "many-5", "many-4", "--yes")
     assert_not_in("many-5", folders(user, name), "the folder is left")
     user.refused(["logs", "many-5"], 5, "many-5")
@@ -251,27 +455,73 @@ def test_ended_jobs_do_not_fill_the_nodes(user):
 def test_a_full_disk_of_a_node_is_named(user):
     name = user.two_nodes()
     jobs = "/root/.fastgpu/jobs"
-    user.run("exec", f"{name}/1", "--", "sh", "-c", f"mkdir -p {jobs} && mount -t tmpfs -o size=300k tmpfs {jobs}")
+    user.run(
+        "exec",
+        f"{name}/1",
+        "--",
+        "sh",
+        "-c",
+        f"mkdir -p {jobs} && mount -t tmpfs -o size=300k tmpfs {jobs}",
+    )
     try:
-        loud = ("for i in $(seq 20000); do echo 'a line of seventy bytes or so, as programs write " "them when they run' || exit 9; done")
-        done = user.run("run", "job", "loud", "-c", name, "-np", "2", "--", "sh", "-c", loud, code=9)
+        loud = (
+            "for i in $(seq 20000); do echo 'a line of seventy bytes or so, as programs write "
+            "them when they run' || exit 9; done"
+        )
+        done = user.run(
+            "run", "job", "loud", "-c", name, "-np", "2", "--", "sh", "-c", loud, code=9
+        )
         told = f"no space left on {name}-1: {jobs}/loud-1/ranks"
         assert_in(f"rank 1 on {name}-1: exited with 9; {told}", done.err)
         assert_equal(done.err.count("warning"), 1, done.err)
         assert_in(told, done.err)
-        done = user.run("run", "job", "deaf", "-c", name, "-np", "2", "--", "sh", "-c", loud.replace("|| exit 9", "2>/dev/null") + "; true",
-                        code=None)
+        done = user.run(
+            "run",
+            "job",
+            "deaf",
+            "-c",
+            name,
+            "-np",
+            "2",
+            "--",
+            "sh",
+            "-c",
+            loud.replace("|| exit 9", "2>/dev/null") + "; true",
+            code=None,
+        )
         assert_in("no space left", done.err)
         assert_not_in("lost", done.err)
-        user.run("exec", f"{name}/1", "--", "sh", "-c", f"head -c 1000000 /dev/zero >{jobs}/all; true")
-        done = user.refused(["run", "job", "none", "-c", name, "-np", "2", "--", "true"], 4, f"no space left on {name}-1: {jobs}")
+        user.run(
+            "exec", f"{name}/1", "--", "sh", "-c", f"head -c 1000000 /dev/zero >{jobs}/all; true"
+        )
+        done = user.refused(
+            ["run", "job", "none", "-c", name, "-np", "2", "--", "true"],
+            4,
+            f"no space left on {name}-1: {jobs}",
+        )
         assert_not_in("restarted", done.err)
     finally:
         user.run("exec", f"{name}/1", "--", "umount", "-l", jobs)
     user.run("exec", f"{name}/0", "--", "sh", "-c", f"mount -t tmpfs -o size=300k tmpfs {jobs}")
     try:
-        done = user.run("run", "job", "first", "-c", name, "-np", "2", "--", "sh", "-c", f"[ $RANK = 1 ] || {{ {loud}; }}", code=9)
-        assert_in(f"rank 0 on {name}-0: exited with 9; no space left on {name}-0: {jobs}/first-1/ranks", done.err)
+        done = user.run(
+            "run",
+            "job",
+            "first",
+            "-c",
+            name,
+            "-np",
+            "2",
+            "--",
+            "sh",
+            "-c",
+            f"[ $RANK = 1 ] || {{ {loud}; }}",
+            code=9,
+        )
+        assert_in(
+            f"rank 0 on {name}-0: exited with 9; no space left on {name}-0: {jobs}/first-1/ranks",
+            done.err,
+        )
     finally:
         user.run("exec", f"{name}/0", "--", "umount", "-l", jobs)
 
@@ -299,8 +549,16 @@ def test_what_can_be_seen_here_is_refused_before_anything_is_sent(user):
     file = user.folder / "file"
     file.write_text("x")
     before = folders(user, name)
-    user.refused(["run", "job", "-c", name, "--sync", str(file), "--", "true"], 2, f"--sync {file} is not a directory")
-    user.refused(["run", "job", "-c", name, "--sync", "/nonexistent", "--", "true"], 5, "--sync /nonexistent does not exist")
+    user.refused(
+        ["run", "job", "-c", name, "--sync", str(file), "--", "true"],
+        2,
+        f"--sync {file} is not a directory",
+    )
+    user.refused(
+        ["run", "job", "-c", name, "--sync", "/nonexistent", "--", "true"],
+        5,
+        "--sync /nonexistent does not exist",
+    )
     user.refused(["run", "job", "-c", name, "--timeout", "0s", "--", "true"], 2, "the timeout is 0")
     user.refused(["exec", name, "--timeout", "0s", "--", "true"], 2, "the timeout is 0")
     assert_equal(folders(user, name), before, "something was sent")

@@ -1,6 +1,7 @@
 """What a user sees: progress bars of jobs as they come, JSON on every verb, terminals of every
 width and kind, and nothing of a node that steers them.
 """
+
 import fcntl
 import json
 import os
@@ -27,7 +28,10 @@ from suite import (
     assert_true,
 )
 
-BAR = ("import sys,time\nfor i in range(5): sys.stderr.write('\\rstep %d' % i); sys.stderr.flush(); " "time.sleep(1)")
+BAR = (
+    "import sys,time\nfor i in range(5): sys.stderr.write('\\rstep %d' % i); sys.stderr.flush(); "
+    "time.sleep(1)"
+)
 
 
 class Reader:
@@ -56,8 +60,15 @@ def on_terminal(user, *words, columns=80, kind="xterm", locale="C.UTF-8"):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {**user.environment(), "TERM": kind, "LC_ALL": locale}
-    process = subprocess.Popen([user.fastgpu, *words], env=environment, stdin=theirs, stdout=theirs, stderr=theirs,
-                               start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    process = subprocess.Popen(
+        [user.fastgpu, *words],
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
     os.close(theirs)
     process.reader = Reader(ours)
     return process
@@ -119,12 +130,20 @@ def test_several_clusters_are_stopped_and_deleted_at_once(user):
     for name in (one, two):
         user.run("create", "cluster", name, "--nodes", "1")
     stopped = user.run("stop", "cluster", one, two)
-    assert_equal([line.split() for line in stopped.out.decode().splitlines()], [["CLUSTER", "RESULT"], [one, "stopped"], [two, "stopped"]], f"{stopped.out}")
-    names = user.run("get", "clusters", "--sort-by", "name", "--no-headers").out.decode().split("\n")
+    assert_equal(
+        [line.split() for line in stopped.out.decode().splitlines()],
+        [["CLUSTER", "RESULT"], [one, "stopped"], [two, "stopped"]],
+        f"{stopped.out}",
+    )
+    names = (
+        user.run("get", "clusters", "--sort-by", "name", "--no-headers").out.decode().split("\n")
+    )
     shown = [line.split()[0] for line in names if line]
     assert_equal(shown, sorted(shown))
     assert_less_equal({one, two}, set(shown), f"{shown}")
-    user.refused(["delete", "cluster", one, two], 2, f"Delete 2 clusters: {one} (1 node), {two} (1 node)?")
+    user.refused(
+        ["delete", "cluster", one, two], 2, f"Delete 2 clusters: {one} (1 node), {two} (1 node)?"
+    )
     deleted = user.run("delete", "cluster", one, "absent", two, "--yes", "-o", "json", code=5)
     result = {each["name"]: each["error"] for each in json.loads(deleted.out)["clusters"]}
     assert_is(result[one], None, f"{result}")
@@ -134,24 +153,61 @@ def test_several_clusters_are_stopped_and_deleted_at_once(user):
 
 def test_an_error_is_a_document_in_yaml_too(user):
     failed = user.run("describe", "cluster", "absent", "-o", "yaml", code=5)
-    assert_true(failed.out.decode().startswith("schema: fastgpu.error/1\nerror:\n  kind: not_found\n"), f"{failed.out}")
+    assert_true(
+        failed.out.decode().startswith("schema: fastgpu.error/1\nerror:\n  kind: not_found\n"),
+        f"{failed.out}",
+    )
 
 
 @shared_cluster
 def test_every_verb_answers_in_json(user):
     name = user.two_nodes()
-    user.run("run", "job", "say", "-c", name, "-np", "2", "--", "sh", "-c", "echo out $FASTGPU_RANK; echo err >&2; printf open")
+    user.run(
+        "run",
+        "job",
+        "say",
+        "-c",
+        name,
+        "-np",
+        "2",
+        "--",
+        "sh",
+        "-c",
+        "echo out $FASTGPU_RANK; echo err >&2; printf open",
+    )
     logs = json.loads(user.run("logs", "say", "-o", "json").out)
     assert_equal(logs["schema"], "fastgpu.logs/1", f"{logs}")
     assert_true(logs["job"].startswith("say-"), f"{logs}")
-    lines = [(one["rank"], one["stream"], one["text"]) for one in logs["lines"] if one["rank"] is not None]
-    assert_equal(sorted(lines), sorted((rank, *line) for rank in (0, 1)
-                                  for line in (("stdout", f"out {rank}"), ("stderr", "err"), ("stdout", "open"))), f"{lines}")
-    for words in (["cancel", "job", "say"], ["ssh", name, "--config"], ["completion", "bash"], ["tmux", name, "-d", "-s", "json"],
-                  ["env", "list", "-c", name], ["stop", "cluster", name], ["start", "cluster", name], ["doctor"]):
+    lines = [
+        (one["rank"], one["stream"], one["text"])
+        for one in logs["lines"]
+        if one["rank"] is not None
+    ]
+    assert_equal(
+        sorted(lines),
+        sorted(
+            (rank, *line)
+            for rank in (0, 1)
+            for line in (("stdout", f"out {rank}"), ("stderr", "err"), ("stdout", "open"))
+        ),
+        f"{lines}",
+    )
+    for words in (
+        ["cancel", "job", "say"],
+        ["ssh", name, "--config"],
+        ["completion", "bash"],
+        ["tmux", name, "-d", "-s", "json"],
+        ["env", "list", "-c", name],
+        ["stop", "cluster", name],
+        ["start", "cluster", name],
+        ["doctor"],
+    ):
         done = user.run(*words, "-o", "json", code=None)
         found = json.loads(done.out)
-        assert_true(re.fullmatch(r"fastgpu\.[a-z0-9]+(-[a-z0-9]+)*/\d+", found["schema"]), f"{words}: {found}")
+        assert_true(
+            re.fullmatch(r"fastgpu\.[a-z0-9]+(-[a-z0-9]+)*/\d+", found["schema"]),
+            f"{words}: {found}",
+        )
 
 
 @shared_cluster
@@ -159,18 +215,37 @@ def test_nothing_of_a_node_steers_the_terminal(user):
     name = user.two_nodes()
     hostile = r"\033]0;title\007\033[2J\302\23331m\342\200\256"
     agent = "$(ls /root/.fastgpu/agent-* /root/.fastgpu/bin/* 2>/dev/null | head -1)"
-    user.run("exec", f"{name}/0", "--", "sh", "-c",
-             f"a={agent}; test -n \"$a\" && mv \"$a\" /root/agent && printf '#!/bin/sh\\nprintf " f"\"{hostile}\" >&2; exit 9\\n' >\"$a\" && chmod 755 \"$a\"",
-             code=None)
+    user.run(
+        "exec",
+        f"{name}/0",
+        "--",
+        "sh",
+        "-c",
+        f'a={agent}; test -n "$a" && mv "$a" /root/agent && printf \'#!/bin/sh\\nprintf '
+        f'"{hostile}" >&2; exit 9\\n\' >"$a" && chmod 755 "$a"',
+        code=None,
+    )
     try:
-        for words in (["cp", f"{name}/0:/etc/hostname", str(user.folder)], ["cp", "/etc/hostname", f"{name}/0:/tmp/"],
-                      ["why-awake", name], ["env", "list", "-c", name], ["run", "job", "-c", name, "-np", "1", "--", "true"]):
+        for words in (
+            ["cp", f"{name}/0:/etc/hostname", str(user.folder)],
+            ["cp", "/etc/hostname", f"{name}/0:/tmp/"],
+            ["why-awake", name],
+            ["env", "list", "-c", name],
+            ["run", "job", "-c", name, "-np", "1", "--", "true"],
+        ):
             done = user.run(*words, code=None)
             text = done.out + done.err.encode()
-            assert_in(b"\\x1b]0;title\\x07\\x1b[2J\\u009b31m\\u202e", text, f"{words}: what the node said is not shown: {text}")
-            assert_false(re.search(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]", text), f"{words}: {text}")
+            assert_in(
+                b"\\x1b]0;title\\x07\\x1b[2J\\u009b31m\\u202e",
+                text,
+                f"{words}: what the node said is not shown: {text}",
+            )
+            assert_false(
+                re.search(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]", text),
+                f"{words}: {text}",
+            )
     finally:
-        user.run("ssh", f"{name}/0", "--", "sh", "-c", f"a={agent}; mv /root/agent \"$a\"", code=None)
+        user.run("ssh", f"{name}/0", "--", "sh", "-c", f'a={agent}; mv /root/agent "$a"', code=None)
 
 
 @shared_cluster
@@ -178,15 +253,25 @@ def test_terminals_of_every_width_and_kind(user):
     name = user.two_nodes()
     nodes = json.loads(user.run("get", "nodes", name, "-o", "json").out)["nodes"]
     for columns in (40, 60, 80, 120):
-        for words in (["get", "nodes", name], ["get", "nodes", name, "-o", "wide"], ["describe", "cluster", name], ["get", "clusters"]):
+        for words in (
+            ["get", "nodes", name],
+            ["get", "nodes", name, "-o", "wide"],
+            ["describe", "cluster", name],
+            ["get", "clusters"],
+        ):
             text = shown_on_terminal(user, *words, columns=columns)
             assert_not_in("…", text, f"{columns}: {text}")
             assert_in(name, text, f"{columns}: {text}")
-            longest = max(len(word) for node in nodes for key in node["host_keys"] for word in key.split())
+            longest = max(
+                len(word) for node in nodes for key in node["host_keys"] for word in key.split()
+            )
             wide = [line for line in text.splitlines() if len(line) > max(columns, longest + 6)]
             assert_false(wide, f"{columns}: {wide}")
             if words[:2] == ["get", "nodes"]:
-                assert_true(all(node["address"] in text and node["name"] in text for node in nodes), f"{columns}: {text}")
+                assert_true(
+                    all(node["address"] in text and node["name"] in text for node in nodes),
+                    f"{columns}: {text}",
+                )
         help_text = shown_on_terminal(user, "create", "cluster", "--help", columns=columns)
         usage = [line for line in help_text.splitlines() if len(line) > columns]
         assert_less_equal(len(usage), 1, f"{columns}: {usage}")

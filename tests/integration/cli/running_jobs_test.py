@@ -2,6 +2,7 @@
 """What stops or deletes nodes names the jobs that run on them: running_jobs_test.py FASTGPU [TEST
 ...]
 """
+
 import json
 import pathlib
 import sys
@@ -12,15 +13,37 @@ from suite import assert_equal, assert_in, assert_not_in, assert_true
 
 
 def started(user, cluster, name, ranks):
-    user.run("run", "job", name, "--cluster", cluster, "-np", str(ranks), "--detach", "--", "sleep", "600")
-    return next(job["id"] for job in json.loads(user.run("get", "jobs", "-o", "json").out)["jobs"] if job["id"].startswith(name))
+    user.run(
+        "run",
+        "job",
+        name,
+        "--cluster",
+        cluster,
+        "-np",
+        str(ranks),
+        "--detach",
+        "--",
+        "sleep",
+        "600",
+    )
+    return next(
+        job["id"]
+        for job in json.loads(user.run("get", "jobs", "-o", "json").out)["jobs"]
+        if job["id"].startswith(name)
+    )
 
 
 def test_the_questions_of_stop_delete_and_scale_name_the_jobs(user):
     name = user.cluster
     user.run("create", "cluster", name, "--nodes", "2")
-    stop, delete, scale = ("stop", "cluster", name), ("delete", "cluster", name), ("scale", "cluster", name, "--nodes", "1")
-    assert_not_in("job", user.refused(delete, 2, "(2 nodes)?", "--yes").err, "a job is named where none runs")
+    stop, delete, scale = (
+        ("stop", "cluster", name),
+        ("delete", "cluster", name),
+        ("scale", "cluster", name, "--nodes", "1"),
+    )
+    assert_not_in(
+        "job", user.refused(delete, 2, "(2 nodes)?", "--yes").err, "a job is named where none runs"
+    )
     first, both = started(user, name, "first", 1), started(user, name, "both", 2)
     user.refused(delete, 2, f"2 jobs run on it: {first}, {both}", "--yes")
     user.refused(stop, 2, f"2 jobs run on it: {first}, {both}", "--yes")
@@ -37,7 +60,11 @@ def test_the_questions_of_stop_delete_and_scale_name_the_jobs(user):
     again = started(user, name, "again", 1)
     assert_true(again, "no job")
     user.run(*stop, "--yes")
-    assert_equal(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"][0]["state"], "stopped", "not stopped")
+    assert_equal(
+        json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"][0]["state"],
+        "stopped",
+        "not stopped",
+    )
     user.run(*delete, "--yes")
 
 

@@ -1,4 +1,5 @@
 """A stock training script of PyTorch, which knows of no launcher but env://, on two nodes."""
+
 import pathlib
 import subprocess
 import sys
@@ -40,13 +41,32 @@ def test_distributed_data_parallel_by_the_environment(user):
     script = user.folder / "train.py"
     script.write_text(SCRIPT)
     user.run("cp", str(script), f"{name}:/root/train.py")
-    done = user.run("run", "job", "train", "-c", name, "-np", "4", "--npernode", "2", "--oversubscribe", "-e",
-                    "OMP_NUM_THREADS=1", "--", PYTHON, "/root/train.py", timeout=300)
+    done = user.run(
+        "run",
+        "job",
+        "train",
+        "-c",
+        name,
+        "-np",
+        "4",
+        "--npernode",
+        "2",
+        "--oversubscribe",
+        "-e",
+        "OMP_NUM_THREADS=1",
+        "--",
+        PYTHON,
+        "/root/train.py",
+        timeout=300,
+    )
     wanted = sorted(f"[{rank}] rank {rank} of 4 on node {rank // 2}: trained" for rank in range(4))
     assert_equal(sorted(done.out.decode().splitlines()), wanted, f"{done.out}\n{done.err}")
 
 
 if __name__ == "__main__":
-    if subprocess.run([PYTHON, "-c", "import torch"], check=False, capture_output=True).returncode != 0:
+    if (
+        subprocess.run([PYTHON, "-c", "import torch"], check=False, capture_output=True).returncode
+        != 0
+    ):
         skip("PyTorch is not there (Debian, Ubuntu: apt-get install python3-torch)")
     run_tests(globals())

@@ -1,6 +1,7 @@
 """Flags, variables and files as the program reads them: one meaning for a word, and no trust in
 what lies around.
 """
+
 import os
 import pathlib
 import sys
@@ -10,7 +11,13 @@ from cli_user import run_tests, shared_cluster
 from suite import assert_equal, assert_false, assert_in, assert_true
 
 ANOTHER_USER = 4321
-RUN_ANYWAY = (["version"], ["completion", "bash"], ["--version"], ["help"], ["create", "cluster", "--help"])
+RUN_ANYWAY = (
+    ["version"],
+    ["completion", "bash"],
+    ["--version"],
+    ["help"],
+    ["create", "cluster", "--help"],
+)
 
 
 def is_json(user, folder, **more):
@@ -48,20 +55,41 @@ def test_a_project_file_of_others_is_ignored_aloud(user):
 @shared_cluster
 def test_a_project_file_takes_no_question_away(user):
     name = user.two_nodes()
-    (user.folder / "fastgpu.yaml").write_text(f"yes: true\nuser: eve\nprovider: static\ncluster: {name}\n")
-    done = user.refused(["delete", "cluster", name], 2, f"Delete cluster {name}", "'yes' is ignored", cwd=user.folder)
+    (user.folder / "fastgpu.yaml").write_text(
+        f"yes: true\nuser: eve\nprovider: static\ncluster: {name}\n"
+    )
+    done = user.refused(
+        ["delete", "cluster", name],
+        2,
+        f"Delete cluster {name}",
+        "'yes' is ignored",
+        cwd=user.folder,
+    )
     assert_equal(done.err.count("is ignored"), 3, done.err)
-    user.refused(["scale", "cluster", name, "--nodes", "1"], 2, "Delete the last 1 node", cwd=user.folder)
+    user.refused(
+        ["scale", "cluster", name, "--nodes", "1"], 2, "Delete the last 1 node", cwd=user.folder
+    )
     user.refused(["env", "remove", "--all"], 2, "name the cluster by --cluster", cwd=user.folder)
     for word in ("off", "False", "NO", "0", "no"):
-        user.refused(["delete", "cluster", name], 2, f"Delete cluster {name}", environment={"FASTGPU_YES": word})
+        user.refused(
+            ["delete", "cluster", name],
+            2,
+            f"Delete cluster {name}",
+            environment={"FASTGPU_YES": word},
+        )
     for word in ("n", "none", "disabled", "maybe"):
-        user.refused(["delete", "cluster", name], 2, "FASTGPU_YES", word, environment={"FASTGPU_YES": word})
+        user.refused(
+            ["delete", "cluster", name], 2, "FASTGPU_YES", word, environment={"FASTGPU_YES": word}
+        )
     own = user.folder / "own.yaml"
     own.write_text("yes: on\n")
     assert_in(name, user.run("get", "clusters").out.decode(), "the cluster is gone")
     user.run("exec", name + "-0", "--", "true")
-    assert_equal(user.run("exec", f"{name}-[0-1]", "--", "hostname").out.count(b"\n"), 2, "nodes as shown are not found")
+    assert_equal(
+        user.run("exec", f"{name}-[0-1]", "--", "hostname").out.count(b"\n"),
+        2,
+        "nodes as shown are not found",
+    )
     user.run("ssh", name + "-1", "--", "true")
     user.run("delete", "cluster", name, environment={"FASTGPU_CONFIG": str(own)})
     user.made = False
@@ -69,34 +97,62 @@ def test_a_project_file_takes_no_question_away(user):
 
 def test_a_broken_project_file_stops_those_who_need_it(user):
     file = user.folder / "fastgpu.yaml"
-    for text in ("yes: [\n", "output: csv\n", "yes: maybe\n", "fanuot: 3\n", "a\0b", "x: !!python/object:os.system y\n"):
+    for text in (
+        "yes: [\n",
+        "output: csv\n",
+        "yes: maybe\n",
+        "fanuot: 3\n",
+        "a\0b",
+        "x: !!python/object:os.system y\n",
+    ):
         file.write_text(text)
         for words in RUN_ANYWAY:
             user.run(*words, cwd=user.folder)
         user.run("doctor", code=None, cwd=user.folder)
         assert_in("fastgpu.yaml:", user.run("get", "clusters", cwd=user.folder).err, text)
         user.refused(["run", "job", "--", "true"], 2, "fastgpu.yaml:", cwd=user.folder)
-        assert_true(user.run("__complete", "--", "vers", cwd=user.folder).out.startswith(b"version"), text)
+        assert_true(
+            user.run("__complete", "--", "vers", cwd=user.folder).out.startswith(b"version"), text
+        )
 
 
 def test_a_wrong_variable_stops_all_but_those_that_help(user):
-    for name, value, said in (("FASTGPU_NODSE", "3", "FASTGPU_NODES?"), ("FASTGPU_TIMEOUT", "5m", "FASTGPU_RUN_JOB_TIMEOUT"),
-                              ("FASTGPU_FANOUT", "lots", "FASTGPU_FANOUT"), ("FASTGPU_COLOR", "blue", "FASTGPU_COLOR"),
-                              ("FASTGPU_QUIET", "perhaps", "FASTGPU_QUIET"), ("FASTGPU_WAIT", "5", "lacks its unit"), ("FASTGPU_PATIENCE", "5s", "FASTGPU_WAIT now")):
+    for name, value, said in (
+        ("FASTGPU_NODSE", "3", "FASTGPU_NODES?"),
+        ("FASTGPU_TIMEOUT", "5m", "FASTGPU_RUN_JOB_TIMEOUT"),
+        ("FASTGPU_FANOUT", "lots", "FASTGPU_FANOUT"),
+        ("FASTGPU_COLOR", "blue", "FASTGPU_COLOR"),
+        ("FASTGPU_QUIET", "perhaps", "FASTGPU_QUIET"),
+        ("FASTGPU_WAIT", "5", "lacks its unit"),
+        ("FASTGPU_PATIENCE", "5s", "FASTGPU_WAIT now"),
+    ):
         environment = {name: value}
         for words in RUN_ANYWAY:
             user.run(*words, environment=environment)
         assert_in(said, user.run("version", environment=environment).err, name)
         user.refused(["run", "job", "--", "true"], 2, said, environment=environment)
         user.run("run", "job", "--help", environment=environment)
-    user.run("get", "clusters", environment={"FASTGPU_FANOUT": "", "FASTGPU_QUIET": "", "FASTGPU_COMM_SECRET": "x"})
-    user.run("get", "clusters", environment={"FASTGPU_JOB_ID": "train-1", "FASTGPU_RANK": "0", "FASTGPU_LATER": "1"})
+    user.run(
+        "get",
+        "clusters",
+        environment={"FASTGPU_FANOUT": "", "FASTGPU_QUIET": "", "FASTGPU_COMM_SECRET": "x"},
+    )
+    user.run(
+        "get",
+        "clusters",
+        environment={"FASTGPU_JOB_ID": "train-1", "FASTGPU_RANK": "0", "FASTGPU_LATER": "1"},
+    )
 
 
 def test_an_empty_value_takes_no_other_word(user):
-    for words in (["create", "cluster", "x", "--ssh-from=", "--dry-run"], ["create", "cluster", "x", "--state-dir=", "--dry-run"],
-                  ["create", "cluster", "x", "--nodes=", "--dry-run"], ["--state-dir=", "create", "cluster", "x", "--dry-run"],
-                  ["create", "cluster", "x", "-f", "", "--dry-run"], ["create", "cluster", "x", "-n=", "--dry-run"]):
+    for words in (
+        ["create", "cluster", "x", "--ssh-from=", "--dry-run"],
+        ["create", "cluster", "x", "--state-dir=", "--dry-run"],
+        ["create", "cluster", "x", "--nodes=", "--dry-run"],
+        ["--state-dir=", "create", "cluster", "x", "--dry-run"],
+        ["create", "cluster", "x", "-f", "", "--dry-run"],
+        ["create", "cluster", "x", "-n=", "--dry-run"],
+    ):
         user.refused(words, 2, "is empty", cwd=user.folder)
     user.refused(["create", "cluster", "x", "--image", "--dry-run"], 2, "the flag --dry-run")
     assert_false((user.folder / "--dry-run").exists(), "a folder is named like a flag")
@@ -120,13 +176,18 @@ def test_files_that_are_none_are_called_so(user):
 
 def test_fields_that_do_nothing_are_refused(user):
     file = user.folder / "x.yaml"
-    for text, said in (("engine: slurm\ncommand: [true]\n", "is not one of mpirun"),
-                       ("timeout: 30\ncommand: [true]\n", "lacks its unit"),
-                       ("command: !!python/object:x [true]\n", "tags such as")):
+    for text, said in (
+        ("engine: slurm\ncommand: [true]\n", "is not one of mpirun"),
+        ("timeout: 30\ncommand: [true]\n", "lacks its unit"),
+        ("command: !!python/object:x [true]\n", "tags such as"),
+    ):
         file.write_text(text)
         user.refused(["run", "job", "-f", str(file)], 2, "x.yaml:1:", said)
-    for text, said in (("name: x\nprovider: local\nhosts: [10.0.0.1]\n", "x.yaml:2:11"), ("name: x\nmax-life: 8\n", "lacks its unit"),
-                       ("name: x\nprovider: aws\nlink-rate: 1gbit\n", "for provider local alone")):
+    for text, said in (
+        ("name: x\nprovider: local\nhosts: [10.0.0.1]\n", "x.yaml:2:11"),
+        ("name: x\nmax-life: 8\n", "lacks its unit"),
+        ("name: x\nprovider: aws\nlink-rate: 1gbit\n", "for provider local alone"),
+    ):
         file.write_text(text)
         user.refused(["create", "cluster", "-f", str(file), "--dry-run"], 2, said)
 

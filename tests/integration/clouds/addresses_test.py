@@ -4,6 +4,7 @@
 
 There a node without a public address answers the nodes beside it and not this machine.
 """
+
 import os
 import pathlib
 import socket
@@ -28,9 +29,15 @@ def is_reached_from_here(node):
 
 def check_head_alone(customer):
     nodes = customer.nodes("t")
-    assert_equal([is_reached_from_here(node) for node in nodes], [True] + [False] * (len(nodes) - 1), f"{customer.cloud}: {nodes}")
+    assert_equal(
+        [is_reached_from_here(node) for node in nodes],
+        [True] + [False] * (len(nodes) - 1),
+        f"{customer.cloud}: {nodes}",
+    )
     given = sorted(bool(instance["public_address"]) for instance in customer.sim.alive()[0])
-    assert_equal(given, [False] * (len(nodes) - 1) + [True], f"{customer.cloud}: {customer.sim.alive()[0]}")
+    assert_equal(
+        given, [False] * (len(nodes) - 1) + [True], f"{customer.cloud}: {customer.sim.alive()[0]}"
+    )
 
 
 def test_the_other_nodes_are_reached_through_the_head(user):
@@ -38,30 +45,62 @@ def test_the_other_nodes_are_reached_through_the_head(user):
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
 
     def journey(customer):
-        customer.create("t", "--public-address", "head", "--ssh-key", f"{key}.pub", "--max-life", "8h", "--timeout", "90s", nodes=3)
+        customer.create(
+            "t",
+            "--public-address",
+            "head",
+            "--ssh-key",
+            f"{key}.pub",
+            "--max-life",
+            "8h",
+            "--timeout",
+            "90s",
+            nodes=3,
+        )
         check_head_alone(customer)
-        assert_equal(len({tuple(node["host_keys"]) for node in customer.nodes("t")}), 3, "nodes share host keys")
-        assert_greater_equal(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 3, "hostnames")
+        assert_equal(
+            len({tuple(node["host_keys"]) for node in customer.nodes("t")}),
+            3,
+            "nodes share host keys",
+        )
+        assert_greater_equal(
+            customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 3, "hostnames"
+        )
         assert_equal(customer.run("ssh", "t/2", "--", "hostname").out, b"t-2\n", "ssh")
         config = user.folder / "ssh_config"
         config.write_bytes(customer.run("ssh", "t", "--config").out)
-        customer.refused(("ssh", "t", "--config", "--", "hostname"), 2, "--config runs nothing", "hostname")
-        told = subprocess.run(["ssh", "-F", config, "-o", "BatchMode=yes", "t-2", "hostname"], capture_output=True, text=True, check=False)
+        customer.refused(
+            ("ssh", "t", "--config", "--", "hostname"), 2, "--config runs nothing", "hostname"
+        )
+        told = subprocess.run(
+            ["ssh", "-F", config, "-o", "BatchMode=yes", "t-2", "hostname"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert_equal(told.stdout, "t-2\n", f"OpenSSH: {told}")
         file = user.folder / "file"
         file.write_bytes(os.urandom(300_000))
         customer.run("cp", str(file), "t:/root/file")
         customer.run("cp", "t/2:/root/file", str(user.folder / "back"))
         assert_equal((user.folder / "back").read_bytes(), file.read_bytes(), "a copy differs")
-        assert_in(b"t-2", customer.run("run", "job", "--cluster", "t", "-np", "3", "--", "hostname").out, "no rank on t-2")
+        assert_in(
+            b"t-2",
+            customer.run("run", "job", "--cluster", "t", "-np", "3", "--", "hostname").out,
+            "no rank on t-2",
+        )
         customer.run("why-awake", "t")
         customer.run("scale", "cluster", "t", "--nodes", "4", "--timeout", "60s")
         check_head_alone(customer)
         customer.run("stop", "cluster", "t")
         customer.run("start", "cluster", "t", "--timeout", "60s")
         check_head_alone(customer)
-        assert_greater_equal(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 4, "hostnames")
-        lost = next(i for i in customer.sim.alive()[0] if i["id"] == customer.nodes("t")[0]["instance"])
+        assert_greater_equal(
+            customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 4, "hostnames"
+        )
+        lost = next(
+            i for i in customer.sim.alive()[0] if i["id"] == customer.nodes("t")[0]["instance"]
+        )
         customer.sim.control("reclaim", {"instance": lost["id"], "notice_ms": 0})
         customer.sim.control("advance", {"seconds": 120})
         customer.run("get", "nodes", "t")
@@ -85,8 +124,22 @@ def test_what_does_not_wait_and_who_attaches_go_through_the_head_too(user):
         customer.run("exec", "t", "--", "true")
         check_head_alone(customer)
         customer.user.state = user.folder / "other"
-        customer.run("attach", "cluster", "t", "--provider", cloud, "--region", customer.about["region"], "--ssh-key", str(key), "--ssh-from", "127.0.0.1/32")
-        assert_greater_equal(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 2, "hostnames")
+        customer.run(
+            "attach",
+            "cluster",
+            "t",
+            "--provider",
+            cloud,
+            "--region",
+            customer.about["region"],
+            "--ssh-key",
+            str(key),
+            "--ssh-from",
+            "127.0.0.1/32",
+        )
+        assert_greater_equal(
+            customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 2, "hostnames"
+        )
         customer.run("delete", "cluster", "t", "--yes")
         customer.check_nothing_is_left()
 
@@ -94,9 +147,24 @@ def test_what_does_not_wait_and_who_attaches_go_through_the_head_too(user):
 def test_a_cluster_without_public_addresses_is_for_those_in_its_network(user):
     def inside(customer):
         customer.create("t", "--public-address", "none", "--detach")
-        assert_false(any(instance["public_address"] for instance in customer.sim.alive()[0]), customer.sim.alive()[0])
-        assert_true(within(30, lambda: all(node["address"] == node["private_address"] for node in customer.nodes("t"))), customer.nodes("t"))
-        customer.refused(customer.creation("t", "--public-address", "all", "--detach"), 6, "public addresses none, not all")
+        assert_false(
+            any(instance["public_address"] for instance in customer.sim.alive()[0]),
+            customer.sim.alive()[0],
+        )
+        assert_true(
+            within(
+                30,
+                lambda: all(
+                    node["address"] == node["private_address"] for node in customer.nodes("t")
+                ),
+            ),
+            customer.nodes("t"),
+        )
+        customer.refused(
+            customer.creation("t", "--public-address", "all", "--detach"),
+            6,
+            "public addresses none, not all",
+        )
         customer.refused(customer.creation("u", "--public-address", "some"), 2, "all, head")
         customer.run("delete", "cluster", "t", "--yes")
 
@@ -104,7 +172,11 @@ def test_a_cluster_without_public_addresses_is_for_those_in_its_network(user):
 
 
 def creation_of(customer, name, machine, *more):
-    words = [word for word in customer.creation(name, "--rdma", *more) if word not in ("--gpus", customer.about["gpus"])]
+    words = [
+        word
+        for word in customer.creation(name, "--rdma", *more)
+        if word not in ("--gpus", customer.about["gpus"])
+    ]
     return (*words, "--instance-type", machine)
 
 
@@ -114,9 +186,15 @@ def test_every_network_card_has_its_fabric_adapter_where_no_public_address_is_in
     with cloud_sim.CloudSim(CLOUDSIM) as sim:
         customer = cloud_sim.Customer(user, sim, "aws")
         for which, cards in (("none", [4, 4]), ("head", [1, 4]), ("all", [1, 1])):
-            made = customer.run(*creation_of(customer, "t", "p4d.24xlarge", "--public-address", which, "--detach"))
-            resources = [r for r in sim.books()["resources"] if r["alive"] and r["kind"] == "interface"]
-            found = sorted(sum(r["data"]["instance"] == i["id"] for r in resources) for i in sim.alive()[0])
+            made = customer.run(
+                *creation_of(customer, "t", "p4d.24xlarge", "--public-address", which, "--detach")
+            )
+            resources = [
+                r for r in sim.books()["resources"] if r["alive"] and r["kind"] == "interface"
+            ]
+            found = sorted(
+                sum(r["data"]["instance"] == i["id"] for r in resources) for i in sim.alive()[0]
+            )
             assert_equal(found, cards, f"{which}: {found} {resources[:1]}")
             assert_equal("use one of their 4" in made.err, which != "none", made.err)
             customer.run("delete", "cluster", "t", "--yes")
@@ -140,20 +218,32 @@ def test_machines_with_elastic_rdma_stand_in_one_deployment_set(user):
         sets = [r for r in sim.books()["resources"] if r["alive"] and r["kind"] == "set"]
         assert_equal(len(sets), 1, sets)
         assert_equal(sets[0]["data"]["strategy"], "LowLatency", sets)
-        placements = {i["placement"] for i in sim.books()["instances"] if i["state"] != "terminated"}
+        placements = {
+            i["placement"] for i in sim.books()["instances"] if i["state"] != "terminated"
+        }
         assert_equal(placements, {sets[0]["id"]}, f"{placements} and not {sets[0]['id']}")
 
     check_on_alibaba(user, "ecs.ebmgn8is.32xlarge", one_set)
 
 
 def test_a_type_without_rdma_is_refused_before_anything_is_made(user):
-    for cloud, plain, said in (("aws", "g4dn.xlarge", "p4d.24xlarge"), ("huawei", "p2s.2xlarge.8", "knows no type with RDMA"),
-                               ("tencent", "GN10X.2XLARGE40", "knows no type with RDMA"), ("alibaba", "ecs.gn6v-c8g1.2xlarge", "ecs.ebmgn7ex.32xlarge")):
+    for cloud, plain, said in (
+        ("aws", "g4dn.xlarge", "p4d.24xlarge"),
+        ("huawei", "p2s.2xlarge.8", "knows no type with RDMA"),
+        ("tencent", "GN10X.2XLARGE40", "knows no type with RDMA"),
+        ("alibaba", "ecs.gn6v-c8g1.2xlarge", "ecs.ebmgn7ex.32xlarge"),
+    ):
         if cloud not in cloud_sim.clouds_of(user):
             continue
         with cloud_sim.CloudSim(CLOUDSIM) as sim:
             customer = cloud_sim.Customer(user, sim, cloud)
-            customer.refused(creation_of(customer, "t", plain, "--detach"), 4, "without RDMA", said, "leave --rdma out")
+            customer.refused(
+                creation_of(customer, "t", plain, "--detach"),
+                4,
+                "without RDMA",
+                said,
+                "leave --rdma out",
+            )
             assert_equal(sim.books()["instances"], [], f"{cloud}: {sim.alive()}")
             assert_equal(sim.alive()[1], [], f"{cloud}: {sim.alive()}")
 

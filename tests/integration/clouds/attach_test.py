@@ -5,6 +5,7 @@
 Every cloud goes through the journey; what is decided by us and not by a cloud is tried on one
 (CLOUDS_ONLY chooses).
 """
+
 import copy
 import json
 import os
@@ -34,7 +35,9 @@ LEASE = 60  # Seconds, after which that of a killed fastgpu has run out.
 def key_of(user):
     key = user.folder / "key"
     if not key.exists():
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "me@home", "-f", key], check=True)
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "me@home", "-f", key], check=True
+        )
     return str(key)
 
 
@@ -49,8 +52,20 @@ def elsewhere(customer, name="other"):
 
 
 def attachment(customer, *more, name="t"):
-    return ("attach", "cluster", name, "--provider", customer.cloud, "--region", customer.about["region"],
-            "--ssh-key", key_of(customer.user), "--ssh-from", "127.0.0.1/32", *more)
+    return (
+        "attach",
+        "cluster",
+        name,
+        "--provider",
+        customer.cloud,
+        "--region",
+        customer.about["region"],
+        "--ssh-key",
+        key_of(customer.user),
+        "--ssh-from",
+        "127.0.0.1/32",
+        *more,
+    )
 
 
 def tags_of(sim):
@@ -71,7 +86,9 @@ def in_one_cloud(user, test, boot="local"):
 
 
 def created(customer, *more, nodes=2):
-    customer.create("t", "--ssh-key", key_of(customer.user) + ".pub", "--timeout", "90s", *more, nodes=nodes)
+    customer.create(
+        "t", "--ssh-key", key_of(customer.user) + ".pub", "--timeout", "90s", *more, nodes=nodes
+    )
 
 
 def test_a_cluster_is_taken_over_changed_and_taken_back(user):
@@ -79,19 +96,30 @@ def test_a_cluster_is_taken_over_changed_and_taken_back(user):
         other = elsewhere(customer)
         made = customer.create("t", "--ssh-key", key_of(customer.user) + ".pub", "--timeout", "90s")
         assert_not_in("warning", made.err)
-        assert_equal(len({tags.get("fastgpu-host-key") for tags in tags_of(customer.sim)}), 2, "not one fingerprint, of the head node")
+        assert_equal(
+            len({tags.get("fastgpu-host-key") for tags in tags_of(customer.sim)}),
+            2,
+            "not one fingerprint, of the head node",
+        )
         before = owners(customer.sim)
         other.run(*attachment(other))
         assert_equal(len(owners(customer.sim)), 1, f"{before} {owners(customer.sim)}")
         assert_not_equal(owners(customer.sim), before)
         pinned = [[node["host_keys"] for node in who.nodes("t")] for who in (customer, other)]
         assert_equal(pinned[0], pinned[1], f"other host keys: {pinned}")
-        assert_greater_equal(other.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 2, "hostnames")
+        assert_greater_equal(
+            other.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 2, "hostnames"
+        )
         # The old one uses it as before, and changes nothing any more.
         customer.run("exec", "t", "--", "true")
         customer.run("get", "clusters")
-        for words in (("scale", "cluster", "t", "--nodes", "3"), ("stop", "cluster", "t"), ("delete", "cluster", "t", "--yes"),
-                      ("guard", "cluster", "t", "--max-life", "8h"), ("addip", "t", "--ssh-from", "10.0.0.1/32")):
+        for words in (
+            ("scale", "cluster", "t", "--nodes", "3"),
+            ("stop", "cluster", "t"),
+            ("delete", "cluster", "t", "--yes"),
+            ("guard", "cluster", "t", "--max-life", "8h"),
+            ("addip", "t", "--ssh-from", "10.0.0.1/32"),
+        ):
             customer.refused(words, 6, "was taken over by", "attach cluster t", "--forget")
         customer.run("gc")
         assert_equal(len(customer.sim.alive()[0]), 2, "the old owner has ended something")
@@ -122,7 +150,20 @@ def test_environments_are_ready_for_who_takes_the_cluster_over(user):
         spec.write_text("name: train\npython: /usr/bin/python3\nmpi: system\n")
         customer.run("env", "create", "-c", "t", "-f", str(spec), "--uv", uv)
         other.run(*attachment(other))
-        job = other.run("run", "job", "-c", "t", "-np", "1", "--environment", "train", "--", "python", "-c", "import sys; print(sys.prefix)")
+        job = other.run(
+            "run",
+            "job",
+            "-c",
+            "t",
+            "-np",
+            "1",
+            "--environment",
+            "train",
+            "--",
+            "python",
+            "-c",
+            "import sys; print(sys.prefix)",
+        )
         assert_in(b"/envs/train/", job.out)
         other.run("delete", "cluster", "t", "--yes")
         customer.run("delete", "cluster", "t", "--forget", "--yes")
@@ -131,17 +172,26 @@ def test_environments_are_ready_for_who_takes_the_cluster_over(user):
 
 
 def test_a_region_that_cannot_be_asked_hides_no_cluster_in_another(user):
-    regions = {"aws": "us-west-2", "alibaba": "cn-beijing", "tencent": "ap-shanghai", "huawei": "cn-east-3"}
+    regions = {
+        "aws": "us-west-2",
+        "alibaba": "cn-beijing",
+        "tencent": "ap-shanghai",
+        "huawei": "cn-east-3",
+    }
 
     def attached(customer, other):
         created(customer, nodes=1)
-        words = [word for word in attachment(other) if word not in ("--region", customer.about["region"])]
+        words = [
+            word for word in attachment(other) if word not in ("--region", customer.about["region"])
+        ]
         fault = {"fault": {"kind": "status", "status": 403, "code": "Forbidden"}}
         customer.sim.faults({"match": {"region": regions[customer.cloud], "count": 99}, **fault})
         nowhere = [word if word != "t" else "nobody" for word in words]
         missed = other.run(*nowhere, code=None)
         assert_in(missed.returncode, (1, 3), f"{missed.returncode}: {missed.err}")
-        assert_in("it may be where we cannot look", missed.err, f"{missed.returncode}: {missed.err}")
+        assert_in(
+            "it may be where we cannot look", missed.err, f"{missed.returncode}: {missed.err}"
+        )
         other.run(*words)
         customer.sim.faults()
         other.run("delete", "cluster", "t", "--yes")
@@ -159,11 +209,19 @@ def test_what_cannot_be_attached_is_refused_with_a_way_out(user):
         customer.refused(("delete", "cluster", "t", "--forget"), 6, "no other state directory owns")
         wrong = user.folder / "wrong"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", wrong], check=True)
-        other.refused([str(wrong) if word == key_of(user) else word for word in attachment(other)], 3)
-        customer.refused(customer.creation("u", "--ssh-key", "/etc/hostname"), 2, "no public Ed25519 key")
+        other.refused(
+            [str(wrong) if word == key_of(user) else word for word in attachment(other)], 3
+        )
+        customer.refused(
+            customer.creation("u", "--ssh-key", "/etc/hostname"), 2, "no public Ed25519 key"
+        )
         customer.run("stop", "cluster", "t")
         other.refused(attachment(other), 6, "does not run", "--start")
-        assert_equal(json.loads(other.run("get", "clusters", "-o", "json").out)["clusters"], [], "something was written down")
+        assert_equal(
+            json.loads(other.run("get", "clusters", "-o", "json").out)["clusters"],
+            [],
+            "something was written down",
+        )
         customer.run("delete", "cluster", "t", "--yes")
 
     in_one_cloud(user, refused)
@@ -173,9 +231,19 @@ def test_a_head_node_that_is_another_is_not_believed(user):
     def refused(customer, other):
         created(customer, nodes=1)
         # Somebody in between has a key of his own.
-        customer.run("exec", "t", "--", "sh", "-c", "rm -f /etc/ssh/ssh_host_ed25519_key* && ssh-keygen -q -t ed25519 -N '' -f " "/etc/ssh/ssh_host_ed25519_key")
+        customer.run(
+            "exec",
+            "t",
+            "--",
+            "sh",
+            "-c",
+            "rm -f /etc/ssh/ssh_host_ed25519_key* && ssh-keygen -q -t ed25519 -N '' -f "
+            "/etc/ssh/ssh_host_ed25519_key",
+        )
         other.refused(attachment(other), 3, "is not machine", "SHA256:")
-        assert_equal(other.run("get", "clusters", "-o", "name").out, b"", "written down all the same")
+        assert_equal(
+            other.run("get", "clusters", "-o", "name").out, b"", "written down all the same"
+        )
         customer.run("delete", "cluster", "t", "--yes")
 
     in_one_cloud(user, refused)
@@ -187,7 +255,9 @@ def test_a_stopped_cluster_is_started_where_that_is_wished(user):
         customer.run("stop", "cluster", "t")
         # The lease of `stop` went down with its node.
         other.run(*attachment(other, "--start", "--wait", f"{LEASE + 30}s"))
-        assert_equal([node["state"] for node in other.nodes("t")], ["running"] * 2, other.nodes("t"))
+        assert_equal(
+            [node["state"] for node in other.nodes("t")], ["running"] * 2, other.nodes("t")
+        )
         other.run("exec", "t", "--", "true")
         other.run("delete", "cluster", "t", "--yes")
 
@@ -197,7 +267,15 @@ def test_a_stopped_cluster_is_started_where_that_is_wished(user):
 def test_the_lease_of_a_machine_that_is_dead_can_be_broken(user):
     def broken(customer, other):
         created(customer, nodes=1)
-        ended = customer.run("scale", "cluster", "t", "--nodes", "2", code=None, environment={"FASTGPU_FAULT": "provision:written"})
+        ended = customer.run(
+            "scale",
+            "cluster",
+            "t",
+            "--nodes",
+            "2",
+            code=None,
+            environment={"FASTGPU_FAULT": "provision:written"},
+        )
         assert_equal(ended.returncode, -9, ended.err)
         other.refused((*attachment(other), "--wait", "1s"), 6, "is being changed by", "--force")
         done = other.run(*attachment(other, "--force"))
@@ -227,8 +305,17 @@ def test_a_cluster_that_was_renamed_and_grew_is_attached_whole(user):
 def test_a_cluster_that_was_renamed_is_attached_by_its_new_name(user):
     def renamed(customer, other):
         created(customer)
-        customer.run("rename", "cluster", "t", "prod", code=None, environment={"FASTGPU_FAULT": "provision:renamed_there"})
-        assert_equal([node["cluster"] for node in customer.nodes("t")], ["t"] * 2, customer.nodes("t"))
+        customer.run(
+            "rename",
+            "cluster",
+            "t",
+            "prod",
+            code=None,
+            environment={"FASTGPU_FAULT": "provision:renamed_there"},
+        )
+        assert_equal(
+            [node["cluster"] for node in customer.nodes("t")], ["t"] * 2, customer.nodes("t")
+        )
         customer.run("rename", "cluster", "t", "prod")
         other.refused(attachment(other), 5, "prod")
         other.run(*attachment(other, name="prod"))
@@ -242,11 +329,17 @@ def test_of_two_that_attach_at_once_one_after_the_other_has_it(user):
     def both(customer, other):
         third = elsewhere(customer, "third")
         created(customer)
-        started = [who.user.start(*attachment(who, "--wait", "60s"), environment=who.environment()) for who in (other, third)]
+        started = [
+            who.user.start(*attachment(who, "--wait", "60s"), environment=who.environment())
+            for who in (other, third)
+        ]
         ended = [process.communicate(timeout=120) + (process.returncode,) for process in started]
         assert_equal([code for _, _, code in ended], [0, 0], ended)
         assert_equal(len(owners(customer.sim)), 1, owners(customer.sim))
-        codes = {who.run("scale", "cluster", "t", "--nodes", "1", "--yes", code=None).returncode for who in (other, third)}
+        codes = {
+            who.run("scale", "cluster", "t", "--nodes", "1", "--yes", code=None).returncode
+            for who in (other, third)
+        }
         assert_equal(codes, {0, 6})
         for who in (other, third):
             who.run("delete", "cluster", "t", "--yes", code=None)
@@ -257,8 +350,22 @@ def test_of_two_that_attach_at_once_one_after_the_other_has_it(user):
 def test_nobody_attaches_in_the_middle_of_a_change(user):
     def waits(customer, other):
         created(customer)
-        customer.sim.faults({"match": {"vendor": customer.cloud, "action": customer.about["launch"]}, "fault": {"kind": "delay", "milliseconds": 8000}})
-        scaling = customer.user.start("scale", "cluster", "t", "--nodes", "3", "--timeout", "90s", environment=customer.environment())
+        customer.sim.faults(
+            {
+                "match": {"vendor": customer.cloud, "action": customer.about["launch"]},
+                "fault": {"kind": "delay", "milliseconds": 8000},
+            }
+        )
+        scaling = customer.user.start(
+            "scale",
+            "cluster",
+            "t",
+            "--nodes",
+            "3",
+            "--timeout",
+            "90s",
+            environment=customer.environment(),
+        )
         assert_true(within(30, lambda: lease_is_held(customer)), "no lease")
         other.refused((*attachment(other), "--wait", "1s"), 6, "is being changed by")
         out, err = scaling.communicate(timeout=120)
@@ -268,20 +375,38 @@ def test_nobody_attaches_in_the_middle_of_a_change(user):
         other.run("delete", "cluster", "t", "--yes")
 
     def lease_is_held(customer):
-        book = customer.run("exec", "t/0", "--", "sh", "-c", "cat ~/.fastgpu/lease/book 2>/dev/null || true", code=None).out
+        book = customer.run(
+            "exec",
+            "t/0",
+            "--",
+            "sh",
+            "-c",
+            "cat ~/.fastgpu/lease/book 2>/dev/null || true",
+            code=None,
+        ).out
         return b"who=" in book and b"process" in book
 
     in_one_cloud(user, waits)
 
 
 def test_a_takeover_that_was_killed_anywhere_goes_on(user):
-    points = ("takeover:leased", "takeover:key_made", "takeover:keys_put", "takeover:adopted", "takeover:marked", "takeover:owned", "record:written")
+    points = (
+        "takeover:leased",
+        "takeover:key_made",
+        "takeover:keys_put",
+        "takeover:adopted",
+        "takeover:marked",
+        "takeover:owned",
+        "record:written",
+    )
 
     def killed(customer, other):
         created(customer)
         for number, point in enumerate(points):
             who = elsewhere(customer, f"other{number}")
-            ended = who.run(*attachment(who, "--wait", "90s"), code=None, environment={"FASTGPU_FAULT": point})
+            ended = who.run(
+                *attachment(who, "--wait", "90s"), code=None, environment={"FASTGPU_FAULT": point}
+            )
             assert_equal(ended.returncode, -9, f"{point}: {ended.returncode} {ended.err}")
             who.run("gc", code=None)
             assert_equal(len(customer.sim.alive()[0]), 2, f"{point}: {customer.sim.alive()[0]}")
@@ -296,9 +421,19 @@ def test_a_takeover_that_was_killed_anywhere_goes_on(user):
 def test_what_a_killed_change_left_is_told_before_it_is_ended(user):
     def unrecorded(customer, other):
         created(customer, nodes=1)
-        ended = customer.run("scale", "cluster", "t", "--nodes", "2", code=None, environment={"FASTGPU_FAULT": "provision:reached"})
+        ended = customer.run(
+            "scale",
+            "cluster",
+            "t",
+            "--nodes",
+            "2",
+            code=None,
+            environment={"FASTGPU_FAULT": "provision:reached"},
+        )
         assert_equal(ended.returncode, -9, ended.err)
-        other.refused((*attachment(other), "--wait", f"{LEASE + 30}s"), 6, "does not list", "--end-unrecorded")
+        other.refused(
+            (*attachment(other), "--wait", f"{LEASE + 30}s"), 6, "does not list", "--end-unrecorded"
+        )
         other.run(*attachment(other, "--end-unrecorded"))
         customer.run("gc", code=None)  # Which has something to settle, and no right to.
         assert_equal(len(customer.sim.alive()[0]), 2, "the old owner has settled it")
@@ -312,12 +447,22 @@ def test_what_a_killed_change_left_is_told_before_it_is_ended(user):
 def test_a_record_that_was_tampered_with_is_refused(user):
     def refused(customer, other):
         created(customer, nodes=1)
-        for what, said in (("{}", "schema"), ("x" * 100, "not JSON"), ('{"schema":"fastgpu/cluster-record/v9"}', "v9")):
+        for what, said in (
+            ("{}", "schema"),
+            ("x" * 100, "not JSON"),
+            ('{"schema":"fastgpu/cluster-record/v9"}', "v9"),
+        ):
             customer.run("exec", "t", "--", "sh", "-c", f"echo '{what}' > ~/.fastgpu/cluster.json")
             other.refused(attachment(other), 1, said)
-        mode = customer.run("exec", "t", "--", "stat", "-c", "%a", "/root/.fastgpu/cluster.json").out
+        mode = customer.run(
+            "exec", "t", "--", "stat", "-c", "%a", "/root/.fastgpu/cluster.json"
+        ).out
         assert_in(b"600", mode)
-        assert_equal(json.loads(other.run("get", "clusters", "-o", "json").out)["clusters"], [], "something was written down")
+        assert_equal(
+            json.loads(other.run("get", "clusters", "-o", "json").out)["clusters"],
+            [],
+            "something was written down",
+        )
         customer.run("guard", "cluster", "t", "--max-life", "8h")  # Writes it anew.
         other.run(*attachment(other))
         guards = json.loads(other.run("guard", "cluster", "t", "-o", "json").out)

@@ -5,6 +5,7 @@ FASTGPU CLOUDSIM [TEST ...]
 An image is a copy of what a node has written to its disk, in which the tests look for what must not
 be there. Needs uv, as the tests of environments do.
 """
+
 import contextlib
 import json
 import pathlib
@@ -22,8 +23,11 @@ from suite import assert_equal, assert_false, assert_greater, assert_in, assert_
 
 CLOUDSIM = sys.argv.pop(2)
 UV = find_uv()
-SECRETS = ("cat /etc/ssh/ssh_host_ed25519_key; cat /root/.fastgpu/clusters/*/* 2>/dev/null; cat " "/root/.ssh/id_test; "
-           "cat /root/.fastgpu/lease/book /root/.fastgpu/cluster.json; true")
+SECRETS = (
+    "cat /etc/ssh/ssh_host_ed25519_key; cat /root/.fastgpu/clusters/*/* 2>/dev/null; cat "
+    "/root/.ssh/id_test; "
+    "cat /root/.fastgpu/lease/book /root/.fastgpu/cluster.json; true"
+)
 
 
 @contextlib.contextmanager
@@ -46,7 +50,9 @@ def end(customer):
     for image in images(customer):
         customer.run("delete", "image", image["id"], "--yes", *place(customer))
     customer.check_nothing_is_left()
-    assert_equal(json.loads(customer.run("gc", "-o", "json").out)["settled"], [], "gc finds something")
+    assert_equal(
+        json.loads(customer.run("gc", "-o", "json").out)["settled"], [], "gc finds something"
+    )
 
 
 def place(customer):
@@ -54,7 +60,9 @@ def place(customer):
 
 
 def images(customer):
-    return json.loads(customer.run("get", "images", "--mine", *place(customer), "-o", "json").out)["images"]
+    return json.loads(customer.run("get", "images", "--mine", *place(customer), "-o", "json").out)[
+        "images"
+    ]
 
 
 def bake(customer, *more, **options):
@@ -62,7 +70,9 @@ def bake(customer, *more, **options):
 
 
 def on_node(customer, script, cluster="t", node=0):
-    said = json.loads(customer.run("exec", f"{cluster}/{node}", "-o", "json", "--", "sh", "-c", script).out)
+    said = json.loads(
+        customer.run("exec", f"{cluster}/{node}", "-o", "json", "--", "sh", "-c", script).out
+    )
     return said["hosts"][0]["stdout"]
 
 
@@ -74,13 +84,22 @@ def content_of(image):
 
 def lines_of_secrets(text):
     """Lines that no other file has by chance: the first of every Ed25519 key is the same."""
-    return {line for line in text.splitlines() if len(line) > 30 and not line.startswith(("-----", "b3BlbnNzaC1rZXktdjE"))}
+    return {
+        line
+        for line in text.splitlines()
+        if len(line) > 30 and not line.startswith(("-----", "b3BlbnNzaC1rZXktdjE"))
+    }
 
 
 def check_holds_no_secret(content, secrets):
     for path, file in content.items():
         # There the stand-in keeps who may log in; each node gets its own.
-        if not file.is_file() or file.is_symlink() or "/envs/" in path or path.endswith("etc/fastgpu/authorized_keys"):
+        if (
+            not file.is_file()
+            or file.is_symlink()
+            or "/envs/" in path
+            or path.endswith("etc/fastgpu/authorized_keys")
+        ):
             continue
         text = file.read_bytes().decode(errors="replace")
         found = [line for line in secrets if line in text]
@@ -89,15 +108,37 @@ def check_holds_no_secret(content, secrets):
 
 def is_in_service(customer):
     """Nothing lies in the node's memory any more, and a job runs."""
-    assert_true(on_node(customer, "grep -c fastgpu-bake /proc/mounts; ls /run/fastgpu-bake 2>&1 | head -1").startswith("0\n"), "left in memory")
-    job = customer.run("run", "job", "-c", "t", "-np", "1", "--environment", "train", "--", "python", "-c", "print('at work')")
+    assert_true(
+        on_node(
+            customer, "grep -c fastgpu-bake /proc/mounts; ls /run/fastgpu-bake 2>&1 | head -1"
+        ).startswith("0\n"),
+        "left in memory",
+    )
+    job = customer.run(
+        "run",
+        "job",
+        "-c",
+        "t",
+        "-np",
+        "1",
+        "--environment",
+        "train",
+        "--",
+        "python",
+        "-c",
+        "print('at work')",
+    )
     assert_in(b"at work", job.out)
 
 
 def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
     for cloud in cloud_sim.clouds_of(user):
         with baker(user, cloud) as customer:
-            on_node(customer, "mkdir -p /root/.ssh; echo a-key-of-the-user-that-nobody-else-may-see > " "/root/.ssh/id_test; echo 1 > /var/kept")
+            on_node(
+                customer,
+                "mkdir -p /root/.ssh; echo a-key-of-the-user-that-nobody-else-may-see > "
+                "/root/.ssh/id_test; echo 1 > /var/kept",
+            )
             # Jobs leave keys and logs behind.
             customer.run("run", "job", "-c", "t", "-np", "1", "--", "true")
             secrets = lines_of_secrets(on_node(customer, SECRETS))
@@ -109,30 +150,70 @@ def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
             made = json.loads(bake(customer).out)
             assert_equal(made["state"], "available", made)
             assert_true(made["name"].startswith("fastgpu-train-"), made)
-            assert_true(on_node(customer, f"{SECRETS}; cat /etc/machine-id").startswith(before[:300]), "the node has lost something")
+            assert_true(
+                on_node(customer, f"{SECRETS}; cat /etc/machine-id").startswith(before[:300]),
+                "the node has lost something",
+            )
             is_in_service(customer)
             content = content_of(made["id"])
-            assert_true(any("/envs/train/" in path for path in content), "the image has no environment")
-            assert_true(any(path.endswith("/var/kept") for path in content), "the image has not what the node has")
+            assert_true(
+                any("/envs/train/" in path for path in content), "the image has no environment"
+            )
+            assert_true(
+                any(path.endswith("/var/kept") for path in content),
+                "the image has not what the node has",
+            )
             assert_greater(len(secrets), 5, secrets)
             check_holds_no_secret(content, secrets)
 
             again = bake(customer)
             assert_equal(json.loads(again.out)["id"], made["id"], again.err)
             assert_in("is there already", again.err)
-            assert_equal(customer.sim.control("calls")["counts"][cloud]["CreateImage"], 1, "it was made twice")
+            assert_equal(
+                customer.sim.control("calls")["counts"][cloud]["CreateImage"],
+                1,
+                "it was made twice",
+            )
             listed = images(customer)
-            assert_equal([(one["id"], one["state"], one["environment"], one["cluster"]) for one in listed], [(made["id"], "available", "train", "t")], listed)
+            assert_equal(
+                [(one["id"], one["state"], one["environment"], one["cluster"]) for one in listed],
+                [(made["id"], "available", "train", "t")],
+                listed,
+            )
 
             customer.create("u", "--image", made["name"], "--timeout", "90s", nodes=1)
-            found = json.loads(customer.run("env", "list", "-c", "u", "-o", "json").out)["environments"]
+            found = json.loads(customer.run("env", "list", "-c", "u", "-o", "json").out)[
+                "environments"
+            ]
             assert_equal([one["state"] for one in found], ["complete"], found)
-            job = customer.run("run", "job", "-c", "u", "-np", "1", "--environment", "train", "--", "python", "-c", "print('ready at once')")
+            job = customer.run(
+                "run",
+                "job",
+                "-c",
+                "u",
+                "-np",
+                "1",
+                "--environment",
+                "train",
+                "--",
+                "python",
+                "-c",
+                "print('ready at once')",
+            )
             assert_in(b"ready at once", job.out)
-            customer.run("env", "create", "-c", "u", "-f", str(user.folder / "env.yaml"), "--uv", UV)
+            customer.run(
+                "env", "create", "-c", "u", "-f", str(user.folder / "env.yaml"), "--uv", UV
+            )
             customer.run("env", "verify", "train", "-c", "u")
-            own = on_node(customer, "cat /etc/ssh/ssh_host_ed25519_key; ls /root/.ssh /root/.fastgpu/jobs " "2>/dev/null; cat /etc/machine-id", "u")
-            assert_false(lines_of_secrets(own) & secrets, "a node of the image has a key of another")
+            own = on_node(
+                customer,
+                "cat /etc/ssh/ssh_host_ed25519_key; ls /root/.ssh /root/.fastgpu/jobs "
+                "2>/dev/null; cat /etc/machine-id",
+                "u",
+            )
+            assert_false(
+                lines_of_secrets(own) & secrets, "a node of the image has a key of another"
+            )
             assert_not_in("id_test", own, "a node of the image has a key of another")
             customer.run("delete", "cluster", "u", "--yes")
 
@@ -167,8 +248,14 @@ def test_interrupted_it_goes_on_and_gc_puts_the_node_back(user):
         said = process.communicate(timeout=30)[1].decode()
         assert_equal(process.returncode, 130, said)
         assert_in("the same command waits for it and puts t-1 back", said)
-        assert_in("fastgpu-bake", on_node(customer, "cat /proc/mounts", node=1), "nothing is hidden")
-        customer.refused(("delete", "image", images(customer)[0]["id"], "--yes", *place(customer)), 6, "still being made")
+        assert_in(
+            "fastgpu-bake", on_node(customer, "cat /proc/mounts", node=1), "nothing is hidden"
+        )
+        customer.refused(
+            ("delete", "image", images(customer)[0]["id"], "--yes", *place(customer)),
+            6,
+            "still being made",
+        )
         assert_in("still being made", customer.run("gc", code=1).out.decode(), "gc")
         customer.sim.control("advance", {"seconds": 90})
         assert_in("put t-1 back", customer.run("gc").out.decode(), "gc")
@@ -181,16 +268,37 @@ def test_an_image_that_fails_is_removed_and_told(user):
         with baker(user, cloud) as customer:
             customer.sim.control("image_failures", {"count": 1})
             # On Huawei the list may tell it before the job does, which knows why.
-            customer.refused(("env", "bake", "train", "-c", "t"), 1, "" if cloud == "huawei" else "could not be made")
+            customer.refused(
+                ("env", "bake", "train", "-c", "t"),
+                1,
+                "" if cloud == "huawei" else "could not be made",
+            )
             is_in_service(customer)
             assert_equal(json.loads(bake(customer).out)["state"], "available", "the second one")
 
 
 def test_what_cannot_be_baked_is_refused_and_changes_nothing(user):
     with baker(user, "aws") as customer:
-        customer.refused(("env", "bake", "other", "-c", "t"), 5, "no node of the cluster has environment 'other' complete")
-        customer.refused(("env", "bake", "train", "-c", "t", "--image", "-x"), 2, "is no image's name")
-        job = user.start("run", "job", "-c", "t", "-np", "1", "--", "sleep", "60", environment=customer.environment())
+        customer.refused(
+            ("env", "bake", "other", "-c", "t"),
+            5,
+            "no node of the cluster has environment 'other' complete",
+        )
+        customer.refused(
+            ("env", "bake", "train", "-c", "t", "--image", "-x"), 2, "is no image's name"
+        )
+        job = user.start(
+            "run",
+            "job",
+            "-c",
+            "t",
+            "-np",
+            "1",
+            "--",
+            "sleep",
+            "60",
+            environment=customer.environment(),
+        )
         assert_true(within(20, lambda: b"running" in customer.run("get", "jobs").out), "no job")
         customer.refused(("env", "bake", "train", "-c", "t"), 6, "job")
         job.send_signal(signal.SIGINT)
@@ -198,9 +306,13 @@ def test_what_cannot_be_baked_is_refused_and_changes_nothing(user):
 
         first = json.loads(bake(customer, "--image", "taken").out)
         on_node(customer, "rm -rf /opt/fastgpu/envs/train")
-        (user.folder / "env.yaml").write_text("name: train\npython: /usr/bin/python3\nmpi: system\nvariables: {A: b}\n")
+        (user.folder / "env.yaml").write_text(
+            "name: train\npython: /usr/bin/python3\nmpi: system\nvariables: {A: b}\n"
+        )
         customer.run("env", "create", "-c", "t", "-f", str(user.folder / "env.yaml"), "--uv", UV)
-        customer.refused(("env", "bake", "train", "-c", "t", "--image", "taken"), 6, "the name is taken")
+        customer.refused(
+            ("env", "bake", "train", "-c", "t", "--image", "taken"), 6, "the name is taken"
+        )
         is_in_service(customer)
         assert_equal([one["id"] for one in images(customer)], [first["id"]], images(customer))
 
@@ -209,7 +321,9 @@ def test_what_cannot_be_baked_is_refused_and_changes_nothing(user):
         customer.run("start", "cluster", "t", "--timeout", "60s")
     user.run("create", "cluster", user.cluster)
     user.made = True
-    user.refused(("env", "bake", "train", "-c", user.cluster), 2, "images are made of nodes of clouds alone")
+    user.refused(
+        ("env", "bake", "train", "-c", user.cluster), 2, "images are made of nodes of clouds alone"
+    )
     user.run("delete", "cluster", user.cluster, "--yes")
 
 

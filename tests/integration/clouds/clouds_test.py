@@ -4,6 +4,7 @@
 Every test runs for each cloud that fastgpu and the stand-in both know, or for those that
 CLOUDS_ONLY names.
 """
+
 import base64
 import contextlib
 import json
@@ -44,8 +45,14 @@ def test_a_cluster_in_a_cloud_lives_as_any_other(user):
         customer.create("t", "--timeout", "90s")
         keys = {tuple(node["host_keys"]) for node in customer.nodes("t")}
         assert_equal(len(keys), 2, f"nodes share host keys: {keys}")
-        assert_greater_equal(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 2, "hostnames")
-        assert_in(b"t-1", customer.run("run", "job", "--cluster", "t", "-np", "2", "--", "hostname").out, "no rank on t-1")
+        assert_greater_equal(
+            customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 2, "hostnames"
+        )
+        assert_in(
+            b"t-1",
+            customer.run("run", "job", "--cluster", "t", "-np", "2", "--", "hostname").out,
+            "no rank on t-1",
+        )
         again = customer.create("t")
         assert_in("exists already as wanted", again.err)
         customer.run("stop", "cluster", "t")
@@ -79,11 +86,22 @@ def test_what_a_detached_creation_leaves_to_do_is_done_by_who_needs_the_nodes(us
         keys = {tuple(node["host_keys"]) for node in customer.nodes("t")}
         assert_equal(len(keys), 2, f"{shared} {keys}")
         assert_false(keys & shared, f"{shared} {keys}")
-        shown = customer.run("exec", "t", "-b", "--", "cat", "/etc/ssh/ssh_host_ed25519_key.pub").out.decode()
-        assert_not_in(shared.pop()[0].split()[1], shown, "a node still shows the key of the first boot")
-        assert_equal(json.loads(customer.run("describe", "cluster", "t", "-o", "json").out)["open_intents"], 0, "something is open")
+        shown = customer.run(
+            "exec", "t", "-b", "--", "cat", "/etc/ssh/ssh_host_ed25519_key.pub"
+        ).out.decode()
+        assert_not_in(
+            shared.pop()[0].split()[1], shown, "a node still shows the key of the first boot"
+        )
+        assert_equal(
+            json.loads(customer.run("describe", "cluster", "t", "-o", "json").out)["open_intents"],
+            0,
+            "something is open",
+        )
         tags = [instance["tags"] for instance in customer.sim.alive()[0]]
-        assert_true(any("fastgpu-host-key" in each for each in tags), f"the head node keeps no record: {tags}")
+        assert_true(
+            any("fastgpu-host-key" in each for each in tags),
+            f"the head node keeps no record: {tags}",
+        )
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, journey, boot="local")
@@ -91,27 +109,78 @@ def test_what_a_detached_creation_leaves_to_do_is_done_by_who_needs_the_nodes(us
 
 def test_a_key_pair_that_the_cloud_keeps_opens_the_nodes(user):
     key = user.folder / "rsa"
-    subprocess.run(["ssh-keygen", "-q", "-t", "rsa", "-b", "4096", "-N", "", "-C", "me@home", "-f", key], check=True)
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "rsa", "-b", "4096", "-N", "", "-C", "me@home", "-f", key],
+        check=True,
+    )
     public = key.with_suffix(".pub").read_text().strip()
 
     def whoami(node):
         # Ours are tried elsewhere.
-        unchecked = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
-        return subprocess.run(["ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", *unchecked, "-i", key, "-p", str(node["port"]),
-                               f"root@{node['address']}", "hostname"], capture_output=True, text=True, check=False).stdout
+        unchecked = (
+            "-o",
+            "StrictHostKeyChecking=no",
+            "-o",
+            "UserKnownHostsFile=/dev/null",
+            "-o",
+            "LogLevel=ERROR",
+        )
+        return subprocess.run(
+            [
+                "ssh",
+                "-F",
+                "none",
+                "-o",
+                "BatchMode=yes",
+                "-o",
+                "IdentitiesOnly=yes",
+                *unchecked,
+                "-i",
+                key,
+                "-p",
+                str(node["port"]),
+                f"root@{node['address']}",
+                "hostname",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
 
     for cloud in cloud_sim.clouds_of(user):
         with CloudSim(CLOUDSIM, "local") as sim:
             customer = Customer(user, sim, cloud)
-            customer.refused(customer.creation("t", "--key-pair", "mine"), 5, "the key pair 'mine' in", "does not exist")
+            customer.refused(
+                customer.creation("t", "--key-pair", "mine"),
+                5,
+                "the key pair 'mine' in",
+                "does not exist",
+            )
             assert_equal(sim.alive(), ([], []), f"{cloud}: something was made")
-            sim.control("key_pair", {"vendor": cloud, "account": sim.account(cloud)["name"], "region": customer.about["region"], "name": "mine", "public": public})
+            sim.control(
+                "key_pair",
+                {
+                    "vendor": cloud,
+                    "account": sim.account(cloud)["name"],
+                    "region": customer.about["region"],
+                    "name": "mine",
+                    "public": public,
+                },
+            )
             customer.create("t", "--key-pair", "mine", "--timeout", "90s", nodes=1)
             customer.run("scale", "cluster", "t", "--nodes", "2", "--timeout", "60s")
-            assert_equal([whoami(node) for node in customer.nodes("t")], ["t-0\n", "t-1\n"], f"{cloud}: the key opens not both")
+            assert_equal(
+                [whoami(node) for node in customer.nodes("t")],
+                ["t-0\n", "t-1\n"],
+                f"{cloud}: the key opens not both",
+            )
             customer.run("delete", "cluster", "t", "--yes")
-            assert_equal(sim.alive()[0], [], f"{cloud}: not the key pair alone is left: {sim.alive()}")
-            assert_equal(len(sim.alive()[1]), 1, f"{cloud}: not the key pair alone is left: {sim.alive()}")
+            assert_equal(
+                sim.alive()[0], [], f"{cloud}: not the key pair alone is left: {sim.alive()}"
+            )
+            assert_equal(
+                len(sim.alive()[1]), 1, f"{cloud}: not the key pair alone is left: {sim.alive()}"
+            )
 
 
 def test_machines_that_were_only_promised_can_be_stopped(user):
@@ -129,11 +198,22 @@ def test_machines_that_were_only_promised_can_be_stopped(user):
 def test_a_first_contact_that_was_killed_goes_on(user):
     def killed(customer):
         customer.create("t", "--detach")
-        for point in ("provision:reached", "provision:host_keys_made", "provision:host_keys_shown", "provision:met"):
-            ended = customer.run("exec", "t", "--", "true", code=None, environment={"FASTGPU_FAULT": point})
+        for point in (
+            "provision:reached",
+            "provision:host_keys_made",
+            "provision:host_keys_shown",
+            "provision:met",
+        ):
+            ended = customer.run(
+                "exec", "t", "--", "true", code=None, environment={"FASTGPU_FAULT": point}
+            )
             assert_equal(ended.returncode, -9, f"{point}: {ended.returncode} {ended.err}")
         customer.run("exec", "t", "--", "true")
-        assert_equal(len({tuple(node["host_keys"]) for node in customer.nodes("t")}), 2, "nodes share host keys")
+        assert_equal(
+            len({tuple(node["host_keys"]) for node in customer.nodes("t")}),
+            2,
+            "nodes share host keys",
+        )
         customer.run("delete", "cluster", "t", "--yes")
 
     cloud = cloud_sim.clouds_of(user)[0]
@@ -149,9 +229,17 @@ def test_the_plan_shows_offers_and_changes_nothing(user):
         offers = shown["offers"]
         assert_true(offers, shown)
         assert_greater(offers[0]["price_per_hour"], 0, shown)
-        prices = [offer["price_per_hour"] for offer in offers if "unusable" not in offer and offer["price_per_hour"]]
+        prices = [
+            offer["price_per_hour"]
+            for offer in offers
+            if "unusable" not in offer and offer["price_per_hour"]
+        ]
         assert_equal(prices, sorted(prices), f"not by price: {prices}")
-        assert_less(abs(shown["price_per_hour"] - 2 * offers[0]["price_per_hour"]), 1e-9, shown["price_per_hour"])
+        assert_less(
+            abs(shown["price_per_hour"] - 2 * offers[0]["price_per_hour"]),
+            1e-9,
+            shown["price_per_hour"],
+        )
         assert_equal(customer.sim.books()["instances"], [], "a plan made machines")
 
     for_each_cloud(user, plan)
@@ -164,7 +252,9 @@ def test_a_plan_tells_who_may_not_launch(user):
         try:
             customer.account = 2
             done = customer.run(*customer.creation("u", "--dry-run"), code=3)
-            assert_in("as a trial: no permission", done.err, f"{customer.cloud}: {done.out} {done.err}")
+            assert_in(
+                "as a trial: no permission", done.err, f"{customer.cloud}: {done.out} {done.err}"
+            )
             assert_in(b"u-1", done.out, f"{customer.cloud}: {done.out} {done.err}")
         finally:
             customer.account = 0
@@ -182,8 +272,13 @@ def test_no_stock_in_one_zone_leads_to_another(user):
         best = plan[0]
         # So much that most clouds' plans do not tell that it is little; what a plan tells is not
         # tried in vain.
-        customer.sim.control("stock", {"vendor": customer.cloud, "zone": best["zone"], "type": best["type"], "stock": 5})
-        first = json.loads(customer.create("t", "--dry-run", "-o", "json", nodes=6).out)["offers"][0]
+        customer.sim.control(
+            "stock",
+            {"vendor": customer.cloud, "zone": best["zone"], "type": best["type"], "stock": 5},
+        )
+        first = json.loads(customer.create("t", "--dry-run", "-o", "json", nodes=6).out)["offers"][
+            0
+        ]
         made = customer.create("t", "--detach", nodes=6)
         instances, _ = customer.sim.alive()
         places = {(i["zone"], i["type"]) for i in instances}
@@ -209,9 +304,13 @@ def test_wrong_credentials_are_told_from_missing_rights(user):
     def refused(customer):
         account = CLOUDS[customer.cloud]["keys"]
         nobody = {name: "" for name in account}
-        customer.refused(customer.creation("t", "--detach"), 3, "no credentials", environment=nobody)
+        customer.refused(
+            customer.creation("t", "--detach"), 3, "no credentials", environment=nobody
+        )
         for kind in ("images", "quotas"):  # In many regions, and told once.
-            done = customer.refused(("get", kind, "--cloud", customer.cloud), 3, "no credentials", environment=nobody)
+            done = customer.refused(
+                ("get", kind, "--cloud", customer.cloud), 3, "no credentials", environment=nobody
+            )
             assert_not_in("warning", done.err, f"{customer.cloud}: {done.err}")
         customer.refused(customer.creation("t", "--detach"), 3, environment={account[1]: "wrong"})
         customer.account = 2
@@ -227,7 +326,7 @@ def decoded_texts(text):
     """What base64 in a text says, as far as it is base64."""
     for found in re.findall(r"[A-Za-z0-9+/]{40,}", urllib.parse.unquote(text)):
         with contextlib.suppress(ValueError):
-            yield base64.b64decode(found[:len(found) // 4 * 4])
+            yield base64.b64decode(found[: len(found) // 4 * 4])
 
 
 def seen_by_others(program, until):
@@ -238,7 +337,9 @@ def seen_by_others(program, until):
             with contextlib.suppress(OSError):
                 if (process / "exe").readlink() == program:
                     arguments.add((process / "cmdline").read_bytes())
-                    limits.update(re.findall(r"Max core file size +(\S+)", (process / "limits").read_text()))
+                    limits.update(
+                        re.findall(r"Max core file size +(\S+)", (process / "limits").read_text())
+                    )
         time.sleep(0.01)
     return arguments, limits
 
@@ -252,7 +353,9 @@ def test_secrets_are_nowhere_to_be_seen(user):
         account = customer.sim.account(customer.cloud, 1)
         secrets = [account["secret_key"].encode(), account["token"].encode()]
         resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))
-        making = user.start(*customer.creation("t", "--detach", "-vv"), environment=customer.environment())
+        making = user.start(
+            *customer.creation("t", "--detach", "-vv"), environment=customer.environment()
+        )
         said = []
         reader = threading.Thread(target=lambda: said.extend(making.communicate()))
         reader.start()
@@ -263,14 +366,26 @@ def test_secrets_are_nowhere_to_be_seen(user):
         assert_in("0", limits, f"{customer.cloud}: a core may be left: {limits}")
         for text in (*said, *arguments):
             assert_not_in(b"PRIVATE KEY", text, f"{customer.cloud}: a secret is shown: {text}")
-            assert_false(any(secret in text for secret in secrets), f"{customer.cloud}: a secret is shown: {text}")
-            assert_false(any(b"PRIVATE KEY" in inner or b"#cloud-config" in inner for inner in decoded_texts(text.decode())), f"{customer.cloud}: user data is shown")
+            assert_false(
+                any(secret in text for secret in secrets),
+                f"{customer.cloud}: a secret is shown: {text}",
+            )
+            assert_false(
+                any(
+                    b"PRIVATE KEY" in inner or b"#cloud-config" in inner
+                    for inner in decoded_texts(text.decode())
+                ),
+                f"{customer.cloud}: user data is shown",
+            )
         assert_in(customer.about["launch"].encode(), said[1])
         for file in customer.user.state.rglob("*"):
             if not file.is_file():
                 continue
             content = file.read_bytes()
-            assert_false(any(secret in content for secret in secrets), f"{customer.cloud}: a secret in {file}")
+            assert_false(
+                any(secret in content for secret in secrets),
+                f"{customer.cloud}: a secret in {file}",
+            )
             assert_equal(file.stat().st_mode & 0o077, 0, f"{file} is open to others")
         customer.run("delete", "cluster", "t", "--yes")
 
@@ -278,12 +393,21 @@ def test_secrets_are_nowhere_to_be_seen(user):
 
 
 def test_who_may_not_read_quotas_can_plan_and_create(user):
-    about = {"aws": ("GetServiceQuota", "AccessDeniedException"), "alibaba": ("DescribeAccountAttributes", "Forbidden.RAM"),
-             "tencent": ("DescribeAccountQuota", "UnauthorizedOperation"), "huawei": ("ShowServerLimits", "Pdp.0001")}
+    about = {
+        "aws": ("GetServiceQuota", "AccessDeniedException"),
+        "alibaba": ("DescribeAccountAttributes", "Forbidden.RAM"),
+        "tencent": ("DescribeAccountQuota", "UnauthorizedOperation"),
+        "huawei": ("ShowServerLimits", "Pdp.0001"),
+    }
 
     def unread(customer):
         action, code = about[customer.cloud]
-        customer.sim.faults({"match": {"vendor": customer.cloud, "action": action, "count": 99}, "fault": {"kind": "status", "status": 403, "code": code}})
+        customer.sim.faults(
+            {
+                "match": {"vendor": customer.cloud, "action": action, "count": 99},
+                "fault": {"kind": "status", "status": 403, "code": code},
+            }
+        )
         offers = json.loads(customer.create("t", "--dry-run", "-o", "json").out)["offers"]
         assert_true(offers, offers[:1])
         assert_true(all(offer["quota"] is None for offer in offers), offers[:1])
@@ -297,16 +421,33 @@ def test_who_may_not_read_quotas_can_plan_and_create(user):
 def test_what_runs_is_taken_off_the_quota(user):
     def counted(customer):
         def room():
-            return json.loads(customer.create("u", "--dry-run", "-o", "json", nodes=1).out)["offers"][0]["quota"]
+            return json.loads(customer.create("u", "--dry-run", "-o", "json", nodes=1).out)[
+                "offers"
+            ][0]["quota"]
 
         before = room()
         customer.create("t", "--detach")
         deadline = time.monotonic() + 10
         while room() != before - 2 and time.monotonic() < deadline:  # New machines are listed late.
             time.sleep(0.5)
-        assert_equal(room(), before - 2, f"{customer.cloud}: room for {before} before and {room()} after two")
-        quotas = json.loads(customer.run("get", "quotas", "--cloud", customer.cloud, "--region", customer.about["region"], "-o", "json").out)["quotas"]
-        assert_true(any(quota["used"] for quota in quotas), f"{customer.cloud}: nothing is used: {quotas}")
+        assert_equal(
+            room(), before - 2, f"{customer.cloud}: room for {before} before and {room()} after two"
+        )
+        quotas = json.loads(
+            customer.run(
+                "get",
+                "quotas",
+                "--cloud",
+                customer.cloud,
+                "--region",
+                customer.about["region"],
+                "-o",
+                "json",
+            ).out
+        )["quotas"]
+        assert_true(
+            any(quota["used"] for quota in quotas), f"{customer.cloud}: nothing is used: {quotas}"
+        )
         assert_true(all(quota["raised_at"].startswith("https://") for quota in quotas), quotas)
         customer.run("delete", "cluster", "t", "--yes")
 

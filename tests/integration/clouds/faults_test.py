@@ -4,6 +4,7 @@
 Every test runs for each cloud that fastgpu and the stand-in both know, or for those that
 CLOUDS_ONLY names.
 """
+
 import collections
 import json
 import pathlib
@@ -27,7 +28,9 @@ def for_each_cloud(user, test, *options, boot="instant"):
 def kinds_alive(customer):
     """How many there are of each kind, machines included."""
     instances, resources = customer.sim.alive()
-    return collections.Counter([text.split()[0] for text in resources] + ["instance"] * len(instances))
+    return collections.Counter(
+        [text.split()[0] for text in resources] + ["instance"] * len(instances)
+    )
 
 
 READING = ("Describe", "List", "Show", "Get", "Nova", "Neutron", "Keystone", "Inquiry")
@@ -39,14 +42,27 @@ def test_whatever_answer_is_lost_nothing_is_made_twice(user):
         wanted = kinds_alive(customer)
         calls = customer.sim.control("calls")["calls"]
         customer.run("delete", "cluster", "t", "--yes")
-        changes = sorted({call["action"] for call in calls if not call["action"].startswith(READING)})
+        changes = sorted(
+            {call["action"] for call in calls if not call["action"].startswith(READING)}
+        )
         assert_greater(len(changes), 3, f"{customer.cloud}: {changes}")
         for number, action in enumerate(changes):
-            customer.sim.faults({"match": {"vendor": customer.cloud, "action": action, "count": 1}, "fault": {"kind": "reset_after"}})
+            customer.sim.faults(
+                {
+                    "match": {"vendor": customer.cloud, "action": action, "count": 1},
+                    "fault": {"kind": "reset_after"},
+                }
+            )
             made = customer.create(f"t{number}", "--detach", code=None)
             customer.sim.faults()
-            assert_equal(made.returncode, 0, f"{customer.cloud} {action}: {made.returncode} {made.err}")
-            assert_equal(kinds_alive(customer), wanted, f"{customer.cloud} {action}: {kinds_alive(customer)} and not {wanted}")
+            assert_equal(
+                made.returncode, 0, f"{customer.cloud} {action}: {made.returncode} {made.err}"
+            )
+            assert_equal(
+                kinds_alive(customer),
+                wanted,
+                f"{customer.cloud} {action}: {kinds_alive(customer)} and not {wanted}",
+            )
             customer.run("addip", f"t{number}", "--ssh-from", "127.0.0.2/32")
             customer.run("delete", "cluster", f"t{number}", "--yes")
 
@@ -59,29 +75,61 @@ def test_an_error_in_an_answer_of_status_200_is_that_error(user):
         wanted = kinds_alive(customer)
         actions = sorted({call["action"] for call in customer.sim.control("calls")["calls"]})
         customer.run("delete", "cluster", "t", "--yes")
-        customer.sim.faults(*({"match": {"vendor": customer.cloud, "action": action, "count": 1}, "fault": {"kind": "error_in_200"}} for action in actions))
+        customer.sim.faults(
+            *(
+                {
+                    "match": {"vendor": customer.cloud, "action": action, "count": 1},
+                    "fault": {"kind": "error_in_200"},
+                }
+                for action in actions
+            )
+        )
         customer.create("t", "--detach")
         customer.sim.faults()
-        assert_equal(kinds_alive(customer), wanted, f"{customer.cloud}: {kinds_alive(customer)} and not {wanted}")
+        assert_equal(
+            kinds_alive(customer),
+            wanted,
+            f"{customer.cloud}: {kinds_alive(customer)} and not {wanted}",
+        )
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, lying)
 
 
 def test_one_region_that_refuses_hides_no_orphan_of_another(user):
-    listed = {"aws": ("DescribeInstances", "UnauthorizedOperation"), "alibaba": ("DescribeInstances", "Forbidden.RAM"),
-              "tencent": ("DescribeInstances", "UnauthorizedOperation"), "huawei": ("ListServersDetails", "Pdp.0001")}
-    others = {"aws": "us-west-2", "alibaba": "cn-beijing", "tencent": "ap-shanghai", "huawei": "cn-east-3"}
+    listed = {
+        "aws": ("DescribeInstances", "UnauthorizedOperation"),
+        "alibaba": ("DescribeInstances", "Forbidden.RAM"),
+        "tencent": ("DescribeInstances", "UnauthorizedOperation"),
+        "huawei": ("ListServersDetails", "Pdp.0001"),
+    }
+    others = {
+        "aws": "us-west-2",
+        "alibaba": "cn-beijing",
+        "tencent": "ap-shanghai",
+        "huawei": "cn-east-3",
+    }
 
     def refused(customer):
         action, code = listed[customer.cloud]
         customer.create("t", "--detach")
-        closed = {"match": {"vendor": customer.cloud, "region": others[customer.cloud], "action": action, "count": 999},
-                  "fault": {"kind": "status", "status": 403, "code": code}}
+        closed = {
+            "match": {
+                "vendor": customer.cloud,
+                "region": others[customer.cloud],
+                "action": action,
+                "count": 999,
+            },
+            "fault": {"kind": "status", "status": 403, "code": code},
+        }
         (customer.user.state / "state.db").rename(customer.user.state / "lost.db")
         customer.sim.faults(closed)
         seen = customer.run("gc", code=None)
-        assert_in(f"region {others[customer.cloud]}", seen.err + seen.out.decode(), f"{seen.out} {seen.err}")
+        assert_in(
+            f"region {others[customer.cloud]}",
+            seen.err + seen.out.decode(),
+            f"{seen.out} {seen.err}",
+        )
         assert_equal(customer.sim.alive()[0], [], f"{customer.cloud}: {seen.out} {seen.err}")
         customer.sim.faults()
         customer.run("gc")
@@ -92,7 +140,7 @@ def test_one_region_that_refuses_hides_no_orphan_of_another(user):
 def without(words, name):
     """The words without an option and its value."""
     at = words.index(name)
-    return words[:at] + words[at + 2:]
+    return words[:at] + words[at + 2 :]
 
 
 def test_a_limit_or_a_name_that_one_region_lacks_leads_to_the_next(user):
@@ -102,8 +150,16 @@ def test_a_limit_or_a_name_that_one_region_lacks_leads_to_the_next(user):
         customer = Customer(user, sim, "aws")
         words = without(customer.creation("t", "--detach", nodes=1), "--region")
         offers = json.loads(customer.run(*words, "--dry-run", "-o", "json").out)["offers"]
-        best, other = offers[0]["region"], next(offer["region"] for offer in offers if offer["region"] != offers[0]["region"])
-        sim.faults({"match": {"vendor": "aws", "region": best, "action": "CreateVpc", "count": 99}, "fault": {"kind": "status", "status": 400, "code": "VpcLimitExceeded"}})
+        best, other = (
+            offers[0]["region"],
+            next(offer["region"] for offer in offers if offer["region"] != offers[0]["region"]),
+        )
+        sim.faults(
+            {
+                "match": {"vendor": "aws", "region": best, "action": "CreateVpc", "count": 99},
+                "fault": {"kind": "status", "status": 400, "code": "VpcLimitExceeded"},
+            }
+        )
         made = customer.run(*words)
         assert_in("VpcLimitExceeded", made.err, f"{made.err} {sim.alive()[0]}")
         assert_false(sim.alive()[0][0]["zone"].startswith(best), f"{made.err} {sim.alive()[0]}")
@@ -112,7 +168,16 @@ def test_a_limit_or_a_name_that_one_region_lacks_leads_to_the_next(user):
         customer.refused((*words, "--key-pair", "mine"), 5, f"in {best}", f"in {other}")
         key = user.folder / "pair"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-        sim.control("key_pair", {"vendor": "aws", "account": sim.account("aws")["name"], "region": other, "name": "mine", "public": key.with_suffix(".pub").read_text().strip()})
+        sim.control(
+            "key_pair",
+            {
+                "vendor": "aws",
+                "account": sim.account("aws")["name"],
+                "region": other,
+                "name": "mine",
+                "public": key.with_suffix(".pub").read_text().strip(),
+            },
+        )
         customer.run(*words, "--key-pair", "mine")
         assert_true(sim.alive()[0][0]["zone"].startswith(other), f"{other}: {sim.alive()[0]}")
         customer.run("delete", "cluster", "t", "--yes")
@@ -125,18 +190,34 @@ def test_a_creation_killed_at_the_way_out_of_fabric_adapters_makes_it_when_repea
         return
     with CloudSim(CLOUDSIM) as sim:
         customer = Customer(user, sim, "aws")
-        words = (*without(customer.creation("t", "--rdma", "--detach"), "--gpus"), "--instance-type", "p4d.24xlarge")
-        sim.faults({"match": {"action": "AuthorizeSecurityGroupEgress", "count": 99}, "fault": {"kind": "reset_before"}})
+        words = (
+            *without(customer.creation("t", "--rdma", "--detach"), "--gpus"),
+            "--instance-type",
+            "p4d.24xlarge",
+        )
+        sim.faults(
+            {
+                "match": {"action": "AuthorizeSecurityGroupEgress", "count": 99},
+                "fault": {"kind": "reset_before"},
+            }
+        )
         making = user.start(*words, environment=customer.environment())
         deadline = time.monotonic() + 30
-        while not any(call["action"] == "AuthorizeSecurityGroupIngress" for call in sim.control("calls")["calls"]):
+        while not any(
+            call["action"] == "AuthorizeSecurityGroupIngress"
+            for call in sim.control("calls")["calls"]
+        ):
             assert_less(time.monotonic(), deadline, "the group was never opened")
             time.sleep(0.1)
         making.kill()
         making.communicate()
         sim.faults()
         customer.run(*words)
-        group = next(r for r in sim.books()["resources"] if r["alive"] and r["kind"] == "group" and r["name"].startswith("fastgpu"))
+        group = next(
+            r
+            for r in sim.books()["resources"]
+            if r["alive"] and r["kind"] == "group" and r["name"].startswith("fastgpu")
+        )
         assert_true(any("groups" in rule for rule in group["data"]["egress"]), group)
         customer.run("delete", "cluster", "t", "--yes")
         customer.check_nothing_is_left()
@@ -162,21 +243,42 @@ def test_every_fault_of_the_network_ends_well(user):
         customer.run("delete", "cluster", "t", "--yes")
         for number, fault in enumerate(kinds):
             for nth in (1, 4, 9, 14):
-                if KILL_STRIDE > 1 and (number + nth + sorted(CLOUDS).index(customer.cloud)) % 3 != 0:
+                if (
+                    KILL_STRIDE > 1
+                    and (number + nth + sorted(CLOUDS).index(customer.cloud)) % 3 != 0
+                ):
                     continue  # Another cloud has its turn.
                 name = f"t{number}x{nth}"
-                customer.sim.faults({"match": {"vendor": customer.cloud, "nth": nth, "count": 1}, "fault": fault})
+                customer.sim.faults(
+                    {"match": {"vendor": customer.cloud, "nth": nth, "count": 1}, "fault": fault}
+                )
                 made = customer.run(*customer.creation(name, "--detach"), code=None, timeout=60)
                 errors = [line for line in made.err.split("\n") if line.startswith("error: ")]
-                assert_in(made.returncode, (0, 1, 3, 4, 5, 6), f"{fault} {nth}: {made.returncode} {made.err}")
-                assert_equal(len(errors), made.returncode != 0, f"{fault} {nth}: {made.returncode} {made.err}")
+                assert_in(
+                    made.returncode,
+                    (0, 1, 3, 4, 5, 6),
+                    f"{fault} {nth}: {made.returncode} {made.err}",
+                )
+                assert_equal(
+                    len(errors),
+                    made.returncode != 0,
+                    f"{fault} {nth}: {made.returncode} {made.err}",
+                )
                 customer.sim.faults()
                 if made.returncode == 0:
                     there = kinds_alive(customer)
-                    assert_equal(there, wanted, f"{customer.cloud} {fault} at {nth}: {there} and not {wanted}")
+                    assert_equal(
+                        there,
+                        wanted,
+                        f"{customer.cloud} {fault} at {nth}: {there} and not {wanted}",
+                    )
                     customer.run("delete", "cluster", name, "--yes")
                 customer.run("gc")
-                assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud} {fault} at {nth}: {customer.sim.alive()}")
+                assert_equal(
+                    customer.sim.alive(),
+                    ([], []),
+                    f"{customer.cloud} {fault} at {nth}: {customer.sim.alive()}",
+                )
 
     for_each_cloud(user, faulty)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """All nodes at one place, or none, on the stand-in: gang_test.py FASTGPU CLOUDSIM [TEST ...]"""
+
 import json
 import pathlib
 import sys
@@ -30,7 +31,9 @@ def put_stock(customer, stock):
     """So many at each (zone, type), and none elsewhere."""
     customer.sim.control("stock", {"vendor": customer.cloud, "stock": 0})
     for (zone, kind), count in stock.items():
-        customer.sim.control("stock", {"vendor": customer.cloud, "zone": zone, "type": kind, "stock": count})
+        customer.sim.control(
+            "stock", {"vendor": customer.cloud, "zone": zone, "type": kind, "stock": count}
+        )
 
 
 def places(customer):
@@ -48,7 +51,11 @@ def test_a_cluster_may_begin_with_fewer_nodes_in_the_place_that_has_most(user):
         assert_greater_equal(len(known), 2, f"{customer.cloud}: one place alone: {known}")
         put_stock(customer, {known[0]: 2, known[1]: 3})
         made = customer.create("t", "--detach", "--min-nodes", "2", nodes=4)
-        assert_equal(places(customer), {known[1]: 3}, f"{customer.cloud}: {places(customer)} of {known}: {made.err}")
+        assert_equal(
+            places(customer),
+            {known[1]: 3},
+            f"{customer.cloud}: {places(customer)} of {known}: {made.err}",
+        )
         assert_in("going on with 3", made.err)
         assert_equal(len(customer.nodes("t")), 3, customer.nodes("t"))
         again = customer.create("t", "--detach", "--min-nodes", "2", nodes=4)
@@ -62,7 +69,9 @@ def test_too_few_for_the_least_is_no_cluster(user):
     def refused(customer):
         known = [(offer["zone"], offer["type"]) for offer in offers(customer)]
         put_stock(customer, {known[0]: 1, known[1]: 1})
-        customer.refused(customer.creation("t", "--detach", "--min-nodes", "2", nodes=4), 4, "stock")
+        customer.refused(
+            customer.creation("t", "--detach", "--min-nodes", "2", nodes=4), 4, "stock"
+        )
         assert_equal(customer.sim.alive(), ([], []))
 
     for_each_cloud(user, CLOUDSIM, refused)
@@ -84,7 +93,9 @@ def test_what_was_got_is_held_until_the_rest_can_be_had(user):
         assert_equal(places(customer), {place: 4}, f"{customer.cloud}: {places(customer)}")
         launched = customer.sim.books()["instances"]
         if customer.cloud in ("aws", "alibaba"):  # Clouds that give a part of what is asked for.
-            assert_equal(len(launched), 4, f"{customer.cloud}: {len(launched)} machines were ever made")
+            assert_equal(
+                len(launched), 4, f"{customer.cloud}: {len(launched)} machines were ever made"
+            )
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, CLOUDSIM, held)
@@ -94,7 +105,9 @@ def settled(customer):
     """Later commands end what a killed run had elsewhere, as soon as the cloud lists it."""
     deadline = time.monotonic() + 20
     while len(places(customer)) > 1:
-        assert_less(time.monotonic(), deadline, f"{customer.cloud}: at two places: {places(customer)}")
+        assert_less(
+            time.monotonic(), deadline, f"{customer.cloud}: at two places: {places(customer)}"
+        )
         customer.run("gc")
 
 
@@ -112,7 +125,11 @@ def test_a_creation_killed_while_it_holds_leaves_none_double(user):
             settled(customer)
             count = len(customer.nodes("t"))
             assert_greater_equal(count, 3, f"{customer.cloud}, step {step}: {places(customer)}")
-            assert_equal(list(places(customer).values()), [count], f"{customer.cloud}, step {step}: {places(customer)}")
+            assert_equal(
+                list(places(customer).values()),
+                [count],
+                f"{customer.cloud}, step {step}: {places(customer)}",
+            )
             customer.run("delete", "cluster", "t", "--yes")
             if ended.returncode == 0:
                 return
@@ -136,8 +153,12 @@ def test_a_lost_node_is_replaced_in_its_place(user):
         after = customer.nodes("t")
         assert_equal(after[0]["instance"], before[0]["instance"], "the other node was touched")
         assert_equal(after[1]["name"], before[1]["name"], after)
-        assert_not_equal(after[1]["host_keys"], before[1]["host_keys"], "the host key is the lost one's")
-        assert_greater_equal(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 2, "hostnames")
+        assert_not_equal(
+            after[1]["host_keys"], before[1]["host_keys"], "the host key is the lost one's"
+        )
+        assert_greater_equal(
+            customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-"), 2, "hostnames"
+        )
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, CLOUDSIM, replaced, boot="local")
@@ -149,8 +170,25 @@ def test_where_one_cloud_has_no_room_the_next_one_is_asked(user):
     with CloudSim(CLOUDSIM) as sim:
         aws, tencent = Customer(user, sim, "aws"), Customer(user, sim, "tencent")
         both = sim.environment("tencent")
-        words = ("create", "cluster", "t", "--cloud", "aws", "--cloud", "tencent", "--gpus", "V100:1", "--nodes", "2",
-                 "--ssh-from", "127.0.0.1/32", "--yes", "--detach", "--max-price", "100USD")
+        words = (
+            "create",
+            "cluster",
+            "t",
+            "--cloud",
+            "aws",
+            "--cloud",
+            "tencent",
+            "--gpus",
+            "V100:1",
+            "--nodes",
+            "2",
+            "--ssh-from",
+            "127.0.0.1/32",
+            "--yes",
+            "--detach",
+            "--max-price",
+            "100USD",
+        )
         sim.control("prices", {"vendor": "aws", "price": 0.01})
         sim.control("stock", {"vendor": "aws", "stock": 0})  # Which no plan tells there.
         made = aws.run(*words, environment=both)
@@ -163,7 +201,9 @@ def test_where_one_cloud_has_no_room_the_next_one_is_asked(user):
 def test_one_address_more_is_let_in(user):
     def let_in(customer):
         customer.create("t", "--detach")
-        shown = json.loads(customer.run("addip", "t", "--ssh-from", "198.51.100.7/32", "-o", "json").out)
+        shown = json.loads(
+            customer.run("addip", "t", "--ssh-from", "198.51.100.7/32", "-o", "json").out
+        )
         assert_equal(shown["clusters"][0]["ssh_from"], ["127.0.0.1/32", "198.51.100.7/32"], shown)
         customer.run("addip", "--all", "--ssh-from", "198.51.100.7/32")
         customer.refused(("addip",), 2, "--all")
@@ -173,7 +213,11 @@ def test_one_address_more_is_let_in(user):
 
 
 def test_options_of_clouds_are_not_forgotten_elsewhere(user):
-    user.refused(("create", "cluster", "t", "--provider", "static", "--gpus", "A100:8"), 2, "--gpus is for clouds")
+    user.refused(
+        ("create", "cluster", "t", "--provider", "static", "--gpus", "A100:8"),
+        2,
+        "--gpus is for clouds",
+    )
     user.refused(("create", "cluster", "t", "--spot"), 2, "--spot is for clouds")
 
 
@@ -188,7 +232,10 @@ def test_a_change_of_size_that_was_killed_anywhere_can_be_repeated(user):
             customer.run(*words)
             customer.run("gc")  # A machine that was listed too late for the command.
             instances, _ = customer.sim.alive()
-            assert_true(len(instances) == len(customer.nodes("t")) == nodes, f"{customer.cloud}, step {step}: {len(instances)} instances, not {nodes}")
+            assert_true(
+                len(instances) == len(customer.nodes("t")) == nodes,
+                f"{customer.cloud}, step {step}: {len(instances)} instances, not {nodes}",
+            )
             customer.run("exec", "t", "--", "true")
             # The longer of the two has fewer steps than that.
             if ended.returncode == 0 and nodes == 3:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Local clusters that stop by themselves: guards_local_test.py FASTGPU [TEST ...]"""
+
 import json
 import pathlib
 import sys
@@ -11,7 +12,10 @@ from suite import assert_equal, assert_in, assert_true
 
 
 def states(user):
-    return [node["state"] for node in json.loads(user.run("get", "nodes", "t", "-o", "json").out)["nodes"]]
+    return [
+        node["state"]
+        for node in json.loads(user.run("get", "nodes", "t", "-o", "json").out)["nodes"]
+    ]
 
 
 def test_an_idle_local_node_stops_and_a_busy_one_does_not(user):
@@ -35,14 +39,23 @@ def test_an_idle_local_node_stops_and_a_busy_one_does_not(user):
 def test_guards_that_nobody_could_keep_are_refused(user):
     user.refused(("create", "cluster", "t", "--max-cost", "5USD"), 2, "--max-life")
     user.refused(("create", "cluster", "t", "--idle-stop", "soon"), 2, "soon")
-    assert_equal(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"], [], "a cluster was made")
+    assert_equal(
+        json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"],
+        [],
+        "a cluster was made",
+    )
 
 
 def test_a_local_cluster_whose_life_is_over_is_deleted(user):
     user.run("create", "cluster", "t", "--max-life", "10s")
     assert_true(within(40, lambda: states(user) == ["stopped"]), f"{states(user)}")
-    assert_true(within(10, lambda: "its life of 10s is over" in user.run("gc").out.decode()), "gc does not end it")
-    assert_equal(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"], [], "still there")
+    assert_true(
+        within(10, lambda: "its life of 10s is over" in user.run("gc").out.decode()),
+        "gc does not end it",
+    )
+    assert_equal(
+        json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"], [], "still there"
+    )
 
 
 if __name__ == "__main__":

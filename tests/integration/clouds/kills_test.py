@@ -5,6 +5,7 @@ FASTGPU CLOUDSIM [TEST ...]
 Every test runs for each cloud that fastgpu and the stand-in both know, or for those that
 CLOUDS_ONLY names.
 """
+
 import json
 import pathlib
 import sys
@@ -43,12 +44,24 @@ def test_a_creation_that_was_killed_anywhere_is_rolled_back(user):
         def nothing_or_all(step):
             # Killed after its end.
             if json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"]:
-                assert_equal(len(customer.sim.alive()[0]), 2, f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+                assert_equal(
+                    len(customer.sim.alive()[0]),
+                    2,
+                    f"{customer.cloud}, step {step}: {customer.sim.alive()}",
+                )
                 customer.run("delete", "cluster", f"t{step}", "--yes")
-            assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+            assert_equal(
+                customer.sim.alive(),
+                ([], []),
+                f"{customer.cloud}, step {step}: {customer.sim.alive()}",
+            )
 
-        steps = kill_everywhere(customer, lambda step: customer.creation(f"t{step}", "--detach"),
-                                lambda step: customer.run("gc"), nothing_or_all)
+        steps = kill_everywhere(
+            customer,
+            lambda step: customer.creation(f"t{step}", "--detach"),
+            lambda step: customer.run("gc"),
+            nothing_or_all,
+        )
         assert_greater(steps, 15, f"only {steps} steps")
         customer.run("delete", "cluster", f"t{steps}", "--yes")
 
@@ -64,11 +77,19 @@ def test_a_creation_that_was_killed_anywhere_can_be_repeated(user):
 
         def exactly_two(step):
             instances, _ = customer.sim.alive()
-            assert_equal(len(instances), 2, f"{customer.cloud}, step {step}: {len(instances)} instances")
+            assert_equal(
+                len(instances), 2, f"{customer.cloud}, step {step}: {len(instances)} instances"
+            )
             customer.run("delete", "cluster", f"t{step}", "--yes")
-            assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+            assert_equal(
+                customer.sim.alive(),
+                ([], []),
+                f"{customer.cloud}, step {step}: {customer.sim.alive()}",
+            )
 
-        steps = kill_everywhere(customer, lambda step: customer.creation(f"t{step}", "--detach"), again, exactly_two)
+        steps = kill_everywhere(
+            customer, lambda step: customer.creation(f"t{step}", "--detach"), again, exactly_two
+        )
         customer.run("delete", "cluster", f"t{steps}", "--yes")
 
     for_each_cloud(user, killed)
@@ -86,7 +107,11 @@ def test_a_deletion_that_was_killed_anywhere_is_finished(user):
             again = customer.run(*words, code=None)
             # Not found: what runs settle first has finished it.
             assert_in(again.returncode, (0, 5), again.err)
-            assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+            assert_equal(
+                customer.sim.alive(),
+                ([], []),
+                f"{customer.cloud}, step {step}: {customer.sim.alive()}",
+            )
         raise AssertionError("deletions have no end")
 
     for_each_cloud(user, killed)

@@ -6,6 +6,7 @@ ends within its deadline, with success or one sentence and an exit code that fit
 off, `gc` and `delete` then leave nothing behind and nothing that costs. A mix that fails prints its
 seed, by which it can be run again alone.
 """
+
 import concurrent.futures
 import json
 import os
@@ -28,14 +29,23 @@ LATEST = 25  # No command has many more calls.
 
 KINDS = {
     "delay": lambda draw: {"milliseconds": draw.choice((100, 400, 1500))},
-    "status": lambda draw: {"status": draw.choice((429, 500, 503)), **draw.choice(({}, {"retry_after": draw.choice((0, 1, 2))}))},
+    "status": lambda draw: {
+        "status": draw.choice((429, 500, 503)),
+        **draw.choice(({}, {"retry_after": draw.choice((0, 1, 2))})),
+    },
     "reset_before": lambda draw: {},
     "reset_after": lambda draw: {},
     "half_body": lambda draw: {},
-    "content_type": lambda draw: {"text": draw.choice(("text/html", "", "application/octet-stream"))},
+    "content_type": lambda draw: {
+        "text": draw.choice(("text/html", "", "application/octet-stream"))
+    },
     "error_in_200": lambda draw: {"status": draw.choice((429, 500, 503))},
     "slow_drip": lambda draw: {"milliseconds": 1},
-    "garbage": lambda draw: {"text": draw.choice(("", "<html>\u00ff{", "null", "[]", "{}", "<a/>", '{"Response": 3}', "[" * 5000))},
+    "garbage": lambda draw: {
+        "text": draw.choice(
+            ("", "<html>\u00ff{", "null", "[]", "{}", "<a/>", '{"Response": 3}', "[" * 5000)
+        )
+    },
 }
 
 
@@ -43,7 +53,20 @@ class Mix:
     def __init__(self, seed):
         draw = random.Random(seed)
         self.seed, self.cloud = seed, draw.choice(sorted(CLOUDS))
-        self.command = draw.choice(("create", "create", "create", "scale up", "scale down", "stop", "start", "delete", "get prices", "gc"))
+        self.command = draw.choice(
+            (
+                "create",
+                "create",
+                "create",
+                "scale up",
+                "scale down",
+                "stop",
+                "start",
+                "delete",
+                "get prices",
+                "gc",
+            )
+        )
         self.faults = [self.fault(draw) for _ in range(draw.randint(0, 4))]
         self.skew = draw.choice((0, 0, 0, -4000, 4000))
         # Of every machine, everywhere.
@@ -56,12 +79,19 @@ class Mix:
 
     def fault(self, draw):
         kind = draw.choice(sorted(KINDS))
-        match = {"vendor": self.cloud, "nth": draw.randint(1, LATEST), "count": draw.choice((1, 1, 1, 2, 3))}
+        match = {
+            "vendor": self.cloud,
+            "nth": draw.randint(1, LATEST),
+            "count": draw.choice((1, 1, 1, 2, 3)),
+        }
         return {"match": match, "fault": {"kind": kind, **KINDS[kind](draw)}}
 
     def __str__(self):
-        return (f"{self.cloud}, {self.command}: {json.dumps(self.faults)} skew {self.skew} stock " f"{self.stock} boot failures {self.boot_failures} "
-                f"spot {self.is_spot} reclaimed {self.reclaimed}")
+        return (
+            f"{self.cloud}, {self.command}: {json.dumps(self.faults)} skew {self.skew} stock "
+            f"{self.stock} boot failures {self.boot_failures} "
+            f"spot {self.is_spot} reclaimed {self.reclaimed}"
+        )
 
     def words(self, customer):
         return {
@@ -71,12 +101,25 @@ class Mix:
             "stop": ("stop", "cluster", "t"),
             "start": ("start", "cluster", "t", "--timeout", "2s"),
             "delete": ("delete", "cluster", "t", "--yes"),
-            "get prices": ("get", "prices", "--cloud", self.cloud, "--region", customer.about["region"], "--gpus", customer.about["gpus"], "-o", "json"),
+            "get prices": (
+                "get",
+                "prices",
+                "--cloud",
+                self.cloud,
+                "--region",
+                customer.about["region"],
+                "--gpus",
+                customer.about["gpus"],
+                "-o",
+                "json",
+            ),
             "gc": ("gc",),
         }[self.command]
 
     def creation(self, customer):
-        return customer.creation("t", "--detach", *(["--spot"] if self.is_spot else []), nodes=NODES)
+        return customer.creation(
+            "t", "--detach", *(["--spot"] if self.is_spot else []), nodes=NODES
+        )
 
     def codes(self):
         """The exit codes that the faults explain."""
@@ -124,15 +167,26 @@ def end_faults(customer):
 
 def check_end(mix, customer, done, seconds):
     assert_less(seconds, DEADLINE, f"took {seconds:.0f} s")
-    assert_in(done.returncode, mix.codes(), f"exit code {done.returncode}, not of {sorted(mix.codes())}: {done.err}")
+    assert_in(
+        done.returncode,
+        mix.codes(),
+        f"exit code {done.returncode}, not of {sorted(mix.codes())}: {done.err}",
+    )
     errors = [line for line in done.err.split("\n") if line.startswith("error: ")]
     wanted = 0 if done.returncode == 0 else 1
-    assert_true(len(errors) == wanted or mix.command == "gc", f"{len(errors)} errors with exit code {done.returncode}: {done.err}")
+    assert_true(
+        len(errors) == wanted or mix.command == "gc",
+        f"{len(errors)} errors with exit code {done.returncode}: {done.err}",
+    )
     assert_not_in("internal", done.err)
     assert_true(all(len(error) < 3000 for error in errors), done.err)
     assert_not_in(customer.sim.account(mix.cloud)["secret_key"], done.err, "a secret is shown")
     if done.returncode == 0 and mix.command == "create":
-        alive = [instance for instance in customer.sim.alive()[0] if instance["state"] not in ("shutting-down", "failed")]
+        alive = [
+            instance
+            for instance in customer.sim.alive()[0]
+            if instance["state"] not in ("shutting-down", "failed")
+        ]
         assert_true(len(alive) == NODES or mix.boot_failures, f"{len(alive)} instances")
     if done.returncode == 0 and mix.command == "get prices":
         json.loads(done.out)
@@ -143,14 +197,21 @@ def check_books(customer):
     for cluster in json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"]:
         customer.run("delete", "cluster", cluster["name"], "--yes")
     customer.run("gc")
-    running = [i["id"] for i in customer.sim.books()["instances"] if any(run["to"] is None for run in i["runs"])]
+    running = [
+        i["id"]
+        for i in customer.sim.books()["instances"]
+        if any(run["to"] is None for run in i["runs"])
+    ]
     assert_false(running, f"the bill goes on for {running}")
     customer.check_nothing_is_left()
 
 
 def play(mix, programs):
     fastgpu, cloudsim = programs
-    with tempfile.TemporaryDirectory(prefix="fastgpu-mix-") as folder, CloudSim(cloudsim, "instant", "--seed", str(mix.seed % 2**32)) as sim:
+    with (
+        tempfile.TemporaryDirectory(prefix="fastgpu-mix-") as folder,
+        CloudSim(cloudsim, "instant", "--seed", str(mix.seed % 2**32)) as sim,
+    ):
         customer = Customer(User(fastgpu, folder), sim, mix.cloud)
         prepare(mix, customer)
         begin_faults(mix, customer)
@@ -177,10 +238,16 @@ def main():
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         mixes = [Mix(number) for number in range(seed, seed + count)]
-        for mix, failure in zip(mixes, pool.map(lambda mix: failure_of(mix, programs), mixes), strict=True):
+        for mix, failure in zip(
+            mixes, pool.map(lambda mix: failure_of(mix, programs), mixes), strict=True
+        ):
             if failure:
                 failed += 1
-                print(f"FAILED: mix {mix.seed} (again: ./dev fuzz-faults 1 {mix.seed}): {mix}\n" f"{failure}", flush=True)
+                print(
+                    f"FAILED: mix {mix.seed} (again: ./dev fuzz-faults 1 {mix.seed}): {mix}\n"
+                    f"{failure}",
+                    flush=True,
+                )
     print(f"{count - failed} of {count} mixes ended well")
     sys.exit(1 if failed else 0)
 

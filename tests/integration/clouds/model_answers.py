@@ -8,6 +8,7 @@ proxy changes a share of the members of each answer, by the models in the vendor
 the answers as they are, `gc` and `delete` then leave nothing behind and nothing that costs. A round
 that fails prints what repeats it.
 """
+
 import concurrent.futures
 import copy
 import json
@@ -44,7 +45,9 @@ CODES = {0, 1, 2, 3, 4, 5, 6, 124, 130}
 def key_of(customer):
     key = customer.user.folder / "key"
     if not key.exists():
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "me@home", "-f", key], check=True)
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "me@home", "-f", key], check=True
+        )
     return str(key)
 
 
@@ -62,7 +65,11 @@ def asked(customer):
 def typed(customer, machine, *more):
     """A creation with that machine instead of one that is chosen by its GPUs."""
     words = customer.creation("t", "--detach", *more, nodes=NODES)
-    return (*(word for word in words if word not in ("--gpus", customer.about["gpus"])), "--instance-type", machine)
+    return (
+        *(word for word in words if word not in ("--gpus", customer.about["gpus"])),
+        "--instance-type",
+        machine,
+    )
 
 
 def commands(customer):
@@ -72,20 +79,39 @@ def commands(customer):
     here, gpus = asked(customer), ("--gpus", customer.about["gpus"])
     none, cluster, stopped, nodes = (), ("create",), ("create", "stop"), ("nodes",)
     machine = RDMA.get(customer.cloud)
-    special = {
-        "create --rdma": (none, typed(customer, machine, "--rdma")),
-        "delete --rdma": (("rdma",), ("delete", "cluster", "t", "--yes")),
-    } if machine else {}
+    special = (
+        {
+            "create --rdma": (none, typed(customer, machine, "--rdma")),
+            "delete --rdma": (("rdma",), ("delete", "cluster", "t", "--yes")),
+        }
+        if machine
+        else {}
+    )
     if customer.cloud == "aws":
-        special["create --reservation"] = (none, typed(customer, "g4dn.xlarge", "--reservation", "cr-0123456789abcdef0"))
+        special["create --reservation"] = (
+            none,
+            typed(customer, "g4dn.xlarge", "--reservation", "cr-0123456789abcdef0"),
+        )
     return {
         **special,
-        "create --key-pair": (("key pair",), customer.creation("t", "--detach", "--key-pair", "mine", nodes=NODES)),
-        "create --vpc": (cluster, customer.creation("u", "--detach", "--vpc", "NETWORK", nodes=NODES)),
+        "create --key-pair": (
+            ("key pair",),
+            customer.creation("t", "--detach", "--key-pair", "mine", nodes=NODES),
+        ),
+        "create --vpc": (
+            cluster,
+            customer.creation("u", "--detach", "--vpc", "NETWORK", nodes=NODES),
+        ),
         "exec on nodes": (nodes, ("exec", "t", "--timeout", "20s", "--", "true")),
-        "scale up nodes": (nodes, ("scale", "cluster", "t", "--nodes", "2", "--yes", "--timeout", "20s")),
+        "scale up nodes": (
+            nodes,
+            ("scale", "cluster", "t", "--nodes", "2", "--yes", "--timeout", "20s"),
+        ),
         "env bake": (("nodes", "environment"), ("env", "bake", "train", "-c", "t")),
-        "delete image": (("nodes", "environment", "image"), ("delete", "image", "IMAGE", "--yes", *here)),
+        "delete image": (
+            ("nodes", "environment", "image"),
+            ("delete", "image", "IMAGE", "--yes", *here),
+        ),
         "get prices": (none, ("get", "prices", *here, *gpus)),
         "get zones": (none, ("get", "zones", *here, *gpus)),
         "get instance-types": (none, ("get", "instance-types", *here, *gpus)),
@@ -94,30 +120,64 @@ def commands(customer):
         "get images --mine": (none, ("get", "images", "--mine", *here)),
         "create --dry-run": (none, customer.creation("t", "--dry-run", nodes=NODES)),
         "create": (none, customer.creation("t", "--detach", nodes=NODES)),
-        "create --spot": (none, customer.creation("t", "--detach", "--spot", "--max-life", "2h", nodes=NODES)),
-        "create --min-nodes": (none, customer.creation("t", "--detach", "--min-nodes", "2", "--data-disk", "100", nodes=4)),
-        "create --public-address head": (none, customer.creation("t", "--detach", "--public-address", "head", nodes=NODES)),
+        "create --spot": (
+            none,
+            customer.creation("t", "--detach", "--spot", "--max-life", "2h", nodes=NODES),
+        ),
+        "create --min-nodes": (
+            none,
+            customer.creation("t", "--detach", "--min-nodes", "2", "--data-disk", "100", nodes=4),
+        ),
+        "create --public-address head": (
+            none,
+            customer.creation("t", "--detach", "--public-address", "head", nodes=NODES),
+        ),
         "create, gone on with": (("kill",), customer.creation("t", "--detach", nodes=NODES)),
         "create, there already": (cluster, customer.creation("t", "--detach", nodes=NODES)),
         "get providers": (none, ("get", "providers", "-o", "wide")),
         "describe node": (cluster, ("describe", "node", "t-0")),
         "guard off": (("guarded",), ("guard", "cluster", "t", "--max-life", "off")),
         "delete, gone on with": (("create", "kill delete"), ("delete", "cluster", "t", "--yes")),
-        "scale --dry-run": (cluster, ("scale", "cluster", "t", "--nodes", str(NODES + 1), "--dry-run")),
+        "scale --dry-run": (
+            cluster,
+            ("scale", "cluster", "t", "--nodes", str(NODES + 1), "--dry-run"),
+        ),
         "get clusters": (cluster, ("get", "clusters", "-o", "wide")),
         "get nodes": (cluster, ("get", "nodes", "t", "-o", "wide")),
         "describe": (cluster, ("describe", "cluster", "t")),
         "guard": (cluster, ("guard", "cluster", "t", "--max-life", "3h")),
         "addip": (cluster, ("addip", "t", "--ssh-from", "198.51.100.7/32")),
         "rename": (cluster, ("rename", "cluster", "t", "u")),
-        "scale up": (cluster, ("scale", "cluster", "t", "--nodes", str(NODES + 1), "--yes", "--timeout", "2s")),
+        "scale up": (
+            cluster,
+            ("scale", "cluster", "t", "--nodes", str(NODES + 1), "--yes", "--timeout", "2s"),
+        ),
         "scale down": (cluster, ("scale", "cluster", "t", "--nodes", "1", "--yes")),
         "stop": (cluster, ("stop", "cluster", "t")),
         "start": (stopped, ("start", "cluster", "t", "--timeout", "2s")),
-        "start --replace-lost": (("create", "lose"), ("start", "cluster", "t", "--replace-lost", "--timeout", "2s")),
+        "start --replace-lost": (
+            ("create", "lose"),
+            ("start", "cluster", "t", "--replace-lost", "--timeout", "2s"),
+        ),
         "exec": (cluster, ("exec", "t", "--timeout", "2s", "--", "true")),
-        "attach": (cluster, ("attach", "cluster", "t", "--provider", customer.cloud, "--region", customer.about["region"], "--ssh-key", key_of(customer),
-                             "--ssh-from", "127.0.0.1/32", "--timeout", "5s")),
+        "attach": (
+            cluster,
+            (
+                "attach",
+                "cluster",
+                "t",
+                "--provider",
+                customer.cloud,
+                "--region",
+                customer.about["region"],
+                "--ssh-key",
+                key_of(customer),
+                "--ssh-from",
+                "127.0.0.1/32",
+                "--timeout",
+                "5s",
+            ),
+        ),
         "delete": (cluster, ("delete", "cluster", "t", "--yes")),
         "gc": (("kill",), ("gc",)),
     }
@@ -128,14 +188,18 @@ def changes_nothing(command):
 
 
 def images_of(customer):
-    return json.loads(customer.run("get", "images", "--mine", *asked(customer), "-o", "json").out)["images"]
+    return json.loads(customer.run("get", "images", "--mine", *asked(customer), "-o", "json").out)[
+        "images"
+    ]
 
 
 def filled_in(customer, words):
     """The words, with what is known by its name only once it is there."""
     found = {}
     if "NETWORK" in words:
-        found["NETWORK"] = next(r["id"] for r in customer.sim.books()["resources"] if r["alive"] and r["kind"] == "vpc")
+        found["NETWORK"] = next(
+            r["id"] for r in customer.sim.books()["resources"] if r["alive"] and r["kind"] == "vpc"
+        )
     if "IMAGE" in words:
         found["IMAGE"] = images_of(customer)[0]["id"]
     return [found.get(word, word) for word in words]
@@ -155,20 +219,32 @@ def prepare(customer, steps):
             customer.run(*typed(customer, RDMA[customer.cloud], "--rdma"))
         elif step == "key pair":
             public = pathlib.Path(key_of(customer) + ".pub").read_text().strip()
-            place = {"vendor": customer.cloud, "account": customer.sim.account(customer.cloud)["name"], "region": customer.about["region"]}
+            place = {
+                "vendor": customer.cloud,
+                "account": customer.sim.account(customer.cloud)["name"],
+                "region": customer.about["region"],
+            }
             customer.sim.control("key_pair", {**place, "name": "mine", "public": public})
         elif step == "create":
             customer.create("t", "--detach", "--ssh-key", key_of(customer) + ".pub", nodes=NODES)
         elif step == "stop":
             customer.run("stop", "cluster", "t")
         elif step == "lose":
-            customer.sim.control("reclaim", {"instance": customer.sim.alive()[0][0]["id"], "notice_ms": 0})
+            customer.sim.control(
+                "reclaim", {"instance": customer.sim.alive()[0][0]["id"], "notice_ms": 0}
+            )
         elif step == "guarded":
             customer.create("t", "--detach", "--max-life", "2h", nodes=NODES)
         elif step == "kill":
-            customer.run(*customer.creation("t", "--detach", nodes=NODES), code=None, environment={"FASTGPU_FAULT": "any:60"})
+            customer.run(
+                *customer.creation("t", "--detach", nodes=NODES),
+                code=None,
+                environment={"FASTGPU_FAULT": "any:60"},
+            )
         elif step == "kill delete":
-            customer.run("delete", "cluster", "t", "--yes", code=None, environment={"FASTGPU_FAULT": "any:8"})
+            customer.run(
+                "delete", "cluster", "t", "--yes", code=None, environment={"FASTGPU_FAULT": "any:8"}
+            )
 
 
 class Round:
@@ -180,9 +256,13 @@ class Round:
 
     def play(self, fastgpu, cloudsim):
         from loose_answers import LooseAnswers  # Needs the kits.
+
         boot = "local" if self.command in LOCAL else "instant"
-        with tempfile.TemporaryDirectory(prefix="fastgpu-models-") as folder, CloudSim(cloudsim, boot, "--seed", str(self.seed)) as sim, \
-                LooseAnswers(self.cloud, f"{self.seed} {self.command} {self.share}") as answers:
+        with (
+            tempfile.TemporaryDirectory(prefix="fastgpu-models-") as folder,
+            CloudSim(cloudsim, boot, "--seed", str(self.seed)) as sim,
+            LooseAnswers(self.cloud, f"{self.seed} {self.command} {self.share}") as answers,
+        ):
             customer = Customer(User(fastgpu, folder), sim, self.cloud)
             steps, words = commands(customer)[self.command]
             prepare(customer, steps)
@@ -191,15 +271,27 @@ class Round:
                 done = self.ended(who, filled_in(customer, words), answers)
                 check_end(self.command, done)
                 check_books(customer, who)
-                assert_false(answers.invented, f"the stand-in answers what no kit knows: {sorted(answers.invented)}")
+                assert_false(
+                    answers.invented,
+                    f"the stand-in answers what no kit knows: {sorted(answers.invented)}",
+                )
             except Exception as error:
-                told = "\n".join(f"  {action} {status}: {'; '.join(did[:12])}" for action, status, did in answers.log if did)
-                raise AssertionError(f"{traceback.format_exc(limit=-2)}\nwhat was answered otherwise:\n" f"{told[-6000:]}") from error
+                told = "\n".join(
+                    f"  {action} {status}: {'; '.join(did[:12])}"
+                    for action, status, did in answers.log
+                    if did
+                )
+                raise AssertionError(
+                    f"{traceback.format_exc(limit=-2)}\nwhat was answered otherwise:\n"
+                    f"{told[-6000:]}"
+                ) from error
             return done.returncode, answers.undescribed
 
     def ended(self, customer, words, answers):
         answers.share = self.share
-        process = customer.user.start(*words, environment=customer.environment(**answers.environment()))
+        process = customer.user.start(
+            *words, environment=customer.environment(**answers.environment())
+        )
         try:
             out, err = process.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
@@ -210,7 +302,10 @@ class Round:
             except subprocess.TimeoutExpired as error:
                 process.kill()
                 out, err = process.communicate()
-                raise AssertionError(f"{words} does not end, {LAST} s after it was interrupted: " f"{err.decode(errors='replace')}") from error
+                raise AssertionError(
+                    f"{words} does not end, {LAST} s after it was interrupted: "
+                    f"{err.decode(errors='replace')}"
+                ) from error
         finally:
             answers.share = 0
         process.out, process.err = out, err.decode(errors="replace")
@@ -223,7 +318,10 @@ def check_end(command, done):
     assert_not_in("internal", done.err)
     errors = [line for line in done.err.split("\n") if line.startswith("error: ")]
     wanted = 0 if done.returncode == 0 else 1
-    assert_true(len(errors) == wanted or command == "gc" or done.returncode == 130, f"{len(errors)} errors with exit code {done.returncode}: {done.err}")
+    assert_true(
+        len(errors) == wanted or command == "gc" or done.returncode == 130,
+        f"{len(errors)} errors with exit code {done.returncode}: {done.err}",
+    )
     assert_true(all(len(error) < 4000 for error in errors), done.err)
 
 
@@ -234,12 +332,20 @@ def check_books(*customers):
         clusters = json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"]
         # One in the network of another first.
         for cluster in sorted(clusters, key=lambda one: one["name"], reverse=True):
-            customer.run("delete", "cluster", cluster["name"], "--yes", code=None if len(customers) > 1 else 0)
+            customer.run(
+                "delete",
+                "cluster",
+                cluster["name"],
+                "--yes",
+                code=None if len(customers) > 1 else 0,
+            )
         customer.run("gc")
         for image in images_of(customer):
             customer.run("delete", "image", image["id"], "--yes", *asked(customer))
     sim = customers[0].sim
-    running = [i["id"] for i in sim.books()["instances"] if any(run["to"] is None for run in i["runs"])]
+    running = [
+        i["id"] for i in sim.books()["instances"] if any(run["to"] is None for run in i["runs"])
+    ]
     assert_false(running, f"the bill goes on for {running}")
     instances, resources = sim.alive()
     left = [one for one in resources if not one.startswith("key ")]  # Which the user has made.
@@ -254,7 +360,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         names = only or list(commands(Customer(User(fastgpu, folder), None, cloud)))
     find_uv()  # Ends the test as skipped where there is none.
-    rounds = [Round(cloud, seed + 1000 * nth, name, share) for name in names for nth in range(QUICK if changes_nothing(name) else 1)]
+    rounds = [
+        Round(cloud, seed + 1000 * nth, name, share)
+        for name in names
+        for nth in range(QUICK if changes_nothing(name) else 1)
+    ]
     failed, codes, undescribed = 0, {}, set()
 
     def outcome(one):
@@ -272,8 +382,11 @@ def main():
             else:
                 codes[result[0]] = codes.get(result[0], 0) + 1
                 undescribed |= result[1]
-    print(f"{len(rounds) - failed} of {len(rounds)} rounds ended well in " f"{time.monotonic() - began:.0f} s; exit codes {codes}; "
-          f"described by no kit: {sorted(undescribed)}")
+    print(
+        f"{len(rounds) - failed} of {len(rounds)} rounds ended well in "
+        f"{time.monotonic() - began:.0f} s; exit codes {codes}; "
+        f"described by no kit: {sorted(undescribed)}"
+    )
     sys.exit(1 if failed else 0)
 
 

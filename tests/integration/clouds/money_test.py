@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Prices, currencies and plans, on the stand-in: money_test.py FASTGPU CLOUDSIM [TEST ...]"""
+
 import json
 import pathlib
 import sys
@@ -30,7 +31,11 @@ class Both:
     """A customer of AWS and of Alibaba."""
 
     def __init__(self, user, sim):
-        self.user, self.aws, self.alibaba = user, Customer(user, sim, "aws"), Customer(user, sim, "alibaba")
+        self.user, self.aws, self.alibaba = (
+            user,
+            Customer(user, sim, "aws"),
+            Customer(user, sim, "alibaba"),
+        )
 
     def environment(self):
         return {**self.aws.environment(), **self.alibaba.environment()}
@@ -51,6 +56,7 @@ def both_of(test):
             both = Both(user, sim)
             test(both)
             both.aws.check_nothing_is_left()
+
     return run
 
 
@@ -70,8 +76,15 @@ def ranked_in_one_currency(both):
     assert_in("CNY/h (", shown)
     assert_in(" USD/h)", shown)
     bounded = prices(both, "--max-price", "10USD/h")
-    assert_equal([o["cloud"] for o in bounded if "unusable" not in o].count("aws"), 0, "21.96 USD are within 10 USD")
-    assert_true(any(o["cloud"] == "alibaba" and "unusable" not in o for o in bounded), "35 CNY are over 10 USD")
+    assert_equal(
+        [o["cloud"] for o in bounded if "unusable" not in o].count("aws"),
+        0,
+        "21.96 USD are within 10 USD",
+    )
+    assert_true(
+        any(o["cloud"] == "alibaba" and "unusable" not in o for o in bounded),
+        "35 CNY are over 10 USD",
+    )
     dear = prices(both, "--exchange-rate", "CNY=0.9")
     assert_equal(dear[0]["cloud"], "aws", "the rate of the user does not hold")
 
@@ -80,11 +93,16 @@ test_offers_of_two_currencies_are_ranked_and_bounded_in_one = both_of(ranked_in_
 
 
 def bare_numbers(both):
-    for words in (("get", "prices", *SHOP, "--max-price", "20"), ("get", "prices", *SHOP, "--max-price", "20/h"),
-                  ("create", "cluster", "t", *SHOP, "--ssh-from", "192.0.2.1", "--hold-cost", "5", "--yes"),
-                  ("create", "cluster", "t", *SHOP, "--ssh-from", "192.0.2.1", "--max-cost", "50", "--yes")):
+    for words in (
+        ("get", "prices", *SHOP, "--max-price", "20"),
+        ("get", "prices", *SHOP, "--max-price", "20/h"),
+        ("create", "cluster", "t", *SHOP, "--ssh-from", "192.0.2.1", "--hold-cost", "5", "--yes"),
+        ("create", "cluster", "t", *SHOP, "--ssh-from", "192.0.2.1", "--max-cost", "50", "--yes"),
+    ):
         both.refused(words, 2, "has no currency: write ", "USD")
-    both.refused(("get", "prices", *SHOP, "--max-price", "20XTS"), 2, "--max-price", "--exchange-rate XTS=")
+    both.refused(
+        ("get", "prices", *SHOP, "--max-price", "20XTS"), 2, "--max-price", "--exchange-rate XTS="
+    )
     both.refused(("get", "prices", *SHOP, "--exchange-rate", "CNY"), 2, "is not an exchange rate")
 
 
@@ -97,18 +115,38 @@ def shown_before_it_is_paid_for(both):
     planned = both.run(*words, "--dry-run")
     made = both.run(*words, "--yes")
     for shown in (asked.err, planned.out.decode() + planned.err, made.err):
-        for what in ("ecs.", "8xA100", "35.00 CNY/h", "70.00 CNY/h", "USD/h", "1 CNY = 0.1", "first", "on-demand", "cn-"):
+        for what in (
+            "ecs.",
+            "8xA100",
+            "35.00 CNY/h",
+            "70.00 CNY/h",
+            "USD/h",
+            "1 CNY = 0.1",
+            "first",
+            "on-demand",
+            "cn-",
+        ):
             assert_in(what, shown, f"no {what!r} in: {shown}")
-    assert_equal(both.run(*words, "--yes").err.count("70.00 CNY/h"), 0, "a cluster that exists is offered again")
+    assert_equal(
+        both.run(*words, "--yes").err.count("70.00 CNY/h"),
+        0,
+        "a cluster that exists is offered again",
+    )
     plan = json.loads(both.run(*words[:2], "u", *words[3:], "--dry-run", "-o", "json").out)
     assert_equal(plan["currency"], "CNY", plan["price_per_hour"])
     assert_equal(plan["price_per_hour"], 70)
-    assert_equal(plan["places"][0]["price_of_all_per_hour"], {"amount": 70.0, "currency": "CNY"}, plan["places"][0])
+    assert_equal(
+        plan["places"][0]["price_of_all_per_hour"],
+        {"amount": 70.0, "currency": "CNY"},
+        plan["places"][0],
+    )
     quiet = both.run("create", "cluster", "q", *words[3:], "--yes", "-q")
     assert_not_in("CNY", quiet.err)
     wide = both.run("get", "nodes", "t", "-o", "wide").out.decode()
     assert_true(all(what in wide for what in ("ecs.", "8xA100", "35.00 CNY/h", "cn-")), wide)
-    assert_in("8xA100", both.run("get", "clusters", "-o", "wide").out.decode(), "no GPUs in get clusters")
+    assert_in(
+        "8xA100", both.run("get", "clusters", "-o", "wide").out.decode(), "no GPUs in get clusters"
+    )
     node = json.loads(both.run("describe", "node", "t-0", "-o", "json").out)
     assert_equal(node["currency"], "CNY", node)
     assert_equal(node["price_per_hour"], 35, node)
@@ -121,17 +159,39 @@ test_what_is_bought_is_shown_before_it_is_paid_for = both_of(shown_before_it_is_
 
 
 def kept_in_the_currency_of_the_price(both):
-    both.run("create", "cluster", "t", *SHOP, "--ssh-from", "192.0.2.1", "--detach", "--yes", "--max-cost", "14USD", "--exchange-rate", "CNY=0.14")
+    both.run(
+        "create",
+        "cluster",
+        "t",
+        *SHOP,
+        "--ssh-from",
+        "192.0.2.1",
+        "--detach",
+        "--yes",
+        "--max-cost",
+        "14USD",
+        "--exchange-rate",
+        "CNY=0.14",
+    )
     shown = json.loads(both.run("get", "clusters", "-o", "json").out)["clusters"][0]
     cost = shown["guards"]["max_cost"]
     assert_equal(cost["currency"], "CNY", cost)
     assert_less(abs(cost["amount"] - 100), 1e-6, cost)
-    guarded = both.user.run("guard", "cluster", "t", "--max-cost", "28usd", environment={**both.environment(), "FASTGPU_EXCHANGE_RATE": "CNY=0.14"})
+    guarded = both.user.run(
+        "guard",
+        "cluster",
+        "t",
+        "--max-cost",
+        "28usd",
+        environment={**both.environment(), "FASTGPU_EXCHANGE_RATE": "CNY=0.14"},
+    )
     assert_in("200.00 CNY", guarded.out.decode(), guarded.out)
     both.run("delete", "cluster", "t", "--yes")
 
 
-test_a_limit_of_cost_is_kept_in_the_currency_of_the_price = both_of(kept_in_the_currency_of_the_price)
+test_a_limit_of_cost_is_kept_in_the_currency_of_the_price = both_of(
+    kept_in_the_currency_of_the_price
+)
 
 
 def test_a_dear_substitute_is_not_taken_without_being_asked_for(user):
@@ -141,10 +201,18 @@ def test_a_dear_substitute_is_not_taken_without_being_asked_for(user):
         best = offers["places"][0]
         dear = [o for o in offers["offers"] if o["price_per_hour"] > 2 * best["price_per_hour"]]
         assert_true(dear, f"nothing dear: {offers['offers']}")
-        assert_true(all("times the best price" in o["unusable"] for o in dear), f"nothing dear: {offers['offers']}")
-        assert_true(all(p["price_per_hour"] <= 2 * best["price_per_hour"] for p in offers["places"]), offers["places"])
+        assert_true(
+            all("times the best price" in o["unusable"] for o in dear),
+            f"nothing dear: {offers['offers']}",
+        )
+        assert_true(
+            all(p["price_per_hour"] <= 2 * best["price_per_hour"] for p in offers["places"]),
+            offers["places"],
+        )
         for place in offers["places"]:
-            sim.control("stock", {"vendor": "aws", "zone": place["zone"], "type": place["type"], "stock": 0})
+            sim.control(
+                "stock", {"vendor": "aws", "zone": place["zone"], "type": place["type"], "stock": 0}
+            )
         customer.refused(customer.creation("t", "--detach", nodes=1), 4, "stock")
         customer.create("t", "--detach", "--max-price", "100USD", nodes=1)
         types = {i["type"] for i in sim.alive()[0]}
@@ -156,31 +224,85 @@ def test_a_dear_substitute_is_not_taken_without_being_asked_for(user):
 def test_the_cheapest_price_is_told_where_all_are_over(user):
     with CloudSim(CLOUDSIM) as sim:
         customer = Customer(user, sim, "aws")
-        customer.refused(customer.creation("t", "--max-price", "0.01USD", nodes=1), 4, "over the price of 0.0100 USD/h (the cheapest is ")
+        customer.refused(
+            customer.creation("t", "--max-price", "0.01USD", nodes=1),
+            4,
+            "over the price of 0.0100 USD/h (the cheapest is ",
+        )
 
 
 def test_names_that_do_not_exist_are_not_found_with_the_nearest(user):
     with CloudSim(CLOUDSIM) as sim:
         customer = Customer(user, sim, "aws")
         here = ("--cloud", "aws", "--region", "us-east-1")
-        for words, said in (((*here, "--gpus", "A1000:8"), "did you mean A100?"), (("--cloud", "aws", "--gpus", "banana"), "--instance-type"),
-                            (("--cloud", "aws", "--region", "us-esat-1", "--gpus", "T4:1"), "did you mean us-east-1?"),
-                            ((*here, "--gpus", "T4:1", "--zone", "us-east-1x"), "did you mean us-east-1"),
-                            ((*here, "--instance-type", "g4dn.xlagre"), "did you mean g4dn.xlarge?")):
+        for words, said in (
+            ((*here, "--gpus", "A1000:8"), "did you mean A100?"),
+            (("--cloud", "aws", "--gpus", "banana"), "--instance-type"),
+            (
+                ("--cloud", "aws", "--region", "us-esat-1", "--gpus", "T4:1"),
+                "did you mean us-east-1?",
+            ),
+            ((*here, "--gpus", "T4:1", "--zone", "us-east-1x"), "did you mean us-east-1"),
+            ((*here, "--instance-type", "g4dn.xlagre"), "did you mean g4dn.xlarge?"),
+        ):
             customer.refused(("get", "prices", *words), 5, said)
-            customer.refused(("create", "cluster", "t", *words, "--ssh-from", "192.0.2.1", "--yes"), 5, said)
-        customer.refused(("get", "images", "--cloud", "aws", "--region", "us-esat-1"), 5, "did you mean us-east-1?")
-        for words in (("--zone", "us east"), ("--region", "a&b"), ("--instance-type", "x\ny"), ("--image", "\x1b[2J")):
-            customer.refused(("create", "cluster", "t", *here, "--gpus", "T4:1", *words, "--ssh-from", "192.0.2.1", "--yes"), 2, words[0])
+            customer.refused(
+                ("create", "cluster", "t", *words, "--ssh-from", "192.0.2.1", "--yes"), 5, said
+            )
+        customer.refused(
+            ("get", "images", "--cloud", "aws", "--region", "us-esat-1"),
+            5,
+            "did you mean us-east-1?",
+        )
+        for words in (
+            ("--zone", "us east"),
+            ("--region", "a&b"),
+            ("--instance-type", "x\ny"),
+            ("--image", "\x1b[2J"),
+        ):
+            customer.refused(
+                (
+                    "create",
+                    "cluster",
+                    "t",
+                    *here,
+                    "--gpus",
+                    "T4:1",
+                    *words,
+                    "--ssh-from",
+                    "192.0.2.1",
+                    "--yes",
+                ),
+                2,
+                words[0],
+            )
         assert_equal(sim.alive(), ([], []), "something was made")
 
 
 def test_who_may_log_in_is_checked_before_anything_is_made(user):
     with CloudSim(CLOUDSIM) as sim:
         customer = Customer(user, sim, "aws")
-        words = ("create", "cluster", "t", "--cloud", "aws", "--region", "us-east-1", "--gpus", "T4:1", "--detach", "--yes")
-        for text, said in (("banana", "is no range"), ("1.2.3.4/99", "is no range"), ("", "--ssh-from"), ("192.0.2.7/24", "did you mean 192.0.2.0/24?"),
-                           ("2001:db8::/32", "IPv4"), ("--dry-run", "--ssh-from")):
+        words = (
+            "create",
+            "cluster",
+            "t",
+            "--cloud",
+            "aws",
+            "--region",
+            "us-east-1",
+            "--gpus",
+            "T4:1",
+            "--detach",
+            "--yes",
+        )
+        for text, said in (
+            ("banana", "is no range"),
+            ("1.2.3.4/99", "is no range"),
+            ("", "--ssh-from"),
+            ("192.0.2.7/24", "did you mean 192.0.2.0/24?"),
+            ("2001:db8::/32", "IPv4"),
+            ("--dry-run", "--ssh-from"),
+        ):
             for more in ((), ("--dry-run",)):
                 customer.refused((*words, f"--ssh-from={text}", *more), 2, said)
         assert_equal(sim.control("calls")["calls"], [], "the cloud was asked")
@@ -188,7 +310,12 @@ def test_who_may_log_in_is_checked_before_anything_is_made(user):
         assert_in("the whole world", made.err)
         again = customer.run(*words, "--ssh-from", "192.0.2.7/32")
         assert_in("lets 0.0.0.0/0 log in as well", again.err)
-        customer.refused((*words, "--ssh-from", "198.51.100.0/24"), 6, "does not let 198.51.100.0/24 log in", "addip")
+        customer.refused(
+            (*words, "--ssh-from", "198.51.100.0/24"),
+            6,
+            "does not let 198.51.100.0/24 log in",
+            "addip",
+        )
         customer.run(*words)
         customer.run("delete", "cluster", "t", "--yes")
         customer.check_nothing_is_left()
@@ -197,8 +324,24 @@ def test_who_may_log_in_is_checked_before_anything_is_made(user):
 def test_without_a_way_to_ask_for_our_address_the_flag_is_named(user):
     with CloudSim(CLOUDSIM) as sim:
         customer = Customer(user, sim, "aws")
-        words = ("create", "cluster", "t", "--cloud", "aws", "--region", "us-east-1", "--gpus", "T4:1", "--yes")
-        customer.refused(words, None, "--ssh-from 192.0.2.7/32", environment={"FASTGPU_ADDRESS_URL": "http://127.0.0.1:9/"})
+        words = (
+            "create",
+            "cluster",
+            "t",
+            "--cloud",
+            "aws",
+            "--region",
+            "us-east-1",
+            "--gpus",
+            "T4:1",
+            "--yes",
+        )
+        customer.refused(
+            words,
+            None,
+            "--ssh-from 192.0.2.7/32",
+            environment={"FASTGPU_ADDRESS_URL": "http://127.0.0.1:9/"},
+        )
         assert_equal(sim.alive(), ([], []), "something was made")
 
 
@@ -215,8 +358,14 @@ def test_doctor_tries_the_credentials_that_there_are(user):
         customer = Customer(user, sim, "aws")
 
         def found(**more):
-            checks = json.loads(customer.run("doctor", "-o", "json", code=None, **more).out)["checks"]
-            return {check["name"]: check for check in checks if "credentials" in check["name"] or check["name"] == "clouds"}
+            checks = json.loads(customer.run("doctor", "-o", "json", code=None, **more).out)[
+                "checks"
+            ]
+            return {
+                check["name"]: check
+                for check in checks
+                if "credentials" in check["name"] or check["name"] == "clouds"
+            }
 
         checks = found()
         assert_equal(set(checks), {"aws credentials"}, checks)
@@ -225,7 +374,9 @@ def test_doctor_tries_the_credentials_that_there_are(user):
         assert_equal(refused["result"], "warn", refused)
         assert_true(refused["remedy"], refused)
         nobody = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
-        assert_equal(found(environment=nobody)["clouds"]["result"], "ok", "no credentials are no failure")
+        assert_equal(
+            found(environment=nobody)["clouds"]["result"], "ok", "no credentials are no failure"
+        )
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """Machines that their cloud takes back, on the stand-in:
 spot_test.py FASTGPU CLOUDSIM [TEST ...]
 """
+
 import json
 import os
 import pathlib
@@ -24,7 +25,24 @@ def test_a_machine_that_will_be_taken_back_is_told_of_everywhere(user):
     def journey(customer):
         customer.create("t", "--spot", "--timeout", "90s")
         assert_equal(notices(customer), {}, "taken back before anybody said so")
-        job = customer.run("run", "job", "--cluster", "t", "-np", "2", "--detach", "-o", "name", "--", "sleep", "600").out.decode().strip()
+        job = (
+            customer.run(
+                "run",
+                "job",
+                "--cluster",
+                "t",
+                "-np",
+                "2",
+                "--detach",
+                "-o",
+                "name",
+                "--",
+                "sleep",
+                "600",
+            )
+            .out.decode()
+            .strip()
+        )
         first, second = customer.nodes("t")
         if customer.cloud == "aws":
             customer.sim.control("rebalance", {"instance": first["instance"]})
@@ -39,14 +57,24 @@ def test_a_machine_that_will_be_taken_back_is_told_of_everywhere(user):
         awake = customer.run("why-awake", "t", "-o", "json")
         assert_in(said, awake.err)
         assert_equal(json.loads(awake.out)["nodes"][1]["taken_back"], when, awake.err)
-        assert_true(within(30, lambda: "node t-1 is taken back at" in customer.run("logs", job).err), customer.run("logs", job).err)
+        assert_true(
+            within(30, lambda: "node t-1 is taken back at" in customer.run("logs", job).err),
+            customer.run("logs", job).err,
+        )
         customer.run("gc")
         assert_equal(len(customer.sim.alive()[0]), 2, "gc ends what its cloud will take back")
         customer.sim.control("advance", {"seconds": 400})
-        assert_true(within(30, lambda: [node["state"] for node in customer.nodes("t")] == ["running", "lost"]), customer.nodes("t"))
+        assert_true(
+            within(
+                30, lambda: [node["state"] for node in customer.nodes("t")] == ["running", "lost"]
+            ),
+            customer.nodes("t"),
+        )
         customer.run("cancel", "job", job, code=None)
         customer.run("start", "cluster", "t", "--replace-lost", "--timeout", "90s")
-        assert_equal([node["state"] for node in customer.nodes("t")], ["running"] * 2, customer.nodes("t"))
+        assert_equal(
+            [node["state"] for node in customer.nodes("t")], ["running"] * 2, customer.nodes("t")
+        )
         assert_not_in("t-1", notices(customer), "the new machine is told to go, too")
         customer.run("delete", "cluster", "t", "--yes")
 

@@ -23,7 +23,10 @@ def use_kits(folder):
     folder, wanted = pathlib.Path(folder), HERE / "kits.txt"
     done = folder / "done.txt"
     if not done.exists() or done.read_bytes() != wanted.read_bytes():
-        print("skipped: the vendors' kits are not installed; `./dev test` does that where PyPI can " "be reached")
+        print(
+            "skipped: the vendors' kits are not installed; `./dev test` does that where PyPI can "
+            "be reached"
+        )
         sys.exit(SKIPPED)
     sys.path.insert(0, str(folder / "site"))
 
@@ -32,7 +35,8 @@ def resolve_localhost_names():
     """Makes NAME.localhost this machine, which not every resolver does."""
     resolve = socket.getaddrinfo
     socket.getaddrinfo = lambda host, *rest, **named: resolve(
-        "127.0.0.1" if str(host).endswith(".localhost") else host, *rest, **named)
+        "127.0.0.1" if str(host).endswith(".localhost") else host, *rest, **named
+    )
 
 
 class Sim:
@@ -41,7 +45,15 @@ class Sim:
         port_file = os.path.join(self.folder, "port")
         # A folder with the vendors' own descriptions, where there is one.
         facts = os.environ.get("CLOUDSIM_API_FACTS")
-        self.process = subprocess.Popen([program, "--port-file", port_file, *(["--api-facts", facts] if facts else []), *options])
+        self.process = subprocess.Popen(
+            [
+                program,
+                "--port-file",
+                port_file,
+                *(["--api-facts", facts] if facts else []),
+                *options,
+            ]
+        )
         limit = time.monotonic() + 20
         while not os.path.exists(port_file):
             if self.process.poll() is not None or time.monotonic() > limit:
@@ -60,7 +72,9 @@ class Sim:
             return json.load(answer)
 
     def tell(self, path, body):
-        request = urllib.request.Request(f"{self.url}/_control/{path}", json.dumps(body).encode(), method="POST")
+        request = urllib.request.Request(
+            f"{self.url}/_control/{path}", json.dumps(body).encode(), method="POST"
+        )
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 

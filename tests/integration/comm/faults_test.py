@@ -5,6 +5,7 @@ Hosts are network and process namespaces on one switch. Training either goes on 
 ends on every rank in time and in a sentence that names the rank at fault; either way nothing is
 left behind.
 """
+
 import contextlib
 import functools
 import os
@@ -57,16 +58,30 @@ class Job:
     """Ranks in the middle of their steps, of which `layout` says on which host each is."""
 
     def __init__(self, program, network, layout, deadline):
-        shared = {**os.environ, "WORLD_SIZE": str(len(layout)), "FASTGPU_COMM_MASTER_ADDR": network.hosts[0].address,
-                  "FASTGPU_COMM_MASTER_PORT": "29434", "FASTGPU_COMM_SECRET": "of this test alone", "FASTGPU_COMM_TIMEOUT": f"{deadline}s"}
+        shared = {
+            **os.environ,
+            "WORLD_SIZE": str(len(layout)),
+            "FASTGPU_COMM_MASTER_ADDR": network.hosts[0].address,
+            "FASTGPU_COMM_MASTER_PORT": "29434",
+            "FASTGPU_COMM_SECRET": "of this test alone",
+            "FASTGPU_COMM_TIMEOUT": f"{deadline}s",
+        }
         if deadline == LONG:
             shared["FASTGPU_COMM_SILENCE"] = f"{DEADLINE}s"
         self.hosts = network.hosts
         for host in self.hosts:
             sh(*host.entered(["mount", "-t", "tmpfs", "tmpfs", "/dev/shm"]))
-        self.ranks = [subprocess.Popen(network.hosts[host].entered([program]), env={**shared, "RANK": str(rank)},
-                                       stdin=subprocess.PIPE if rank == 0 else subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, text=True) for rank, host in enumerate(layout)]
+        self.ranks = [
+            subprocess.Popen(
+                network.hosts[host].entered([program]),
+                env={**shared, "RANK": str(rank)},
+                stdin=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for rank, host in enumerate(layout)
+        ]
         for rank in self.ranks:
             if rank.stdout.readline() != "training\n":
                 raise AssertionError(rank.communicate()[1])
@@ -91,7 +106,9 @@ class Job:
             said = process.communicate(timeout=within)
         except subprocess.TimeoutExpired as e:
             raise AssertionError(f"rank {rank} has not ended within {within:.1f} s") from e
-        assert_equal(process.returncode, status, f"rank {rank}: exit status {process.returncode}: {said[1]}")
+        assert_equal(
+            process.returncode, status, f"rank {rank}: exit status {process.returncode}: {said[1]}"
+        )
         return said
 
     def check_nothing_is_left(self):
@@ -125,6 +142,7 @@ def a_link_that_comes_back(link):
         said = job.end()
         longest = [int(re.search(r"longest step: (\d+) ms", words).group(1)) for words in said]
         assert_greater(min(longest), 1000 * ABSENCE / 2, f"nobody has noticed: {longest}")
+
     return scenario
 
 
@@ -136,6 +154,7 @@ def a_link_that_stays_away(link):
         for rank in (0, 1):
             job.check_failure(rank, f"rank 2 {silence}", remaining.seconds())
         job.check_failure(2, f"rank [01] {silence}", remaining.seconds())
+
     return scenario
 
 
@@ -143,8 +162,12 @@ def a_host_that_is_gone(job, network):
     cable(network, "down")
     remaining = Remaining(DEADLINE + GRACE)
     for rank in (0, 1):
-        job.check_failure(rank, f"rank 2: its host has not answered for {DEADLINE}s", remaining.seconds())
-    job.check_failure(2, f"rank [01]: its host has not answered for {DEADLINE}s", remaining.seconds())
+        job.check_failure(
+            rank, f"rank 2: its host has not answered for {DEADLINE}s", remaining.seconds()
+        )
+    job.check_failure(
+        2, f"rank [01]: its host has not answered for {DEADLINE}s", remaining.seconds()
+    )
 
 
 def a_rank_that_pauses(victim):
@@ -155,6 +178,7 @@ def a_rank_that_pauses(victim):
             signal_all(job.ranks[victim].pid, signal.SIGCONT)
             time.sleep(0.01)
         job.end()
+
     return scenario
 
 
@@ -164,6 +188,7 @@ def a_killed(victim):
         remaining = Remaining(AT_ONCE)
         for rank in set(range(len(job.ranks))) - {victim}:
             job.check_failure(rank, rf"rank {victim}: ", remaining.seconds())
+
     return scenario
 
 
@@ -172,11 +197,14 @@ def a_stopped(victim):
         job.signal(victim, signal.SIGSTOP)
         remaining = Remaining(DEADLINE + GRACE)
         for rank in set(range(len(job.ranks))) - {victim}:
-            job.check_failure(rank, rf"rank {victim} (sent|took) nothing for {DEADLINE}s", remaining.seconds())
+            job.check_failure(
+                rank, rf"rank {victim} (sent|took) nothing for {DEADLINE}s", remaining.seconds()
+            )
         for _ in range(20):  # nsenter stops itself some time after its child.
             signal_all(job.ranks[victim].pid, signal.SIGCONT)
             time.sleep(0.01)
         job.check_failure(victim, r"rank \d", GRACE)
+
     return scenario
 
 
@@ -185,24 +213,67 @@ ONE_HOST = (0, 0, 0)
 TWO_BY_TWO = (0, 0, 1, 1)
 
 SCENARIOS = {
-    "a cable that is pulled for a while holds up training and no more": (THREE_HOSTS, PATIENCE, a_link_that_comes_back(cable)),
-    "an interface that is down for a while holds up training and no more": (THREE_HOSTS, PATIENCE, a_link_that_comes_back(interface)),
-    "a cable that stays pulled is told of at the deadline": (THREE_HOSTS, DEADLINE, a_link_that_stays_away(cable)),
-    "an interface that stays down is told of at the deadline": (THREE_HOSTS, DEADLINE, a_link_that_stays_away(interface)),
-    "a host that is gone is noticed long before the timeout": (THREE_HOSTS, LONG, a_host_that_is_gone),
-    "a rank that is stopped for a while is waited for on another host": (THREE_HOSTS, LONG, a_rank_that_pauses(1)),
-    "a rank that is stopped for a while is waited for on the same host": (ONE_HOST, LONG, a_rank_that_pauses(2)),
+    "a cable that is pulled for a while holds up training and no more": (
+        THREE_HOSTS,
+        PATIENCE,
+        a_link_that_comes_back(cable),
+    ),
+    "an interface that is down for a while holds up training and no more": (
+        THREE_HOSTS,
+        PATIENCE,
+        a_link_that_comes_back(interface),
+    ),
+    "a cable that stays pulled is told of at the deadline": (
+        THREE_HOSTS,
+        DEADLINE,
+        a_link_that_stays_away(cable),
+    ),
+    "an interface that stays down is told of at the deadline": (
+        THREE_HOSTS,
+        DEADLINE,
+        a_link_that_stays_away(interface),
+    ),
+    "a host that is gone is noticed long before the timeout": (
+        THREE_HOSTS,
+        LONG,
+        a_host_that_is_gone,
+    ),
+    "a rank that is stopped for a while is waited for on another host": (
+        THREE_HOSTS,
+        LONG,
+        a_rank_that_pauses(1),
+    ),
+    "a rank that is stopped for a while is waited for on the same host": (
+        ONE_HOST,
+        LONG,
+        a_rank_that_pauses(2),
+    ),
     "a rank that is killed on another host is named": (THREE_HOSTS, DEADLINE, a_killed(1)),
     "rank 0 that is killed on another host is named": (THREE_HOSTS, DEADLINE, a_killed(0)),
     "a rank that is killed on the same host is named": (ONE_HOST, DEADLINE, a_killed(1)),
-    "a rank that is killed where some share memory and some do not is named": (TWO_BY_TWO, DEADLINE, a_killed(3)),
-    "a rank that is stopped on another host is named at the deadline": (THREE_HOSTS, DEADLINE, a_stopped(1)),
-    "a rank that is stopped on the same host is named at the deadline": (ONE_HOST, DEADLINE, a_stopped(2)),
+    "a rank that is killed where some share memory and some do not is named": (
+        TWO_BY_TWO,
+        DEADLINE,
+        a_killed(3),
+    ),
+    "a rank that is stopped on another host is named at the deadline": (
+        THREE_HOSTS,
+        DEADLINE,
+        a_stopped(1),
+    ),
+    "a rank that is stopped on the same host is named at the deadline": (
+        ONE_HOST,
+        DEADLINE,
+        a_stopped(2),
+    ),
 }
 
 
 def run(program, layout, deadline, scenario):
-    with contextlib.closing(Network(max(layout) + 1)) as network, contextlib.closing(Job(program, network, layout, deadline)) as job:
+    with (
+        contextlib.closing(Network(max(layout) + 1)) as network,
+        contextlib.closing(Job(program, network, layout, deadline)) as job,
+    ):
         time.sleep(0.2)  # In the middle of some step.
         scenario(job, network)
         job.check_nothing_is_left()
@@ -210,5 +281,8 @@ def run(program, layout, deadline, scenario):
 
 if __name__ == "__main__":
     suite.need_root()
-    tests = {name: functools.partial(run, os.path.abspath(sys.argv[1]), *scenario) for name, scenario in SCENARIOS.items()}
+    tests = {
+        name: functools.partial(run, os.path.abspath(sys.argv[1]), *scenario)
+        for name, scenario in SCENARIOS.items()
+    }
     suite.main(tests, wanted=sys.argv[2:])

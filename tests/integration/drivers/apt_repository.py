@@ -1,6 +1,7 @@
 """A small signed apt repository, made of packages that are a few
 files each, and served over HTTP.
 """
+
 import hashlib
 import http.server
 import os
@@ -18,11 +19,29 @@ class Key:
     def __init__(self, folder):
         self.home = pathlib.Path(folder)
         self.home.mkdir(mode=0o700)
-        self._gpg("--passphrase", "", "--quick-gen-key", "Packages <packages@example.org>", "ed25519", "sign", "never")
+        self._gpg(
+            "--passphrase",
+            "",
+            "--quick-gen-key",
+            "Packages <packages@example.org>",
+            "ed25519",
+            "sign",
+            "never",
+        )
         self.armoured = self._gpg("--armor", "--export").stdout
 
     def _gpg(self, *words):
-        argv = ["gpg", "--homedir", self.home, "--batch", "--quiet", "--no-tty", "--pinentry-mode", "loopback", *words]
+        argv = [
+            "gpg",
+            "--homedir",
+            self.home,
+            "--batch",
+            "--quiet",
+            "--no-tty",
+            "--pinentry-mode",
+            "loopback",
+            *words,
+        ]
         return subprocess.run([str(word) for word in argv], check=True, capture_output=True)
 
     def sign(self, source, target):
@@ -45,8 +64,12 @@ class Repository:
         tree = self.folder / "tree"
         shutil.rmtree(tree, ignore_errors=True)
         (tree / "DEBIAN").mkdir(parents=True)
-        control = (f"Package: {name}\nVersion: {version}\nArchitecture: amd64\n" "Maintainer: Test <t@example.org>\n"
-                   + (f"Depends: {depends}\n" if depends else "") + "Description: made by a test\n")
+        control = (
+            f"Package: {name}\nVersion: {version}\nArchitecture: amd64\n"
+            "Maintainer: Test <t@example.org>\n"
+            + (f"Depends: {depends}\n" if depends else "")
+            + "Description: made by a test\n"
+        )
         (tree / "DEBIAN/control").write_text(control)
         if postinst:
             (tree / "DEBIAN/postinst").write_text("#!/bin/sh\nset -e\n" + postinst)
@@ -56,20 +79,38 @@ class Repository:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
             file.chmod(0o755 if "bin" in file.parent.name else 0o644)
-        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, self.folder / f"{name}_{version}.deb"], check=True,
-                       capture_output=True)
+        subprocess.run(
+            [
+                "dpkg-deb",
+                "--root-owner-group",
+                "-Znone",
+                "--build",
+                tree,
+                self.folder / f"{name}_{version}.deb",
+            ],
+            check=True,
+            capture_output=True,
+        )
         shutil.rmtree(tree)
 
     def publish(self, key):
         stanzas = []
         for deb in sorted(self.folder.glob("*.deb")):
-            control = subprocess.run(["dpkg-deb", "--field", deb], check=True, capture_output=True, text=True).stdout
-            stanzas.append(f"{control}Filename: ./{deb.name}\nSize: {deb.stat().st_size}\n" f"SHA256: {hashlib.sha256(deb.read_bytes()).hexdigest()}\n")
+            control = subprocess.run(
+                ["dpkg-deb", "--field", deb], check=True, capture_output=True, text=True
+            ).stdout
+            stanzas.append(
+                f"{control}Filename: ./{deb.name}\nSize: {deb.stat().st_size}\n"
+                f"SHA256: {hashlib.sha256(deb.read_bytes()).hexdigest()}\n"
+            )
         packages = self.folder / "Packages"
         packages.write_text("\n".join(stanzas))
         digest = hashlib.sha256(packages.read_bytes()).hexdigest()
         release = self.folder / "Release"
-        release.write_text("Origin: test\nSuite: ./\nDate: Sun, 22 Nov 2020 00:00:00 UTC\nSHA256:\n" f" {digest} {packages.stat().st_size} Packages\n")
+        release.write_text(
+            "Origin: test\nSuite: ./\nDate: Sun, 22 Nov 2020 00:00:00 UTC\nSHA256:\n"
+            f" {digest} {packages.stat().st_size} Packages\n"
+        )
         key.sign(release, self.folder / "InRelease")
         release.unlink()
 

@@ -5,6 +5,7 @@ Ascend processors: cann_test.py FASTGPU [TEST ...]
 apt, what it fetches and checks, and the environment are real. Huawei's installers and the
 processors are not.
 """
+
 import hashlib
 import json
 import pathlib
@@ -38,10 +39,16 @@ if rm /run/fake/break 2>/dev/null; then
   exit 5
 fi
 """
-RAN = ["toolkit --quiet --install --install-for-all root none",
-       "kernels --quiet --install --install-for-all root /usr/local/Ascend/ascend-toolkit/latest"]
+RAN = [
+    "toolkit --quiet --install --install-for-all root none",
+    "kernels --quiet --install --install-for-all root /usr/local/Ascend/ascend-toolkit/latest",
+]
 KERNELS_PATH = "/run/fake/files/kernels.run"
-TITLES = ["Run Ascend-cann-toolkit_8.3.RC1.run", "Run kernels.run", "Note that CANN 8.3.RC1 is complete"]
+TITLES = [
+    "Run Ascend-cann-toolkit_8.3.RC1.run",
+    "Run kernels.run",
+    "Note that CANN 8.3.RC1 is complete",
+]
 
 
 def sum_of(text):
@@ -53,7 +60,9 @@ class Npus(Site):
 
     def __init__(self, user):
         super().__init__(user, gpus=False)
-        self.on_nodes(f"cat >/usr/local/bin/lspci <<'END'\n{LSPCI}END\nchmod 755 /usr/local/bin/lspci")
+        self.on_nodes(
+            f"cat >/usr/local/bin/lspci <<'END'\n{LSPCI}END\nchmod 755 /usr/local/bin/lspci"
+        )
         self.system.add("python3-pip", "99-1")
         self.system.publish(self.key)
         self.on_nodes("dpkg --remove --force-all python3-pip 2>/dev/null; mkdir -p /run/fake/files")
@@ -65,12 +74,27 @@ class Npus(Site):
     def write(self, toolkit=None, version="8.3.RC1"):
         toolkit = toolkit or sum_of(TOOLKIT)
         self.file.write_text(
-            "name: train\nfrom: tr2.7.1_py311\npython: /usr/bin/python3\nmpi: system\ncann:\n" f"  version: {version}\n  installers:\n"
-            f"    - {{url: '{self.server.url}/Ascend-cann-toolkit_8.3.RC1.run', sha256: " f"{toolkit}}}\n"
-            f"    - {{path: {KERNELS_PATH}, sha256: {sum_of(KERNELS)}}}\n")
+            "name: train\nfrom: tr2.7.1_py311\npython: /usr/bin/python3\nmpi: system\ncann:\n"
+            f"  version: {version}\n  installers:\n"
+            f"    - {{url: '{self.server.url}/Ascend-cann-toolkit_8.3.RC1.run', sha256: "
+            f"{toolkit}}}\n"
+            f"    - {{path: {KERNELS_PATH}, sha256: {sum_of(KERNELS)}}}\n"
+        )
 
     def words(self, *more):
-        return ("env", "create", "-c", "t", "-f", str(self.file), "--uv", find_uv(), "-o", "json", *more)
+        return (
+            "env",
+            "create",
+            "-c",
+            "t",
+            "-f",
+            str(self.file),
+            "--uv",
+            find_uv(),
+            "-o",
+            "json",
+            *more,
+        )
 
     def create(self, *more, code=0, **options):
         return self.user.run(*self.words(*more), code=code, timeout=600, **options)
@@ -86,24 +110,54 @@ class Npus(Site):
 def test_cann_is_brought_and_entered_and_a_second_run_does_nothing(user):
     with Npus(user) as site:
         plan = site.create("--dry-run")
-        assert_in("tr2.7.1_py311 is tr2.7.1_can8.3.RC1_py311 here: it brings CANN 8.3.RC1", plan.err)
+        assert_in(
+            "tr2.7.1_py311 is tr2.7.1_can8.3.RC1_py311 here: it brings CANN 8.3.RC1", plan.err
+        )
         assert_not_in("it has no CANN", plan.err)
-        assert_true(all(["Install python3, python3-pip for CANN", *TITLES] == [step for step in node["steps"] if "CANN" in step or "Run" in step]
-                  for node in json.loads(plan.out)["nodes"]), f"{plan.out}")
+        assert_true(
+            all(
+                ["Install python3, python3-pip for CANN", *TITLES]
+                == [step for step in node["steps"] if "CANN" in step or "Run" in step]
+                for node in json.loads(plan.out)["nodes"]
+            ),
+            f"{plan.out}",
+        )
         assert_not_in("--quiet", site.ran(), "something ran")
         done = site.create()
         for node in json.loads(done.out)["nodes"]:
-            assert_equal([title for title in node["prepared"] if title in TITLES], TITLES, f"{node}")
+            assert_equal(
+                [title for title in node["prepared"] if title in TITLES], TITLES, f"{node}"
+            )
         assert_not_in("it has no CANN", done.err)
         ran = site.ran()
         assert_true(all(line in ran for line in RAN), ran)
         assert_in("(2)", ran)
         assert_equal(len(ran.splitlines()), len(RAN) + 3, ran)
-        assert_in("python3-pip 99-1", site.on_nodes("dpkg-query -W -f '${Package} ${Version}\\n' python3-pip"), "what installers ask for is not there")
-        left = site.on_nodes("ls -d /var/cache/fastgpu /var/lib/fastgpu/* /etc/apt/apt.conf.d/*fastgpu* " "2>/dev/null || :")
+        assert_in(
+            "python3-pip 99-1",
+            site.on_nodes("dpkg-query -W -f '${Package} ${Version}\\n' python3-pip"),
+            "what installers ask for is not there",
+        )
+        left = site.on_nodes(
+            "ls -d /var/cache/fastgpu /var/lib/fastgpu/* /etc/apt/apt.conf.d/*fastgpu* "
+            "2>/dev/null || :"
+        )
         assert_not_in("/fastgpu", left)
         assert_not_in("99fastgpu", left)
-        said = user.run("run", "job", "-c", "t", "-np", "2", "--environment", "train", "--", "sh", "-c", "echo in $ASCEND_TOOLKIT_HOME").out
+        said = user.run(
+            "run",
+            "job",
+            "-c",
+            "t",
+            "-np",
+            "2",
+            "--environment",
+            "train",
+            "--",
+            "sh",
+            "-c",
+            "echo in $ASCEND_TOOLKIT_HOME",
+        ).out
         assert_equal(said.count(b"in /usr/local/Ascend/ascend-toolkit/latest"), 2, f"{said}")
         fetched = len(site.server.requests)
         assert_equal(site.prepared(), [[], []], "it was done again")
@@ -116,7 +170,10 @@ def test_an_installer_with_another_hash_runs_nowhere(user):
         site.write(toolkit=sum_of("another one"))
         failed = site.create(code=1)
         for node in ("t-0", "t-1"):
-            assert_in(f"{node}: {TITLES[0]}: /usr/lib/apt/apt-helper exited with 100: E: Failed to fetch", failed.err)
+            assert_in(
+                f"{node}: {TITLES[0]}: /usr/lib/apt/apt-helper exited with 100: E: Failed to fetch",
+                failed.err,
+            )
         assert_equal(failed.err.count("Hash Sum mismatch"), 2, failed.err)
         assert_not_in("--quiet", site.ran(), "it ran all the same")
         site.write()
@@ -134,9 +191,17 @@ def test_an_installer_that_fails_runs_again_and_those_before_it_do_not(user):
         assert_in("t-0: Run kernels.run", failed.err)
         assert_in("exited with 5", failed.err)
         assert_in("the chip is another one", failed.err)
-        assert_equal(site.prepared(), [TITLES[1:] + ["Let unattended upgrades go on"], []], "done again, or not done")
+        assert_equal(
+            site.prepared(),
+            [TITLES[1:] + ["Let unattended upgrades go on"], []],
+            "done again, or not done",
+        )
         for node in ("t/0", "t/1"):
-            assert_equal(site.on_nodes("cat /run/fake/ran", node).count("toolkit --quiet"), 1, "the toolkit was installed again")
+            assert_equal(
+                site.on_nodes("cat /run/fake/ran", node).count("toolkit --quiet"),
+                1,
+                "the toolkit was installed again",
+            )
 
 
 def test_a_killed_run_goes_on_with_the_installers_that_have_not_run(user):
@@ -145,24 +210,42 @@ def test_a_killed_run_goes_on_with_the_installers_that_have_not_run(user):
             user.run(*site.words(), code=-9, environment={"FASTGPU_FAULT": f"drivers.step:{step}"})
         site.prepared()
         for node in ("t/0", "t/1"):
-            assert_equal([line.split(": ")[-1] for line in site.on_nodes("cat /run/fake/ran", node).splitlines() if "--quiet" in line], RAN, "run twice, or not at all")
+            assert_equal(
+                [
+                    line.split(": ")[-1]
+                    for line in site.on_nodes("cat /run/fake/ran", node).splitlines()
+                    if "--quiet" in line
+                ],
+                RAN,
+                "run twice, or not at all",
+            )
         assert_equal(site.prepared(), [[], []], "not done")
 
 
 def test_nodes_without_ascend_processors_and_versions_that_do_not_fit_are_refused(user):
     with Npus(user) as site:
-        site.file.write_text(site.file.read_text().replace("tr2.7.1_py311", "tr2.7.1_can8.5.0_py311"))
-        user.refused(site.words("--dry-run"), 2, "env.yaml:6:3: 'cann': CANN 8.3.RC1 does not go with 'tr2.7.1_can8.5.0_py311'")
+        site.file.write_text(
+            site.file.read_text().replace("tr2.7.1_py311", "tr2.7.1_can8.5.0_py311")
+        )
+        user.refused(
+            site.words("--dry-run"),
+            2,
+            "env.yaml:6:3: 'cann': CANN 8.3.RC1 does not go with 'tr2.7.1_can8.5.0_py311'",
+        )
         site.write(version="8.4.RC1")
         user.refused(site.words("--dry-run"), 2, "8.4.RC1")
         site.write()
         site.on_nodes("rm /usr/local/bin/lspci", "t/1")
-        site.file.write_text(site.file.read_text().replace("tr2.7.1_py311", "tr2.7.1_can8.3.RC1_py311"))
+        site.file.write_text(
+            site.file.read_text().replace("tr2.7.1_py311", "tr2.7.1_can8.3.RC1_py311")
+        )
         failed = site.create(code=2)
         assert_in("t-1: there is no Ascend processor there", failed.err)
         assert_not_in("t-0: there", failed.err)
         plan = json.loads(site.create("--dry-run", "--assume-gpu", "Ascend:8").out)
-        assert_equal([TITLES[0] in node["steps"] for node in plan["nodes"]], [True, True], f"{plan}")
+        assert_equal(
+            [TITLES[0] in node["steps"] for node in plan["nodes"]], [True, True], f"{plan}"
+        )
 
 
 need_tools()

@@ -4,6 +4,7 @@ come from.
 apt, dpkg, signatures, locks, sudo and failures are real. The GPU is not: lspci, modprobe, systemctl
 and the driver's packages are scripts that keep what is "loaded" in a folder of the node.
 """
+
 import json
 import os
 import pathlib
@@ -52,21 +53,36 @@ while [ -e /run/fake/wait ]; do touch /run/fake/waits; sleep 0.1; done
 
 
 def system_folder():
-    """"debian12": how NVIDIA calls this machine's system."""
-    fields = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text(encoding="utf-8").splitlines() if "=" in line)
+    """ "debian12": how NVIDIA calls this machine's system."""
+    fields = dict(
+        line.split("=", 1)
+        for line in pathlib.Path("/etc/os-release").read_text(encoding="utf-8").splitlines()
+        if "=" in line
+    )
     return fields["ID"].strip('"') + fields["VERSION_ID"].strip('"').replace(".", "")
 
 
 def driver_files(version):
-    return {"/usr/local/bin/nvidia-smi": NVIDIA_SMI, "/usr/local/bin/modprobe": MODPROBE, "/usr/share/fake-driver": version + "\n"}
+    return {
+        "/usr/local/bin/nvidia-smi": NVIDIA_SMI,
+        "/usr/local/bin/modprobe": MODPROBE,
+        "/usr/share/fake-driver": version + "\n",
+    }
 
 
 def fill(repository):
     for version in ("580.65.06", "580.95.05", "590.44.01"):
-        repository.add("nvidia-open", f"{version}-1", driver_files(version), depends=f"libnvidia-compute (= {version}-1)")
+        repository.add(
+            "nvidia-open",
+            f"{version}-1",
+            driver_files(version),
+            depends=f"libnvidia-compute (= {version}-1)",
+        )
         repository.add("libnvidia-compute", f"{version}-1")
     for version in ("580.65.06", "580.95.05"):
-        repository.add("nvidia-fabricmanager-580", f"{version}-1", {"/usr/share/fake-fabric": version + "\n"})
+        repository.add(
+            "nvidia-fabricmanager-580", f"{version}-1", {"/usr/share/fake-fabric": version + "\n"}
+        )
     repository.add("cuda-toolkit-12-8", "12.8.1-1", postinst=POSTINST)
     repository.add("cudnn9-cuda-12", "9.20.0.48-1")
 
@@ -80,7 +96,11 @@ class Site:
         self.user, self.folder = user, user.folder
         user.run("create", "cluster", "t", "--nodes", str(nodes))
         address = json.loads(user.run("get", "nodes", "t", "-o", "json").out)["nodes"][0]["address"]
-        route = json.loads(subprocess.run(["ip", "-j", "route", "get", address], check=True, capture_output=True).stdout)
+        route = json.loads(
+            subprocess.run(
+                ["ip", "-j", "route", "get", address], check=True, capture_output=True
+            ).stdout
+        )
         self.key, self.other_key = Key(self.folder / "key"), Key(self.folder / "other")
         self.key_file = self.folder / "key.asc"
         self.key_file.write_bytes(self.key.armoured)
@@ -93,12 +113,19 @@ class Site:
         for repository in (self.vendor, self.system):
             repository.publish(self.key)
         self.server = Server(self.folder / "www", route[0]["prefsrc"])
-        self.on_nodes("mkdir -p /run/fake && rm -rf /etc/apt/sources.list /etc/apt/sources.list.d " "/var/lib/apt/lists/* && "
-                      "mkdir -p /etc/apt/sources.list.d && "
-                      f"echo 'deb [trusted=yes] {self.server.url}/system /' " ">/etc/apt/sources.list.d/system.list")
+        self.on_nodes(
+            "mkdir -p /run/fake && rm -rf /etc/apt/sources.list /etc/apt/sources.list.d "
+            "/var/lib/apt/lists/* && "
+            "mkdir -p /etc/apt/sources.list.d && "
+            f"echo 'deb [trusted=yes] {self.server.url}/system /' "
+            ">/etc/apt/sources.list.d/system.list"
+        )
         if gpus:
             for name, script in (("lspci", LSPCI), ("systemctl", SYSTEMCTL)):
-                self.on_nodes(f"cat >/usr/local/bin/{name} <<'END'\n{script}END\n" f"chmod 755 /usr/local/bin/{name}")
+                self.on_nodes(
+                    f"cat >/usr/local/bin/{name} <<'END'\n{script}END\n"
+                    f"chmod 755 /usr/local/bin/{name}"
+                )
 
     def __enter__(self):
         return self
@@ -112,8 +139,19 @@ class Site:
         return self.user.run("exec", nodes, "-b", "--", "sh", "-c", script).out.decode()
 
     def words(self, *more):
-        return ("env", "install-driver", "--cluster", "t", "--repository", self.server.url + "/nvidia", "--repository-key", str(self.key_file),
-                "--driver", "580", *more)
+        return (
+            "env",
+            "install-driver",
+            "--cluster",
+            "t",
+            "--repository",
+            self.server.url + "/nvidia",
+            "--repository-key",
+            str(self.key_file),
+            "--driver",
+            "580",
+            *more,
+        )
 
     def install(self, *more, code=0, **options):
         return self.user.run(*self.words("-o", "json", *more), code=code, timeout=600, **options)
@@ -143,7 +181,9 @@ class Held:
 
     def __init__(self, site, *paths):
         self.site = site
-        self.process = site.user.start("exec", "t/0", "--", "/usr/bin/python3", "-c", HOLDER, *paths)
+        self.process = site.user.start(
+            "exec", "t/0", "--", "/usr/bin/python3", "-c", HOLDER, *paths
+        )
         assert_in(b"held", self.process.stdout.readline(), "not held")
 
     def release(self, path):
@@ -151,6 +191,7 @@ class Held:
 
     def end(self):
         self.process.communicate(timeout=60)
+
 
 class Worker:
     """A cluster "w" of the first node alone, where we log in as somebody who is not root."""
@@ -160,14 +201,23 @@ class Worker:
         key = site.folder / "worker"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
         public = key.with_suffix(".pub").read_text().strip()
-        site.on_nodes("useradd --create-home --shell /bin/bash worker && mkdir -p /home/worker/.ssh && "
-                      f"echo '{public}' >/home/worker/.ssh/authorized_keys && sed -i " "'s,^AuthorizedKeysFile.*,& .ssh/authorized_keys,' /etc/fastgpu/sshd_config && kill " "-HUP $(cat /run/sshd.pid) && chown -R worker:worker /home/worker/.ssh && usermod " "--password '*' worker", "t/0")
+        site.on_nodes(
+            "useradd --create-home --shell /bin/bash worker && mkdir -p /home/worker/.ssh && "
+            f"echo '{public}' >/home/worker/.ssh/authorized_keys && sed -i "
+            "'s,^AuthorizedKeysFile.*,& .ssh/authorized_keys,' /etc/fastgpu/sshd_config && kill "
+            "-HUP $(cat /run/sshd.pid) && chown -R worker:worker /home/worker/.ssh && usermod "
+            "--password '*' worker",
+            "t/0",
+        )
         node = json.loads(self.user.run("get", "nodes", "t", "-o", "json").out)["nodes"][0]
         words = site.on_nodes("cat /etc/ssh/ssh_host_ed25519_key.pub", "t/0").split()
-        host_key = " ".join(words[words.index("ssh-ed25519"):][:2])
+        host_key = " ".join(words[words.index("ssh-ed25519") :][:2])
         file = site.folder / "workers.yaml"
-        file.write_text(f"name: w\nprovider: static\nhosts:\n  - address: '{node['address']}'\n" f"    user: worker\n    identity: {key}\n"
-                        f"    host_keys: ['{host_key}']\n")
+        file.write_text(
+            f"name: w\nprovider: static\nhosts:\n  - address: '{node['address']}'\n"
+            f"    user: worker\n    identity: {key}\n"
+            f"    host_keys: ['{host_key}']\n"
+        )
         self.user.run("create", "cluster", "-f", str(file))
 
     def __enter__(self):
@@ -181,13 +231,23 @@ class Worker:
 
     def may(self, rule, password="*"):
         """What sudo lets `worker` do, in the words of sudoers."""
-        self.site.on_nodes(f"echo 'worker {rule}' >/etc/sudoers.d/worker && chmod 440 /etc/sudoers.d/worker", "t/0")
+        self.site.on_nodes(
+            f"echo 'worker {rule}' >/etc/sudoers.d/worker && chmod 440 /etc/sudoers.d/worker", "t/0"
+        )
         if password != "*":
-            encrypted = subprocess.run(["openssl", "passwd", "-6", "-stdin"], input=password + "\n", check=True, capture_output=True, text=True).stdout
+            encrypted = subprocess.run(
+                ["openssl", "passwd", "-6", "-stdin"],
+                input=password + "\n",
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout
             self.site.on_nodes(f"usermod --password '{encrypted.strip()}' worker", "t/0")
 
     def did(self, *more, **options):
-        nodes = json.loads(self.user.run(*self.words("-o", "json", *more), timeout=600, **options).out)["nodes"]
+        nodes = json.loads(
+            self.user.run(*self.words("-o", "json", *more), timeout=600, **options).out
+        )["nodes"]
         assert_equal([node["error"] for node in nodes], [None], f"{nodes}")
         return nodes[0]["did"]
 
@@ -195,7 +255,10 @@ class Worker:
         """A command that is under way in the middle of dpkg's work, until `let_go_on`."""
         self.site.on_nodes("rm -f /run/fake/waits; touch /run/fake/wait", "t/0")
         process = self.user.start(*self.words(*more), **options)
-        assert_true(within(120, lambda: "waits" in self.site.on_nodes("ls /run/fake", "t/0")), "nothing is installed")
+        assert_true(
+            within(120, lambda: "waits" in self.site.on_nodes("ls /run/fake", "t/0")),
+            "nothing is installed",
+        )
         return process
 
     def let_go_on(self):
@@ -203,7 +266,17 @@ class Worker:
 
     def installers(self):
         """The processes of apt and dpkg that run there."""
-        return [line for line in self.site.on_nodes("pgrep -f -a '[a]pt-get|[d]pkg|[p]ostinst' || :", "t/0").splitlines() if line[:1].isdigit()]
+        return [
+            line
+            for line in self.site.on_nodes(
+                "pgrep -f -a '[a]pt-get|[d]pkg|[p]ostinst' || :", "t/0"
+            ).splitlines()
+            if line[:1].isdigit()
+        ]
 
     def check_nothing_is_changed(self):
-        assert_not_in("fastgpu", self.site.on_nodes("ls /etc/apt/apt.conf.d /etc/apt/sources.list.d", "t/0"), "something was changed")
+        assert_not_in(
+            "fastgpu",
+            self.site.on_nodes("ls /etc/apt/apt.conf.d /etc/apt/sources.list.d", "t/0"),
+            "something was changed",
+        )

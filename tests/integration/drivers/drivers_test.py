@@ -2,6 +2,7 @@
 """Drivers by apt on real local nodes, from a repository made here: drivers_test.py FASTGPU [TEST
 ...]
 """
+
 import json
 import pathlib
 import sys
@@ -21,7 +22,9 @@ def test_without_a_gpu_it_is_refused_and_an_assumed_one_is_planned_for(user):
     with Site(user, gpus=False) as site:
         done = user.run(*site.words(), code=2)
         assert_in("t-[0-1]: there is no GPU there; --assume-gpu", done.err)
-        plan = json.loads(user.run(*site.words("--assume-gpu", "H100:8", "--dry-run", "-o", "json")).out)
+        plan = json.loads(
+            user.run(*site.words("--assume-gpu", "H100:8", "--dry-run", "-o", "json")).out
+        )
         assert_equal(len(plan["groups"]), 1, f"{plan['groups']}")
         assert_equal(plan["groups"][0]["nodes"], ["t-0", "t-1"], f"{plan['groups']}")
         titles = [step["title"] for step in plan["groups"][0]["steps"]]
@@ -36,12 +39,26 @@ def test_everything_is_installed_once_and_a_second_run_does_nothing(user):
         did = site.did("--cuda", "12.8", "--cudnn", "9")
         assert_equal(did["t-0"], did["t-1"], f"{did}")
         assert_equal(len(did["t-0"]), 12, f"{did}")
-        versions = site.on_nodes("dpkg-query -W -f '${Package} ${Version}\\n' nvidia-open libnvidia-compute " "nvidia-fabricmanager-580 cuda-toolkit-12-8")
+        versions = site.on_nodes(
+            "dpkg-query -W -f '${Package} ${Version}\\n' nvidia-open libnvidia-compute "
+            "nvidia-fabricmanager-580 cuda-toolkit-12-8"
+        )
         assert_in("(2)", versions)
-        for package in ("nvidia-open 580.95.05-1", "libnvidia-compute 580.95.05-1", "nvidia-fabricmanager-580 580.95.05-1", "cuda-toolkit-12-8 12.8.1-1"):
+        for package in (
+            "nvidia-open 580.95.05-1",
+            "libnvidia-compute 580.95.05-1",
+            "nvidia-fabricmanager-580 580.95.05-1",
+            "cuda-toolkit-12-8 12.8.1-1",
+        ):
             assert_in(package, versions)
-        assert_not_in("99fastgpu-hold", site.on_nodes("ls /etc/apt/apt.conf.d"), "upgrades are still held off")
-        assert_equal(site.on_nodes("ls /run/fake").count("service-nvidia-fabricmanager"), 1, "no fabric manager runs")
+        assert_not_in(
+            "99fastgpu-hold", site.on_nodes("ls /etc/apt/apt.conf.d"), "upgrades are still held off"
+        )
+        assert_equal(
+            site.on_nodes("ls /run/fake").count("service-nvidia-fabricmanager"),
+            1,
+            "no fabric manager runs",
+        )
 
         fetched = len(site.server.requests)
         again = site.install("--cuda", "12.8", "--cudnn", "9")
@@ -58,13 +75,29 @@ def test_a_failing_server_is_named_and_the_same_command_goes_on(user):
         site.server.broken = {"nvidia-open"}
         failed = site.install(code=1)
         errors = {node["error"]["message"] for node in json.loads(failed.out)["nodes"]}
-        assert_true(all(error.startswith("Install driver 580.95.05, open modules: apt-get exited with 100: E: Failed " "to fetch") and "500" in error
-                  for error in errors), f"{errors}")
+        assert_true(
+            all(
+                error.startswith(
+                    "Install driver 580.95.05, open modules: apt-get exited with 100: E: Failed "
+                    "to fetch"
+                )
+                and "500" in error
+                for error in errors
+            ),
+            f"{errors}",
+        )
         site.server.broken = set()
         did = site.did()
-        assert_equal(did["t-0"][:2], ["Read the repository's index", "Install driver 580.95.05, open modules"], f"{did}")
+        assert_equal(
+            did["t-0"][:2],
+            ["Read the repository's index", "Install driver 580.95.05, open modules"],
+            f"{did}",
+        )
 
-        site.on_nodes("apt-get -qq -y remove nvidia-open nvidia-fabricmanager-580 && rm -rf /run/fake/* " "/var/lib/apt/lists/*")
+        site.on_nodes(
+            "apt-get -qq -y remove nvidia-open nvidia-fabricmanager-580 && rm -rf /run/fake/* "
+            "/var/lib/apt/lists/*"
+        )
         site.server.broken = {"InRelease"}
         failed = site.install(code=1)
         assert_in("Read the repository's index: apt-get exited with 100", failed.err)
@@ -72,8 +105,22 @@ def test_a_failing_server_is_named_and_the_same_command_goes_on(user):
 
 def test_only_the_trusted_key_is_taken(user):
     with Site(user) as site:
-        words = ("env", "install-driver", "--cluster", "t", "--repository", site.server.url + "/nvidia", "--driver", "580")
-        user.refused(words, 3, "3bf863cc.pub: the key's fingerprint is ", "the one that is trusted has EB693B3035CD5710E231E123A4B469963BF863CC")
+        words = (
+            "env",
+            "install-driver",
+            "--cluster",
+            "t",
+            "--repository",
+            site.server.url + "/nvidia",
+            "--driver",
+            "580",
+        )
+        user.refused(
+            words,
+            3,
+            "3bf863cc.pub: the key's fingerprint is ",
+            "the one that is trusted has EB693B3035CD5710E231E123A4B469963BF863CC",
+        )
         site.vendor.publish(site.other_key)
         failed = site.install(code=3)
         assert_in("Read the repository's index: apt-get exited with 100: E: ", failed.err)
@@ -89,7 +136,9 @@ def test_locks_that_another_holds_are_waited_for(user):
         for path in (lists, frontend):  # The index is read, then packages are installed.
             said = next((line.decode() for line in installing.stderr if b"t-0 waits" in line), "")
             assert_in(path, said, f"nobody waits for {path}: {said}")
-            assert_not_in("fake-driver", site.on_nodes("ls /usr/share", "t/0"), "the lock was not kept to")
+            assert_not_in(
+                "fake-driver", site.on_nodes("ls /usr/share", "t/0"), "the lock was not kept to"
+            )
             held.release(path)
         out, err = installing.communicate(timeout=600)
         assert_equal(installing.returncode, 0, err.decode())
@@ -103,12 +152,25 @@ def test_what_another_is_in_the_middle_of_was_not_cut_off(user):
 
         def steps_of_the_first():
             groups = json.loads(user.run(*site.words("--dry-run", "-o", "json")).out)["groups"]
-            return [step["title"] for group in groups if "t-0" in group["nodes"] for step in group["steps"]]
+            return [
+                step["title"]
+                for group in groups
+                if "t-0" in group["nodes"]
+                for step in group["steps"]
+            ]
 
-        site.on_nodes(f"/usr/lib/apt/apt-helper download-file {site.server.url}/system/dkms_3.0-1.deb " "/tmp/dkms.deb && dpkg --unpack /tmp/dkms.deb", "t/0")
+        site.on_nodes(
+            f"/usr/lib/apt/apt-helper download-file {site.server.url}/system/dkms_3.0-1.deb "
+            "/tmp/dkms.deb && dpkg --unpack /tmp/dkms.deb",
+            "t/0",
+        )
         for path in ("/var/lib/dpkg/lock", "/var/lib/dpkg/lock-frontend"):
             held = Held(site, path)
-            assert_not_in(finish, steps_of_the_first(), f"{path} is held, and what its holder does counts as cut off")
+            assert_not_in(
+                finish,
+                steps_of_the_first(),
+                f"{path} is held, and what its holder does counts as cut off",
+            )
             held.release(path)
             held.end()
         assert_in(finish, steps_of_the_first(), "what was cut off is not finished")
@@ -127,8 +189,16 @@ SUDO = {  # What `sudo` does for a user who is not root, each way refused before
 def test_users_who_may_not_become_root_are_told_so_and_nothing_is_done(user):
     with Site(user) as site, Worker(site) as worker:
         for sudo, said in SUDO.items():
-            site.on_nodes("rm -f /usr/bin/sudo /usr/local/bin/sudo" +
-                          (f"; printf '#!/bin/sh\n%s\n' \"{sudo}\" >/usr/local/bin/sudo; chmod 755 " "/usr/local/bin/sudo" if sudo else ""), "t/0")
+            site.on_nodes(
+                "rm -f /usr/bin/sudo /usr/local/bin/sudo"
+                + (
+                    f"; printf '#!/bin/sh\n%s\n' \"{sudo}\" >/usr/local/bin/sudo; chmod 755 "
+                    "/usr/local/bin/sudo"
+                    if sudo
+                    else ""
+                ),
+                "t/0",
+            )
             done = user.run(*worker.words(), code=3)
             assert_in(f"w-0: {said}", done.err)
         worker.check_nothing_is_changed()
@@ -142,8 +212,18 @@ def test_a_reboot_is_left_to_the_user_or_waited_for(user):
         assert_not_in("reboots", site.on_nodes("ls /run/fake"), "it was rebooted all the same")
         did = site.did()
         for node in ("t-0", "t-1"):
-            assert_equal(did[node], ["Reboot into driver 580.95.05", "Start the fabric manager", "Let unattended upgrades go on"], f"{did}")
-        assert_equal(site.on_nodes("cat /run/fake/reboots").count("reboot"), 1, "rebooted more than once")
+            assert_equal(
+                did[node],
+                [
+                    "Reboot into driver 580.95.05",
+                    "Start the fabric manager",
+                    "Let unattended upgrades go on",
+                ],
+                f"{did}",
+            )
+        assert_equal(
+            site.on_nodes("cat /run/fake/reboots").count("reboot"), 1, "rebooted more than once"
+        )
 
 
 def test_what_was_cut_off_in_the_middle_is_finished(user):
@@ -175,17 +255,61 @@ def test_an_environment_brings_packages_and_driver_with_it(user):
         file = user.folder / "env.yaml"
         wanted = "name: train\npython: /usr/bin/python3\nmpi: system\napt: [media-tools]\n"
         file.write_text(wanted + "driver: 580\n")
-        words = ("env", "create", "-c", "t", "-f", str(file), "--uv", find_uv(), "--repository", site.server.url + "/nvidia",
-                 "--repository-key", str(site.key_file), "-o", "json")
+        words = (
+            "env",
+            "create",
+            "-c",
+            "t",
+            "-f",
+            str(file),
+            "--uv",
+            find_uv(),
+            "--repository",
+            site.server.url + "/nvidia",
+            "--repository-key",
+            str(site.key_file),
+            "-o",
+            "json",
+        )
         plan = json.loads(user.run(*words, "--dry-run").out)
-        assert_true(all(node["steps"][2] == "Install media-tools" and "Install driver 580, open modules" in node["steps"] for node in plan["nodes"]), f"{plan}")
+        assert_true(
+            all(
+                node["steps"][2] == "Install media-tools"
+                and "Install driver 580, open modules" in node["steps"]
+                for node in plan["nodes"]
+            ),
+            f"{plan}",
+        )
         done = json.loads(user.run(*words, timeout=600).out)
-        assert_true(all("Install media-tools" in node["prepared"] and "Load driver 580.95.05" in node["prepared"] for node in done["nodes"]), f"{done}")
-        job = user.run("run", "job", "-c", "t", "-np", "2", "--environment", "train", "--", "sh", "-c", "media; nvidia-smi | head -1")
+        assert_true(
+            all(
+                "Install media-tools" in node["prepared"]
+                and "Load driver 580.95.05" in node["prepared"]
+                for node in done["nodes"]
+            ),
+            f"{done}",
+        )
+        job = user.run(
+            "run",
+            "job",
+            "-c",
+            "t",
+            "-np",
+            "2",
+            "--environment",
+            "train",
+            "--",
+            "sh",
+            "-c",
+            "media; nvidia-smi | head -1",
+        )
         assert_equal(job.out.count(b"media"), 2, f"{job.out}")
         assert_equal(job.out.count(b"580.95.05"), 2, f"{job.out}")
         again = json.loads(user.run(*words).out)
-        assert_true(all(node["prepared"] == [] and node["done"] == "nothing" for node in again["nodes"]), f"{again}")
+        assert_true(
+            all(node["prepared"] == [] and node["done"] == "nothing" for node in again["nodes"]),
+            f"{again}",
+        )
 
         site.on_nodes("rm /usr/local/bin/lspci /usr/local/bin/nvidia-smi; rm -rf /run/fake", "t/1")
         plan = user.run(*words, "--dry-run", code=2)
@@ -200,7 +324,9 @@ def test_an_environment_brings_packages_and_driver_with_it(user):
         assert_not_in("99fastgpu-hold", site.on_nodes("ls /etc/apt/apt.conf.d", "t/0"), left.err)
         user.refused((*words, "--assume-gpu", "L40S:8"), 2, "goes with --dry-run alone")
         file.write_text(wanted + "driver: 999\n")
-        user.refused((*words, "--dry-run"), 2, "what the environment needs", "999", "no known branch")
+        user.refused(
+            (*words, "--dry-run"), 2, "what the environment needs", "999", "no known branch"
+        )
 
 
 need_tools()

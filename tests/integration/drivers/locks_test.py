@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """dpkg's lock in another's hands, on a real local node: locks_test.py FASTGPU [TEST ...]"""
+
 import json
 import pathlib
 import sys

@@ -1,6 +1,7 @@
 """Repositories of RPMs, made of packages that are a few files each: signed, and with modules, as
 NVIDIA's are.
 """
+
 import os
 import pathlib
 import shutil
@@ -67,20 +68,54 @@ class RpmRepository:
             file.chmod(0o755 if "bin" in file.parent.name else 0o644)
         number, release = version.rsplit("-", 1)
         spec = build / "package.spec"
-        spec.write_text(SPEC.format(name=name, version=number, release=release, tree=tree, files="\n".join(files or {}),
-                                    # Its script asks for a shell, and rpm knows nothing of Debian's.
-                                    provides="Provides: /bin/sh" if post else "", post=f"%post\n{post}" if post else ""))
-        self._run("rpmbuild", "-bb", "--define", f"_topdir {build}", "--define", f"_rpmdir {build}/out", spec)
+        spec.write_text(
+            SPEC.format(
+                name=name,
+                version=number,
+                release=release,
+                tree=tree,
+                files="\n".join(files or {}),
+                # Its script asks for a shell, and rpm knows nothing of Debian's.
+                provides="Provides: /bin/sh" if post else "",
+                post=f"%post\n{post}" if post else "",
+            )
+        )
+        self._run(
+            "rpmbuild",
+            "-bb",
+            "--define",
+            f"_topdir {build}",
+            "--define",
+            f"_rpmdir {build}/out",
+            spec,
+        )
         made = next((build / "out").rglob("*.rpm"))
         if self.key:
-            self._run("rpmsign", "--define", "_gpg_name packages@example.org", "--define", "__gpg /usr/bin/gpg", "--define", f"_gpg_path {self.key.home}", "--addsign", made)
+            self._run(
+                "rpmsign",
+                "--define",
+                "_gpg_name packages@example.org",
+                "--define",
+                "__gpg /usr/bin/gpg",
+                "--define",
+                f"_gpg_path {self.key.home}",
+                "--addsign",
+                made,
+            )
         shutil.move(made, self.folder / made.name)
         shutil.rmtree(build)
         return f"{name}-0:{version}.noarch"
 
     def add_module(self, name, stream, artifacts):
         """Packages that are seen where this stream is enabled."""
-        self.modules.append(MODULE.format(name=name, stream=stream, first=artifacts[0].split("-0:")[0], artifacts=", ".join(artifacts)))
+        self.modules.append(
+            MODULE.format(
+                name=name,
+                stream=stream,
+                first=artifacts[0].split("-0:")[0],
+                artifacts=", ".join(artifacts),
+            )
+        )
 
     def publish(self):
         self._run("createrepo_c", "--quiet", self.folder)
@@ -91,7 +126,9 @@ class RpmRepository:
 
     @staticmethod
     def _run(*words):
-        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [str(word) for word in words], capture_output=True, text=True, check=False
+        )
         if done.returncode != 0:
             raise AssertionError(f"{words}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
 

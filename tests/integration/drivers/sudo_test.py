@@ -2,6 +2,7 @@
 """Drivers by a user who becomes root by the real sudo, on a real local node: sudo_test.py FASTGPU
 [TEST ...]
 """
+
 import json
 import os
 import pathlib
@@ -48,9 +49,17 @@ def test_without_a_password_sudo_installs_all_of_it(user):
         assert_equal(did[0], "Hold unattended upgrades off", f"{did}")
         assert_equal(did[-1], "Let unattended upgrades go on", f"{did}")
         assert_in("Install CUDA 12.8", did)
-        assert_in("580.95.05", site.on_nodes("dpkg-query -W nvidia-open && cat /run/fake/loaded", "t/0"), "nothing is installed")
+        assert_in(
+            "580.95.05",
+            site.on_nodes("dpkg-query -W nvidia-open && cat /run/fake/loaded", "t/0"),
+            "nothing is installed",
+        )
         assert_equal(worker.did("--cuda", "12.8"), [], "the second run did something")
-        assert_not_in("/", site.on_nodes("find /home/worker ! -user worker", "t/0"), "root has left something in the user's home")
+        assert_not_in(
+            "/",
+            site.on_nodes("find /home/worker ! -user worker", "t/0"),
+            "root has left something in the user's home",
+        )
 
 
 def test_a_password_that_is_missing_wrong_or_open_to_others_changes_nothing(user):
@@ -59,12 +68,20 @@ def test_a_password_that_is_missing_wrong_or_open_to_others_changes_nothing(user
         plan = json.loads(user.run(*worker.words("--dry-run", "-o", "json")).out)
         assert_equal(plan["groups"][0]["nodes"], ["w-0"], f"{plan}")
         done = user.run(*worker.words(), code=3)
-        assert_in("w-0: sudo asks 'worker' for a password there: give it by --ask-sudo-password or " "--sudo-password-file", done.err)
+        assert_in(
+            "w-0: sudo asks 'worker' for a password there: give it by --ask-sudo-password or "
+            "--sudo-password-file",
+            done.err,
+        )
         began = time.monotonic()
         done = user.run(*worker.words("--sudo-password-file", password_file(user, "wrong")), code=3)
         assert_in("w-0: sudo refused the password of 'worker'\n", done.err)
         assert_less(time.monotonic() - began, 30, "a wrong password takes long")
-        user.refused(worker.words("--sudo-password-file", password_file(user, mode=0o640)), 2, "is not for its owner alone: chmod 600 it")
+        user.refused(
+            worker.words("--sudo-password-file", password_file(user, mode=0o640)),
+            2,
+            "is not for its owner alone: chmod 600 it",
+        )
         user.refused(worker.words("--ask-sudo-password"), 2, "there is no terminal to ask on")
         site.on_nodes("rm /etc/sudoers.d/worker", "t/0")
         done = user.run(*worker.words("--sudo-password-file", password_file(user)), code=3)
@@ -99,13 +116,19 @@ def test_a_password_is_typed_unseen_or_read_from_a_file_and_stands_nowhere_else(
         assert_in("580.95.05", out, f"{code}: {out}{shown}")
         assert_not_in(PASSWORD, shown, f"{code}: {out}{shown}")
         site.on_nodes("touch /run/fake/look", "t/0")
-        did = worker.did("--cuda", "12.8", environment={"FASTGPU_SUDO_PASSWORD_FILE": password_file(user)})
+        did = worker.did(
+            "--cuda", "12.8", environment={"FASTGPU_SUDO_PASSWORD_FILE": password_file(user)}
+        )
         assert_in("Install CUDA 12.8", did)
         seen = site.on_nodes("tr '\\0' '\\n' </run/fake/look", "t/0")
         assert_in("apt-get", seen)
         assert_in("sudo", seen)
         assert_not_in("ecret", seen)
-        assert_not_in("ecret", site.on_nodes("grep -rs ecret /var/log /home/worker /run /tmp || :", "t/0"), "it is written down on the node")
+        assert_not_in(
+            "ecret",
+            site.on_nodes("grep -rs ecret /var/log /home/worker /run /tmp || :", "t/0"),
+            "it is written down on the node",
+        )
 
 
 def test_an_environment_of_somebody_who_is_not_root_brings_packages_by_sudo(user):
@@ -117,8 +140,13 @@ def test_an_environment_of_somebody_who_is_not_root_brings_packages_by_sudo(user
         file.write_text("name: train\npython: /usr/bin/python3\nmpi: system\napt: [media-tools]\n")
         words = ("env", "create", "-c", "w", "-f", str(file), "--uv", find_uv(), "-o", "json")
         refused = user.run(*words, code=3)
-        assert_in("w-0: sudo asks 'worker' for a password there: give it by --ask-sudo-password", refused.err)
-        done = json.loads(user.run(*words, "--sudo-password-file", password_file(user), timeout=600).out)
+        assert_in(
+            "w-0: sudo asks 'worker' for a password there: give it by --ask-sudo-password",
+            refused.err,
+        )
+        done = json.loads(
+            user.run(*words, "--sudo-password-file", password_file(user), timeout=600).out
+        )
         assert_in("Install media-tools", done["nodes"][0]["prepared"], f"{done}")
         assert_is(done["nodes"][0]["error"], None, f"{done}")
         again = json.loads(user.run(*words).out)
@@ -140,13 +168,17 @@ def cut_off(user, number, code, *words):
         process.send_signal(number)
         process.communicate(timeout=60)
         assert_equal(process.returncode, code)
-        assert_true(within(20, lambda: not worker.installers()), f"they still run: {worker.installers()}")
+        assert_true(
+            within(20, lambda: not worker.installers()), f"they still run: {worker.installers()}"
+        )
         worker.let_go_on()
         did = worker.did("--cuda", "12.8", *words)
         assert_equal(did[0], FINISH, f"{did}")
         assert_equal(did[-1], "Let unattended upgrades go on", f"{did}")
         assert_equal(worker.did("--cuda", "12.8", *words), [], "something is left to do")
-        assert_in("ii", site.on_nodes("dpkg -l cuda-toolkit-12-8 | tail -1", "t/0"), "it is not installed")
+        assert_in(
+            "ii", site.on_nodes("dpkg -l cuda-toolkit-12-8 | tail -1", "t/0"), "it is not installed"
+        )
 
 
 def test_ctrl_c_while_apt_runs_by_sudo_leaves_none_of_it_running(user):

@@ -1,6 +1,7 @@
 """A small conda channel, made and served by a test: packages that are a few files each, and their
 index.
 """
+
 import hashlib
 import io
 import json
@@ -16,14 +17,38 @@ def package(name, version, files, *, noarch="", depends=(), build="0"):
     """A package's file name, bytes and record. `files`: text by path; those in bin can be run, and
     the placeholder in any is rewritten.
     """
-    index = {"name": name, "version": version, "build": build, "build_number": 0, "depends": list(depends),
-             "subdir": "noarch" if noarch else "linux-64", **({"noarch": noarch} if noarch else {})}
-    paths = [{"_path": path, "path_type": "hardlink", "sha256": hashlib.sha256(text.encode()).hexdigest(), "size_in_bytes": len(text.encode()),
-              **({"prefix_placeholder": PLACEHOLDER, "file_mode": "text"} if PLACEHOLDER in text else {})} for path, text in files.items()]
-    info = {"info/index.json": json.dumps(index), "info/files": "".join(f"{path}\n" for path in files),
-            "info/paths.json": json.dumps({"paths": paths, "paths_version": 1})}
+    index = {
+        "name": name,
+        "version": version,
+        "build": build,
+        "build_number": 0,
+        "depends": list(depends),
+        "subdir": "noarch" if noarch else "linux-64",
+        **({"noarch": noarch} if noarch else {}),
+    }
+    paths = [
+        {
+            "_path": path,
+            "path_type": "hardlink",
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "size_in_bytes": len(text.encode()),
+            **(
+                {"prefix_placeholder": PLACEHOLDER, "file_mode": "text"}
+                if PLACEHOLDER in text
+                else {}
+            ),
+        }
+        for path, text in files.items()
+    ]
+    info = {
+        "info/index.json": json.dumps(index),
+        "info/files": "".join(f"{path}\n" for path in files),
+        "info/paths.json": json.dumps({"paths": paths, "paths_version": 1}),
+    }
     if noarch == "python":
-        info["info/link.json"] = json.dumps({"noarch": {"type": "python", "entry_points": []}, "package_metadata_version": 1})
+        info["info/link.json"] = json.dumps(
+            {"noarch": {"type": "python", "entry_points": []}, "package_metadata_version": 1}
+        )
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:bz2") as archive:
         for path, text in {**info, **files}.items():
@@ -31,7 +56,11 @@ def package(name, version, files, *, noarch="", depends=(), build="0"):
             entry.size, entry.mode = len(text.encode()), 0o755 if path.startswith("bin/") else 0o644
             archive.addfile(entry, io.BytesIO(text.encode()))
     content = out.getvalue()
-    return f"{name}-{version}-{build}.tar.bz2", content, {**index, "sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
+    return (
+        f"{name}-{version}-{build}.tar.bz2",
+        content,
+        {**index, "sha256": hashlib.sha256(content).hexdigest(), "size": len(content)},
+    )
 
 
 class CondaChannel(FaultyServer):
@@ -44,7 +73,9 @@ class CondaChannel(FaultyServer):
         self.url = self.root + "/channel"
 
     def add(self, name, version, files=None, **more):
-        file, content, record = package(name, version, files or {f"share/{name}": version + "\n"}, **more)
+        file, content, record = package(
+            name, version, files or {f"share/{name}": version + "\n"}, **more
+        )
         self.packages[record["subdir"]][file] = (content, record)
 
     def find(self, path):
@@ -59,6 +90,15 @@ class CondaChannel(FaultyServer):
         return None if found is None else (found[0], True)
 
     def index(self, folder):
-        records = {file: {**record, "sha256": "0" * 64} if record["name"] in self.lies else record
-                   for file, (_, record) in self.packages[folder].items()}
-        return json.dumps({"info": {"subdir": folder}, "packages": records, "packages.conda": {}, "repodata_version": 1}).encode()
+        records = {
+            file: {**record, "sha256": "0" * 64} if record["name"] in self.lies else record
+            for file, (_, record) in self.packages[folder].items()
+        }
+        return json.dumps(
+            {
+                "info": {"subdir": folder},
+                "packages": records,
+                "packages.conda": {},
+                "repodata_version": 1,
+            }
+        ).encode()

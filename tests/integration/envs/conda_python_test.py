@@ -4,6 +4,7 @@ out of an archive runs it, and is no part of what is made.
 The archive is made of this machine's Python, the table is the test's own. Skipped where there is no
 py-rattler.
 """
+
 import hashlib
 import json
 import pathlib
@@ -36,15 +37,31 @@ class OldPython(Conda):
         self.sum = hashlib.sha256(content).hexdigest()
         self.knows(PYTHON)
         self.TOOL = (*Conda.TOOL, "--python-table", str(self.table))
-        self.note = ("has no Python 3.10 or newer: py-rattler gets its own, which is no part of the " f"environment, {self.address}")
-        self.on_nodes("sh", "-c", f"cp -L /usr/bin/python3 {self.INTERPRETER}; printf '#!/bin/sh\\necho 3.9.18\\n' " f">{OLD}; chmod +x {OLD}; {hide(OLD)}")
+        self.note = (
+            "has no Python 3.10 or newer: py-rattler gets its own, which is no part of the "
+            f"environment, {self.address}"
+        )
+        self.on_nodes(
+            "sh",
+            "-c",
+            f"cp -L /usr/bin/python3 {self.INTERPRETER}; printf '#!/bin/sh\\necho 3.9.18\\n' "
+            f">{OLD}; chmod +x {OLD}; {hide(OLD)}",
+        )
 
     def knows(self, version):
-        self.table.write_text(f"base: {self.index.root}/pythons\narchives:\n  - version: {version}\n" f"    machine: {platform.machine()}\n"
-                              f"    file: python.tar.gz\n    sha256: {self.sum}\n")
+        self.table.write_text(
+            f"base: {self.index.root}/pythons\narchives:\n  - version: {version}\n"
+            f"    machine: {platform.machine()}\n"
+            f"    file: python.tar.gz\n    sha256: {self.sum}\n"
+        )
 
     def tools(self):
-        return self.on_nodes("sh", "-c", f"find {PREFIX}/.fastgpu/tools -path '*/conda/*' 2>/dev/null || true", nodes="/0")
+        return self.on_nodes(
+            "sh",
+            "-c",
+            f"find {PREFIX}/.fastgpu/tools -path '*/conda/*' 2>/dev/null || true",
+            nodes="/0",
+        )
 
     def made(self, *more):
         done = self.create("-o", "json", *more)
@@ -70,13 +87,19 @@ def test_an_archive_runs_py_rattler_and_is_no_part_of_what_is_made(site):
     assert_in(f"{site.name}-0 {site.note}", said)
     assert_equal([node["done"] for node in made["nodes"]], ["built", "received"], f"{made}")
     assert_in("/conda/python/bin/python3", site.tools())
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the program does not run in it")
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"),
+        2,
+        "the program does not run in it",
+    )
     place = f"{PREFIX}/train/{made['version']}"
     lock = site.on_nodes("cat", f"{place}/.fastgpu/env.lock", nodes="/0")
     assert_not_in("archive", lock)
-    assert_in(f"python_version: \"{PYTHON}\"", lock)
+    assert_in(f'python_version: "{PYTHON}"', lock)
     again, said = site.made()
-    assert_equal([node["done"] for node in again["nodes"]], ["nothing", "nothing"], f"{again} {said}")
+    assert_equal(
+        [node["done"] for node in again["nodes"]], ["nothing", "nothing"], f"{again} {said}"
+    )
     assert_not_in(site.note, said, f"{again} {said}")
 
     file = site.lock()
@@ -91,7 +114,11 @@ def test_an_archive_runs_py_rattler_and_is_no_part_of_what_is_made(site):
     site.file = wanted
     site.user.run("env", "remove", "--all", "-c", site.name)
     site.on_nodes("sh", "-c", SHOW)
-    assert_equal(site.lock("other.lock").read_text(), file.read_text(), "the lock is another one where the node has a Python")
+    assert_equal(
+        site.lock("other.lock").read_text(),
+        file.read_text(),
+        "the lock is another one where the node has a Python",
+    )
     again, said = site.made()
     assert_equal(again["version"], made["version"], f"by the node's own: {again} {said}")
     assert_not_in(site.note, said, f"by the node's own: {again} {said}")
@@ -100,13 +127,21 @@ def test_an_archive_runs_py_rattler_and_is_no_part_of_what_is_made(site):
 
 @with_site(OldPython)
 def test_killed_while_it_is_unpacked_the_same_command_goes_on(site):
-    site.on_nodes("sh", "-c", "touch /root/.bashrc; cp /root/.bashrc /root/kept; echo export " "FASTGPU_FAULT=env-python-unpacked >/root/.bashrc", nodes="/0")
+    site.on_nodes(
+        "sh",
+        "-c",
+        "touch /root/.bashrc; cp /root/.bashrc /root/kept; echo export "
+        "FASTGPU_FAULT=env-python-unpacked >/root/.bashrc",
+        nodes="/0",
+    )
     try:
         done = site.create(code=None)
     finally:
         site.on_nodes("mv", "/root/kept", "/root/.bashrc", nodes="/0")
     assert_not_equal(done.returncode, 0, f"{done.returncode} {done.err}")
-    assert_in(f"{site.name}-0: fastgpu-agent ended with 137", done.err, f"{done.returncode} {done.err}")
+    assert_in(
+        f"{site.name}-0: fastgpu-agent ended with 137", done.err, f"{done.returncode} {done.err}"
+    )
     assert_in("/conda/python.new/", site.tools())
     assert_not_in("/conda/python/", site.tools())
     site.nothing_is_used()
@@ -114,18 +149,34 @@ def test_killed_while_it_is_unpacked_the_same_command_goes_on(site):
     site.create()
     assert_in("/conda/python/", site.tools())
     assert_not_in("/conda/python.new", site.tools())
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the program does not run in it")
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"),
+        2,
+        "the program does not run in it",
+    )
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
 @with_site(OldPython)
-def test_without_an_archive_that_is_new_enough_it_is_refused_before_anything_is_fetched_or_made(site):
+def test_without_an_archive_that_is_new_enough_it_is_refused_before_anything_is_fetched_or_made(
+    site,
+):
     site.user.run("env", "remove", "--all", "-c", site.name)
     site.knows("3.9.25")
     for more in (("--dry-run",), ()):
-        site.user.refused(site.words(*more), 5, f"{site.name}-0: there is no Python 3.10 or newer on this node", "(3.9.25)", "--python-table")
+        site.user.refused(
+            site.words(*more),
+            5,
+            f"{site.name}-0: there is no Python 3.10 or newer on this node",
+            "(3.9.25)",
+            "--python-table",
+        )
     assert_equal(site.index.asked, [])
-    assert_equal(site.on_nodes("sh", "-c", "ls /opt/fastgpu 2>&1 || true").count("No such file"), 2, "something was made")
+    assert_equal(
+        site.on_nodes("sh", "-c", "ls /opt/fastgpu 2>&1 || true").count("No such file"),
+        2,
+        "something was made",
+    )
 
 
 @with_site(OldPython)
@@ -137,7 +188,17 @@ def test_a_lock_that_is_made_here_needs_no_python_of_this_machine_either(site):
     locks = []
     for path in (None, {"PATH": str(programs)}):
         file = site.user.folder / f"{len(locks)}.lock"
-        done = site.user.run("env", "lock", "-f", str(site.file), "--force", "--out", str(file), *site.TOOL, environment=path)
+        done = site.user.run(
+            "env",
+            "lock",
+            "-f",
+            str(site.file),
+            "--force",
+            "--out",
+            str(file),
+            *site.TOOL,
+            environment=path,
+        )
         assert_equal(f"this machine {site.note}" in done.err, path is not None, done.err)
         locks.append(file.read_text())
     assert_equal(locks[0], locks[1], f"{locks}")

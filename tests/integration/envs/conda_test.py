@@ -1,6 +1,7 @@
 """Environments of conda packages on two local nodes, from a channel made here: the client is
 py-rattler as on any other day.
 """
+
 import json
 import pathlib
 import signal
@@ -21,14 +22,55 @@ def test_made_once_copied_used_and_removed_without_a_trace(site):
     assert_equal([node["done"] for node in done["nodes"]], ["built", "received"], f"{done}")
     place = f"{PREFIX}/train/{done['version']}"
     site.user.run("env", "verify", "train", "-c", site.name)
-    assert_equal(site.on_nodes("cat", f"{place}/bin/beta").count(f"cat {place}/share/beta"), 2, "the prefix is another one in the files")
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the program does not run in it")
-    assert_equal(site.program("sh", "-c", ". $CONDA_PREFIX/.fastgpu/activate.sh; echo $BETA_HOME").count(f"{place}/share\n"), 2, "no activation")
-    assert_in("alpha.cpython", site.on_nodes("ls", f"{place}/{MODULES}/__pycache__", nodes="/1"), "not compiled")
-    assert_equal(site.on_nodes("ls", f"{place}/lib/fastgpu").count("libfastgpu_comm.so.0"), 2, "what every environment has is missing")
-    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--environment", "train", "--", "python", "-c", "import alpha")
+    assert_equal(
+        site.on_nodes("cat", f"{place}/bin/beta").count(f"cat {place}/share/beta"),
+        2,
+        "the prefix is another one in the files",
+    )
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"),
+        2,
+        "the program does not run in it",
+    )
+    assert_equal(
+        site.program("sh", "-c", ". $CONDA_PREFIX/.fastgpu/activate.sh; echo $BETA_HOME").count(
+            f"{place}/share\n"
+        ),
+        2,
+        "no activation",
+    )
+    assert_in(
+        "alpha.cpython",
+        site.on_nodes("ls", f"{place}/{MODULES}/__pycache__", nodes="/1"),
+        "not compiled",
+    )
+    assert_equal(
+        site.on_nodes("ls", f"{place}/lib/fastgpu").count("libfastgpu_comm.so.0"),
+        2,
+        "what every environment has is missing",
+    )
+    job = site.user.run(
+        "run",
+        "job",
+        "-c",
+        site.name,
+        "-np",
+        "2",
+        "--environment",
+        "train",
+        "--",
+        "python",
+        "-c",
+        "import alpha",
+    )
     assert_equal(job.out.count(b"alpha one"), 2, f"{job.out}")
-    assert_equal(site.on_nodes("sh", "-c", "cat /tmp/mpirun-of-channel; rm /tmp/mpirun-of-channel", nodes="/0").count("bin/mpirun"), 1, "another mpirun")
+    assert_equal(
+        site.on_nodes(
+            "sh", "-c", "cat /tmp/mpirun-of-channel; rm /tmp/mpirun-of-channel", nodes="/0"
+        ).count("bin/mpirun"),
+        1,
+        "another mpirun",
+    )
     asked = len(site.index.asked)
     again = json.loads(site.create("-o", "json").out)
     assert_equal([node["done"] for node in again["nodes"]], ["nothing", "nothing"], f"{again}")
@@ -55,9 +97,15 @@ def test_a_lock_says_every_artefact_and_is_kept_to(site):
     site.file.write_text(text)
     site.index.add("beta", "9.0", {"bin/beta": "#!/bin/sh\necho nine\n"})
     site.create()
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the lock was not kept to")
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"),
+        2,
+        "the lock was not kept to",
+    )
     site.write("alpha", "beta 9.*")
-    diff = site.user.run("env", "diff", str(lock), str(site.lock("other.lock")), code=1).out.decode()
+    diff = site.user.run(
+        "env", "diff", str(lock), str(site.lock("other.lock")), code=1
+    ).out.decode()
     assert_in("beta 1.0 -> 9.0", diff)
 
 
@@ -87,13 +135,21 @@ def test_what_a_channel_lacks_or_does_not_answer_is_told(site):
     site.write("alpha", "python 2.7.*")
     site.user.refused(site.words(), 1, "python")
     site.write("alpha")
-    site.user.refused(site.words("--set", f"channels.0={site.index.root}/nothing"), 1, "/nothing", "404")
+    site.user.refused(
+        site.words("--set", f"channels.0={site.index.root}/nothing"), 1, "/nothing", "404"
+    )
     site.index.fault = "500"
     site.user.refused(site.words(), 1, "500")
     site.index.fault = "hang"
-    site.user.refused(site.words("--index-timeout", "1s"), 124, f"{site.index.url} did not give its index within 5 s")
+    site.user.refused(
+        site.words("--index-timeout", "1s"),
+        124,
+        f"{site.index.url} did not give its index within 5 s",
+    )
     site.index.fault = "hang files"
-    site.user.refused(site.words("--index-timeout", "2s"), 124, "the download of", "has given nothing for 2 s")
+    site.user.refused(
+        site.words("--index-timeout", "2s"), 124, "the download of", "has given nothing for 2 s"
+    )
     site.nothing_is_used()
     site.index.fault = ""
     site.create()
@@ -108,11 +164,25 @@ def test_killed_or_interrupted_the_same_command_goes_on(site):
         site.index.fault, site.index.asked = "hang files", []
         site.on_nodes("sh", "-c", f"rm -rf {PREFIX}/train/*")
         process = site.user.start(*site.words())
-        assert_true(within(150, lambda: any(path.endswith(".tar.bz2") for path in site.index.asked)), "no file is asked for")
+        assert_true(
+            within(150, lambda: any(path.endswith(".tar.bz2") for path in site.index.asked)),
+            "no file is asked for",
+        )
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
         assert_equal(process.returncode, code, f"{process.returncode}, not {code}: {err.decode()}")
-        assert_true(within(15, lambda: site.user.run("exec", site.name, "--", "pgrep", "-f", "[c]lient.py", code=None).returncode == 1), "it runs on")
+        assert_true(
+            within(
+                15,
+                lambda: (
+                    site.user.run(
+                        "exec", site.name, "--", "pgrep", "-f", "[c]lient.py", code=None
+                    ).returncode
+                    == 1
+                ),
+            ),
+            "it runs on",
+        )
         site.nothing_is_used()
     site.index.fault = ""
     site.create()
@@ -124,7 +194,9 @@ def test_the_place_is_waited_for_while_another_agent_still_holds_it(site):
     """As that of a client that was killed does, until it has noticed."""
     site.create()
     site.on_nodes("sh", "-c", f"rm -rf {PREFIX}/train/*")
-    site.on_nodes("sh", "-c", f"setsid flock {PREFIX}/.fastgpu/lock sleep 4 >/dev/null 2>&1 </dev/null &")
+    site.on_nodes(
+        "sh", "-c", f"setsid flock {PREFIX}/.fastgpu/lock sleep 4 >/dev/null 2>&1 </dev/null &"
+    )
     site.create()
 
 

@@ -3,6 +3,7 @@ chains that break, and what nodes have already.
 
 Skipped where there is no uv.
 """
+
 import json
 import os
 import pathlib
@@ -28,13 +29,31 @@ from wheels_site import Wheels
 @with_site(Wheels)
 def test_what_has_changed_where_it_comes_from_is_in_use_nowhere_else(site):
     site.create()
-    site.on_nodes("sed", "-i", "s/one/own/", f"{PREFIX}/train/current/lib/python3.11/site-packages/beta.py", nodes="/0")
+    site.on_nodes(
+        "sed",
+        "-i",
+        "s/one/own/",
+        f"{PREFIX}/train/current/lib/python3.11/site-packages/beta.py",
+        nodes="/0",
+    )
     site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/1")
     done = site.create(code=None)
     assert_not_equal(done.returncode, 0, f"{done.returncode} {done.err}")
-    assert_in(f"{site.name}-1: arrived changed: lib/python3.11/site-packages/beta.py", done.err, f"{done.returncode} {done.err}")
-    assert_in("No such file", site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/1"), "it is in use")
-    assert_not_equal(site.create(code=None).returncode, 0, "what arrived changed has stayed, and counts as complete")
+    assert_in(
+        f"{site.name}-1: arrived changed: lib/python3.11/site-packages/beta.py",
+        done.err,
+        f"{done.returncode} {done.err}",
+    )
+    assert_in(
+        "No such file",
+        site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/1"),
+        "it is in use",
+    )
+    assert_not_equal(
+        site.create(code=None).returncode,
+        0,
+        "what arrived changed has stayed, and counts as complete",
+    )
 
 
 @with_site(Wheels)
@@ -46,7 +65,11 @@ def test_a_node_that_vanishes_is_reported_and_repaired_later(site):
     assert_in(f"{site.name}-1 (", done.err, f"{done.returncode} {done.err}")
     assert_in("built", done.out.decode())
     site.user.run("start", "cluster", site.name)
-    assert_equal(json.loads(site.create("-o", "json").out)["nodes"][1]["done"], "received", "the node was not repaired")
+    assert_equal(
+        json.loads(site.create("-o", "json").out)["nodes"][1]["done"],
+        "received",
+        "the node was not repaired",
+    )
 
 
 @with_site(Wheels)
@@ -54,25 +77,49 @@ def test_a_node_without_the_python_that_the_environment_uses_is_told_and_not_swi
     own = pathlib.Path("/usr/bin/python3").resolve()
 
     def has(command, nodes):
-        site.on_nodes("sh", "-c", f"rm -rf /opt/py; mkdir /opt/py; cd /opt/py; {command}", nodes=nodes)
+        site.on_nodes(
+            "sh", "-c", f"rm -rf /opt/py; mkdir /opt/py; cd /opt/py; {command}", nodes=nodes
+        )
 
     def refused(code, said):
         done = site.create("-o", "json", code=code)
         assert_in(said, done.err)
-        assert_in("No such file", site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/1"), "it is in use")
+        assert_in(
+            "No such file",
+            site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/1"),
+            "it is in use",
+        )
         return [node["done"] for node in json.loads(done.out)["nodes"]]
 
     has(f"ln -s {own} python3", "/0")
     site.file.write_text(site.file.read_text().replace("/usr/bin/python3", "/opt/py/python3"))
     try:
-        assert_equal(refused(5, f"{site.name}-1: the environment was made with Python 3.11."), ["built", "failed"], "not left behind")
+        assert_equal(
+            refused(5, f"{site.name}-1: the environment was made with Python 3.11."),
+            ["built", "failed"],
+            "not left behind",
+        )
         has("cp /bin/true python3.99; ln -s python3.99 python3", "/1")
-        assert_equal(refused(6, f"{site.name}-1: /opt/py/python3 is Python 3.99 on this node, and the " "environment was made with 3.11."), ["nothing", "failed"], "taken")
+        assert_equal(
+            refused(
+                6,
+                f"{site.name}-1: /opt/py/python3 is Python 3.99 on this node, and the "
+                "environment was made with 3.11.",
+            ),
+            ["nothing", "failed"],
+            "taken",
+        )
         has("printf '#!/bin/sh\\necho 3.10.4\\n' >python3; chmod 755 python3", "/1")
         refused(6, "/opt/py/python3 is Python 3.10.4 on this node")
         has(f"ln -s {own} python3", "/1")
-        assert_equal([node["done"] for node in json.loads(site.create("-o", "json").out)["nodes"]], ["nothing", "switched"], "not repaired")
-        assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run")
+        assert_equal(
+            [node["done"] for node in json.loads(site.create("-o", "json").out)["nodes"]],
+            ["nothing", "switched"],
+            "not repaired",
+        )
+        assert_equal(
+            site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run"
+        )
     finally:
         site.on_nodes("rm", "-rf", "/opt/py")
 
@@ -83,6 +130,7 @@ class ManyNodes(Wheels):
 
 def receives(init):
     """Whether a node, known by its first process, receives a build from another one."""
+
     def is_relay(process):
         words = (process / "cmdline").read_bytes().split(b"\0")
         return b"relay" in words and b"--to" in words and b"--from" not in words
@@ -101,25 +149,43 @@ def receives(init):
 def test_a_node_that_vanishes_while_it_receives_is_named_and_the_others_are_complete(site):
     inits = list(inits_of(f"{site.name}-2"))
     process = site.user.start(*site.words("-o", "json"))
-    assert_true(within(60, lambda: any(map(receives, inits))), "nothing passes over the node in the middle")
+    assert_true(
+        within(60, lambda: any(map(receives, inits))), "nothing passes over the node in the middle"
+    )
     for pid in inits:
         os.kill(pid, signal.SIGKILL)
     out, err = process.communicate(timeout=180)
     assert_not_equal(process.returncode, 0, f"{process.returncode} {err}")
     assert_in(f"{site.name}-2 (".encode(), err, f"{process.returncode} {err}")
     done = {node["name"]: node["done"] for node in json.loads(out)["nodes"]}
-    assert_equal([done[f"{site.name}-{number}"] == "failed" for number in range(4)], [False, False, True, False], f"{done} {err}")
-    assert_equal(done[f"{site.name}-3"], "received", f"not by a chain that leaves it out: {done} {err}")
+    assert_equal(
+        [done[f"{site.name}-{number}"] == "failed" for number in range(4)],
+        [False, False, True, False],
+        f"{done} {err}",
+    )
+    assert_equal(
+        done[f"{site.name}-3"], "received", f"not by a chain that leaves it out: {done} {err}"
+    )
     for number in (0, 1, 3):
         site.user.run("env", "verify", "train", "-c", f"{site.name}/{number}")
     site.user.run("start", "cluster", site.name)
-    assert_equal(json.loads(site.create("-o", "json").out)["nodes"][2]["done"], "received", "the node was not repaired")
+    assert_equal(
+        json.loads(site.create("-o", "json").out)["nodes"][2]["done"],
+        "received",
+        "the node was not repaired",
+    )
 
 
 LARGE = 16 << 20
 # 0 until it is there.
-KEPT = (f"stat -c %s {PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin " "2>/dev/null || echo 0")
-KILL_RELAY = ("for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* " "[r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true")
+KEPT = (
+    f"stat -c %s {PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin "
+    "2>/dev/null || echo 0"
+)
+KILL_RELAY = (
+    "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* "
+    "[r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
+)
 
 
 class LargeWheels(ManyNodes):
@@ -142,26 +208,46 @@ def test_a_chain_that_breaks_goes_on_where_it_was_and_no_faster_than_it_may(site
     site.user.run("env", "remove", "train", "-c", site.name)
     before, began = site.sent_by_first(), time.monotonic()
     process = site.user.start(*site.words("-o", "json", "--limit-rate", "20mbit"))
-    assert_true(within(60, lambda: int(site.said_by(1, "sh", "-c", KEPT)) > LARGE // 2), "nothing passes over the second node")
+    assert_true(
+        within(60, lambda: int(site.said_by(1, "sh", "-c", KEPT)) > LARGE // 2),
+        "nothing passes over the second node",
+    )
     assert_in("killed", site.said_by(1, "sh", "-c", KILL_RELAY), "it had all of it")
     out, err = process.communicate(timeout=180)
     assert_equal(process.returncode, 0, f"{process.returncode} {err}")
-    assert_equal([node["done"] for node in json.loads(out)["nodes"]], ["built"] + ["received"] * 3, f"{out}")
+    assert_equal(
+        [node["done"] for node in json.loads(out)["nodes"]], ["built"] + ["received"] * 3, f"{out}"
+    )
     assert_greater(time.monotonic() - began, 8 * LARGE / 20e6 * 0.95, "faster than it may")
     sent = site.sent_by_first() - before
-    assert_less(sent, unbroken + LARGE // 4, f"{sent} bytes have left the node that builds, and {unbroken} where nothing broke")
+    assert_less(
+        sent,
+        unbroken + LARGE // 4,
+        f"{sent} bytes have left the node that builds, and {unbroken} where nothing broke",
+    )
     site.user.run("env", "verify", "train", "-c", site.name)
-    assert_not_in(".fastgpu-copy", site.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
+    assert_not_in(
+        ".fastgpu-copy", site.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left"
+    )
 
 
 @with_site(LargeWheels)
-def test_what_is_done_of_a_build_is_on_its_way_while_the_rest_is_made_and_stays_there_over_a_ctrl_c(site):
+def test_what_is_done_of_a_build_is_on_its_way_while_the_rest_is_made_and_stays_there_over_a_ctrl_c(
+    site,
+):
     site.write("large")
-    site.file.write_text(site.file.read_text() + "post_install:\n  - [sh, -c, 'test -e /root/hurry || sleep 300']\n")
-    there = f"stat -c %s {PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin"
+    site.file.write_text(
+        site.file.read_text() + "post_install:\n  - [sh, -c, 'test -e /root/hurry || sleep 300']\n"
+    )
+    there = (
+        f"stat -c %s {PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin"
+    )
     process = site.user.start(*site.words())
     for node in (1, 2, 3):
-        assert_true(within(60, lambda at=node: int(site.said_by(at, "sh", "-c", KEPT)) == LARGE), f"node {node} waits for the end of the build")
+        assert_true(
+            within(60, lambda at=node: int(site.said_by(at, "sh", "-c", KEPT)) == LARGE),
+            f"node {node} waits for the end of the build",
+        )
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert_equal(process.returncode, 130, f"{process.returncode} {err}")
@@ -171,9 +257,15 @@ def test_what_is_done_of_a_build_is_on_its_way_while_the_rest_is_made_and_stays_
     done = json.loads(site.create("-o", "json").out)
     assert_equal([node["done"] for node in done["nodes"]], ["built"] + ["received"] * 3, f"{done}")
     sent = site.sent_by_first() - before
-    assert_less(sent, LARGE // 2, f"{sent} bytes have left the node that builds, though the others had {LARGE} of them")
+    assert_less(
+        sent,
+        LARGE // 2,
+        f"{sent} bytes have left the node that builds, though the others had {LARGE} of them",
+    )
     site.user.run("env", "verify", "train", "-c", site.name)
-    assert_not_in(".fastgpu-copy", site.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
+    assert_not_in(
+        ".fastgpu-copy", site.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left"
+    )
 
 
 @with_site(LargeWheels)
@@ -182,18 +274,35 @@ def test_where_the_node_that_builds_vanishes_the_others_are_free_of_it_and_anoth
     good = site.file.read_text()
     site.file.write_text(good + "post_install:\n  - [sh, -c, 'test -e /root/hurry || sleep 300']\n")
     process = site.user.start(*site.words())
-    assert_true(within(60, lambda: int(site.said_by(3, "sh", "-c", KEPT)) == LARGE), "the last node waits for the end of the build")
+    assert_true(
+        within(60, lambda: int(site.said_by(3, "sh", "-c", KEPT)) == LARGE),
+        "the last node waits for the end of the build",
+    )
     for pid in inits_of(f"{site.name}-0"):
         os.kill(pid, signal.SIGKILL)
     _, err = process.communicate(timeout=120)
     assert_not_equal(process.returncode, 0, f"{process.returncode} {err}")
     assert_in(f"{site.name}-0: ".encode(), err, f"{process.returncode} {err}")
     for number in (1, 2, 3):
-        assert_true(within(30, lambda at=number: not any(map(receives, inits_of(f"{site.name}-{at}")))), f"node {number} still receives")
+        assert_true(
+            within(30, lambda at=number: not any(map(receives, inits_of(f"{site.name}-{at}")))),
+            f"node {number} still receives",
+        )
         site.said_by(number, "touch", "/root/hurry")
-    done = {node["name"]: node["done"] for node in json.loads(site.create("-o", "json", code=None, timeout=180).out)["nodes"]}
-    assert_equal([done[f"{site.name}-{number}"] for number in range(4)], ["failed", "built", "received", "received"], f"{done}")
-    assert_not_in(".fastgpu-copy", site.on_nodes("ls", "-A", f"{PREFIX}/train", nodes="/1-3"), "something is left")
+    done = {
+        node["name"]: node["done"]
+        for node in json.loads(site.create("-o", "json", code=None, timeout=180).out)["nodes"]
+    }
+    assert_equal(
+        [done[f"{site.name}-{number}"] for number in range(4)],
+        ["failed", "built", "received", "received"],
+        f"{done}",
+    )
+    assert_not_in(
+        ".fastgpu-copy",
+        site.on_nodes("ls", "-A", f"{PREFIX}/train", nodes="/1-3"),
+        "something is left",
+    )
     site.user.run("start", "cluster", site.name)
     site.user.run("env", "remove", "--all", "-c", site.name)
 
@@ -203,11 +312,19 @@ def test_another_build_needs_room_for_what_is_new_alone(site):
     site.write("large")
     site.create()
     used = int(site.said_by(1, "du", "-sb", PREFIX).split()[0])
-    site.said_by(1, "sh", "-c", f"mount -t tmpfs -o size={used * 5 // 4} tmpfs /mnt && cp -a {PREFIX}/. /mnt && mount " f"--bind /mnt {PREFIX}")
+    site.said_by(
+        1,
+        "sh",
+        "-c",
+        f"mount -t tmpfs -o size={used * 5 // 4} tmpfs /mnt && cp -a {PREFIX}/. /mnt && mount "
+        f"--bind /mnt {PREFIX}",
+    )
     try:
         site.write("large", "alpha")
         done = json.loads(site.create("-o", "json").out)
-        assert_equal([node["done"] for node in done["nodes"]], ["built"] + ["received"] * 3, f"{done}")
+        assert_equal(
+            [node["done"] for node in done["nodes"]], ["built"] + ["received"] * 3, f"{done}"
+        )
         site.user.run("env", "verify", "train", "-c", site.name)
     finally:
         site.said_by(1, "sh", "-c", f"umount {PREFIX}; umount /mnt")
@@ -221,10 +338,20 @@ def test_another_build_takes_what_nodes_have_already(site):
     site.write("large", "alpha")
     done = json.loads(site.create("-o", "json").out)
     assert_equal([node["done"] for node in done["nodes"]], ["built"] + ["received"] * 3, f"{done}")
-    assert_less(site.sent_by_first() - before, LARGE // 4, f"{site.sent_by_first() - before} bytes have left the node that builds")
-    links = site.said_by(1, "sh", "-c", f"stat -c %h {PREFIX}/train/current/lib/python3.11/site-packages/large.bin")
+    assert_less(
+        site.sent_by_first() - before,
+        LARGE // 4,
+        f"{site.sent_by_first() - before} bytes have left the node that builds",
+    )
+    links = site.said_by(
+        1, "sh", "-c", f"stat -c %h {PREFIX}/train/current/lib/python3.11/site-packages/large.bin"
+    )
     assert_equal(links.strip(), "2", f"{links} names for one file")
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 4, "the program does not run in it")
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"),
+        4,
+        "the program does not run in it",
+    )
     site.user.run("env", "verify", "train", "-c", site.name)
     # What somebody has written into is read before it is believed.
     large = f"{PREFIX}/train/current/lib/python3.11/site-packages/large.bin"
@@ -233,7 +360,13 @@ def test_another_build_takes_what_nodes_have_already(site):
     site.create()
     site.user.run("env", "verify", "train", "-c", site.name)
     # What has changed without a trace is found by who reads all of it, and then no longer believed.
-    site.said_by(2, "/usr/bin/python3", "-c", f"import os; p='{large}'; t=os.stat(p).st_mtime_ns; f=open(p,'r+b'); f.write(b'x'); " "f.close(); os.utime(p, ns=(t,t))")
+    site.said_by(
+        2,
+        "/usr/bin/python3",
+        "-c",
+        f"import os; p='{large}'; t=os.stat(p).st_mtime_ns; f=open(p,'r+b'); f.write(b'x'); "
+        "f.close(); os.utime(p, ns=(t,t))",
+    )
     found = site.user.run("env", "verify", "train", "-c", site.name, code=1).out.decode()
     assert_in("large.bin: has another content", found)
     site.write("large")
@@ -242,7 +375,9 @@ def test_another_build_takes_what_nodes_have_already(site):
 
 
 @with_site(LargeWheels)
-def test_another_build_of_the_same_packages_is_not_solved_and_hardly_sent_unless_that_is_wanted(site):
+def test_another_build_of_the_same_packages_is_not_solved_and_hardly_sent_unless_that_is_wanted(
+    site,
+):
     site.write("large", "alpha")
     site.create()
     before, site.index.asked = site.sent_by_first(), []
@@ -250,30 +385,50 @@ def test_another_build_of_the_same_packages_is_not_solved_and_hardly_sent_unless
     done = json.loads(site.create("-o", "json").out)
     assert_equal([node["done"] for node in done["nodes"]], ["built"] + ["received"] * 3, f"{done}")
     assert_equal(site.index.asked, [], f"the index was asked for {site.index.asked}")
-    assert_less(site.sent_by_first() - before, LARGE // 4, f"{site.sent_by_first() - before} bytes have left the node that builds")
-    assert_equal(site.program("sh", "-c", "echo $COLOUR").count("red"), 4, "the variable is not there")
+    assert_less(
+        site.sent_by_first() - before,
+        LARGE // 4,
+        f"{site.sent_by_first() - before} bytes have left the node that builds",
+    )
+    assert_equal(
+        site.program("sh", "-c", "echo $COLOUR").count("red"), 4, "the variable is not there"
+    )
     site.user.run("env", "verify", "train", "-c", site.name)
     site.index.add("alpha", "7.0")
     site.create()
     assert_equal(site.index.asked, [], "the same again was solved again")
     site.create("--upgrade")
-    assert_true(any(path.endswith("alpha-7.0-py3-none-any.whl") for path in site.index.asked), f"the newest was not taken: {site.index.asked}")
+    assert_true(
+        any(path.endswith("alpha-7.0-py3-none-any.whl") for path in site.index.asked),
+        f"the newest was not taken: {site.index.asked}",
+    )
     site.user.run("env", "verify", "train", "-c", site.name)
     again = json.loads(site.create("--upgrade", "-o", "json").out)
     assert_equal([node["done"] for node in again["nodes"]], ["nothing"] * 4, f"{again}")
     locked = site.user.folder / "env.lock"
-    site.user.run("env", "lock", "-f", str(site.file), "-c", site.name, *site.TOOL, "--out", str(locked))
-    refused = site.user.run("env", "create", "-c", site.name, "-f", str(locked), "--upgrade", *site.TOOL, code=2)
+    site.user.run(
+        "env", "lock", "-f", str(site.file), "-c", site.name, *site.TOOL, "--out", str(locked)
+    )
+    refused = site.user.run(
+        "env", "create", "-c", site.name, "-f", str(locked), "--upgrade", *site.TOOL, code=2
+    )
     assert_in("leave out --upgrade", refused.err)
 
 
-TOOL = {"tool.py": "def main():\n    print('hammer')\n", "Some_Tool-1.0.dist-info/entry_points.txt": "[console_scripts]\ntool = tool:main\n"}
+TOOL = {
+    "tool.py": "def main():\n    print('hammer')\n",
+    "Some_Tool-1.0.dist-info/entry_points.txt": "[console_scripts]\ntool = tool:main\n",
+}
 # Every file that an installed package says it has is what it says.
-CHECK_RECORDS = ("import base64, hashlib, importlib.metadata as m, sys\n"
-                 "for d in m.distributions():\n"
-                 "  for f in d.files or []:\n"
-                 "    if f.hash and " "base64.urlsafe_b64encode(hashlib.sha256(f.read_binary()).digest()).rstrip(b'=').decode() != " "f.hash.value:\n"
-                 "      sys.exit(f'{f} is not what its RECORD says')\n")
+CHECK_RECORDS = (
+    "import base64, hashlib, importlib.metadata as m, sys\n"
+    "for d in m.distributions():\n"
+    "  for f in d.files or []:\n"
+    "    if f.hash and "
+    "base64.urlsafe_b64encode(hashlib.sha256(f.read_binary()).digest()).rstrip(b'=').decode() != "
+    "f.hash.value:\n"
+    "      sys.exit(f'{f} is not what its RECORD says')\n"
+)
 
 
 def fetched(site):
@@ -296,24 +451,47 @@ def test_another_build_fetches_what_no_build_before_it_has(site):
     found = fetched(site)
     assert_equal(found, ["gamma"], f"{found} were fetched")
     assert_equal(site.program("tool").count("hammer"), 2, "it does not run")
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run")
-    assert_not_in(first, site.on_nodes("cat", f"{PREFIX}/train/current/bin/tool"), "a program runs in the build before")
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run"
+    )
+    assert_not_in(
+        first,
+        site.on_nodes("cat", f"{PREFIX}/train/current/bin/tool"),
+        "a program runs in the build before",
+    )
     site.program("python", "-c", CHECK_RECORDS)
     site.user.run("env", "verify", "train", "-c", site.name)
-    both = site.on_nodes("sh", "-c", f"stat -c %h {packages}/beta.py {packages}/__pycache__/beta.*.pyc", nodes="/0")
+    both = site.on_nodes(
+        "sh", "-c", f"stat -c %h {packages}/beta.py {packages}/__pycache__/beta.*.pyc", nodes="/0"
+    )
     assert_equal(both.count(": 2"), 2, f"no links: {both}")
 
     # What is there is read before it is believed; this changes the file of both builds.
-    site.on_nodes("sh", "-c", f"sed s/one/own/ {packages}/beta.py >/tmp/own && cat /tmp/own >{packages}/beta.py", nodes="/0")
+    site.on_nodes(
+        "sh",
+        "-c",
+        f"sed s/one/own/ {packages}/beta.py >/tmp/own && cat /tmp/own >{packages}/beta.py",
+        nodes="/0",
+    )
     site.write("alpha", "gamma")
     site.create()
     found = fetched(site)
     assert_equal(found, ["beta"], f"{found} were fetched")
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "a file that was changed is in the new build")
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"),
+        2,
+        "a file that was changed is in the new build",
+    )
     site.user.run("env", "verify", "train", "-c", site.name)
 
     # Neither is a package whose list of files is gone, or cut off.
-    site.on_nodes("sh", "-c", f"rm {PREFIX}/train/*/lib/python3.11/site-packages/beta-1.0.dist-info/RECORD; : " f">{packages}/alpha-1.0.dist-info/RECORD", nodes="/0")
+    site.on_nodes(
+        "sh",
+        "-c",
+        f"rm {PREFIX}/train/*/lib/python3.11/site-packages/beta-1.0.dist-info/RECORD; : "
+        f">{packages}/alpha-1.0.dist-info/RECORD",
+        nodes="/0",
+    )
     site.write("alpha")
     site.create()
     found = fetched(site)
@@ -323,7 +501,10 @@ def test_another_build_fetches_what_no_build_before_it_has(site):
 
 @with_site(Wheels)
 def test_nothing_is_shared_with_a_build_in_which_commands_run(site):
-    commands = ("post_install:\n  - [python, -c, 'import beta; open(beta.__file__, \"w\").write(\"word = " "2\")']\n")
+    commands = (
+        'post_install:\n  - [python, -c, \'import beta; open(beta.__file__, "w").write("word = '
+        "2\")']\n"
+    )
     site.write("alpha", more=commands)
     site.create()
     fetched(site)
@@ -332,7 +513,9 @@ def test_nothing_is_shared_with_a_build_in_which_commands_run(site):
     assert_equal(fetched(site), ["beta"], "a package was taken out of a build with commands")
     site.write("alpha", "beta", more=commands)
     site.create()
-    assert_equal(fetched(site), ["alpha", "beta"], "a command could write into a file of another build")
+    assert_equal(
+        fetched(site), ["alpha", "beta"], "a command could write into a file of another build"
+    )
 
 
 run_tests(dict(globals()))

@@ -1,4 +1,5 @@
 """What tests of environments share: two nodes, an index beside them, and what lies on the nodes."""
+
 import contextlib
 import hashlib
 import json
@@ -16,14 +17,25 @@ from suite import assert_equal, skip
 PREFIX = "/opt/fastgpu/envs"
 # What is not an environment's: the agent, the cluster's key, jobs, and what is logged whatever is
 # run.
-STAYS = ("/root/.fastgpu/bin", "/root/.fastgpu/clusters", "/root/.fastgpu/jobs", "/root/.fastgpu/jobs.lock", "/var/log")
+STAYS = (
+    "/root/.fastgpu/bin",
+    "/root/.fastgpu/clusters",
+    "/root/.fastgpu/jobs",
+    "/root/.fastgpu/jobs.lock",
+    "/var/log",
+)
 
 
 def look_of(path):
     """Kind, mode, owner and content: all but times."""
     status = path.lstat()
-    content = (os.readlink(path) if stat.S_ISLNK(status.st_mode) else hashlib.sha256(path.read_bytes()).hexdigest() if stat.S_ISREG(status.st_mode)
-               else status.st_rdev)
+    content = (
+        os.readlink(path)
+        if stat.S_ISLNK(status.st_mode)
+        else hashlib.sha256(path.read_bytes()).hexdigest()
+        if stat.S_ISREG(status.st_mode)
+        else status.st_rdev
+    )
     return oct(status.st_mode), status.st_uid, status.st_gid, content
 
 
@@ -46,7 +58,9 @@ def changes(site):
 
 def built_tool(pattern):
     """What `./dev test` has taken from PyPI, or None."""
-    return next(map(str, (pathlib.Path(sys.argv[1]).resolve().parents[1] / "tools").glob(pattern)), None)
+    return next(
+        map(str, (pathlib.Path(sys.argv[1]).resolve().parents[1] / "tools").glob(pattern)), None
+    )
 
 
 def find_uv():
@@ -74,7 +88,12 @@ class Site:
     def __init__(self, user):
         self.user, self.name = user, user.nodes(self.NODES)
         nodes = json.loads(user.run("get", "nodes", self.name, "-o", "json").out)["nodes"]
-        route = subprocess.run(["ip", "-j", "route", "get", nodes[0]["address"]], capture_output=True, check=True, text=True).stdout
+        route = subprocess.run(
+            ["ip", "-j", "route", "get", nodes[0]["address"]],
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
         self.index = self.make_index(json.loads(route)[0]["prefsrc"])
         self.file = user.folder / "env.yaml"
         self.write("alpha")
@@ -96,23 +115,31 @@ class Site:
         return self.user.run(*self.words(*more), **options)
 
     def listed(self):
-        found = json.loads(self.user.run("env", "list", "-c", self.name, "-o", "json").out)["environments"]
+        found = json.loads(self.user.run("env", "list", "-c", self.name, "-o", "json").out)[
+            "environments"
+        ]
         return {one["name"]: one for one in found}
 
     def on_nodes(self, *command, nodes="", code=0):
         return self.user.run("exec", self.name + nodes, "--", *command, code=code).out.decode()
 
     def said_by(self, node, *command):
-        return json.loads(self.user.run("exec", f"{self.name}/{node}", "-o", "json", "--", *command).out)["hosts"][0]["stdout"]
+        return json.loads(
+            self.user.run("exec", f"{self.name}/{node}", "-o", "json", "--", *command).out
+        )["hosts"][0]["stdout"]
 
     def sent_by_first(self):
         """Bytes that have left the node that builds."""
         lines = self.said_by(0, "cat", "/proc/net/dev").splitlines()[2:]
-        counters = {name.strip(): numbers.split() for name, numbers in (line.split(":") for line in lines)}
+        counters = {
+            name.strip(): numbers.split() for name, numbers in (line.split(":") for line in lines)
+        }
         return sum(int(numbers[8]) for name, numbers in counters.items() if name != "lo")
 
     def program(self, *command, nodes=""):
-        return self.user.run("env", "activate", "train", "-c", self.name + nodes, "--", *command).out.decode()
+        return self.user.run(
+            "env", "activate", "train", "-c", self.name + nodes, "--", *command
+        ).out.decode()
 
     def nothing_is_used(self):
         """No node runs anything of a new build."""
@@ -129,9 +156,12 @@ def with_site(kind):
     """A test gets a site of that kind: on the cluster that tests share, or on its own if it needs
     more nodes.
     """
+
     def wrap(test):
         def run(user):
             with contextlib.closing(kind(user)) as site:
                 test(site)
+
         return shared_cluster(run) if kind.NODES == Site.NODES else run
+
     return wrap

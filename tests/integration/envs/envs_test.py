@@ -3,6 +3,7 @@ on the way. The packages are the test's own.
 
 Skipped where there is no uv.
 """
+
 import hashlib
 import json
 import os
@@ -37,7 +38,11 @@ def test_made_listed_verified_used_and_removed_without_a_trace(site):
     plan = site.create("--dry-run").out.decode()
     assert_in("solve and build", plan)
     assert_in("receive", plan)
-    assert_equal(site.on_nodes("sh", "-c", "ls /opt/fastgpu 2>&1 || true").count("No such file"), 2, "--dry-run has made something")
+    assert_equal(
+        site.on_nodes("sh", "-c", "ls /opt/fastgpu 2>&1 || true").count("No such file"),
+        2,
+        "--dry-run has made something",
+    )
     done = json.loads(site.create("-o", "json").out)
     assert_equal([node["done"] for node in done["nodes"]], ["built", "received"], f"{done}")
     began = time.monotonic()
@@ -49,9 +54,27 @@ def test_made_listed_verified_used_and_removed_without_a_trace(site):
     assert_equal(len(found["nodes"]), 2, f"{found}")
     assert_false(found["active"], f"{found}")
     site.user.run("env", "verify", "train", "-c", site.name)
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the program does not run in it")
-    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--environment", "train", "--env", "K=v", "--", "sh", "-c",
-                        "python -c 'import alpha'; echo $FASTGPU_ENV $K")
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"),
+        2,
+        "the program does not run in it",
+    )
+    job = site.user.run(
+        "run",
+        "job",
+        "-c",
+        site.name,
+        "-np",
+        "2",
+        "--environment",
+        "train",
+        "--env",
+        "K=v",
+        "--",
+        "sh",
+        "-c",
+        "python -c 'import alpha'; echo $FASTGPU_ENV $K",
+    )
     assert_equal(job.out.count(b"alpha one"), 2, f"{job.out}")
     assert_equal(job.out.count(b"train v"), 2, f"{job.out}")
     site.user.run("env", "activate", "train", "-c", site.name)
@@ -59,7 +82,9 @@ def test_made_listed_verified_used_and_removed_without_a_trace(site):
     assert_equal(login.count("train:"), 2, f"logins do not get it: {login}")
     assert_equal(login.count(f"{PREFIX}/train/"), 2, f"logins do not get it: {login}")
     assert_true(site.listed()["train"]["active"], "it is not shown as active")
-    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--", "python", "-c", "import alpha")
+    job = site.user.run(
+        "run", "job", "-c", site.name, "-np", "2", "--", "python", "-c", "import alpha"
+    )
     assert_equal(job.out.count(b"alpha one"), 2, f"jobs do not get it: {job.out}")
     site.user.run("env", "remove", "--all", "-c", site.name)
     left = changes(site) ^ before
@@ -75,7 +100,11 @@ def test_another_spec_is_switched_to_and_the_old_build_stays_for_running_jobs(si
     site.create()
     second = site.listed()["train"]["version"]
     assert_not_equal(first, second, "the version is the same")
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha two"), 2, "the new one is not used")
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha two"),
+        2,
+        "the new one is not used",
+    )
     kept = site.on_nodes("ls", f"{PREFIX}/train", nodes="/0")
     assert_in(first, kept)
     assert_in(second, kept)
@@ -86,16 +115,29 @@ def test_two_builds_of_the_same_are_the_same_to_the_last_file(site):
     manifests = []
     for _ in range(2):
         site.create()
-        manifests.append(site.on_nodes("sh", "-c", f"cd {PREFIX}/train/current/ && tr '\\0' '\\n' <.fastgpu/manifest", nodes="/0"))
+        manifests.append(
+            site.on_nodes(
+                "sh",
+                "-c",
+                f"cd {PREFIX}/train/current/ && tr '\\0' '\\n' <.fastgpu/manifest",
+                nodes="/0",
+            )
+        )
         site.user.run("env", "remove", "train", "-c", site.name)
     assert_greater(manifests[0].count("__pycache__"), 0, "no bytecode")
-    assert_equal(manifests[0], manifests[1], "\n".join(sorted(set(manifests[0].splitlines()) ^ set(manifests[1].splitlines()))[:10]))
+    assert_equal(
+        manifests[0],
+        manifests[1],
+        "\n".join(sorted(set(manifests[0].splitlines()) ^ set(manifests[1].splitlines()))[:10]),
+    )
 
 
 @with_site(Wheels)
 def test_locks_say_every_artefact_and_cannot_be_edited(site):
     lock = site.user.folder / "env.lock"
-    site.user.run("env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name)
+    site.user.run(
+        "env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name
+    )
     text = lock.read_text()
     for name, files in site.index.files.items():
         for file, content in files.items():
@@ -107,10 +149,16 @@ def test_locks_say_every_artefact_and_cannot_be_edited(site):
     # A lock does not move with its index.
     site.index.add("beta", "9.0", {"beta.py": "word = 'nine'\n"})
     site.create()
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "the lock was not kept to")
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"),
+        2,
+        "the lock was not kept to",
+    )
     other = site.user.folder / "other.lock"
     site.write("alpha")
-    site.user.run("env", "lock", "-f", str(site.file), "--out", str(other), "--uv", UV, "-c", site.name)
+    site.user.run(
+        "env", "lock", "-f", str(site.file), "--out", str(other), "--uv", UV, "-c", site.name
+    )
     diff = site.user.run("env", "diff", str(lock), str(other), code=1).out.decode()
     assert_in("beta 1.0 -> 9.0", diff)
     site.user.refused(["env", "diff", "a.lock", "b.lock"], 5, "a.lock")
@@ -126,8 +174,12 @@ def test_an_artefact_with_another_hash_stops_it_all(site):
     site.nothing_is_used()
     site.index.fault = ""
     lock = site.user.folder / "env.lock"
-    site.user.run("env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name)
-    site.index.files["beta"].clear()  # The same file name with another content: the index has changed.
+    site.user.run(
+        "env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name
+    )
+    site.index.files[
+        "beta"
+    ].clear()  # The same file name with another content: the index has changed.
     site.index.add("beta", "1.0", {"beta.py": "word = 'other'\n"})
     site.file.write_text(lock.read_text())
     site.user.refused(site.words(), 1, "Hash mismatch")
@@ -170,14 +222,22 @@ def test_what_cannot_be_solved_or_read_is_told_with_its_place(site):
 
 
 @with_site(Wheels)
-def test_killed_after_what_is_new_the_same_command_goes_on_and_the_old_build_is_used_till_then(site):
+def test_killed_after_what_is_new_the_same_command_goes_on_and_the_old_build_is_used_till_then(
+    site,
+):
     old = json.loads(site.create("-o", "json").out)["version"]
     site.write("alpha", more="variables: {COLOUR: red}\n")
     site.create(environment={"FASTGPU_FAULT": "env-given"}, code=-signal.SIGKILL)
-    assert_equal(site.on_nodes("readlink", f"{PREFIX}/train/current").count(old), 2, "the new build is in use")
+    assert_equal(
+        site.on_nodes("readlink", f"{PREFIX}/train/current").count(old),
+        2,
+        "the new build is in use",
+    )
     done = json.loads(site.create("-o", "json").out)
     assert_equal([node["done"] for node in done["nodes"]], ["switched", "switched"], f"{done}")
-    assert_equal(site.program("sh", "-c", "echo $COLOUR").count("red"), 2, "the old build is in use")
+    assert_equal(
+        site.program("sh", "-c", "echo $COLOUR").count("red"), 2, "the old build is in use"
+    )
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
@@ -196,13 +256,23 @@ def test_killed_at_every_step_the_same_command_repairs(site):
         site.user.run("env", "remove", "train", "-c", site.name)
     # What builds on the node is killed, wherever bash begins there.
     for point in ("env-build-python", "env-build-packages"):
-        site.on_nodes("sh", "-c", "touch /root/.bashrc; cp /root/.bashrc /root/kept; echo export " f"FASTGPU_FAULT={point} >/root/.bashrc", nodes="/0")
+        site.on_nodes(
+            "sh",
+            "-c",
+            "touch /root/.bashrc; cp /root/.bashrc /root/kept; echo export "
+            f"FASTGPU_FAULT={point} >/root/.bashrc",
+            nodes="/0",
+        )
         try:
             done = site.create(code=None)
         finally:
             site.on_nodes("mv", "/root/kept", "/root/.bashrc", nodes="/0")
         assert_not_equal(done.returncode, 0, f"{point}: {done.returncode} {done.err}")
-        assert_in(f"{site.name}-0: fastgpu-agent ended with 137", done.err, f"{point}: {done.returncode} {done.err}")
+        assert_in(
+            f"{site.name}-0: fastgpu-agent ended with 137",
+            done.err,
+            f"{point}: {done.returncode} {done.err}",
+        )
         site.nothing_is_used()
         site.create()
         site.user.run("env", "verify", "train", "-c", site.name)
@@ -222,7 +292,18 @@ def test_ctrl_c_and_kill_end_what_runs_on_the_nodes(site):
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
         assert_equal(process.returncode, code, f"{process.returncode}, not {code}: {err.decode()}")
-        assert_true(within(15, lambda: site.user.run("exec", site.name, "--", "pgrep", "-x", "uv", code=None).returncode == 1), "uv runs on")
+        assert_true(
+            within(
+                15,
+                lambda: (
+                    site.user.run(
+                        "exec", site.name, "--", "pgrep", "-x", "uv", code=None
+                    ).returncode
+                    == 1
+                ),
+            ),
+            "uv runs on",
+        )
         site.nothing_is_used()
     site.index.fault = ""
     site.create()
@@ -230,7 +311,15 @@ def test_ctrl_c_and_kill_end_what_runs_on_the_nodes(site):
 
 @with_site(Wheels)
 def test_interrupted_at_every_step_the_same_command_goes_on(site):
-    for step in ("solving", "making the environment", "installing packages", "compiling modules", "computing sums", "copying to 1 node", "switching"):
+    for step in (
+        "solving",
+        "making the environment",
+        "installing packages",
+        "compiling modules",
+        "computing sums",
+        "copying to 1 node",
+        "switching",
+    ):
         # A build may have been complete before the signal was heard: this step would not come
         # about.
         site.on_nodes("sh", "-c", f"rm -rf {PREFIX}/train/*")
@@ -244,7 +333,10 @@ def test_interrupted_at_every_step_the_same_command_goes_on(site):
         _, rest = process.communicate(timeout=60)
         assert_in(step, said[-1], f"{step}: not reached: {said}{rest.decode()}")
         # The last step may be over before the signal is heard.
-        assert_true(process.returncode == 130 or (step == "switching" and process.returncode == 0), f"{step}: {process.returncode} {said}{rest.decode()}")
+        assert_true(
+            process.returncode == 130 or (step == "switching" and process.returncode == 0),
+            f"{step}: {process.returncode} {said}{rest.decode()}",
+        )
         if step != "switching":
             site.nothing_is_used()
     site.create()
@@ -254,32 +346,76 @@ def test_interrupted_at_every_step_the_same_command_goes_on(site):
 @with_site(Wheels)
 def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
     site.user.run("env", "create", "-c", site.name + "/0", "-f", str(site.file), *site.TOOL)
-    site.on_nodes("sh", "-c", "printf '#!/bin/sh\necho glibc 2.17\n" "' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf", nodes="/1")
+    site.on_nodes(
+        "sh",
+        "-c",
+        "printf '#!/bin/sh\necho glibc 2.17\n"
+        "' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf",
+        nodes="/1",
+    )
     done = site.create("-o", "json", code=6)
-    assert_equal([node["done"] for node in json.loads(done.out)["nodes"]], ["nothing", "failed"], f"{done.out}")
-    assert_in(f"{site.name}-1: its C library is glibc 2.17, and the lock was made for glibc", done.err)
+    assert_equal(
+        [node["done"] for node in json.loads(done.out)["nodes"]],
+        ["nothing", "failed"],
+        f"{done.out}",
+    )
+    assert_in(
+        f"{site.name}-1: its C library is glibc 2.17, and the lock was made for glibc", done.err
+    )
     site.on_nodes("rm", "/usr/local/bin/getconf", nodes="/1")
-    for prefix, code, said in ((("setarch", "i686"), 6, "its processor is i686, and the lock is for x86_64"), ((), 0, "")):
+    for prefix, code, said in (
+        (("setarch", "i686"), 6, "its processor is i686, and the lock is for x86_64"),
+        ((), 0, ""),
+    ):
         for pid in inits_of(f"{site.name}-1"):
             os.kill(pid, signal.SIGKILL)
         site.user.run("start", "cluster", site.name, prefix=prefix)
         done = site.create("-o", "json", code=code)
         assert_in(said, done.err, f"{done.out} {done.err}")
-        assert_equal([node["done"] for node in json.loads(done.out)["nodes"]][0], "nothing", f"{done.out} {done.err}")
+        assert_equal(
+            [node["done"] for node in json.loads(done.out)["nodes"]][0],
+            "nothing",
+            f"{done.out} {done.err}",
+        )
 
 
 @with_site(Wheels)
 def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
-    site.index.add("gamma", "3.0", {"gamma/__init__.py": "version = '3.0'\n", "gamma/tests/test_gamma.py": "import gamma\n"})
+    site.index.add(
+        "gamma",
+        "3.0",
+        {"gamma/__init__.py": "version = '3.0'\n", "gamma/tests/test_gamma.py": "import gamma\n"},
+    )
     site.create()
-    site.user.run("env", "install-frameworks", "train", "-c", site.name, "--framework", "gamma==3.0", "--uv", UV)
-    assert_equal(site.program("python", "-c", "import alpha, gamma; print(gamma.version)").count("3.0"), 2, "it is not there")
-    site.user.refused(["env", "install-frameworks", "train", "-c", site.name, "--uv", UV], 2, "--framework")
+    site.user.run(
+        "env",
+        "install-frameworks",
+        "train",
+        "-c",
+        site.name,
+        "--framework",
+        "gamma==3.0",
+        "--uv",
+        UV,
+    )
+    assert_equal(
+        site.program("python", "-c", "import alpha, gamma; print(gamma.version)").count("3.0"),
+        2,
+        "it is not there",
+    )
+    site.user.refused(
+        ["env", "install-frameworks", "train", "-c", site.name, "--uv", UV], 2, "--framework"
+    )
     archive = site.user.folder / "train.tar.zst"
     site.on_nodes("mount", "--bind", "/bin/false", "/usr/bin/zstd")  # Nodes need none.
     site.on_nodes("sh", "-c", "sed -i '1i cd /' /root/.bashrc")
     site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(archive))
-    names = subprocess.run(["tar", "--use-compress-program=zstd", "-tf", archive], capture_output=True, check=True, text=True).stdout
+    names = subprocess.run(
+        ["tar", "--use-compress-program=zstd", "-tf", archive],
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
     assert_in("gamma/__init__.py", names, names[:2000])
     assert_in(".fastgpu/manifest", names, names[:2000])
     assert_in("libfastgpu_comm.so.0", names, names[:2000])
@@ -293,8 +429,14 @@ def test_where_modules_are_not_compiled_python_does_it_when_it_imports_them(site
     site.create()
     caches = f"find {PREFIX}/train/current/lib/ -name __pycache__"
     assert_equal(site.on_nodes("sh", "-c", caches).strip(), "", "modules were compiled")
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run")
-    assert_greater_equal(site.on_nodes("sh", "-c", caches).count("__pycache__"), 2, "Python keeps nothing of what it has compiled")
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run"
+    )
+    assert_greater_equal(
+        site.on_nodes("sh", "-c", caches).count("__pycache__"),
+        2,
+        "Python keeps nothing of what it has compiled",
+    )
     site.user.run("env", "verify", "train", "-c", site.name)
     site.user.refused([*site.words(), "--set", "bytecode=some"], 2, "must be compiled or none")
 
@@ -303,8 +445,13 @@ def test_where_modules_are_not_compiled_python_does_it_when_it_imports_them(site
 def test_a_python_comes_from_the_archive_that_is_named(site):
     content = python_archive()
     site.index.archives["/python.tar.gz"] = content
-    python = (f"python:\n  archive: {site.index.root}/python.tar.gz\n" f"  sha256: {hashlib.sha256(content).hexdigest()}\n")
-    site.file.write_text(f"name: train\nindex: {site.index.url}\nmpi: system\npackages: [alpha]\n{python}")
+    python = (
+        f"python:\n  archive: {site.index.root}/python.tar.gz\n"
+        f"  sha256: {hashlib.sha256(content).hexdigest()}\n"
+    )
+    site.file.write_text(
+        f"name: train\nindex: {site.index.url}\nmpi: system\npackages: [alpha]\n{python}"
+    )
     site.index.fault = "corrupt"
     site.user.refused(site.words(), 1, "python.tar.gz has the SHA-256")
     site.nothing_is_used()
@@ -312,15 +459,24 @@ def test_a_python_comes_from_the_archive_that_is_named(site):
     done = json.loads(site.create("-o", "json").out)
     assert_equal([node["done"] for node in done["nodes"]], ["built", "received"], f"{done}")
     place = f"{PREFIX}/train/{done['version']}"
-    said = site.program("python", "-c", "import alpha, os, sys; print(sys.base_prefix, os.__file__)")
+    said = site.program(
+        "python", "-c", "import alpha, os, sys; print(sys.base_prefix, os.__file__)"
+    )
     assert_equal(said.count(f"{place}/python "), 2, said)
     assert_equal(said.count(f"{place}/python/lib/"), 2, said)
     assert_equal(said.count("alpha one"), 2, said)
     site.user.run("env", "verify", "train", "-c", site.name)
-    assert_equal(json.loads(site.create("-o", "json").out)["nodes"][0]["done"], "nothing", "made again")
+    assert_equal(
+        json.loads(site.create("-o", "json").out)["nodes"][0]["done"], "nothing", "made again"
+    )
     site.index.archives["/python.tar.gz"] = b"nothing"
-    python = (f"python:\n  archive: {site.index.root}/python.tar.gz\n" f"  sha256: {hashlib.sha256(b'nothing').hexdigest()}\n")
-    site.file.write_text(f"name: train\nindex: {site.index.url}\nmpi: system\npackages: [alpha]\n{python}")
+    python = (
+        f"python:\n  archive: {site.index.root}/python.tar.gz\n"
+        f"  sha256: {hashlib.sha256(b'nothing').hexdigest()}\n"
+    )
+    site.file.write_text(
+        f"name: train\nindex: {site.index.url}\nmpi: system\npackages: [alpha]\n{python}"
+    )
     site.user.refused(site.words(), 1, "tar")
 
 
@@ -331,20 +487,47 @@ def test_a_name_of_the_matrix_says_what_frameworks_are_installed(site):
     site.file.write_text(f"name: train\nindex: {site.index.url}\nmpi: system\n")
     made = site.create("--from", "tf2.20_cpu_py311")
     assert_in(f"fastgpu env install-frameworks train --cluster {site.name}", made.err)
-    assert_equal(site.program("python", "-c", "import sys; print(sys.version_info[:2])").count("(3, 11)"), 2, "another Python")
-    site.user.run("env", "activate", "train", "-c", site.name, "--", "python", "-c", "import tensorflow", code=1)
+    assert_equal(
+        site.program("python", "-c", "import sys; print(sys.version_info[:2])").count("(3, 11)"),
+        2,
+        "another Python",
+    )
+    site.user.run(
+        "env",
+        "activate",
+        "train",
+        "-c",
+        site.name,
+        "--",
+        "python",
+        "-c",
+        "import tensorflow",
+        code=1,
+    )
     done = site.user.run("env", "install-frameworks", "train", "-c", site.name, "--uv", UV)
     assert_in("requires tensorflow==2.20.0", done.err)
     assert_in(f"from {site.index.url}\n", done.err)
     assert_not_in("next:", done.err)
-    assert_equal(site.program("python", "-c", "import beta, tensorflow; print(tensorflow.version, beta.word)").count("2.20.0 one"), 2, "not there")
+    assert_equal(
+        site.program(
+            "python", "-c", "import beta, tensorflow; print(tensorflow.version, beta.word)"
+        ).count("2.20.0 one"),
+        2,
+        "not there",
+    )
     site.user.refused(site.words("--from", "tf2.20_cu99.9_py311"), 2, "99.9")
 
 
 @with_site(Wheels)
 def test_frameworks_that_no_index_offers_are_refused_with_the_reason_and_what_is_near(site):
-    lost, near = "PyTorch 1.3.0 can no longer be had: only AIACC-Training", "the nearest that can be had is tf1.14.0_tr1.3.0_mx1.5.0_cu10.0_py36"
-    spec = ("name: train\nfrom: tf1.12_tr1.3.0_mx1.5.0_cu9.0_py36\npython: /usr/bin/python3\n" "mpi: system\n")
+    lost, near = (
+        "PyTorch 1.3.0 can no longer be had: only AIACC-Training",
+        "the nearest that can be had is tf1.14.0_tr1.3.0_mx1.5.0_cu10.0_py36",
+    )
+    spec = (
+        "name: train\nfrom: tf1.12_tr1.3.0_mx1.5.0_cu9.0_py36\npython: /usr/bin/python3\n"
+        "mpi: system\n"
+    )
     site.file.write_text(spec)
     made = site.create()
     assert_in(f"warning: {lost}", made.err)
@@ -356,14 +539,23 @@ def test_frameworks_that_no_index_offers_are_refused_with_the_reason_and_what_is
     assert_not_in("requires", done.err)
 
     # An index of one's own may have them.
-    for name, version in (("tensorflow-gpu", "1.12.0"), ("mxnet-cu90", "1.5.0"), ("torch", "1.3.0+cu90"), ("protobuf", "3.19.6")):
+    for name, version in (
+        ("tensorflow-gpu", "1.12.0"),
+        ("mxnet-cu90", "1.5.0"),
+        ("torch", "1.3.0+cu90"),
+        ("protobuf", "3.19.6"),
+    ):
         site.index.add(name, version)
     site.file.write_text(f"{spec}index: {site.index.url}\n")
     site.create()
     done = site.user.run(*words, "--dry-run")
     assert_in("requires torch==1.3.0+cu90", done.err)
     assert_in("may build termcolor from its source", done.err)
-    site.file.write_text(f"{spec}index: {site.index.url}\n".replace("tf1.12_tr1.3.0_mx1.5.0_cu9.0", "tf1.15_tr1.4.0_mx1.5.0_cu10.0"))
+    site.file.write_text(
+        f"{spec}index: {site.index.url}\n".replace(
+            "tf1.12_tr1.3.0_mx1.5.0_cu9.0", "tf1.15_tr1.4.0_mx1.5.0_cu10.0"
+        )
+    )
     site.create()
     done = site.user.run(*words, "--dry-run")
     assert_in("requires tensorflow-gpu==1.15.5", done.err)
@@ -372,8 +564,16 @@ def test_frameworks_that_no_index_offers_are_refused_with_the_reason_and_what_is
 
 @with_site(Wheels)
 def test_a_driver_that_cannot_carry_the_environments_cuda_is_warned_of(site):
-    version = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.42.01  Tue Jun 15 21:26:37 UTC 2021"
-    site.on_nodes("sh", "-c", f"mount -t tmpfs tmpfs /proc/driver && mkdir /proc/driver/nvidia && echo '{version}' " ">/proc/driver/nvidia/version", nodes="/1")
+    version = (
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.42.01  Tue Jun 15 21:26:37 UTC 2021"
+    )
+    site.on_nodes(
+        "sh",
+        "-c",
+        f"mount -t tmpfs tmpfs /proc/driver && mkdir /proc/driver/nvidia && echo '{version}' "
+        ">/proc/driver/nvidia/version",
+        nodes="/1",
+    )
     try:
         done = site.create("--from", "tr2.6_cu12.4_py311", "--dry-run")
         assert_in(f"{site.name}-1: its driver 470.42.01 cannot carry CUDA 12.4", done.err)
@@ -390,11 +590,11 @@ def test_damage_is_found_and_a_node_without_it_gets_it_from_another(site):
     done = site.user.run("env", "verify", "train", "-c", site.name, code=1)
     assert_in("beta.py", done.out.decode())
     assert_equal(done.out.decode().count("ok"), 1, done.out.decode())
-    site.on_nodes("sh", "-c", f"echo 'import os' >{place[:-len('beta.py')]}more.pth", nodes="/0")
+    site.on_nodes("sh", "-c", f"echo 'import os' >{place[: -len('beta.py')]}more.pth", nodes="/0")
     done = site.user.run("env", "verify", "train", "-c", site.name, code=1)
     assert_in("more.pth: was added", done.out.decode())
     assert_not_in("ok", done.out.decode())
-    site.on_nodes("rm", f"{place[:-len('beta.py')]}more.pth", nodes="/0")
+    site.on_nodes("rm", f"{place[: -len('beta.py')]}more.pth", nodes="/0")
     site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/1")
     assert_equal(site.listed()["train"]["state"], "partial", "it counts as complete")
     asked = len(site.index.asked)
@@ -406,21 +606,36 @@ def test_damage_is_found_and_a_node_without_it_gets_it_from_another(site):
 
 @with_site(Wheels)
 def test_a_full_disk_is_told_and_nothing_is_half_there(site):
-    site.on_nodes("sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/1")
+    site.on_nodes(
+        "sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/1"
+    )
     try:
         done = site.create(code=4)
         assert_in(f"{site.name}-1: the build takes ", done.err)
         assert_in(f"are free in {PREFIX}: make room there", done.err)
-        assert_equal(site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip(), "", "a part is left")
+        assert_equal(
+            site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip(),
+            "",
+            "a part is left",
+        )
     finally:
         site.on_nodes("umount", PREFIX, nodes="/1")
     # Not to be foreseen.
-    site.on_nodes("sh", "-c", f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=300k tmpfs {PREFIX}/train", nodes="/1")
+    site.on_nodes(
+        "sh",
+        "-c",
+        f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=300k tmpfs {PREFIX}/train",
+        nodes="/1",
+    )
     try:
         done = site.create(code=4)
         assert_in(f"{site.name}-1: ", done.err)
         assert_in("No space", done.err)
-        assert_equal(site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip(), "", "a part is left")
+        assert_equal(
+            site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip(),
+            "",
+            "a part is left",
+        )
     finally:
         site.on_nodes("umount", f"{PREFIX}/train", nodes="/1")
     site.create()
@@ -429,18 +644,27 @@ def test_a_full_disk_is_told_and_nothing_is_half_there(site):
 @with_site(Wheels)
 def test_a_build_that_fails_leaves_nothing_behind(site):
     left = f"ls -A {PREFIX}/train; ls -d {PREFIX}/.fastgpu/cache 2>/dev/null || true"
-    site.on_nodes("sh", "-c", f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=300k tmpfs {PREFIX}/train", nodes="/0")
+    site.on_nodes(
+        "sh",
+        "-c",
+        f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=300k tmpfs {PREFIX}/train",
+        nodes="/0",
+    )
     try:
         done = site.create(code=4)
         assert_in("No space", done.err)
-        assert_equal(site.on_nodes("sh", "-c", left, nodes="/0").strip(), "", "a part is left on a full disk")
+        assert_equal(
+            site.on_nodes("sh", "-c", left, nodes="/0").strip(), "", "a part is left on a full disk"
+        )
     finally:
         site.on_nodes("umount", f"{PREFIX}/train", nodes="/0")
     good = site.file.read_text()
     site.file.write_text(good + "post_install:\n  - ['false']\n")
     site.user.refused(site.words(), 1, "post_install: false: run exited with 1")
     for node in ("/0", "/1"):
-        assert_equal(site.on_nodes("sh", "-c", left, nodes=node).strip(), "", f"a part is left on {node}")
+        assert_equal(
+            site.on_nodes("sh", "-c", left, nodes=node).strip(), "", f"a part is left on {node}"
+        )
     site.file.write_text(good)
     site.create()
 
@@ -452,15 +676,29 @@ def test_a_place_that_nodes_share_gets_it_once(site):
         prefix = ("--prefix", "/srv/home/work/envs")
         done = json.loads(site.create("-o", "json", *prefix).out)
         assert_equal([node["done"] for node in done["nodes"]], ["built", "switched"], f"{done}")
-        builds = [entry.name for entry in (place / "work/envs/train").iterdir() if entry.is_dir() and not entry.is_symlink()]
+        builds = [
+            entry.name
+            for entry in (place / "work/envs/train").iterdir()
+            if entry.is_dir() and not entry.is_symlink()
+        ]
         assert_equal(builds, [done["version"]])
         site.user.run("env", "verify", "train", "-c", site.name)
-        assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run on both")
+        assert_equal(
+            site.program("python", "-c", "import alpha").count("alpha one"),
+            2,
+            "it does not run on both",
+        )
         site.user.run("env", "activate", "train", "-c", site.name)
         site.index.add("beta", "2.0", {"beta.py": "word = 'two'\n"})
         site.write("alpha", "beta==2.0")
         site.create()
-        assert_equal(site.on_nodes("bash", "-lc", '"$VIRTUAL_ENV/bin/python" -c "import alpha"').count("alpha two"), 2, "logins do not get the new one")
+        assert_equal(
+            site.on_nodes("bash", "-lc", '"$VIRTUAL_ENV/bin/python" -c "import alpha"').count(
+                "alpha two"
+            ),
+            2,
+            "logins do not get the new one",
+        )
         site.user.run("env", "remove", "train", "-c", site.name)
         assert_not_in("fastgpu", site.on_nodes("ls", "/etc/profile.d"), "lines are left")
         site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
@@ -473,7 +711,17 @@ def test_a_place_that_nodes_share_gets_it_once(site):
 def test_two_at_once_are_one_and_a_conflict(site):
     first = site.user.start(*site.words())
     lock = site.user.state / "locks" / f"{site.name}.lock"
-    assert_true(within(10, lambda: lock.exists() and first.poll() is None and lock.read_text().startswith(str(first.pid))), "no start")
+    assert_true(
+        within(
+            10,
+            lambda: (
+                lock.exists()
+                and first.poll() is None
+                and lock.read_text().startswith(str(first.pid))
+            ),
+        ),
+        "no start",
+    )
     second = site.user.run(*site.words(), code=None)
     first.communicate(timeout=120)
     assert_equal(first.returncode, 0, f"the first ended with {first.returncode}")

@@ -1,4 +1,5 @@
 """An HTTP server of a test that can misbehave in the ways that servers of packages do."""
+
 import base64
 import contextlib
 import http.server
@@ -42,7 +43,11 @@ class FaultyServer:
 
     def answer(self, request):
         self.asked.append(request.path)
-        if self.login and request.headers.get("Authorization") != "Basic " + base64.b64encode(self.login.encode()).decode():
+        if (
+            self.login
+            and request.headers.get("Authorization")
+            != "Basic " + base64.b64encode(self.login.encode()).decode()
+        ):
             request.send_response(401)
             request.send_header("WWW-Authenticate", 'Basic realm="index"')
             request.send_header("Content-Length", "0")
@@ -58,9 +63,11 @@ class FaultyServer:
         elif self.fault == "corrupt" and is_file:
             content = self.corrupted(content)
         elif self.fault == "truncated" and is_file:
-            content = content[:len(content) // 2]
+            content = content[: len(content) // 2]
         request.send_response(status)
-        request.send_header("Content-Type", self.page_type if found and not is_file else "application/octet-stream")
+        request.send_header(
+            "Content-Type", self.page_type if found and not is_file else "application/octet-stream"
+        )
         request.send_header("Content-Length", str(len(content)))
         request.end_headers()
         if request.command == "GET":

@@ -3,6 +3,7 @@ the hosts of the index and from no other.
 
 Skipped where there is no uv.
 """
+
 import contextlib
 import json
 import pathlib
@@ -45,7 +46,11 @@ class OnlyHere(Wheels):
             return link(name, file, content).replace('href="/', f'href="{index.elsewhere}/')
 
         def redirecting(request):
-            if not index.redirect or not request.path.startswith("/files/") or request.path.endswith(".metadata"):
+            if (
+                not index.redirect
+                or not request.path.startswith("/files/")
+                or request.path.endswith(".metadata")
+            ):
                 return answer(request)
             index.asked.append(request.path)
             request.send_response(302)
@@ -62,7 +67,9 @@ class OnlyHere(Wheels):
             self.files.close()
 
     def nothing_is_left(self):
-        left = self.on_nodes("sh", "-c", "pgrep -f env-tunne[l] || true; grep -c ' 0A ' /proc/net/tcp || true")
+        left = self.on_nodes(
+            "sh", "-c", "pgrep -f env-tunne[l] || true; grep -c ' 0A ' /proc/net/tcp || true"
+        )
         assert_not_in("\n0\n", left, f"somebody listens on the nodes: {left}")
         assert_equal(left.count(": 1\n"), 2, f"somebody listens on the nodes: {left}")  # sshd.
 
@@ -83,18 +90,30 @@ def test_an_index_that_this_machine_alone_reaches_is_enough(site):
     assert_true(has_alpha(site), done.err)
     site.nothing_is_left()
     lock = site.user.folder / "env.lock"
-    site.user.run("env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name)
+    site.user.run(
+        "env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name
+    )
     assert_in(site.index.root, lock.read_text(), "the lock does not name the index")
     site.user.run("env", "remove", "train", "-c", site.name)
     site.user.run("env", "create", "-c", site.name, "-f", str(lock), "--uv", UV)
     assert_true(has_alpha(site), "a lock is not built through this machine")
     site.index.add("gamma", "1.0")
-    site.user.run("env", "install-frameworks", "train", "-c", site.name, "--framework", "gamma", "--uv", UV)
-    assert_equal(site.program("python", "-c", "import gamma; print(gamma.version)").count("1.0"), 2, "no gamma")
+    site.user.run(
+        "env", "install-frameworks", "train", "-c", site.name, "--framework", "gamma", "--uv", UV
+    )
+    assert_equal(
+        site.program("python", "-c", "import gamma; print(gamma.version)").count("1.0"),
+        2,
+        "no gamma",
+    )
     site.nothing_is_left()
     site.index.add("alpha", "2.0", {"alpha.py": "print('alpha one')\n"})
     site.index.asked.clear()
-    site.user.run(*site.words("--upgrade", "--fetch", "nodes", "--index-timeout", "1s"), code=None, timeout=180)
+    site.user.run(
+        *site.words("--upgrade", "--fetch", "nodes", "--index-timeout", "1s"),
+        code=None,
+        timeout=180,
+    )
     assert_equal(site.index.asked, [], "--fetch nodes comes here")
 
 
@@ -127,11 +146,20 @@ def test_an_index_that_nothing_reaches_is_told_at_once(site):
     site.write("alpha", "beta")
     for more in ((), ("--fetch", "here")):
         began = time.monotonic()
-        site.user.refused(site.words(*more), 1, f"{site.name}-0: ", site.index.url, "Connection refused" if not more else "onnect", "fastgpu env unpack")
+        site.user.refused(
+            site.words(*more),
+            1,
+            f"{site.name}-0: ",
+            site.index.url,
+            "Connection refused" if not more else "onnect",
+            "fastgpu env unpack",
+        )
         took = time.monotonic() - began
         assert_less(took, 5, f"it took {took:.1f} s")  # On a machine with much else to do.
     site.create("--set", "packages=[]", "--set", "variables.COLOUR=red")  # Which needs no index.
-    assert_equal(site.program("sh", "-c", "echo $COLOUR").count("red"), 2, "what needs no index is not made")
+    assert_equal(
+        site.program("sh", "-c", "echo $COLOUR").count("red"), 2, "what needs no index is not made"
+    )
 
 
 @with_site(OnlyHere)
@@ -148,7 +176,18 @@ def test_a_password_goes_through_and_ctrl_c_ends_all_of_it(site):
     _, err = process.communicate(timeout=30)
     assert_equal(process.returncode, 130, err.decode())
     assert_not_in(b"s3cret", err, err.decode())
-    assert_true(within(15, lambda: site.user.run("exec", site.name, "--", "pgrep", "-f", "env-tunne[l]", code=None).returncode == 1), "the tunnel is still there")
+    assert_true(
+        within(
+            15,
+            lambda: (
+                site.user.run(
+                    "exec", site.name, "--", "pgrep", "-f", "env-tunne[l]", code=None
+                ).returncode
+                == 1
+            ),
+        ),
+        "the tunnel is still there",
+    )
     site.nothing_is_used()
 
 
@@ -161,35 +200,59 @@ def test_a_channel_that_this_machine_alone_reaches_is_enough(site):
 @with_site(Wheels)
 def test_of_a_file_that_two_packages_have_the_last_ones_is_there_each_time(site):
     for name in ("zeta", "eta"):
-        site.index.add(name, "1.0", {f"{name}.py": "", "shared/__init__.py": f"owner = '{name}'\n", "shared/same.py": "x = 1\n",
-                                     "shared/large.bin": name * (1 if name == "eta" else 50000)})
+        site.index.add(
+            name,
+            "1.0",
+            {
+                f"{name}.py": "",
+                "shared/__init__.py": f"owner = '{name}'\n",
+                "shared/same.py": "x = 1\n",
+                "shared/large.bin": name * (1 if name == "eta" else 50000),
+            },
+        )
     site.write("zeta", "eta", "alpha")
     manifests = set()
     for _ in range(6):
         done = site.create()
         assert_in("packages eta and zeta have 2 files in common with different content", done.err)
         assert_in("that of zeta is used", done.err)
-        assert_equal(site.program("python", "-c", "import shared, shared.same; print(shared.owner)").count("zeta"), 2, "another one's")
+        assert_equal(
+            site.program("python", "-c", "import shared, shared.same; print(shared.owner)").count(
+                "zeta"
+            ),
+            2,
+            "another one's",
+        )
         site.user.run("env", "verify", "train", "-c", site.name)
-        manifests.add(site.on_nodes("sha256sum", f"{PREFIX}/train/current/.fastgpu/manifest", nodes="/0"))
+        manifests.add(
+            site.on_nodes("sha256sum", f"{PREFIX}/train/current/.fastgpu/manifest", nodes="/0")
+        )
         site.user.run("env", "remove", "train", "-c", site.name)
     assert_equal(len(manifests), 1, f"{manifests}")
     site.write("zeta", "alpha")
     assert_not_in("in common", site.create().err, "one package shares with itself")
     site.write("zeta", "eta", "alpha")  # Beside a build that has one of the two.
     site.create()
-    assert_equal(site.program("python", "-c", "import shared; print(shared.owner)").count("zeta"), 2, "another one's")
+    assert_equal(
+        site.program("python", "-c", "import shared; print(shared.owner)").count("zeta"),
+        2,
+        "another one's",
+    )
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
 @with_site(Wheels)
 def test_what_is_removed_and_activated_is_shown_before_and_after(site):
     site.create()
-    plan = json.loads(site.user.run("env", "remove", "train", "-c", site.name, "--dry-run", "-o", "json").out)
+    plan = json.loads(
+        site.user.run("env", "remove", "train", "-c", site.name, "--dry-run", "-o", "json").out
+    )
     assert_equal(plan["schema"], "fastgpu.environment-removal/1", f"{plan}")
     assert_true(plan["dry_run"], f"{plan}")
     assert_equal(len(plan["environments"][0]["nodes"]), 2, f"{plan}")
-    plan = json.loads(site.user.run("env", "activate", "train", "-c", site.name, "--dry-run", "-o", "json").out)
+    plan = json.loads(
+        site.user.run("env", "activate", "train", "-c", site.name, "--dry-run", "-o", "json").out
+    )
     assert_true(plan["dry_run"], f"{plan}")
     assert_true(plan["active"], f"{plan}")
     assert_false(site.listed()["train"]["active"], f"{plan}")
@@ -197,18 +260,32 @@ def test_what_is_removed_and_activated_is_shown_before_and_after(site):
     assert_equal(done["schema"], "fastgpu.environment-activation/1", f"{done}")
     assert_true(site.listed()["train"]["active"], f"{done}")
     archive, lock = site.user.folder / "a.tar.zst", site.user.folder / "a.lock"
-    packed = json.loads(site.user.run("env", "pack", "train", "-c", site.name, "--out", str(archive), "-o", "json").out)
+    packed = json.loads(
+        site.user.run(
+            "env", "pack", "train", "-c", site.name, "--out", str(archive), "-o", "json"
+        ).out
+    )
     assert_equal(packed["file"], str(archive), f"{packed}")
     assert_equal(packed["bytes"], archive.stat().st_size, f"{packed}")
-    site.user.refused(["env", "pack", "train", "-c", site.name, "--out", str(archive)], 6, "--force")
-    locked = json.loads(site.user.run("env", "lock", "-f", str(site.file), "--uv", UV, "--out", str(lock), "-o", "json").out)
+    site.user.refused(
+        ["env", "pack", "train", "-c", site.name, "--out", str(archive)], 6, "--force"
+    )
+    locked = json.loads(
+        site.user.run(
+            "env", "lock", "-f", str(site.file), "--uv", UV, "--out", str(lock), "-o", "json"
+        ).out
+    )
     assert_equal(locked["file"], str(lock), f"{locked}")
     assert_equal(len(locked["artefacts"]), 2, f"{locked}")
-    shown = json.loads(site.user.run("env", "lock", "-f", str(site.file), "--uv", UV, "-o", "json").out)
+    shown = json.loads(
+        site.user.run("env", "lock", "-f", str(site.file), "--uv", UV, "-o", "json").out
+    )
     assert_equal(shown["lock"], lock.read_text(), f"{shown}")
     assert_is(shown["file"], None, f"{shown}")
     lock.write_text("mine")
-    site.user.refused(["env", "lock", "-f", str(site.file), "--uv", UV, "--out", str(lock)], 6, "--force")
+    site.user.refused(
+        ["env", "lock", "-f", str(site.file), "--uv", UV, "--out", str(lock)], 6, "--force"
+    )
     assert_equal(lock.read_text(), "mine", "a file was overwritten")
     site.user.run("env", "lock", "-f", str(site.file), "--uv", UV, "--out", str(lock), "--force")
     gone = site.user.run("env", "remove", "train", "-c", site.name).out.decode()
@@ -221,7 +298,21 @@ def test_what_is_removed_and_activated_is_shown_before_and_after(site):
 def test_a_requirements_file_says_what_is_in_it(site):
     file = site.user.folder / "requirements.txt"
     file.write_text(f"# what it needs\nalpha  # first\n-i {site.index.url}\n")
-    words = ["env", "create", "train", "-c", site.name, "-r", str(file), "--uv", UV, "--set", "mpi=system", "--set", "python=/usr/bin/python3"]
+    words = [
+        "env",
+        "create",
+        "train",
+        "-c",
+        site.name,
+        "-r",
+        str(file),
+        "--uv",
+        UV,
+        "--set",
+        "mpi=system",
+        "--set",
+        "python=/usr/bin/python3",
+    ]
     site.user.run(*words)
     assert_true(has_alpha(site), "it is not there")
     file.write_text("alpha\n-e .\n")

@@ -4,6 +4,7 @@ the tests of what fastgpu_comm has for each.
 Needs the wheels of frameworks/*.txt, as `./dev test --long` puts them into the build's tools, and
 Debian's PyTorch; skipped where they are not there.
 """
+
 import json
 import os
 import pathlib
@@ -23,7 +24,11 @@ DEBIANS = "/usr/lib/python3/dist-packages"
 
 def learns(nodes, framework):
     """One rank and two come to the same, and nothing is left in the environment."""
-    runs = [run for run in json.loads(nodes.demo("train", "-o", "json").out)["runs"] if run["framework"] == framework]
+    runs = [
+        run
+        for run in json.loads(nodes.demo("train", "-o", "json").out)["runs"]
+        if run["framework"] == framework
+    ]
     assert_equal([run["ranks"] for run in runs], [1, 2], f"{runs}")
     assert_true(all(run["accuracy"] >= 0.95 for run in runs), f"{runs}")
     assert_less_equal(abs(runs[0]["accuracy"] - runs[1]["accuracy"]), 0.005, f"{runs}")
@@ -35,15 +40,23 @@ def passes_its_tests(nodes, framework):
     files = (BINDINGS / "ranks.py", BINDINGS / f"{framework}_test.py", SUITE)
     nodes.user.run("cp", *map(str, files), f"{nodes.name}/0:/root/")
     build = f"{PREFIX}/train/current"
-    said = nodes.on_nodes(f"{build}/bin/python", f"/root/{framework}_test.py", f"{build}/lib/fastgpu/python",
-                          f"{build}/lib/fastgpu/libfastgpu_comm.so.0", nodes="/0", timeout=400)
+    said = nodes.on_nodes(
+        f"{build}/bin/python",
+        f"/root/{framework}_test.py",
+        f"{build}/lib/fastgpu/python",
+        f"{build}/lib/fastgpu/libfastgpu_comm.so.0",
+        nodes="/0",
+        timeout=400,
+    )
     assert_in("ok: ", said)
 
 
 def says_which_numpy_mxnet_needs(nodes):
     script = f"{PREFIX}/train/current/lib/python3.11/site-packages/numpy/__init__.py"
-    newer = "\n__version__ = '1.26.4'\n__deprecated_attrs__.pop('bool')\n"  # As numpy is from 1.24 on.
-    nodes.on_nodes("sh", "-c", f"printf %s \"$0\" >>{script}", newer)
+    newer = (
+        "\n__version__ = '1.26.4'\n__deprecated_attrs__.pop('bool')\n"  # As numpy is from 1.24 on.
+    )
+    nodes.on_nodes("sh", "-c", f'printf %s "$0" >>{script}', newer)
     done = nodes.demo("train", code=1)
     assert_in("MXNet cannot be imported with numpy 1.26.4: it needs one older than 1.24", done.err)
 

@@ -3,6 +3,7 @@ that no password of theirs is kept anywhere.
 
 Skipped where there is no uv.
 """
+
 import contextlib
 import json
 import pathlib
@@ -31,7 +32,9 @@ class TwoIndexes(Wheels):
         return index
 
     def head(self):
-        return f"python: /usr/bin/python3\nindex: [{self.index.url}, {self.other.url}]\nmpi: system\n"
+        return (
+            f"python: /usr/bin/python3\nindex: [{self.index.url}, {self.other.url}]\nmpi: system\n"
+        )
 
     def close(self):
         super().close()
@@ -49,14 +52,19 @@ class Closed(Wheels):
         ask = index.find
 
         def find(path):
-            self.seen += [line for line in arguments_of_all() if PASSWORD in line or ENCODED in line]
+            self.seen += [
+                line for line in arguments_of_all() if PASSWORD in line or ENCODED in line
+            ]
             return ask(path)
 
         index.find = find
         return index
 
     def head(self):
-        return ("python: /usr/bin/python3\nindex: " f"{self.index.url.replace('://', f'://{USER}:{ENCODED}@')}\nmpi: system\n")
+        return (
+            "python: /usr/bin/python3\nindex: "
+            f"{self.index.url.replace('://', f'://{USER}:{ENCODED}@')}\nmpi: system\n"
+        )
 
 
 def arguments_of_all():
@@ -74,7 +82,11 @@ def places_of_the_password(site, *more):
     for root in roots:
         for file in [root] if root.is_file() else root.rglob("*"):
             with contextlib.suppress(OSError):
-                if file.is_file() and not file.is_symlink() and any(word.encode() in file.read_bytes() for word in (PASSWORD, ENCODED)):
+                if (
+                    file.is_file()
+                    and not file.is_symlink()
+                    and any(word.encode() in file.read_bytes() for word in (PASSWORD, ENCODED))
+                ):
                     found.append(str(file))
     return found
 
@@ -83,18 +95,33 @@ def places_of_the_password(site, *more):
 def test_the_first_index_that_has_a_package_wins_unless_the_file_says_otherwise(site):
     site.write("corplib", "gamma")
     site.create()
-    assert_equal(site.program("python", "-c", "import corplib, gamma; print(corplib.version, gamma.version)").count("1.0 2.0"), 2, "not the first index's")
+    assert_equal(
+        site.program(
+            "python", "-c", "import corplib, gamma; print(corplib.version, gamma.version)"
+        ).count("1.0 2.0"),
+        2,
+        "not the first index's",
+    )
     site.write("corplib", "gamma", more="index_strategy: best-match\n")
     site.create()
-    assert_equal(site.program("python", "-c", "import corplib; print(corplib.version)").count("EVIL 99"), 2, "not the highest version")
+    assert_equal(
+        site.program("python", "-c", "import corplib; print(corplib.version)").count("EVIL 99"),
+        2,
+        "not the highest version",
+    )
     site.write("corplib", "gamma", more=f"index_for: {{gamma: '{site.index.url}'}}\n")
     site.user.refused(site.words(), 1, "gamma")  # That index does not have it.
     site.index.add("gamma", "1.5")
     site.other.add("beta", "9.0", {"beta.py": "word = 'evil'\n"})
-    site.file.write_text(f"name: train\npython: /usr/bin/python3\nmpi: system\nindex: {site.other.url}\n"
-                         f"index_for: {{corplib: '{site.index.url}', alpha: '{site.index.url}'}}\n" "packages: [corplib, alpha, gamma]\n")
+    site.file.write_text(
+        f"name: train\npython: /usr/bin/python3\nmpi: system\nindex: {site.other.url}\n"
+        f"index_for: {{corplib: '{site.index.url}', alpha: '{site.index.url}'}}\n"
+        "packages: [corplib, alpha, gamma]\n"
+    )
     site.create()
-    shown = site.program("python", "-c", "import alpha, corplib, gamma; print(corplib.version, gamma.version)")
+    shown = site.program(
+        "python", "-c", "import alpha, corplib, gamma; print(corplib.version, gamma.version)"
+    )
     assert_equal(shown.count("alpha evil"), 2, f"other packages come from that index: {shown}")
     assert_equal(shown.count("1.0 2.0"), 2, f"other packages come from that index: {shown}")
 
@@ -104,11 +131,15 @@ def test_a_hash_says_which_files_of_a_package_may_be_taken(site):
     right = sum_of(site.index.files["beta"]["beta-1.0-py3-none-any.whl"])
     wrong = "0" * 64
     site.write("alpha", f"beta==1.0 --hash=sha256:{wrong}")
-    site.user.refused(site.words(), 1, f"'beta==1.0 --hash=sha256:{wrong}'", "beta-1.0-py3-none-any.whl", right)
+    site.user.refused(
+        site.words(), 1, f"'beta==1.0 --hash=sha256:{wrong}'", "beta-1.0-py3-none-any.whl", right
+    )
     site.nothing_is_used()
     site.write("alpha", f"beta==1.0 --hash=sha256:{wrong} --hash=sha256:{right}")
     site.create()
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it is not there")
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"), 2, "it is not there"
+    )
     site.write("alpha", "beta==1.0 --no-binary=beta")
     site.user.refused(site.words(), 2, "'--no-binary'", f"{site.file}:7:")
     site.write("alpha", "beta==1.0 --hash=md5:00")
@@ -117,8 +148,14 @@ def test_a_hash_says_which_files_of_a_package_may_be_taken(site):
     site.write("alpha", f"beta --hash=sha256:{right}")
     site.user.run("env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV)
     site.index.add("beta", "2.0", {"beta.py": "word = 'two'\n"})
-    site.user.refused(["env", "lock", "-f", str(site.file), "--uv", UV], 1, "beta-2.0-py3-none-any.whl")
-    assert_equal(site.user.run("env", "create", "-c", site.name, "-f", str(lock), "--uv", UV).returncode, 0, "the lock is not taken")
+    site.user.refused(
+        ["env", "lock", "-f", str(site.file), "--uv", UV], 1, "beta-2.0-py3-none-any.whl"
+    )
+    assert_equal(
+        site.user.run("env", "create", "-c", site.name, "-f", str(lock), "--uv", UV).returncode,
+        0,
+        "the lock is not taken",
+    )
 
 
 @with_site(Closed)
@@ -126,8 +163,12 @@ def test_the_password_of_an_index_is_in_no_file_and_no_argument(site):
     lock, archive = site.user.folder / "env.lock", site.user.folder / "train.tar.zst"
     locked = site.user.run("env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV)
     done = site.create("-vv")
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it is not there")
-    packed = site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(archive))
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"), 2, "it is not there"
+    )
+    packed = site.user.run(
+        "env", "pack", "train", "-c", site.name, "--force", "--out", str(archive)
+    )
     tree = site.user.folder / "tree"
     tree.mkdir()
     subprocess.run(["tar", "--zstd", "-xf", archive, "-C", tree], check=True)
@@ -139,7 +180,13 @@ def test_the_password_of_an_index_is_in_no_file_and_no_argument(site):
         assert_not_in(ENCODED, said.err + said.out.decode(), said.err)
     assert_in(site.index.url, lock.read_text(), "the lock does not say which index")
     for env in ("env.yaml", "env.lock"):
-        assert_not_equal(site.on_nodes("grep", "-c", site.index.url, f"{PREFIX}/train/current/.fastgpu/{env}", nodes="/0").strip(), "0", env)
+        assert_not_equal(
+            site.on_nodes(
+                "grep", "-c", site.index.url, f"{PREFIX}/train/current/.fastgpu/{env}", nodes="/0"
+            ).strip(),
+            "0",
+            env,
+        )
     plan = json.loads(site.create("--dry-run", "-o", "json").out)
     assert_not_in(ENCODED, json.dumps(plan), f"{plan}")
     # Nor where it fails.
@@ -167,13 +214,25 @@ def test_a_lock_is_built_by_a_password_from_a_private_file_or_the_environment(si
     # One that others may read is left out.
     site.user.run(*words, environment={"NETRC": str(secret)}, code=1)
     secret.chmod(0o600)
-    ways = (([*words, "--index-credentials", str(secret)], {}), (words, {"FASTGPU_INDEX_CREDENTIALS": str(secret)}), (words, {"NETRC": str(secret)}),
-            (words, {"FASTGPU_INDEX_LOGINS": site.index.url.replace("://", f"://{USER}:{ENCODED}@")}))
+    ways = (
+        ([*words, "--index-credentials", str(secret)], {}),
+        (words, {"FASTGPU_INDEX_CREDENTIALS": str(secret)}),
+        (words, {"NETRC": str(secret)}),
+        (words, {"FASTGPU_INDEX_LOGINS": site.index.url.replace("://", f"://{USER}:{ENCODED}@")}),
+    )
     for way, environment in ways:
         site.user.run(*way, environment=environment)
-        assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, f"{environment}")
+        assert_equal(
+            site.program("python", "-c", "import alpha").count("alpha one"), 2, f"{environment}"
+        )
         site.user.run("env", "remove", "train", "-c", site.name)
-    site.user.refused(words, 2, "FASTGPU_INDEX_LOGINS", "USER:PASSWORD", environment={"FASTGPU_INDEX_LOGINS": "nonsense"})
+    site.user.refused(
+        words,
+        2,
+        "FASTGPU_INDEX_LOGINS",
+        "USER:PASSWORD",
+        environment={"FASTGPU_INDEX_LOGINS": "nonsense"},
+    )
     assert_false(site.seen, f"in arguments: {site.seen}")
     assert_false(places_of_the_password(site, lock), "it is kept")
 

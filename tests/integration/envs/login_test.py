@@ -2,6 +2,7 @@
 byte, one at a time changes a prefix, a manifest notices everything. TEST.py AGENT [TEST ...]; needs
 root (to become that user).
 """
+
 import contextlib
 import fcntl
 import hashlib
@@ -34,8 +35,14 @@ class Home:
         subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", self.path], check=True)
 
     def run(self, *words, code=0, fault=""):
-        done = subprocess.run(["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", self.agent, *words], capture_output=True,
-                              env={"HOME": str(self.path), "PATH": os.environ["PATH"], "FASTGPU_FAULT": fault}, cwd=self.path, input=b"", check=False)
+        done = subprocess.run(
+            ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", self.agent, *words],
+            capture_output=True,
+            env={"HOME": str(self.path), "PATH": os.environ["PATH"], "FASTGPU_FAULT": fault},
+            cwd=self.path,
+            input=b"",
+            check=False,
+        )
         assert_equal(done.returncode, code, f"{words}: {done.returncode} {done.stderr.decode()}")
         return done.stdout.decode()
 
@@ -78,7 +85,11 @@ def test_lines_go_where_a_node_that_shares_the_place_was_quicker(home):
     def all_goes():
         shutil.rmtree(home.path / ".fastgpu/envs")
 
-    for quicker, words in ((one_goes, ("env-remove", "", "t")), (all_goes, ("env-remove", "")), (all_goes, ("env-deactivate", ""))):
+    for quicker, words in (
+        (one_goes, ("env-remove", "", "t")),
+        (all_goes, ("env-remove", "")),
+        (all_goes, ("env-deactivate", "")),
+    ):
         home.run("env-status", "--prepare", "t")
         link = home.path / ".fastgpu/envs/t/current"
         if not link.is_symlink():
@@ -109,13 +120,21 @@ def test_what_is_killed_while_it_makes_or_removes_the_place_leaves_no_trace(home
             if again:
                 home.run(*again)
             home.run("env-remove", prefix)
-            assert_equal(list(home.path.iterdir()), [], f"{point} {again}: left: {list(home.path.rglob('*'))}")
+            assert_equal(
+                list(home.path.iterdir()),
+                [],
+                f"{point} {again}: left: {list(home.path.rglob('*'))}",
+            )
 
 
 def test_a_switch_that_was_killed_does_not_hinder_the_next(home):
     (home.path / ".fastgpu/envs/.fastgpu/active.new").symlink_to("../other")
     home.run("env-activate", "", "t")
-    assert_equal(sorted(path.name for path in (home.path / ".fastgpu/envs/.fastgpu").glob("active*")), ["active"], "left over")
+    assert_equal(
+        sorted(path.name for path in (home.path / ".fastgpu/envs/.fastgpu").glob("active*")),
+        ["active"],
+        "left over",
+    )
 
 
 def test_what_was_written_behind_our_lines_stays(home):
@@ -124,7 +143,9 @@ def test_what_was_written_behind_our_lines_stays(home):
     with (home.path / ".profile").open("ab") as file:
         file.write(b"last\n")
     home.run("env-deactivate", "")
-    assert_equal((home.path / ".profile").read_bytes(), b"first\nlast\n", "another's lines were changed")
+    assert_equal(
+        (home.path / ".profile").read_bytes(), b"first\nlast\n", "another's lines were changed"
+    )
 
 
 def test_one_at_a_time_changes_a_prefix(home):
@@ -149,7 +170,9 @@ def test_verifying_finds_what_was_changed_removed_or_added(home):
     (home.build / ".fastgpu/manifest").write_text("".join(f"entry={entry}\0" for entry in entries))
 
     def damaged():
-        return [one for one in home.run("env-verify", "", "t").split("\0") if one.startswith("damaged=")]
+        return [
+            one for one in home.run("env-verify", "", "t").split("\0") if one.startswith("damaged=")
+        ]
 
     (module.parent / "__pycache__").mkdir()
     (module.parent / "__pycache__/alpha.cpython-311.pyc").write_bytes(b"made by an import")
@@ -166,7 +189,9 @@ def test_verifying_finds_what_was_changed_removed_or_added(home):
 def test_all_of_it_goes(home):
     home.run("env-activate", "", "t")
     home.run("env-remove", "")
-    assert_equal(sorted(path.name for path in home.path.iterdir()), [], f"left: {list(home.path.rglob('*'))}")
+    assert_equal(
+        sorted(path.name for path in home.path.iterdir()), [], f"left: {list(home.path.rglob('*'))}"
+    )
     home.run("env-remove", "")
 
 

@@ -1,4 +1,5 @@
 """A small index of Python packages (PEP 503, 658), made and served by a test."""
+
 import base64
 import functools
 import gzip
@@ -16,9 +17,13 @@ WHEEL = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-no
 def wheel(name, version, files, requires=()):
     """The bytes of a pure wheel of texts and bytes, and its file name."""
     info = f"{name}-{version}.dist-info"
-    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {one}" for one in requires)]
-    content = {**files, f"{info}/METADATA": "\n".join(lines) + "\n",
-               f"{info}/WHEEL": WHEEL}
+    lines = [
+        "Metadata-Version: 2.1",
+        f"Name: {name}",
+        f"Version: {version}",
+        *(f"Requires-Dist: {one}" for one in requires),
+    ]
+    content = {**files, f"{info}/METADATA": "\n".join(lines) + "\n", f"{info}/WHEEL": WHEEL}
     rows = []
     for path, what in content.items():
         held = what if isinstance(what, bytes) else what.encode()
@@ -42,7 +47,10 @@ def source(name, version, files, ending=".tar.gz"):
             for path, text in content.items():
                 archive.writestr(zipfile.ZipInfo(f"{top}/{path}", (2024, 1, 1, 0, 0, 0)), text)
         return f"{top}.zip", out.getvalue()
-    with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
+    with (
+        gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w") as archive,
+    ):
         for path, text in content.items():
             entry = tarfile.TarInfo(f"{top}/{path}")
             entry.size = len(text.encode())
@@ -62,7 +70,9 @@ def sum_of(content):
 @functools.cache
 def metadata_of(content):
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return archive.read(next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA")))
+        return archive.read(
+            next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        )
 
 
 class PackageIndex(FaultyServer):
@@ -72,7 +82,9 @@ class PackageIndex(FaultyServer):
         self.url = self.root + "/simple/"
 
     def add(self, name, version, files=None, requires=()):
-        file, content = wheel(name, version, files or {f"{name}.py": f"version = '{version}'\n"}, requires)
+        file, content = wheel(
+            name, version, files or {f"{name}.py": f"version = '{version}'\n"}, requires
+        )
         self.files.setdefault(normalized(name), {})[file] = content
 
     def add_source(self, name, version, files, ending=".tar.gz"):
@@ -83,7 +95,9 @@ class PackageIndex(FaultyServer):
     def add_wheels(self, files):
         """Those that somebody else has made, by their paths."""
         for file in files:
-            self.files.setdefault(normalized(file.name.split("-")[0]), {})[file.name] = file.read_bytes()
+            self.files.setdefault(normalized(file.name.split("-")[0]), {})[file.name] = (
+                file.read_bytes()
+            )
 
     def find(self, path):
         if path in self.archives:
@@ -99,7 +113,11 @@ class PackageIndex(FaultyServer):
         if name in files:
             return files[name], True
         whole = name.removesuffix(METADATA)
-        return (metadata_of(files[whole]), False) if name.endswith(".whl" + METADATA) and whole in files else None
+        return (
+            (metadata_of(files[whole]), False)
+            if name.endswith(".whl" + METADATA) and whole in files
+            else None
+        )
 
     def corrupted(self, content):
         return content[:-2] + b"\1\0x"  # A good archive still, with a comment at its end.

@@ -3,6 +3,7 @@ a name or a file says of them is chosen by the nodes.
 
 Skipped where there is no uv.
 """
+
 import contextlib
 import json
 import pathlib
@@ -24,17 +25,42 @@ def forget(site):
 
 
 def job(site, ranks, *more, **options):
-    return site.user.run("run", "job", "-c", site.name, "-np", str(ranks), *more, "--", "sh", "-c", "echo in $FASTGPU_ENV", **options)
+    return site.user.run(
+        "run",
+        "job",
+        "-c",
+        site.name,
+        "-np",
+        str(ranks),
+        *more,
+        "--",
+        "sh",
+        "-c",
+        "echo in $FASTGPU_ENV",
+        **options,
+    )
 
 
 @with_site(Wheels)
 def test_what_another_machine_has_made_is_found_on_the_nodes(site):
     site.create()
     forget(site)
-    assert_equal(job(site, 2, "--environment", "train").out.count(b"in train"), 2, "a job does not run in it")
-    assert_equal(json.loads(next(site.user.state.glob("clusters/*/environments.json")).read_text())["prefix"], {"train": PREFIX}, "it is not written down")
+    assert_equal(
+        job(site, 2, "--environment", "train").out.count(b"in train"), 2, "a job does not run in it"
+    )
+    assert_equal(
+        json.loads(next(site.user.state.glob("clusters/*/environments.json")).read_text())[
+            "prefix"
+        ],
+        {"train": PREFIX},
+        "it is not written down",
+    )
     forget(site)
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "a program does not run in it")
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"),
+        2,
+        "a program does not run in it",
+    )
     forget(site)
     site.user.run("env", "activate", "train", "-c", site.name)
     assert_equal(job(site, 2).out.count(b"in train"), 2, "jobs do not get it")
@@ -42,9 +68,22 @@ def test_what_another_machine_has_made_is_found_on_the_nodes(site):
     site.user.run("env", "verify", "train", "-c", site.name)
     assert_equal(job(site, 2).out.count(b"in train"), 2, "jobs do not get what logins get")
     forget(site)
-    for words in (["env", "activate", "nothing"], ["env", "demo", "nothing"], ["env", "verify", "nothing"], ["env", "remove", "nothing"]):
-        site.user.refused([*words, "-c", site.name], 5, "there is no environment 'nothing' on the nodes of cluster")
-    site.user.refused(["run", "job", "-c", site.name, "--environment", "nothing", "--", "true"], 5, "there is no environment 'nothing'")
+    for words in (
+        ["env", "activate", "nothing"],
+        ["env", "demo", "nothing"],
+        ["env", "verify", "nothing"],
+        ["env", "remove", "nothing"],
+    ):
+        site.user.refused(
+            [*words, "-c", site.name],
+            5,
+            "there is no environment 'nothing' on the nodes of cluster",
+        )
+    site.user.refused(
+        ["run", "job", "-c", site.name, "--environment", "nothing", "--", "true"],
+        5,
+        "there is no environment 'nothing'",
+    )
     site.user.run("env", "remove", "train", "-c", site.name)
     assert_equal(site.listed(), {}, "it is still there")
 
@@ -54,10 +93,18 @@ def test_one_in_another_place_is_known_after_it_was_activated_there(site):
     place = ("--prefix", "/opt/other/envs")
     site.create(*place)
     forget(site)
-    site.user.refused(["run", "job", "-c", site.name, "--environment", "train", "--", "true"], 5, "there is no environment 'train'")
+    site.user.refused(
+        ["run", "job", "-c", site.name, "--environment", "train", "--", "true"],
+        5,
+        "there is no environment 'train'",
+    )
     site.user.run("env", "activate", "train", "-c", site.name, *place)
     assert_equal(job(site, 2).out.count(b"in train"), 2, "jobs do not get it")
-    site.user.refused(["env", "activate", "train", "-c", site.name, "--prefix", "/opt/third"], 5, "there is no environment 'train'")
+    site.user.refused(
+        ["env", "activate", "train", "-c", site.name, "--prefix", "/opt/third"],
+        5,
+        "there is no environment 'train'",
+    )
     assert_equal(job(site, 2).out.count(b"in train"), 2, "a wrong place is remembered")
 
 
@@ -69,29 +116,61 @@ def test_new_nodes_without_an_environment_are_named_with_the_command_that_brings
     repair = f"fastgpu env create train --cluster {site.name}"
     try:
         assert_in(f"next: {repair}\n", scaled.err)
-        assert_equal(job(site, 2, "--environment", "train").out.count(b"in train"), 2, "it does not run where the environment is")
+        assert_equal(
+            job(site, 2, "--environment", "train").out.count(b"in train"),
+            2,
+            "it does not run where the environment is",
+        )
         refused = f"{third} does not have environment 'train': {repair} brings it there"
-        site.user.refused(["run", "job", "-c", site.name, "-np", "3", "--environment", "train", "--", "true"], 5, refused)
+        site.user.refused(
+            ["run", "job", "-c", site.name, "-np", "3", "--environment", "train", "--", "true"],
+            5,
+            refused,
+        )
         forget(site)
-        site.user.refused(["run", "job", "-c", site.name, "-np", "3", "--environment", "train", "--", "true"], 5, refused)
+        site.user.refused(
+            ["run", "job", "-c", site.name, "-np", "3", "--environment", "train", "--", "true"],
+            5,
+            refused,
+        )
         done = json.loads(site.user.run(*repair.split()[1:], "--uv", UV, "-o", "json").out)
-        assert_equal([node["done"] for node in done["nodes"]], ["nothing", "nothing", "received"], f"{done}")
-        assert_equal(job(site, 3, "--environment", "train").out.count(b"in train"), 3, "it does not run on all")
+        assert_equal(
+            [node["done"] for node in done["nodes"]], ["nothing", "nothing", "received"], f"{done}"
+        )
+        assert_equal(
+            job(site, 3, "--environment", "train").out.count(b"in train"),
+            3,
+            "it does not run on all",
+        )
     finally:
         site.user.run("scale", "cluster", site.name, "--nodes", "2", "--yes")
 
 
 @with_site(Wheels)
-def test_the_node_with_the_oldest_c_library_builds_and_one_that_is_older_than_a_build_is_left_out(site):
-    site.on_nodes("sh", "-c", "printf '#!/bin/sh\necho glibc 2.17\n" "' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf", nodes="/1")
+def test_the_node_with_the_oldest_c_library_builds_and_one_that_is_older_than_a_build_is_left_out(
+    site,
+):
+    site.on_nodes(
+        "sh",
+        "-c",
+        "printf '#!/bin/sh\necho glibc 2.17\n"
+        "' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf",
+        nodes="/1",
+    )
     try:
         done = json.loads(site.create("-o", "json").out)
         assert_equal([node["done"] for node in done["nodes"]], ["received", "built"], f"{done}")
-        assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run")
+        assert_equal(
+            site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run"
+        )
         site.user.run("env", "remove", "train", "-c", site.name)
         site.user.run("env", "create", "-c", site.name + "/0", "-f", str(site.file), *site.TOOL)
         done = site.create("-o", "json", code=6)
-        assert_equal([node["done"] for node in json.loads(done.out)["nodes"]], ["nothing", "failed"], f"{done.out}")
+        assert_equal(
+            [node["done"] for node in json.loads(done.out)["nodes"]],
+            ["nothing", "failed"],
+            f"{done.out}",
+        )
     finally:
         site.on_nodes("rm", "/usr/local/bin/getconf", nodes="/1")
 
@@ -102,7 +181,13 @@ H100, ASCEND = "0302: 10de:2330", "1200: 19e5:d802"
 @contextlib.contextmanager
 def with_device(site, nodes, device):
     """On the bus of these nodes, as lspci shows it."""
-    site.on_nodes("sh", "-c", f"printf '#!/bin/sh\necho 0000:01:00.0 {device}\n" "' >/usr/local/bin/lspci; chmod 755 /usr/local/bin/lspci", nodes=nodes)
+    site.on_nodes(
+        "sh",
+        "-c",
+        f"printf '#!/bin/sh\necho 0000:01:00.0 {device}\n"
+        "' >/usr/local/bin/lspci; chmod 755 /usr/local/bin/lspci",
+        nodes=nodes,
+    )
     try:
         yield
     finally:
@@ -110,8 +195,11 @@ def with_device(site, nodes, device):
 
 
 def has_own_gpu():
-    return any((device / "class").read_text().startswith("0x03") and "10de" in (device / "vendor").read_text()
-               for device in pathlib.Path("/sys/bus/pci/devices").glob("*"))
+    return any(
+        (device / "class").read_text().startswith("0x03")
+        and "10de" in (device / "vendor").read_text()
+        for device in pathlib.Path("/sys/bus/pci/devices").glob("*")
+    )
 
 
 @with_site(Wheels)
@@ -121,19 +209,40 @@ def test_a_name_that_leaves_the_accelerator_open_gets_that_of_the_nodes(site):
     site.file.write_text(f"from: tf2.20_py311\nindex: {site.index.url}\nmpi: system\n")
     done = site.create("train", "--dry-run", "-o", "json")
     assert_in("tf2.20_py311 is tf2.20_cpu_py311 here: no node has a GPU", done.err)
-    assert_in("from: \"tf2.20_cpu_py311\"", json.loads(done.out)["spec"], f"{done.out}")
-    assert_in("python: \"3.11\"", json.loads(done.out)["spec"], f"{done.out}")
+    assert_in('from: "tf2.20_cpu_py311"', json.loads(done.out)["spec"], f"{done.out}")
+    assert_in('python: "3.11"', json.loads(done.out)["spec"], f"{done.out}")
     site.create("train")
-    assert_equal(site.program("sh", "-c", f"grep -h ^from {PREFIX}/train/current/.fastgpu/env.yaml").count("tf2.20_cpu_py311"), 2, "it is not written down")
+    assert_equal(
+        site.program("sh", "-c", f"grep -h ^from {PREFIX}/train/current/.fastgpu/env.yaml").count(
+            "tf2.20_cpu_py311"
+        ),
+        2,
+        "it is not written down",
+    )
     with with_device(site, "/1", H100):
-        site.user.refused([*site.words("train"), "--dry-run"], 6, f"the nodes differ: {site.name}-0 has no GPU, {site.name}-1 has 1 x nvidia 2330")
-        done = site.user.run("env", "create", "train", "-c", site.name + "/1", "-f", str(site.file), "--dry-run")
-        assert_in("tf2.20_cu12.9_py311 here: not all nodes have a driver yet, and 580 carries CUDA 12.9", done.err)
+        site.user.refused(
+            [*site.words("train"), "--dry-run"],
+            6,
+            f"the nodes differ: {site.name}-0 has no GPU, {site.name}-1 has 1 x nvidia 2330",
+        )
+        done = site.user.run(
+            "env", "create", "train", "-c", site.name + "/1", "-f", str(site.file), "--dry-run"
+        )
+        assert_in(
+            "tf2.20_cu12.9_py311 here: not all nodes have a driver yet, and 580 carries CUDA 12.9",
+            done.err,
+        )
     done = site.create("train", "--dry-run", "--assume-gpu", "H100:8")
     assert_in("tf2.20_py311 is tf2.20_cu12.9_py311 here", done.err)
     lock = ["env", "lock", "-f", str(site.file), "--set", "name=train", "--uv", UV]
-    site.user.refused(lock, 2, "tf2.20_py311 leaves open what it computes on", "--cluster", "tf2.20_cpu_py311")
-    assert_in("from: \"tf2.20_cpu_py311\"", site.user.run(*lock, "-c", site.name).out.decode().replace('\\"', '"'), "a lock leaves it open")
+    site.user.refused(
+        lock, 2, "tf2.20_py311 leaves open what it computes on", "--cluster", "tf2.20_cpu_py311"
+    )
+    assert_in(
+        'from: "tf2.20_cpu_py311"',
+        site.user.run(*lock, "-c", site.name).out.decode().replace('\\"', '"'),
+        "a lock leaves it open",
+    )
 
 
 @with_site(Wheels)
@@ -143,8 +252,16 @@ def test_from_in_a_file_says_what_it_says_on_the_command_line(site):
         return json.loads(site.create("--dry-run", "-o", "json", *more).out)["spec"]
 
     assert_in('python: "3.10"', spec_of("from: tf2.20_cpu_py310\n"), "Python is not the name's")
-    assert_in('python: "/usr/bin/python3"', spec_of("from: tf2.20_cpu_py310\npython: /usr/bin/python3\n"), "Python is not the file's")
-    assert_in('python: "3.12"', spec_of("python: /usr/bin/python3\n", "--from", "tf2.20_cpu_py312"), "the command line does not win")
+    assert_in(
+        'python: "/usr/bin/python3"',
+        spec_of("from: tf2.20_cpu_py310\npython: /usr/bin/python3\n"),
+        "Python is not the file's",
+    )
+    assert_in(
+        'python: "3.12"',
+        spec_of("python: /usr/bin/python3\n", "--from", "tf2.20_cpu_py312"),
+        "the command line does not win",
+    )
     site.file.write_text("name: train\nfrom: tf2.20_cu99.9_py311\n")
     site.user.refused(site.words(), 2, "99.9")
     site.user.refused(["env", "lock", "-f", str(site.file), "--uv", UV], 2, "99.9")
@@ -153,10 +270,14 @@ def test_from_in_a_file_says_what_it_says_on_the_command_line(site):
 @with_site(Wheels)
 def test_a_lock_is_taken_without_a_builder_or_anything_else_beside_it(site):
     lock = site.user.folder / "env.lock"
-    site.user.run("env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name)
+    site.user.run(
+        "env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name
+    )
     site.file.write_text(lock.read_text())
     for more in (("--builder", "conda"), ("--from", "tf2.20_cpu_py311"), ("--set", "mpi=package")):
-        site.user.refused(site.words(*more), 2, "a lock is taken as it is, without --set, --from or --builder")
+        site.user.refused(
+            site.words(*more), 2, "a lock is taken as it is, without --set, --from or --builder"
+        )
 
 
 CANN = """mkdir -p /usr/local/Ascend/cann-8.5.0/$(uname -m)-linux
@@ -173,11 +294,18 @@ END
 def test_cann_is_entered_where_it_is_and_missed_where_it_is_not(site):
     site.on_nodes("sh", "-ec", CANN, nodes="/1")
     try:
-        site.file.write_text(f"name: train\nfrom: tr2.8.0_can8.5.0_py311\nindex: {site.index.url}\nmpi: system\n" "packages: [alpha]\n")
+        site.file.write_text(
+            f"name: train\nfrom: tr2.8.0_can8.5.0_py311\nindex: {site.index.url}\nmpi: system\n"
+            "packages: [alpha]\n"
+        )
         done = site.create()
-        assert_in(f"{site.name}-0: it has no CANN, and the environment is made for CANN 8.5.0", done.err)
+        assert_in(
+            f"{site.name}-0: it has no CANN, and the environment is made for CANN 8.5.0", done.err
+        )
         assert_not_in(f"{site.name}-1: it", done.err)
-        said = site.program("sh", "-c", "python -c 'import alpha'; echo has ${ASCEND_TOOLKIT_HOME:-none}")
+        said = site.program(
+            "sh", "-c", "python -c 'import alpha'; echo has ${ASCEND_TOOLKIT_HOME:-none}"
+        )
         assert_in(f"{site.name}-0: has none", said)
         assert_in(f"{site.name}-1: has /usr/local/Ascend/cann-8.5.0", said)
         assert_equal(said.count("alpha one"), 2, said)
@@ -186,8 +314,12 @@ def test_cann_is_entered_where_it_is_and_missed_where_it_is_not(site):
         assert_in("has /usr/local/Ascend/cann-8.5.0", login)
         if not has_own_gpu():
             with with_device(site, "/1", ASCEND):
-                done = site.user.run("env", "create", "-c", site.name + "/1", "--from", "tr2.8.0_py311", "--dry-run")
-                assert_in("tr2.8.0_py311 is tr2.8.0_can8.5.0_py311 here: CANN 8.5.0 is there", done.err)
+                done = site.user.run(
+                    "env", "create", "-c", site.name + "/1", "--from", "tr2.8.0_py311", "--dry-run"
+                )
+                assert_in(
+                    "tr2.8.0_py311 is tr2.8.0_can8.5.0_py311 here: CANN 8.5.0 is there", done.err
+                )
     finally:
         site.on_nodes("rm", "-r", "/usr/local/Ascend", nodes="/1")
 

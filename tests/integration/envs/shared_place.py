@@ -1,6 +1,7 @@
 """One directory of this machine that several local nodes see at the same place, as nodes see a home
 on a file server.
 """
+
 import ctypes
 import os
 
@@ -23,7 +24,9 @@ def share(folder, init, place):
     """Mounts `folder` at `place` of the node whose first process is
     `init`; `place` must be there.
     """
-    tree = checked(libc.syscall(OPEN_TREE, AT_FDCWD, os.fsencode(folder), CLONE_TREE | CLOSE_ON_EXEC))
+    tree = checked(
+        libc.syscall(OPEN_TREE, AT_FDCWD, os.fsencode(folder), CLONE_TREE | CLOSE_ON_EXEC)
+    )
     child = os.fork()
     if child == 0:
         try:
@@ -31,7 +34,11 @@ def share(folder, init, place):
             # Its world's own root where a machine's root is no mount of its own.
             root = os.open(f"/proc/{init}/root", os.O_PATH)
             checked(libc.setns(world, CLONE_NEWNS))
-            checked(libc.syscall(MOVE_MOUNT, tree, b"", root, os.fsencode(place.lstrip("/")), FROM_DESCRIPTOR))
+            checked(
+                libc.syscall(
+                    MOVE_MOUNT, tree, b"", root, os.fsencode(place.lstrip("/")), FROM_DESCRIPTOR
+                )
+            )
             os._exit(0)
         except OSError as failure:
             print(failure, flush=True)

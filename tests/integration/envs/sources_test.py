@@ -2,6 +2,7 @@
 of PyPI, as ./dev has put them into the build's tools. The packages are the test's own. Skipped
 where there is no uv, or no setuptools.
 """
+
 import hashlib
 import json
 import pathlib
@@ -19,8 +20,14 @@ TOOLS = find_wheels("build-tools")
 FLIT = "[build-system]\nrequires = ['flit_core']\nbuild-backend = 'flit_core.buildapi'\n"
 RAN = "/root/setup-ran"  # Written by a setup.py that builds, on the node.
 MARK = f"import sys\nif 'bdist_wheel' in sys.argv: open('{RAN}', 'a').write('x')\n"
-SETUP = ("from setuptools import setup\nsetup(name='{name}', version='{version}', " "py_modules=['{name}'], scripts=['{name}-tool'])\n")
-LEFT = (f"ls -A {PREFIX}/train; ls -d {PREFIX}/.fastgpu/cache/*tools* " f"{PREFIX}/.fastgpu/cache/sources 2>/dev/null || true")
+SETUP = (
+    "from setuptools import setup\nsetup(name='{name}', version='{version}', "
+    "py_modules=['{name}'], scripts=['{name}-tool'])\n"
+)
+LEFT = (
+    f"ls -A {PREFIX}/train; ls -d {PREFIX}/.fastgpu/cache/*tools* "
+    f"{PREFIX}/.fastgpu/cache/sources 2>/dev/null || true"
+)
 
 
 class Sources(Wheels):
@@ -32,8 +39,15 @@ class Sources(Wheels):
         return index
 
     def add_old(self, name, version, before=MARK, word="was built"):
-        self.index.add_source(name, version, {"setup.py": before + SETUP.format(name=name, version=version), f"{name}.py": f"word = '{word}'\n",
-                                              f"{name}-tool": f"#!/usr/bin/python3\nimport {name}\nprint({name}.word)\n"})
+        self.index.add_source(
+            name,
+            version,
+            {
+                "setup.py": before + SETUP.format(name=name, version=version),
+                f"{name}.py": f"word = '{word}'\n",
+                f"{name}-tool": f"#!/usr/bin/python3\nimport {name}\nprint({name}.word)\n",
+            },
+        )
 
     def head(self):
         return super().head() + self.sources
@@ -42,12 +56,27 @@ class Sources(Wheels):
 
     def locked(self):
         """A lock, made on the nodes, in place of env.yaml."""
-        self.user.run("env", "lock", "-f", str(self.file), "--force", "--out", str(self.file), *self.TOOL, "-c", self.name)
+        self.user.run(
+            "env",
+            "lock",
+            "-f",
+            str(self.file),
+            "--force",
+            "--out",
+            str(self.file),
+            *self.TOOL,
+            "-c",
+            self.name,
+        )
         self.on_nodes("rm", "-f", RAN)
         return self.file.read_text()
 
     def nothing_ran(self):
-        assert_equal(self.on_nodes("sh", "-c", f"ls {RAN} 2>/dev/null || true").strip(), "", "its code was run")
+        assert_equal(
+            self.on_nodes("sh", "-c", f"ls {RAN} 2>/dev/null || true").strip(),
+            "",
+            "its code was run",
+        )
 
     def nothing_is_left(self, *nodes):
         for node in nodes or ("/0", "/1"):
@@ -60,7 +89,9 @@ class Sources(Wheels):
 
 
 @with_site(Sources)
-def test_what_exists_as_source_only_is_built_where_the_file_names_it_and_is_a_package_as_others_are(site):
+def test_what_exists_as_source_only_is_built_where_the_file_names_it_and_is_a_package_as_others_are(
+    site,
+):
     site.sources = ""
     site.write("alpha", "old")
     site.user.refused(site.words(), 1, "no wheel of old fits", "sources: [old]")
@@ -70,10 +101,22 @@ def test_what_exists_as_source_only_is_built_where_the_file_names_it_and_is_a_pa
     assert_not_in("build and", site.create("--dry-run").err, "--dry-run")
     made = site.create("-o", "json")
     assert_in("'sources' names missing, which is not in the environment", made.err)
-    assert_equal([node["done"] for node in json.loads(made.out)["nodes"]], ["built", "received"], f"{made.out}")
-    assert_equal(site.program("python", "-c", "import alpha, old; print(old.word)").count("was built"), 2, "it is not there")
+    assert_equal(
+        [node["done"] for node in json.loads(made.out)["nodes"]],
+        ["built", "received"],
+        f"{made.out}",
+    )
+    assert_equal(
+        site.program("python", "-c", "import alpha, old; print(old.word)").count("was built"),
+        2,
+        "it is not there",
+    )
     assert_equal(site.program("old-tool").count("was built"), 2, "its program does not run in it")
-    assert_equal(site.on_nodes("sh", "-c", f"ls {RAN} 2>/dev/null || true").count(RAN), 1, "it is not one node that builds")
+    assert_equal(
+        site.on_nodes("sh", "-c", f"ls {RAN} 2>/dev/null || true").count(RAN),
+        1,
+        "it is not one node that builds",
+    )
     site.user.run("env", "verify", "train", "-c", site.name)
     again = json.loads(site.create("-o", "json", "--upgrade").out)
     assert_equal([node["done"] for node in again["nodes"]], ["nothing", "nothing"], f"{again}")
@@ -93,11 +136,22 @@ def test_a_lock_says_what_is_a_source_and_what_builds_it_and_two_builds_of_it_ar
     manifests = []
     for _ in range(2):
         site.create()
-        manifests.append(site.on_nodes("sh", "-c", f"cd {PREFIX}/train/current/ && tr '\\0' '\\n' <.fastgpu/manifest", nodes="/0"))
+        manifests.append(
+            site.on_nodes(
+                "sh",
+                "-c",
+                f"cd {PREFIX}/train/current/ && tr '\\0' '\\n' <.fastgpu/manifest",
+                nodes="/0",
+            )
+        )
         site.user.run("env", "remove", "train", "-c", site.name)
     assert_in("old.py", manifests[0], "what is in it")
     assert_equal(manifests[0].count("setuptools"), 0, "what is in it")
-    assert_equal(manifests[0], manifests[1], "\n".join(sorted(set(manifests[0].splitlines()) ^ set(manifests[1].splitlines()))[:10]))
+    assert_equal(
+        manifests[0],
+        manifests[1],
+        "\n".join(sorted(set(manifests[0].splitlines()) ^ set(manifests[1].splitlines()))[:10]),
+    )
     other = site.user.folder / "other.lock"
     other.write_text(text)
     site.add_old("old", "2.0")
@@ -109,13 +163,30 @@ def test_a_lock_says_what_is_a_source_and_what_builds_it_and_two_builds_of_it_ar
 
 @with_site(Sources)
 def test_a_source_may_be_a_zip_archive_with_a_pyproject_and_need_another_that_is_built(site):
-    project = ("[build-system]\nrequires = ['setuptools>=61', 'wheel']\n" "build-backend = 'setuptools.build_meta'\n")
-    setup = ("from setuptools import setup\nsetup(name='Zipped.One', version='1.0', " "py_modules=['zipped_one'], install_requires=['old==1.0'])\n")
-    site.index.add_source("zipped_one", "1.0", {"pyproject.toml": project, "setup.py": setup, "zipped_one.py": "from old import word\n"}, ".zip")
+    project = (
+        "[build-system]\nrequires = ['setuptools>=61', 'wheel']\n"
+        "build-backend = 'setuptools.build_meta'\n"
+    )
+    setup = (
+        "from setuptools import setup\nsetup(name='Zipped.One', version='1.0', "
+        "py_modules=['zipped_one'], install_requires=['old==1.0'])\n"
+    )
+    site.index.add_source(
+        "zipped_one",
+        "1.0",
+        {"pyproject.toml": project, "setup.py": setup, "zipped_one.py": "from old import word\n"},
+        ".zip",
+    )
     site.sources = "sources: [old, Zipped_One]\n"
     site.write("Zipped.One")
     site.create()
-    assert_equal(site.program("python", "-c", "import zipped_one; print(zipped_one.word)").count("was built"), 2, "it is not there")
+    assert_equal(
+        site.program("python", "-c", "import zipped_one; print(zipped_one.word)").count(
+            "was built"
+        ),
+        2,
+        "it is not there",
+    )
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
@@ -127,12 +198,20 @@ def test_a_wheel_is_taken_where_one_fits(site):
     assert_not_in("source: true", text)
     assert_not_in("build_tools", text)
     site.create()
-    assert_equal(site.program("python", "-c", "import old; print(old.word)").count("a wheel"), 2, "it was built")
+    assert_equal(
+        site.program("python", "-c", "import old; print(old.word)").count("a wheel"),
+        2,
+        "it was built",
+    )
     site.nothing_ran()
     # Of one there are wheels, and its newest source cannot be built; the other needs to be.
     site.sources = "sources: [beta, elder]\n"
     site.add_old("elder", "1.0")
-    site.index.add_source("beta", "1.0", {"pyproject.toml": "[build-system]\nrequires = ['nothing']\nbuild-backend = 'nothing'\n"})
+    site.index.add_source(
+        "beta",
+        "1.0",
+        {"pyproject.toml": "[build-system]\nrequires = ['nothing']\nbuild-backend = 'nothing'\n"},
+    )
     site.write("alpha", "elder")
     assert_equal(site.locked().count("source: true"), 1, "beta is built, too")
 
@@ -155,7 +234,13 @@ def test_a_source_with_another_hash_stops_it_all_before_anything_of_it_is_run(si
     site.index.add("beta", "1.0", {"beta.py": "word = 'other'\n"})
     site.user.refused(site.words(), 1, "Hash mismatch")
     site.index.files["beta"] = wheels
-    site.on_nodes("sh", "-c", f"for file in {PREFIX}/.fastgpu/tools/*/{hashlib.sha256(*good.values()).hexdigest()}; do " "echo >>$file; done", nodes="/0")
+    site.on_nodes(
+        "sh",
+        "-c",
+        f"for file in {PREFIX}/.fastgpu/tools/*/{hashlib.sha256(*good.values()).hexdigest()}; do "
+        "echo >>$file; done",
+        nodes="/0",
+    )
     site.user.refused(site.words(), 1, "was changed: it is not the source of old")
     site.nothing_ran()
     site.nothing_is_left()
@@ -163,7 +248,9 @@ def test_a_source_with_another_hash_stops_it_all_before_anything_of_it_is_run(si
     site.user.run("env", "remove", "--all", "-c", site.name)
     for name in ("wheel", "setuptools"):
         tools = dict(site.index.files[name])
-        site.index.files[name] = {file: site.index.corrupted(content) for file, content in tools.items()}
+        site.index.files[name] = {
+            file: site.index.corrupted(content) for file, content in tools.items()
+        }
         site.user.refused(site.words(), 1, "Hash mismatch")
         site.index.files[name] = tools
     site.nothing_ran()
@@ -174,14 +261,18 @@ def test_a_source_with_another_hash_stops_it_all_before_anything_of_it_is_run(si
 def test_a_lock_that_was_edited_to_build_what_sources_does_not_name_is_refused(site):
     site.write("alpha", "old")
     text = site.locked()
-    body = text[:text.rindex("sum: ")].replace('    - "old"\n', "", 2).replace('sources:\n', "sources: []\n", 1)
+    body = (
+        text[: text.rindex("sum: ")]
+        .replace('    - "old"\n', "", 2)
+        .replace("sources:\n", "sources: []\n", 1)
+    )
     site.file.write_text(body + f"sum: {hashlib.sha256(body.encode()).hexdigest()}\n")
     assert_in("sources: []", body)
     site.user.refused(site.words(), 2, "of 'old' there is a source, and 'sources' does not name it")
-    body = text[:text.index("build_tools:")]
+    body = text[: text.index("build_tools:")]
     site.file.write_text(body + f"sum: {hashlib.sha256(body.encode()).hexdigest()}\n")
     site.user.refused(site.words(), 2, "no 'build_tools'")
-    body = text[:text.rindex("sum: ")].replace("    source: true\n", "")  # Then it is no wheel.
+    body = text[: text.rindex("sum: ")].replace("    source: true\n", "")  # Then it is no wheel.
     site.file.write_text(body + f"sum: {hashlib.sha256(body.encode()).hexdigest()}\n")
     site.user.refused(site.words(), 1, "old-1.0.tar.gz")
     site.nothing_is_used()
@@ -189,42 +280,65 @@ def test_a_lock_that_was_edited_to_build_what_sources_does_not_name_is_refused(s
 
 @with_site(Sources)
 def test_of_a_package_that_cannot_be_built_the_last_words_are_shown_and_nothing_is_left(site):
-    fails = ("import sys\nprint('looking for a compiler')\n" "if 'bdist_wheel' in sys.argv: sys.exit('there is no compiler here')\n")
+    fails = (
+        "import sys\nprint('looking for a compiler')\n"
+        "if 'bdist_wheel' in sys.argv: sys.exit('there is no compiler here')\n"
+    )
     site.add_old("old", "1.0", fails)
     site.write("alpha", "old")
-    site.user.refused(site.words(), 1, "old 1.0 cannot be built from its source with setuptools and wheel alone: ",
-                      "looking for a compiler", "there is no compiler here")
+    site.user.refused(
+        site.words(),
+        1,
+        "old 1.0 cannot be built from its source with setuptools and wheel alone: ",
+        "looking for a compiler",
+        "there is no compiler here",
+    )
     site.nothing_is_left()
     site.add_old("old", "1.0", "import sys\nsys.exit('not on this system')\n")
     site.user.refused(site.words(), 1, "not on this system")
     site.nothing_is_left()
     site.index.files["old"] = {}
-    site.index.add_source("old", "1.0", {"pyproject.toml": FLIT,
-                                         "old.py": "'''Old.'''\n__version__ = '1.0'\n"})
+    site.index.add_source(
+        "old", "1.0", {"pyproject.toml": FLIT, "old.py": "'''Old.'''\n__version__ = '1.0'\n"}
+    )
     site.user.refused(site.words(), 1, "flit_core")
     site.nothing_is_left()
     site.index.files["old"] = {}
     site.index.files["setuptools"] = {}
     site.add_old("old", "1.0")
-    site.user.refused(site.words(), 1, "solving setuptools and wheel, by which packages are built from source")
+    site.user.refused(
+        site.words(), 1, "solving setuptools and wheel, by which packages are built from source"
+    )
 
 
 @with_site(Sources)
 def test_one_that_never_ends_is_ended_by_ctrl_c_and_kill(site):
     asleep = ("exec", site.name, "--", "pgrep", "-f", "[s]leep 4242")
     site.write("alpha", "old")
-    for when, number, code in (("if 'bdist_wheel' in sys.argv: ", signal.SIGINT, 130), ("", signal.SIGINT, 130),
-                               ("if 'bdist_wheel' in sys.argv: ", signal.SIGKILL, -signal.SIGKILL)):
-        site.add_old("old", "1.0", f"import subprocess, sys\n{when}subprocess.run(['sleep', '4242'])\n")
+    for when, number, code in (
+        ("if 'bdist_wheel' in sys.argv: ", signal.SIGINT, 130),
+        ("", signal.SIGINT, 130),
+        ("if 'bdist_wheel' in sys.argv: ", signal.SIGKILL, -signal.SIGKILL),
+    ):
+        site.add_old(
+            "old", "1.0", f"import subprocess, sys\n{when}subprocess.run(['sleep', '4242'])\n"
+        )
         process = site.user.start(*site.words())
-        assert_true(within(30, lambda: site.user.run(*asleep, code=None).out.strip()), "it does not begin")
+        assert_true(
+            within(30, lambda: site.user.run(*asleep, code=None).out.strip()), "it does not begin"
+        )
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
         assert_equal(process.returncode, code)
         assert_equal("building old 1.0 from its source" in err.decode(), bool(when), err.decode())
-        assert_true(within(20, lambda: not site.user.run(*asleep, code=None).out.strip()), "it runs on")
+        assert_true(
+            within(20, lambda: not site.user.run(*asleep, code=None).out.strip()), "it runs on"
+        )
         # Others keep theirs, out of sight.
-        assert_true(within(10, lambda: not site.on_nodes("sh", "-c", LEFT, nodes="/0").strip()), "a part is left")
+        assert_true(
+            within(10, lambda: not site.on_nodes("sh", "-c", LEFT, nodes="/0").strip()),
+            "a part is left",
+        )
     site.add_old("old", "1.0")
     site.create()
 
@@ -235,7 +349,9 @@ def test_an_index_that_does_not_give_the_source_is_given_up(site):
     site.locked()
     site.user.run("env", "remove", "--all", "-c", site.name)
     site.index.fault = "hang files"
-    site.user.refused(site.words("--index-timeout", "1s"), 124, "the source of old 1.0", "no data for 1s")
+    site.user.refused(
+        site.words("--index-timeout", "1s"), 124, "the source of old 1.0", "no data for 1s"
+    )
     site.nothing_is_used()
     site.index.fault = ""
     site.create()
@@ -254,7 +370,9 @@ def test_what_an_earlier_build_has_is_not_built_again_unless_other_tools_build_i
     assert_equal(site.program("old-tool").count("was built"), 2, "it is not there")
     site.user.run("env", "verify", "train", "-c", site.name)
     # A good one.
-    site.index.files["wheel"] = {file: site.index.corrupted(content) for file, content in site.index.files["wheel"].items()}
+    site.index.files["wheel"] = {
+        file: site.index.corrupted(content) for file, content in site.index.files["wheel"].items()
+    }
     made = site.create("--upgrade")
     assert_in("building old 1.0 from its source", made.err)
     site.user.run("env", "verify", "train", "-c", site.name)
@@ -272,9 +390,21 @@ def test_frameworks_bring_the_names_of_what_may_be_built_for_them(site):
     done = site.user.run("env", "install-frameworks", "train", "-c", site.name, *site.TOOL)
     assert_in("may build gast from its source", done.err)
     assert_in("building gast 0.2.2", done.err)
-    assert_equal(site.program("python", "-c", "import gast, tensorflow; print(gast.word, tensorflow.version)").count("was built 2.1.4"), 2, "not there")
-    again = site.user.run("env", "install-frameworks", "train", "-c", site.name, *site.TOOL, "-o", "json")
-    assert_equal([node["done"] for node in json.loads(again.out)["nodes"]], ["nothing", "nothing"], f"{again.out}")
+    assert_equal(
+        site.program(
+            "python", "-c", "import gast, tensorflow; print(gast.word, tensorflow.version)"
+        ).count("was built 2.1.4"),
+        2,
+        "not there",
+    )
+    again = site.user.run(
+        "env", "install-frameworks", "train", "-c", site.name, *site.TOOL, "-o", "json"
+    )
+    assert_equal(
+        [node["done"] for node in json.loads(again.out)["nodes"]],
+        ["nothing", "nothing"],
+        f"{again.out}",
+    )
 
 
 run_tests(dict(globals()))

@@ -3,6 +3,7 @@ used like any; and refused where they do not fit.
 
 Skipped where there is no uv.
 """
+
 import hashlib
 import io
 import json
@@ -28,7 +29,10 @@ class Archived(Wheels):
     of one module Python keeps bytecode.
     """
 
-    MORE = ("bytecode: none\npost_install:\n  - [sh, -c, 'ln $VIRTUAL_ENV/bin/activate " "$VIRTUAL_ENV/bin/again']\n")
+    MORE = (
+        "bytecode: none\npost_install:\n  - [sh, -c, 'ln $VIRTUAL_ENV/bin/activate "
+        "$VIRTUAL_ENV/bin/again']\n"
+    )
 
     def __init__(self, user):
         super().__init__(user)
@@ -37,7 +41,9 @@ class Archived(Wheels):
         self.archive = user.folder / "train.tar.zst"
         self.create()
         self.program("python", "-c", "import alpha")
-        self.user.run("env", "pack", "train", "-c", self.name, "--force", "--out", str(self.archive))
+        self.user.run(
+            "env", "pack", "train", "-c", self.name, "--force", "--out", str(self.archive)
+        )
         self.user.run("env", "remove", "train", "-c", self.name)
         self.index.asked = []
 
@@ -48,29 +54,43 @@ class Archived(Wheels):
         return self.user.run(*self.unpack_words(*more), **options)
 
     def done(self, *more, **options):
-        return [node["done"] for node in json.loads(self.unpack("-o", "json", *more, **options).out)["nodes"]]
+        return [
+            node["done"]
+            for node in json.loads(self.unpack("-o", "json", *more, **options).out)["nodes"]
+        ]
 
     def is_complete(self):
         self.user.run("env", "verify", "train", "-c", self.name)
         found = self.listed()["train"]
         assert_equal(found["state"], "complete", f"{found}")
         assert_equal(len(found["nodes"]), 2, f"{found}")
-        assert_equal(self.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run")
-        assert_not_in(".fastgpu-copy", self.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
+        assert_equal(
+            self.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run"
+        )
+        assert_not_in(
+            ".fastgpu-copy", self.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left"
+        )
 
     def changed(self, change):
         """The archive with something else in it: `change` gets its entries, with their contents,
         and gives others.
         """
-        whole = subprocess.run(["zstd", "-dcq", str(self.archive)], capture_output=True, check=True).stdout
+        whole = subprocess.run(
+            ["zstd", "-dcq", str(self.archive)], capture_output=True, check=True
+        ).stdout
         with tarfile.open(fileobj=io.BytesIO(whole)) as archive:
-            entries = [(entry, archive.extractfile(entry).read() if entry.isfile() else b"") for entry in archive]
+            entries = [
+                (entry, archive.extractfile(entry).read() if entry.isfile() else b"")
+                for entry in archive
+            ]
         out = io.BytesIO()
         with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive:
             for entry, content in change(entries):
                 entry.size = len(content)
                 archive.addfile(entry, io.BytesIO(content))
-        return subprocess.run(["zstd", "-cq1"], input=out.getvalue(), capture_output=True, check=True).stdout
+        return subprocess.run(
+            ["zstd", "-cq1"], input=out.getvalue(), capture_output=True, check=True
+        ).stdout
 
 
 @with_site(Archived)
@@ -83,21 +103,44 @@ def test_an_archive_is_unpacked_once_copied_and_used_like_any_environment(site):
     assert_equal(changes(site), before, "--dry-run has made something")
     site.on_nodes("mount", "--bind", "/bin/false", "/usr/bin/tar")  # Nodes need none.
     sent = site.sent_by_first()
-    assert_equal(site.done(), ["unpacked", "received"], "not unpacked on one node and received by the other")
-    assert_greater(site.sent_by_first() - sent, LARGE, "the second node has not got it from the first")
+    assert_equal(
+        site.done(), ["unpacked", "received"], "not unpacked on one node and received by the other"
+    )
+    assert_greater(
+        site.sent_by_first() - sent, LARGE, "the second node has not got it from the first"
+    )
     site.on_nodes("umount", "/usr/bin/tar")
     site.is_complete()
     assert_equal(site.done(), ["nothing", "nothing"], "done again")
     assert_in("nothing: it is there", site.unpack("--dry-run").out.decode(), "not said")
-    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--environment", "train", "--", "python", "-c", "import alpha")
+    job = site.user.run(
+        "run",
+        "job",
+        "-c",
+        site.name,
+        "-np",
+        "2",
+        "--environment",
+        "train",
+        "--",
+        "python",
+        "-c",
+        "import alpha",
+    )
     assert_equal(job.out.count(b"alpha one"), 2, f"{job.out}")
     site.user.run("env", "activate", "train", "-c", site.name)
-    assert_equal(site.on_nodes("bash", "-lc", "echo $FASTGPU_ENV").count("train"), 2, "logins do not get it")
+    assert_equal(
+        site.on_nodes("bash", "-lc", "echo $FASTGPU_ENV").count("train"), 2, "logins do not get it"
+    )
     site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/0")
     assert_equal(site.done(), ["received", "nothing"], "what a node has is not taken from there")
     site.is_complete()
     again = json.loads(site.create("-o", "json").out)
-    assert_equal([node["done"] for node in again["nodes"]], ["nothing", "nothing"], f"made again: {again} {site.index.asked}")
+    assert_equal(
+        [node["done"] for node in again["nodes"]],
+        ["nothing", "nothing"],
+        f"made again: {again} {site.index.asked}",
+    )
     assert_false(site.index.asked, f"made again: {again} {site.index.asked}")
     site.user.run("env", "remove", "--all", "-c", site.name)
     left = changes(site) ^ before
@@ -113,9 +156,18 @@ def test_what_it_replaces_stays_for_running_jobs_and_another_build_of_its_lock_d
     kept = site.on_nodes("ls", f"{PREFIX}/train", nodes="/0")
     assert_in(old, kept)
     assert_in(version, kept)
-    site.on_nodes("sh", "-c", f"echo more >{PREFIX}/train/{version}/more; tr '\\0' '\\n' " f"<{PREFIX}/train/{version}/.fastgpu/manifest | sed 's/ bin$/ bin/' | tail -n +2"
-                  " | tr '\\n' '\\0' >/tmp/manifest; cp /tmp/manifest " f"{PREFIX}/train/{version}/.fastgpu/manifest", nodes="/1")
-    assert_equal(site.done(), ["nothing", "received"], "another build of the same lock counts as this one")
+    site.on_nodes(
+        "sh",
+        "-c",
+        f"echo more >{PREFIX}/train/{version}/more; tr '\\0' '\\n' "
+        f"<{PREFIX}/train/{version}/.fastgpu/manifest | sed 's/ bin$/ bin/' | tail -n +2"
+        " | tr '\\n' '\\0' >/tmp/manifest; cp /tmp/manifest "
+        f"{PREFIX}/train/{version}/.fastgpu/manifest",
+        nodes="/1",
+    )
+    assert_equal(
+        site.done(), ["nothing", "received"], "another build of the same lock counts as this one"
+    )
     site.is_complete()
 
 
@@ -125,11 +177,30 @@ def test_it_goes_where_it_was_packed_for_and_nowhere_else(site):
     site.create("--prefix", "/srv/envs")
     site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive))
     site.user.run("env", "remove", "--all", "-c", site.name, "--prefix", "/srv/envs")
-    for words in (site.unpack_words(), site.unpack_words("--dry-run"), site.unpack_words("--prefix", "/srv/other")):
-        site.user.refused(words, 2, "train.tar.zst was packed for /srv/envs, and environments are in ", ": unpack it with --prefix /srv/envs")
-    assert_equal(site.on_nodes("sh", "-c", "ls -d /srv/envs /srv/other 2>&1 || true").count("No such file"), 4, "something was made")
-    assert_equal(site.done("--prefix", "/srv/envs"), ["unpacked", "received"], "not with the prefix that was said")
-    assert_equal(site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run")
+    for words in (
+        site.unpack_words(),
+        site.unpack_words("--dry-run"),
+        site.unpack_words("--prefix", "/srv/other"),
+    ):
+        site.user.refused(
+            words,
+            2,
+            "train.tar.zst was packed for /srv/envs, and environments are in ",
+            ": unpack it with --prefix /srv/envs",
+        )
+    assert_equal(
+        site.on_nodes("sh", "-c", "ls -d /srv/envs /srv/other 2>&1 || true").count("No such file"),
+        4,
+        "something was made",
+    )
+    assert_equal(
+        site.done("--prefix", "/srv/envs"),
+        ["unpacked", "received"],
+        "not with the prefix that was said",
+    )
+    assert_equal(
+        site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run"
+    )
     site.user.run("env", "remove", "--all", "-c", site.name, "--prefix", "/srv/envs")
 
 
@@ -142,33 +213,54 @@ def spoiled_archives(site):
             added = tarfile.TarInfo(name.replace("TOP", entries[0][0].name))
             added.type, added.linkname = kind, target
             return [*entries, (added, content)]
+
         return add
 
     def without(end):
         return lambda entries: [one for one in entries if not one[0].name.endswith(end)]
 
     def other_content(entries):
-        return [(one, content.replace(b"one", b"own") if one.name.endswith("/beta.py") else content) for one, content in entries]
+        return [
+            (one, content.replace(b"one", b"own") if one.name.endswith("/beta.py") else content)
+            for one, content in entries
+        ]
 
-    yield "is cut off", good[:len(good) // 2]
+    yield "is cut off", good[: len(good) // 2]
     yield "", good[:1000] + bytes(1000) + good[2000:]
     yield "cannot be unpacked", b"no archive at all, and long enough for one"
     yield "is cut off", b""
-    yield "'TOP/../../../../etc/x' in it leads elsewhere".replace("TOP/", ""), site.changed(entry("../../../../etc/x"))
-    yield "'/etc/cron.d/x' in it leads elsewhere", site.changed(entry("/etc/cron.d/x", content=b"x"))
+    yield (
+        "'TOP/../../../../etc/x' in it leads elsewhere".replace("TOP/", ""),
+        site.changed(entry("../../../../etc/x")),
+    )
+    yield (
+        "'/etc/cron.d/x' in it leads elsewhere",
+        site.changed(entry("/etc/cron.d/x", content=b"x")),
+    )
     yield "bin/l leads out of it, to /etc", None
     yield "is a device, or something else", site.changed(entry("TOP/bin/device", tarfile.CHRTYPE))
-    yield "is a name of no file in it", site.changed(entry("TOP/bin/h", tarfile.LNKTYPE, target="/etc/shadow"))
+    yield (
+        "is a name of no file in it",
+        site.changed(entry("TOP/bin/h", tarfile.LNKTYPE, target="/etc/shadow")),
+    )
     yield "bin/more is not in its manifest", site.changed(entry("TOP/bin/more", content=b"x"))
     yield "it has no .fastgpu/manifest", site.changed(without("/.fastgpu/manifest"))
     yield "beta.py is missing, which its manifest names", site.changed(without("/beta.py"))
     yield "beta.py differs from its manifest", site.changed(other_content)
-    bomb = subprocess.run(["sh", "-c", "head -c 1G /dev/zero | zstd -cq1"], capture_output=True, check=True).stdout
+    bomb = subprocess.run(
+        ["sh", "-c", "head -c 1G /dev/zero | zstd -cq1"], capture_output=True, check=True
+    ).stdout
     header = tarfile.TarInfo("0123456789ab/zeros")
     header.size = 1 << 30
     top = tarfile.TarInfo("0123456789ab")
     top.type = tarfile.DIRTYPE
-    yield "unpacks to more than", subprocess.run(["zstd", "-cq1"], input=top.tobuf() + header.tobuf(), capture_output=True, check=True).stdout + bomb
+    yield (
+        "unpacks to more than",
+        subprocess.run(
+            ["zstd", "-cq1"], input=top.tobuf() + header.tobuf(), capture_output=True, check=True
+        ).stdout
+        + bomb,
+    )
 
 
 def with_link(entries):
@@ -177,7 +269,10 @@ def with_link(entries):
     link = tarfile.TarInfo(f"{top}/bin/l")
     link.type, link.linkname = tarfile.SYMTYPE, "/etc"
     line = f"entry=l 0 0 {hashlib.sha256(b'/etc').hexdigest()} bin/l\0".encode()
-    return [(one, content + line if one.name.endswith("/.fastgpu/manifest") else content) for one, content in entries] + [(link, b"")]
+    return [
+        (one, content + line if one.name.endswith("/.fastgpu/manifest") else content)
+        for one, content in entries
+    ] + [(link, b"")]
 
 
 @with_site(Archived)
@@ -193,16 +288,30 @@ def test_what_is_cut_off_changed_or_made_to_harm_is_refused_before_a_node_is_ask
             site.user.refused(site.unpack_words(), 2, "train.tar.zst: ", said)
         finally:
             site.archive.write_bytes(good)
-    site.user.refused(["env", "unpack", str(site.user.folder / "none.tar.zst"), "-c", site.name], 5, "there is no such file")
+    site.user.refused(
+        ["env", "unpack", str(site.user.folder / "none.tar.zst"), "-c", site.name],
+        5,
+        "there is no such file",
+    )
     left = changes(site) ^ before
     assert_false(left, f"left: {sorted(left)[:20]}")
-    assert_equal(site.on_nodes("readlink", f"{PREFIX}/train/current", nodes="/0").strip(), version, "switched")
+    assert_equal(
+        site.on_nodes("readlink", f"{PREFIX}/train/current", nodes="/0").strip(),
+        version,
+        "switched",
+    )
     assert_equal(site.done(), ["unpacked", "received"], "the good one is not unpacked")
 
 
 @with_site(Archived)
 def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
-    site.on_nodes("sh", "-c", "printf '#!/bin/sh\necho glibc 2.17\n" "' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf", nodes="/0")
+    site.on_nodes(
+        "sh",
+        "-c",
+        "printf '#!/bin/sh\necho glibc 2.17\n"
+        "' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf",
+        nodes="/0",
+    )
     try:
         said = f"{site.name}-0: its C library is glibc 2.17, and the lock was made for glibc"
         plan = site.unpack("--dry-run", code=6)
@@ -210,8 +319,16 @@ def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
         assert_in(b"unpack the archive", plan.out, f"{plan.out} {plan.err}")
         done = site.unpack("-o", "json", code=6)
         assert_in(said, done.err, f"{done.out} {done.err}")
-        assert_equal([node["done"] for node in json.loads(done.out)["nodes"]], ["failed", "unpacked"], f"{done.out} {done.err}")
-        assert_in("No such file", site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/0"), "it is in use there")
+        assert_equal(
+            [node["done"] for node in json.loads(done.out)["nodes"]],
+            ["failed", "unpacked"],
+            f"{done.out} {done.err}",
+        )
+        assert_in(
+            "No such file",
+            site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/0"),
+            "it is in use there",
+        )
         alone = ["env", "unpack", str(site.archive), "-c", f"{site.name}/0"]
         for words in (alone, [*alone, "--dry-run"]):
             site.user.refused(words, 6, said)
@@ -228,22 +345,38 @@ def test_killed_at_every_step_and_in_the_midst_the_same_command_goes_on(site):
         site.unpack()
         site.is_complete()
         site.user.run("env", "remove", "train", "-c", site.name)
-    comes = ("stat -c %s " f"{PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin " "2>/dev/null || echo 0")
-    kill_agent = ("for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q " "'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true")
+    comes = (
+        "stat -c %s "
+        f"{PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin "
+        "2>/dev/null || echo 0"
+    )
+    kill_agent = (
+        "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q "
+        "'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
+    )
     for how in (signal.SIGINT, signal.SIGKILL, "agent"):
         process = site.user.start(*site.unpack_words("--limit-rate", "40mbit"))
-        assert_true(within(60, lambda: int(site.said_by(0, "sh", "-c", comes)) > 0), "nothing comes")
+        assert_true(
+            within(60, lambda: int(site.said_by(0, "sh", "-c", comes)) > 0), "nothing comes"
+        )
         if how == "agent":
             assert_in("killed", site.said_by(0, "sh", "-c", kill_agent), "it was over")
         else:
             process.send_signal(how)
         _, err = process.communicate(timeout=60)
-        assert_equal(process.returncode, {signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL, "agent": 1}[how], f"{how}: {process.returncode} {err}")
+        assert_equal(
+            process.returncode,
+            {signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL, "agent": 1}[how],
+            f"{how}: {process.returncode} {err}",
+        )
         site.nothing_is_used()
         if how != "agent":
             gone = f"! pgrep -f 'relay --[t]o' && ! ls -d {PREFIX}/train/.fastgpu-copy-*"
             words = ("exec", f"{site.name}/0", "--", "sh", "-c", gone)
-            assert_true(within(15, lambda words=words: site.user.run(*words, code=None).returncode == 0), f"{how}: something is left")
+            assert_true(
+                within(15, lambda words=words: site.user.run(*words, code=None).returncode == 0),
+                f"{how}: something is left",
+            )
         assert_equal(site.done(), ["unpacked", "received"], f"{how}: not unpacked again")
         site.is_complete()
         site.user.run("env", "remove", "train", "-c", site.name)
@@ -251,17 +384,34 @@ def test_killed_at_every_step_and_in_the_midst_the_same_command_goes_on(site):
 
 @with_site(Archived)
 def test_without_room_on_the_node_nothing_is_sent_and_nothing_is_half_there(site):
-    site.on_nodes("sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/0")
+    site.on_nodes(
+        "sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/0"
+    )
     try:
-        site.user.refused(site.unpack_words(), 4, f"{site.name}-0: the build takes ", f"are free in {PREFIX}")
-        assert_equal(site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip(), "", "a part is left")
+        site.user.refused(
+            site.unpack_words(), 4, f"{site.name}-0: the build takes ", f"are free in {PREFIX}"
+        )
+        assert_equal(
+            site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip(),
+            "",
+            "a part is left",
+        )
     finally:
         site.on_nodes("umount", PREFIX, nodes="/0")
     # Not to be foreseen.
-    site.on_nodes("sh", "-c", f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=4m tmpfs {PREFIX}/train", nodes="/0")
+    site.on_nodes(
+        "sh",
+        "-c",
+        f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=4m tmpfs {PREFIX}/train",
+        nodes="/0",
+    )
     try:
         site.user.refused(site.unpack_words(), 4, f"{site.name}-0: ", "No space")
-        assert_equal(site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip(), "", "a part is left")
+        assert_equal(
+            site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip(),
+            "",
+            "a part is left",
+        )
     finally:
         site.on_nodes("umount", f"{PREFIX}/train", nodes="/0")
     site.unpack()
@@ -273,12 +423,19 @@ def test_whoever_packs_is_warned_of_what_would_not_come_back(site):
     site.unpack()
     pack = ["env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive)]
     assert_not_in("warning", site.user.run(*pack).err, "warned of what is good")
-    site.on_nodes("sh", "-c", f"echo more >>{PREFIX}/train/current/lib/python3.11/site-packages/beta.py", nodes="/0")
+    site.on_nodes(
+        "sh",
+        "-c",
+        f"echo more >>{PREFIX}/train/current/lib/python3.11/site-packages/beta.py",
+        nodes="/0",
+    )
     said = site.user.run(*pack).err
     assert_in("warning: fastgpu env unpack would refuse it: ", said)
     assert_in("site-packages/beta.py differs from its manifest", said)
     site.user.run("env", "remove", "train", "-c", site.name)
-    site.write("alpha", more="post_install:\n  - [sh, -c, 'ln -s /etc/hostname $VIRTUAL_ENV/bin/out']\n")
+    site.write(
+        "alpha", more="post_install:\n  - [sh, -c, 'ln -s /etc/hostname $VIRTUAL_ENV/bin/out']\n"
+    )
     site.create()
     said = site.user.run(*pack).err
     assert_in("warning: fastgpu env unpack would refuse it: ", said)
@@ -292,10 +449,16 @@ def test_a_place_that_nodes_share_gets_it_once(site):
     prefix = ("--prefix", "/srv/home/work/envs")
     try:
         site.create(*prefix)
-        site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive))
+        site.user.run(
+            "env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive)
+        )
         site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
         assert_equal(site.done(*prefix), ["unpacked", "switched"], "sent where it was already")
-        builds = [entry.name for entry in (place / "work/envs/train").iterdir() if entry.is_dir() and not entry.is_symlink()]
+        builds = [
+            entry.name
+            for entry in (place / "work/envs/train").iterdir()
+            if entry.is_dir() and not entry.is_symlink()
+        ]
         assert_equal(len(builds), 1, f"{builds}")
         site.user.run("env", "verify", "train", "-c", site.name)
         site.user.run("env", "remove", "--all", "-c", site.name, *prefix)

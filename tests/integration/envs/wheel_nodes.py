@@ -1,6 +1,7 @@
 """Two local nodes and an index beside them with real wheels of PyPI, as ./dev has put them into the
 build's tools.
 """
+
 import json
 import os
 import pathlib
@@ -33,22 +34,44 @@ class Nodes:
 
     def __init__(self, user, wheels):
         self.user, self.name = user, user.two_nodes()
-        address = json.loads(user.run("get", "nodes", self.name, "-o", "json").out)["nodes"][0]["address"]
-        route = subprocess.run(["ip", "-j", "route", "get", address], capture_output=True, check=True, text=True).stdout
+        address = json.loads(user.run("get", "nodes", self.name, "-o", "json").out)["nodes"][0][
+            "address"
+        ]
+        route = subprocess.run(
+            ["ip", "-j", "route", "get", address], capture_output=True, check=True, text=True
+        ).stdout
         self.index = PackageIndex(json.loads(route)[0]["prefsrc"])
         self.index.add_wheels(wheels)
 
     def create(self, name, *packages, more=""):
         file = self.user.folder / f"{name}.yaml"
         lines = "".join(f"  - {package}\n" for package in packages)
-        file.write_text(f"name: {name}\npython: /usr/bin/python3\nindex: {self.index.url}\npackages:\n" f"{lines}{more}")
+        file.write_text(
+            f"name: {name}\npython: /usr/bin/python3\nindex: {self.index.url}\npackages:\n"
+            f"{lines}{more}"
+        )
         self.user.run("env", "create", "-c", self.name, "-f", str(file), "--uv", UV, timeout=400)
 
     def program(self, name, *command, nodes=""):
-        return self.user.run("env", "activate", name, "-c", self.name + nodes, "--", *command).out.decode()
+        return self.user.run(
+            "env", "activate", name, "-c", self.name + nodes, "--", *command
+        ).out.decode()
 
     def job(self, name, *command, code=0, more=()):
-        return self.user.run("run", "job", "-c", self.name, "-np", "2", "--environment", name, *more, "--", *command, code=code).out.decode()
+        return self.user.run(
+            "run",
+            "job",
+            "-c",
+            self.name,
+            "-np",
+            "2",
+            "--environment",
+            name,
+            *more,
+            "--",
+            *command,
+            code=code,
+        ).out.decode()
 
     def on_nodes(self, *command, nodes="", **options):
         return self.user.run("exec", self.name + nodes, "--", *command, **options).out.decode()
@@ -59,6 +82,7 @@ class Nodes:
 
 def with_nodes(*lists):
     """A test gets nodes beside an index with the wheels of those lists."""
+
     def wrap(test):
         def run(user):
             wheels = find_wheels(*lists)
@@ -68,5 +92,7 @@ def with_nodes(*lists):
             finally:
                 user.run("env", "remove", "--all", "-c", nodes.name, code=None)
                 nodes.index.close()
+
         return shared_cluster(run)
+
     return wrap

@@ -2,6 +2,7 @@
 
 Needs uv: that of FASTGPU_UV, of the build's tools, or of the PATH; skipped where there is none.
 """
+
 from env_site import Site, find_uv
 from package_index import PackageIndex
 
@@ -13,7 +14,9 @@ class Wheels(Site):
 
     def make_index(self, address):
         index = PackageIndex(address)
-        index.add("alpha", "1.0", {"alpha.py": "from beta import word\nprint('alpha', word)\n"}, ["beta"])
+        index.add(
+            "alpha", "1.0", {"alpha.py": "from beta import word\nprint('alpha', word)\n"}, ["beta"]
+        )
         index.add("beta", "1.0", {"beta.py": "word = 'one'\n"})
         return index
 

@@ -4,6 +4,7 @@ examples_test.py FASTGPU [TEST...], with EXAMPLE_C, EXAMPLE_CPP, COMM_LIBRARY an
 environment: the compiled programs, the library that they link and the clouds' stand-in. Without
 them their tests are skipped.
 """
+
 import os
 import pathlib
 import re
@@ -51,8 +52,10 @@ def job(user, *words, **more):
 
 
 def trained(ranks, per_node, name):
-    return [f"[{rank}] rank {rank} of {ranks} on {name}-{rank // per_node}: trained"
-            for rank in range(ranks)]
+    return [
+        f"[{rank}] rank {rank} of {ranks} on {name}-{rank // per_node}: trained"
+        for rank in range(ranks)
+    ]
 
 
 def test_the_cluster_file_creates_a_cluster_that_ends_by_itself(user):
@@ -68,8 +71,14 @@ def test_the_cluster_file_names_machines_of_a_cloud_in_its_comments(user):
     file = user.folder / "cloud.yaml"
     file.write_text(cloud)
     with CloudSim(program("CLOUDSIM")) as sim:
-        done = user.run("create", "cluster", "-f", str(file), "--dry-run",
-                        environment={**sim.environment("aws"), "AWS_EC2_METADATA_DISABLED": "true"})
+        done = user.run(
+            "create",
+            "cluster",
+            "-f",
+            str(file),
+            "--dry-run",
+            environment={**sim.environment("aws"), "AWS_EC2_METADATA_DISABLED": "true"},
+        )
     assert_in(b"8xA100", done.out)
     assert_in("43.92", done.out.decode(), f"{done.out}")
 
@@ -77,17 +86,35 @@ def test_the_cluster_file_names_machines_of_a_cloud_in_its_comments(user):
 def test_the_job_file_says_where_its_ranks_would_run(user):
     work = copied(user)
     words = ("--set", f"command.0={PYTHON}", "--dry-run")
-    done = user.run("run", "job", "-f", str(work / "job.yaml"), "-c", user.two_nodes(),
-                    "--oversubscribe", *words)
+    done = user.run(
+        "run",
+        "job",
+        "-f",
+        str(work / "job.yaml"),
+        "-c",
+        user.two_nodes(),
+        "--oversubscribe",
+        *words,
+    )
     assert_greater_equal(done.out.count(user.cluster.encode()), 2, f"{done.out}")
 
 
 def test_the_job_file_trains_with_pytorch(user):
     needs_torch()
     work = copied(user)
-    lines = job(user, "-f", work / "job.yaml", "--sync", work, "--oversubscribe", "--set",
-                f"command.0={PYTHON}")
-    assert_equal([line for line in lines if "trained" in line], trained(4, 2, user.cluster), f"{lines}")
+    lines = job(
+        user,
+        "-f",
+        work / "job.yaml",
+        "--sync",
+        work,
+        "--oversubscribe",
+        "--set",
+        f"command.0={PYTHON}",
+    )
+    assert_equal(
+        [line for line in lines if "trained" in line], trained(4, 2, user.cluster), f"{lines}"
+    )
 
 
 def test_a_pytorch_script_exchanges_gradients_by_fastgpu_comm(user):
@@ -95,17 +122,42 @@ def test_a_pytorch_script_exchanges_gradients_by_fastgpu_comm(user):
     work, library = copied(user), program("COMM_LIBRARY")
     shutil.copy(library, work / "libfastgpu_comm.so.0")
     shutil.copytree(SOURCE / "comm/bindings/python/fastgpu_comm", work / "fastgpu_comm")
-    lines = job(user, "-np", 2, "--npernode", 1, "--sync", work, "-e",
-                "FASTGPU_COMM_LIBRARY=./libfastgpu_comm.so.0", "--", PYTHON, "train_comm.py")
-    assert_equal([line for line in lines if "trained" in line], trained(2, 1, user.cluster), f"{lines}")
+    lines = job(
+        user,
+        "-np",
+        2,
+        "--npernode",
+        1,
+        "--sync",
+        work,
+        "-e",
+        "FASTGPU_COMM_LIBRARY=./libfastgpu_comm.so.0",
+        "--",
+        PYTHON,
+        "train_comm.py",
+    )
+    assert_equal(
+        [line for line in lines if "trained" in line], trained(2, 1, user.cluster), f"{lines}"
+    )
 
 
 def averages(user, variable):
     work = copied(user)
     shutil.copy(program(variable), work / "gradients")
     shutil.copy(program("COMM_LIBRARY"), work / "libfastgpu_comm.so.0")
-    lines = job(user, "-np", 2, "--npernode", 1, "--sync", work, "-e", "LD_LIBRARY_PATH=.", "--",
-                "./gradients")
+    lines = job(
+        user,
+        "-np",
+        2,
+        "--npernode",
+        1,
+        "--sync",
+        work,
+        "-e",
+        "LD_LIBRARY_PATH=.",
+        "--",
+        "./gradients",
+    )
     assert_equal(lines, AVERAGES)
 
 
@@ -120,9 +172,21 @@ def test_the_program_in_cpp_averages_gradients(user):
 @with_nodes("wheels")
 def from_wheels(nodes):
     """The tests' own index has the packages in place of PyPI."""
-    nodes.user.run("env", "create", "-f", str(EXAMPLES / "env.yaml"), "-c", nodes.name, "--uv",
-                   os.environ.get("FASTGPU_UV", str(built_uv())), "--set", f"python={PYTHON}",
-                   "--set", f"index={nodes.index.url}", timeout=400)
+    nodes.user.run(
+        "env",
+        "create",
+        "-f",
+        str(EXAMPLES / "env.yaml"),
+        "-c",
+        nodes.name,
+        "--uv",
+        os.environ.get("FASTGPU_UV", str(built_uv())),
+        "--set",
+        f"python={PYTHON}",
+        "--set",
+        f"index={nodes.index.url}",
+        timeout=400,
+    )
     printed = nodes.program("train", "python", "-c", "import numpy; print(numpy.__version__)")
     assert_equal(printed.count(": 2.2."), 2, printed)
 
@@ -147,8 +211,15 @@ def test_the_steps_of_the_ci_workflow_run(user):
         line = step.replace(" ci ", f" {user.cluster} ").replace("python3", PYTHON)
         line = line.replace("sudo fastgpu", "fastgpu")
         path = f"{pathlib.Path(user.fastgpu).parent}:{os.environ['PATH']}"
-        done = subprocess.run(["bash", "-c", line], cwd=work, check=False, capture_output=True,
-                              text=True, env=user.environment({"PATH": path}), timeout=300)
+        done = subprocess.run(
+            ["bash", "-c", line],
+            cwd=work,
+            check=False,
+            capture_output=True,
+            text=True,
+            env=user.environment({"PATH": path}),
+            timeout=300,
+        )
         assert_equal(done.returncode, 0, f"{line}: {done.stdout}{done.stderr}")
     user.check_nothing_is_left()
 

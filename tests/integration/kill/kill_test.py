@@ -8,6 +8,7 @@ build has them. After each kill either the same command is repeated and must suc
 clear all away; then the books are opened: processes, links, mounts, node directories, the database.
 N points are tried (spread evenly; 0 tries every one).
 """
+
 import argparse
 import contextlib
 import itertools
@@ -36,10 +37,20 @@ class Bench:
 
     def run(self, *argv, expect=(0,), prefix=(), environment=None):
         env = {**os.environ, "FASTGPU_STATE_DIR": str(self.state), **(environment or {})}
-        done = subprocess.run([*prefix, self.fastgpu, *argv], env=env, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=120, check=False)
+        done = subprocess.run(
+            [*prefix, self.fastgpu, *argv],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         if expect is not None and done.returncode not in expect:
-            raise AssertionError(f"fastgpu {' '.join(argv)}: exit status {done.returncode}\n" f"{done.stdout}{done.stderr}")
+            raise AssertionError(
+                f"fastgpu {' '.join(argv)}: exit status {done.returncode}\n"
+                f"{done.stdout}{done.stderr}"
+            )
         return done
 
     def killed_at(self, call, argv):
@@ -50,7 +61,10 @@ class Bench:
         """Runs argv killed at the count-th fault point that it
         passes; False where it ended before.
         """
-        return self.run(*argv, expect=None, environment={"FASTGPU_FAULT": f"any:{count}"}).returncode == -9
+        return (
+            self.run(*argv, expect=None, environment={"FASTGPU_FAULT": f"any:{count}"}).returncode
+            == -9
+        )
 
     def calls_of(self, argv):
         done = self.run(*argv, expect=(3,), prefix=(self.kill_at, "0"))
@@ -61,13 +75,20 @@ class Bench:
 
     def check_books_are_empty(self):
         left = []
-        left += [f"cluster {c['name']}" for c in json.loads(self.run("get", "clusters", "-o", "json").stdout)["clusters"]]
+        left += [
+            f"cluster {c['name']}"
+            for c in json.loads(self.run("get", "clusters", "-o", "json").stdout)["clusters"]
+        ]
         left += [f"link {name}" for name in set(os.listdir("/sys/class/net")) - self.links]
         left += [f"process {name}" for name in helpers() - self.processes]
         with open("/proc/self/mounts", encoding="utf-8") as mounts:
             left += [f"mount {line.split()[1]}" for line in mounts if str(self.state) in line]
         local = self.state / "local"
-        left += [f"directory {entry}" for entry in local.iterdir() if entry.is_dir()] if local.exists() else []
+        left += (
+            [f"directory {entry}" for entry in local.iterdir() if entry.is_dir()]
+            if local.exists()
+            else []
+        )
         left += [f"directory {entry}" for entry in (self.state / "clusters").glob("*")]
         if left:
             raise AssertionError("left behind: " + ", ".join(left))
@@ -78,13 +99,16 @@ def helpers():
     found = set()
     for entry in pathlib.Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if entry.name.isdigit() and os.readlink(entry / "exe").split("/")[-1].startswith("fastgpu-"):
+            if entry.name.isdigit() and os.readlink(entry / "exe").split("/")[-1].startswith(
+                "fastgpu-"
+            ):
                 found.add(f"{entry.name} {(entry / 'comm').read_text().strip()}")
     return found
 
 
 class Create:
     """Killed in create: the same create completes it, or gc clears it away."""
+
     leaves_nothing = True
     argv = ("create", "cluster", "k", "--nodes", "2", "--timeout", "60s")
 
@@ -106,6 +130,7 @@ class Create:
 
 class Delete:
     """Killed in delete: the same delete, or gc, finishes it."""
+
     leaves_nothing = True
     argv = ("delete", "cluster", "k", "--yes")
 
@@ -120,6 +145,7 @@ class Delete:
 
 class Run:
     """Killed in run: gc ends the job's processes on the nodes."""
+
     leaves_nothing = False
     argv = ("run", "job", "j", "--cluster", "k", "-np", "2", "--", "sleep", "3.125")
 
@@ -130,7 +156,9 @@ class Run:
     def repair(self, bench, turn):
         bench.run("gc")
         found = bench.run("exec", "k", "--", "pgrep", "-x", "sleep", expect=None)
-        assert found.returncode == 1, f"ranks run on after gc: {found.returncode} {found.stdout}{found.stderr}"
+        assert found.returncode == 1, (
+            f"ranks run on after gc: {found.returncode} {found.stdout}{found.stderr}"
+        )
         bench.run("run", "job", "j", "--cluster", "k", "-np", "2", "--", "true")
 
 
@@ -148,11 +176,17 @@ class Cp:
         bench.run("exec", "k", "--", "sh", "-c", "rm -rf /root/target; mkdir /root/target")
 
     def repair(self, bench, turn):
-        seen = bench.run("exec", "k", "--", "sh", "-c", "cat /root/target/payload 2>/dev/null | wc -c")
+        seen = bench.run(
+            "exec", "k", "--", "sh", "-c", "cat /root/target/payload 2>/dev/null | wc -c"
+        )
         for line in seen.stdout.splitlines():
-            assert line.split()[-1] in ("0", str(len(PAYLOAD))), f"a half-made file is visible: {line}"
+            assert line.split()[-1] in ("0", str(len(PAYLOAD))), (
+                f"a half-made file is visible: {line}"
+            )
         bench.run(*self.argv)
-        seen = bench.run("exec", "k", "--", "sh", "-c", "ls -A /root/target; wc -c < /root/target/payload")
+        seen = bench.run(
+            "exec", "k", "--", "sh", "-c", "ls -A /root/target; wc -c < /root/target/payload"
+        )
         wanted = {f"k-{i}: {text}" for i in (0, 1) for text in ("payload", str(len(PAYLOAD)))}
         assert set(seen.stdout.splitlines()) == wanted, seen.stdout
 

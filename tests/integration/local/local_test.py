@@ -5,6 +5,7 @@ local_test.py DRIVER INIT KILL_AT [TEST ...]
 Needs root, sshd and ssh; exits with 77 where it cannot run. Whatever happens, it cleans up after
 itself.
 """
+
 import contextlib
 import os
 import pathlib
@@ -30,8 +31,20 @@ from suite import (
 )
 
 CLUSTER = "7e571a00"
-SSH_OPTIONS = ("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "LogLevel=ERROR", "-F", "/dev/null",
-               "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5")
+SSH_OPTIONS = (
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "StrictHostKeyChecking=yes",
+    "-o",
+    "LogLevel=ERROR",
+    "-F",
+    "/dev/null",
+    "-o",
+    "ConnectTimeout=10",
+    "-o",
+    "ServerAliveInterval=5",
+)
 
 
 def init_processes(root_id):
@@ -55,8 +68,14 @@ def is_settled(pid):
     it, and it has not been killed.
     """
     try:
-        status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines() if ":\t" in line)
-        maker = pathlib.Path(f"/proc/{status['PPid'].strip()}/comm").read_text(encoding="utf-8").strip()
+        status = dict(
+            line.split(":\t", 1)
+            for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+            if ":\t" in line
+        )
+        maker = (
+            pathlib.Path(f"/proc/{status['PPid'].strip()}/comm").read_text(encoding="utf-8").strip()
+        )
     except OSError:
         return False
     killed = int(status["SigPnd"], 16) | int(status["ShdPnd"], 16)
@@ -73,16 +92,22 @@ class Machine:
         self.keys = self.folder / "keys"
         self.keys.mkdir()
         for name in ("host", "user"):
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.keys / name], check=True)
+            subprocess.run(
+                ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.keys / name], check=True
+            )
         self.before = self.visible()
 
     def argv(self, *words):
         return [self.driver, str(self.root), self.init, str(self.keys), *map(str, words)]
 
     def run(self, *words, ok=True, prefix=()):
-        done = subprocess.run([*prefix, *self.argv(*words)], capture_output=True, text=True, timeout=180, check=False)
+        done = subprocess.run(
+            [*prefix, *self.argv(*words)], capture_output=True, text=True, timeout=180, check=False
+        )
         if ok and done.returncode != 0:
-            raise AssertionError(f"{words}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+            raise AssertionError(
+                f"{words}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
+            )
         return done
 
     def addresses(self, cluster=CLUSTER):
@@ -97,14 +122,30 @@ class Machine:
         known = self.folder / "known_hosts"
         host_key = " ".join((self.keys / "host.pub").read_text().split()[:2])
         known.write_text("".join(f"{address} {host_key}\n" for address in addresses.values()))
-        return ["ssh", *SSH_OPTIONS, "-o", f"UserKnownHostsFile={known}", "-i", str(self.keys / "user"),
-                f"root@{addresses[node]}", command]
+        return [
+            "ssh",
+            *SSH_OPTIONS,
+            "-o",
+            f"UserKnownHostsFile={known}",
+            "-i",
+            str(self.keys / "user"),
+            f"root@{addresses[node]}",
+            command,
+        ]
 
     def ssh(self, node, command, cluster=CLUSTER, data=None):
         try:
-            done = subprocess.run(self.ssh_argv(node, command, cluster), input=data, capture_output=True, timeout=60, check=False)
+            done = subprocess.run(
+                self.ssh_argv(node, command, cluster),
+                input=data,
+                capture_output=True,
+                timeout=60,
+                check=False,
+            )
         except subprocess.TimeoutExpired as e:
-            raise AssertionError(f"{e}; the nodes are {self.states(cluster)} now; {process_tree()}") from e
+            raise AssertionError(
+                f"{e}; the nodes are {self.states(cluster)} now; {process_tree()}"
+            ) from e
         return done.returncode, (done.stdout + done.stderr).decode(errors="replace").strip()
 
     def sure(self, node, command, cluster=CLUSTER, patience=0):
@@ -121,7 +162,13 @@ class Machine:
 
     def visible(self):
         links = {n for n in os.listdir("/sys/class/net") if n.startswith(("fg7e57", "fg-7e57"))}
-        mounts = {line for line in pathlib.Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines() if str(self.folder) in line}
+        mounts = {
+            line
+            for line in pathlib.Path("/proc/self/mountinfo")
+            .read_text(encoding="utf-8")
+            .splitlines()
+            if str(self.folder) in line
+        }
         return links, mounts, init_processes(self.root_id())
 
     def check_nothing_left(self):
@@ -146,7 +193,11 @@ def test_nodes_are_hosts_of_their_own(m):
     bridge = m.addresses()[0].rsplit(".", 1)[0] + ".1"
     assert_equal(m.sure(0, "getent hosts t7e5-1").split()[0], m.addresses()[1])
     assert_equal(m.sure(0, "getent hosts " + os.uname().nodename).split()[0], bridge)
-    assert_true(m.sure(0, "timeout 5 bash -c 'read line </dev/tcp/t7e5-1/22; echo $line'").startswith("SSH-2.0"))
+    assert_true(
+        m.sure(0, "timeout 5 bash -c 'read line </dev/tcp/t7e5-1/22; echo $line'").startswith(
+            "SSH-2.0"
+        )
+    )
     assert_equal(m.ssh(0, "echo a >/usr/only-here && echo b >/root/.ssh/x && ls -A /tmp")[1], "")
     assert_equal(m.ssh(1, "test -e /usr/only-here")[0], 1)
     assert_false(os.path.exists("/usr/only-here"))
@@ -154,22 +205,49 @@ def test_nodes_are_hosts_of_their_own(m):
     assert_equal(m.sure(0, f"ls -A {m.root}"), "", "a node sees the folders of the nodes")
     assert_equal(m.sure(1, "ls -A /root/.ssh; ls /etc/ssh/*rsa* 2>/dev/null; true"), "")
     assert_true(m.sure(0, "script -qc tty /dev/null </dev/null").strip().startswith("/dev/pts/"))
-    assert_not_equal(m.sure(0, "cat /proc/sys/kernel/random/boot_id"), m.sure(1, "cat /proc/sys/kernel/random/boot_id"))
+    assert_not_equal(
+        m.sure(0, "cat /proc/sys/kernel/random/boot_id"),
+        m.sure(1, "cat /proc/sys/kernel/random/boot_id"),
+    )
 
 
 def test_only_the_clusters_key_opens_an_account(m):
     m.run("create", CLUSTER, 1)
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", m.keys / "own"], check=True)
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", m.keys / "own"], check=True
+    )
     own = (m.keys / "own.pub").read_text().strip()
-    m.sure(0, "useradd --create-home --shell /bin/sh guest && usermod --password '*' guest && cd " "/home/guest && mkdir -m 700 .ssh && "
-              f"echo '{own}' >.ssh/authorized_keys && cp .ssh/authorized_keys .ssh/authorized_keys2 && " "chown -R guest: .ssh")
-    m.sure(0, f"mkdir -p /root/.ssh && echo '{own}' >/root/.ssh/authorized_keys && chmod -R go= " "/root/.ssh")
+    m.sure(
+        0,
+        "useradd --create-home --shell /bin/sh guest && usermod --password '*' guest && cd "
+        "/home/guest && mkdir -m 700 .ssh && "
+        f"echo '{own}' >.ssh/authorized_keys && cp .ssh/authorized_keys .ssh/authorized_keys2 && "
+        "chown -R guest: .ssh",
+    )
+    m.sure(
+        0,
+        f"mkdir -p /root/.ssh && echo '{own}' >/root/.ssh/authorized_keys && chmod -R go= "
+        "/root/.ssh",
+    )
     words = m.ssh_argv(0, "id -un")
     for account in ("guest", "root"):
         for key, opens in (("user", True), ("own", False)):
-            argv = [*words[:-4], "-o", "IdentitiesOnly=yes", "-i", str(m.keys / key), words[-2].replace("root@", account + "@"), words[-1]]
+            argv = [
+                *words[:-4],
+                "-o",
+                "IdentitiesOnly=yes",
+                "-i",
+                str(m.keys / key),
+                words[-2].replace("root@", account + "@"),
+                words[-1],
+            ]
             done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-            assert_equal(done.stdout.strip() == account, opens, f"{account}'s account and the key {key}: {done.returncode} " f"{done.stdout}{done.stderr}")
+            assert_equal(
+                done.stdout.strip() == account,
+                opens,
+                f"{account}'s account and the key {key}: {done.returncode} "
+                f"{done.stdout}{done.stderr}",
+            )
 
 
 def test_killing_on_one_node_kills_nobody_else(m):
@@ -235,7 +313,9 @@ def test_link_rate_is_held_in_both_directions(m):
     down = time.monotonic() - start
     start = time.monotonic()
     m.sure(0, "head -c 10000000 /dev/zero | cat >/dev/null")
-    reader = subprocess.run(m.ssh_argv(1, "head -c 10000000 /dev/zero"), stdout=subprocess.DEVNULL, check=True)
+    reader = subprocess.run(
+        m.ssh_argv(1, "head -c 10000000 /dev/zero"), stdout=subprocess.DEVNULL, check=True
+    )
     up = time.monotonic() - start
     assert_equal(reader.returncode, 0, f"{down:.2f} s down, {up:.2f} s up")
     assert_less(0.7, down, f"{down:.2f} s down, {up:.2f} s up")
@@ -249,7 +329,12 @@ def test_thirty_two_nodes(m):
     m.run("create", CLUSTER, 32)
     seconds = time.monotonic() - start
     assert_equal(m.states(), ["running"] * 32)
-    assert_equal(m.sure(31, "for i in $(seq 0 31); do bash -c \"read l </dev/tcp/t7e5-$i/22\" || echo $i; done"), "")
+    assert_equal(
+        m.sure(
+            31, 'for i in $(seq 0 31); do bash -c "read l </dev/tcp/t7e5-$i/22" || echo $i; done'
+        ),
+        "",
+    )
     assert_less(seconds, 60, f"{seconds:.1f} s")
 
 
@@ -260,7 +345,10 @@ def test_a_taken_subnet_is_a_conflict_for_a_stopped_cluster(m):
     subprocess.run(["ip", "link", "delete", "fg-" + CLUSTER], check=True)
     subprocess.run(["ip", "link", "add", "fg7e57x", "type", "bridge"], check=True)
     try:
-        subprocess.run(["ip", "addr", "add", address.rsplit(".", 1)[0] + ".77/24", "dev", "fg7e57x"], check=True)
+        subprocess.run(
+            ["ip", "addr", "add", address.rsplit(".", 1)[0] + ".77/24", "dev", "fg7e57x"],
+            check=True,
+        )
         done = m.run("start", CLUSTER, 1, ok=False)
         assert_equal(done.returncode, 1, done.stderr)
         assert_in("have been taken", done.stderr)
@@ -329,10 +417,12 @@ def test_a_delete_killed_anywhere_can_be_repeated(m):
 
 def settle(m):
     """Half-made nodes die with their creator, but not in the same instant."""
+
     def quiet():
         running = m.states().count("running")
         inits = init_processes(m.root_id())
         return len(inits) == running and all(map(is_settled, inits))
+
     wait_for(quiet, "half-made nodes have ended")
 
 
@@ -346,7 +436,9 @@ def wait_for(condition, what):
 @contextlib.contextmanager
 def machine_for(driver, init, kill_at):
     """Yields the machine of a test; nothing of its cluster may be left in the end."""
-    with tempfile.TemporaryDirectory(prefix="fastgpu-local-", dir="/var/tmp", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="fastgpu-local-", dir="/var/tmp", ignore_cleanup_errors=True
+    ) as folder:
         machine = Machine(driver, init, kill_at, folder)
         try:
             yield machine
@@ -358,7 +450,12 @@ def machine_for(driver, init, kill_at):
 
 if __name__ == "__main__":
     suite.need_root("/usr/sbin/sshd", "ssh", "ssh-keygen", "ip", "unshare")
-    if subprocess.run(["unshare", "-m", "-n", "-p", "-u", "-i", "-f", "true"], check=False).returncode != 0:
+    if (
+        subprocess.run(
+            ["unshare", "-m", "-n", "-p", "-u", "-i", "-f", "true"], check=False
+        ).returncode
+        != 0
+    ):
         suite.skip("no namespaces here")
     programs = [os.path.abspath(path) for path in sys.argv[1:4]]
     suite.main(suite.tests_of(globals()), lambda _: machine_for(*programs), sys.argv[4:])

@@ -3,6 +3,7 @@ FASTGPU
 
 Exit code 77: this machine cannot carry it.
 """
+
 import hashlib
 import os
 import pathlib
@@ -67,7 +68,9 @@ class Login(unittest.TestCase):
         self.assertEqual(terminal.end(), 0)
 
     def test_a_program_has_the_terminal_that_is_asked_for(self):
-        self.terminal = Terminal(FASTGPU, "ssh", "-t", f"{CLUSTER}/0", "--", "sh", "-c", "stty size; exit 3")
+        self.terminal = Terminal(
+            FASTGPU, "ssh", "-t", f"{CLUSTER}/0", "--", "sh", "-c", "stty size; exit 3"
+        )
         self.terminal.expect("31 97\r\n")
         self.assertEqual(self.terminal.end(), 3)
 
@@ -132,7 +135,11 @@ class Login(unittest.TestCase):
 
     def test_zz_ctrl_c_is_for_us_while_the_node_does_not_answer(self):
         stop = "kill -STOP $(pgrep -o sshd)"
-        subprocess.run([FASTGPU, "exec", f"{CLUSTER}/0", "--", "sh", "-c", stop], check=True, capture_output=True)
+        subprocess.run(
+            [FASTGPU, "exec", f"{CLUSTER}/0", "--", "sh", "-c", stop],
+            check=True,
+            capture_output=True,
+        )
         self.terminal = Terminal(FASTGPU, "ssh", f"{CLUSTER}/0")
         time.sleep(1)
         self.terminal.type("\x03")
@@ -147,7 +154,11 @@ def main():
         os.environ["FASTGPU_STATE_DIR"] = folder + "/state"
         os.environ["NO_COLOR"] = "1"
         try:
-            subprocess.run([FASTGPU, "create", "cluster", CLUSTER, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(
+                [FASTGPU, "create", "cluster", CLUSTER, "--quiet"],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
             result = unittest.main(argv=sys.argv[:1] + sys.argv[2:], exit=False).result
         finally:
             subprocess.run([FASTGPU, "delete", "cluster", CLUSTER, "--yes", "--quiet"], check=False)

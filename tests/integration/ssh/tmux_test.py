@@ -3,6 +3,7 @@
 
 Exit code 77: this machine cannot carry it, or has no tmux.
 """
+
 import contextlib
 import json
 import pathlib
@@ -17,7 +18,9 @@ from terminal import Terminal
 @contextlib.contextmanager
 def entered(user, *words):
     """A terminal in which `fastgpu tmux` runs."""
-    with contextlib.closing(Terminal(user.fastgpu, "tmux", *words, variables=user.environment())) as terminal:
+    with contextlib.closing(
+        Terminal(user.fastgpu, "tmux", *words, variables=user.environment())
+    ) as terminal:
         yield terminal
 
 
@@ -44,11 +47,16 @@ def leave(terminal):
 def test_the_shell_is_there_again_after_the_client_was_killed(user):
     with no_sessions_after(user, user.two_nodes()) as name:
         with entered(user, name) as terminal:
-            terminal.run("kept=some; kept=${kept}thing; echo \"=$kept=$(hostname)=\"", f"=something={name}-0=")
+            terminal.run(
+                'kept=some; kept=${kept}thing; echo "=$kept=$(hostname)="', f"=something={name}-0="
+            )
             terminal.process.kill()
-        assert_true(within(10, lambda: [one["attached"] for one in listed(user, name)] == [0]), f"{listed(user, name)}")
+        assert_true(
+            within(10, lambda: [one["attached"] for one in listed(user, name)] == [0]),
+            f"{listed(user, name)}",
+        )
         with entered(user, f"{name}/0") as terminal:
-            terminal.run("echo \"again:$kept:\"", "again:something:")
+            terminal.run('echo "again:$kept:"', "again:something:")
             leave(terminal)
         with entered(user, name) as terminal:
             terminal.type("exit\r")
@@ -60,13 +68,13 @@ def test_the_shell_is_there_again_after_the_client_was_killed(user):
 @shared_cluster
 def test_the_size_is_that_of_our_terminal_and_follows_it(user):
     with no_sessions_after(user, user.two_nodes()) as name, entered(user, name) as terminal:
-        terminal.run("echo \"=$(tput cols)=\"", "=97=")
+        terminal.run('echo "=$(tput cols)="', "=97=")
         terminal.resize(120, 40)
         assert_true(within(5, lambda: "=120=" in look(terminal)), "it does not follow")
 
 
 def look(terminal):
-    terminal.type("echo \"=$(tput cols)=\"\r")
+    terminal.type('echo "=$(tput cols)="\r')
     terminal.pump(0.3)
     return terminal.seen.decode(errors="replace")
 
@@ -81,11 +89,25 @@ def test_sessions_have_names_and_are_listed(user):
         user.run("tmux", f"{name}/1", "-d", "-s", "two")
         with entered(user, name, "--session", "mine") as terminal:
             terminal.run("echo in-$((1 + 1))", "in-2")
-            found = {(one["node"], one["name"], one["windows"], one["attached"]) for one in listed(user, name)}
-        assert_equal(found, {(f"{name}-0", "mine", 1, 1), (f"{name}-1", "one", 1, 0), (f"{name}-1", "two", 1, 0)})
-        assert_equal([one["name"] for one in listed(user, f"{name}/1")], ["one", "two"], "nodes that were not named are listed")
+            found = {
+                (one["node"], one["name"], one["windows"], one["attached"])
+                for one in listed(user, name)
+            }
+        assert_equal(
+            found,
+            {(f"{name}-0", "mine", 1, 1), (f"{name}-1", "one", 1, 0), (f"{name}-1", "two", 1, 0)},
+        )
+        assert_equal(
+            [one["name"] for one in listed(user, f"{name}/1")],
+            ["one", "two"],
+            "nodes that were not named are listed",
+        )
         table = user.run("tmux", name, "-l").out.decode()
-        assert_equal(table.split("\n")[0].split(), ["NODE", "SESSION", "CREATED", "WINDOWS", "ATTACHED"], table)
+        assert_equal(
+            table.split("\n")[0].split(),
+            ["NODE", "SESSION", "CREATED", "WINDOWS", "ATTACHED"],
+            table,
+        )
         names = user.run("tmux", name, "-l", "-o", "name").out.decode().split()
         assert_in(f"{name}-1/one", names)
 
@@ -94,11 +116,23 @@ def test_sessions_have_names_and_are_listed(user):
 def test_a_server_that_fails_is_told_and_not_taken_for_no_sessions(user):
     with no_sessions_after(user, user.two_nodes()) as name:
         user.run("tmux", name, "-d", "-s", "one")
-        user.run("exec", f"{name}/1", "--", "sh", "-c", "printf '#!/bin/sh\necho lost server >&2\nexit 1\n" "' >/usr/local/bin/tmux; chmod 755 /usr/local/bin/tmux")
+        user.run(
+            "exec",
+            f"{name}/1",
+            "--",
+            "sh",
+            "-c",
+            "printf '#!/bin/sh\necho lost server >&2\nexit 1\n"
+            "' >/usr/local/bin/tmux; chmod 755 /usr/local/bin/tmux",
+        )
         try:
             done = user.run("tmux", name, "--list", "-o", "json", code=1)
             assert_in(f"{name}-1: tmux exited with 1: lost server", done.err)
-            assert_equal([one["node"] for one in json.loads(done.out)["sessions"]], [f"{name}-0"], f"{done.out}")
+            assert_equal(
+                [one["node"] for one in json.loads(done.out)["sessions"]],
+                [f"{name}-0"],
+                f"{done.out}",
+            )
             said = user.run("tmux", f"{name}/1", "--list", code=1)
             assert_not_in("no sessions", said.err, f"{said.out} {said.err}")
             assert_equal(said.out, b"", f"{said.out} {said.err}")
@@ -111,14 +145,55 @@ def test_a_server_that_fails_is_told_and_not_taken_for_no_sessions(user):
 def test_a_program_runs_in_a_session_of_its_own_with_its_words_unchanged(user):
     words = ["a  b", "$HOME;", "it's", "", "*", ";", "a;", "b\\;", "\\", "ünï"]
     with no_sessions_after(user, user.two_nodes()) as name:
-        user.run("tmux", name, "--detach", "--", "sh", "-c", 'printf "<%s>\n" "$@" >/root/said; sleep 987', "-", *words)
+        user.run(
+            "tmux",
+            name,
+            "--detach",
+            "--",
+            "sh",
+            "-c",
+            'printf "<%s>\n" "$@" >/root/said; sleep 987',
+            "-",
+            *words,
+        )
         wanted = "".join(f"<{word}>\n" for word in words)
-        assert_true(within(10, lambda: user.run("ssh", name, "--", "cat", "/root/said", code=None).out.decode() == wanted), "other words")
-        user.refused(["tmux", name, "--detach", "--", "true"], 6, f"{name}-0 has a session fastgpu already", "--session fastgpu")
-        assert_equal(user.run("exec", f"{name}/0", "--", "pgrep", "-x", "sleep", code=None).returncode, 0, "it has ended with us")
-        user.run("ssh", name, "--", "sh", "-c", "printf '#!/bin/sh\\necho ran >/root/ran\\n' >'/root/it is'; chmod +x '/root/it is'")
+        assert_true(
+            within(
+                10,
+                lambda: (
+                    user.run("ssh", name, "--", "cat", "/root/said", code=None).out.decode()
+                    == wanted
+                ),
+            ),
+            "other words",
+        )
+        user.refused(
+            ["tmux", name, "--detach", "--", "true"],
+            6,
+            f"{name}-0 has a session fastgpu already",
+            "--session fastgpu",
+        )
+        assert_equal(
+            user.run("exec", f"{name}/0", "--", "pgrep", "-x", "sleep", code=None).returncode,
+            0,
+            "it has ended with us",
+        )
+        user.run(
+            "ssh",
+            name,
+            "--",
+            "sh",
+            "-c",
+            "printf '#!/bin/sh\\necho ran >/root/ran\\n' >'/root/it is'; chmod +x '/root/it is'",
+        )
         user.run("tmux", name, "-d", "-s", "other", "--", "/root/it is")
-        assert_true(within(10, lambda: user.run("ssh", name, "--", "cat", "/root/ran", code=None).out == b"ran\n"), "one word alone is not run")
+        assert_true(
+            within(
+                10,
+                lambda: user.run("ssh", name, "--", "cat", "/root/ran", code=None).out == b"ran\n",
+            ),
+            "one word alone is not run",
+        )
 
 
 @shared_cluster
@@ -129,11 +204,18 @@ def test_what_cannot_be_is_told(user):
         user.refused(["tmux", name, "-d", "-s", "a.b"], 2, "'a.b'")
         user.refused(["tmux", name, "-l", "-d"], 2, "--list")
         user.refused(["tmux", f"{name}/7", "-d"], 5, "no node '7'")
-        hidden = user.run("exec", f"{name}/1", "--", "sh", "-c", "mv $(command -v tmux) /root/hidden")
+        hidden = user.run(
+            "exec", f"{name}/1", "--", "sh", "-c", "mv $(command -v tmux) /root/hidden"
+        )
         assert_equal(hidden.returncode, 0, hidden.err)
         try:
-            user.refused(["tmux", f"{name}/1", "-d"], 5, f"{name}-1 has no tmux", f"fastgpu exec {name} -- apt-get install -y tmux",
-                         f"fastgpu ssh {name}/{name}-1")
+            user.refused(
+                ["tmux", f"{name}/1", "-d"],
+                5,
+                f"{name}-1 has no tmux",
+                f"fastgpu exec {name} -- apt-get install -y tmux",
+                f"fastgpu ssh {name}/{name}-1",
+            )
             with entered(user, f"{name}/1") as terminal:
                 terminal.expect(f"error: {name}-1 has no tmux")
                 assert_equal(terminal.end(), 5, "another exit code")

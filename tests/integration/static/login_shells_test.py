@@ -3,6 +3,7 @@ login_shells_test.py FASTGPU [TEST ...]
 
 A shell that is not installed here is left out. Exits with 77 where it cannot run.
 """
+
 import json
 import os
 import pathlib
@@ -12,10 +13,44 @@ import subprocess
 import static_cluster_test
 from suite import assert_equal, assert_false, assert_in, assert_not_in, assert_true
 
-SHELLS = ["/bin/bash", "/bin/dash", "/usr/bin/zsh", "/usr/bin/fish", "/usr/bin/tcsh", "/usr/bin/mksh", "/usr/bin/ksh93", "/bin/busybox"]
+SHELLS = [
+    "/bin/bash",
+    "/bin/dash",
+    "/usr/bin/zsh",
+    "/usr/bin/fish",
+    "/usr/bin/tcsh",
+    "/usr/bin/mksh",
+    "/usr/bin/ksh93",
+    "/bin/busybox",
+]
 EVERY_BYTE = bytes(range(1, 256))
-NASTY = [EVERY_BYTE, b"", b"=ls", b"!!", b"!$", b"'\\'", b"\\' ; touch /root/ran #", b"a\nb\n", b"\n", b"ends \\", b"~", b"$HOME", b"`id`",
-         b"%d%%", b"\\0101", b"\\c", b"-n", b"{a,b}", b"*", b"$(id)", b"(echo x)", b";", b"&", b"x" * 5000, b"!" * 300]
+NASTY = [
+    EVERY_BYTE,
+    b"",
+    b"=ls",
+    b"!!",
+    b"!$",
+    b"'\\'",
+    b"\\' ; touch /root/ran #",
+    b"a\nb\n",
+    b"\n",
+    b"ends \\",
+    b"~",
+    b"$HOME",
+    b"`id`",
+    b"%d%%",
+    b"\\0101",
+    b"\\c",
+    b"-n",
+    b"{a,b}",
+    b"*",
+    b"$(id)",
+    b"(echo x)",
+    b";",
+    b"&",
+    b"x" * 5000,
+    b"!" * 300,
+]
 EXPECTED = b"".join(b"<" + word + b">" for word in NASTY)
 
 
@@ -26,12 +61,23 @@ def host_with(lab, shell, number=2):
         ash.parent.mkdir()
         shutil.copy(shell, ash)
         shell = str(ash)
-    return lab.host(pathlib.Path(shell).name, f"{static_cluster_test.NETWORK}.{number}", network=True, shell=shell)
+    return lab.host(
+        pathlib.Path(shell).name,
+        f"{static_cluster_test.NETWORK}.{number}",
+        network=True,
+        shell=shell,
+    )
 
 
 def run_bytes(lab, *words):
-    return subprocess.run([os.fsencode(lab.fastgpu), *map(os.fsencode, words)], stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
-                          env=lab.environment(), check=False)
+    return subprocess.run(
+        [os.fsencode(lab.fastgpu), *map(os.fsencode, words)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+        env=lab.environment(),
+        check=False,
+    )
 
 
 def check_everything(lab, name):
@@ -41,12 +87,24 @@ def check_everything(lab, name):
         assert_equal(done.returncode, 0, f"{name} {verb}: {done.returncode} {done.stderr}")
         if verb[0] == "ssh":
             assert_true(done.stdout.endswith(EXPECTED), f"{name} ssh: {done.stdout}")
-    done = run_bytes(lab, "exec", f"lab/{name}", "--", "sh", "-c", 'printf "<%s>" "$@" | sha256sum', "sh", *NASTY)
-    wanted = subprocess.run(["sha256sum"], input=EXPECTED, capture_output=True, check=True).stdout.split()[0]
+    done = run_bytes(
+        lab, "exec", f"lab/{name}", "--", "sh", "-c", 'printf "<%s>" "$@" | sha256sum', "sh", *NASTY
+    )
+    wanted = subprocess.run(
+        ["sha256sum"], input=EXPECTED, capture_output=True, check=True
+    ).stdout.split()[0]
     assert_in(wanted, done.stdout, f"{name} exec: {done.stdout} {done.stderr}")
     for code in (0, 1, 3, 126, 127, 255):
-        assert_equal(lab.run("exec", f"lab/{name}", "--", "sh", "-c", f"exit {code}", code=None).returncode, code, f"{name}: exit {code}")
-        assert_equal(lab.run("ssh", f"lab/{name}", "--", "sh", "-c", f"exit {code}", code=None).returncode, code, f"{name}: ssh exit {code}")
+        assert_equal(
+            lab.run("exec", f"lab/{name}", "--", "sh", "-c", f"exit {code}", code=None).returncode,
+            code,
+            f"{name}: exit {code}",
+        )
+        assert_equal(
+            lab.run("ssh", f"lab/{name}", "--", "sh", "-c", f"exit {code}", code=None).returncode,
+            code,
+            f"{name}: ssh exit {code}",
+        )
     killed = lab.run("exec", f"lab/{name}", "--", "sh", "-c", "kill -9 $$", code=None)
     assert_equal(killed.returncode, 137, f"{name}: a signal is {killed.returncode}")
     payload = lab.folder / "it's a \\pay!load"
@@ -55,10 +113,32 @@ def check_everything(lab, name):
     back = lab.folder / f"back-{name}"
     lab.run("cp", f"lab/{name}:{payload.name}", str(back))
     assert_equal(back.read_bytes(), payload.read_bytes(), f"{name}: cp")
-    job = lab.run("run", "job", "-c", f"lab/{name}", "-np", "2", "--oversubscribe", "-e", "A=x y'\\!", "--", "sh", "-c", "echo \"$1 $A\"", "sh", "'\\' !!")
-    assert_equal(sorted(job.stdout.splitlines()), ["[0] '\\' !! x y'\\!", "[1] '\\' !! x y'\\!"], f"{name}: {job.stdout}{job.stderr}")
+    job = lab.run(
+        "run",
+        "job",
+        "-c",
+        f"lab/{name}",
+        "-np",
+        "2",
+        "--oversubscribe",
+        "-e",
+        "A=x y'\\!",
+        "--",
+        "sh",
+        "-c",
+        'echo "$1 $A"',
+        "sh",
+        "'\\' !!",
+    )
+    assert_equal(
+        sorted(job.stdout.splitlines()),
+        ["[0] '\\' !! x y'\\!", "[1] '\\' !! x y'\\!"],
+        f"{name}: {job.stdout}{job.stderr}",
+    )
     listed = lab.run("tmux", f"lab/{name}", "--list", "-o", "json")
-    assert_equal(json.loads(listed.stdout)["sessions"], [], f"{name}: {listed.stdout}{listed.stderr}")
+    assert_equal(
+        json.loads(listed.stdout)["sessions"], [], f"{name}: {listed.stdout}{listed.stderr}"
+    )
 
 
 def test_every_login_shell_is_as_good_as_another(lab):
@@ -76,25 +156,46 @@ def test_every_login_shell_is_as_good_as_another(lab):
 
 
 def test_a_copy_goes_from_node_to_node_whatever_their_shells(lab):
-    shells = [shell for shell in ("/usr/bin/fish", "/usr/bin/tcsh", "/usr/bin/zsh") if os.path.exists(shell)]
-    hosts = [lab.host(pathlib.Path(shell).name, f"{static_cluster_test.NETWORK}.{20 + i}", network=True, shell=shell)
-             for i, shell in enumerate(shells)]
+    shells = [
+        shell
+        for shell in ("/usr/bin/fish", "/usr/bin/tcsh", "/usr/bin/zsh")
+        if os.path.exists(shell)
+    ]
+    hosts = [
+        lab.host(
+            pathlib.Path(shell).name,
+            f"{static_cluster_test.NETWORK}.{20 + i}",
+            network=True,
+            shell=shell,
+        )
+        for i, shell in enumerate(shells)
+    ]
     lab.create(*(host.entry() for host in hosts))
     payload = lab.folder / "big's file!"
     payload.write_bytes(os.urandom(9 << 20))
     done = lab.run("cp", str(payload), "lab:", "-o", "json")
     passed_on = json.loads(done.stdout)["hosts"]
     assert_true(all(host["passed_on"] for host in passed_on), f"{passed_on}")
-    assert_true(all((host.home / payload.name).read_bytes() == payload.read_bytes() for host in hosts), "cp")
+    assert_true(
+        all((host.home / payload.name).read_bytes() == payload.read_bytes() for host in hosts), "cp"
+    )
     said = lab.run("run", "job", "-c", "lab", "-np", str(len(hosts)), "--", "hostname")
-    assert_equal(sorted(said.stdout.split()[1::2]), sorted(host.name for host in hosts), said.stdout + said.stderr)
+    assert_equal(
+        sorted(said.stdout.split()[1::2]),
+        sorted(host.name for host in hosts),
+        said.stdout + said.stderr,
+    )
     lab.run("delete", "cluster", "lab", "--yes")
 
 
 def test_start_up_files_may_print_what_they_like(lab):
     one = lab.host("one", f"{static_cluster_test.NETWORK}.30", network=True, shell="/bin/bash")
-    noise = ("echo; echo 'Welcome, W 0 {\"host\": 7}'; printf 'no newline '; stty -a; echo 'stty: " "Inappropriate ioctl' >&2\n"
-             "echo ~/.fastgpu/bin/fastgpu-agent-: not found >&2; alias echo='echo aliased'; shopt -s " "expand_aliases; set -u\n")
+    noise = (
+        "echo; echo 'Welcome, W 0 {\"host\": 7}'; printf 'no newline '; stty -a; echo 'stty: "
+        "Inappropriate ioctl' >&2\n"
+        "echo ~/.fastgpu/bin/fastgpu-agent-: not found >&2; alias echo='echo aliased'; shopt -s "
+        "expand_aliases; set -u\n"
+    )
     (one.home / ".bashrc").write_text(noise)
     (one.home / ".ssh" / "rc").write_text("echo the rc speaks; echo and complains >&2\n")
     (one.home / ".hushlogin").write_text("")
@@ -114,15 +215,24 @@ def test_start_up_files_may_print_what_they_like(lab):
 
 
 ALIASES = {
-    "bash": (".bashrc", "shopt -s expand_aliases; alias exec='echo aliased' command='echo aliased' printf='echo " "aliased'\n"),
+    "bash": (
+        ".bashrc",
+        "shopt -s expand_aliases; alias exec='echo aliased' command='echo aliased' printf='echo "
+        "aliased'\n",
+    ),
     "zsh": (".zshenv", "alias exec='echo aliased' command='echo aliased' printf='echo aliased'\n"),
     "tcsh": (".cshrc", "alias exec 'echo aliased'; alias printf 'echo aliased'\n"),
-    "fish": (".config/fish/config.fish", "alias command='echo aliased'; alias printf='echo aliased'; abbr exec 'echo aliased'\n"),
+    "fish": (
+        ".config/fish/config.fish",
+        "alias command='echo aliased'; alias printf='echo aliased'; abbr exec 'echo aliased'\n",
+    ),
 }
 
 
 def test_aliases_of_start_up_files_change_nothing(lab):
-    shells = [shell for shell in SHELLS if pathlib.Path(shell).name in ALIASES and os.path.exists(shell)]
+    shells = [
+        shell for shell in SHELLS if pathlib.Path(shell).name in ALIASES and os.path.exists(shell)
+    ]
     hosts = [host_with(lab, shell, number + 40) for number, shell in enumerate(shells)]
     for host in hosts:
         file, text = ALIASES[host.name]
@@ -135,11 +245,18 @@ def test_aliases_of_start_up_files_change_nothing(lab):
 
 
 def test_an_account_that_runs_nothing_says_why(lab):
-    for number, (shell, config, said) in enumerate((
-            (None, "ForceCommand echo 'Please login as the user \"ubuntu\" rather than the user " "\"root\".'; exit 142\n", "exit code 142"),
+    for number, (shell, config, said) in enumerate(
+        (
+            (
+                None,
+                'ForceCommand echo \'Please login as the user "ubuntu" rather than the user '
+                '"root".\'; exit 142\n',
+                "exit code 142",
+            ),
             ("/usr/sbin/nologin", "", "This account is currently not available"),
             ("/bin/false", "", "exit code 1"),
-    )):
+        )
+    ):
         one = lab.host(f"closed{number}", f"127.0.0.{number + 2}", shell=shell, config=config)
         refused = lab.create(one.entry(), code=3)
         assert_in(said, refused.stderr)
@@ -157,7 +274,19 @@ def test_start_up_files_that_fail_are_named(lab):
 
 def test_the_agent_is_put_elsewhere_where_the_home_starts_no_programs(lab):
     one = lab.host("one", "127.0.0.2")
-    subprocess.run(["nsenter", "-t", str(one.first_process()), "--mount", "mount", "-o", "remount,bind,noexec", "/root"], check=True)
+    subprocess.run(
+        [
+            "nsenter",
+            "-t",
+            str(one.first_process()),
+            "--mount",
+            "mount",
+            "-o",
+            "remount,bind,noexec",
+            "/root",
+        ],
+        check=True,
+    )
     place = pathlib.Path("/var/tmp/fastgpu-0")
     before = set(place.iterdir()) if place.exists() else None
     try:

@@ -2,6 +2,7 @@
 
 Exits with 77 where it cannot run.
 """
+
 import contextlib
 import os
 import select
@@ -26,15 +27,25 @@ def let_only_ssh_in(host):
     """A firewall that answers nothing but ssh, by routing rules: iptables need not be installed."""
     run_ip(host, "rule", "add", "pref", "100", "lookup", "local")
     run_ip(host, "rule", "del", "pref", "0")
-    for number, words in enumerate((["dport", "22", "lookup", "local"], ["sport", "22", "lookup", "local"], ["blackhole"])):
-        run_ip(host, "rule", "add", "pref", str(10 + number), "iif", "eth0", "ipproto", "tcp", *words)
+    for number, words in enumerate(
+        (["dport", "22", "lookup", "local"], ["sport", "22", "lookup", "local"], ["blackhole"])
+    ):
+        run_ip(
+            host, "rule", "add", "pref", str(10 + number), "iif", "eth0", "ipproto", "tcp", *words
+        )
 
 
 def know_names(lab, **addresses):
     """Names that this user's fastgpu and all hosts of the lab know, and nothing else."""
-    (lab.folder / "hosts").write_text("127.0.0.1 localhost\n" + "".join(f"{address} {name.replace('_', '.')}\n" for name, address in addresses.items()))
+    (lab.folder / "hosts").write_text(
+        "127.0.0.1 localhost\n"
+        + "".join(f"{address} {name.replace('_', '.')}\n" for name, address in addresses.items())
+    )
     wrapper = lab.folder / "fastgpu"
-    wrapper.write_text(f"#!/bin/sh\nexec unshare -m sh -c 'mount --bind {lab.folder}/hosts /etc/hosts && exec " f"{lab.fastgpu} \"$@\"' sh \"$@\"\n")
+    wrapper.write_text(
+        f"#!/bin/sh\nexec unshare -m sh -c 'mount --bind {lab.folder}/hosts /etc/hosts && exec "
+        f'{lab.fastgpu} "$@"\' sh "$@"\n'
+    )
     wrapper.chmod(0o755)
     lab.fastgpu = str(wrapper)
 
@@ -50,10 +61,16 @@ class Forwarder:
     def accept(self):
         with contextlib.suppress(OSError):
             while True:
-                threading.Thread(target=self.serve, args=(self.listener.accept()[0],), daemon=True).start()
+                threading.Thread(
+                    target=self.serve, args=(self.listener.accept()[0],), daemon=True
+                ).start()
 
     def serve(self, client):
-        with client, socket.create_connection((self.to, 22)) as server, contextlib.suppress(OSError):
+        with (
+            client,
+            socket.create_connection((self.to, 22)) as server,
+            contextlib.suppress(OSError),
+        ):
             ends = {client: server, server: client}
             while True:
                 for end in select.select(list(ends), [], [])[0]:
@@ -62,7 +79,12 @@ class Forwarder:
                     ends[end].sendall(data)
 
     def entry(self, host, **more):
-        lines = [f"address: 127.0.0.1:{self.port}", f"name: {host.name}", "user: root", f"host_keys: ['{line_of(host.key)}']"]
+        lines = [
+            f"address: 127.0.0.1:{self.port}",
+            f"name: {host.name}",
+            "user: root",
+            f"host_keys: ['{line_of(host.key)}']",
+        ]
         lines += [f"{name}: {value}" for name, value in more.items()]
         return "  - " + "\n    ".join(lines) + "\n"
 
@@ -77,7 +99,9 @@ def test_a_hostfile_and_ranges_make_a_cluster(lab):
     assert_equal(ranks.count("two"), 2, ranks)
     lab.run("delete", "cluster", "lab", "--yes")
     file = lab.folder / "ranges.yaml"
-    file.write_text(f"user: root\nhosts:\n  - {{address: '{NETWORK}.[11-12]', name: 'gpu[01-02]'}}\n")
+    file.write_text(
+        f"user: root\nhosts:\n  - {{address: '{NETWORK}.[11-12]', name: 'gpu[01-02]'}}\n"
+    )
     lab.run("create", "cluster", "lab", "-f", str(file), "--accept-host-keys")
     said = lab.run("exec", "lab", "--", "hostname").stdout
     assert_equal(sorted(said.splitlines()), ["gpu01: one", "gpu02: two"], said)
@@ -89,13 +113,21 @@ def test_a_hostfile_and_ranges_make_a_cluster(lab):
 def test_hosts_behind_a_router_reach_each_other_at_their_inner_addresses(lab):
     hosts = lab.pair()
     ways = [Forwarder(host.address) for host in hosts]
-    lab.create(*(way.entry(host, inner=host.address) for way, host in zip(ways, hosts, strict=True)))
+    lab.create(
+        *(way.entry(host, inner=host.address) for way, host in zip(ways, hosts, strict=True))
+    )
     done = lab.run("run", "job", "-c", "lab", *RANKS)
-    assert_equal(sorted(done.stdout.splitlines()), [f"[0] one {NETWORK}.11", f"[1] two {NETWORK}.11"], done.stdout + done.stderr)
+    assert_equal(
+        sorted(done.stdout.splitlines()),
+        [f"[0] one {NETWORK}.11", f"[1] two {NETWORK}.11"],
+        done.stdout + done.stderr,
+    )
     payload = lab.folder / "payload"
     payload.write_bytes(os.urandom(9 << 20))
     lab.run("cp", str(payload), "lab:")
-    assert_true(all((host.home / "payload").read_bytes() == payload.read_bytes() for host in hosts), "cp")
+    assert_true(
+        all((host.home / "payload").read_bytes() == payload.read_bytes() for host in hosts), "cp"
+    )
     lab.run("delete", "cluster", "lab", "--yes")
 
 
@@ -114,7 +146,10 @@ def test_hosts_that_do_not_reach_each_other_at_their_outer_addresses_are_named(l
 
 
 def test_a_firewall_between_nodes_ends_a_job_with_their_names(lab):
-    one, two, three = (lab.host(name, f"{NETWORK}.{number}", network=True) for number, name in enumerate(("one", "two", "three"), 11))
+    one, two, three = (
+        lab.host(name, f"{NETWORK}.{number}", network=True)
+        for number, name in enumerate(("one", "two", "three"), 11)
+    )
     lab.create(one.entry(), two.entry(), three.entry())
     lab.run("run", "job", "-c", "lab", *RANKS)
     let_only_ssh_in(three)
@@ -130,7 +165,12 @@ def test_a_firewall_between_nodes_ends_a_job_with_their_names(lab):
         assert_in("cannot reach", refused.stderr)
     lab.run("run", "job", "-c", "lab/one,two", *RANKS)
     for host in (one, two, three):
-        left = subprocess.run(["nsenter", "-t", str(host.first_process()), "--mount", "--pid", "ps", "-eo", "args"], capture_output=True, text=True, check=True)
+        left = subprocess.run(
+            ["nsenter", "-t", str(host.first_process()), "--mount", "--pid", "ps", "-eo", "args"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         assert_not_in("mpirun", left.stdout)
         assert_not_in("orted", left.stdout)
     lab.run("delete", "cluster", "lab", "--yes")
@@ -147,8 +187,14 @@ def test_nodes_known_by_names_use_their_own_network_and_not_dockers(lab):
     file.write_text("user: root\nhosts: [one.lab.test, two.lab.test]\n")
     lab.run("create", "cluster", "lab", "-f", str(file), "--accept-host-keys")
     done = lab.run("run", "job", "-c", "lab", *RANKS)
-    assert_equal(sorted(done.stdout.splitlines()), ["[0] one one.lab.test", "[1] two one.lab.test"], done.stdout + done.stderr)
-    plan = b"".join(path.read_bytes() for path in (hosts[0].home / ".fastgpu" / "jobs").glob("*/spec"))
+    assert_equal(
+        sorted(done.stdout.splitlines()),
+        ["[0] one one.lab.test", "[1] two one.lab.test"],
+        done.stdout + done.stderr,
+    )
+    plan = b"".join(
+        path.read_bytes() for path in (hosts[0].home / ".fastgpu" / "jobs").glob("*/spec")
+    )
     assert_in(f"{NETWORK}.8/29".encode(), plan)
     lab.run("delete", "cluster", "lab", "--yes")
 

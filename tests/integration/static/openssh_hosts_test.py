@@ -3,6 +3,7 @@
 
 Exits with 77 where it cannot run.
 """
+
 import contextlib
 import hashlib
 import os
@@ -35,32 +36,81 @@ def check_everything(lab, *hosts):
     """What each command does on the hosts of cluster lab, whatever the way to them."""
     for host in hosts:
         node = f"lab/{host.name}"
-        assert_equal(lab.run("exec", node, "--", "hostname").stdout, f"{host.name}: {host.name}\n", "exec")
+        assert_equal(
+            lab.run("exec", node, "--", "hostname").stdout, f"{host.name}: {host.name}\n", "exec"
+        )
         for code in (0, 1, 3, 127, 255):
             for verb in ("exec", "ssh"):
-                assert_equal(lab.run(verb, node, "--", "sh", "-c", f"exit {code}", code=None).returncode, code, f"{verb}: exit {code}")
-        assert_equal(lab.run("exec", node, "--", "sh", "-c", "kill -9 $$", code=None).returncode, 137, "a signal")
-        assert_equal(lab.run("ssh", node, "--", "printf", "<%s>", "a  b", "it's \"q\"").stdout, "<a  b><it's \"q\">", "ssh")
+                assert_equal(
+                    lab.run(verb, node, "--", "sh", "-c", f"exit {code}", code=None).returncode,
+                    code,
+                    f"{verb}: exit {code}",
+                )
+        assert_equal(
+            lab.run("exec", node, "--", "sh", "-c", "kill -9 $$", code=None).returncode,
+            137,
+            "a signal",
+        )
+        assert_equal(
+            lab.run("ssh", node, "--", "printf", "<%s>", "a  b", 'it\'s "q"').stdout,
+            '<a  b><it\'s "q">',
+            "ssh",
+        )
         payload = lab.folder / f"payload-{host.name}"
         payload.write_bytes(os.urandom(1_200_000))
         for verb, program in (("exec", "sha256sum"), ("ssh", "cat")):
             with payload.open("rb") as stdin:
-                done = subprocess.run([lab.fastgpu, verb, node, "--", program], stdin=stdin, capture_output=True, timeout=120,
-                                      env=lab.environment(), check=True)
-            wanted = hashlib.sha256(payload.read_bytes()).hexdigest().encode() if verb == "exec" else payload.read_bytes()
+                done = subprocess.run(
+                    [lab.fastgpu, verb, node, "--", program],
+                    stdin=stdin,
+                    capture_output=True,
+                    timeout=120,
+                    env=lab.environment(),
+                    check=True,
+                )
+            wanted = (
+                hashlib.sha256(payload.read_bytes()).hexdigest().encode()
+                if verb == "exec"
+                else payload.read_bytes()
+            )
             assert_in(wanted, done.stdout, f"{verb} does not pass standard input on")
         lab.run("cp", str(payload), f"{node}:")
         assert_equal((host.home / payload.name).read_bytes(), payload.read_bytes(), "cp to a node")
         lab.run("cp", f"{node}:{payload.name}", str(lab.folder / f"back-{host.name}"))
-        assert_equal((lab.folder / f"back-{host.name}").read_bytes(), payload.read_bytes(), "cp from a node")
-        interrupted = subprocess.Popen([lab.fastgpu, "exec", node, "--", "sh", "-c", "echo begun; sleep 4242"], stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.environment())
-        assert_true(interrupted.stdout.readline().endswith(b"begun\n"), "a long program does not begin")
+        assert_equal(
+            (lab.folder / f"back-{host.name}").read_bytes(), payload.read_bytes(), "cp from a node"
+        )
+        interrupted = subprocess.Popen(
+            [lab.fastgpu, "exec", node, "--", "sh", "-c", "echo begun; sleep 4242"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=lab.environment(),
+        )
+        assert_true(
+            interrupted.stdout.readline().endswith(b"begun\n"), "a long program does not begin"
+        )
         interrupted.send_signal(signal.SIGINT)
         assert_equal(interrupted.wait(timeout=60), 130, "Ctrl-C")
         for _ in range(100):
-            if "sleep 4242" not in subprocess.run(["nsenter", "-t", str(host.first_process()), "--mount", "--pid", "ps", "-eo", "args"],
-                                                  capture_output=True, text=True, check=True).stdout:
+            if (
+                "sleep 4242"
+                not in subprocess.run(
+                    [
+                        "nsenter",
+                        "-t",
+                        str(host.first_process()),
+                        "--mount",
+                        "--pid",
+                        "ps",
+                        "-eo",
+                        "args",
+                    ],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                ).stdout
+            ):
                 break
             time.sleep(0.1)
         else:
@@ -74,18 +124,40 @@ def check_life(lab, *entries, hosts, more=(), environment=None, job=False):
     assert_true(all(len(ours(host)) == 1 for host in hosts), "the cluster's key is not there")
     check_everything(lab, *hosts)
     if job:
-        done = lab.run("run", "job", "-c", "lab", "-np", str(len(hosts)), "--", "sh", "-c", "echo $FASTGPU_RANK $(hostname)")
-        assert_equal(sorted(done.stdout.splitlines()), [f"[{i}] {i} {host.name}" for i, host in enumerate(hosts)], done.stdout + done.stderr)
+        done = lab.run(
+            "run",
+            "job",
+            "-c",
+            "lab",
+            "-np",
+            str(len(hosts)),
+            "--",
+            "sh",
+            "-c",
+            "echo $FASTGPU_RANK $(hostname)",
+        )
+        assert_equal(
+            sorted(done.stdout.splitlines()),
+            [f"[{i}] {i} {host.name}" for i, host in enumerate(hosts)],
+            done.stdout + done.stderr,
+        )
     done = lab.run("delete", "cluster", "lab", "--yes")
     assert_not_in("warning", done.stderr)
     for host, text in before.items():
-        assert_equal(host.keys_file.read_bytes(), text, f"{host.name}: {host.keys_file.read_bytes()}")
+        assert_equal(
+            host.keys_file.read_bytes(), text, f"{host.name}: {host.keys_file.read_bytes()}"
+        )
     lab.check_nothing_known()
 
 
 def know(lab, *hosts):
-    (lab.home / ".ssh" / "known_hosts").write_text("".join(
-        (host.address if host.port == 22 else f"[{host.address}]:{host.port}") + f" {line_of(host.key)}\n" for host in hosts))
+    (lab.home / ".ssh" / "known_hosts").write_text(
+        "".join(
+            (host.address if host.port == 22 else f"[{host.address}]:{host.port}")
+            + f" {line_of(host.key)}\n"
+            for host in hosts
+        )
+    )
 
 
 def test_hosts_whose_lists_libssh2_does_not_meet(lab):
@@ -95,14 +167,20 @@ def test_hosts_whose_lists_libssh2_does_not_meet(lab):
 
 
 def test_other_algorithms_and_types_of_host_keys(lab):
-    hosts = [lab.host("chacha", "127.0.0.2", config=CHACHA), lab.host("ecdsa", "127.0.0.3", key=("-t", "ecdsa")),
-             lab.host("dh", "127.0.0.4", config=DH)]
+    hosts = [
+        lab.host("chacha", "127.0.0.2", config=CHACHA),
+        lab.host("ecdsa", "127.0.0.3", key=("-t", "ecdsa")),
+        lab.host("dh", "127.0.0.4", config=DH),
+    ]
     know(lab, *hosts)
     check_life(lab, *(host.entry(host_key=False) for host in hosts), hosts=hosts)
 
 
 def test_keys_of_such_hosts_are_accepted_where_the_user_says_so(lab):
-    hosts = [lab.host("etm", "127.0.0.2", config=ETM), lab.host("rsa", "127.0.0.3", key=("-t", "rsa", "-b", "3072"))]
+    hosts = [
+        lab.host("etm", "127.0.0.2", config=ETM),
+        lab.host("rsa", "127.0.0.3", key=("-t", "rsa", "-b", "3072")),
+    ]
     before = [host.keys_file.read_bytes() for host in hosts]
     entries = [host.entry(host_key=False) for host in hosts]
     assert_in("--accept-host-keys", lab.create(*entries, code=3).stderr, "unknown keys are trusted")
@@ -114,15 +192,25 @@ def test_keys_of_such_hosts_are_accepted_where_the_user_says_so(lab):
     assert_equal([host.keys_file.read_bytes() for host in hosts], before, "a line is left")
     for host in hosts:
         (lab.home / ".ssh" / "known_hosts").write_text(f"@revoked * {line_of(host.key)}\n")
-        assert_in("@revoked", lab.create(host.entry(host_key=False), code=3, more=["--accept-host-keys"]).stderr, "a revoked key")
+        assert_in(
+            "@revoked",
+            lab.create(host.entry(host_key=False), code=3, more=["--accept-host-keys"]).stderr,
+            "a revoked key",
+        )
 
 
 def test_a_host_that_shows_another_key_than_the_known_one_is_refused(lab):
     rsa = lab.host("rsa", "127.0.0.2", key=("-t", "rsa", "-b", "3072"))
     make_key(lab.folder / "other", "-t", "rsa", "-b", "3072")
-    (lab.home / ".ssh" / "known_hosts").write_text(f"[127.0.0.2]:{rsa.port} {line_of(lab.folder / 'other')}\n")
+    (lab.home / ".ssh" / "known_hosts").write_text(
+        f"[127.0.0.2]:{rsa.port} {line_of(lab.folder / 'other')}\n"
+    )
     for more in ([], ["--accept-host-keys"]):
-        assert_in("host key", lab.create(rsa.entry(host_key=False), code=3, more=more).stderr, "another key")
+        assert_in(
+            "host key",
+            lab.create(rsa.entry(host_key=False), code=3, more=more).stderr,
+            "another key",
+        )
     assert_false(ours(rsa), "a host that proved nothing was changed")
 
 
@@ -146,7 +234,9 @@ def test_a_user_with_an_rsa_key_alone(lab):
 class Agent:
     def __init__(self, lab):
         self.socket = lab.folder / "agent"
-        self.process = subprocess.Popen(["ssh-agent", "-D", "-a", self.socket], stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            ["ssh-agent", "-D", "-a", self.socket], stdout=subprocess.DEVNULL
+        )
         while not self.socket.exists():
             time.sleep(0.01)
         self.environment = {"SSH_AUTH_SOCK": str(self.socket)}
@@ -155,8 +245,18 @@ class Agent:
         ask = key.parent / "ask"
         ask.write_text(f"#!/bin/sh\necho {passphrase}\n")
         ask.chmod(0o755)
-        subprocess.run(["ssh-add", "-q", key], check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                       env={**os.environ, **self.environment, "SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force"})
+        subprocess.run(
+            ["ssh-add", "-q", key],
+            check=True,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={
+                **os.environ,
+                **self.environment,
+                "SSH_ASKPASS": str(ask),
+                "SSH_ASKPASS_REQUIRE": "force",
+            },
+        )
 
     def __enter__(self):
         return self
@@ -186,7 +286,9 @@ def test_a_key_with_a_passphrase_in_an_agent(lab):
 def test_a_passphrase_is_asked_for_once_at_a_terminal(lab):
     key = only_key(lab, "id_ed25519", "-t", "ed25519", passphrase="word")
     lab.user_key = key
-    hosts = [lab.host(name, address) for name, address in (("one", "127.0.0.2"), ("two", "127.0.0.3"))]
+    hosts = [
+        lab.host(name, address) for name, address in (("one", "127.0.0.2"), ("two", "127.0.0.3"))
+    ]
     file = lab.file(*(host.entry() for host in hosts))
     pid, terminal = pty.fork()
     if pid == 0:
@@ -214,7 +316,20 @@ def test_a_user_certificate(lab):
     authority = lab.folder / "authority"
     make_key(authority)
     one = lab.host("one", "127.0.0.2", config=f"TrustedUserCAKeys {authority}.pub\n")
-    subprocess.run(["ssh-keygen", "-q", "-s", authority, "-I", "me", "-n", "root", lab.user_key.with_suffix(".pub")], check=True)
+    subprocess.run(
+        [
+            "ssh-keygen",
+            "-q",
+            "-s",
+            authority,
+            "-I",
+            "me",
+            "-n",
+            "root",
+            lab.user_key.with_suffix(".pub"),
+        ],
+        check=True,
+    )
     one.authorize(b"# nobody\n")
     check_life(lab, one.entry(), hosts=(one,))
 
@@ -227,13 +342,28 @@ def test_names_of_the_users_configuration(lab):
     make_key(other, "-t", "ecdsa")
     near.authorize((line_of(other) + "\n").encode())
     folder = lab.home / ".ssh"
-    (folder / "config").write_text(f"Include {folder}/more\nHost gpubox\n  HostName 127.0.0.2\n  Port {near.port}\n" "  User root\n"
-                                   f"  IdentityFile {other}\nHost *\n  IdentityFile {lab.user_key}\n")
-    (folder / "more").write_text("Host behind\n  HostName 127.0.0.1\n  ProxyJump gate\nHost gate\n" f"  HostName {gate.address}\n  User root\n"
-                                 f"  UserKnownHostsFile {folder}/known_hosts\n")
-    known = [f"{gate.address} {line_of(gate.key)}", f"[127.0.0.2]:{near.port} {line_of(near.key)}", f"127.0.0.1 {line_of(inner.key)}"]
+    (folder / "config").write_text(
+        f"Include {folder}/more\nHost gpubox\n  HostName 127.0.0.2\n  Port {near.port}\n"
+        "  User root\n"
+        f"  IdentityFile {other}\nHost *\n  IdentityFile {lab.user_key}\n"
+    )
+    (folder / "more").write_text(
+        "Host behind\n  HostName 127.0.0.1\n  ProxyJump gate\nHost gate\n"
+        f"  HostName {gate.address}\n  User root\n"
+        f"  UserKnownHostsFile {folder}/known_hosts\n"
+    )
+    known = [
+        f"{gate.address} {line_of(gate.key)}",
+        f"[127.0.0.2]:{near.port} {line_of(near.key)}",
+        f"127.0.0.1 {line_of(inner.key)}",
+    ]
     (folder / "known_hosts").write_text("".join(line + "\n" for line in known))
-    check_life(lab, "  - {name: near, address: gpubox}\n", "  - {name: inner, address: behind}\n", hosts=(near, inner))
+    check_life(
+        lab,
+        "  - {name: near, address: gpubox}\n",
+        "  - {name: inner, address: behind}\n",
+        hosts=(near, inner),
+    )
 
 
 def test_a_jump_host_with_a_key_and_a_port_of_its_own(lab):
@@ -244,7 +374,10 @@ def test_a_jump_host_with_a_key_and_a_port_of_its_own(lab):
         key.unlink(missing_ok=True)
         make_key(key, *words)
         gate.authorize((line_of(key) + "\n").encode())
-        jump = (f"{{address: {gate.address}, port: 2222, user: root, identity: {key}, host_keys: " f"['{line_of(gate.key)}']}}")
+        jump = (
+            f"{{address: {gate.address}, port: 2222, user: root, identity: {key}, host_keys: "
+            f"['{line_of(gate.key)}']}}"
+        )
         check_life(lab, inner.entry(jump=jump), hosts=(inner,))
     (lab.home / ".ssh" / "known_hosts").write_text(f"[{gate.address}]:2222 {line_of(gate.key)}\n")
     gate.authorize((line_of(lab.user_key) + "\n").encode())
@@ -262,7 +395,9 @@ class SlowRelay:
     def accept(self):
         with contextlib.suppress(OSError):
             while True:
-                threading.Thread(target=self.serve, args=(self.listener.accept()[0],), daemon=True).start()
+                threading.Thread(
+                    target=self.serve, args=(self.listener.accept()[0],), daemon=True
+                ).start()
 
     def serve(self, client):
         time.sleep(self.seconds)
@@ -279,13 +414,20 @@ class SlowRelay:
 def test_every_command_waits_for_a_connection_as_long_as_it_is_told_to(lab):
     one = lab.host("one", "127.0.0.2")
     relay = SlowRelay(one.port, 3)
-    entry = (f"  - {{name: one, address: 127.0.0.1, port: {relay.port}, user: root, host_keys: " f"['{line_of(one.key)}']}}\n")
+    entry = (
+        f"  - {{name: one, address: 127.0.0.1, port: {relay.port}, user: root, host_keys: "
+        f"['{line_of(one.key)}']}}\n"
+    )
     short, long = {"FASTGPU_CONNECT_TIMEOUT": "1s"}, {"FASTGPU_CONNECT_TIMEOUT": "30s"}
     refused = lab.create(entry, code=None, environment=short)
     assert_not_equal(refused.returncode, 0, refused.stderr)
     assert_in("within 1s", refused.stderr)
     lab.create(entry, environment=long)
-    for words in (["exec", "lab", "--", "true"], ["run", "job", "-c", "lab", "--", "true"], ["cp", str(lab.user_key) + ".pub", "lab:"]):
+    for words in (
+        ["exec", "lab", "--", "true"],
+        ["run", "job", "-c", "lab", "--", "true"],
+        ["cp", str(lab.user_key) + ".pub", "lab:"],
+    ):
         refused = lab.run(*words, code=None, environment=short)
         assert_not_equal(refused.returncode, 0, f"{words}: {refused.stderr}")
         assert_in("within 1s", refused.stderr, f"{words}: {refused.stderr}")

@@ -7,6 +7,7 @@ Each host is an sshd in namespaces of its own, with its own host name and /root;
 of their own, too. Needs root, sshd, mpirun, ip and unshare; exits with 77 where it cannot run. It
 cleans up after itself.
 """
+
 import contextlib
 import os
 import pathlib
@@ -48,7 +49,10 @@ exec /usr/sbin/sshd -D -f {folder}/config -E {folder}/log
 
 
 def make_key(path, *words, passphrase=""):
-    subprocess.run(["ssh-keygen", "-q", *(words or ("-t", "ed25519")), "-N", passphrase, "-C", "", "-f", path], check=True)
+    subprocess.run(
+        ["ssh-keygen", "-q", *(words or ("-t", "ed25519")), "-N", passphrase, "-C", "", "-f", path],
+        check=True,
+    )
 
 
 def line_of(path):
@@ -56,7 +60,12 @@ def line_of(path):
 
 
 def fingerprint(path):
-    done = subprocess.run(["ssh-keygen", "-l", "-f", path.with_suffix(".pub")], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["ssh-keygen", "-l", "-f", path.with_suffix(".pub")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return done.stdout.split()[1]
 
 
@@ -72,7 +81,18 @@ class Host:
     and port 22.
     """
 
-    def __init__(self, lab, name, address="127.0.0.2", network=False, inside=None, shell=None, config="", key=(), port=None):
+    def __init__(
+        self,
+        lab,
+        name,
+        address="127.0.0.2",
+        network=False,
+        inside=None,
+        shell=None,
+        config="",
+        key=(),
+        port=None,
+    ):
         self.name, self.address, self.network = name, address, network
         self.folder = lab.folder / name
         self.home = self.folder / "root"
@@ -84,12 +104,17 @@ class Host:
         self.inside = inside
         self.authorize((line_of(lab.user_key) + "\n").encode())
         (self.folder / "config").write_text(
-            f"ListenAddress {address}\nPort {self.port}\nHostKey {self.key}\nPidFile none\n" "UsePAM no\n"
-            "PasswordAuthentication no\nPermitRootLogin yes\nPrintMotd no\nPrintLastLog no\n" "LogLevel VERBOSE\n"
-            "Subsystem sftp internal-sftp\nMaxStartups 100\n" + config)
+            f"ListenAddress {address}\nPort {self.port}\nHostKey {self.key}\nPidFile none\n"
+            "UsePAM no\n"
+            "PasswordAuthentication no\nPermitRootLogin yes\nPrintMotd no\nPrintLastLog no\n"
+            "LogLevel VERBOSE\n"
+            "Subsystem sftp internal-sftp\nMaxStartups 100\n" + config
+        )
         if shell:  # Of root, there.
-            lines = [line.rpartition(":")[0] + ":" + shell if line.startswith("root:") else line
-                     for line in pathlib.Path("/etc/passwd").read_text().splitlines()]
+            lines = [
+                line.rpartition(":")[0] + ":" + shell if line.startswith("root:") else line
+                for line in pathlib.Path("/etc/passwd").read_text().splitlines()
+            ]
             (self.folder / "passwd").write_text("\n".join(lines) + "\n")
         self.process = None
         self.start()
@@ -103,14 +128,20 @@ class Host:
         return self.home / ".ssh" / "authorized_keys"
 
     def start(self):
-        script = START.format(home=self.home, name=self.name, folder=self.folder,
-                              address=self.address if self.network else "")
+        script = START.format(
+            home=self.home,
+            name=self.name,
+            folder=self.folder,
+            address=self.address if self.network else "",
+        )
         namespaces = ["--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
         if self.network:
             namespaces.append("--net")
         prefix = ["nsenter", "-t", str(self.inside.first_process()), "--net"] if self.inside else []
         with open(self.folder / "log", "a", encoding="utf-8") as log:
-            self.process = subprocess.Popen([*prefix, "unshare", *namespaces, "bash", "-c", script], stderr=log)
+            self.process = subprocess.Popen(
+                [*prefix, "unshare", *namespaces, "bash", "-c", script], stderr=log
+            )
         if self.network:
             self.connect()
         if not self.inside:
@@ -130,12 +161,18 @@ class Host:
         process, link = str(self.first_process()), f"fgv{self.process.pid}"
         ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", process)
         ip("link", "set", link, "master", BRIDGE, "up")
-        for words in (["link", "set", "eth0", "up"], ["address", "add", f"{self.address}/24", "dev", "eth0"]):
+        for words in (
+            ["link", "set", "eth0", "up"],
+            ["address", "add", f"{self.address}/24", "dev", "eth0"],
+        ):
             subprocess.run(["nsenter", "-t", process, "--net", "ip", *words], check=True)
 
     def await_answer(self):
         for _ in range(500):
-            with contextlib.suppress(OSError), socket.create_connection((self.address, self.port), timeout=1):
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection((self.address, self.port), timeout=1),
+            ):
                 return
             time.sleep(0.02)
         raise AssertionError(f"{self.name} does not answer: {self.log()}")
@@ -152,10 +189,18 @@ class Host:
         return log.read_text() if log.exists() else ""
 
     def logins(self, key):
-        return sum("Accepted publickey" in line and fingerprint(key) in line for line in self.log().splitlines())
+        return sum(
+            "Accepted publickey" in line and fingerprint(key) in line
+            for line in self.log().splitlines()
+        )
 
     def entry(self, host_key=True, **more):
-        lines = [f"address: '{self.address}'", f"name: {self.name}", f"port: {self.port}", "user: root"]
+        lines = [
+            f"address: '{self.address}'",
+            f"name: {self.name}",
+            f"port: {self.port}",
+            "user: root",
+        ]
         if host_key:
             lines.append(f"host_keys: ['{line_of(self.key)}']")
         lines += [f"{name}: {value}" for name, value in more.items()]
@@ -188,7 +233,10 @@ class Lab:
         return self.hosts[-1]
 
     def pair(self):
-        return (self.host("one", f"{NETWORK}.11", network=True), self.host("two", f"{NETWORK}.12", network=True))
+        return (
+            self.host("one", f"{NETWORK}.11", network=True),
+            self.host("two", f"{NETWORK}.12", network=True),
+        )
 
     def clean_up(self):
         for host in reversed(self.hosts):
@@ -202,20 +250,45 @@ class Lab:
         return str(path)
 
     def run(self, *words, code=0, environment=None):
-        done = subprocess.run([self.fastgpu, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
-                              env=self.environment(environment), check=False)
+        done = subprocess.run(
+            [self.fastgpu, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=self.environment(environment),
+            check=False,
+        )
         if code is not None and done.returncode != code:
-            raise AssertionError(f"{' '.join(words)}: exit code {done.returncode}, not {code}\n" f"{done.stdout}{done.stderr}")
+            raise AssertionError(
+                f"{' '.join(words)}: exit code {done.returncode}, not {code}\n"
+                f"{done.stdout}{done.stderr}"
+            )
         return done
 
     def environment(self, more=None):
-        return {**os.environ, "HOME": str(self.home), "FASTGPU_STATE_DIR": str(self.folder / "state"), **(more or {})}
+        return {
+            **os.environ,
+            "HOME": str(self.home),
+            "FASTGPU_STATE_DIR": str(self.folder / "state"),
+            **(more or {}),
+        }
 
     def create(self, *entries, code=0, more=(), environment=None):
-        return self.run("create", "cluster", "-f", self.file(*entries), *more, code=code, environment=environment)
+        return self.run(
+            "create",
+            "cluster",
+            "-f",
+            self.file(*entries),
+            *more,
+            code=code,
+            environment=environment,
+        )
 
     def check_nothing_known(self):
-        assert_in('"clusters": []', self.run("get", "clusters", "-o", "json").stdout, "a cluster is left")
+        assert_in(
+            '"clusters": []', self.run("get", "clusters", "-o", "json").stdout, "a cluster is left"
+        )
         assert_in('"settled": []', self.run("gc", "-o", "json").stdout, "gc finds something")
         assert_false(list((self.folder / "state" / "clusters").glob("*")), "files are left")
 
@@ -233,48 +306,98 @@ def test_the_whole_life_of_a_cluster(lab):
     two.keys_file.chmod(0o640)
     entries = (one.entry(), two.entry())
     lab.create(*entries, more=["--dry-run"])
-    assert_true(all(host.keys_file.read_bytes() == text for host, text in before.items()), "a plan changed a host")
+    assert_true(
+        all(host.keys_file.read_bytes() == text for host, text in before.items()),
+        "a plan changed a host",
+    )
     lab.create(*entries)
     for host in (one, two):
         assert_equal(len(ours(host)), 1, f"{host.name} has {ours(host)}")
         assert_true(host.keys_file.read_bytes().startswith(before[host]), "a foreign line changed")
     assert_equal(two.keys_file.stat().st_mode & 0o7777, 0o640, "the mode changed")
     assert_in("as wanted", lab.create(*entries).stderr, "the same file is another cluster")
-    assert_in("one", lab.create(two.entry(), one.entry(), code=6).stderr, "another list is the same cluster")
+    assert_in(
+        "one",
+        lab.create(two.entry(), one.entry(), code=6).stderr,
+        "another list is the same cluster",
+    )
 
     used = {host: host.logins(lab.user_key) for host in (one, two)}
-    assert_equal(sorted(lab.run("exec", "lab", "--", "hostname").stdout.split()), ["one", "one:", "two", "two:"], "exec")
-    nasty = ["a  b", "$HOME;", "it's \"q\"", "new\nline", "ünï", "", "*"]
-    assert_equal(lab.run("ssh", "lab/one", "--", "printf", "<%s>", *nasty).stdout, "".join(f"<{x}>" for x in nasty), "ssh")
+    assert_equal(
+        sorted(lab.run("exec", "lab", "--", "hostname").stdout.split()),
+        ["one", "one:", "two", "two:"],
+        "exec",
+    )
+    nasty = ["a  b", "$HOME;", 'it\'s "q"', "new\nline", "ünï", "", "*"]
+    assert_equal(
+        lab.run("ssh", "lab/one", "--", "printf", "<%s>", *nasty).stdout,
+        "".join(f"<{x}>" for x in nasty),
+        "ssh",
+    )
     payload = lab.folder / "pay load"
     payload.write_bytes(os.urandom(300_000))
     lab.run("cp", str(payload), "lab:")
-    assert_true(all((host.home / "pay load").read_bytes() == payload.read_bytes() for host in (one, two)), "cp")
+    assert_true(
+        all((host.home / "pay load").read_bytes() == payload.read_bytes() for host in (one, two)),
+        "cp",
+    )
     lab.run("cp", "lab/two:pay load", str(lab.folder / "back"))
     assert_equal((lab.folder / "back").read_bytes(), payload.read_bytes(), "cp back")
-    said = lab.run("run", "job", "hello", "-c", "lab", "-np", "2", "--", "sh", "-c", "echo rank $FASTGPU_RANK of $(hostname)")
-    assert_equal(sorted(said.stdout.split("\n")[:2]), ["[0] rank 0 of one", "[1] rank 1 of two"], said.stdout)
+    said = lab.run(
+        "run",
+        "job",
+        "hello",
+        "-c",
+        "lab",
+        "-np",
+        "2",
+        "--",
+        "sh",
+        "-c",
+        "echo rank $FASTGPU_RANK of $(hostname)",
+    )
+    assert_equal(
+        sorted(said.stdout.split("\n")[:2]), ["[0] rank 0 of one", "[1] rank 1 of two"], said.stdout
+    )
 
     secret = "".join(lab.user_key.read_text().split("\n")[2:4])[:60].encode()
     for host in (one, two):
-        assert_equal(host.logins(lab.user_key), used[host], f"{host.name} saw the user's key after the creation")
+        assert_equal(
+            host.logins(lab.user_key),
+            used[host],
+            f"{host.name} saw the user's key after the creation",
+        )
         for path in host.home.rglob("*"):
-            assert_true(not path.is_file() or secret not in path.read_bytes().replace(b"\n", b""), f"the user's key is in {path}")
+            assert_true(
+                not path.is_file() or secret not in path.read_bytes().replace(b"\n", b""),
+                f"the user's key is in {path}",
+            )
 
     lab.run("scale", "cluster", "lab", "--nodes", "1", "--yes")
     assert_equal(two.keys_file.read_bytes(), before[two], "scaled away, its keys are not as before")
     assert_equal(len(ours(one)), 1, "the host that stays lost its line")
     lab.run("scale", "cluster", "lab", "--nodes", "2")
-    assert_equal(lab.run("exec", "lab/two", "--", "hostname").stdout, "two: two\n", "scaled up again")
-    assert_in("listed 2 hosts", lab.run("scale", "cluster", "lab", "--nodes", "3", code=2).stderr, "a third host")
+    assert_equal(
+        lab.run("exec", "lab/two", "--", "hostname").stdout, "two: two\n", "scaled up again"
+    )
+    assert_in(
+        "listed 2 hosts",
+        lab.run("scale", "cluster", "lab", "--nodes", "3", code=2).stderr,
+        "a third host",
+    )
 
     lab.user_key.rename(lab.home / "elsewhere")
     lab.run("exec", "lab", "--", "true")
     done = lab.run("delete", "cluster", "lab", "--yes")
     assert_not_in("warning", done.stderr)
     for host, text in before.items():
-        assert_equal(host.keys_file.read_bytes(), text, f"{host.name}: {host.keys_file.read_bytes()}")
-        assert_false(list((host.home / ".fastgpu" / "clusters").glob("*")), "the cluster's key is left on a host")
+        assert_equal(
+            host.keys_file.read_bytes(), text, f"{host.name}: {host.keys_file.read_bytes()}"
+        )
+        assert_false(
+            list((host.home / ".fastgpu" / "clusters").glob("*")),
+            "the cluster's key is left on a host",
+        )
     assert_equal(two.keys_file.stat().st_mode & 0o7777, 0o640, "the mode changed")
     lab.check_nothing_known()
 
@@ -296,7 +419,10 @@ def test_what_a_kill_leaves_is_settled(lab):
     one, two = lab.host("one", "127.0.0.2"), lab.host("two", "127.0.0.3")
     entries = (one.entry(), two.entry())
     before = one.keys_file.read_bytes()
-    if lab.create(*entries, code=None, environment={"FASTGPU_FAULT": "static:opened"}).returncode == 0:
+    if (
+        lab.create(*entries, code=None, environment={"FASTGPU_FAULT": "static:opened"}).returncode
+        == 0
+    ):
         return  # A build without fault points.
     assert_equal(len(ours(one)), 1, "the kill came too early")
     lab.run("gc")
@@ -306,7 +432,14 @@ def test_what_a_kill_leaves_is_settled(lab):
     lab.create(*entries, code=None, environment={"FASTGPU_FAULT": "static:opened"})
     lab.create(*entries)
     assert_equal(len(ours(one)), 1, "creating again added another line")
-    lab.run("delete", "cluster", "lab", "--yes", code=None, environment={"FASTGPU_FAULT": "static:closed"})
+    lab.run(
+        "delete",
+        "cluster",
+        "lab",
+        "--yes",
+        code=None,
+        environment={"FASTGPU_FAULT": "static:closed"},
+    )
     assert_in("lab", lab.run("gc", "--dry-run").stdout, "gc does not show the unfinished deletion")
     done = lab.run("gc")
     assert_not_in("warning", done.stderr)
@@ -322,9 +455,20 @@ def test_ctrl_c_takes_back_what_was_done(lab):
     lab.create(one.entry(), two.entry())
     lab.run("delete", "cluster", "lab", "--yes")
     codes = []
-    for wait_for, pause in ((b"creating", 0.02), (b"creating", 0.05), (b"creating", 0.1), (b"waiting", 0), (b"waiting", 0.03)):
-        process = subprocess.Popen([lab.fastgpu, "create", "cluster", "-f", file], env=lab.environment(),
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    for wait_for, pause in (
+        (b"creating", 0.02),
+        (b"creating", 0.05),
+        (b"creating", 0.1),
+        (b"waiting", 0),
+        (b"waiting", 0.03),
+    ):
+        process = subprocess.Popen(
+            [lab.fastgpu, "create", "cluster", "-f", file],
+            env=lab.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         seen = b""
         while wait_for not in seen:
             seen += process.stderr.read1()
@@ -378,7 +522,10 @@ def test_a_node_does_not_choose_what_a_copy_writes_here(lab):
     assert_equal((lab.folder / "honest").read_text(), "1,2", "an honest copy")
     program = next((one.home / ".fastgpu" / "bin").iterdir())
     program.rename(one.home / "honest")
-    program.write_text('#!/bin/sh\ncase $1 in send) exec /root/honest send -- /root/results.csv /root/.bashrc;; ' 'esac\nexec /root/honest "$@"\n')
+    program.write_text(
+        "#!/bin/sh\ncase $1 in send) exec /root/honest send -- /root/results.csv /root/.bashrc;; "
+        'esac\nexec /root/honest "$@"\n'
+    )
     program.chmod(0o755)
     here = lab.folder / "here"
     here.mkdir()
@@ -396,9 +543,14 @@ def test_a_node_that_falls_silent_in_a_copy_is_given_up(lab):
     lab.run("exec", "lab", "--", "true")
     program = next((one.home / ".fastgpu" / "bin").iterdir())
     program.rename(one.home / "honest")
-    program.write_text('#!/bin/sh\ncase $1 in send|receive) exec sleep 300;; esac\nexec /root/honest "$@"\n')
+    program.write_text(
+        '#!/bin/sh\ncase $1 in send|receive) exec sleep 300;; esac\nexec /root/honest "$@"\n'
+    )
     program.chmod(0o755)
-    for words in (["lab/one:results.csv", str(lab.folder / "here")], [str(lab.user_key) + ".pub", "lab:"]):
+    for words in (
+        ["lab/one:results.csv", str(lab.folder / "here")],
+        [str(lab.user_key) + ".pub", "lab:"],
+    ):
         began = time.monotonic()
         silent = lab.run("cp", *words, code=124, environment={"FASTGPU_ANSWER_TIMEOUT": "2s"})
         assert_in("one", silent.stderr)
@@ -425,12 +577,25 @@ def refused_both_ways(lab, host, *said):
 def test_a_revoked_key_is_refused_whatever_else_is_said_of_it(lab):
     one = lab.host("one", "127.0.0.2")
     place, key = f"[127.0.0.2]:{one.port}", line_of(one.key)
-    for lines in ([f"{place} {key}", f"@revoked * {key}"], [f"@revoked * {key}"], [f"@revoked 127.0.0.2 {key}"], [f"@revoked {place} {key}"]):
+    for lines in (
+        [f"{place} {key}", f"@revoked * {key}"],
+        [f"@revoked * {key}"],
+        [f"@revoked 127.0.0.2 {key}"],
+        [f"@revoked {place} {key}"],
+    ):
         known_hosts(lab, *lines)
         if len(lines) == 2:
             refused_both_ways(lab, one, "@revoked", fingerprint(one.key))
-        assert_in("@revoked", lab.create(one.entry(host_key=False), code=3, more=["--accept-host-keys"]).stderr, "accepted")
-        assert_in("@revoked", lab.create(one.entry(), code=3).stderr, "the file's key counts although it is revoked")
+        assert_in(
+            "@revoked",
+            lab.create(one.entry(host_key=False), code=3, more=["--accept-host-keys"]).stderr,
+            "accepted",
+        )
+        assert_in(
+            "@revoked",
+            lab.create(one.entry(), code=3).stderr,
+            "the file's key counts although it is revoked",
+        )
     known_hosts(lab, f"@revoked 127.0.0.9 {key}")
     lab.create(one.entry(host_key=False), more=["--accept-host-keys"])
     lab.run("delete", "cluster", "lab", "--yes")
@@ -472,16 +637,23 @@ def test_through_a_jump_host(lab):
     said = lab.run("run", "job", "-c", "lab", "--", "hostname")
     assert_equal(said.stdout, "[0] inner\n")
     lab.run("delete", "cluster", "lab", "--yes")
-    assert_equal((inner.keys_file.read_bytes(), gate.keys_file.read_bytes()), before, "not as before")
+    assert_equal(
+        (inner.keys_file.read_bytes(), gate.keys_file.read_bytes()), before, "not as before"
+    )
 
 
 def test_keys_on_the_way_are_accepted_once_each(lab):
     gate = lab.host("gate", f"{NETWORK}.13", network=True)
-    inner = [lab.host(name, address, inside=gate) for name, address in (("one", "127.0.0.1"), ("two", "127.0.0.2"))]
+    inner = [
+        lab.host(name, address, inside=gate)
+        for name, address in (("one", "127.0.0.1"), ("two", "127.0.0.2"))
+    ]
     jump = f"{{address: {gate.address}, user: root}}"
     unknown = lab.create(*(host.entry(host_key=False, jump=jump) for host in inner), code=3)
     assert_in(gate.address, unknown.stderr)
-    made = lab.create(*(host.entry(host_key=False, jump=jump) for host in inner), more=["--accept-host-keys"])
+    made = lab.create(
+        *(host.entry(host_key=False, jump=jump) for host in inner), more=["--accept-host-keys"]
+    )
     said = [made.stderr.count(fingerprint(host.key)) for host in (gate, *inner)]
     assert_equal(said, [1, 1, 1], f"{said}: {made.stderr}")
     lab.run("exec", "lab", "--", "true")
@@ -489,7 +661,10 @@ def test_keys_on_the_way_are_accepted_once_each(lab):
 
 
 def test_over_ipv6(lab):
-    if not pathlib.Path("/proc/net/if_inet6").exists() or "lo" not in pathlib.Path("/proc/net/if_inet6").read_text():
+    if (
+        not pathlib.Path("/proc/net/if_inet6").exists()
+        or "lo" not in pathlib.Path("/proc/net/if_inet6").read_text()
+    ):
         return
     one = lab.host("one", "::1")
     before = one.keys_file.read_bytes()
@@ -511,15 +686,23 @@ def test_a_full_home_is_left_without_a_key_of_ours(lab):
     subprocess.run([*inside, "cat /dev/zero >/root/fill"], check=False, stderr=subprocess.DEVNULL)
     done = lab.run("delete", "cluster", "lab", "--yes")
     assert_not_in("stays", done.stderr)
-    keys = subprocess.run([*inside, "cat /root/.ssh/authorized_keys"], check=True, capture_output=True, text=True).stdout
-    assert_true(all(line.startswith("#") for line in keys.splitlines() if " fastgpu-" in line), keys)
+    keys = subprocess.run(
+        [*inside, "cat /root/.ssh/authorized_keys"], check=True, capture_output=True, text=True
+    ).stdout
+    assert_true(
+        all(line.startswith("#") for line in keys.splitlines() if " fastgpu-" in line), keys
+    )
     assert_in(line_of(lab.user_key), keys.splitlines(), keys)
 
 
 def test_hosts_that_cannot_be_had_are_refused_before_anything_is_written(lab):
     one = lab.host("one", "127.0.0.2")
     before = one.keys_file.read_bytes()
-    two = one.entry().replace("name: one", "name: two").replace(f"port: {one.port}", f"port: {free_port('127.0.0.2')}")
+    two = (
+        one.entry()
+        .replace("name: one", "name: two")
+        .replace(f"port: {one.port}", f"port: {free_port('127.0.0.2')}")
+    )
     refused = lab.create(one.entry(), two, code=1)
     assert_in("two", refused.stderr)
     assert_in("refused", refused.stderr)

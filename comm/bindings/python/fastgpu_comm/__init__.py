@@ -10,6 +10,7 @@ Arrays are numpy's, tensors of PyTorch, or whatever has a buffer (array.array, b
 `fastgpu_comm.torch` has what trains a PyTorch model on many ranks, `.tensorflow`, `.jax` and
 `.mxnet` what others need. The library itself is loaded by the first call that needs it.
 """
+
 from ._library import library_path, version
 from .communicator import Communicator, init
 from .errors import (
@@ -31,6 +32,32 @@ from .request import Request
 
 __version__ = "0.1.0"
 
-__all__ = ["AVERAGE", "MAX", "MIN", "PRODUCT", "SUM", "CapacityError", "Communicator", "ConflictError", "Counters", "DeniedError",
-           "ElementType", "Error", "Gradients", "InternalError", "LocalError", "NonFinite", "Op", "Outcome", "RankTimeoutError",
-           "RemoteError", "Request", "Status", "UsageError", "WaitInterruptedError", "init", "library_path", "version"]
+__all__ = [
+    "AVERAGE",
+    "MAX",
+    "MIN",
+    "PRODUCT",
+    "SUM",
+    "CapacityError",
+    "Communicator",
+    "ConflictError",
+    "Counters",
+    "DeniedError",
+    "ElementType",
+    "Error",
+    "Gradients",
+    "InternalError",
+    "LocalError",
+    "NonFinite",
+    "Op",
+    "Outcome",
+    "RankTimeoutError",
+    "RemoteError",
+    "Request",
+    "Status",
+    "UsageError",
+    "WaitInterruptedError",
+    "init",
+    "library_path",
+    "version",
+]

@@ -1,6 +1,7 @@
 """Collectives as calls of the library, decided from their arguments before anything begins. Pure,
 except for the memory of results.
 """
+
 from __future__ import annotations
 
 import operator
@@ -23,6 +24,7 @@ class Call(NamedTuple):
 
 class Ranks(NamedTuple):
     """A rank and the number of ranks."""
+
     rank: int
     size: int
 
@@ -50,7 +52,12 @@ def reduce_scatter(ranks: Ranks, data: Any, op: Op, out: Any) -> Call:
     everything.reduced()
     place = _place("reduce_scatter: out", everything, everything.blocks(ranks.size), out)
     _apart("reduce_scatter", everything, place)
-    return Call("reduce_scatter", (everything.address, place.address, *place.reduced(), Op(op)), (everything, place), place.owner)
+    return Call(
+        "reduce_scatter",
+        (everything.address, place.address, *place.reduced(), Op(op)),
+        (everything, place),
+        place.owner,
+    )
 
 
 def all_gather(ranks: Ranks, data: Any, out: Any) -> Call:
@@ -58,7 +65,9 @@ def all_gather(ranks: Ranks, data: Any, out: Any) -> Call:
     place = _place("all_gather: out", mine, (ranks.size, *mine.shape), out)
     if mine.address != place.address + ranks.rank * mine.bytes:
         _apart("all_gather", mine, place)
-    return Call("all_gather", (mine.address, place.address, *mine.moved()), (mine, place), place.owner)
+    return Call(
+        "all_gather", (mine.address, place.address, *mine.moved()), (mine, place), place.owner
+    )
 
 
 def broadcast(ranks: Ranks, data: Any, root: int) -> Call:
@@ -75,7 +84,12 @@ def all_to_all(ranks: Ranks, data: Any, out: Any) -> Call:
     place = _place("all_to_all: out", mine, mine.shape, out)
     _apart("all_to_all", mine, place)
     count, kind = mine.moved()
-    return Call("all_to_all", (mine.address, place.address, count // ranks.size, kind), (mine, place), place.owner)
+    return Call(
+        "all_to_all",
+        (mine.address, place.address, count // ranks.size, kind),
+        (mine, place),
+        place.owner,
+    )
 
 
 def send(ranks: Ranks, data: Any, dest: int) -> Call:
@@ -85,7 +99,12 @@ def send(ranks: Ranks, data: Any, dest: int) -> Call:
 
 def recv(ranks: Ranks, data: Any, source: int) -> Call:
     place = look_at(data, "recv: data").writable()
-    return Call("recv", (place.address, *place.moved(), _other(ranks, source, "recv: source")), (place,), place.owner)
+    return Call(
+        "recv",
+        (place.address, *place.moved(), _other(ranks, source, "recv: source")),
+        (place,),
+        place.owner,
+    )
 
 
 def _other(ranks: Ranks, value: Any, what: str) -> int:

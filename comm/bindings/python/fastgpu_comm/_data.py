@@ -1,6 +1,7 @@
 """Arrays, tensors and buffers as what the library is given of them: an address, a count and a type,
 each checked.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -21,6 +22,7 @@ _BUFFER_TYPES = {"e": "float16", "f": "float32", "d": "float64", "B": "uint8", "
 @dataclasses.dataclass(frozen=True)
 class Data:
     """What lies in memory, one element after the other. It lasts as long as `owner`."""
+
     owner: Any
     what: str  # For errors: "all_reduce: data"
     address: int
@@ -48,8 +50,11 @@ class Data:
         """
         kind = _TYPES.get(self.type_name)
         if kind is None or kind is ElementType.UINT8:
-            raise TypeError(f"{self.what} has elements of type {self.type_name}, which cannot be reduced: " "convert it to float32, float64, "
-                            "float16, bfloat16, int8, int32 or int64")
+            raise TypeError(
+                f"{self.what} has elements of type {self.type_name}, which cannot be reduced: "
+                "convert it to float32, float64, "
+                "float16, bfloat16, int8, int32 or int64"
+            )
         return self.count, kind
 
     def moved(self) -> Elements:
@@ -61,18 +66,31 @@ class Data:
         if not self.is_writable:
             raise ValueError(f"{self.what} is read-only")
         torch = sys.modules.get("torch")
-        if torch is not None and isinstance(self.owner, torch.Tensor) and self.owner.requires_grad and torch.is_grad_enabled():
-            raise ValueError(f"{self.what} requires a gradient, and autograd does not see that it is written " "to: give its .detach(), or call within "
-                             "torch.no_grad()")
+        if (
+            torch is not None
+            and isinstance(self.owner, torch.Tensor)
+            and self.owner.requires_grad
+            and torch.is_grad_enabled()
+        ):
+            raise ValueError(
+                f"{self.what} requires a gradient, and autograd does not see that it is written "
+                "to: give its .detach(), or call within "
+                "torch.no_grad()"
+            )
         return self
 
     def overlaps(self, other: Data) -> bool:
-        return self.address < other.address + other.bytes and other.address < self.address + self.bytes
+        return (
+            self.address < other.address + other.bytes and other.address < self.address + self.bytes
+        )
 
     def blocks(self, ranks: int) -> Shape:
         """The shape of one rank's part, of which the first dimension holds one for each."""
         if not self.shape or self.shape[0] % ranks != 0:
-            raise ValueError(f"{self.what} has the shape {self.shape}: its first dimension must be a multiple " f"of the {ranks} ranks")
+            raise ValueError(
+                f"{self.what} has the shape {self.shape}: its first dimension must be a multiple "
+                f"of the {ranks} ranks"
+            )
         return (self.shape[0] // ranks, *self.shape[1:])
 
     def like(self, shape: Shape, name: str) -> Data:
@@ -81,10 +99,15 @@ class Data:
         """
         numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
         if torch is not None and isinstance(self.owner, torch.Tensor):
-            return look_at(torch.empty(shape, dtype=self.owner.dtype, device=self.owner.device), name)
+            return look_at(
+                torch.empty(shape, dtype=self.owner.dtype, device=self.owner.device), name
+            )
         if numpy is not None and isinstance(self.owner, numpy.ndarray):
             return look_at(numpy.empty(shape, dtype=self.owner.dtype), name)
-        raise TypeError(f"{self.what} is of type {type(self.owner).__name__}: give the place for the result " "as well, as `out`")
+        raise TypeError(
+            f"{self.what} is of type {type(self.owner).__name__}: give the place for the result "
+            "as well, as `out`"
+        )
 
     def copy_from(self, other: Data) -> None:
         """The same shape and type."""
@@ -98,9 +121,14 @@ class Data:
         if self.type_name != type_name:
             raise ValueError(f"{self.what} has elements of type {self.type_name}, not {type_name}")
         if self.count != count:
-            raise ValueError(f"{self.what} has the shape {self.shape}, which are {self.count} elements and " f"not {count}")
+            raise ValueError(
+                f"{self.what} has the shape {self.shape}, which are {self.count} elements and "
+                f"not {count}"
+            )
         if self.device != device:
-            raise ValueError(f"{self.what} lies on {self.device or 'the host'}, not on {device or 'the host'}")
+            raise ValueError(
+                f"{self.what} lies on {self.device or 'the host'}, not on {device or 'the host'}"
+            )
         return self.writable()
 
 
@@ -116,38 +144,65 @@ def look_at(value: Any, what: str) -> Data:
     else:
         data = _of_buffer(value, what)
     if data.type_name in _TYPES and data.count > 0 and data.address % data.item_size != 0:
-        raise ValueError(f"{what} is not aligned: its address must be a multiple of {data.item_size}")
+        raise ValueError(
+            f"{what} is not aligned: its address must be a multiple of {data.item_size}"
+        )
     return data
 
 
 def _of_tensor(tensor: Any, what: str) -> Data:
     if tensor.device.type not in ("cpu", "cuda"):
-        raise ValueError(f"{what} lies on {tensor.device}: it must lie on the host or on a GPU of NVIDIA")
+        raise ValueError(
+            f"{what} lies on {tensor.device}: it must lie on the host or on a GPU of NVIDIA"
+        )
     if str(tensor.layout) != "torch.strided" or not tensor.is_contiguous():
         raise ValueError(f"{what} is not contiguous: give its .contiguous()")
     if tensor.is_conj() or tensor.is_neg():
-        raise ValueError(f"{what} is a view that is computed when it is read: give its " ".resolve_conj().resolve_neg()")
-    return Data(owner=tensor, what=what, address=tensor.data_ptr(), shape=tuple(tensor.shape), type_name=str(tensor.dtype).split(".")[-1],
-                item_size=tensor.element_size(), is_writable=True, device=None if tensor.device.type == "cpu" else tensor.device)
+        raise ValueError(
+            f"{what} is a view that is computed when it is read: give its "
+            ".resolve_conj().resolve_neg()"
+        )
+    return Data(
+        owner=tensor,
+        what=what,
+        address=tensor.data_ptr(),
+        shape=tuple(tensor.shape),
+        type_name=str(tensor.dtype).split(".")[-1],
+        item_size=tensor.element_size(),
+        is_writable=True,
+        device=None if tensor.device.type == "cpu" else tensor.device,
+    )
 
 
 def _of_array(array: Any, what: str) -> Data:
     if array.dtype.hasobject:
         raise TypeError(f"{what} holds Python objects, which have no bytes to send")
     if not array.dtype.isnative:
-        raise ValueError(f"{what} has the byte order of other machines: convert it to the native one")
+        raise ValueError(
+            f"{what} has the byte order of other machines: convert it to the native one"
+        )
     if not array.flags.c_contiguous:
         raise ValueError(f"{what} is not contiguous: give numpy.ascontiguousarray of it")
-    return Data(owner=array, what=what, address=array.ctypes.data, shape=array.shape, type_name=array.dtype.name,
-                item_size=array.dtype.itemsize, is_writable=array.flags.writeable)
+    return Data(
+        owner=array,
+        what=what,
+        address=array.ctypes.data,
+        shape=array.shape,
+        type_name=array.dtype.name,
+        item_size=array.dtype.itemsize,
+        is_writable=array.flags.writeable,
+    )
 
 
 def _of_buffer(value: Any, what: str) -> Data:
     try:
         view = memoryview(value)
     except TypeError:
-        raise TypeError(f"{what} is of type {type(value).__name__}: give an array of numpy, a tensor of " "PyTorch, or something with a buffer, "
-                        "such as array.array") from None
+        raise TypeError(
+            f"{what} is of type {type(value).__name__}: give an array of numpy, a tensor of "
+            "PyTorch, or something with a buffer, "
+            "such as array.array"
+        ) from None
     if not view.c_contiguous:
         raise ValueError(f"{what} is not contiguous")
     if view.readonly:  # ctypes gives no address of such.
@@ -155,7 +210,19 @@ def _of_buffer(value: Any, what: str) -> Data:
     if view.format[0] in ">!" and view.itemsize > 1:
         raise ValueError(f"{what} has the byte order of other machines")
     code = view.format.lstrip("@=<>!")
-    name = _SIGNED.get(view.itemsize, code) if code in "bhilqn" else _BUFFER_TYPES.get(code, f"'{view.format}'")
+    name = (
+        _SIGNED.get(view.itemsize, code)
+        if code in "bhilqn"
+        else _BUFFER_TYPES.get(code, f"'{view.format}'")
+    )
     hold = (ctypes.c_char * view.nbytes).from_buffer(view) if view.nbytes else None
-    return Data(owner=value, what=what, address=ctypes.addressof(hold) if hold is not None else 0, shape=tuple(view.shape or ()), type_name=name,
-                item_size=view.itemsize, is_writable=True, hold=hold)
+    return Data(
+        owner=value,
+        what=what,
+        address=ctypes.addressof(hold) if hold is not None else 0,
+        shape=tuple(view.shape or ()),
+        type_name=name,
+        item_size=view.itemsize,
+        is_writable=True,
+        hold=hold,
+    )

@@ -1,4 +1,5 @@
 """A handle of the library with an owner in Python."""
+
 from __future__ import annotations
 
 import os

@@ -1,6 +1,7 @@
 """Gradients of frameworks that do not let others write to their arrays: copied to memory of the
 host, exchanged there, and given back as copies.
 """
+
 from __future__ import annotations
 
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence
@@ -14,6 +15,7 @@ from .kinds import Op
 
 class Place(NamedTuple):
     """The name, shape and type of one gradient."""
+
     name: str
     shape: tuple[int, ...]
     dtype: Any  # A type of numpy.
@@ -24,9 +26,17 @@ class HostGradients:
     same order.
     """
 
-    def __init__(self, places: Iterable[Place], comm: Communicator, op: Op, settings: Mapping[str, str | None] | None) -> None:
+    def __init__(
+        self,
+        places: Iterable[Place],
+        comm: Communicator,
+        op: Op,
+        settings: Mapping[str, str | None] | None,
+    ) -> None:
         if op not in (Op.AVERAGE, Op.SUM):
-            raise ValueError(f"GradientExchange: gradients are averaged or summed, not {Op(op).name}")
+            raise ValueError(
+                f"GradientExchange: gradients are averaged or summed, not {Op(op).name}"
+            )
         self._places = list(places)
         self._memory = [numpy.zeros(place.shape, place.dtype) for place in self._places]
         self.outcome: Outcome | None = None  # The outcome of the last step.
@@ -40,10 +50,15 @@ class HostGradients:
     def check_complete(self, gradients: Sequence[Any]) -> None:
         """Raises ValueError unless there is one gradient for each place."""
         if len(gradients) != len(self._places):
-            raise ValueError(f"GradientExchange: {len(gradients)} gradients for {len(self._places)} parameters")
+            raise ValueError(
+                f"GradientExchange: {len(gradients)} gradients for {len(self._places)} parameters"
+            )
         for place, gradient in zip(self._places, gradients):
             if gradient is None:
-                raise ValueError(f"the gradient of {place.name} is None: every parameter needs one, if only " "of zeros")
+                raise ValueError(
+                    f"the gradient of {place.name} is None: every parameter needs one, if only "
+                    "of zeros"
+                )
 
     def check(self, gradients: Sequence[Any]) -> None:
         """Raises ValueError unless there is one array of the right
@@ -51,10 +66,16 @@ class HostGradients:
         """
         self.check_complete(gradients)
         for place, gradient in zip(self._places, gradients):
-            found, wanted = (tuple(gradient.shape), numpy.dtype(gradient.dtype)), (tuple(place.shape), numpy.dtype(place.dtype))
+            found, wanted = (
+                (tuple(gradient.shape), numpy.dtype(gradient.dtype)),
+                (tuple(place.shape), numpy.dtype(place.dtype)),
+            )
             if found != wanted:
-                raise ValueError(f"the gradient of {place.name} has the shape {found[0]} and elements of type " f"{found[1]}, its parameter "
-                                 f"{wanted[0]} and {wanted[1]}")
+                raise ValueError(
+                    f"the gradient of {place.name} has the shape {found[0]} and elements of type "
+                    f"{found[1]}, its parameter "
+                    f"{wanted[0]} and {wanted[1]}"
+                )
 
     def exchange(self, gradients: Sequence[Any]) -> list[Any]:
         """Returns the results over all ranks, of checked arrays: each travels as soon as it is
@@ -64,7 +85,10 @@ class HostGradients:
             numpy.copyto(memory, numpy.asarray(gradient))
             self._gradients.ready(number)
         self.outcome = self._gradients.wait()
-        return [memory.copy() if self.outcome.is_applied else numpy.zeros_like(memory) for memory in self._memory]
+        return [
+            memory.copy() if self.outcome.is_applied else numpy.zeros_like(memory)
+            for memory in self._memory
+        ]
 
     def close(self) -> None:
         self._gradients.close()

@@ -1,6 +1,7 @@
 """The shared library as ctypes sees it: where it is found, what its functions take, and when they
 fail.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -22,24 +23,57 @@ _LIST = ctypes.POINTER(ctypes.c_char_p)
 
 class GradientStruct(ctypes.Structure):
     """fgc_gradient"""
-    _fields_ = [("struct_size", _SIZE), ("name", _TEXT), ("data", _POINTER), ("shape", ctypes.POINTER(ctypes.c_uint64)),
-                ("dimensions", _SIZE), ("type", ctypes.c_int32), ("priority", ctypes.c_int32), ("memory", ctypes.c_int32),
-                ("reserved", ctypes.c_int32)]
+
+    _fields_ = [
+        ("struct_size", _SIZE),
+        ("name", _TEXT),
+        ("data", _POINTER),
+        ("shape", ctypes.POINTER(ctypes.c_uint64)),
+        ("dimensions", _SIZE),
+        ("type", ctypes.c_int32),
+        ("priority", ctypes.c_int32),
+        ("memory", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+    ]
 
 
 class OutcomeStruct(ctypes.Structure):
     """fgc_outcome"""
-    _fields_ = [("struct_size", _SIZE), ("step", ctypes.c_uint64), ("skipped", ctypes.POINTER(_SIZE)), ("skipped_count", _SIZE),
-                ("non_finite_gradient", _SIZE), ("non_finite_index", ctypes.c_uint64), ("non_finite_rank", ctypes.c_int32),
-                ("non_finite", ctypes.c_int32), ("is_applied", ctypes.c_int32), ("is_somebody_leaving", ctypes.c_int32),
-                ("have_views_moved", ctypes.c_int32)]
+
+    _fields_ = [
+        ("struct_size", _SIZE),
+        ("step", ctypes.c_uint64),
+        ("skipped", ctypes.POINTER(_SIZE)),
+        ("skipped_count", _SIZE),
+        ("non_finite_gradient", _SIZE),
+        ("non_finite_index", ctypes.c_uint64),
+        ("non_finite_rank", ctypes.c_int32),
+        ("non_finite", ctypes.c_int32),
+        ("is_applied", ctypes.c_int32),
+        ("is_somebody_leaving", ctypes.c_int32),
+        ("have_views_moved", ctypes.c_int32),
+    ]
 
 
 class CountersStruct(ctypes.Structure):
     """fgc_counters"""
-    _fields_ = [("struct_size", _SIZE)] + [(name, ctypes.c_uint64) for name in (
-        "steps", "steps_without_results", "buckets", "bucket_bytes", "negotiation_messages", "negotiation_bytes", "late_ranks")] + [
-        (name, ctypes.c_double) for name in ("ready_seconds", "unpack_seconds", "wait_seconds")]
+
+    _fields_ = (
+        [("struct_size", _SIZE)]
+        + [
+            (name, ctypes.c_uint64)
+            for name in (
+                "steps",
+                "steps_without_results",
+                "buckets",
+                "bucket_bytes",
+                "negotiation_messages",
+                "negotiation_bytes",
+                "late_ranks",
+            )
+        ]
+        + [(name, ctypes.c_double) for name in ("ready_seconds", "unpack_seconds", "wait_seconds")]
+    )
 
 
 WarningHandler = ctypes.CFUNCTYPE(None, _TEXT, _POINTER)
@@ -82,11 +116,31 @@ for _name, _arguments in _COLLECTIVES.items():
         _STATUS_FUNCTIONS[_function] = [_POINTER, *_arguments, *_more]
         _STATUS_FUNCTIONS[_function + "_async"] = [_POINTER, *_arguments, *_more, _PLACE]
 
-_OTHER_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {name: (_INT, [_POINTER]) for name in (
-    "fgc_rank", "fgc_size", "fgc_local_rank", "fgc_local_size", "fgc_node_rank", "fgc_node_count")}
-_OTHER_FUNCTIONS.update({name: (None, [_POINTER]) for name in ("fgc_comm_free", "fgc_request_free", "fgc_gradients_free")})
+_OTHER_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    name: (_INT, [_POINTER])
+    for name in (
+        "fgc_rank",
+        "fgc_size",
+        "fgc_local_rank",
+        "fgc_local_size",
+        "fgc_node_rank",
+        "fgc_node_count",
+    )
+}
+_OTHER_FUNCTIONS.update(
+    {
+        name: (None, [_POINTER])
+        for name in ("fgc_comm_free", "fgc_request_free", "fgc_gradients_free")
+    }
+)
 _OTHER_FUNCTIONS.update({"fgc_on_wait": (None, [_WaitCheck, _POINTER])})
-_OTHER_FUNCTIONS.update({"fgc_last_error": (_TEXT, []), "fgc_version_string": (_TEXT, []), "fgc_device_support": (_INT, [])})
+_OTHER_FUNCTIONS.update(
+    {
+        "fgc_last_error": (_TEXT, []),
+        "fgc_version_string": (_TEXT, []),
+        "fgc_device_support": (_INT, []),
+    }
+)
 
 
 def _places() -> Iterator[str]:
@@ -156,7 +210,11 @@ class Library:
             self._signals = _Signals()
             self._functions.fgc_on_wait(self._signals.check, None)
         status = getattr(self._functions, name)(*arguments)
-        error = None if status == 0 else error_of(status, self._functions.fgc_last_error().decode(errors="replace"))
+        error = (
+            None
+            if status == 0
+            else error_of(status, self._functions.fgc_last_error().decode(errors="replace"))
+        )
         raised = self._signals.take() if is_main and self._signals is not None else None
         if raised is not None:
             raise raised from error
@@ -185,7 +243,10 @@ def load() -> Library:
             return Library(place)
         except (OSError, AttributeError) as error:  # No such file, or one without our functions.
             tried.append(str(error) if place in str(error) else f"{place}: {error}")
-    raise LocalError(f"there is no {_NAME} to load ({'; '.join(tried)}): install it, or name its file in " "FASTGPU_COMM_LIBRARY")
+    raise LocalError(
+        f"there is no {_NAME} to load ({'; '.join(tried)}): install it, or name its file in "
+        "FASTGPU_COMM_LIBRARY"
+    )
 
 
 def library_path() -> str:
@@ -206,6 +267,9 @@ def settings_list(settings: Mapping[str, str | None] | None) -> Any:
     for name, value in (settings or {}).items():
         text = f"{name}={'' if value is None else value}"
         if not name or "=" in name or "\0" in text:
-            raise ValueError(f"{name!r} is no setting: it is the name of a variable of the library, such as " "FASTGPU_COMM_TIMEOUT")
+            raise ValueError(
+                f"{name!r} is no setting: it is the name of a variable of the library, such as "
+                "FASTGPU_COMM_TIMEOUT"
+            )
         lines.append(text.encode())
     return (ctypes.c_char_p * (len(lines) + 1))(*lines, None)

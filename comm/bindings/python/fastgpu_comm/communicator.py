@@ -1,4 +1,5 @@
 """One rank of a job, and what it can do with the others."""
+
 from __future__ import annotations
 
 import contextlib
@@ -89,8 +90,14 @@ class Communicator:
         `key` and then by rank. None: in no group.
         """
         number = -1 if color is None else operator.index(color)
-        if not (color is None or 0 <= number <= _LARGEST_INT) or abs(operator.index(key)) > _LARGEST_INT:
-            raise ValueError(f"split: the color {color} and the key {key} must be small whole numbers, the " "color not negative")
+        if (
+            not (color is None or 0 <= number <= _LARGEST_INT)
+            or abs(operator.index(key)) > _LARGEST_INT
+        ):
+            raise ValueError(
+                f"split: the color {color} and the key {key} must be small whole numbers, the "
+                "color not negative"
+            )
         pointer = load().make("fgc_split", self._handle.pointer, number, key)
         return None if pointer is None else Communicator(pointer)
 
@@ -192,7 +199,10 @@ class Communicator:
             self.close()
 
     def __repr__(self) -> str:
-        return (f"<fastgpu_comm.Communicator rank {self.rank} of " f"{self.size}{'' if self._handle.is_open else ', closed'}>")
+        return (
+            f"<fastgpu_comm.Communicator rank {self.rank} of "
+            f"{self.size}{'' if self._handle.is_open else ', closed'}>"
+        )
 
     @property
     def pointer(self) -> int:
@@ -219,7 +229,11 @@ class Communicator:
         """The function for where the data lies, and its arguments."""
         if call.device is None:
             return "fgc_" + call.function, (self._handle.pointer, *call.arguments)
-        return "fgc_device_" + call.function, (self._handle.pointer, *call.arguments, stream_of(call.device))
+        return "fgc_device_" + call.function, (
+            self._handle.pointer,
+            *call.arguments,
+            stream_of(call.device),
+        )
 
 
 def on_device(device: Any | None) -> ContextManager[Any]:

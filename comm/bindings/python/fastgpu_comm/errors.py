@@ -1,4 +1,5 @@
 """Failures of the library as exceptions, with its own sentences: each names the rank concerned."""
+
 from __future__ import annotations
 
 import enum
@@ -6,6 +7,7 @@ import enum
 
 class Status(enum.IntEnum):
     """What the caller may do about it."""
+
     USAGE = 1
     DENIED = 2
     CAPACITY = 3
@@ -21,6 +23,7 @@ class Error(RuntimeError):
     """A call of the library has failed. After a failed collective every further call of the job
     fails too: print it, and exit.
     """
+
     status: Status
 
     def __init__(self, sentence: str) -> None:
@@ -31,41 +34,49 @@ class UsageError(Error, ValueError):
     """The call or a setting is wrong, or the ranks disagree. Nothing has begun where an argument
     was refused.
     """
+
     status = Status.USAGE
 
 
 class DeniedError(Error):
     """The ranks' secrets differ."""
+
     status = Status.DENIED
 
 
 class CapacityError(Error):
     """There is no memory of that kind left."""
+
     status = Status.CAPACITY
 
 
 class ConflictError(Error):
     """The port or the rank is taken."""
+
     status = Status.CONFLICT
 
 
 class RankTimeoutError(Error, TimeoutError):
     """Other ranks have not come, or have gone silent."""
+
     status = Status.TIMEOUT
 
 
 class RemoteError(Error):
     """Another rank has gone, or found what it cannot go on with."""
+
     status = Status.REMOTE
 
 
 class LocalError(Error):
     """This machine refused: memory, sockets, the library's file."""
+
     status = Status.LOCAL
 
 
 class InternalError(Error):
     """A bug in libfastgpu_comm."""
+
     status = Status.INTERNAL
 
 
@@ -73,12 +84,24 @@ class WaitInterruptedError(Error):
     """A signal has ended a wait; what its handler has raised, such as KeyboardInterrupt, is raised
     in place of this.
     """
+
     status = Status.INTERRUPTED
 
 
-_BY_STATUS: dict[int, type[Error]] = {int(kind.status): kind for kind in (
-    UsageError, DeniedError, CapacityError, ConflictError, RankTimeoutError, RemoteError, LocalError, InternalError,
-    WaitInterruptedError)}
+_BY_STATUS: dict[int, type[Error]] = {
+    int(kind.status): kind
+    for kind in (
+        UsageError,
+        DeniedError,
+        CapacityError,
+        ConflictError,
+        RankTimeoutError,
+        RemoteError,
+        LocalError,
+        InternalError,
+        WaitInterruptedError,
+    )
+}
 
 
 def error_of(status: int, sentence: str) -> Error:

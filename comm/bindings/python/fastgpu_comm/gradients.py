@@ -1,6 +1,7 @@
 """Gradients of one model: registered once, made ready in any order, exchanged in few large messages
 while others are computed.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -32,10 +33,15 @@ class NonFinite(enum.IntEnum):
 
 class Outcome(NamedTuple):
     """The common knowledge of all ranks about a step that has ended."""
+
     step: int  #: Counted from 0.
-    is_applied: bool  #: False: FASTGPU_COMM_NANCHECK has skipped the step, and gradients have no results.
+    is_applied: (
+        bool  #: False: FASTGPU_COMM_NANCHECK has skipped the step, and gradients have no results.
+    )
     skipped: list[str]  #: Ready on no rank, left unchanged.
-    non_finite: NonFinite  #: The first gradient of the lowest rank that has one; FINITE if none was found.
+    non_finite: (
+        NonFinite  #: The first gradient of the lowest rank that has one; FINITE if none was found.
+    )
     non_finite_name: str
     non_finite_rank: int
     is_somebody_leaving: bool  #: No further step follows.
@@ -45,6 +51,7 @@ class Counters(NamedTuple):
     """Counts of this rank, since the first step began. Times are in seconds, bytes are those on the
     wire.
     """
+
     steps: int
     steps_without_results: int
     buckets: int
@@ -70,15 +77,21 @@ class Gradients:
     default it goes to the logger "fastgpu_comm".
     """
 
-    def __init__(self, comm: Communicator, settings: Mapping[str, str | None] | None = None,
-                 on_warning: Callable[[str], None] = _log) -> None:
+    def __init__(
+        self,
+        comm: Communicator,
+        settings: Mapping[str, str | None] | None = None,
+        on_warning: Callable[[str], None] = _log,
+    ) -> None:
         pointer = load().make("fgc_gradients_create", comm.pointer, settings_list(settings))
         assert pointer is not None
         handler = WarningHandler(lambda sentence, _: on_warning(sentence.decode(errors="replace")))
         self._data: list[Data] = []
         self._names: list[str] = []
         self._ids: dict[str, int] = {}
-        self._handle = Handle(self, "set of gradients", "fgc_gradients_free", pointer, (handler, self._data))
+        self._handle = Handle(
+            self, "set of gradients", "fgc_gradients_free", pointer, (handler, self._data)
+        )
         load().call("fgc_gradients_on_warning", pointer, handler, None)
 
     def register(self, name: str, data: Any, priority: int = 0) -> int:
@@ -91,12 +104,21 @@ class Gradients:
         """
         place = look_at(data, f"the gradient {name!r}").writable()
         shape = (ctypes.c_uint64 * max(1, len(place.shape)))(*place.shape)
-        given = GradientStruct(struct_size=ctypes.sizeof(GradientStruct), name=name.encode(), data=place.address, shape=shape,
-                               dimensions=len(place.shape), type=place.reduced()[1], priority=priority,
-                               memory=_HOST if place.device is None else _DEVICE)
+        given = GradientStruct(
+            struct_size=ctypes.sizeof(GradientStruct),
+            name=name.encode(),
+            data=place.address,
+            shape=shape,
+            dimensions=len(place.shape),
+            type=place.reduced()[1],
+            priority=priority,
+            memory=_HOST if place.device is None else _DEVICE,
+        )
         number = ctypes.c_size_t()
         with on_device(place.device):
-            load().call("fgc_gradient_add", self._handle.pointer, ctypes.byref(given), ctypes.byref(number))
+            load().call(
+                "fgc_gradient_add", self._handle.pointer, ctypes.byref(given), ctypes.byref(number)
+            )
         self._data.append(place)
         self._names.append(name)
         self._ids[name] = number.value
@@ -114,7 +136,12 @@ class Gradients:
     def wire_type(self, gradient: int | str) -> ElementType:
         """Returns the type of a gradient on the wire."""
         kind = ctypes.c_int()
-        load().call("fgc_gradient_wire_type", self._handle.pointer, self._number(gradient), ctypes.byref(kind))
+        load().call(
+            "fgc_gradient_wire_type",
+            self._handle.pointer,
+            self._number(gradient),
+            ctypes.byref(kind),
+        )
         return ElementType(kind.value)
 
     def ready(self, gradient: int | str) -> None:
@@ -130,7 +157,9 @@ class Gradients:
         if device is None:
             load().call("fgc_gradient_ready", self._handle.pointer, number)
         else:
-            load().call("fgc_device_gradient_ready", self._handle.pointer, number, stream_of(device))
+            load().call(
+                "fgc_device_gradient_ready", self._handle.pointer, number, stream_of(device)
+            )
 
     def wait(self) -> Outcome:
         """Ends the step: gradients then have the results. On a GPU, later work in the current
@@ -174,6 +203,12 @@ class Gradients:
         load().call(function, self._handle.pointer, *more, ctypes.byref(found))
         kind = NonFinite(found.non_finite)
         name = "" if kind is NonFinite.FINITE else self._names[found.non_finite_gradient]
-        return Outcome(step=found.step, is_applied=found.is_applied != 0,
-                       skipped=[self._names[found.skipped[i]] for i in range(found.skipped_count)], non_finite=kind, non_finite_name=name,
-                       non_finite_rank=found.non_finite_rank, is_somebody_leaving=found.is_somebody_leaving != 0)
+        return Outcome(
+            step=found.step,
+            is_applied=found.is_applied != 0,
+            skipped=[self._names[found.skipped[i]] for i in range(found.skipped_count)],
+            non_finite=kind,
+            non_finite_name=name,
+            non_finite_rank=found.non_finite_rank,
+            is_somebody_leaving=found.is_somebody_leaving != 0,
+        )

@@ -10,6 +10,7 @@ same step.
 
 Parameters and gradients are pytrees of arrays. JAX 0.4.30 or later.
 """
+
 from __future__ import annotations
 
 from typing import Any, Mapping
@@ -32,7 +33,9 @@ def broadcast(tree: Any, comm: Communicator, root: int = 0) -> Any:
     """
     leaves, structure = jax.tree_util.tree_flatten(tree)
     requests = [comm.broadcast_async(numpy.array(jax.numpy.asarray(leaf)), root) for leaf in leaves]
-    return jax.tree_util.tree_unflatten(structure, [jax.numpy.asarray(request.wait()) for request in requests])
+    return jax.tree_util.tree_unflatten(
+        structure, [jax.numpy.asarray(request.wait()) for request in requests]
+    )
 
 
 class GradientExchange:
@@ -46,9 +49,18 @@ class GradientExchange:
     fastgpu_comm.Error in its text. Not within vmap, and not if gradients are taken of it.
     """
 
-    def __init__(self, parameters: Any, comm: Communicator, op: Op = Op.AVERAGE, settings: Mapping[str, str | None] | None = None) -> None:
+    def __init__(
+        self,
+        parameters: Any,
+        comm: Communicator,
+        op: Op = Op.AVERAGE,
+        settings: Mapping[str, str | None] | None = None,
+    ) -> None:
         named, self._structure = jax.tree_util.tree_flatten_with_path(parameters)
-        places = [Place(jax.tree_util.keystr(path) or "parameter", tuple(leaf.shape), leaf.dtype) for path, leaf in named]
+        places = [
+            Place(jax.tree_util.keystr(path) or "parameter", tuple(leaf.shape), leaf.dtype)
+            for path, leaf in named
+        ]
         self._host = HostGradients(places, comm, op, settings)
 
     @property
@@ -67,11 +79,15 @@ class GradientExchange:
         """
         leaves, structure = jax.tree_util.tree_flatten(gradients)
         if structure != self._structure:
-            raise ValueError(f"GradientExchange: the gradients are {structure}, the parameters {self._structure}")
+            raise ValueError(
+                f"GradientExchange: the gradients are {structure}, the parameters {self._structure}"
+            )
         self._host.check(leaves)
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             shapes = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves]
-            results = io_callback(lambda *here: self._host.exchange(here), shapes, *leaves, ordered=True)
+            results = io_callback(
+                lambda *here: self._host.exchange(here), shapes, *leaves, ordered=True
+            )
         else:
             results = [jax.numpy.asarray(result) for result in self._host.exchange(leaves)]
         return jax.tree_util.tree_unflatten(structure, results)

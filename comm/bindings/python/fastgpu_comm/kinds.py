@@ -1,4 +1,5 @@
 """The types of numbers, and the operations on them; the values are those of the C headers."""
+
 import enum
 
 
@@ -6,6 +7,7 @@ class ElementType(enum.IntEnum):
     """The types that can be reduced. Arrays of other types can be moved (broadcast, gathered,
     sent), not reduced.
     """
+
     FLOAT32 = 0
     FLOAT64 = 1
     INT32 = 2
@@ -20,6 +22,7 @@ class Op(enum.IntEnum):
     """An operation. On integers, sums and products wrap and averages round towards zero. A
     floating-point result is NaN if an operand is.
     """
+
     SUM = 0
     AVERAGE = 1
     MIN = 2

@@ -14,6 +14,7 @@ all take the same step.
 
 MXNet 1.9, which is its last: it needs a numpy older than 1.24.
 """
+
 from __future__ import annotations
 
 from typing import Any, Mapping
@@ -23,7 +24,10 @@ import numpy
 try:
     import mxnet
 except AttributeError as error:  # numpy.bool no longer exists.
-    raise ImportError(f"MXNet cannot be imported with numpy {numpy.__version__}: it needs one older than 1.24 " f"({error})") from error
+    raise ImportError(
+        f"MXNet cannot be imported with numpy {numpy.__version__}: it needs one older than 1.24 "
+        f"({error})"
+    ) from error
 
 from ._host_gradients import HostGradients, Place
 from .communicator import Communicator
@@ -35,7 +39,10 @@ def broadcast_parameters(parameters: Mapping[str, Any], comm: Communicator, root
     """Gives all ranks the values of rank `root`, of initialized parameters: net.collect_params(). A
     collective.
     """
-    travelling = [(parameter, comm.broadcast_async(parameter.data().asnumpy().copy(), root)) for parameter in parameters.values()]
+    travelling = [
+        (parameter, comm.broadcast_async(parameter.data().asnumpy().copy(), root))
+        for parameter in parameters.values()
+    ]
     for parameter, request in travelling:
         parameter.set_data(mxnet.nd.array(request.wait(), dtype=parameter.dtype))
 
@@ -49,14 +56,29 @@ class GradientExchange:
     of fastgpu_comm.Gradients. Gradients are copied to the host and back.
     """
 
-    def __init__(self, parameters: Mapping[str, Any], comm: Communicator, op: Op = Op.AVERAGE,
-                 settings: Mapping[str, str | None] | None = None) -> None:
-        trained = [(name, parameter) for name, parameter in parameters.items() if parameter.grad_req != "null"]
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        comm: Communicator,
+        op: Op = Op.AVERAGE,
+        settings: Mapping[str, str | None] | None = None,
+    ) -> None:
+        trained = [
+            (name, parameter)
+            for name, parameter in parameters.items()
+            if parameter.grad_req != "null"
+        ]
         for name, parameter in trained:
             if parameter.grad().stype != "default":
-                raise TypeError(f"the gradient of {name} is sparse, which is not supported: make its layer " "with sparse_grad=False")
+                raise TypeError(
+                    f"the gradient of {name} is sparse, which is not supported: make its layer "
+                    "with sparse_grad=False"
+                )
         self._gradients = [parameter.grad() for _, parameter in trained]
-        places = [Place(name, tuple(parameter.shape), gradient.dtype) for (name, parameter), gradient in zip(trained, self._gradients)]
+        places = [
+            Place(name, tuple(parameter.shape), gradient.dtype)
+            for (name, parameter), gradient in zip(trained, self._gradients)
+        ]
         self._host = HostGradients(places, comm, op, settings)
 
     @property

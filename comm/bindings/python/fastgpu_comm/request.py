@@ -1,4 +1,5 @@
 """An operation that was begun."""
+
 from __future__ import annotations
 
 import ctypes

@@ -13,6 +13,7 @@ take the same step.
 
 TensorFlow 2.
 """
+
 from __future__ import annotations
 
 from typing import Any, Iterable, Mapping, Sequence
@@ -51,10 +52,21 @@ class GradientExchange:
     is an error of TensorFlow, with the sentence of the fastgpu_comm.Error in its text.
     """
 
-    def __init__(self, variables: Iterable[Any], comm: Communicator, op: Op = Op.AVERAGE,
-                 settings: Mapping[str, str | None] | None = None) -> None:
-        places = [Place(f"{number}:{getattr(variable, 'path', variable.name)}", tuple(variable.shape),
-                        tensorflow.as_dtype(variable.dtype).as_numpy_dtype) for number, variable in enumerate(variables)]
+    def __init__(
+        self,
+        variables: Iterable[Any],
+        comm: Communicator,
+        op: Op = Op.AVERAGE,
+        settings: Mapping[str, str | None] | None = None,
+    ) -> None:
+        places = [
+            Place(
+                f"{number}:{getattr(variable, 'path', variable.name)}",
+                tuple(variable.shape),
+                tensorflow.as_dtype(variable.dtype).as_numpy_dtype,
+            )
+            for number, variable in enumerate(variables)
+        ]
         self._host = HostGradients(places, comm, op, settings)
 
     @property
@@ -73,18 +85,26 @@ class GradientExchange:
         None: give `unconnected_gradients=tensorflow.UnconnectedGradients.ZERO` to tape.gradient()
         for variables that the loss does not depend on. Raises fastgpu_comm.Error.
         """
-        dense = [gradient if gradient is None else tensorflow.convert_to_tensor(gradient) for gradient in gradients]
+        dense = [
+            gradient if gradient is None else tensorflow.convert_to_tensor(gradient)
+            for gradient in gradients
+        ]
         self._host.check_complete(dense)
         if not tensorflow.executing_eagerly():
             return self._within_function(dense)
-        return [tensorflow.convert_to_tensor(result) for result in self._exchange(*(gradient.numpy() for gradient in dense))]
+        return [
+            tensorflow.convert_to_tensor(result)
+            for result in self._exchange(*(gradient.numpy() for gradient in dense))
+        ]
 
     def close(self) -> None:
         """Frees the gradients, between steps."""
         self._host.close()
 
     def _within_function(self, gradients: list[Any]) -> list[Any]:
-        results = tensorflow.numpy_function(self._exchange, gradients, [gradient.dtype for gradient in gradients])
+        results = tensorflow.numpy_function(
+            self._exchange, gradients, [gradient.dtype for gradient in gradients]
+        )
         for result, gradient in zip(results, gradients):
             result.set_shape(gradient.shape)
         return list(results)

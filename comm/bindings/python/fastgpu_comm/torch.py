@@ -13,6 +13,7 @@ the same step.
 
 PyTorch 1.13 or later.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -27,11 +28,16 @@ from .communicator import Communicator
 from .gradients import Gradients, Outcome
 from .kinds import Op
 
-_PRESENCE = "fastgpu_comm.presence"  # The name of a gradient that holds what each rank knows of the others.
+_PRESENCE = (
+    "fastgpu_comm.presence"  # The name of a gradient that holds what each rank knows of the others.
+)
 
 
-def broadcast_parameters(model: torch.nn.Module | Mapping[str, Any] | Iterable[tuple[str, Any]], comm: Communicator,
-                         root: int = 0) -> None:
+def broadcast_parameters(
+    model: torch.nn.Module | Mapping[str, Any] | Iterable[tuple[str, Any]],
+    comm: Communicator,
+    root: int = 0,
+) -> None:
     """Gives all ranks the parameters and buffers that rank `root` has: of a module, a state_dict,
     or pairs of a name and a tensor.
 
@@ -52,7 +58,9 @@ def broadcast_parameters(model: torch.nn.Module | Mapping[str, Any] | Iterable[t
                 tensor.copy_(dense)
 
 
-def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, comm: Communicator, root: int = 0) -> None:
+def broadcast_optimizer_state(
+    optimizer: torch.optim.Optimizer, comm: Communicator, root: int = 0
+) -> None:
     """Gives all ranks the state_dict that `optimizer` of rank `root` has: learning rates, momenta,
     and so on. A collective.
 
@@ -67,7 +75,9 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, comm: Communicat
     state = json.loads(packed)
     if comm.rank != root:
         state = _unpack(state, tensors)
-    broadcast_parameters(((str(number), tensor) for number, tensor in enumerate(tensors)), comm, root)
+    broadcast_parameters(
+        ((str(number), tensor) for number, tensor in enumerate(tensors)), comm, root
+    )
     if comm.rank != root:
         optimizer.load_state_dict(state)
 
@@ -87,17 +97,22 @@ def _pack(value: Any, tensors: list[torch.Tensor]) -> Any:
     if isinstance(value, dict):
         return {"dict": [[key, _pack(one, tensors)] for key, one in value.items()]}
     if isinstance(value, (list, tuple)):
-        return {"list" if isinstance(value, list) else "tuple": [_pack(one, tensors) for one in value]}
+        return {
+            "list" if isinstance(value, list) else "tuple": [_pack(one, tensors) for one in value]
+        }
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise TypeError(f"broadcast_optimizer_state: the state holds a {type(value).__name__}, which is no " "tensor, number or text")
+    raise TypeError(
+        f"broadcast_optimizer_state: the state holds a {type(value).__name__}, which is no "
+        "tensor, number or text"
+    )
 
 
 def _unpack(value: Any, tensors: list[torch.Tensor]) -> Any:
     """What _pack was given, its tensors with nothing in them yet."""
     if not isinstance(value, dict):
         return value
-    (kind, content), = value.items()
+    ((kind, content),) = value.items()
     if kind == "tensor":
         tensors.append(torch.empty(content[0], dtype=getattr(torch, content[1])))
         return tensors[-1]
@@ -124,10 +139,14 @@ class _Parameter:
             self.registered = torch.view_as_real(self.registered)
         self.number = -1
         self.is_travelling = self.is_new = self.is_sparse = False
-        self._result: torch.Tensor | None = None  # What .grad was after the last exchange, and its version then.
+        self._result: torch.Tensor | None = (
+            None  # What .grad was after the last exchange, and its version then.
+        )
         self._version = 0
         self._kept: torch.Tensor | None = None  # What .grad was before this exchange.
-        self._more: torch.Tensor | None = None  # What backward has computed while the gradient travelled.
+        self._more: torch.Tensor | None = (
+            None  # What backward has computed while the gradient travelled.
+        )
 
     def has_more(self) -> bool:
         """Returns True if backward has computed a further part of a gradient that travels."""
@@ -143,16 +162,27 @@ class _Parameter:
         gradient already.
         """
         found = self._kept = self.tensor.grad
-        self.is_new = found is not None and not (found is self._result and found._version == self._version)
+        self.is_new = found is not None and not (
+            found is self._result and found._version == self._version
+        )
         self.is_sparse = found is not None and found.is_sparse
         with torch.no_grad():
             if found is None:
                 self.gradient.zero_()
             elif self.is_new and found is not self.gradient:
                 self.gradient.copy_(found.to_dense() if found.is_sparse else found)
-            elif self.is_new and op is Op.SUM and found is self._result and found._version == self._version + 1:
-                raise RuntimeError(f"the gradient of {self.name} was added to a sum over all ranks, which would " "be summed again: call zero_grad() "
-                                   "before backward(), or put all backward passes but the last into `with " "optimizer.no_sync():`")
+            elif (
+                self.is_new
+                and op is Op.SUM
+                and found is self._result
+                and found._version == self._version + 1
+            ):
+                raise RuntimeError(
+                    f"the gradient of {self.name} was added to a sum over all ranks, which would "
+                    "be summed again: call zero_grad() "
+                    "before backward(), or put all backward passes but the last into `with "
+                    "optimizer.no_sync():`"
+                )
             elif not self.is_new and op is Op.SUM and rank != 0:
                 self.gradient.zero_()  # All ranks have the same sum, which one gives.
             if self._more is not None:
@@ -168,7 +198,11 @@ class _Parameter:
         self._more = self.tensor.grad
         self.is_travelling = False
         if is_present:
-            self._result = self.gradient.to_sparse(1) if is_sparse and self.gradient.dim() > 0 else self.gradient
+            self._result = (
+                self.gradient.to_sparse(1)
+                if is_sparse and self.gradient.dim() > 0
+                else self.gradient
+            )
         elif self._kept is None:
             self._result = None
         self.tensor.grad = self._result
@@ -277,13 +311,20 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
     _step_supports_amp_scaling = False  # A GradScaler looks at gradients itself.
 
-    def __init__(self, optimizer: torch.optim.Optimizer, comm: Communicator,
-                 named_parameters: Iterable[tuple[str, torch.Tensor]] | None = None, op: Op = Op.AVERAGE,
-                 settings: Mapping[str, str | None] | None = None) -> None:
+    def __init__(
+        self,
+        optimizer: torch.optim.Optimizer,
+        comm: Communicator,
+        named_parameters: Iterable[tuple[str, torch.Tensor]] | None = None,
+        op: Op = Op.AVERAGE,
+        settings: Mapping[str, str | None] | None = None,
+    ) -> None:
         # Not super().__init__(): what an optimizer has is `optimizer`'s, see __getattr__.
         self._inner = optimizer
         if op not in (Op.AVERAGE, Op.SUM):
-            raise ValueError(f"DistributedOptimizer: gradients are averaged or summed, not {Op(op).name}")
+            raise ValueError(
+                f"DistributedOptimizer: gradients are averaged or summed, not {Op(op).name}"
+            )
         self._op, self._settings = Op(op), settings
         self._names = {parameter: name for name, parameter in named_parameters or ()}
         group = comm.split(0, comm.rank)  # The program's own calls may come at any time.
@@ -335,7 +376,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
         """Raises RuntimeError within backward(), and after one that has failed."""
         if self._is_under_way():
             self._check_pass()
-            raise RuntimeError("zero_grad() within backward(): gradients are on their way to other ranks")
+            raise RuntimeError(
+                "zero_grad() within backward(): gradients are on their way to other ranks"
+            )
         self._has_results = False
         self._inner.zero_grad(*arguments, **named)
 
@@ -392,6 +435,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             self.synchronize()
             self._has_results = False
             return self._reduced(loss)
+
         return call
 
     def _reduced(self, loss: Any) -> Any:
@@ -399,10 +443,18 @@ class DistributedOptimizer(torch.optim.Optimizer):
         returned as it is.
         """
         is_tensor = isinstance(loss, torch.Tensor)
-        if not (is_tensor and loss.numel() == 1) and (isinstance(loss, bool) or not isinstance(loss, (int, float))):
+        if not (is_tensor and loss.numel() == 1) and (
+            isinstance(loss, bool) or not isinstance(loss, (int, float))
+        ):
             return loss
-        everywhere = self._group.all_reduce(torch.tensor([float(loss)], dtype=torch.float64), self._op)
-        return everywhere.to(loss.device, loss.dtype).reshape(loss.shape) if is_tensor else everywhere.item()
+        everywhere = self._group.all_reduce(
+            torch.tensor([float(loss)], dtype=torch.float64), self._op
+        )
+        return (
+            everywhere.to(loss.device, loss.dtype).reshape(loss.shape)
+            if is_tensor
+            else everywhere.item()
+        )
 
     # ---- which gradients there are ----
 
@@ -449,6 +501,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             optimizer = this()
             if optimizer is not None:
                 optimizer._completed(parameter)
+
         self._hooks.append((node, node.register_hook(completed)))
 
     # ---- an exchange ----
@@ -459,8 +512,11 @@ class DistributedOptimizer(torch.optim.Optimizer):
     def _check_pass(self) -> None:
         """Raises RuntimeError if gradients travel that no backward pass will complete."""
         if not self._passes.is_running and self._is_under_way():
-            raise RuntimeError("a backward() has failed after some of its gradients had left for other ranks: " "they cannot be taken back, and this "
-                               "rank cannot go on. Let it end; the others then name it")
+            raise RuntimeError(
+                "a backward() has failed after some of its gradients had left for other ranks: "
+                "they cannot be taken back, and this "
+                "rank cannot go on. Let it end; the others then name it"
+            )
 
     def _completed(self, parameter: _Parameter) -> None:
         self._has_results = False
@@ -500,7 +556,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
         for parameter in parameters:
             if not parameter.is_travelling:
                 self._send(parameter)
-        known = [float(parameter.is_new) for parameter in parameters] + [float(parameter.is_sparse) for parameter in parameters]
+        known = [float(parameter.is_new) for parameter in parameters] + [
+            float(parameter.is_sparse) for parameter in parameters
+        ]
         has_more = any(parameter.has_more() for parameter in parameters)
         has_others = any(tensor not in self._parameters for _, tensor in self._wanted())
         self._presence.copy_(torch.tensor([*known, has_more, has_others], dtype=torch.float32))
