@@ -309,7 +309,8 @@ def page(report, rows):
             "## Negotiation of 161 gradients, 8 ranks a node, predicted\n",
             '"Ours" is the library\'s own negotiation, which was run for so many ranks and '
             "recorded. It takes 9 bytes per round (step, plan, verdicts) in a step in which "
-            'everything is ready, in rounds of doubling distance. In the column "coordinator", rank 0 '
+            "everything is ready, in rounds of doubling distance. "
+            'In the column "coordinator", rank 0 '
             "receives 14,883 bytes from every rank and broadcasts 5,340 bytes along a tree. "
             "These lengths were counted in Horovod without "
             "its cache at 2 to 8 ranks; everything else is modelled. Horovod with all names "
