@@ -74,6 +74,17 @@ TEST_CASE("what keeps a node awake is told without a guard, too") {
   CHECK(std::ranges::count_if(watch.wakings, is_ours) == 1);
 }
 
+TEST_CASE("a job's name with a line end does not hide what keeps a node awake") {
+  const test::ScratchHome home;
+  process::Command busy{.argv = {"sh", "-c", "while :; do :; done"}};
+  process::set_variable(busy.environment.emplace(process::current_environment()),
+                        "FASTGPU_JOB_ID=guard\ntest");
+  const process::Child child(busy);
+  const NodeWatch watch = parse_node_watch(run_agent(home, {"guard-show"}).out);
+  const auto is_ours = [](const Waking& w) { return w.kind == "job" && w.what.ends_with("test"); };
+  CHECK(std::ranges::count_if(watch.wakings, is_ours) == 1);
+}
+
 TEST_CASE("an order that is none is refused") {
   const test::ScratchHome home;
   CHECK_FALSE(run_agent(home, {"guard-set"}, "nonsense").status.ok());

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "agent/protocol/records.hpp"
+#include "support/failure.hpp"
+
 namespace fastgpu::agent {
 namespace {
 
@@ -134,6 +137,30 @@ TEST_CASE("orders and what nodes say are read as they were written") {
   const NodeWatch again = parse_node_watch(to_text(watch));
   CHECK(to_text(again) == to_text(watch));
   CHECK(again.wakings[0].what == "a=b");
+}
+
+TEST_CASE("no name of a job or of a process can break what a node says about itself") {
+  for (const std::string& name :
+       {std::string("a\nb"), std::string("a\nkind=login\nwhat=root"), std::string("\\0"),
+        std::string("\\"), std::string("\\n\\\\"), std::string("=\t\r\x1b\xff"), std::string()}) {
+    CAPTURE(name);
+    NodeWatch watch;
+    watch.wakings = {{"job", name, 1, 2}, {name, "ada on pts/0", 3, 4}};
+    const NodeWatch again = parse_node_watch(to_text(watch));
+    REQUIRE(again.wakings.size() == 2);
+    CHECK(again.wakings[0].what == name);
+    CHECK(again.wakings[1].kind == name);
+    CHECK(again.wakings[1].last == 4);
+  }
+}
+
+TEST_CASE("records in records with a broken escape are refused") {
+  for (const char* value : {"kind=job\\", "kind=job\\x", "kind"}) {
+    CAPTURE(value);
+    Records records;
+    records.add("one", value);
+    CHECK(failure_of([&] { records.nested("one", "a waking"); }).kind() == ErrorKind::remote);
+  }
 }
 
 TEST_SUITE_END();

@@ -50,10 +50,7 @@ std::string to_text(const NodeWatch& watch) {
     one.add("what", waking.what);
     one.add("since", waking.since);
     one.add("last", waking.last);
-    std::string text = one.text();
-    for (char& c : text)  // A record contains no NUL.
-      if (c == '\0') c = '\n';
-    records.add("waking", text);
+    records.add("waking", one);
   }
   return records.text();
 }
@@ -67,15 +64,11 @@ NodeWatch parse_node_watch(std::string_view text) {
                   .acts = records.number("acts") != 0,
                   .taken_back = records.number("taken_back"),
                   .at_risk = records.number("at_risk")};
-  for (std::string one : records.all("waking")) {
-    for (char& c : one)
-      if (c == '\n') c = '\0';
-    const Records waking(one, "what keeps a node awake");
+  for (const Records& waking : records.nested("waking", "what keeps a node awake"))
     watch.wakings.push_back({.kind = waking.get("kind"),
                              .what = waking.get("what"),
                              .since = waking.number("since"),
                              .last = waking.number("last")});
-  }
   return watch;
 }
 

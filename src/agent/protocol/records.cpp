@@ -6,6 +6,34 @@
 #include "base/names.hpp"
 
 namespace fastgpu::agent {
+namespace {
+
+std::string nested_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\') out += '\\';
+    if (c == '\0') out += "\\0";
+    if (c != '\0') out += c;
+  }
+  return out;
+}
+
+std::string text_of_nested(std::string_view value, const std::string& what) {
+  std::string out;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (value[i] != '\\') {
+      out += value[i];
+      continue;
+    }
+    const char escaped = ++i < value.size() ? value[i] : ' ';
+    if (escaped != '\\' && escaped != '0')
+      throw Error(ErrorKind::remote, what + ": '" + printable(value) + "' has a broken escape");
+    out += escaped == '0' ? '\0' : escaped;
+  }
+  return out;
+}
+
+}  // namespace
 
 Records::Records(std::string_view text, std::string what) : what_(std::move(what)) {
   while (!text.empty()) {
@@ -26,6 +54,10 @@ void Records::add(std::string_view key, std::string_view value) {
 
 void Records::add(std::string_view key, std::int64_t value) {
   add(key, std::to_string(value));
+}
+
+void Records::add(std::string_view key, const Records& records) {
+  add(key, nested_text(records.text()));
 }
 
 std::string Records::text() const {
@@ -54,6 +86,13 @@ std::vector<std::string> Records::all(std::string_view key) const {
   std::vector<std::string> out;
   for (const auto& [name, value] : entries_)
     if (name == key) out.push_back(value);
+  return out;
+}
+
+std::vector<Records> Records::nested(std::string_view key, const std::string& what) const {
+  std::vector<Records> out;
+  for (const std::string& value : all(key))
+    out.emplace_back(text_of_nested(value, what), what);
   return out;
 }
 

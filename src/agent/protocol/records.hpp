@@ -1,5 +1,5 @@
 // The only file format between launcher and agent: "key=value" followed by NUL, any number of
-// times. Arguments and variables cannot contain a NUL, so that no escapes are needed.
+// times. Arguments and variables cannot contain a NUL. Records in records are escaped.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@ class Records {
 
   void add(std::string_view key, std::string_view value);
   void add(std::string_view key, std::int64_t value);
+  /// Adds `records` as one value: a backslash is written "\\" in it, a NUL "\0".
+  void add(std::string_view key, const Records& records);
 
   std::string text() const;
 
@@ -26,6 +28,9 @@ class Records {
   std::string get(std::string_view key) const;
   std::int64_t number(std::string_view key) const;
   std::vector<std::string> all(std::string_view key) const;
+  /// Returns the records that are values of `key`; `what` names one in errors. Throws remote for a
+  /// value that is not records.
+  std::vector<Records> nested(std::string_view key, const std::string& what) const;
 
  private:
   std::string what_ = "records";
