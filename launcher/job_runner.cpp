@@ -1,11 +1,10 @@
 #include "launcher/job_runner.hpp"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 
+#include "base/random.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/placement.hpp"
 #include "launcher/reach.hpp"
@@ -20,17 +19,6 @@ constexpr milliseconds kTimeout{60'000};  ///< The limit for writing files and s
 constexpr milliseconds kStopFirst{3'000};
 constexpr milliseconds kSweep{1'300};
 constexpr milliseconds kLastWords{5'000};
-
-Secret random_secret() {
-  std::array<unsigned char, 32> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    throw system_error("reading random bytes", errno);
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bytes)
-    text += {kHex[byte >> 4], kHex[byte & 15]};
-  return Secret(text);
-}
 
 /// Returns the outcome of ranks that cannot begin on a node, as the agent's trial there has it: the
 /// exit code is that of the ranks themselves. Absent for any other answer.
@@ -64,7 +52,7 @@ JobFilesRequest JobRunner::request_for(const std::string& id, const JobRecord& j
                           .spec = job.spec,
                           .nodes = {},
                           .access = access_,
-                          .communicator_secret = random_secret(),
+                          .communicator_secret = Secret(random_hex(32)),
                           .lease = options_.lease};
   for (const NodeRanks& ranks : job.placement) {
     const ClusterNode& place = node(ranks.node);

@@ -12,15 +12,34 @@ namespace fastgpu::provision {
 namespace {
 
 constexpr std::array kProviders = {
-    ProviderInfo{"local", "nodes on this machine, isolated by kernel namespaces"},
-    ProviderInfo{"static", "hosts that you have, listed in a file and reached by SSH"},
-    ProviderInfo{"aws", "Amazon's cloud; credentials as the aws command finds them", true, false,
-                 false},
-    ProviderInfo{"alibaba", "Alibaba Cloud; credentials as the aliyun command finds them", true,
-                 true},
-    ProviderInfo{"huawei", "Huawei Cloud; credentials as its SDKs find them", true, true},
-    ProviderInfo{"tencent", "Tencent Cloud; credentials as the tccli command finds them", true,
-                 true},
+    ProviderInfo{.name = "local",
+                 .description = "nodes on this machine, isolated by kernel namespaces",
+                 .has_local_nodes = true,
+                 .no_takeover =
+                     "local nodes are processes of the machine that made them: log in there, and "
+                     "use fastgpu as the user whose state directory has the cluster"},
+    ProviderInfo{.name = "static",
+                 .description = "hosts that you have, listed in a file and reached by SSH",
+                 .needs_hosts_file = true,
+                 .no_takeover = "static hosts need no takeover: make a cluster of the same file "
+                                "here (`fastgpu create cluster -f cluster.yaml`)"},
+    ProviderInfo{.name = "aws",
+                 .description = "Amazon's cloud; credentials as the aws command finds them",
+                 .is_cloud = true,
+                 .can_stop_spot = false,
+                 .has_one_card_with_address = true},
+    ProviderInfo{.name = "alibaba",
+                 .description = "Alibaba Cloud; credentials as the aliyun command finds them",
+                 .is_cloud = true,
+                 .has_timer = true},
+    ProviderInfo{.name = "huawei",
+                 .description = "Huawei Cloud; credentials as its SDKs find them",
+                 .is_cloud = true,
+                 .has_timer = true},
+    ProviderInfo{.name = "tencent",
+                 .description = "Tencent Cloud; credentials as the tccli command finds them",
+                 .is_cloud = true,
+                 .has_timer = true},
 };
 
 }  // namespace
@@ -31,7 +50,7 @@ std::span<const ProviderInfo> provider_table() {
 
 ProviderInfo provider_info(std::string_view name) {
   const auto found = std::ranges::find(kProviders, name, &ProviderInfo::name);
-  return found == kProviders.end() ? ProviderInfo{name, ""} : *found;
+  return found == kProviders.end() ? ProviderInfo{.name = name, .description = ""} : *found;
 }
 
 bool is_cloud(std::string_view name) {

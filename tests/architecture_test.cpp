@@ -235,6 +235,17 @@ TEST_CASE("what clouds answer is read by a type that cannot throw, and by no oth
         FAIL_CHECK(place << " reads JSON by itself: cloud::Document and cloud::Answer do");
 }
 
+TEST_CASE(
+    "cli asks the table of providers what one can, and knows names where it makes them alone") {
+  static const std::regex kName(R"re([!=]= "(local|static|aws|alibaba|huawei|tencent)")re");
+  const std::set<std::string> makers = {"program/context.cpp", "workflows/cloud_factory.cpp"};
+  const fs::path folder = folder_of("cli");
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (is_source(entry.path()) && !makers.contains(fs::relative(entry.path(), folder).string()))
+      for (const std::string& place : places_of(entry.path(), kName))
+        FAIL_CHECK(place << " compares the name of a provider: see provision/providers.hpp");
+}
+
 TEST_CASE("a path that may not be looked at is not taken for a missing one") {
   // std::filesystem::exists does, or throws what is no Error: base/file_status.hpp is for that.
   static const std::regex kExists(R"re(\b(fs|filesystem)::exists\()re");

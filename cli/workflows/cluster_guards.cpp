@@ -36,7 +36,7 @@ bool nodes_act(const Cloud* cloud) {
 
 std::vector<std::string> power_off_command(const state::Cluster& cluster) {
   std::vector<std::string> words = {"shutdown", "-P", "now"};
-  if (cluster.provider == "local") words = {"kill", "-TERM", "1"};
+  if (provision::provider_info(cluster.provider).has_local_nodes) words = {"kill", "-TERM", "1"};
   if (cluster.user != "root") words.insert(words.begin(), {"sudo", "-n"});
   return words;
 }
@@ -188,7 +188,7 @@ void check_guards(const Guards& guards, const std::string& provider,
   if (guards.idle_stop && is_spot && !provision::provider_info(provider).can_stop_spot)
     throw Error(ErrorKind::usage, "--idle-stop stops machines, and " + provider +
                                       " cannot stop those of --spot: write --idle-delete instead");
-  if (provider == "static")
+  if (provision::provider_info(provider).needs_hosts_file)
     throw Error(ErrorKind::usage,
                 "guards stop and end machines, and hosts that you have are neither stopped nor "
                 "ended by fastgpu");

@@ -23,7 +23,8 @@ bool is_behind_head(const state::Node& node) {
 
 ClusterHosts::ClusterHosts(const state::Store& store, state::Cluster cluster)
     : directory_(store.directory()), cluster_(std::move(cluster)) {
-  if (cluster_.provider == "static") listed_ = provision::parse_spec_json(cluster_);
+  if (provision::provider_info(cluster_.provider).needs_hosts_file)
+    listed_ = provision::parse_spec_json(cluster_);
   if (!has_head_alone(cluster_)) return;
   const std::vector<state::Node> nodes = store.nodes(cluster_.id);
   if (!nodes.empty()) head_ = without_head(nodes.front());
@@ -57,7 +58,7 @@ ssh::Host ClusterHosts::without_head(const state::Node& node) const {
                  .user = node.user.empty() ? cluster_.user : node.user,
                  .identity = key,
                  .host_keys = node.host_keys};
-  if (cluster_.provider == "local" && ::geteuid() != 0)
+  if (provision::provider_info(cluster_.provider).has_local_nodes && ::geteuid() != 0)
     host.door = provision::local::world_socket_broker(provision::local::world_folder(directory_));
   for (const state::JumpHost& jump : node.jumps)
     host.jumps.push_back({.name = {jump.address},

@@ -5,6 +5,7 @@
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/node_scripts/host_keys.hpp"
 #include "cli/workflows/node_scripts/storage.hpp"
+#include "provision/providers.hpp"
 #include "ssh/reachable.hpp"
 
 namespace fastgpu::cli {
@@ -22,7 +23,8 @@ constexpr milliseconds kStorageLimit{15 * 60'000};  // Includes the installation
 
 /// Adds a hint to a refused login on a static host, where our key has been installed before.
 Error explained(const state::Cluster& cluster, const Error& e) {
-  if (cluster.provider != "static" || e.kind() != ErrorKind::denied) return e;
+  if (!provision::provider_info(cluster.provider).needs_hosts_file || e.kind() != ErrorKind::denied)
+    return e;
   return {e.kind(), std::string(e.what()) +
                         ", though it stands in ~/.ssh/authorized_keys there: "
                         "does its sshd read that file (AuthorizedKeysFile)?"};

@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
 #include <charconv>
 
+#include "base/random.hpp"
 #include "http/forwarder.hpp"
 #include "remote/agent.hpp"
 #include "ssh/interactive.hpp"
@@ -24,13 +24,6 @@ using namespace std::chrono_literals;
 constexpr const char* kUser = "fastgpu";
 constexpr auto kConnectLimit = 10s;
 
-std::string random_word() {
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    throw system_error("making a password", errno);
-  return transfer::sha256_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
-
 std::pair<UniqueFd, UniqueFd> make_pair_of_sockets() {
   std::array<int, 2> fds{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0)
@@ -42,7 +35,7 @@ std::pair<UniqueFd, UniqueFd> make_pair_of_sockets() {
 
 IndexTunnel::IndexTunnel(const NodeAccess& access, const ssh::Host& host, TunnelPlaces places,
                          http::CurlSettings network)
-    : places_(std::move(places)), network_(std::move(network)), password_(random_word()) {
+    : places_(std::move(places)), network_(std::move(network)), password_(random_hex(32)) {
   std::tie(ours_, sessions_) = make_pair_of_sockets();
   session_ = std::jthread([this, &access, host] { hold_session(access, host); });
   try {

@@ -21,7 +21,7 @@ enum class Grouping : std::uint8_t {
 };
 
 /// What happens to the child when the thread that started it ends.
-enum class OnParentDeath : std::uint8_t { lives_on, is_killed };
+enum class OnParentDeath : std::uint8_t { live_on, kill };
 
 /// A stream's mode, or one of our descriptors for the child. The descriptor is borrowed and stays
 /// open here.

@@ -25,14 +25,8 @@ void check_provider(const std::string& provider) {
   if (provider.empty())
     throw Error(ErrorKind::usage, "attach cluster: --provider is missing: the cloud that it is in");
   provision::check_provider_name(provider);
-  if (provider == "local")
-    throw Error(ErrorKind::usage,
-                "attach cluster: local nodes are processes of the machine that made them: log in "
-                "there, and use fastgpu as the user whose state directory has the cluster");
-  if (provider == "static")
-    throw Error(ErrorKind::usage,
-                "attach cluster: static hosts need no takeover: make a "
-                "cluster of the same file here (`fastgpu create cluster -f cluster.yaml`)");
+  const std::string_view reason = provision::provider_info(provider).no_takeover;
+  if (!reason.empty()) throw Error(ErrorKind::usage, "attach cluster: " + std::string(reason));
 }
 
 int run(Context& context, Options options) {

@@ -67,12 +67,11 @@ provision::ClusterFile file_of(const Options& options) {
 /// Returns the part of the spec that only the provider understands, as JSON.
 std::string own_part(Context& context, const Options& options, const provision::ClusterFile& file,
                      const std::string& provider) {
-  if (provider == "static") {
+  if (provision::provider_info(provider).needs_hosts_file) {
     if (file.hosts.empty())
-      throw Error(
-          ErrorKind::usage,
-          "create cluster: --provider static needs a file that lists hosts: -f cluster.yaml or "
-          "-f hosts.txt");
+      throw Error(ErrorKind::usage,
+                  "create cluster: --provider " + provider +
+                      " needs a file that lists hosts: -f cluster.yaml or -f hosts.txt");
     const auto unknown = options.accept_host_keys ? UnknownHosts::accept : UnknownHosts::refuse;
     const auto& list = options.file.empty() ? options.host_file : options.file;
     const auto folder = std::filesystem::absolute(list).parent_path();
@@ -189,7 +188,7 @@ Wanted wanted_of(Context& context, const Options& options) {
   provision::check_provider_name(spec.provider);
   check_cloud_options(cloud, named);
   wanted.guards = over_file(options.guards, file.guards);
-  const int usual_nodes = spec.provider == "static"
+  const int usual_nodes = provision::provider_info(spec.provider).needs_hosts_file
                               ? static_cast<int>(file.hosts.size())
                               : settings.integer("nodes", 1, provision::kMostNodes);
   spec.nodes = options.nodes ? *options.nodes : file.nodes.value_or(usual_nodes);
@@ -391,7 +390,8 @@ int run(Context& context, const Options& options) {
   Ui& ui = context.ui();
   if (options.dry_run) return plan(context, wanted);
   if (!may_buy(context, wanted, options)) return 1;
-  if (wanted.plan && spec.provider == "aws") tell_idle_cards(context, wanted.plan->spec);
+  if (wanted.plan && provision::provider_info(spec.provider).has_one_card_with_address)
+    tell_idle_cards(context, wanted.plan->spec);
   const std::string delete_command = "fastgpu delete cluster " + name;
   context.set_interrupt_hint("cluster " + name +
                              " is half made; remove it with: " + delete_command + " --yes");

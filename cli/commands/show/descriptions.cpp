@@ -131,7 +131,7 @@ void put_cloud(Json& description, const state::Cluster& cluster) {
 void put_network(Json& description, const state::Cluster& cluster) {
   if (provision::is_cloud(cluster.provider)) return put_cloud(description, cluster);
   put(description, "network", network_word(cluster));
-  if (cluster.provider != "local") return;
+  if (!provision::provider_info(cluster.provider).has_local_nodes) return;
   const std::string rate = provision::local::link_rate_of(cluster.spec_json);
   if (!rate.empty()) description["link rate"] = to_string(BitRate{std::stoull(rate)});
 }

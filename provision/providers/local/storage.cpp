@@ -1,7 +1,6 @@
 #include "provision/providers/local/storage.hpp"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 
 #include "base/cancel.hpp"
 #include "base/error.hpp"
+#include "base/random.hpp"
 #include "process/capture.hpp"
 #include "provision/providers/local/files.hpp"
 #include "provision/providers/local/mounts.hpp"
@@ -39,17 +39,6 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-std::string random_digits() {
-  std::array<unsigned char, 4> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    throw system_error("reading random bytes", errno);
-  std::string digits;
-  for (const unsigned char byte : bytes)
-    for (const int half : {byte >> 4, byte & 15})
-      digits += "0123456789abcdef"[static_cast<std::size_t>(half)];
-  return digits;
-}
-
 bool has_room(const fs::path& folder) {
   struct statvfs found {};
   return ::statvfs(folder.c_str(), &found) == 0 && found.f_bavail * found.f_frsize >= kLeastRoom &&
@@ -66,7 +55,7 @@ bool make_own_folder(const fs::path& folder) {
 
 /// Returns the reason why an overlay cannot be stored below `folder`; "" if it can.
 std::string refusal(const LocalConfig& config, const fs::path& folder) {
-  const fs::path scratch = folder / ("probe-" + random_digits());
+  const fs::path scratch = folder / ("probe-" + random_hex(4));
   if (::mkdir(scratch.c_str(), 0700) != 0)
     return std::error_code(errno, std::generic_category()).message();
   process::Command command{
@@ -115,7 +104,7 @@ std::optional<fs::path> find_storage(const LocalConfig& config) {
 std::string make_root_id(const LocalConfig& config) {
   if (const auto found = find_root_id(config)) return *found;
   make_private_folder(config.root);
-  std::string id = random_digits();
+  std::string id = random_hex(4);
   replace_file(id_file(config), id + "\n", 0600, Durability::on_disk);
   return id;
 }

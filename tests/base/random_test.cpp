@@ -1,0 +1,28 @@
+#include "base/random.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+namespace fastgpu {
+namespace {
+
+TEST_SUITE_BEGIN("base/random");
+
+TEST_CASE("random digits have the wanted length and do not come twice") {
+  CHECK(random_hex(0).empty());
+  CHECK(random_hex(256).size() == 512);
+  std::set<std::string> seen;
+  for (int i = 0; i < 1'000; ++i) {
+    const std::string digits = random_hex(16);
+    CHECK(digits.size() == 32);
+    CHECK(digits.find_first_not_of("0123456789abcdef") == std::string::npos);
+    seen.insert(digits);
+  }
+  CHECK(seen.size() == 1'000);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu
