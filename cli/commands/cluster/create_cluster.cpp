@@ -139,12 +139,14 @@ void check_fits(const Options& options, const provision::ClusterFile& file,
     throw Error(ErrorKind::usage, "create cluster: " + what + " for provider " + wanted +
                                       " alone, and this cluster would be of provider " + place);
   };
-  if (!file.hosts.empty() && place != "static") refuse("'hosts' of the file are", "static");
+  const provision::ProviderInfo info = provision::provider_info(place);
+  const bool takes_hosts = info.needs_hosts_file;
+  if (!file.hosts.empty() && !takes_hosts) refuse("'hosts' of the file are", "static");
   const provision::HostEntry& defaults = file.host_defaults;
-  if (place != "static" && (defaults.port || !defaults.identity.empty() || !defaults.jumps.empty()))
+  if (!takes_hosts && (defaults.port || !defaults.identity.empty() || !defaults.jumps.empty()))
     refuse("'port', 'identity' and 'jump' of the file are", "static");
-  if (options.accept_host_keys && place != "static") refuse("--accept-host-keys is", "static");
-  if ((!options.link_rate.empty() || file.link_rate) && place != "local")
+  if (options.accept_host_keys && !takes_hosts) refuse("--accept-host-keys is", "static");
+  if ((!options.link_rate.empty() || file.link_rate) && !info.has_local_nodes)
     refuse("a link rate is", "local");
 }
 
