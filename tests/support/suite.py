@@ -23,15 +23,29 @@ assert_equal = _CASE.assertEqual
 assert_false = _CASE.assertFalse
 assert_greater = _CASE.assertGreater
 assert_greater_equal = _CASE.assertGreaterEqual
-assert_in = _CASE.assertIn
 assert_is = _CASE.assertIs
 assert_is_not = _CASE.assertIsNot
 assert_less = _CASE.assertLess
 assert_less_equal = _CASE.assertLessEqual
 assert_not_equal = _CASE.assertNotEqual
-assert_not_in = _CASE.assertNotIn
 assert_raises = _CASE.assertRaises
 assert_true = _CASE.assertTrue
+
+
+def _shown(value):
+    """Returns a text of several lines as it is printed, and any other value as it is written."""
+    text = value.decode(errors="replace") if isinstance(value, bytes) else value
+    return f"\n{text}" if isinstance(text, str) and "\n" in text.rstrip("\n") else repr(value)
+
+
+def assert_in(member, container, message=""):
+    if member not in container:
+        raise AssertionError(f"{member!r} is not in {_shown(container)}\n{message}".rstrip())
+
+
+def assert_not_in(member, container, message=""):
+    if member in container:
+        raise AssertionError(f"{member!r} is in {_shown(container)}\n{message}".rstrip())
 
 
 class Skip(unittest.SkipTest, SystemExit):

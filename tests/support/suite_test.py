@@ -51,6 +51,8 @@ MIXED = """
         suite.assert_equal(1 + 1, 2)
     def test_that_fails():
         suite.assert_in("three", ["one", "two"])
+    def test_that_lacks_a_line():
+        suite.assert_in("three", "one\\ntwo\\n", "numbers")
     def test_that_breaks():
         raise OSError("no such thing")
     def test_that_exits():
@@ -68,11 +70,12 @@ def test_every_test_runs_and_each_failure_shows_what_it_met(file):
     for text in (
         "ok: test_that_passes",
         "FAILED: test_that_fails",
-        "'three' not found in ['one', 'two']",
+        "'three' is not in ['one', 'two']\n",
+        "'three' is not in \none\ntwo\n\nnumbers\n",
         "OSError: no such thing",
         "FAILED: test_that_exits",
         "skipped: test_that_is_skipped",
-        "test cases: 5 | 1 passed | 3 failed | 1 skipped",
+        "test cases: 6 | 1 passed | 4 failed | 1 skipped",
     ):
         assert_in(text, output)
     assert_not_in("suite.py", output)  # Only the frames of tests are shown.

@@ -224,7 +224,7 @@ def test_variables_are_seen_by_the_program_alone(user):
         f"grep -rl {SECRET[:-1]}[{SECRET[-1]}] /root/.fastgpu --exclude=*.out "
         "--exclude=fastgpu-agent*; find /root/.fastgpu -name comm-secret -o -name variables",
     )
-    assert_equal(left.out, b"", f"secrets are left on a node: {left.out}")
+    assert_equal(left.out, b"", "secrets are left on a node")
     # The nodes' own files are there as well, with what the programs wrote.
     kept = subprocess.run(
         ["grep", "-rl", "--exclude=*.out", SECRET, user.state],
@@ -319,7 +319,7 @@ def test_input_reaches_rank_0(user):
         assert_equal(done.returncode, 0, f"{script}: {done}")
         assert_equal(done.stdout, wanted, f"{script}: {done}")
     left = user.run("exec", f"{name}/0", "--", "sh", "-c", "find /root/.fastgpu/jobs -type p").out
-    assert_equal(left, b"", f"pipes are left: {left}")
+    assert_equal(left, b"", "pipes are left")
     done = user.run(
         "run",
         "job",
@@ -449,7 +449,7 @@ def test_ended_jobs_do_not_fill_the_nodes(user):
     user.run("cancel", "job", "held-1")
     running.communicate(timeout=30)
     user.run("delete", "job", "--all", "--yes")
-    assert_equal(folders(user, name), [], f"left: {folders(user, name)}")
+    assert_equal(folders(user, name), [], "left")
 
 
 def test_a_full_disk_of_a_node_is_named(user):

@@ -238,7 +238,7 @@ def test_nothing_of_a_node_steers_the_terminal(user):
             assert_in(
                 b"\\x1b]0;title\\x07\\x1b[2J\\u009b31m\\u202e",
                 text,
-                f"{words}: what the node said is not shown: {text}",
+                f"{words}: what the node said is not shown",
             )
             assert_false(
                 re.search(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]", text),
@@ -260,13 +260,13 @@ def test_terminals_of_every_width_and_kind(user):
             ["get", "clusters"],
         ):
             text = shown_on_terminal(user, *words, columns=columns)
-            assert_not_in("…", text, f"{columns}: {text}")
-            assert_in(name, text, f"{columns}: {text}")
+            assert_not_in("…", text, f"{columns}")
+            assert_in(name, text, f"{columns}")
             longest = max(
                 len(word) for node in nodes for key in node["host_keys"] for word in key.split()
             )
             wide = [line for line in text.splitlines() if len(line) > max(columns, longest + 6)]
-            assert_false(wide, f"{columns}: {wide}")
+            assert_false(wide, f"{columns}")
             if words[:2] == ["get", "nodes"]:
                 assert_true(
                     all(node["address"] in text and node["name"] in text for node in nodes),

@@ -48,7 +48,7 @@ def test_the_questions_of_stop_delete_and_scale_name_the_jobs(user):
     user.refused(delete, 2, f"2 jobs run on it: {first}, {both}", "--yes")
     user.refused(stop, 2, f"2 jobs run on it: {first}, {both}", "--yes")
     shown = user.refused(scale, 2, f"1 job runs on it: {both}", "--yes").err
-    assert_not_in(first, shown, f"the job of the other node is named: {shown}")
+    assert_not_in(first, shown, "the job of the other node is named")
     for words in (stop, delete, scale):
         steps = json.loads(user.run(*words, "--dry-run", "-o", "json").out)["steps"]
         assert_in(f"end job {both}, which is on record as running", steps)

@@ -274,11 +274,7 @@ def test_every_fault_of_the_network_ends_well(user):
                     )
                     customer.run("delete", "cluster", name, "--yes")
                 customer.run("gc")
-                assert_equal(
-                    customer.sim.alive(),
-                    ([], []),
-                    f"{customer.cloud} {fault} at {nth}: {customer.sim.alive()}",
-                )
+                assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud} {fault} at {nth}")
 
     for_each_cloud(user, faulty)
 

@@ -90,7 +90,7 @@ def test_what_was_got_is_held_until_the_rest_can_be_had(user):
         refilling.start()
         customer.create("t", "--detach", "--min-nodes", "3", "--hold", "60s", nodes=4)
         refilling.join()
-        assert_equal(places(customer), {place: 4}, f"{customer.cloud}: {places(customer)}")
+        assert_equal(places(customer), {place: 4}, f"{customer.cloud}")
         launched = customer.sim.books()["instances"]
         if customer.cloud in ("aws", "alibaba"):  # Clouds that give a part of what is asked for.
             assert_equal(

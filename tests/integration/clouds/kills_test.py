@@ -50,11 +50,7 @@ def test_a_creation_that_was_killed_anywhere_is_rolled_back(user):
                     f"{customer.cloud}, step {step}: {customer.sim.alive()}",
                 )
                 customer.run("delete", "cluster", f"t{step}", "--yes")
-            assert_equal(
-                customer.sim.alive(),
-                ([], []),
-                f"{customer.cloud}, step {step}: {customer.sim.alive()}",
-            )
+            assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud}, step {step}")
 
         steps = kill_everywhere(
             customer,
@@ -81,11 +77,7 @@ def test_a_creation_that_was_killed_anywhere_can_be_repeated(user):
                 len(instances), 2, f"{customer.cloud}, step {step}: {len(instances)} instances"
             )
             customer.run("delete", "cluster", f"t{step}", "--yes")
-            assert_equal(
-                customer.sim.alive(),
-                ([], []),
-                f"{customer.cloud}, step {step}: {customer.sim.alive()}",
-            )
+            assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud}, step {step}")
 
         steps = kill_everywhere(
             customer, lambda step: customer.creation(f"t{step}", "--detach"), again, exactly_two
@@ -107,11 +99,7 @@ def test_a_deletion_that_was_killed_anywhere_is_finished(user):
             again = customer.run(*words, code=None)
             # Not found: what runs settle first has finished it.
             assert_in(again.returncode, (0, 5), again.err)
-            assert_equal(
-                customer.sim.alive(),
-                ([], []),
-                f"{customer.cloud}, step {step}: {customer.sim.alive()}",
-            )
+            assert_equal(customer.sim.alive(), ([], []), f"{customer.cloud}, step {step}")
         raise AssertionError("deletions have no end")
 
     for_each_cloud(user, killed)

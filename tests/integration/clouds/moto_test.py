@@ -42,7 +42,7 @@ def moto(user):
             ec2,
             there.between,
         )
-        assert_equal(left_in(ec2), [], f"left: {left_in(ec2)}")
+        assert_equal(left_in(ec2), [], "left")
 
 
 def client(url):
@@ -156,7 +156,7 @@ def test_lists_of_several_pages_are_read_to_their_end(user):
         assert_greater_equal(between.pages, 3, f"{between.pages} further pages were asked for")
         alive = {i["InstanceId"] for i in instances(ec2)}
         assert_false(orphans & alive, f"gc: {settled}, alive: {alive}")
-        assert_less(set(strangers), alive, f"gc: {settled}, alive: {alive}")
+        assert_less(set(strangers), alive, f"gc: {settled}")
         assert_equal(len(alive), len(strangers) + 1, alive)
         run("delete", "cluster", "t", "--yes")
         ec2.terminate_instances(InstanceIds=strangers)
@@ -176,7 +176,7 @@ def test_an_unfinished_creation_is_rolled_back(user):
             run("gc")
             for cluster in json.loads(run("get", "clusters", "-o", "json").out)["clusters"]:
                 run("delete", "cluster", cluster["name"], "--yes")
-            assert_equal(left_in(ec2), [], f"killed at step {step}: {left_in(ec2)}")
+            assert_equal(left_in(ec2), [], f"killed at step {step}")
         assert_greater_equal(killed, 3, f"only {killed} were killed")
 
 

@@ -114,7 +114,7 @@ class Job:
     def check_nothing_is_left(self):
         for host in self.hosts:
             left = sh(*host.entered(["ls", "-A", "/dev/shm"])).split()
-            assert_false(left, f"{host.name}: left in /dev/shm: {left}")
+            assert_false(left, f"{host.name}: left in /dev/shm")
             left = sh(*host.entered(["ps", "-e", "-o", "comm="])).split()
             assert_equal(sorted(left), ["ps", "sleep"], f"{host.name}: processes: {left}")
 

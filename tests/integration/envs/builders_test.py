@@ -112,7 +112,7 @@ def test_an_archive_is_unpacked_once_for_all_who_build_at_the_same_time(node):
         assert_true(all("solution=one" in one for one in said), f"{builder}: {said}")
         assert_equal(sum("doing=unpacking Python" in one for one in said), 1, f"{builder}: {said}")
         left = {path.name for path in (node.tools / place).glob("python*")}
-        assert_equal(left, {"python", "python.tar", "python.tar.lock"}, f"{builder}: {left}")
+        assert_equal(left, {"python", "python.tar", "python.tar.lock"}, f"{builder}")
 
 
 def test_whoever_is_killed_while_it_unpacks_does_not_hinder_the_next(node):

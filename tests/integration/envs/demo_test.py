@@ -132,7 +132,7 @@ def test_open_mpi_is_the_environments_own(nodes):
     )
     nodes.user.run("cancel", "job", job)
     left = nodes.on_nodes("sh", "-c", "pgrep -x 'sleep|prterun|prted|mpirun' || true")
-    assert_equal(left, "", f"left: {left}")
+    assert_equal(left, "", "left")
 
 
 @with_nodes("wheels")

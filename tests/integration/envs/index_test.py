@@ -174,7 +174,7 @@ def test_the_password_of_an_index_is_in_no_file_and_no_argument(site):
     subprocess.run(["tar", "--zstd", "-xf", archive, "-C", tree], check=True)
     kept = places_of_the_password(site, lock, tree)
     assert_false(kept, f"kept in {kept}")
-    assert_false(site.seen, f"in arguments: {site.seen}")
+    assert_false(site.seen, "in arguments")
     for said in (locked, done, packed):
         assert_not_in(PASSWORD, said.err + said.out.decode(), said.err)
         assert_not_in(ENCODED, said.err + said.out.decode(), said.err)
@@ -233,7 +233,7 @@ def test_a_lock_is_built_by_a_password_from_a_private_file_or_the_environment(si
         "USER:PASSWORD",
         environment={"FASTGPU_INDEX_LOGINS": "nonsense"},
     )
-    assert_false(site.seen, f"in arguments: {site.seen}")
+    assert_false(site.seen, "in arguments")
     assert_false(places_of_the_password(site, lock), "it is kept")
 
 

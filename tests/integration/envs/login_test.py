@@ -97,7 +97,7 @@ def test_lines_go_where_a_node_that_shares_the_place_was_quicker(home):
         home.run("env-activate", "", "t")
         quicker()
         home.run(*words)
-        assert_equal(home.files(), {}, f"{words}: {home.files()}")
+        assert_equal(home.files(), {}, f"{words}")
 
 
 def test_lines_stay_while_another_environment_is_active(home):

@@ -176,9 +176,9 @@ class Machine:
         deadline = time.monotonic() + 5
         while self.visible() != self.before and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert_equal(self.visible(), self.before, f"left: {self.visible()}")
+        assert_equal(self.visible(), self.before, "left")
         left = sorted(p.name for p in self.root.iterdir()) if self.root.exists() else []
-        assert_in(left, ([], ["id"], ["id", "storage"]), f"files left: {left}")
+        assert_in(left, ([], ["id"], ["id", "storage"]), "files left")
 
     def clean_up(self):
         self.run("gc", "-", ok=False)

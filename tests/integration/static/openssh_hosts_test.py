@@ -144,9 +144,7 @@ def check_life(lab, *entries, hosts, more=(), environment=None, job=False):
     done = lab.run("delete", "cluster", "lab", "--yes")
     assert_not_in("warning", done.stderr)
     for host, text in before.items():
-        assert_equal(
-            host.keys_file.read_bytes(), text, f"{host.name}: {host.keys_file.read_bytes()}"
-        )
+        assert_equal(host.keys_file.read_bytes(), text, f"{host.name}")
     lab.check_nothing_known()
 
 
@@ -430,7 +428,7 @@ def test_every_command_waits_for_a_connection_as_long_as_it_is_told_to(lab):
     ):
         refused = lab.run(*words, code=None, environment=short)
         assert_not_equal(refused.returncode, 0, f"{words}: {refused.stderr}")
-        assert_in("within 1s", refused.stderr, f"{words}: {refused.stderr}")
+        assert_in("within 1s", refused.stderr, f"{words}")
         lab.run(*words, environment=long)
     lab.run("delete", "cluster", "lab", "--yes", environment=long)
 
