@@ -10,12 +10,12 @@ constexpr std::chrono::milliseconds kTimeout{30'000};
 std::vector<NodeAnswer> call_all(ssh::Client& client, std::span<const ssh::Host> hosts,
                                  const std::string& call, const std::string& input,
                                  const remote::AgentProgram& agent, const Cancel& cancel,
-                                 std::chrono::milliseconds patience) {
+                                 std::chrono::milliseconds timeout) {
   const std::vector<std::string> words = {call};
   std::vector<NodeTask> tasks;
   for (const ssh::Host& host : hosts)
     tasks.push_back({host, remote::agent_command(agent.hash, words), input});
-  return ask_agent(client, tasks, agent, patience, cancel);
+  return ask_agent(client, tasks, agent, timeout, cancel);
 }
 
 std::variant<agent::NodeWatch, Error> watch_in(const NodeAnswer& answer) try {
@@ -38,10 +38,9 @@ std::vector<HostResult<agent::NodeWatch>> watch_nodes(ssh::Client& client,
                                                       std::span<const ssh::Host> hosts,
                                                       const remote::AgentProgram& agent,
                                                       const Cancel& cancel,
-                                                      std::chrono::milliseconds patience) {
+                                                      std::chrono::milliseconds timeout) {
   std::vector<HostResult<agent::NodeWatch>> watches;
-  for (const NodeAnswer& answer :
-       call_all(client, hosts, "guard-show", "", agent, cancel, patience))
+  for (const NodeAnswer& answer : call_all(client, hosts, "guard-show", "", agent, cancel, timeout))
     watches.push_back({answer.result.host, watch_in(answer)});
   return watches;
 }

@@ -19,9 +19,9 @@ void tell_guards(ssh::Client& client, std::span<const ssh::Host> hosts,
                  const agent::GuardOrder& order, const remote::AgentProgram& agent,
                  const Cancel& cancel);
 
-/// Returns each node's report on itself, if it comes within `patience`.
+/// Returns each node's report on itself, if it comes within `timeout`.
 std::vector<HostResult<agent::NodeWatch>> watch_nodes(
     ssh::Client& client, std::span<const ssh::Host> hosts, const remote::AgentProgram& agent,
-    const Cancel& cancel, std::chrono::milliseconds patience = std::chrono::seconds(30));
+    const Cancel& cancel, std::chrono::milliseconds timeout = std::chrono::seconds(30));
 
 }  // namespace fastgpu::launcher

@@ -46,7 +46,7 @@ void HeadNode::put_record(const std::string& text, const std::string& owner, con
                       .command = shell_join(std::vector<std::string>{
                           "sh", "-c", kPut, "sh", std::to_string(text.size()), owner}),
                       .input = text};
-  const NodeAnswer answer = ask(client_, {task}, timeouts_, cancel).front();
+  const NodeAnswer answer = ask(client_, {task}, timeout_, cancel).front();
   if (ended_with(answer, kOthers))
     throw Error(ErrorKind::conflict, "another state directory has taken the cluster over");
   check({answer}, "writing the cluster's record");
@@ -57,7 +57,7 @@ std::string HeadNode::record(std::size_t most, const Cancel& cancel) {
                       .command = shell_join(std::vector<std::string>{"sh", "-c", kGet, "sh",
                                                                      std::to_string(most + 1)}),
                       .most_output = most + 1};
-  const NodeAnswer answer = ask(client_, {task}, timeouts_, cancel).front();
+  const NodeAnswer answer = ask(client_, {task}, timeout_, cancel).front();
   if (ended_with(answer, kNone))
     throw Error(ErrorKind::not_found, host_.name.value + " keeps no record of its cluster");
   check({answer}, "reading the cluster's record");
@@ -65,7 +65,7 @@ std::string HeadNode::record(std::size_t most, const Cancel& cancel) {
 }
 
 NodeAnswer HeadNode::call(const std::vector<std::string>& words, const Cancel& cancel) {
-  return ask_agent(client_, {{host_, remote::agent_command(agent_.hash, words)}}, agent_, timeouts_,
+  return ask_agent(client_, {{host_, remote::agent_command(agent_.hash, words)}}, agent_, timeout_,
                    cancel)
       .front();
 }

@@ -12,8 +12,8 @@ class HeadNode {
  public:
   /// Borrows all. Calls wait this long for the node.
   HeadNode(ssh::Client& client, ssh::Host host, const remote::AgentProgram& agent,
-           std::chrono::milliseconds patience = std::chrono::seconds(30))
-      : client_(client), host_(std::move(host)), agent_(agent), timeouts_(patience) {}
+           std::chrono::milliseconds timeout = std::chrono::seconds(30))
+      : client_(client), host_(std::move(host)), agent_(agent), timeout_(timeout) {}
 
   const ssh::Host& host() const noexcept { return host_; }
 
@@ -35,7 +35,7 @@ class HeadNode {
   ssh::Client& client_;
   ssh::Host host_;
   const remote::AgentProgram& agent_;
-  std::chrono::milliseconds timeouts_;
+  std::chrono::milliseconds timeout_;
 };
 
 }  // namespace fastgpu::launcher

@@ -7,7 +7,7 @@
 
 namespace fastgpu::provision {
 
-/// Waits for the lock for up to Tools::patience.
+/// Waits for the lock for up to Tools::lock_timeout.
 state::ClusterLock lock_cluster(const Tools& tools, const ClusterName& name);
 
 /// Calls Tools::hold, for a cluster under its lock.

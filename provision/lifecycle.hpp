@@ -2,8 +2,8 @@
 // earlier run that died left open, records each intent before it acts, and may be repeated.
 //
 // All throw ErrorKind::conflict if another fastgpu holds the cluster for longer than
-// Tools::patience, interrupted after a cancel, timeout after Tools::deadline, and not_found, with
-// the nearest name, for an unknown cluster.
+// Tools::lock_timeout, interrupted after a cancel, timeout after Tools::deadline, and not_found,
+// with the nearest name, for an unknown cluster.
 #pragma once
 
 #include <cstdint>

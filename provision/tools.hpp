@@ -99,7 +99,8 @@ struct Tools {
   Clock& clock;
   const Cancel& cancel;
   Clock::time_point deadline = Clock::time_point::max();
-  std::chrono::milliseconds patience{10'000};  ///< The timeout for another fastgpu on the cluster.
+  std::chrono::milliseconds lock_timeout{
+      10'000};  ///< The timeout for another fastgpu on the cluster.
   /// Keeps fastgpus on other machines away from a cluster whose lock is held here, until the
   /// returned handle is destroyed. Throws conflict if another machine keeps the cluster. Empty: no
   /// other machine can use the cluster.

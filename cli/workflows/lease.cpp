@@ -109,7 +109,7 @@ Lease::Lease(Services& services, ssh::Host host, const LeaseOptions& options) {
                             .breaks = options.breaks};
   auto client = services.another_ssh();
   launcher::HeadNode head(*client, std::move(host), services.agent(), kNodeTimeout);
-  const auto until = std::chrono::steady_clock::now() + options.patience;
+  const auto until = std::chrono::steady_clock::now() + options.timeout;
   for (;;) {
     const agent::LeaseAnswer answer = head.take_lease(asked, services.cancel());
     if (answer.is_granted) {

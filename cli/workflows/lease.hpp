@@ -12,8 +12,8 @@ namespace fastgpu::cli {
 struct LeaseOptions {
   std::string cluster;  ///< The cluster's name, for messages.
   std::string provider;
-  std::chrono::milliseconds patience{0};  ///< How long to wait for another holder.
-  bool takes_over = false;                ///< See agent::LeaseRequest.
+  std::chrono::milliseconds timeout{0};  ///< How long to wait for another holder.
+  bool takes_over = false;               ///< See agent::LeaseRequest.
   bool breaks = false;  ///< See agent::LeaseRequest. The user is warned of the broken lease.
 };
 

@@ -100,9 +100,10 @@ def record_of(entry, folder):
 
 
 async def solve(request):
-    patience = WHOLE_INDEX * int(request["patience"][0])
+    index_timeout = WHOLE_INDEX * int(request["index_timeout"][0])
     gateway = rattler.Gateway(
-        cache_dir=pathlib.Path(request["cache"][0], "index"), client=client_for(patience, request)
+        cache_dir=pathlib.Path(request["cache"][0], "index"),
+        client=client_for(index_timeout, request),
     )
     channels = [rattler.Channel(channel) for channel in request["channel"]]
     # The first channel that has a package is the only one for it, and no channel brings in others.
@@ -115,10 +116,10 @@ async def solve(request):
         channel_relations="disabled",
     )
     try:
-        records = await asyncio.wait_for(solving, patience)
+        records = await asyncio.wait_for(solving, index_timeout)
     except asyncio.TimeoutError:
         raise TimeoutError(
-            f"timed out: {', '.join(request['channel'])} did not give its index within {patience} s"
+            f"timed out: {', '.join(request['channel'])} did not give its index within {index_timeout} s"
         ) from None
     entries = sorted(map(entry_of, records), key=lambda entry: entry["package"])
     python = [entry["version"] for entry in entries if entry["package"] == "python"]
@@ -149,17 +150,17 @@ class Downloads(rattler.InstallerReporter):
     def on_download_completed(self, download_idx):
         self.last.pop(download_idx, None)
 
-    async def silent_one(self, patience):
+    async def silent_one(self, index_timeout):
         """Returns the first package whose download sends no data for this long."""
         while True:
             for entry, last in list(self.last.items()):
-                if time.monotonic() - last > patience:
+                if time.monotonic() - last > index_timeout:
                     return self.packages[entry]
-            await asyncio.sleep(min(1, patience / 4))
+            await asyncio.sleep(min(1, index_timeout / 4))
 
 
 async def install(request):
-    patience = int(request["patience"][0])
+    index_timeout = int(request["index_timeout"][0])
     entries = json.loads(request["solution"][0])
     with tempfile.TemporaryDirectory() as folder:
         records = [record_of(entry, folder) for entry in entries]
@@ -175,11 +176,11 @@ async def install(request):
             reporter=downloads,
         )
     )
-    silence = asyncio.ensure_future(downloads.silent_one(patience))
+    silence = asyncio.ensure_future(downloads.silent_one(index_timeout))
     await asyncio.wait({installing, silence}, return_when=asyncio.FIRST_COMPLETED)
     if not installing.done():
         raise TimeoutError(
-            f"timed out: the download of {silence.result()} has given nothing for {patience} s"
+            f"timed out: the download of {silence.result()} has given nothing for {index_timeout} s"
         )
     installing.result()
     return {}

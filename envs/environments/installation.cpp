@@ -176,8 +176,8 @@ class Installation {
     fault_point("env-solved");
     const IndexWay& open_way = way();
     put_sources(access_, nodes_.source(), request_, *lock_, nodes_.source_status());
-    agent::BuildRequest build =
-        build_request(*lock_, nodes_.prefix(), toolbox().hash, request_.patience, request_.logins);
+    agent::BuildRequest build = build_request(*lock_, nodes_.prefix(), toolbox().hash,
+                                              request_.index_timeout, request_.logins);
     const auto along = distribution_.early_receivers(*lock_);
     if (!along.empty()) build.way = distribution_.early_way(along);
     build.builder.proxy = open_way.proxy();

@@ -48,10 +48,10 @@ struct InstallationRequest {
   std::optional<EnvironmentArchive> archive{};
   /// Solves even if a build's solution could be reused.
   bool solves_anew = false;
-  std::string prefix{};               ///< Empty: the default one.
-  std::string fastgpu{};              ///< Our version, for the lock.
-  std::filesystem::path scratch{};    ///< A directory of ours.
-  std::chrono::seconds patience{30};  ///< Aborts if an index sends no data for this long.
+  std::string prefix{};                    ///< Empty: the default one.
+  std::string fastgpu{};                   ///< Our version, for the lock.
+  std::filesystem::path scratch{};         ///< A directory of ours.
+  std::chrono::seconds index_timeout{30};  ///< Aborts if an index sends no data for this long.
   /// The logins for indexes, channels and the hosts of their files.
   IndexLogins logins{};
   Fetch fetch = Fetch::automatic;

@@ -98,14 +98,14 @@ agent::SolveRequest solve_request(const EnvironmentSpec& spec, const agent::Buil
 }
 
 agent::BuildRequest build_request(const EnvironmentLock& lock, const std::string& prefix,
-                                  const std::string& tools, std::chrono::seconds patience,
+                                  const std::string& tools, std::chrono::seconds index_timeout,
                                   const IndexLogins& logins) {
   const std::string version = version_of(lock);
   const agent::EnvironmentPlaces places{prefix};
   const auto place = places.version(lock.spec.name, version);
   return {.builder = {.name = word_for(lock.spec.builder),
                       .tools = places.tools(tools).string(),
-                      .patience = patience,
+                      .index_timeout = index_timeout,
                       .logins = logins.for_addresses(file_addresses(lock))},
           .prefix = prefix,
           .name = lock.spec.name,

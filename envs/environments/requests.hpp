@@ -14,7 +14,7 @@ agent::SolveRequest solve_request(const EnvironmentSpec& spec, const agent::Buil
 
 /// Returns the request; `tools` is the hash of the toolbox on the node.
 agent::BuildRequest build_request(const EnvironmentLock& lock, const std::string& prefix,
-                                  const std::string& tools, std::chrono::seconds patience,
+                                  const std::string& tools, std::chrono::seconds index_timeout,
                                   const IndexLogins& logins);
 
 /// Returns the addresses of the indexes and channels that a spec names, with the names of channels

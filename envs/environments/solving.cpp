@@ -17,7 +17,7 @@ NodeCall solve_call(const InstallationRequest& wanted, const std::string& prefix
   const agent::BuilderChoice builder{
       .name = word_for(wanted.spec.builder),
       .tools = tools.string(),
-      .patience = wanted.patience,
+      .index_timeout = wanted.index_timeout,
       .logins = wanted.logins.for_addresses(named_addresses(wanted.spec)),
       .proxy = proxy};
   return {.words = {"env-solve"},

@@ -29,11 +29,11 @@ void remove_failed(Cloud& cloud, const ImageRequest& request, const Cancel& canc
 
 /// Looks for as long as a cloud may take to list a requested image; empty if it does not appear.
 std::string await_listing(Cloud& cloud, const ImageRequest& request, const Wait& wait,
-                          milliseconds patience, const Cancel& cancel) {
+                          milliseconds timeout, const Cancel& cancel) {
   for (milliseconds waited{0};;) {
     if (const auto found = find_image(cloud, request.region, request.marks.made_of, cancel))
       return found->image.id;
-    if (waited >= patience) return {};
+    if (waited >= timeout) return {};
     const milliseconds pause = poll_interval(waited);
     wait(pause, cancel);
     cancel.check();

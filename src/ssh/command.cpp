@@ -41,14 +41,14 @@ Clock::time_point after(Clock::time_point now, std::chrono::milliseconds limit) 
 
 }  // namespace
 
-Command::Command(const Task& task, const RunOptions& options, const Timeouts& patience,
+Command::Command(const Task& task, const RunOptions& options, const Timeouts& timeouts,
                  Identities& identities, IdleConnections& idle, time_point now)
     : task_(task),
       options_(options),
-      timeouts_(patience),
+      timeouts_(timeouts),
       identities_(identities),
       idle_(idle),
-      connect_until_(after(now, patience.connect)),
+      connect_until_(after(now, timeouts.connect)),
       run_until_(after(now, options.timeout)),
       output_{Output::out, task.on_stdout, Preamble(mark_)},
       errors_{Output::err, task.on_stderr, Preamble(mark_)} {}

@@ -21,7 +21,7 @@ class Command {
  public:
   using time_point = Clock::time_point;
 
-  Command(const Task& task, const RunOptions& options, const Timeouts& patience,
+  Command(const Task& task, const RunOptions& options, const Timeouts& timeouts,
           Identities& identities, IdleConnections& idle, time_point now);
 
   /// Proceeds without blocking. Returns true once the task has ended. `scratch` is a buffer for

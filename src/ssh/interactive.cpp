@@ -232,8 +232,8 @@ class Interactive {
     }};
     const auto rest =
         std::chrono::ceil<milliseconds>(connect_until_ - std::chrono::steady_clock::now());
-    const auto patience = std::max<milliseconds::rep>(rest.count(), 0);
-    const auto limit = more_ ? 0 : running ? -1 : patience;
+    const auto left = std::max<milliseconds::rep>(rest.count(), 0);
+    const auto limit = more_ ? 0 : running ? -1 : left;
     ::poll(polled.data(), polled.size(), static_cast<int>(limit));
   }
 

@@ -51,19 +51,19 @@ int poll_timeout(time_point now, time_point wake) {
   return static_cast<int>(std::min(rest, milliseconds(3'600'000)).count());
 }
 
-Timeouts timeouts_for(const RunOptions& options, Timeouts patience) {
-  patience.connect = options.connect_timeout.value_or(patience.connect);
-  return patience;
+Timeouts timeouts_for(const RunOptions& options, Timeouts timeouts) {
+  timeouts.connect = options.connect_timeout.value_or(timeouts.connect);
+  return timeouts;
 }
 
 /// One call of Client::run.
 class Run {
  public:
-  Run(std::vector<Task> tasks, const RunOptions& options, const Timeouts& patience,
+  Run(std::vector<Task> tasks, const RunOptions& options, const Timeouts& timeouts,
       Identities& identities, IdleConnections& idle, const Cancel& cancel)
       : tasks_(std::move(tasks)),
         options_(options),
-        timeouts_(timeouts_for(options, patience)),
+        timeouts_(timeouts_for(options, timeouts)),
         identities_(identities),
         idle_(idle),
         cancel_(cancel),
@@ -92,10 +92,10 @@ class Run {
  private:
   struct Flight {
     Flight(std::size_t task_index, std::string where, const Task& task, const RunOptions& options,
-           const Timeouts& patience, Identities& identities, IdleConnections& idle, time_point now)
+           const Timeouts& timeouts, Identities& identities, IdleConnections& idle, time_point now)
         : index(task_index),
           door(std::move(where)),
-          command(task, options, patience, identities, idle, now) {}
+          command(task, options, timeouts, identities, idle, now) {}
 
     std::size_t index;
     std::string door;

@@ -9,7 +9,7 @@ namespace fastgpu::ssh {
 
 class SshClient final : public Client {
  public:
-  explicit SshClient(const Timeouts& patience = {}) : timeouts_(patience) {}
+  explicit SshClient(const Timeouts& timeouts = {}) : timeouts_(timeouts) {}
 
   std::vector<HostResult<Exit>> run(std::vector<Task> tasks, const RunOptions& options,
                                     const Cancel& cancel) override;

@@ -96,11 +96,11 @@ ClusterLock::ClusterLock(const Store& store, ClusterName cluster, fs::path path,
       path_(std::move(path)),
       file_(std::move(file)) {}
 
-ClusterLock::ClusterLock(const Store& store, const ClusterName& cluster, milliseconds patience,
+ClusterLock::ClusterLock(const Store& store, const ClusterName& cluster, milliseconds timeout,
                          const Cancel& cancel)
     : ClusterLock(store, cluster, lock_file(store.directory(), cluster), {}) {
   make_private_directory(path_.parent_path());
-  const auto deadline = steady_clock::now() + patience;
+  const auto deadline = steady_clock::now() + timeout;
   for (;;) {
     file_ = attempt(path_);
     if (file_) return;

@@ -17,10 +17,10 @@ namespace fastgpu::state {
 /// it, fork does not. The destructor removes the lock's file if no cluster has the name any more.
 class ClusterLock {
  public:
-  /// Waits up to `patience` for another process. Throws ErrorKind::conflict, naming the holder and
+  /// Waits up to `timeout` for another process. Throws ErrorKind::conflict, naming the holder and
   /// the time since which it has the lock, if the holder does not release it. Throws interrupted if
   /// `cancel` is requested first. Borrows `store`.
-  ClusterLock(const Store& store, const ClusterName& cluster, std::chrono::milliseconds patience,
+  ClusterLock(const Store& store, const ClusterName& cluster, std::chrono::milliseconds timeout,
               const Cancel& cancel);
   ClusterLock(ClusterLock&&) noexcept = default;
   ClusterLock& operator=(ClusterLock&&) = delete;

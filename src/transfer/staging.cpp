@@ -72,8 +72,8 @@ bool is_linked(int directory) {
   return ::fstat(directory, &info) == 0 && info.st_nlink > 0;
 }
 
-bool lock_within(std::chrono::milliseconds patience, int directory) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+bool lock_within(std::chrono::milliseconds timeout, int directory) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (::flock(directory, LOCK_EX | LOCK_NB) != 0) {
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(kBetweenTries);

@@ -122,7 +122,7 @@ class Workshop {
             .clock = clock,
             .cancel = cancel,
             .deadline = Clock::time_point(std::chrono::hours(1)),
-            .patience = std::chrono::milliseconds(0)};
+            .lock_timeout = std::chrono::milliseconds(0)};
   }
 
   FakeProvider provider;

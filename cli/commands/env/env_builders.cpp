@@ -120,7 +120,7 @@ void describe_builder_options(Arguments& arguments, BuilderOptions& options) {
       .values = Values::path;
   arguments.group("Index");
   shared(arguments.duration("--index-timeout", "Timeout for an answer of a package index (30s)",
-                            options.patience));
+                            options.index_timeout));
   describe_index_options(arguments, options.index);
   Argument& fetch = shared(arguments.text(
       "--fetch", "HOW", "Fetch packages by the nodes themselves or through this machine (auto)",
@@ -142,8 +142,9 @@ std::vector<envs::KnownPython> known_pythons(const BuilderOptions& options) {
 
 void use_builder_options(Context& context, const BuilderOptions& options,
                          envs::InstallationRequest& request) {
-  if (options.patience)
-    request.patience = std::max(1s, std::chrono::ceil<std::chrono::seconds>(*options.patience));
+  if (options.index_timeout)
+    request.index_timeout =
+        std::max(1s, std::chrono::ceil<std::chrono::seconds>(*options.index_timeout));
   request.fetch = options.fetch == "here"    ? envs::Fetch::here
                   : options.fetch == "nodes" ? envs::Fetch::nodes
                                              : envs::Fetch::automatic;

@@ -20,7 +20,7 @@ struct BuilderOptions {
   std::string python_mirror;
   std::string python_table;
   std::string py_rattler;
-  std::optional<std::chrono::milliseconds> patience{};
+  std::optional<std::chrono::milliseconds> index_timeout{};
   IndexOptions index;
   std::string fetch;
   std::vector<std::string> fetch_hosts;

@@ -152,7 +152,7 @@ int install(Context& context, EnvCluster& cluster, const EnvironmentChoice& choi
     http::CurlClient http(http::curl_settings(context.environment()));
     return envs::fetch_pinned({.url = source.url, .sha256 = source.sha256},
                               "sources are fetched here, for the node that builds", http,
-                              context.cancel(), request.patience,
+                              context.cancel(), request.index_timeout,
                               request.logins.authorization(source.url));
   };
   auto result = envs::install(cluster.access(), met.hosts, request);

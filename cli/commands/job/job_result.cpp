@@ -44,7 +44,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
   options.renew_lease = ours ? launcher::Renewal::yes : launcher::Renewal::no;
   launcher::Outcome outcome;
   const launcher::LinkedCancel stop(context.cancel(),
-                                    request.patience.value_or(std::chrono::milliseconds(-1)));
+                                    request.timeout.value_or(std::chrono::milliseconds(-1)));
   try {
     outcome =
         runner.follow(open.job.id, open.record, request.on_cancel, options, output, stop.both());
@@ -52,7 +52,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
     output.finish(LauncherWords::shown);
     if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
       throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
-                                          to_string(*request.patience) + "; it goes on");
+                                          to_string(*request.timeout) + "; it goes on");
     if (ours) {  // We have stopped the job.
       state::Job job = open.job;
       launcher::mark_ended(

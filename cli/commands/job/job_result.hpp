@@ -15,7 +15,7 @@ struct FollowOptions {
   std::optional<std::uint64_t> tail{};
   remote::SharedInput* input = nullptr;  ///< The input for rank 0; null for none.
   /// After this time the job is left alone and timeout is thrown; absent for no limit.
-  std::optional<std::chrono::milliseconds> patience{};
+  std::optional<std::chrono::milliseconds> timeout{};
 };
 
 /// Follows the job to its end and records the end. `output` shows the ranks' output. Absent if the

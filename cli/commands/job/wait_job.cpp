@@ -11,7 +11,7 @@ int run_wait(Context& context, const JobOptions& options) {
   if (launcher::has_ended(open.job)) return show_ended(context, open.job, open.cluster.name.value);
   require_running(context, open);
   launcher::JobRunner runner = runner_for(context, open.cluster);
-  return follow_job(context, runner, open, {.output = false, .patience = options.timeout});
+  return follow_job(context, runner, open, {.output = false, .timeout = options.timeout});
 }
 
 }  // namespace

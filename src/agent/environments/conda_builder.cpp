@@ -20,7 +20,7 @@ class CondaBuilder final : public PackageBuilder {
   CondaBuilder(const BuilderChoice& choice, const fs::path& cache)
       : tools_(fs::path(choice.tools) / "conda"),
         cache_(cache),
-        timeouts_(choice.patience),
+        index_timeout_(choice.index_timeout),
         logins_(choice.logins),
         environment_(builder_environment(choice)) {}
 
@@ -57,7 +57,7 @@ class CondaBuilder final : public PackageBuilder {
     for (const Secret& login : logins_)
       words.add("login", login.reveal());
     words.add("cache", cache_.string());
-    words.add("patience", timeouts_.count());
+    words.add("index_timeout", index_timeout_.count());
     return words;
   }
 
@@ -84,7 +84,7 @@ class CondaBuilder final : public PackageBuilder {
 
   fs::path tools_;
   fs::path cache_;
-  std::chrono::seconds timeouts_;
+  std::chrono::seconds index_timeout_;
   std::vector<Secret> logins_;
   std::vector<std::string> environment_;
 };

@@ -178,11 +178,11 @@ void remove_remains(const EnvironmentPlaces& places) {
   }
 }
 
-UniqueFd lock_prefix(const EnvironmentPlaces& places, std::chrono::milliseconds patience) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+UniqueFd lock_prefix(const EnvironmentPlaces& places, std::chrono::milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   do {
     if (auto lock = try_lock_of(places)) return std::move(*lock);
-    if (patience > kBetweenTries) std::this_thread::sleep_for(kBetweenTries);
+    if (timeout > kBetweenTries) std::this_thread::sleep_for(kBetweenTries);
   } while (std::chrono::steady_clock::now() < deadline);
   throw Error(ErrorKind::conflict, "another fastgpu changes the environments in " +
                                        places.prefix.string() + " on " + host_name() +

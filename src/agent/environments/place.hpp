@@ -26,8 +26,8 @@ void remove_prefix(const EnvironmentPlaces& places);
 void remove_remains(const EnvironmentPlaces& places);
 
 /// Locks the prefix against changes by other processes, also on other nodes that share the place.
-/// Throws conflict if the lock is not free after `patience`, and not_found if the place is gone.
-UniqueFd lock_prefix(const EnvironmentPlaces& places, std::chrono::milliseconds patience);
+/// Throws conflict if the lock is not free after `timeout`, and not_found if the place is gone.
+UniqueFd lock_prefix(const EnvironmentPlaces& places, std::chrono::milliseconds timeout);
 
 /// Makes `link` refer to `target`, atomically, and even if it is another link now. The caller must
 /// hold the prefix's lock.

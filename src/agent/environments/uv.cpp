@@ -61,7 +61,7 @@ Uv::Uv(const BuilderChoice& choice, fs::path cache)
   set("UV_PYTHON_DOWNLOADS", "never");
   set("UV_PYTHON_PREFERENCE", "only-system");
   set("UV_PREVIEW_FEATURES", "pylock");
-  set("UV_HTTP_TIMEOUT", std::to_string(choice.patience.count()));
+  set("UV_HTTP_TIMEOUT", std::to_string(choice.index_timeout.count()));
   if (has_certificates()) set("UV_SYSTEM_CERTS", "1");
 }
 

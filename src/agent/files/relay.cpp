@@ -42,7 +42,7 @@ using namespace std::chrono_literals;
 /// longer, or they would give up each other. The limit is longer than ssh needs to detect a lost
 /// connection.
 constexpr std::chrono::milliseconds kTimeout{30'000};
-constexpr std::chrono::milliseconds kPatienceANode{1'000};
+constexpr std::chrono::milliseconds kTimeoutPerNode{1'000};
 constexpr std::chrono::milliseconds kLongestEnd{600'000};
 /// How long to wait for any data. An idle sender sends signs of life; without these, the previous
 /// node has disappeared without notice. TCP itself would wait for hours.
@@ -127,7 +127,7 @@ class Next {
   explicit Next(const Request& request)
       : reports_(request.reports()),
         is_out_(request.is_out),
-        timeouts_(kTimeout + request.hosts.size() * kPatienceANode) {
+        timeout_(kTimeout + request.hosts.size() * kTimeoutPerNode) {
     if (request.hosts.empty()) return;
     std::vector<std::string> there = {"relay", "--to", request.to, "--config", request.config};
     if (request.count == transfer::SourceCount::several) there.emplace_back("--several");
@@ -188,12 +188,12 @@ class Next {
 
   bool has_room() {
     pollfd fd{child_->in().get(), POLLOUT, 0};
-    return ::poll(&fd, 1, static_cast<int>(timeouts_.count())) > 0;
+    return ::poll(&fd, 1, static_cast<int>(timeout_.count())) > 0;
   }
 
   bool reports_;
   bool is_out_;
-  std::chrono::milliseconds timeouts_;
+  std::chrono::milliseconds timeout_;
   std::optional<process::Child> child_;
 };
 

@@ -58,7 +58,7 @@ void add_all(Records& records, std::string_view key, const std::vector<std::stri
 void add_choice(Records& records, const BuilderChoice& choice) {
   records.add("builder", choice.name);
   records.add("tools", choice.tools);
-  records.add("patience", choice.patience.count());
+  records.add("index_timeout", choice.index_timeout.count());
   for (const Secret& login : choice.logins)
     records.add("login", login.reveal());
   if (!choice.proxy.reveal().empty()) records.add("proxy", choice.proxy.reveal());
@@ -67,7 +67,7 @@ void add_choice(Records& records, const BuilderChoice& choice) {
 BuilderChoice choice_in(const Records& records) {
   BuilderChoice choice{.name = records.get("builder"),
                        .tools = records.get("tools"),
-                       .patience = std::chrono::seconds(records.number("patience"))};
+                       .index_timeout = std::chrono::seconds(records.number("index_timeout"))};
   for (std::string& login : records.all("login"))
     choice.logins.emplace_back(std::move(login));
   for (std::string& proxy : records.all("proxy"))

@@ -68,9 +68,9 @@ EnvironmentStatus parse_environment_status(const Records& records);  ///< Throws
 
 /// The builder that solves and installs packages, and its settings.
 struct BuilderChoice {
-  std::string name;                   ///< "uv", or "conda".
-  std::string tools;                  ///< The directory of its programs.
-  std::chrono::seconds patience{30};  ///< Aborts if an index sends no data for this long.
+  std::string name;                        ///< "uv", or "conda".
+  std::string tools;                       ///< The directory of its programs.
+  std::chrono::seconds index_timeout{30};  ///< Aborts if an index sends no data for this long.
   /// Addresses of indexes, channels and file hosts with their user names and passwords,
   /// percent-encoded. The other addresses of a request contain no logins.
   std::vector<Secret> logins{};

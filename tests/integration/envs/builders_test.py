@@ -90,7 +90,7 @@ class Node:
             request={
                 "builder": builder,
                 "tools": self.tools,
-                "patience": 9,
+                "index_timeout": 9,
                 "prefix": place,
                 "python": "3.11",
                 "best_match": "0",

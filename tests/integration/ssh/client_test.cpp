@@ -380,8 +380,8 @@ TEST_CASE("a scan shows the key that a host owns, without logging in") {
 
 /// The failure of one task on that sshd; the test fails where there is none.
 Error failure_on(const test::Sshd& sshd, Task task, const ssh::RunOptions& options,
-                 const ssh::Timeouts& patience = {}) {
-  ssh::SshClient client(patience);
+                 const ssh::Timeouts& timeouts = {}) {
+  ssh::SshClient client(timeouts);
   const Cancel cancel;
   task.host = sshd.host("a");
   const auto results = client.run({std::move(task)}, options, cancel);
