@@ -119,7 +119,8 @@ async def solve(request):
         records = await asyncio.wait_for(solving, index_timeout)
     except asyncio.TimeoutError:
         raise TimeoutError(
-            f"timed out: {', '.join(request['channel'])} did not give its index within {index_timeout} s"
+            f"timed out: {', '.join(request['channel'])} did not give its index within "
+            f"{index_timeout} s"
         ) from None
     entries = sorted(map(entry_of, records), key=lambda entry: entry["package"])
     python = [entry["version"] for entry in entries if entry["package"] == "python"]
