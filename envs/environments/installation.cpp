@@ -6,6 +6,7 @@
 #include "base/fault_point.hpp"
 #include "envs/environments/distribution.hpp"
 #include "envs/environments/install_targets.hpp"
+#include "envs/environments/local_wheels.hpp"
 #include "envs/environments/node_status.hpp"
 #include "envs/environments/nodes_python.hpp"
 #include "envs/environments/requests.hpp"
@@ -82,6 +83,7 @@ class Installation {
   /// fetched.
   EnvironmentLock solve() {
     const IndexWay& open_way = way();
+    send_wheels(request_.spec);
     return solve_on_node(access_, nodes_.source(), request_, toolbox(), nodes_.source_status(),
                          open_way);
   }
@@ -90,7 +92,7 @@ class Installation {
   const IndexWay& way() {
     if (!way_) {
       FetchPlan plan = fetch_plan(request_);
-      plan.may_need_none = lock_ && has_earlier_build();
+      if (lock_) plan.may_need_none = has_earlier_build();
       way_.emplace(access_, nodes_.source(), plan, request_.on_doing);
     }
     return *way_;
@@ -112,6 +114,13 @@ class Installation {
       put_toolbox(access_, nodes_.source(), *toolbox_, status, request_.scratch);
     }
     return *toolbox_;
+  }
+
+  /// Sends the wheels of this machine to the building node, once.
+  void send_wheels(const EnvironmentSpec& spec) {
+    if (has_wheels_) return;
+    put_wheels(access_, nodes_.source(), request_, spec, nodes_.source_status());
+    has_wheels_ = true;
   }
 
   /// Returns the archive for the building node, which is asked at most once.
@@ -175,6 +184,7 @@ class Installation {
     plan().version = version_of(*lock_);
     fault_point("env-solved");
     const IndexWay& open_way = way();
+    send_wheels(lock_->spec);
     put_sources(access_, nodes_.source(), request_, *lock_, nodes_.source_status());
     agent::BuildRequest build = build_request(*lock_, nodes_.prefix(), toolbox().hash,
                                               request_.index_timeout, request_.logins);
@@ -265,6 +275,7 @@ class Installation {
   bool is_adopted_ = false;              // It is that of another build.
   std::optional<IndexWay> way_;
   std::optional<Toolbox> toolbox_;
+  bool has_wheels_ = false;
   std::optional<std::optional<PythonArchive>> archive_;
   Bytes size_;  // The size of the build; 0 until it is known.
 };

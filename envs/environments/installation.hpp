@@ -112,7 +112,7 @@ InstallationResult install(const NodeAccess& access, std::span<const ssh::Host> 
 void put_toolbox(const NodeAccess& access, const ssh::Host& host, const Toolbox& toolbox,
                  const agent::EnvironmentStatus& status, const std::filesystem::path& scratch);
 
-/// Solves a spec on a node that has the toolbox.
+/// Solves a spec on a node that has the toolbox, and the spec's wheels.
 EnvironmentLock solve_on_node(const NodeAccess& access, const ssh::Host& host,
                               const InstallationRequest& request, const Toolbox& toolbox,
                               const agent::EnvironmentStatus& status, const IndexWay& way);

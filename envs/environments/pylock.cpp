@@ -74,6 +74,26 @@ std::vector<Artefact> read_files(std::string_view block, std::string_view key) {
   }
 }
 
+/// Reads the file of a requirement that names it, by its address or as a file of the node.
+std::vector<Artefact> read_archive(std::string_view block) {
+  const auto found = block.find("\narchive = ");
+  if (found == kNone) return {};
+  std::string_view line = block.substr(found + 1);
+  line = line.substr(0, line.find('\n'));
+  std::string url(first_quoted(line, "url"));
+  if (url.empty())
+    if (const std::string path(first_quoted(line, "path")); !path.empty()) url = "file:" + path;
+  const std::string sha256(first_quoted(line, "sha256"));
+  if (url.empty() || sha256.empty()) return {};
+  Artefact artefact{.package = std::string(first_quoted(block, "\nname")),
+                    .version = std::string(first_quoted(block, "\nversion")),
+                    .url = url,
+                    .sha256 = sha256};
+  artefact.bytes = size_in(line);
+  artefact.is_source = !url.ends_with(".whl");
+  return {artefact};
+}
+
 /// Returns the source of a package that may be built; empty if it has none.
 std::vector<Artefact> read_source(std::string_view block) {
   std::vector<Artefact> source = read_files(block, "\nsdist = ");
@@ -88,9 +108,11 @@ std::vector<Artefact> read_package(std::string_view block,
   const std::string name(first_quoted(block, "\nname"));
   std::vector<Artefact> files = read_files(block, "\nwheels = ");
   if (!files.empty()) return files;
+  files = read_archive(block);
+  if (!files.empty() && !files.front().is_source) return files;
   const std::string what =
       "'" + printable(name) + " " + printable(std::string(first_quoted(block, "\nversion"))) + "'";
-  files = read_source(block);
+  if (files.empty()) files = read_source(block);
   if (files.empty())
     throw Error(ErrorKind::remote,
                 what + " has no wheel with an address and a SHA-256 in the package index");

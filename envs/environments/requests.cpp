@@ -5,6 +5,7 @@
 #include "envs/environments/activate.hpp"
 #include "envs/environments/fields.hpp"
 #include "envs/environments/installation.hpp"
+#include "envs/environments/local_wheels.hpp"
 #include "envs/environments/parts.hpp"
 #include "envs/environments/pylock.hpp"
 #include "envs/environments/requirement.hpp"
@@ -35,12 +36,25 @@ std::vector<std::string> sources_of(const EnvironmentLock& lock) {
   return sources;
 }
 
+bool is_local(const Artefact& artefact) {
+  return artefact.url.starts_with("file:");
+}
+
+/// Returns the lock with the addresses that local wheels have on the node.
+EnvironmentLock on_node(EnvironmentLock lock, const agent::EnvironmentPlaces& places) {
+  for (const LocalWheel& wheel : local_wheels(lock.spec))
+    for (Artefact& one : lock.artefacts)
+      if (is_local(one) && one.sha256 == wheel.sha256)
+        one.url = address_of(wheel, lock.spec, places);
+  return lock;
+}
+
 /// Returns the addresses of a lock's files.
 std::vector<std::string> file_addresses(const EnvironmentLock& lock) {
   std::vector<std::string> addresses = named_addresses(lock.spec);
   for (const auto* artefacts : {&lock.artefacts, &lock.build_tools})
     for (const Artefact& one : *artefacts)
-      addresses.push_back(root_of(one.url));
+      if (!is_local(one)) addresses.push_back(root_of(one.url));
   std::ranges::sort(addresses);
   addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
   return addresses;
@@ -65,7 +79,7 @@ FetchPlan fetch_plan(const InstallationRequest& request) {
   if (request.lock) {
     for (const auto* artefacts : {&request.lock->artefacts, &request.lock->build_tools})
       for (const Artefact& one : *artefacts)
-        plan.indexes.push_back(root_of(one.url));
+        if (!is_local(one)) plan.indexes.push_back(root_of(one.url));
     std::ranges::sort(plan.indexes);
     plan.indexes.erase(std::unique(plan.indexes.begin(), plan.indexes.end()), plan.indexes.end());
     return plan;
@@ -75,9 +89,15 @@ FetchPlan fetch_plan(const InstallationRequest& request) {
   plan.indexes = named_addresses(request.spec);
   if (request.spec.index.empty() && request.spec.builder == Builder::uv)
     plan.indexes.emplace_back(kUsualIndex);
-  if (request.spec.builder == Builder::uv)
-    for (const std::string& line : requirements)
-      plan.projects.push_back(parse_requirement(line).project);
+  if (request.spec.builder == Builder::uv) {
+    plan.may_need_none = true;  // Unless something else than a wheel of this machine is required.
+    for (const std::string& line : requirements) {
+      const Requirement wanted = parse_requirement(line);
+      plan.projects.push_back(wanted.project);
+      if (!wanted.url.empty()) plan.indexes.push_back(root_of(wanted.url));
+      plan.may_need_none &= !wanted.wheel.empty();
+    }
+  }
   return plan;
 }
 
@@ -92,6 +112,10 @@ agent::SolveRequest solve_request(const EnvironmentSpec& spec, const agent::Buil
                               .channels = spec.channels,
                               .packages = requirements_of(spec),
                               .sources = spec.sources};
+  for (const LocalWheel& wheel : local_wheels(spec))
+    for (std::string& line : request.packages)
+      if (const Requirement wanted = parse_requirement(line); wanted.wheel == wheel.path)
+        line = wanted.at(address_of(wheel, spec, {prefix}));
   for (const auto& [package, address] : spec.index_for)
     request.index_for.push_back({package, address});
   return request;
@@ -102,6 +126,7 @@ agent::BuildRequest build_request(const EnvironmentLock& lock, const std::string
                                   const IndexLogins& logins) {
   const std::string version = version_of(lock);
   const agent::EnvironmentPlaces places{prefix};
+  const EnvironmentLock there = on_node(lock, places);
   const auto place = places.version(lock.spec.name, version);
   return {.builder = {.name = word_for(lock.spec.builder),
                       .tools = places.tools(tools).string(),
@@ -113,8 +138,8 @@ agent::BuildRequest build_request(const EnvironmentLock& lock, const std::string
           .common = common_in(places.tools(tools)).string(),
           .python = lock.python,
           .python_version = lock.python_version,
-          .solution = write_solution(lock),
-          .parts = parts_in(lock),
+          .solution = write_solution(there),
+          .parts = parts_in(there),
           .sources = sources_of(lock),
           .source_files = places.tools(sources_hash(lock)).string(),
           .build_tools = write_pylock(lock.build_tools),

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "envs/environments/fields.hpp"
+#include "envs/environments/requirement.hpp"
 #include "envs/environments/spec.hpp"
 
 namespace fastgpu::envs {
@@ -77,6 +78,7 @@ class Reader {
   explicit Reader(const ReadFile& read) : read_(read) {}
 
   RequirementsFile all(const fs::path& file) {
+    folder_ = file.parent_path();
     add(file, 1);
     if (extra_.empty()) return std::move(out_);
     if (out_.index.empty()) out_.index.emplace_back("https://pypi.org/simple");
@@ -92,7 +94,7 @@ class Reader {
       throw Error(ErrorKind::usage, file.string() + ": files name each other by -r");
     for (const Line& line : lines_in(*text))
       try {
-        line.text.starts_with('-') ? add_option(file, line, depth) : add_package(line);
+        line.text.starts_with('-') ? add_option(file, line, depth) : add_package(file, line);
       } catch (const Error& e) {
         if (is_placed_) throw;
         is_placed_ = true;
@@ -100,9 +102,21 @@ class Reader {
       }
   }
 
-  void add_package(const Line& line) {
+  void add_package(const fs::path& file, const Line& line) {
     check_package_line(line.text);
-    out_.packages.push_back(line.text);
+    const std::string wheel = parse_requirement(line.text).wheel;
+    if (wheel.empty() || wheel.starts_with('/') || file.parent_path() == folder_)
+      out_.packages.push_back(line.text);
+    else  // Of a file in another folder.
+      out_.packages.push_back("./" +
+                              (file.parent_path() / wheel).lexically_proximate(folder_).string() +
+                              options_of(line.text));
+  }
+
+  /// The options of a line, each with a blank before it.
+  static std::string options_of(const std::string& line) {
+    const auto at = line.find(" --");
+    return at == line.npos ? "" : line.substr(at);
   }
 
   void add_option(const fs::path& file, const Line& line, int depth) {
@@ -121,6 +135,7 @@ class Reader {
   }
 
   const ReadFile& read_;
+  fs::path folder_;  // Of the first file, where relative paths begin.
   RequirementsFile out_;
   std::vector<Secret> extra_;
   bool is_placed_ = false;  // The error has its file and line already.

@@ -4,10 +4,12 @@
 #include "agent/protocol/index_login.hpp"
 #include "agent/protocol/package_name.hpp"
 #include "envs/environments/installation.hpp"
+#include "envs/environments/local_wheels.hpp"
 #include "envs/environments/pylock.hpp"
 #include "envs/environments/requests.hpp"
 #include "envs/environments/requirement.hpp"
 #include "envs/environments/solution.hpp"
+#include "envs/environments/wheel_tags.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -50,7 +52,12 @@ EnvironmentLock lock_of(const InstallationRequest& request, const Toolbox& toolb
   for (auto* const artefacts : {&lock.artefacts, &lock.build_tools})
     for (Artefact& one : *artefacts)
       one.url = agent::without_login(one.url);
+  for (const LocalWheel& wheel : local_wheels(lock.spec))
+    for (Artefact& one : lock.artefacts)
+      if (one.url.starts_with("file:") && one.sha256 == wheel.sha256)
+        one.url = "file:" + wheel.path;
   keep_allowed_files(lock.spec, lock.artefacts);
+  check_wheels_fit(lock);
   std::ranges::stable_sort(lock.artefacts, {}, &Artefact::package);
   note_unused_sources(lock, request);
   return lock;
@@ -77,6 +84,7 @@ EnvironmentLock solve_here(const remote::AgentProgram& agent, const Installation
   const auto tools = request.scratch / "toolbox";
   std::filesystem::create_directories(agent::EnvironmentPlaces{prefix}.own());
   lay_out(toolbox, tools);
+  lay_out_wheels(request.spec, {prefix});
   const auto answer = call_here(agent, solve_call(request, prefix.string(), tools, {}), cancel);
   return lock_of(request, toolbox, agent::parse_solve_answer(answer));
 }

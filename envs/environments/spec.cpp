@@ -37,7 +37,10 @@ std::vector<std::string> packages_of(const Value& value) {
 /// Refuses pip's hashes: conda's requirements have another syntax for them.
 void check_for_conda(const Value& packages) {
   for (const Value& item : packages.list())
-    if (!parse_requirement(item.text()).hashes.empty())
+    if (const Requirement one = parse_requirement(item.text());
+        !one.wheel.empty() || !one.url.empty())
+      throw item.error("a wheel is pip's, and the builder is conda");
+    else if (!one.hashes.empty())
       throw item.error("--hash is pip's, and the builder is conda: write like numpy[sha256=...]");
 }
 
@@ -87,9 +90,12 @@ void check_package_line(const std::string& line) {
   const char first = line.front();
   const bool plain = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') ||
                      (first >= '0' && first <= '9') || first == '_';
-  if (!plain || line.find('#') != std::string::npos)
+  const bool is_path = first == '.' || first == '/';
+  const auto comment = line.find('#');
+  const bool is_of_address = comment != std::string::npos && line.find("://") < comment;
+  if ((!plain && !is_path) || (comment != std::string::npos && !is_of_address))
     throw Error(ErrorKind::usage, "'" + shown + "' is no requirement: write it like numpy<2.3");
-  parse_requirement(line);  // Throws for options.
+  if (!parse_requirement(line).wheel.empty()) return;  // Throws for options.
   if (const auto at = line.find("://"); at != std::string::npos && !names_wheel(line.substr(0, at)))
     throw Error(ErrorKind::usage, "'" + shown +
                                       "' is no package of an index: an environment is made of "

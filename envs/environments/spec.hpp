@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,6 +67,8 @@ struct EnvironmentSpec {
   /// The user names and passwords of index, index_for and channels, which contain none themselves.
   /// They are for this run alone, and not in to_yaml.
   IndexLogins logins{};
+  /// Where relative paths of wheels in `packages` begin: for this run alone, as logins.
+  std::filesystem::path folder{};
   std::vector<std::pair<std::string, std::string>> variables{};
   std::vector<std::vector<std::string>> post_install{};  ///< Commands, run once where it is built.
 };

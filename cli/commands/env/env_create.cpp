@@ -4,6 +4,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_install.hpp"
+#include "envs/environments/local_wheels.hpp"
 #include "envs/environments/requirements_file.hpp"
 #include "envs/matrix/matrix.hpp"
 #include "state/directory.hpp"
@@ -44,6 +45,8 @@ EnvironmentChoice choice_of_lock(const Options& options) {
 /// matrix alone is enough, too.
 EnvironmentChoice choice_of_file(const config::Document& document, const Options& options) {
   EnvironmentChoice choice{.spec = envs::read_environment_spec(document.root())};
+  const std::string& file = options.file.empty() ? options.requirements : options.file;
+  envs::pin_local_wheels(choice.spec, std::filesystem::path(file).parent_path());
   if (!options.from.empty()) choice.spec.from = options.from;
   if (is_name_alone(options)) choice.spec.from = options.name;
   if (!options.name.empty()) choice.spec.name = options.name;

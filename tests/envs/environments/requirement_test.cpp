@@ -2,9 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+
+#include "envs/environments/local_wheels.hpp"
 #include "envs/environments/requests.hpp"
 #include "envs/environments/solution.hpp"
 #include "support/failure.hpp"
+#include "support/temp_directory.hpp"
+#include "transfer/sha256.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -51,6 +56,84 @@ TEST_CASE("a requirement is what a solver reads, and the hashes beside it") {
     CHECK(got.hashes.size() == row.hashes);
     if (!got.hashes.empty()) CHECK(got.hashes.front() == kA);
   }
+}
+
+TEST_CASE("a wheel is named by its path, or by its address with a sum") {
+  struct Row {
+    std::string line;
+    std::string text;
+    std::string wheel;
+    std::string url;
+  };
+  const std::string name = "My_Pkg-1.0+cu12-py3-none-any.whl";
+  for (const Row& row :
+       {Row{"./dist/" + name, "my-pkg @ file:./dist/" + name, "./dist/" + name, ""},
+        {"dist/" + name, "my-pkg @ file:dist/" + name, "dist/" + name, ""},
+        {"file:///home/ann/a%20b/" + name, "my-pkg @ file:/home/ann/a b/" + name,
+         "/home/ann/a b/" + name, ""},
+        {"my.pkg @ file:///w/" + name, "my-pkg @ file:/w/" + name, "/w/" + name, ""},
+        {"my-pkg @ file:dist/" + name + " --hash=sha256:" + kA, "my-pkg @ file:dist/" + name,
+         "dist/" + name, ""},
+        {"./dist/" + name + "[cuda, x] ; python_version > '3'",
+         "my-pkg[cuda, x] @ file:./dist/" + name + " ; python_version > '3'", "./dist/" + name, ""},
+        {"My-Pkg[cuda] @ file:///w/" + name, "my-pkg[cuda] @ file:/w/" + name, "/w/" + name, ""},
+        {"a @ https://h/a-1-py3-none-any.whl#sha256=" + kA, "a @ https://h/a-1-py3-none-any.whl",
+         "", "https://h/a-1-py3-none-any.whl"}}) {
+    CAPTURE(row.line);
+    const Requirement got = parse_requirement(row.line);
+    CHECK(got.text == row.text);
+    CHECK(got.wheel == row.wheel);
+    CHECK(got.url == row.url);
+    CHECK(got.project == (row.url.empty() ? "my-pkg" : "a"));
+    CHECK(got.hashes ==
+          (row.line.find(kA) == std::string::npos ? std::vector<std::string>{} : std::vector{kA}));
+    CHECK_NOTHROW(check_package_line(row.line));
+    CHECK(parse_requirement(got.text).text == got.text);
+  }
+}
+
+TEST_CASE("a path or an address that is no wheel is refused") {
+  for (const char* line :
+       {"./dist", "..", "/w/foo-1.0.tar.gz", "./foo.whl", "file:///w/foo",
+        "other @ file:///w/foo-1.0-py3-none-any.whl", "a @ https://h/a-1-py3-none-any.whl#md5=00",
+        "a @ https://h/a-1-py3-none-any.whl#sha256=00"}) {
+    CAPTURE(line);
+    CHECK(failure_of([&] { check_package_line(line); }).kind() == ErrorKind::usage);
+  }
+  CHECK(failure_of([] { read("builder: conda\npackages: [./a-1-py3-none-any.whl]\n"); }).kind() ==
+        ErrorKind::usage);
+}
+
+TEST_CASE(
+    "wheels of this machine are pinned by their sums, and asked for where the node has them") {
+  const test::TempDirectory folder;
+  const std::string name = "foo-1.0-py3-none-any.whl";
+  std::ofstream(folder.path() / name) << "a wheel";
+  EnvironmentSpec spec =
+      read("name: t\nmpi: system\npackages: [six, './" + name + "[x] ; python_version > \"3\"']\n");
+  pin_local_wheels(spec, folder.path());
+  const std::string sum = transfer::sha256_hex("a wheel");
+  CHECK(spec.packages[1] ==
+        "foo[x] @ file:./" + name + " ; python_version > \"3\" --hash=sha256:" + sum);
+  CHECK(read(to_yaml(spec)).packages == spec.packages);
+  const auto request = solve_request(spec, {}, "/opt/my envs");
+  REQUIRE(request.packages.size() == 2);
+  CHECK(request.packages[1].starts_with("foo[x] @ file:///opt/my%20envs/.fastgpu/tools/"));
+  CHECK(request.packages[1].ends_with("/" + sum.substr(0, 16) + "/" + name +
+                                      " ; python_version > \"3\""));
+  EnvironmentLock lock{.spec = spec};
+  lock.artefacts = {file("six", kA), {"foo", "1.0", "file:./" + name, sum}};
+  const auto build = build_request(lock, "/opt/my envs", "tools", {}, {});
+  const auto address = request.packages[1].find("file:");
+  CHECK(build.solution.find(request.packages[1].substr(
+            address, request.packages[1].find(" ;") - address)) != std::string::npos);
+  CHECK(build.lock.find("file:./" + name) != std::string::npos);
+  CHECK(build.lock.find("my%20envs/.fastgpu") == std::string::npos);
+  pin_local_wheels(spec, folder.path());  // Again, as a lock has them.
+  std::ofstream(folder.path() / name) << "another wheel";
+  CHECK(failure_of([&] { pin_local_wheels(spec, folder.path()); }).kind() == ErrorKind::usage);
+  CHECK(failure_of([&] { pin_local_wheels(spec, folder.path() / "none"); }).kind() ==
+        ErrorKind::not_found);
 }
 
 TEST_CASE("an option that would have no effect is refused with its name and place") {

@@ -24,6 +24,15 @@ RequirementsFile read(const std::map<std::string, std::string>& files) {
 
 TEST_SUITE_BEGIN("envs/requirements_file");
 
+TEST_CASE("a path of a wheel begins at the file that names it") {
+  const auto got = read({{"dir/r.txt", "./a-1-py3-none-any.whl\n-r more/base.txt\n"},
+                         {"dir/more/base.txt", "../b-1-py3-none-any.whl --hash=sha256:" + kSum +
+                                                   "\nw/c-1-py3-none-any.whl\n"}});
+  CHECK(got.packages == std::vector<std::string>{"./a-1-py3-none-any.whl",
+                                                 "./b-1-py3-none-any.whl --hash=sha256:" + kSum,
+                                                 "./more/w/c-1-py3-none-any.whl"});
+}
+
 TEST_CASE("a file as pip's tools write it is read, with the files that it names") {
   const auto got =
       read({{"dir/r.txt", "# made by pip-compile\n\nnumpy==2.2.6 \\\n    --hash=sha256:" + kSum +
@@ -63,7 +72,8 @@ TEST_CASE("what cannot be part of an environment is refused with its file and li
                          {"git+https://github.com/x/y", "is no package of an index"},
                          {"x @ git+ssh://git@h/x", "is no package of an index"},
                          {"https://h/x.whl", "is no package of an index"},
-                         {"./local.whl", "is no requirement"},
+                         {"./local.whl", "is no wheel"},
+                         {"./dist", "is no wheel"},
                          {"x --pre", "'--pre'"},
                          {"x --hash=md5:1", "cannot be checked"},
                          {"x @ https://joe:s3cret@h/x.whl", "has a password"}}) {
