@@ -63,20 +63,16 @@ std::string python_version_in(const Value& item) {
   return version;
 }
 
-std::string pip_as_yaml(const Dependencies& dependencies, const std::filesystem::path& file,
-                        const ReadFile& read) {
-  std::string out;
-  for (const Value& item : dependencies.conda) {
-    const std::string package = package_in(item.text());
-    if (std::ranges::find(kBesidePip, package) == kBesidePip.end())
-      throw item.error("'" + printable(package) +
-                       "' is a conda package, and the list pip has packages of a Python index: an "
-                       "environment is solved by one of both, so put all packages under pip, or "
-                       "name them all as conda packages");
-    if (package != "python") continue;
-    const std::string version = python_version_in(item);
-    if (!version.empty()) out += "python: " + yaml_scalar(version) + "\n";
-  }
+/// Returns whether all packages but those that pip itself needs are in the list pip. Conda is not
+/// needed then.
+bool are_all_of_pip(const Dependencies& dependencies) {
+  return dependencies.pip && std::ranges::all_of(dependencies.conda, [](const Value& item) {
+           return std::ranges::find(kBesidePip, package_in(item.text())) != kBesidePip.end();
+         });
+}
+
+RequirementsFile pip_list(const Dependencies& dependencies, const std::filesystem::path& file,
+                          const ReadFile& read) {
   std::string lines;
   for (const std::string& line : dependencies.pip->texts())
     lines += line + "\n";
@@ -84,7 +80,17 @@ std::string pip_as_yaml(const Dependencies& dependencies, const std::filesystem:
   const auto read_list = [&](const std::filesystem::path& one) {
     return one == list ? std::optional(lines) : read(one);
   };
-  return out + to_yaml(read_requirements(list, read_list));
+  return read_requirements(list, read_list);
+}
+
+std::string pip_as_yaml(const Dependencies& dependencies, const RequirementsFile& pip) {
+  std::string out;
+  for (const Value& item : dependencies.conda) {
+    if (package_in(item.text()) != "python") continue;
+    const std::string version = python_version_in(item);
+    if (!version.empty()) out += "python: " + yaml_scalar(version) + "\n";
+  }
+  return out + to_yaml(pip, "packages");
 }
 
 std::string conda_as_yaml(const Value& root, const std::vector<Value>& conda) {
@@ -110,8 +116,11 @@ std::string conda_file_as_yaml(const config::Document& document, const std::file
   std::string out;
   if (const auto name = root.find("name")) out += "name: " + yaml_scalar(name->text()) + "\n";
   const Dependencies dependencies = dependencies_of(*root.find("dependencies"));
-  out += dependencies.pip ? pip_as_yaml(dependencies, file, read)
-                          : conda_as_yaml(root, dependencies.conda);
+  const RequirementsFile pip =
+      dependencies.pip ? pip_list(dependencies, file, read) : RequirementsFile{};
+  out += are_all_of_pip(dependencies)
+             ? pip_as_yaml(dependencies, pip)
+             : conda_as_yaml(root, dependencies.conda) + to_yaml(pip, "pip");
   if (const auto variables = root.find("variables")) {
     out += "variables:\n";
     for (const auto& [name, value] : variables->entries())

@@ -79,7 +79,7 @@ Toolbox toolbox_of(const EnvironmentSpec& spec) {
 
 void pin_local_wheels(EnvironmentSpec& spec, const fs::path& folder) {
   spec.folder = folder;
-  for (std::string& line : spec.packages)
+  for (std::string& line : spec.builder == Builder::conda ? spec.pip : spec.packages)
     if (const Requirement wanted = parse_requirement(line); !wanted.wheel.empty())
       line = pinned(wanted, folder);
 }

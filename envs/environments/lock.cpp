@@ -136,8 +136,11 @@ using Packages = std::map<std::string, Package>;
 
 Packages packages_of(const std::vector<Artefact>& artefacts, const std::string& what = "") {
   Packages packages;
+  const bool has_conda = std::ranges::any_of(
+      artefacts, [](const Artefact& artefact) { return !artefact.record.empty(); });
   for (const Artefact& artefact : artefacts) {
-    Package& package = packages[what + artefact.package];
+    const bool is_beside = has_conda && artefact.record.empty();
+    Package& package = packages[what + (is_beside ? "wheel " : "") + artefact.package];
     package.version = artefact.version;
     package.sums += artefact.sha256;
     package.addresses += artefact.url + " " + artefact.record + "\n";
@@ -188,6 +191,7 @@ void compare_specs(std::vector<std::string>& out, const EnvironmentSpec& before,
   compare(out, "name", before.name, after.name);
   compare(out, "wanted python", before.python, after.python);
   compare(out, "wanted packages", joined(before.packages), joined(after.packages));
+  compare(out, "wanted wheels", joined(before.pip), joined(after.pip));
   compare(out, "sources", joined(before.sources), joined(after.sources));
   compare(out, "channels", joined(before.channels), joined(after.channels));
   compare(out, "index", joined(before.index), joined(after.index));

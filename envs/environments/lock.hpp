@@ -20,7 +20,8 @@ struct Artefact {
   std::string version;
   std::string url;
   std::string sha256;
-  std::string record{};     ///< conda: its entry in the channel's index, as JSON.
+  /// conda: its entry in the channel's index, as JSON; empty for a wheel beside conda packages.
+  std::string record{};
   std::uint64_t bytes = 0;  ///< uv: its size, if the index has it; else 0.
   bool is_source = false;   ///< uv: the installed package is built from it.
   friend bool operator==(const Artefact&, const Artefact&) = default;
@@ -28,7 +29,7 @@ struct Artefact {
 
 struct EnvironmentLock {
   EnvironmentSpec spec;
-  std::string builder;  ///< "uv 0.13.9", "py-rattler 0.28.0"
+  std::string builder;  ///< "uv 0.13.9", "py-rattler 0.28.0", "py-rattler 0.28.0, uv 0.13.9"
   std::string fastgpu;  ///< Our own version: the library that comes with it.
   std::string machine;  ///< "x86_64"
   std::string libc;     ///< The solving node's: "glibc 2.36".

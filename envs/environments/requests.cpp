@@ -21,9 +21,8 @@ constexpr const char* kChannels = "https://conda.anaconda.org/";
 
 std::vector<std::string> parts_in(const EnvironmentLock& lock) {
   std::vector<std::string> parts;
-  if (lock.spec.builder != Builder::uv) return parts;
   std::vector<Artefact> wheels = lock.artefacts;
-  std::erase_if(wheels, [](const Artefact& one) { return one.is_source; });
+  std::erase_if(wheels, [](const Artefact& one) { return one.is_source || !one.record.empty(); });
   for (const auto& part : parts_of(wheels))
     parts.push_back(write_pylock(part));
   return parts;
@@ -84,19 +83,19 @@ FetchPlan fetch_plan(const InstallationRequest& request) {
     plan.indexes.erase(std::unique(plan.indexes.begin(), plan.indexes.end()), plan.indexes.end());
     return plan;
   }
-  const auto requirements = requirements_of(request.spec);
-  if (requirements.empty()) return plan;
-  plan.indexes = named_addresses(request.spec);
-  if (request.spec.index.empty() && request.spec.builder == Builder::uv)
-    plan.indexes.emplace_back(kUsualIndex);
-  if (request.spec.builder == Builder::uv) {
-    plan.may_need_none = true;  // Unless something else than a wheel of this machine is required.
-    for (const std::string& line : requirements) {
-      const Requirement wanted = parse_requirement(line);
-      plan.projects.push_back(wanted.project);
-      if (!wanted.url.empty()) plan.indexes.push_back(root_of(wanted.url));
-      plan.may_need_none &= !wanted.wheel.empty();
-    }
+  const EnvironmentSpec& spec = request.spec;
+  const auto requirements = requirements_of(spec);
+  const auto wheels = spec.builder == Builder::uv ? requirements : spec.pip;
+  if (requirements.empty() && wheels.empty()) return plan;
+  plan.indexes = named_addresses(spec);
+  if (spec.index.empty() && !wheels.empty()) plan.indexes.emplace_back(kUsualIndex);
+  // Unless something else than a wheel of this machine is required.
+  plan.may_need_none = spec.builder == Builder::uv;
+  for (const std::string& line : wheels) {
+    const Requirement wanted = parse_requirement(line);
+    plan.projects.push_back(wanted.project);
+    if (!wanted.url.empty()) plan.indexes.push_back(root_of(wanted.url));
+    plan.may_need_none &= !wanted.wheel.empty();
   }
   return plan;
 }
@@ -112,8 +111,10 @@ agent::SolveRequest solve_request(const EnvironmentSpec& spec, const agent::Buil
                               .channels = spec.channels,
                               .packages = requirements_of(spec),
                               .sources = spec.sources};
+  for (const std::string& line : spec.pip)
+    request.wheels.push_back(parse_requirement(line).text);
   for (const LocalWheel& wheel : local_wheels(spec))
-    for (std::string& line : request.packages)
+    for (std::string& line : spec.builder == Builder::uv ? request.packages : request.wheels)
       if (const Requirement wanted = parse_requirement(line); wanted.wheel == wheel.path)
         line = wanted.at(address_of(wheel, spec, {prefix}));
   for (const auto& [package, address] : spec.index_for)
@@ -139,6 +140,7 @@ agent::BuildRequest build_request(const EnvironmentLock& lock, const std::string
           .python = lock.python,
           .python_version = lock.python_version,
           .solution = write_solution(there),
+          .wheels = write_wheels(there),
           .parts = parts_in(there),
           .sources = sources_of(lock),
           .source_files = places.tools(sources_hash(lock)).string(),

@@ -195,8 +195,7 @@ Requirement parse_requirement(std::string_view line) {
 }
 
 std::span<const std::string> index_requirements(const EnvironmentSpec& spec) {
-  if (spec.builder == Builder::conda) return {};
-  return spec.packages;
+  return spec.builder == Builder::conda ? spec.pip : spec.packages;
 }
 
 void keep_allowed_files(const EnvironmentSpec& spec, std::vector<Artefact>& artefacts) {

@@ -30,7 +30,7 @@ struct Requirement {
 /// here would not, and for a path that is no wheel.
 Requirement parse_requirement(std::string_view line);
 
-/// Returns the spec's requirements of packages from Python indexes.
+/// Returns the spec's requirements of wheels: `packages`, or `pip` beside conda packages.
 std::span<const std::string> index_requirements(const EnvironmentSpec& spec);
 
 /// Keeps of each package the files that its requirement's hashes allow. Throws ErrorKind::remote,

@@ -147,11 +147,11 @@ RequirementsFile read_requirements(const fs::path& file, const ReadFile& read) {
   return Reader(read).all(file);
 }
 
-std::string to_yaml(const RequirementsFile& requirements) {
+std::string to_yaml(const RequirementsFile& requirements, const char* key) {
   std::vector<std::string> index;
   for (const Secret& one : requirements.index)
     index.push_back(one.reveal());
-  return yaml_list("packages", requirements.packages) + yaml_list("index", index);
+  return yaml_list(key, requirements.packages) + yaml_list("index", index);
 }
 
 }  // namespace fastgpu::envs

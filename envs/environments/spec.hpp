@@ -53,6 +53,8 @@ struct EnvironmentSpec {
   /// names, sorted.
   std::vector<std::string> sources{};
   Builder builder = Builder::uv;
+  /// conda: requirements of wheels that are installed beside the packages.
+  std::vector<std::string> pip{};
   std::vector<std::string> channels{};  ///< conda: names or addresses, the first wins.
   Mpi mpi = Mpi::package;
   Bytecode bytecode = Bytecode::compiled;

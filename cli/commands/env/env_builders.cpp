@@ -62,14 +62,17 @@ void add_python(Context& context, const BuilderOptions& options, const Python& p
        place});
 }
 
-Files uv_tools(Context& context, const BuilderOptions& options, const Python& python,
-               const std::string& machine, const fs::path& scratch) {
+envs::PlacedFile uv_program(Context& context, const BuilderOptions& options,
+                            const std::string& machine, const fs::path& scratch) {
+  if (!options.uv.empty()) return {fs::absolute(options.uv), "uv"};
   http::CurlClient http(http::curl_settings(context.environment()));
   const fs::path kept = context.state_directory() / "tools";
-  Files files = {{options.uv.empty()
-                      ? envs::fetch_uv(machine, kept, scratch, http, context.cancel())
-                      : fs::absolute(options.uv),
-                  "uv"}};
+  return {envs::fetch_uv(machine, kept, scratch, http, context.cancel()), "uv"};
+}
+
+Files uv_tools(Context& context, const BuilderOptions& options, const Python& python,
+               const std::string& machine, const fs::path& scratch) {
+  Files files = {uv_program(context, options, machine, scratch)};
   add_python(context, options, python, envs::PythonUse::environment, "python.tar", files);
   return files;
 }
@@ -91,15 +94,18 @@ Files conda_tools(Context& context, const BuilderOptions& options, const Python&
   return files;
 }
 
-Files tools_of(Context& context, const BuilderOptions& options, envs::Builder builder,
+Files tools_of(Context& context, const BuilderOptions& options, const envs::EnvironmentSpec& spec,
                const Python& python, const std::string& machine, const fs::path& scratch) {
-  switch (builder) {
+  Files files;
+  switch (spec.builder) {
     case envs::Builder::uv:
       return uv_tools(context, options, python, machine, scratch);
     case envs::Builder::conda:
-      return conda_tools(context, options, python, machine, scratch);
+      files = conda_tools(context, options, python, machine, scratch);
+      if (!spec.pip.empty()) files.push_back(uv_program(context, options, machine, scratch));
+      break;
   }
-  return {};
+  return files;
 }
 
 }  // namespace
@@ -153,13 +159,13 @@ void use_builder_options(Context& context, const BuilderOptions& options,
   request.logins = index_logins(context, options.index, request.spec);
   request.pythons = known_pythons(options);
   request.on_note = [&ui = context.ui()](const std::string& sentence) { ui.note(sentence); };
-  request.toolbox = [&context, options, builder = request.spec.builder, scratch = request.scratch](
+  request.toolbox = [&context, options, spec = request.spec, scratch = request.scratch](
                         const std::string& machine, const Python& python) {
     // First, because it may throw before anything is downloaded.
     const Files common = in_every_environment(machine);
     envs::Toolbox toolbox =
-        envs::make_toolbox(tools_of(context, options, builder, python, machine, scratch), common);
-    if (builder == envs::Builder::uv) toolbox.python = python;
+        envs::make_toolbox(tools_of(context, options, spec, python, machine, scratch), common);
+    if (spec.builder == envs::Builder::uv) toolbox.python = python;
     return toolbox;
   };
 }

@@ -103,7 +103,7 @@ config::Document document_of(const Options& options) {
     return options.file.empty() ? config::Document() : read_environment_file(options.file);
   if (!options.file.empty()) throw Error(ErrorKind::usage, "env create: give -f or -r, not both");
   return config::Document::parse(
-      to_yaml(envs::read_requirements(options.requirements, state::read_file)),
+      to_yaml(envs::read_requirements(options.requirements, state::read_file), "packages"),
       options.requirements);
 }
 

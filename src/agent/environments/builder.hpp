@@ -40,7 +40,7 @@ class PackageBuilder {
                     Listener& listener, const OnPart& on_part) = 0;
 
   /// Called after `make`. If several packages contain a file with different content, keeps the file
-  /// of the last package by name, so that the order of installation does not matter. Throws
+  /// of the last wheel by name, so that the order of installation does not matter. Throws
   /// conflict for a package that cannot be installed again.
   virtual Settled settle(const BuildRequest& /*request*/, const std::filesystem::path& /*version*/,
                          Listener& /*listener*/) {

@@ -1,10 +1,15 @@
 // Installs packages of conda channels by py-rattler, a Python library, which our script drives. The
 // script runs with a Python that was sent with it or with one of the node. The environment's own
-// Python is a package like others.
+// Python is a package like others. Wheels of package indexes are
+// installed beside them by uv, on that Python.
+#include <unistd.h>
+
 #include "agent/environments/builder.hpp"
 #include "agent/environments/find_python.hpp"
 #include "agent/environments/node.hpp"
+#include "agent/environments/settling.hpp"
 #include "agent/environments/unpacked_python.hpp"
+#include "agent/environments/uv_solving.hpp"
 #include "agent/files/disk.hpp"
 #include "agent/protocol/conda.hpp"
 #include "agent/protocol/index_login.hpp"
@@ -18,7 +23,8 @@ namespace fs = std::filesystem;
 class CondaBuilder final : public PackageBuilder {
  public:
   CondaBuilder(const BuilderChoice& choice, const fs::path& cache)
-      : tools_(fs::path(choice.tools) / "conda"),
+      : choice_(choice),
+        tools_(fs::path(choice.tools) / "conda"),
         cache_(cache),
         index_timeout_(choice.index_timeout),
         logins_(choice.logins),
@@ -35,6 +41,7 @@ class CondaBuilder final : public PackageBuilder {
     answer.solution = said.get("solution");
     answer.python_version = said.get("python_version");
     answer.builder = said.get("builder");
+    if (!request.wheels.empty()) solve_wheels(request, answer, listener);
     return answer;
   }
 
@@ -43,15 +50,57 @@ class CondaBuilder final : public PackageBuilder {
     listener.tell("installing packages");
     fs::create_directories(details_of(version));
     write_atomically(details_of(version) / "conda.json", request.solution, 0644);
-    Records words = settings();
-    words.add("prefix", version.string());
-    words.add("solution", request.solution);
-    run("install", words, listener);
+    install(request.solution, version, listener);
     fault_point("env-build-python");
     on_part({});
+    if (request.wheels.empty()) return;
+    write_atomically(details_of(version) / "pylock.toml", request.wheels, 0644);
+    Uv uv = uv_for_wheels();
+    uv.use_logins();
+    listener.tell("installing wheels beside conda packages");
+    for (const std::string& part : request.parts) {
+      install_wheels(uv, part, python_in(version), listener);
+      on_part({});
+    }
+  }
+
+  Settled settle(const BuildRequest& request, const fs::path& version,
+                 Listener& listener) override {
+    if (request.wheels.empty()) return {};
+    Uv uv = uv_for_wheels();
+    uv.use_logins();
+    return settle_wheels(uv, request.wheels, request.python_version, version, listener);
   }
 
  private:
+  static fs::path python_in(const fs::path& version) { return version / "bin/python"; }
+
+  Uv uv_for_wheels() const { return {choice_, cache_ / "uv"}; }
+
+  /// Solves the wheels into the installed conda packages: only their metadata says which wheels are
+  /// there already.
+  void solve_wheels(const SolveRequest& request, SolveAnswer& answer, Listener& listener) {
+    if (answer.python_version.empty())
+      throw Error(ErrorKind::usage,
+                  "the packages under 'pip' need a Python, and none is among the conda packages: "
+                  "name it as 'python' in env.yaml");
+    const ScratchFolder folder(cache_ / ("solving." + std::to_string(::getpid())));
+    listener.tell("installing conda packages for solving wheels");
+    install(answer.solution, folder.path() / "env", listener);
+    listener.tell("solving");
+    Uv uv = uv_for_wheels();
+    uv.use_indexes(request);
+    answer.wheels = solve_beside(uv, request, python_in(folder.path() / "env").string(), listener);
+    answer.builder += ", " + uv.version(listener);
+  }
+
+  void install(const std::string& solution, const fs::path& prefix, Listener& listener) const {
+    Records words = settings();
+    words.add("prefix", prefix.string());
+    words.add("solution", solution);
+    run("install", words, listener);
+  }
+
   Records settings() const {
     Records words;
     for (const Secret& login : logins_)
@@ -82,6 +131,7 @@ class CondaBuilder final : public PackageBuilder {
                     " or newer, and the building node lacks it");
   }
 
+  BuilderChoice choice_;
   fs::path tools_;
   fs::path cache_;
   std::chrono::seconds index_timeout_;

@@ -143,9 +143,10 @@ void install_wheels(const Uv& uv, const std::string& pylock, const fs::path& pyt
   fs::create_directories(uv.cache());
   // One process may solve while another one builds.
   const TextFile list(uv.cache() / ("pylock.part" + std::to_string(::getpid()) + ".toml"), pylock);
-  std::vector<std::string> words = {"pip",           "install",    "--quiet",
-                                    "--no-deps",     "--no-build", "--python",
-                                    python.string(), "-r",         list.path()};
+  // A Python of a conda channel may be marked as managed by its distribution.
+  std::vector<std::string> words = {
+      "pip",      "install",       "--quiet", "--no-deps", "--no-build", "--break-system-packages",
+      "--python", python.string(), "-r",      list.path()};
   if (installed == Installed::replaced) words.emplace_back("--reinstall");
   uv.run(words, listener);
 }

@@ -3,15 +3,13 @@
 
 #include "agent/environments/builder.hpp"
 #include "agent/environments/earlier_packages.hpp"
-#include "agent/environments/modules.hpp"
 #include "agent/environments/node.hpp"
 #include "agent/environments/pylock.hpp"
-#include "agent/environments/shared_paths.hpp"
+#include "agent/environments/settling.hpp"
 #include "agent/environments/source_builds.hpp"
 #include "agent/environments/unpacked_python.hpp"
 #include "agent/environments/uv_solving.hpp"
 #include "agent/files/disk.hpp"
-#include "agent/protocol/package_name.hpp"
 #include "base/fault_point.hpp"
 #include "base/names.hpp"
 
@@ -77,34 +75,10 @@ class UvBuilder final : public PackageBuilder {
   /// random which one is last.
   Settled settle(const BuildRequest& request, const fs::path& version,
                  Listener& listener) override {
-    const fs::path packages = packages_of(request.python_version);
-    const auto shared = shared_paths(version, packages);
-    if (shared.empty()) return {};
-    listener.tell("settling shared files");
-    const auto owners = owners_of(shared);
-    for (const std::string& name : owners)
-      install_wheels(uv_, solution_of(request, name), version / "bin/python", listener,
-                     Installed::replaced);
-    return {.warnings = describe(shared), .modules = modules_of(version, packages, owners)};
+    return settle_wheels(uv_, request.solution, request.python_version, version, listener);
   }
 
  private:
-  /// Returns the part of the solution for one package, by its normalised name.
-  static std::string solution_of(const BuildRequest& request, const std::string& package) {
-    std::set<std::string> others;
-    for (const LockedPackage& one : packages_in(request.solution)) {
-      if (normalized_package_name(one.name) != package) {
-        if (!one.name.empty()) others.insert(one.name);
-      } else if (one.text.find("\nsdist = ") != std::string::npos) {
-        throw Error(ErrorKind::conflict,
-                    package +
-                        ", which is built from source, has files that another package has "
-                        "with different content: leave one of the two out");
-      }
-    }
-    return without_packages(request.solution, others);
-  }
-
   void make_python(const BuildRequest& request, const fs::path& version, Listener& listener) {
     const std::string python =
         has_archive() ? own_python(version, listener) : find_python(request.python, listener);

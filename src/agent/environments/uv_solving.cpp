@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -35,14 +36,90 @@ std::string toml_text(std::string_view text) {
   return out + '"';
 }
 
+/// A change to an installed environment in uv's report.
+struct Change {
+  std::string name;
+  std::string version;
+  bool is_installation = false;
+};
+
+/// Returns the next value of `key` in the JSON text, and removes the text up to its end. Names and
+/// versions have no escapes.
+std::string take_value(std::string_view& json, std::string_view key) {
+  const std::string before = "\"" + std::string(key) + "\": \"";
+  const auto at = json.find(before);
+  if (at == json.npos) return "";
+  json.remove_prefix(at + before.size());
+  std::string value(json.substr(0, json.find('"')));
+  json.remove_prefix(value.size());
+  return value;
+}
+
+/// Parses the report of `uv pip install --dry-run --output-format json`.
+std::vector<Change> changes_in(std::string_view report) {
+  const auto list = report.find("\"changes\"");
+  if (list == report.npos)
+    throw Error(ErrorKind::remote,
+                "uv has not reported what it would install: another version "
+                "than the pinned one may be needed (--uv)");
+  report.remove_prefix(list);
+  std::vector<Change> changes;
+  for (std::string name = take_value(report, "name"); !name.empty();
+       name = take_value(report, "name")) {
+    std::string version = take_value(report, "version");
+    changes.push_back(
+        {std::move(name), std::move(version), take_value(report, "action") == "installed"});
+  }
+  return changes;
+}
+
+/// Returns the requirements of exactly the installations among `changes`: of a wheel that `wanted`
+/// names by its address, that line.
+std::vector<std::string> pinned(const std::vector<Change>& changes,
+                                const std::vector<std::string>& wanted) {
+  const auto names_place = [](const std::string& line, const std::string& project) {
+    const auto end = line.find_first_of(" \t[@");
+    const auto at = line.find('@');
+    return at != line.npos && line.find("://", at) != line.npos &&
+           normalized_package_name(line.substr(0, end)) == normalized_package_name(project);
+  };
+  std::vector<std::string> lines;
+  for (const Change& change : changes) {
+    if (!change.is_installation) continue;
+    const auto named = std::ranges::find_if(
+        wanted, [&](const std::string& line) { return names_place(line, change.name); });
+    lines.push_back(named == wanted.end() ? change.name + "==" + change.version : *named);
+  }
+  return lines;
+}
+
+/// Throws for the first package that would be replaced.
+void check_additions(const std::vector<Change>& changes) {
+  for (const Change& removed : changes) {
+    if (removed.is_installation) continue;
+    const auto fresh = std::ranges::find_if(changes, [&](const Change& change) {
+      return change.is_installation && change.name == removed.name;
+    });
+    throw Error(ErrorKind::remote,
+                "the wheels under 'pip' need " + removed.name +
+                    (fresh == changes.end() ? "" : " " + fresh->version) +
+                    " in place of the conda package's " + removed.version +
+                    ": name a version of it under 'packages' that suits both, or another version "
+                    "of the wheel that requires it");
+  }
+}
+
+enum class Dependencies : std::uint8_t { added, left_out };
+
 class Solving {
  public:
   Solving(const Uv& uv, const SolveRequest& request, const std::string& python,
-          const Listener& listener)
+          const Listener& listener, Dependencies dependencies = Dependencies::added)
       : uv_(uv),
         request_(request),
         python_(python),
         listener_(listener),
+        dependencies_(dependencies),
         folder_(EnvironmentPlaces{request.prefix}.own() /
                 ("solving." + std::to_string(::getpid()))),
         requirements_(request.index_for.empty()
@@ -62,6 +139,14 @@ class Solving {
         built_.push_back(*next);
         get_tools();
       }
+  }
+
+  /// Returns the changes that the requirements would make to the environment of the Python.
+  std::vector<Change> changes() const {
+    return changes_in(
+        uv_.run({"pip", "install", "--dry-run", "--output-format", "json", "--no-build",
+                 "--break-system-packages", "--python", python_, "-r", requirements_.path()},
+                listener_));
   }
 
  private:
@@ -119,6 +204,7 @@ class Solving {
       for (const std::string& package : built_)
         words.insert(words.end(), {"--no-binary", package});
     }
+    if (dependencies_ == Dependencies::left_out) words.emplace_back("--no-deps");
     words.push_back(requirements_.path());
     return uv_.run(words, listener_);
   }
@@ -127,6 +213,7 @@ class Solving {
   const SolveRequest& request_;
   const std::string& python_;
   const Listener& listener_;
+  Dependencies dependencies_;
   // uv reads a project from a file of a fixed name, which needs a folder of its own.
   ScratchFolder folder_;
   TextFile requirements_;
@@ -140,6 +227,17 @@ class Solving {
 UvSolution solve_by_uv(const Uv& uv, const SolveRequest& request, const std::string& python,
                        const Listener& listener) {
   return Solving(uv, request, python, listener).run();
+}
+
+std::string solve_beside(const Uv& uv, const SolveRequest& request, const std::string& python,
+                         const Listener& listener) {
+  SolveRequest beside = request;
+  beside.packages = request.wheels;
+  const auto changes = Solving(uv, beside, python, listener).changes();
+  check_additions(changes);
+  beside.packages = pinned(changes, request.wheels);
+  if (beside.packages.empty()) return "";
+  return Solving(uv, beside, python, listener, Dependencies::left_out).run().packages;
 }
 
 }  // namespace fastgpu::agent

@@ -18,4 +18,10 @@ struct UvSolution {
 UvSolution solve_by_uv(const Uv& uv, const SolveRequest& request, const std::string& python,
                        const Listener& listener);
 
+/// Solves the request's wheels into an environment that has packages already, at `python`. Returns
+/// a pylock.toml of those that are missing there; empty if none is. Throws remote, with their
+/// names, if installed packages would have to be replaced, and as Uv::run.
+std::string solve_beside(const Uv& uv, const SolveRequest& request, const std::string& python,
+                         const Listener& listener);
+
 }  // namespace fastgpu::agent

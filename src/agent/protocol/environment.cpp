@@ -140,6 +140,7 @@ Records to_records(const SolveRequest& request) {
   add_all(records, "channel", request.channels);
   add_all(records, "package", request.packages);
   add_all(records, "source", request.sources);
+  add_all(records, "wheel", request.wheels);
   return records;
 }
 
@@ -152,7 +153,8 @@ SolveRequest parse_solve_request(const Records& records) {
                        .index_for = {},
                        .channels = records.all("channel"),
                        .packages = records.all("package"),
-                       .sources = records.all("source")};
+                       .sources = records.all("source"),
+                       .wheels = records.all("wheel")};
   for (const std::string& text : records.all("index_for")) {
     auto words = split(text, kBetweenWords);
     if (words.size() != 2)
@@ -165,6 +167,7 @@ SolveRequest parse_solve_request(const Records& records) {
 Records to_records(const SolveAnswer& answer) {
   Records records;
   records.add("solution", answer.solution);
+  records.add("wheels", answer.wheels);
   records.add("build_tools", answer.build_tools);
   records.add("python", answer.python);
   records.add("python_version", answer.python_version);
@@ -176,6 +179,7 @@ Records to_records(const SolveAnswer& answer) {
 
 SolveAnswer parse_solve_answer(const Records& records) {
   return {.solution = records.get("solution"),
+          .wheels = records.get("wheels"),
           .build_tools = records.get("build_tools"),
           .python = records.get("python"),
           .python_version = records.get("python_version"),
@@ -194,6 +198,7 @@ Records to_records(const BuildRequest& request) {
   records.add("python", request.python);
   records.add("python_version", request.python_version);
   records.add("solution", request.solution);
+  records.add("wheels", request.wheels);
   add_all(records, "part", request.parts);
   add_all(records, "source", request.sources);
   records.add("source_files", request.source_files);
@@ -218,6 +223,7 @@ BuildRequest parse_build_request(const Records& records) {
                        .python = records.get("python"),
                        .python_version = records.get("python_version"),
                        .solution = records.get("solution"),
+                       .wheels = records.get("wheels"),
                        .parts = records.all("part"),
                        .sources = records.all("source"),
                        .source_files = records.get("source_files"),

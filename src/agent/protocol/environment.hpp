@@ -93,11 +93,13 @@ struct SolveRequest {
   std::vector<PackageIndex> index_for;
   std::vector<std::string> channels;  ///< conda: names or addresses. The first one has priority.
   std::vector<std::string> packages;
-  std::vector<std::string> sources;  ///< uv: packages that may be built from source.
+  std::vector<std::string> sources;   ///< uv: packages that may be built from source.
+  std::vector<std::string> wheels{};  ///< conda: requirements of wheels beside the packages.
 };
 
 struct SolveAnswer {
   std::string solution;  ///< The packages to install, in the builder's format.
+  std::string wheels{};  ///< conda: the wheels to install, as pylock.toml; may be empty.
   /// uv: the build tools, in the same format; empty if no package is built.
   std::string build_tools;
   std::string python;          ///< uv: the interpreter's path.
@@ -122,7 +124,8 @@ struct BuildRequest {
   std::string python;
   std::string python_version;  ///< The version that the Python must have.
   std::string solution;        ///< The packages to install, in the builder's format.
-  /// uv: the solution in parts, in their order, without the packages built from source.
+  std::string wheels{};        ///< conda: the wheels to install beside them, as pylock.toml.
+  /// The wheels in parts, in their order, without the packages built from source.
   std::vector<std::string> parts;
   /// uv: each package that is built from source, in the same format.
   std::vector<std::string> sources;

@@ -69,6 +69,10 @@ TEST_CASE("what is fetched is what the spec's indexes have, or the files of its 
   plan = fetch_plan(request);
   CHECK(plan.indexes == Places{"https://c.example/x", "https://conda.anaconda.org/forge"});
   CHECK(plan.projects.empty());
+  request.spec = read("name: t\nchannels: [https://c.example/x]\npip: [six<2]\n");
+  plan = fetch_plan(request);
+  CHECK(plan.indexes == Places{"https://c.example/x", "https://pypi.org/simple"});
+  CHECK(plan.projects == Places{"six"});
 
   EnvironmentLock lock{
       .spec = request.spec,

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "envs/environments/lock.hpp"
+#include "envs/environments/requests.hpp"
 #include "envs/environments/solution.hpp"
 #include "support/failure.hpp"
 
@@ -63,6 +65,53 @@ TEST_CASE("channels make it an environment of conda packages") {
   const auto usual = read("builder: conda\npython: 3.11\n");
   CHECK(usual.channels == std::vector<std::string>{"conda-forge"});
   CHECK(requirements_of(usual) == std::vector<std::string>{"python 3.11.*", "openmpi >=4.1,<6"});
+}
+
+TEST_CASE("wheels beside conda packages are part of the file") {
+  const std::string text =
+      "name: t\nbuilder: conda\npackages: ['numpy >=2']\npip: [six<2, ./foo-1-py3-none-any.whl]\n";
+  const auto spec = read(text + "index: https://i.example/simple\n");
+  CHECK(spec.packages == std::vector<std::string>{"numpy >=2"});
+  CHECK(spec.pip == std::vector<std::string>{"six<2", "./foo-1-py3-none-any.whl"});
+  CHECK(spec.index == std::vector<std::string>{"https://i.example/simple"});
+  CHECK(to_yaml(read(to_yaml(spec))) == to_yaml(spec));
+  CHECK(sum_of(spec) != sum_of(read(text)));
+
+  for (const char* wrong :
+       {"pip: [six]\n", "builder: conda\npip: ['-e .']\n", "builder: conda\npip: [six --pre]\n",
+        "builder: conda\nindex: https://i.example/simple\n",
+        "builder: conda\nindex_for: {a: 'https://i.example/simple'}\n"}) {
+    CAPTURE(wrong);
+    CHECK(failure_of([&] { read(wrong); }).kind() == ErrorKind::usage);
+  }
+}
+
+TEST_CASE("a lock of both has each in the format of what installs it") {
+  EnvironmentLock lock{
+      .spec = read("name: t\nbuilder: conda\npip: [six]\n"),
+      .builder = "py-rattler 1, uv 1",
+      .fastgpu = "1",
+      .machine = "x86_64",
+      .libc = "",
+      .python = "",
+      .python_version = "3.11.2",
+      .artefacts = {{"python", "3.11.2", "https://c.example/python.conda", "aa", "{}"},
+                    {"six", "1.17", "https://f.example/six-1.17-py3-none-any.whl", "bb"}}};
+  const auto request = build_request(lock, "/opt/envs", "tools", {}, {});
+  CHECK(request.solution.find("python.conda") != std::string::npos);
+  CHECK(request.solution.find("six") == std::string::npos);
+  CHECK(request.wheels.find("six-1.17-py3-none-any.whl") != std::string::npos);
+  CHECK(request.wheels.find("python.conda") == std::string::npos);
+  CHECK(request.parts.size() == 1);
+  const auto solve = solve_request(lock.spec, {}, "/opt/envs");
+  CHECK(solve.packages == std::vector<std::string>{"openmpi >=4.1,<6"});
+  CHECK(solve.wheels == std::vector<std::string>{"six"});
+
+  auto other = lock;
+  other.artefacts[1].version = "1.18";
+  CHECK(differences(lock, other) == std::vector<std::string>{"~ wheel six 1.17 -> 1.18"});
+  lock.artefacts.pop_back();
+  CHECK(build_request(lock, "/opt/envs", "tools", {}, {}).wheels.empty());
 }
 
 TEST_CASE("what the nodes are to have beside it is read, and survives being written") {

@@ -14,9 +14,13 @@ PLACEHOLDER = "/opt/placeholder_" + "_".join(["placehold"] * 6)
 
 
 def package(name, version, files, *, noarch="", depends=(), build="0"):
-    """A package's file name, bytes and record. `files`: text by path; those in bin can be run, and
-    the placeholder in any is rewritten.
+    """A package's file name, bytes and record. `files`: text or bytes by path; those in bin can be
+    run, and the placeholder in any text is rewritten.
     """
+    files = {
+        path: held if isinstance(held, bytes) else held.encode() for path, held in files.items()
+    }
+    mark = PLACEHOLDER.encode()
     index = {
         "name": name,
         "version": version,
@@ -30,15 +34,11 @@ def package(name, version, files, *, noarch="", depends=(), build="0"):
         {
             "_path": path,
             "path_type": "hardlink",
-            "sha256": hashlib.sha256(text.encode()).hexdigest(),
-            "size_in_bytes": len(text.encode()),
-            **(
-                {"prefix_placeholder": PLACEHOLDER, "file_mode": "text"}
-                if PLACEHOLDER in text
-                else {}
-            ),
+            "sha256": hashlib.sha256(held).hexdigest(),
+            "size_in_bytes": len(held),
+            **({"prefix_placeholder": PLACEHOLDER, "file_mode": "text"} if mark in held else {}),
         }
-        for path, text in files.items()
+        for path, held in files.items()
     ]
     info = {
         "info/index.json": json.dumps(index),
@@ -51,10 +51,10 @@ def package(name, version, files, *, noarch="", depends=(), build="0"):
         )
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:bz2") as archive:
-        for path, text in {**info, **files}.items():
+        for path, held in {**{path: text.encode() for path, text in info.items()}, **files}.items():
             entry = tarfile.TarInfo(path)
-            entry.size, entry.mode = len(text.encode()), 0o755 if path.startswith("bin/") else 0o644
-            archive.addfile(entry, io.BytesIO(text.encode()))
+            entry.size, entry.mode = len(held), 0o755 if path.startswith("bin/") else 0o644
+            archive.addfile(entry, io.BytesIO(held))
     content = out.getvalue()
     return (
         f"{name}-{version}-{build}.tar.bz2",
