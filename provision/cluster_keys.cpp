@@ -1,10 +1,10 @@
 #include "provision/cluster_keys.hpp"
 
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/fault_point.hpp"
 #include "base/file_status.hpp"
+#include "base/json.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::provision {
@@ -61,7 +61,8 @@ std::optional<HostKeys> read_host_keys(const fs::path& state_directory,
   if (!text) return std::nullopt;
   try {
     HostKeys keys;
-    const json object = json::parse(*text);
+    const json object = try_parse_json(*text);
+    if (!object.is_object()) return std::nullopt;
     for (const auto& [token, pair] : object.items())
       keys.emplace(token, KeyPair{Secret(pair.at("private").get<std::string>()),
                                   pair.at("public").get<std::string>()});

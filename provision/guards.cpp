@@ -1,9 +1,9 @@
 #include "provision/guards.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/units.hpp"
 
 namespace fastgpu::provision {
@@ -60,7 +60,7 @@ Money cost_in(const json& value, const json& spec) {
 
 Guards guards_of(const std::string& spec_json) try {
   if (spec_json.empty()) return {};
-  const json spec = json::parse(spec_json);
+  const json spec = parse_json(spec_json, "the cluster's guards on record", ErrorKind::local);
   if (!spec.is_object() || !spec.contains(kKey)) return {};
   const json& object = spec.at(kKey);
   Guards guards{.max_life = time_in(object, "max_life_seconds"),
@@ -75,7 +75,7 @@ Guards guards_of(const std::string& spec_json) try {
 }
 
 std::string with_guards(const std::string& spec_json, const Guards& guards) {
-  json spec = json::parse(spec_json, nullptr, false);
+  json spec = try_parse_json(spec_json);
   if (!spec.is_object())
     throw Error(ErrorKind::local, "the cluster's specification on record is broken");
   json object = json::object();

@@ -119,14 +119,15 @@ TEST_CASE("what is safe in one place alone is done there alone") {
   }
 }
 
-/// Where in `file` a line matches `pattern`, comments left out.
-std::vector<std::string> places_of(const fs::path& file, const std::regex& pattern) {
+/// Where in `file` a line that has `hint` matches `pattern`, comments left out.
+std::vector<std::string> places_of(const fs::path& file, const std::regex& pattern,
+                                   std::string_view hint = {}) {
   std::vector<std::string> places;
   std::ifstream in(file);
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
-    if (std::regex_search(line.substr(0, line.find("//")), pattern))
+    if (line.find(hint) != line.npos && std::regex_search(line.substr(0, line.find("//")), pattern))
       places.push_back(file.string() + ":" + std::to_string(number));
   }
   return places;
@@ -233,7 +234,7 @@ TEST_CASE("no two parts of a module include each other, whatever is in between")
 }
 
 TEST_CASE("what clouds answer is read by a type that cannot throw, and by no other") {
-  const std::regex reads(R"(json::parse\(|\.get<|\.get_ref<|\.get_to\()");
+  const std::regex reads(R"(parse_json|\.get<|\.get_ref<|\.get_to\()");
   const fs::path providers = fs::path(FASTGPU_SOURCE_ROOT) / "provision/providers";
   for (const char* cloud : {"alibaba", "aws", "huawei", "tencent"})
     for (const auto& entry : fs::directory_iterator(providers / cloud))
@@ -248,8 +249,19 @@ TEST_CASE(
   const fs::path folder = folder_of("cli");
   for (const auto& entry : fs::recursive_directory_iterator(folder))
     if (is_source(entry.path()) && !makers.contains(fs::relative(entry.path(), folder).string()))
-      for (const std::string& place : places_of(entry.path(), kName))
+      for (const std::string& place : places_of(entry.path(), kName, "= \""))
         FAIL_CHECK(place << " compares the name of a provider: see provision/providers.hpp");
+}
+
+TEST_CASE("JSON is parsed within limits, by base/json.hpp alone") {
+  const std::regex parses(R"(([Jj]son::(parse|accept|sax_parse|from_\w+)\()|"_json\b)");
+  const fs::path door = folder_of("base") / "json.hpp";
+  for (const auto& [module, allowed] : kMayInclude)
+    for (const auto& entry : fs::recursive_directory_iterator(folder_of(module))) {
+      if (!is_source(entry.path()) || entry.path() == door) continue;
+      for (const std::string& place : places_of(entry.path(), parses, "son"))
+        FAIL_CHECK(place << " parses JSON by itself: parse_json and try_parse_json do");
+    }
 }
 
 TEST_CASE("a path that may not be looked at is not taken for a missing one") {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fault_point.hpp"
+#include "base/json.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/node_scripts/bake.hpp"
 #include "cli/workflows/node_scripts/node_script.hpp"
@@ -34,7 +35,7 @@ Json to_json(const provision::cloud::ImageRequest& request) {
 
 provision::cloud::ImageRequest parse_wish(const state::Intent& intent,
                                           const state::Cluster& cluster) {
-  const Json json = Json::parse(intent.detail, nullptr, false);
+  const auto json = try_parse_json<Json>(intent.detail);
   const auto text = [&](const char* key) {
     return json.is_object() && json.contains(key) && json[key].is_string()
                ? json[key].get<std::string>()
@@ -107,7 +108,7 @@ state::Intent written_down(Services& services, const Bake& bake) {
 /// Records that the cloud is about to be asked for the image. Returns Asked::perhaps if this was
 /// recorded before.
 Asked note_asking(Services& services, state::Intent& intent) {
-  Json detail = Json::parse(intent.detail, nullptr, false);
+  auto detail = try_parse_json<Json>(intent.detail);
   if (!detail.is_object()) detail = Json::object();
   if (detail.value("asked", false)) return Asked::perhaps;
   detail["asked"] = true;

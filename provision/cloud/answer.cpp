@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "provision/cloud/answer_form.hpp"
+#include "base/json.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -80,8 +80,7 @@ std::optional<Money> price_told(const Answer& amount, const Answer& currency, Cu
 }
 
 Document Document::parse(std::string_view text) {
-  if (!is_bounded_json(text)) return {};
-  json value = json::parse(text, nullptr, false);
+  json value = try_parse_json(text);
   return value.is_discarded() ? Document() : Document(std::move(value));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/fault_point.hpp"
+#include "base/json_bounds.hpp"
 #include "provision/cloud/answer_form.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -117,10 +118,9 @@ Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
                           "between? (https_proxy and no_proxy select the proxy)");
     return made;
   }
-  if (!is_bounded_json(made.response->body))
-    throw Error(ErrorKind::remote, std::string(dialect_.cloud()) + ": " + what +
-                                       " has too many brackets or values for an API answer (" +
-                                       std::to_string(made.response->body.size()) +
+  if (const std::string excess = json_excess(made.response->body); !excess.empty())
+    throw Error(ErrorKind::remote, std::string(dialect_.cloud()) + ": " + what + " has " + excess +
+                                       " (" + std::to_string(made.response->body.size()) +
                                        " bytes): it was not parsed");
   made.failure = dialect_.failure_in(*made.response);
   if (made.failure) made.failure->cloud = dialect_.cloud();

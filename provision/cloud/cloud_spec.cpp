@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/names.hpp"
 #include "provision/cloud/file_stores.hpp"
 
@@ -116,7 +116,7 @@ std::vector<IpRange> ranges_on_record(const json& texts) {
 template <class Read>
 auto read(const std::string& text, const char* what, Read read_object) {
   try {
-    return read_object(json::parse(text));
+    return read_object(parse_json(text, "it"));
   } catch (const json::exception& e) {
     throw Error(ErrorKind::local, std::string("the ") + what + " on record is broken: " + e.what());
   } catch (const Error& e) {

@@ -1,4 +1,5 @@
 #include "provision/credentials/json_keys.hpp"
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,17 +10,9 @@ namespace fastgpu::provision::credentials {
 using nlohmann::json;
 
 json parse_object(const std::string& text, const std::string& name, ErrorKind kind) {
-  try {
-    json object = json::parse(text);
-    if (!object.is_object()) throw Error(kind, name + " is not a JSON object");
-    return object;
-  } catch (const json::parse_error& e) {
-    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(e.byte, text.size()));
-    const auto line = 1 + std::count(text.begin(), end, '\n');
-    throw Error(kind, name + ", line " + std::to_string(line) + ": this is not JSON");
-  } catch (const json::exception&) {
-    throw Error(kind, name + " is not JSON that can be read");
-  }
+  json object = parse_json(text, name, kind);
+  if (!object.is_object()) throw Error(kind, name + " is not a JSON object");
+  return object;
 }
 
 std::string text_of(const json& object, const char* key) {

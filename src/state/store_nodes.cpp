@@ -39,8 +39,8 @@ std::vector<JumpHost> jumps_of(const json& list) {
 }
 
 void read_lists(Node& node, const std::string& host_keys, const std::string& jumps) try {
-  node.host_keys = json::parse(host_keys).get<std::vector<std::string>>();
-  node.jumps = jumps_of(json::parse(jumps));
+  node.host_keys = parse_json(host_keys, "the keys").get<std::vector<std::string>>();
+  node.jumps = jumps_of(parse_json(jumps, "the jump hosts"));
 } catch (const json::exception&) {
   refuse_value("keys or jump hosts of node", node.name.value);
 } catch (const Error&) {

@@ -7,6 +7,7 @@
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_tools.hpp"
@@ -153,7 +154,7 @@ std::string cluster_of(Context& context, const Options& options, const launcher:
 View view_of(const launcher::JobRecord& record) {
   View view;
   view.root = document("plan");
-  view.root["job"] = Json::parse(launcher::to_json(record));
+  view.root["job"] = parse_json<Json>(launcher::to_json(record), "the job's record");
   view.root["price_per_hour"] = 0;
   view.table.columns = {{"NODE"}, {"RANKS"}};
   for (const launcher::NodeRanks& ranks : record.placement) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/counted.hpp"
+#include "base/json.hpp"
 #include "base/quote.hpp"
 #include "base/time_text.hpp"
 #include "base/units.hpp"
@@ -264,7 +265,7 @@ std::string ranks_summary(const std::vector<launcher::NodeRanks>& placement) {
 
 /// Returns the names of the job's variables. Their values are not recorded.
 std::string variables_text(const state::Job& job) {
-  const Json spec = Json::parse(job.spec_json, nullptr, false);
+  const auto spec = try_parse_json<Json>(job.spec_json);
   if (!spec.is_object() || !spec.contains("variables")) return "";
   std::vector<std::string> names;
   for (const Json& name : spec["variables"])

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/json.hpp"
 #include "base/time_text.hpp"
 #include "cli/commands/shared/machine.hpp"
 #include "cli/ui/text.hpp"
@@ -19,7 +20,7 @@ Cell state_cell(std::string_view word) {
 
 /// Returns `text` as JSON if it is valid JSON, else as a string.
 Json embedded(const std::string& text) {
-  Json parsed = Json::parse(text, nullptr, false);
+  auto parsed = try_parse_json<Json>(text);
   return parsed.is_discarded() ? Json(text) : parsed;
 }
 

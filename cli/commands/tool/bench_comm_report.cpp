@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/counted.hpp"
+#include "base/json.hpp"
 #include "cli/ui/html.hpp"
 #include "cli/ui/text.hpp"
 
@@ -244,7 +245,7 @@ View view_of(const BenchReport& report) {
   view.root["job"] = report.job;
   view.root["results"] = Json::array();
   for (const Result& result : report.results) {
-    view.root["results"].push_back(Json::parse(comm::bench::to_json(result)));
+    view.root["results"].push_back(parse_json<Json>(comm::bench::to_json(result), "a result"));
     const std::string name = name_of(result);
     if (std::ranges::find(view.names, name) == view.names.end()) view.names.push_back(name);
   }

@@ -26,7 +26,7 @@ std::optional<int> parse_index(const std::string& text) {
 std::optional<json> read_json(const fs::path& path) {
   const auto text = read_file(path);
   if (!text) return std::nullopt;
-  json parsed = json::parse(*text, nullptr, false);
+  json parsed = try_parse_json(*text);
   return parsed.is_object() ? std::optional(std::move(parsed)) : std::nullopt;
 }
 
@@ -88,7 +88,7 @@ std::vector<int> node_indices(const fs::path& cluster_folder) {
 }
 
 std::string link_rate_of(const std::string& spec_json) {
-  const json spec = json::parse(spec_json.empty() ? "{}" : spec_json, nullptr, false);
+  const json spec = try_parse_json(spec_json.empty() ? "{}" : spec_json);
   if (!spec.is_object())
     throw Error(ErrorKind::usage,
                 "the local part of the cluster's specification is not a JSON object");

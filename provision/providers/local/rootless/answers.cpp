@@ -9,7 +9,7 @@ using nlohmann::json;
 
 // Parses text that this program has just written: at most its end can be missing.
 json parse(const std::string& text) {
-  json parsed = json::parse(text, nullptr, false);
+  json parsed = try_parse_json(text);
   if (!parsed.is_object())
     throw Error(ErrorKind::local, "a helper process died before it answered: try again");
   return parsed;
