@@ -321,14 +321,28 @@ void CloudProvider::add_unlisted(std::span<const NodeRequest> requests,
       there.push_back(found->second);
 }
 
+std::vector<Machine> CloudProvider::machines_of_earlier(const state::Cluster& cluster,
+                                                        std::span<const NodeRequest> requests,
+                                                        const Cancel& cancel) {
+  const std::string region = place_of(cluster).site.region;
+  for (Pauses pauses(wait_);; pauses.next(cancel, "waiting for machines to be listed")) {
+    std::vector<Machine> there;
+    if (std::ranges::any_of(requests, &NodeRequest::may_be_there))
+      there = cloud_.machines(region, cluster.id, cancel);
+    add_unlisted(requests, there);
+    const bool is_complete = std::ranges::all_of(requests, [&](const NodeRequest& request) {
+      return !request.may_be_there || request.instance_id.empty() ||
+             std::ranges::find(there, request.instance_id, &Machine::id) != there.end();
+    });
+    if (is_complete || pauses.waited() >= kListingPatience) return there;
+  }
+}
+
 Results CloudProvider::create(const state::Cluster& cluster, std::span<const NodeRequest> requests,
                               const Cancel& cancel) {
   const PublicAddress which = parse_cloud_spec(cluster.spec_json).public_address;
   const Place place = place_of(cluster);
-  std::vector<Machine> there;
-  if (std::ranges::any_of(requests, &NodeRequest::may_be_there))
-    there = cloud_.machines(place.site.region, cluster.id, cancel);
-  add_unlisted(requests, there);
+  std::vector<Machine> there = machines_of_earlier(cluster, requests, cancel);
   std::erase_if(there, [&](const Machine& machine) { return !is_at(machine, place); });
   const std::size_t known = there.size();
   std::vector<NodeRequest> missing;

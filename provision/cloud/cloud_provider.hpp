@@ -64,6 +64,11 @@ class CloudProvider final : public Provider {
                                   std::vector<Machine>& there, const Cancel& cancel);
   /// Adds the machines of `requests` that this object launched and the cloud has never listed yet.
   void add_unlisted(std::span<const NodeRequest> requests, std::vector<Machine>& there);
+  /// Returns the machines of earlier launches. Waits for those on record that are not listed yet:
+  /// a launch in their place would be another one, with other tokens beside theirs.
+  std::vector<Machine> machines_of_earlier(const state::Cluster& cluster,
+                                           std::span<const NodeRequest> requests,
+                                           const Cancel& cancel);
   /// Returns the cluster's machines in the regions of all its planned places.
   std::vector<Machine> machines_of(const state::Cluster& cluster, const Cancel& cancel);
   /// A start or a stop.

@@ -379,6 +379,42 @@ TEST_CASE("a machine that was got and is not listed yet is not asked for again")
   CHECK(bench.cloud.all.size() == 3);
 }
 
+TEST_CASE("a machine that a killed run has put on record is awaited before others are asked for") {
+  Bench bench;
+  bench.cloud.lists_late = true;
+  bench.cloud.stock = {{"r1a", 2}, {"r1b", 0}, {"r2a", 0}};
+  bench.spec.holding = {.least = 3, .longest = 60s};
+  struct Killed {};
+  int steps = 0;
+  bench.shop.events.on_finished = [&] {
+    if (++steps == 7) throw Killed();  // The other nodes have new tokens, not asked for yet.
+  };
+  CHECK_THROWS_AS(bench.create(), Killed);
+  REQUIRE(bench.cloud.launches.size() == 3);
+  REQUIRE(bench.alive() == Zones{{"r1a", 2}});
+  bench.shop.events.on_finished = {};
+  bench.cloud.stock = {};
+  bench.cloud.lists_late = false;
+  bool are_listed = true;
+  SUBCASE("they are listed then") {}
+  SUBCASE("they are never listed") {
+    are_listed = false;
+  }
+  std::chrono::milliseconds waited{0};
+  cloud::CloudProvider next_run(
+      bench.cloud, cloud::Owner(bench.folder.path() / "owners" / "fake"),
+      [&](std::chrono::milliseconds pause, const Cancel&) {
+        waited += pause;
+        if (are_listed && waited >= 2s) bench.cloud.unlisted.clear();
+      },
+      bench.shop.cancel);
+  bench.tools.providers = [&](const std::string&) -> Provider& { return next_run; };
+  bench.create();
+  CHECK(bench.cloud.all.size() == (are_listed ? 4 : 6));
+  CHECK(waited < 20s);
+  CHECK(waited >= (are_listed ? 2s : 15s));
+}
+
 TEST_CASE("what a killed run had at another place is ended even where it is listed only later") {
   Bench bench;
   const ClusterView view = bench.create();
