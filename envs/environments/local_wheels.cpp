@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kHashDigits = 16;
 
 std::string sum_of_wheel(const fs::path& file) {
-  const std::string shown = printable(file.string(), 200);
+  const std::string shown = printable(file.lexically_normal().string(), 200);
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd && errno == ENOENT)
     throw Error(ErrorKind::not_found, "there is no wheel " + shown + " here");
@@ -66,10 +66,10 @@ Toolbox toolbox_of(const EnvironmentSpec& spec) {
   for (const LocalWheel& wheel : local_wheels(spec)) {
     const fs::path file = spec.folder / wheel.path;
     if (const std::string sum = sum_of_wheel(file); sum != wheel.sha256)
-      throw Error(ErrorKind::conflict, "the wheel " + printable(file.string(), 200) +
-                                           " has changed: it has the SHA-256 " + sum +
-                                           ", and the lock has " + wheel.sha256 +
-                                           ": lock again: fastgpu env lock");
+      throw Error(ErrorKind::conflict,
+                  "the wheel " + printable(file.lexically_normal().string(), 200) +
+                      " has changed: it has the SHA-256 " + sum + ", and the lock has " +
+                      wheel.sha256 + ": lock again: fastgpu env lock");
     toolbox.files.push_back({fs::absolute(file), place_of(wheel)});
   }
   return toolbox;

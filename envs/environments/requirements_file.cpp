@@ -104,13 +104,20 @@ class Reader {
 
   void add_package(const fs::path& file, const Line& line) {
     check_package_line(line.text);
-    const std::string wheel = parse_requirement(line.text).wheel;
-    if (wheel.empty() || wheel.starts_with('/') || file.parent_path() == folder_)
-      out_.packages.push_back(line.text);
-    else  // Of a file in another folder.
-      out_.packages.push_back("./" +
-                              (file.parent_path() / wheel).lexically_proximate(folder_).string() +
-                              options_of(line.text));
+    const Requirement wanted = parse_requirement(line.text);
+    const bool begins_here =
+        wanted.wheel.empty() || wanted.wheel.starts_with('/') || file.parent_path() == folder_;
+    out_.packages.push_back(begins_here ? line.text
+                                        : wanted.at("file:" + seen_from_here(file, wanted.wheel)) +
+                                              options_of(line.text));
+  }
+
+  /// Returns the path of a wheel that `file` names, from the first file's folder.
+  std::string seen_from_here(const fs::path& file, const std::string& wheel) const {
+    return (file.parent_path() / wheel)
+        .lexically_normal()
+        .lexically_proximate(folder_.lexically_normal())
+        .string();
   }
 
   /// The options of a line, each with a blank before it.
@@ -135,7 +142,7 @@ class Reader {
   }
 
   const ReadFile& read_;
-  fs::path folder_;  // Of the first file, where relative paths begin.
+  fs::path folder_;  // The first file's, where relative paths begin.
   RequirementsFile out_;
   std::vector<Secret> extra_;
   bool is_placed_ = false;  // The error has its file and line already.

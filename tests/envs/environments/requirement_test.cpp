@@ -121,7 +121,8 @@ TEST_CASE(
   CHECK(request.packages[1].starts_with("foo[x] @ file:///opt/my%20envs/.fastgpu/tools/"));
   CHECK(request.packages[1].ends_with("/" + sum.substr(0, 16) + "/" + name +
                                       " ; python_version > \"3\""));
-  EnvironmentLock lock{.spec = spec};
+  EnvironmentLock lock;
+  lock.spec = spec;
   lock.artefacts = {file("six", kA), {"foo", "1.0", "file:./" + name, sum}};
   const auto build = build_request(lock, "/opt/my envs", "tools", {}, {});
   const auto address = request.packages[1].find("file:");

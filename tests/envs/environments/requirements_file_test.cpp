@@ -25,12 +25,14 @@ RequirementsFile read(const std::map<std::string, std::string>& files) {
 TEST_SUITE_BEGIN("envs/requirements_file");
 
 TEST_CASE("a path of a wheel begins at the file that names it") {
-  const auto got = read({{"dir/r.txt", "./a-1-py3-none-any.whl\n-r more/base.txt\n"},
-                         {"dir/more/base.txt", "../b-1-py3-none-any.whl --hash=sha256:" + kSum +
-                                                   "\nw/c-1-py3-none-any.whl\n"}});
-  CHECK(got.packages == std::vector<std::string>{"./a-1-py3-none-any.whl",
-                                                 "./b-1-py3-none-any.whl --hash=sha256:" + kSum,
-                                                 "./more/w/c-1-py3-none-any.whl"});
+  const auto got =
+      read({{"dir/r.txt", "./a-1-py3-none-any.whl\n-r more/base.txt\n"},
+            {"dir/more/base.txt", "../b-1-py3-none-any.whl --hash=sha256:" + kSum +
+                                      "\nw/c-1-py3-none-any.whl[x] ; sys_platform == 'linux'\n"}});
+  CHECK(got.packages == std::vector<std::string>{
+                            "./a-1-py3-none-any.whl",
+                            "b @ file:b-1-py3-none-any.whl --hash=sha256:" + kSum,
+                            "c[x] @ file:more/w/c-1-py3-none-any.whl ; sys_platform == 'linux'"});
 }
 
 TEST_CASE("a file as pip's tools write it is read, with the files that it names") {
@@ -46,7 +48,8 @@ TEST_CASE("a file as pip's tools write it is read, with the files that it names"
   CHECK(got.packages == std::vector<std::string>{
                             "numpy==2.2.6     --hash=sha256:" + kSum + "     --hash=sha256:" + kSum,
                             "pandas>=2", "six ; python_version < '3'", "uvicorn[standard]~=0.30"});
-  const auto spec = read_environment_spec(config::Document::parse(to_yaml(got, "packages"), "r.txt").root());
+  const auto spec =
+      read_environment_spec(config::Document::parse(to_yaml(got, "packages"), "r.txt").root());
   CHECK(spec.packages == got.packages);
   CHECK(spec.index ==
         std::vector<std::string>{"https://i.example/simple", "https://e.example/simple"});
