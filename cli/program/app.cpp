@@ -21,9 +21,9 @@ constexpr std::array kCommands = {
     Command{"create", "cluster", Topic::clusters, Effect::changes, "Create a cluster",
             "fastgpu create cluster demo --nodes 2", make_create_cluster_command,
             "Creating a cluster that exists in the same size changes nothing; another size is a "
-            "conflict (exit code 6). Ctrl-C removes what was created. Local nodes are no security "
-            "boundary: they share this machine's kernel and devices, and root on a node of root is "
-            "root on this machine."},
+            "conflict (exit code 6). Ctrl-C removes what was created. Local nodes are not a "
+            "security boundary: they share this machine's kernel and devices, and root on a node "
+            "of root is root on this machine."},
     Command{"start", "cluster", Topic::clusters, Effect::changes, "Start a stopped cluster",
             "fastgpu start cluster demo", make_start_cluster_command},
     Command{"stop", "cluster", Topic::clusters, Effect::changes,
@@ -36,7 +36,7 @@ constexpr std::array kCommands = {
         "Scaling down removes the nodes with the highest numbers and all data on them. Hosts of a "
         "static cluster are only removed from the record; scaling up adds listed hosts again."},
     Command{"guard", "cluster", Topic::clusters, Effect::changes,
-            "Set when a cluster stops or is deleted by itself",
+            "Set when a cluster is stopped or deleted automatically",
             "fastgpu guard cluster demo --max-life 12h --idle-stop 30m", make_guard_cluster_command,
             "Each flag sets one guard, and the value off removes it. Without flags the command "
             "shows the guards and installs them again. The cloud and the nodes enforce guards "
@@ -77,8 +77,8 @@ constexpr std::array kCommands = {
             "Delete ended jobs and their files on the nodes", "fastgpu delete job --older-than 7d",
             make_delete_job_command,
             "Removes logs and directories of --sync from the nodes, and the jobs from `get jobs`. "
-            "By themselves nodes keep the newest 50 jobs for 30 days (settings keep-jobs and "
-            "keep-jobs-for)."},
+            "Without this command nodes keep the newest 50 jobs for 30 days (settings keep-jobs "
+            "and keep-jobs-for)."},
     Command{"get", "cluster", Topic::clusters, Effect::reads, "List clusters",
             "fastgpu get clusters -o json", make_get_clusters_command},
     Command{"get", "node", Topic::nodes, Effect::reads,
@@ -114,19 +114,18 @@ constexpr std::array kCommands = {
             "Arguments after -- arrive unchanged: there is no shell in between, so write sh -c "
             "'...' if you want one. In a login, ~. at the start of a line leaves a node that "
             "hangs, and ~? lists such keys."},
-    Command{"tmux", "", Topic::nodes, Effect::runs,
-            "Log in to a tmux session that outlives the connection", "fastgpu tmux demo/0",
-            make_tmux_command,
+    Command{"tmux", "", Topic::nodes, Effect::runs, "Open a persistent shell (tmux) on a node",
+            "fastgpu tmux demo/0", make_tmux_command,
             "Creates the session if it is missing. Leave it by Ctrl-B D or by closing the window; "
             "the same command returns to it. It ends with its last shell or with the node. A "
-            "session alone does not keep a node awake; what runs in it may (see why-awake). The "
+            "session alone does not keep a node awake; a program in it may (see why-awake). The "
             "exit code is that of tmux."},
     Command{"exec", "", Topic::nodes, Effect::runs, "Run a program on all nodes at once",
             "fastgpu exec demo -b -- uname -r", make_exec_command,
             "Prints lines as they arrive, with the host in front; -b waits and shows equal outputs "
             "once. The exit code is the highest of all nodes. The program is stopped if fastgpu is "
-            "interrupted, killed or times out. With -b and -o at most 64 MiB of a stream and 512 "
-            "MiB of all nodes are kept, with a note about what was cut. Standard input goes to "
+            "interrupted, killed or times out. With -b or -o output is truncated to 64 MiB per "
+            "stream and 512 MiB in total; truncated nodes are reported. Standard input goes to "
             "every node if it is a file or a pipe; in a loop that reads, add </dev/null."},
     Command{"cp", "", Topic::nodes, Effect::changes, "Copy files to nodes or from them",
             "fastgpu cp data.bin demo:/tmp/", make_cp_command,
@@ -209,10 +208,10 @@ constexpr std::array kCommands = {
     Command{"env", "unpack", Topic::environments, Effect::changes,
             "Install an environment from an archive on all nodes",
             "fastgpu env unpack train.tar.zst --cluster demo", make_env_unpack_command,
-            "Reads the whole archive here first, and refuses one that is incomplete, changed or no "
-            "environment. One node gets it from here, the others from that node. It is installed "
-            "at the path that it was packed from. Programs in it run on your nodes: use archives "
-            "only from people that you trust."},
+            "Reads the whole archive here first, and refuses one that is incomplete, changed or "
+            "not an environment. One node gets it from here, the others from that node. It is "
+            "installed at the path that it was packed from. Programs in it run on your nodes: use "
+            "archives only from sources that you trust."},
     Command{"env", "demo", Topic::environments, Effect::runs,
             "Train a small model in an environment, on one rank and on many",
             "fastgpu env demo train --cluster demo", make_env_demo_command,
@@ -226,13 +225,14 @@ constexpr std::array kCommands = {
             "Without --cluster it is solved for this machine, otherwise for the first node of the "
             "cluster."},
     Command{"env", "diff", Topic::environments, Effect::reads,
-            "Show what differs between two locks", "fastgpu env diff a.lock b.lock",
+            "Show the differences between two locks", "fastgpu env diff a.lock b.lock",
             make_env_diff_command, "The exit code is 1 if they differ."},
     Command{"env", "matrix", Topic::environments, Effect::reads,
             "Show compatible versions of driver, CUDA, cuDNN, NCCL, Python and frameworks",
             "fastgpu env matrix --cuda 12.4", make_env_matrix_command,
             "The matrix is part of the program and shows its date. With the NAME of an environment "
-            "it shows what that installs, or why it cannot be installed, with the nearest names."},
+            "it shows the packages of that name, or why they cannot be installed, with the nearest "
+            "names."},
     Command{"env", "install-driver", Topic::environments, Effect::changes,
             "Install GPU drivers and CUDA on all nodes",
             "fastgpu env install-driver --cluster train --driver 580 --cuda 13.0",
@@ -242,11 +242,11 @@ constexpr std::array kCommands = {
     Command{"init", "", Topic::program, Effect::writes,
             "Write a commented cluster file or job file", "fastgpu init cluster", make_init_command,
             "Never overwrites a file."},
-    Command{"gc", "", Topic::program, Effect::changes, "Clean up what killed runs left behind",
+    Command{"gc", "", Topic::program, Effect::changes, "Clean up after interrupted runs",
             "fastgpu gc --dry-run", make_gc_command,
-            "Completes or undoes what killed runs left in the journal, removes resources that no "
-            "cluster owns, and enforces guards that neither the cloud nor the nodes have enforced. "
-            "Reports a disk that is nearly full, with what fills it."},
+            "Completes or undoes the unfinished steps of interrupted runs, removes resources that "
+            "no cluster owns, and enforces guards that neither the cloud nor the nodes have "
+            "enforced. Reports a disk that is nearly full, and the files that fill it."},
     Command{"completion", "", Topic::program, Effect::reads,
             "Print the completion script of a shell", "source <(fastgpu completion bash)",
             make_completion_command,
@@ -256,7 +256,7 @@ constexpr std::array kCommands = {
             "after compinit\n  fastgpu completion fish | source     to ~/.config/fish/config.fish",
             true},
     Command{"doctor", "", Topic::program, Effect::reads,
-            "Check whether this machine has what fastgpu needs", "fastgpu doctor",
+            "Check whether this machine meets the requirements of fastgpu", "fastgpu doctor",
             make_doctor_command,
             "The exit code is 1 if something is missing that local clusters need. Each finding "
             "names its remedy.",
@@ -295,7 +295,7 @@ void apply_color(const CommonFlags& common, Context& context) {
 void apply_format(const CommonFlags& common, const Arguments& arguments, Context& context) {
   const Format format = parse_format(chosen(context, common.output, "output"));
   if (format == Format::html && !arguments.offers_page())
-    throw Error(ErrorKind::usage, "output 'html': this command has no page to show");
+    throw Error(ErrorKind::usage, "--output html: this command has no HTML output");
   context.ui().set_format(format);
 }
 
@@ -351,7 +351,7 @@ int run_without_command(const Resolved& resolved, Context& context) {
     return 0;
   }
   if (!resolved.rest.empty())
-    throw Error(ErrorKind::usage, "no command among the words; fastgpu --help lists them");
+    throw Error(ErrorKind::usage, "no command given: fastgpu --help lists the commands");
   context.ui().error_data(help_for_all(commands(), context.ui().terminal().err_width));
   return exit_code(ErrorKind::usage);
 }

@@ -57,19 +57,19 @@ const Command* find(std::span<const Command> table, std::string_view verb, std::
   const bool is_noun = find(table, "get", verb) || find(table, "get", singular(verb));
   const std::string meant = is_noun ? "fastgpu get " + singular(verb) + "s" : near;
   throw Error(ErrorKind::usage, "unknown command '" + printable(verb) + "'" +
-                                    (meant.empty() ? "; fastgpu --help lists them"
+                                    (meant.empty() ? "; fastgpu --help lists the commands"
                                                    : ", did you mean " + meant + "?"));
 }
 
 [[noreturn]] void refuse_noun(const std::string& verb, const std::string& noun,
                               const std::vector<std::string>& nouns) {
-  const std::string head = verb + " what? It takes " + joined(nouns);
+  const std::string head = verb + " needs one of " + joined(nouns);
   if (noun.empty())
     throw Error(ErrorKind::usage, head + ", as in: fastgpu " + verb + " " + nouns[0]);
   std::string near = nearest_name(noun, nouns);
   std::string meant = "fastgpu " + verb + " " + (near.empty() ? nouns[0] : near);
   if (near.empty()) meant += " " + printable(noun);
-  throw Error(ErrorKind::usage, verb + " knows no '" + printable(noun) + "', it takes " +
+  throw Error(ErrorKind::usage, verb + " does not accept '" + printable(noun) + "', only " +
                                     joined(nouns) + "; did you mean: " + meant + "?");
 }
 

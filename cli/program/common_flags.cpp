@@ -9,8 +9,7 @@ void describe_common(Arguments& arguments, CommonFlags& common) {
   if (arguments.offers_table()) {
     arguments.group("");
     shared(arguments.text("--sort-by", "COLUMN", "Sort the rows by this column", common.sort_by));
-    shared(
-        arguments.flag("--no-headers", "Leave out the titles of the columns", common.no_headers));
+    shared(arguments.flag("--no-headers", "Omit the column headers", common.no_headers));
   }
   arguments.group("Global");
   Argument& output = shared(arguments.text("--output", "FORMAT", "Output format", common.output));

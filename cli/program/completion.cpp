@@ -72,7 +72,7 @@ void Completer::offer_nouns(std::string_view verb) {
 void Completer::offer_flags(const Arguments& arguments) {
   for (const Argument& argument : arguments.all())
     if (!argument.positional()) offer(argument.name, argument.help);
-  offer("--help", "Show the page of this command");
+  offer("--help", "Show help for this command");
 }
 
 void Completer::offer_targets(bool with_paths) {

@@ -15,7 +15,7 @@ bool consents(Context& context, bool yes, std::string_view question) {
   if (has_consent(context, yes)) return true;
   if (is_automated(context.environment()))
     throw Error(ErrorKind::usage,
-                std::string(question) + " " + kInAutomation + " is set: give --yes to go ahead");
+                std::string(question) + " " + kInAutomation + " is set: use --yes to proceed");
   return context.ui().confirm(question);
 }
 

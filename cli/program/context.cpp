@@ -104,7 +104,7 @@ provision::cloud::Cloud& Context::cloud(const std::string& name) {
   provision::check_provider_name(name);
   std::unique_ptr<provision::cloud::Cloud>& api = apis_[name];
   if (!api) api = clouds().make(name);
-  if (!api) throw Error(ErrorKind::usage, "provider '" + name + "' is no cloud");
+  if (!api) throw Error(ErrorKind::usage, "provider '" + name + "' is not a cloud");
   return *api;
 }
 
@@ -159,7 +159,7 @@ std::unique_ptr<provision::Provider> Context::make_provider(const std::string& n
   if (provision::is_cloud(name))
     return std::make_unique<provision::cloud::CloudProvider>(cloud(name), owner(name),
                                                              provision::cloud::wait_for, cancel_);
-  throw Error(ErrorKind::internal, "provider " + name + " is in the table and cannot be made");
+  throw Error(ErrorKind::internal, "provider " + name + " is in the table but cannot be created");
 }
 
 void Context::set_interrupt_hint(const std::string& sentence) {

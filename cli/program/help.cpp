@@ -166,7 +166,7 @@ std::string usage_line(const Command& command, const Arguments& arguments) {
 }
 
 std::string variables_sentence(const Command& command, const Arguments& arguments) {
-  std::string out = "Every flag can come from the environment: --state-dir is FASTGPU_STATE_DIR";
+  std::string out = "Every flag can be set in the environment: --state-dir is FASTGPU_STATE_DIR";
   for (const Argument& argument : arguments.all()) {
     if (argument.positional() || argument.shared) continue;
     out += ", " + argument.name + " is " + argument.variable(command.words());
@@ -180,7 +180,7 @@ std::string help_for_all(std::span<const Command> table, int width) {
                     width) +
          "\nUsage: fastgpu COMMAND [flags]\n" + print_groups(command_groups(table), width) +
          "\nTo begin: fastgpu create cluster demo --nodes 2\n" +
-         paragraphs("Each command has a page: fastgpu create cluster --help\n", width);
+         paragraphs("Help for a command: fastgpu create cluster --help\n", width);
 }
 
 std::string help_for_verb(std::span<const Command> table, std::string_view verb, int width) {

@@ -49,11 +49,11 @@ constexpr std::array kOriginals = {
     Original{{"--spot"}, "spot", Meaning::flag, "--spot"},
     Original{{"--confirm_cost"}, "confirm_cost", Meaning::flag, "--yes"},
     Original{{"--skip_setup"}, "skip_setup", Meaning::dropped},
-    Original{
-        {"-nas", "--nas", "--enable-nas"},
-        "",
-        Meaning::refused,
-        "say which: --mount ADDRESS:/EXPORT puts it at /fastgpu (fastgpu mount adds it later)"},
+    Original{{"-nas", "--nas", "--enable-nas"},
+             "",
+             Meaning::refused,
+             "name the export: --mount ADDRESS:/EXPORT mounts it at /fastgpu (fastgpu mount adds "
+             "it later)"},
     Original{{"-cuda", "--install_cuda", "--cuda_install"},
              "",
              Meaning::refused,
@@ -159,8 +159,8 @@ class Creation {
                            [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
     if (lower != "ubuntu")
       throw Error(ErrorKind::usage, "--image_type " + printable(family) +
-                                        ": the usual image is Ubuntu's; name another by --image "
-                                        "(fastgpu queryimage lists them)");
+                                        ": the default image is Ubuntu; choose another with "
+                                        "--image (fastgpu queryimage lists them)");
   }
 
   void read_file(const std::string& path) {
@@ -170,7 +170,7 @@ class Creation {
     if (!error_.empty()) throw Error(ErrorKind::usage, path + ": " + error_);
     if (line != 0)
       throw Error(ErrorKind::usage,
-                  path + " line " + std::to_string(line) + " is no line of a create.cfg");
+                  path + " line " + std::to_string(line) + " is not a valid line of a create.cfg");
   }
 
   static int heard(void* self, const char* section, const char* key, const char* value) {
@@ -202,7 +202,7 @@ class Creation {
       return;
     }
     throw Error(ErrorKind::usage,
-                "[" + printable(section) + "] " + printable(key) + " is no key of a create.cfg");
+                "[" + printable(section) + "] " + printable(key) + " is not a key of a create.cfg");
   }
 
   const ReadText& read_;
@@ -239,7 +239,7 @@ std::string target_in_our_words(const std::string& verb, const std::string& word
     return machine->second + "/" + machine->first;
   throw Error(ErrorKind::usage, verb + " is for whole clusters: fastgpu " + verb + " " +
                                     machine->second +
-                                    " (fastgpu scale cluster changes how many nodes it has)");
+                                    " (fastgpu scale cluster changes the number of nodes)");
 }
 
 }  // namespace

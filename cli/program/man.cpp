@@ -54,8 +54,8 @@ HelpRows exit_rows() {
           {"2", "Wrong usage: a flag, a name or a file"},
           {"3", "Denied: credentials, rights or host keys"},
           {"4", "No capacity: machines, disk space or open files"},
-          {"5", "Not found: something that was named does not exist"},
-          {"6", "Conflict: it exists in another form, or another fastgpu works on it"},
+          {"5", "Not found: a named cluster, node, job, file or other object does not exist"},
+          {"6", "Conflict: the object exists in another form, or another fastgpu works on it"},
           {"124", "Timeout"},
           {"130", "Interrupted"}};
 }
@@ -70,8 +70,8 @@ HelpRows variable_rows() {
   return {{"FASTGPU_<FLAG>", "The value of a flag that means the same in every command"},
           {"FASTGPU_<COMMAND>_<FLAG>", "The value of any other flag; each page names one"},
           {"FASTGPU_CONFIG", "The file of the user's settings"},
-          {"FASTGPU_IN_AUTOMATION", "true: a question is an error, also on a terminal"},
-          {"NO_COLOR, CLICOLOR, CLICOLOR_FORCE", "Colours, as other programs take them"}};
+          {"FASTGPU_IN_AUTOMATION", "true: a question is an error, even on a terminal"},
+          {"NO_COLOR, CLICOLOR, CLICOLOR_FORCE", "Colours, as in other programs"}};
 }
 
 /// Returns the groups as subsections. The first one has no heading if its title is `untitled`.

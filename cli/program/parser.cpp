@@ -93,7 +93,7 @@ void Parser::refuse_flag(const std::string& spelling) const {
 void Parser::refuse_no_value(const Token& token) const {
   const std::string what = token.text + " needs a value (" + token.argument->value + ")";
   if (token.next.empty()) refuse(what);
-  refuse(what + ", and what follows it is the flag " + printable(token.next) + "; if that is the " +
+  refuse(what + ", but the next word is the flag " + printable(token.next) + "; if that is the " +
          "value, write " + token.argument->name + "=" + printable(token.next));
 }
 
@@ -124,7 +124,7 @@ void Parser::add(const Token& token) {
   }
   if (!token.value) refuse_no_value(token);
   if (token.value->empty())
-    refuse("the value of " + token.text + " is empty: give it " + argument.value +
+    refuse("the value of " + token.text + " is empty: set it to " + argument.value +
            ", or leave the flag out");
   pairs_.push_back(*token.value);
 }

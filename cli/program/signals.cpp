@@ -57,7 +57,7 @@ void on_signal(int) noexcept {
 Signals::Signals(Cancel& cancel) {
   g_cancel.store(&cancel);
   set_interrupt_hint(
-      "left at once; what was under way is settled by the next command or: fastgpu gc");
+      "stopped at once; the next command settles interrupted steps, and so does: fastgpu gc");
   g_has_modes.store(::tcgetattr(STDIN_FILENO, &g_modes) == 0);
   struct sigaction action {};
   action.sa_handler = on_signal;

@@ -76,12 +76,11 @@ std::string fault_of(const std::string& name, std::span<const Command> table,
   for (const config::SettingInfo& setting : config::setting_table())
     if (const auto former = config::former_setting(setting.key);
         former && config::variable_name(*former) == name)
-      return what + " any more: it is " + config::variable_name(setting.key) + " now";
+      return what + " any more: use " + config::variable_name(setting.key) + " now";
   const auto meant = meant_flags(name, table, command);
   if (meant.size() == 1) return what + ": the flag's variable is " + meant.front();
   if (!meant.empty())
-    return what +
-           ": the flag differs from command to command, and so do its variables: " + joined(meant);
+    return what + ": each command has its own variable for this flag: " + joined(meant);
   std::vector<std::string> ends;  // The common prefix is left out: it would make all names similar.
   for (const std::string& variable : known)
     ends.push_back(variable.substr(kPrefix.size()));

@@ -13,7 +13,7 @@ namespace fastgpu::cli {
 /// without a message.
 class OutputClosed : public Error {
  public:
-  OutputClosed() : Error(ErrorKind::local, "nobody reads the output") {}
+  OutputClosed() : Error(ErrorKind::local, "the output was closed by its reader") {}
 };
 
 class Sink {

@@ -234,7 +234,7 @@ bool Ui::confirm(std::string_view question) {
   if (!terminal_.in || !terminal_.err) {
     end_progress();
     throw Error(ErrorKind::usage,
-                std::string(question) + " There is no terminal to ask on: give --yes to go ahead");
+                std::string(question) + " There is no terminal to ask on: use --yes to proceed");
   }
   prompt(std::string(question) + " [y/N] ");
   const std::string answer = read_line_();

@@ -35,7 +35,7 @@ Format parse_format(std::string_view word) {
   if (word == "name") return Format::name;
   if (word == "html") return Format::html;
   throw Error(ErrorKind::usage,
-              "--output '" + printable(word) + "' is none of table, wide, json, yaml, name");
+              "--output '" + printable(word) + "' is not one of table, wide, json, yaml, name");
 }
 
 View sorted(View view, const TableStyle& request) {

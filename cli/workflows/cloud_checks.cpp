@@ -50,9 +50,8 @@ std::optional<Check> look_at(provision::cloud::Cloud& cloud, const Cancel& users
   } catch (const Error& e) {
     users.check();
     const bool is_refused = e.kind() == ErrorKind::denied;
-    return Check{
-        name, Verdict::warn, printable(kind_of_trouble(e), 300),
-        is_refused ? "renew them, or take them away" : "see that the cloud can be reached"};
+    return Check{name, Verdict::warn, printable(kind_of_trouble(e), 300),
+                 is_refused ? "renew or remove them" : "check the connection to the cloud"};
   }
 }
 
@@ -72,7 +71,7 @@ std::vector<Check> examine_clouds(Services& services) {
       checks.push_back(**check);
   if (checks.empty())
     checks.push_back(
-        {"clouds", Verdict::ok, "no credentials of any; local clusters need none", ""});
+        {"clouds", Verdict::ok, "no cloud credentials found; local clusters need none", ""});
   return checks;
 }
 

@@ -107,15 +107,16 @@ std::unique_ptr<provision::cloud::Cloud> CloudFactory::make(const std::string& n
 
 IpRange CloudFactory::own_address() {
   const std::string url = environment_("FASTGPU_ADDRESS_URL").value_or(kAddressUrl);
-  constexpr const char* kSay = ": name who may log in, as in --ssh-from 192.0.2.7/32";
+  constexpr const char* kSay =
+      ": name the addresses that may log in, as in --ssh-from 192.0.2.7/32";
   std::string answer;
   try {
     const http::Response response = http_.send({.url = url, .largest_answer = 1024}, cancel_);
     answer = response.status == 200 ? response.body : "HTTP " + std::to_string(response.status);
   } catch (const Error& e) {
     cancel_.check();
-    throw Error(e.kind(), "the address of this machine as the clouds see it cannot be asked for: " +
-                              std::string(e.what()) + kSay);
+    throw Error(e.kind(),
+                "the public address of this machine is unknown: " + std::string(e.what()) + kSay);
   }
   while (!answer.empty() && answer.back() <= ' ')
     answer.pop_back();
@@ -124,7 +125,7 @@ IpRange CloudFactory::own_address() {
     if (!address.is_v6()) return IpRange::parse(address.text());
   } catch (const Error&) {  // Named below.
   }
-  throw Error(ErrorKind::remote, url + " answers with no IPv4 address of this machine but with '" +
+  throw Error(ErrorKind::remote, url + " returned no IPv4 address of this machine, but '" +
                                      printable(answer) + "'" + kSay);
 }
 

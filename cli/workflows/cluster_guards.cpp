@@ -136,7 +136,7 @@ std::string carry_out(Services& services, const ClusterName& name, Execution car
   }
   if (carrying == Execution::apply) provision::delete_cluster(tools, name);
   if (status.ended)
-    return "deleted: it has ended by itself, for " + provision::reason_of(guards, *status.ended);
+    return "deleted: its guard ended it: " + provision::reason_of(guards, *status.ended);
   return "deleted: " + (is_over ? provision::reason_of(guards, status.bound->cause)
                                 : std::string("its nodes were idle"));
 }
@@ -186,15 +186,16 @@ void check_guards(const Guards& guards, const std::string& provider,
                   const std::optional<Money>& price, bool is_spot) {
   if (guards == Guards{}) return;
   if (guards.idle_stop && is_spot && !provision::provider_info(provider).can_stop_spot)
-    throw Error(ErrorKind::usage, "--idle-stop stops machines, and " + provider +
-                                      " cannot stop those of --spot: write --idle-delete instead");
+    throw Error(ErrorKind::usage, "--idle-stop stops machines, but " + provider +
+                                      " cannot stop spot machines: use --idle-delete instead");
   if (provision::provider_info(provider).needs_hosts_file)
     throw Error(ErrorKind::usage,
-                "guards stop and end machines, and hosts that you have are neither stopped nor "
-                "ended by fastgpu");
+                "guards stop or delete machines, but fastgpu never stops or deletes the hosts of a "
+                "static cluster");
   if (guards.max_cost && (!price || price->amount <= 0))
     throw Error(ErrorKind::usage,
-                "--max-cost needs a price, and none is known here: write --max-life instead");
+                "--max-cost needs a price, but the price of this cluster is unknown: use "
+                "--max-life instead");
 }
 
 bool nodes_hold_guards(Services& services, const state::Cluster& cluster) {
@@ -264,7 +265,7 @@ void keep_guards(Services& services, const ClusterName& name, GuardUpdate occasi
   } catch (const Error& e) {
     services.cancel().check();
     services.messages().warn("the guards of " + name.value + " are not in place: " + e.what() +
-                             ": `fastgpu guard cluster " + name.value + "` tries again");
+                             ": `fastgpu guard cluster " + name.value + "` repeats the attempt");
   }
 }
 

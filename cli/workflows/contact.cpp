@@ -44,7 +44,7 @@ void contact_guard_nodes(Services& services, const provision::Tools& tools,
   } catch (const Error& e) {
     services.cancel().check();
     throw e.during("the guards of " + cluster.name.value +
-                   " stay as they are, for its nodes hold them and cannot be told of others yet");
+                   " are unchanged: its nodes enforce them and cannot be reached yet");
   }
 }
 

@@ -15,7 +15,7 @@ launcher::ClusterAccess access_of(Services& services, const state::Cluster& clus
   const auto text = state::read_file(key);
   if (!text)
     throw Error(ErrorKind::local,
-                "the key of cluster " + cluster.name.value + " is gone: " + key.string());
+                "the key of cluster " + cluster.name.value + " is missing: " + key.string());
   return {.cluster_id = cluster.id.value, .private_key = Secret(*text)};
 }
 

@@ -33,8 +33,8 @@ class Heartbeat {
     thread_.join();
     if (!failure_) return;
     try {
-      messages_.warn("the end of " + cluster_.name.value +
-                     " could not be put off: " + failure_->what());
+      messages_.warn("the scheduled end of " + cluster_.name.value +
+                     " could not be postponed: " + failure_->what());
     } catch (const Error&) {  // The warning cannot be written: stderr is closed.
     }
   }

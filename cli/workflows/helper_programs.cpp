@@ -60,7 +60,7 @@ void require_trusted_helper(const std::filesystem::path& file, const std::vector
   if (!weakness) return;
   const std::string part = weakness->part.string();
   throw Error(ErrorKind::denied, file.string() + " is not used: " + part + " " + weakness->reason +
-                                     ", so that another account could exchange what is run; " +
+                                     ", so another account could replace the program; " +
                                      (weakness->kind == Weakness::Kind::mode
                                           ? "run `chmod go-w " + part + "`"
                                           : "install fastgpu in a folder of your own or root's"));
@@ -71,7 +71,7 @@ std::filesystem::path find_helper(std::string_view name) {
   std::string tried;
   for (const fs::path& place : places())
     tried += (tried.empty() ? "" : ", ") + (place / name).parent_path().string();
-  throw Error(ErrorKind::local, std::string(name) + " is not where it should be (" + tried +
+  throw Error(ErrorKind::local, std::string(name) + " is not in its place (" + tried +
                                     "): install or build fastgpu as a whole");
 }
 

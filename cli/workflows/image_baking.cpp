@@ -86,8 +86,8 @@ bool may_come(const Error& e) {
 }
 
 Error with_way_on(const Error& e, const Bake& bake) {
-  return {e.kind(), std::string(e.what()) + ": the cloud may go on making image " +
-                        bake.request.name + "; the same command waits for it and puts " +
+  return {e.kind(), std::string(e.what()) + ": the cloud may still be creating image " +
+                        bake.request.name + "; repeat the command to wait for it and to put " +
                         bake.node.name.value + " back"};
 }
 
@@ -122,7 +122,8 @@ Asked note_asking(Services& services, state::Intent& intent) {
 
 OwnImage make(Services& services, const Bake& bake, Asked asked) {
   auto& cloud = services.cloud(bake.cluster.provider);
-  services.messages().progress("making image " + bake.request.name + " of " + bake.node.name.value);
+  services.messages().progress("creating image " + bake.request.name + " of " +
+                               bake.node.name.value);
   return provision::cloud::make_image(cloud, bake.request, asked, provision::cloud::wait_for,
                                       services.cancel());
 }
@@ -147,7 +148,7 @@ provision::Settled settle(Services& services, const state::Intent& intent,
     const provision::Tools tools = services.tools();
     const provision::HeldCluster held(tools, cluster.name);
     if (!end_bake(services, held.cluster(), intent))
-      throw Error(ErrorKind::conflict, "its image is still being made: later, then");
+      throw Error(ErrorKind::conflict, "its image is still being created: run `fastgpu gc` later");
     settled.what = "put " + intent.subject + " back after an unfinished bake-image";
   } catch (const Error& e) {
     settled.error = e;
@@ -173,8 +174,8 @@ OwnImage bake_image(Services& services, const Bake& wanted) {
   bake.request.token = intent.token;
   fault_point("bake:written");
   const std::string& node = bake.node.name.value;
-  services.set_interrupt_hint("image " + bake.request.name + " is half made, and keys of " + node +
-                              " lie in its memory alone; the same command goes on");
+  services.set_interrupt_hint("image " + bake.request.name + " is incomplete, and keys of " + node +
+                              " are only in its memory; repeat the command to continue");
   std::optional<OwnImage> image;
   try {
     services.messages().progress("hiding keys of " + node + " in its memory");
@@ -204,7 +205,7 @@ void end_other_bakes(Services& services, const state::Cluster& cluster,
     const auto request = parse_wish(intent, cluster);
     if (request.marks.made_of == made_of) continue;
     if (!end_bake(services, cluster, intent))
-      throw Error(ErrorKind::conflict, "image " + request.name + " is still being made of " +
+      throw Error(ErrorKind::conflict, "image " + request.name + " is still being created from " +
                                            intent.subject +
                                            ": wait until `fastgpu get images "
                                            "--mine` shows it as available");

@@ -25,7 +25,7 @@ std::vector<ssh::Host> hosts_of(Services& services, const OpenJob& open) {
     const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
     if (node == nodes.end())
       throw Error(ErrorKind::not_found,
-                  "node " + ranks.node.value + " is not in the cluster any more");
+                  "node " + ranks.node.value + " is no longer in the cluster");
     hosts.push_back(where.of(*node));
   }
   return hosts;
@@ -67,7 +67,7 @@ launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster
   const auto text = state::read_file(key);
   if (!text)
     throw Error(ErrorKind::local,
-                "the key of cluster " + cluster.name.value + " is gone: " + key.string());
+                "the key of cluster " + cluster.name.value + " is missing: " + key.string());
   return {services.ssh(), std::move(nodes),
           launcher::ClusterAccess{.cluster_id = cluster.id.value, .private_key = Secret(*text)},
           launcher::RunnerOptions{.agent = services.agent(),

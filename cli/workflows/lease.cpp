@@ -37,13 +37,12 @@ Error refusal(const LeaseOptions& options, const agent::LeaseAnswer& answer,
                 "): `fastgpu attach cluster " + options.cluster + " --provider " +
                 options.provider + "` takes it back, `fastgpu delete cluster " + options.cluster +
                 " --forget` forgets it here"};
-  return {ErrorKind::conflict, "cluster '" + options.cluster + "' is being changed by " +
-                                   printable(book.who) + ", whose lease ends at " +
-                                   clock_text(book.until) +
-                                   " unless it is renewed: wait for it (--wait 2m)" +
-                                   (options.takes_over ? ", or, if that machine is dead, break it "
-                                                         "(--force)"
-                                                       : "")};
+  return {
+      ErrorKind::conflict,
+      "cluster '" + options.cluster + "' is being changed by " + printable(book.who) +
+          ", whose lease ends at " + clock_text(book.until) +
+          " unless renewed: wait for it (--wait 2m)" +
+          (options.takes_over ? ", or, if that machine is down, break the lease (--force)" : "")};
 }
 
 /// Returns "broke the lease of laptop, process 4711, which had it for 12m".
@@ -51,7 +50,7 @@ std::string broken_text(const agent::LeaseAnswer& answer) {
   std::string text = "broke the lease of " + printable(answer.broken);
   if (answer.broken_since <= 0 || answer.broken_since > answer.now) return text;
   const std::chrono::seconds held(answer.now - answer.broken_since);
-  return text + ", which had it for " + to_string(std::chrono::milliseconds(held));
+  return text + ", held for " + to_string(std::chrono::milliseconds(held));
 }
 
 /// Returns the head node, which keeps the lease: the node with the lowest index. Null if its
@@ -169,7 +168,7 @@ std::shared_ptr<void> lease_for(Services& services, const provision::Tools& tool
     services.cancel().check();
     services.messages().warn(
         std::string(e.what()) +
-        ": going on without the cluster's lease, by the marks of its machines alone");
+        ": continuing without the cluster's lease; only the marks of its machines are known");
     return nullptr;
   }
 }

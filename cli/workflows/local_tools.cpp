@@ -35,7 +35,7 @@ void ProgressEvents::step_finished(std::string_view) {
 void ProgressEvents::moving_on(std::string_view reason) {
   try {
     messages_.end_progress();
-    messages_.note(std::string(reason) + ": trying the next place");
+    messages_.note(std::string(reason) + ": trying the next zone");
   } catch (const Error&) {  // The operation goes on without the note.
   }
 }
@@ -43,7 +43,7 @@ void ProgressEvents::moving_on(std::string_view reason) {
 void ProgressEvents::replacing(std::string_view reason) {
   try {
     messages_.end_progress();
-    messages_.note(std::string(reason) + ": asking for others");
+    messages_.note(std::string(reason) + ": requesting other machines");
   } catch (const Error&) {  // The operation goes on without the note.
   }
 }
@@ -51,7 +51,7 @@ void ProgressEvents::replacing(std::string_view reason) {
 void ProgressEvents::shrunk(std::size_t wanted, std::size_t got) {
   try {
     messages_.end_progress();
-    messages_.warn("no place has room for " + counted(wanted, "node") + ": going on with " +
+    messages_.warn("no zone has capacity for " + counted(wanted, "node") + ": continuing with " +
                    std::to_string(got));
   } catch (const Error&) {  // The operation goes on without the warning.
   }

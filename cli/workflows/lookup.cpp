@@ -48,7 +48,7 @@ state::Node find_node(Services& services, std::string_view name) {
         find_nodes(services, find_cluster(services, target.cluster), target.node_set);
     if (nodes.size() == 1) return nodes.front();
     throw Error(ErrorKind::usage, "'" + printable(name) + "' names " +
-                                      counted(nodes.size(), "node") + ", one is wanted");
+                                      counted(nodes.size(), "node") + ", but one node is needed");
   }
   std::vector<std::string> known;
   std::vector<state::Node> found;
@@ -87,9 +87,10 @@ std::string usual_cluster(Services& services, const std::string& given, const st
   const config::Setting& usual = services.settings().find("cluster");
   const bool is_projects = usual.origin == config::Origin::project_file;
   if (is_projects && purpose == Purpose::remove)
-    throw Error(ErrorKind::usage, who + ": name the cluster by --cluster: " + usual.where +
-                                      " is a project's file, which does not decide where "
-                                      "something is removed");
+    throw Error(
+        ErrorKind::usage,
+        who + ": name the cluster with --cluster: " + usual.where +
+            " belongs to a project, and such a file does not choose the cluster of a removal");
   if (is_projects)
     services.messages().note("cluster " + printable(usual.text) + ", by " + usual.where);
   if (!usual.text.empty()) return usual.text;
@@ -97,7 +98,7 @@ std::string usual_cluster(Services& services, const std::string& given, const st
   if (all.size() == 1) return all.front().name.value;
   if (all.empty())
     throw Error(ErrorKind::usage,
-                who + ": there is no cluster yet; make one: fastgpu create cluster demo");
+                who + ": there is no cluster yet; create one: fastgpu create cluster demo");
   constexpr std::size_t kMostNamed = 10;
   std::string names;
   for (std::size_t i = 0; i < all.size() && i < kMostNamed; ++i)

@@ -48,7 +48,7 @@ int try_unshare(int flags) {
 
 Check check_namespaces() {
   const int error = try_unshare(kNamespaces);
-  if (error == 0) return {"namespaces", Verdict::ok, "root may make them", ""};
+  if (error == 0) return {"namespaces", Verdict::ok, "root may create them", ""};
   return {"namespaces", Verdict::fail,
           std::string("root may not: ") + system_error("unshare", error).what(),
           "give this container CAP_SYS_ADMIN, or use --provider static"};
@@ -94,7 +94,7 @@ Check check_overlay_place(const std::filesystem::path& directory) {
             "name a directory on a local disk with FASTGPU_LOCAL_DIR"};
   if (static_cast<long>(system.f_type) == kOverlayMagic)
     return {"node file systems", Verdict::warn, place.string() + " is on an overlay",
-            "another place is looked for; name one with FASTGPU_LOCAL_DIR"};
+            "fastgpu looks for another place; name one with FASTGPU_LOCAL_DIR"};
   return {"node file systems", Verdict::ok, place.string() + " can carry them", ""};
 }
 
@@ -110,7 +110,8 @@ Check check_room(const std::filesystem::path& directory) {
   const Bytes free{static_cast<std::uint64_t>(system.f_bavail) * system.f_frsize};
   const std::string found = to_string(free) + " free at " + place.string();
   if (free.count >= kLittleRoom) return {"disk", Verdict::ok, found, ""};
-  return {"disk", Verdict::warn, found, "make room, or choose another place with --state-dir"};
+  return {"disk", Verdict::warn, found,
+          "free some space, or choose another place with --state-dir"};
 }
 
 /// Returns PATH with the directories of sshd, which an ordinary user's PATH lacks.
@@ -130,7 +131,7 @@ constexpr std::array kPrograms = {
     Program{"sshd", "-V", "openssh-server", "the nodes of a cluster on this machine",
             Verdict::fail},
     Program{"mpirun", "--version", "openmpi-bin", "jobs", Verdict::fail},
-    Program{"ssh", "-V", "openssh-client", "mpirun's way from node to node", Verdict::fail},
+    Program{"ssh", "-V", "openssh-client", "mpirun's connections between nodes", Verdict::fail},
 };
 
 /// Returns the first line with a digit that the program prints, which has its version. Throws
@@ -183,17 +184,17 @@ Check check_state(const std::filesystem::path& directory) {
     state::require_private_place(directory);
     try_writing(nearest_existing(directory));
     if (!path_exists(directory / "state.db"))
-      return {"state", Verdict::ok, directory.string() + " (nothing there yet)", ""};
+      return {"state", Verdict::ok, directory.string() + " (no clusters yet)", ""};
     const state::Store store(directory);
     if (!store.writable())
-      return {"state", Verdict::fail, directory.string() + " can only be read",
+      return {"state", Verdict::fail, directory.string() + " is read-only",
               "make it and its state.db writable, or choose another place with --state-dir"};
     const std::size_t open = store.open_intents().size();
     const std::string found =
         directory.string() + ": " + counted(store.clusters().size(), "cluster");
     if (open == 0) return {"state", Verdict::ok, found, ""};
-    return {"state", Verdict::warn, found + ", " + counted(open, "step") + " not settled",
-            "settle them: fastgpu gc"};
+    return {"state", Verdict::warn, found + ", " + counted(open, "step") + " unfinished",
+            "finish them: fastgpu gc"};
   } catch (const std::exception& e) {
     return {"state", Verdict::fail, e.what(), "choose another place with --state-dir"};
   }
@@ -203,7 +204,7 @@ Check check_clock() {
   using namespace std::chrono;
   const auto now = system_clock::now();
   if (now > sys_days(year{2025} / January / 1)) return {"clock", Verdict::ok, "plausible", ""};
-  return {"clock", Verdict::warn, "before 2025", "set it: keys and jobs carry the time"};
+  return {"clock", Verdict::warn, "before 2025", "set the clock: keys and jobs record the time"};
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ std::string ranges(std::vector<int> numbers, std::size_t width) {
 
 [[noreturn]] void refuse(std::string_view text) {
   throw Error(ErrorKind::usage, "node set '" + printable(text) +
-                                    "' is not readable: write it like 0,2 or 0-3 or demo-[0-3]");
+                                    "' is not valid: write it like 0,2 or 0-3 or demo-[0-3]");
 }
 
 /// Names that differ only in their numbers.

@@ -92,7 +92,7 @@ class Selection {
       if (!is_group) known.push_back(node.name.value);
     const std::string near = nearest_name(word, known);
     const std::string what =
-        is_group ? "there is no group of nodes" : "cluster " + cluster_.name.value + " has no node";
+        is_group ? "there is no node group" : "cluster " + cluster_.name.value + " has no node";
     const std::string list = is_group ? "'groups' in fastgpu.yaml names some"
                                       : "fastgpu get nodes " + cluster_.name.value + " lists them";
     throw Error(ErrorKind::not_found,
@@ -125,7 +125,7 @@ std::vector<state::Node> select_nodes(const state::Cluster& cluster, const Nodes
   Nodes chosen = selection.chosen();
   if (chosen.empty() && !nodes.empty())
     throw Error(ErrorKind::usage, "node set '" + printable(node_set) +
-                                      "' leaves no node of cluster " + cluster.name.value);
+                                      "' excludes every node of cluster " + cluster.name.value);
   return chosen;
 }
 

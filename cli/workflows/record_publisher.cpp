@@ -73,8 +73,8 @@ void publish_record(Services& services, const ClusterName& name) {
   } catch (const Error& e) {
     services.cancel().check();
     services.messages().warn(std::string(e.what()) +
-                             ": until a later change has written it, `fastgpu " +
-                             "attach cluster` elsewhere does not know of this one");
+                             ": until a later change writes the record, `fastgpu " +
+                             "attach cluster` on another machine misses this change");
   }
 }
 

@@ -45,7 +45,7 @@ std::string text_of(const Notice& notice) {
   if (notice.taken_back != 0)
     return "node " + notice.node.value + " is taken back at " + text(notice.taken_back) +
            " by the cloud";
-  return "the cloud reports since " + text(notice.at_risk) + " that it may take node " +
+  return "the cloud has reported since " + text(notice.at_risk) + " that it may take node " +
          notice.node.value + " back";
 }
 

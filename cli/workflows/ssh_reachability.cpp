@@ -26,8 +26,8 @@ Error explained(const state::Cluster& cluster, const Error& e) {
   if (!provision::provider_info(cluster.provider).needs_hosts_file || e.kind() != ErrorKind::denied)
     return e;
   return {e.kind(), std::string(e.what()) +
-                        ", though it stands in ~/.ssh/authorized_keys there: "
-                        "does its sshd read that file (AuthorizedKeysFile)?"};
+                        ", although it is in ~/.ssh/authorized_keys there: does its sshd read that "
+                        "file (AuthorizedKeysFile)?"};
 }
 
 }  // namespace

@@ -116,9 +116,9 @@ void refuse_other_types(const ssh::KnownHost& known, const std::string& place) {
   for (const std::string& type : known.other_types)
     types += (types.empty() ? "" : ", ") + printable(type);
   throw Error(ErrorKind::denied,
-              "known_hosts knows " + place + " by a key of another type (" + types +
-                  "), which OpenSSH's client alone can check, and `ssh` is not installed here; or "
-                  "compare `ssh-keyscan -t ed25519 " +
+              "known_hosts has " + place + " with a key of another type (" + types +
+                  "), which only OpenSSH's client can check: install `ssh` here; or compare "
+                  "`ssh-keyscan -t ed25519 " +
                   place + "` with the host's own key, and write it into known_hosts or the file");
 }
 
@@ -189,9 +189,9 @@ void take_certified(Services& services, Hosts& hosts, std::size_t distance, Know
   });
   for (const ssh::Host& place : unknown.places)
     if (!place.openssh)
-      throw Error(ErrorKind::denied, "an @cert-authority of known_hosts is for " + place.address +
-                                         ", whose certificate OpenSSH's client checks, and `ssh` "
-                                         "is not installed here");
+      throw Error(ErrorKind::denied,
+                  "an @cert-authority of known_hosts is for " + place.address +
+                      ", whose certificate only OpenSSH's client can check: install `ssh` here");
   std::map<std::string, const ssh::KnownHost*> what;
   for (const ssh::Host& place : unknown.places)
     what[way_to(place)] = &known.of(place.address, place.port);
@@ -243,10 +243,9 @@ std::map<std::string, Scanned> scan(Services& services, std::span<const ssh::Hos
 
 void need_openssh(StaticHost& host) {
   if (!host.openssh)
-    throw Error(ErrorKind::denied,
-                host.address +
-                    " has no algorithms in common with libssh2, and OpenSSH's client, which knows "
-                    "more of them, is not installed here: install `ssh`");
+    throw Error(ErrorKind::denied, host.address +
+                                       " has no algorithms in common with libssh2: install `ssh` "
+                                       "here, because OpenSSH's client supports more of them");
   host.openssh->always = true;
 }
 
@@ -288,8 +287,8 @@ void refuse_unknown(const Hosts& hosts) {
   if (!missing.empty())
     throw Error(ErrorKind::denied,
                 "the host key of " + missing +
-                    " is known neither to the file nor to ~/.ssh/known_hosts: write it into the "
-                    "file as host_keys, or trust what answers with --accept-host-keys");
+                    " is neither in the file nor in ~/.ssh/known_hosts: write it into the file as "
+                    "host_keys, or accept the key that the host shows with --accept-host-keys");
 }
 
 /// OwnerTags the hosts with known keys that only OpenSSH's client can reach. Throws if no host

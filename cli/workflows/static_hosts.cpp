@@ -73,8 +73,8 @@ class Resolver {
   [[noreturn]] void refuse_keyless(const provision::StaticHost& host) const {
     throw Error(ErrorKind::denied,
                 "no key opens " + host.address + ": " + own_key_.string() +
-                    " is not there, nor is another key or an agent; make one (ssh-keygen -t "
-                    "ed25519), or name another as the host's identity in the file");
+                    " does not exist, and there is no other key or agent; create a key (ssh-keygen "
+                    "-t ed25519), or name one as the host's identity in the file");
   }
 
   /// Throws if the identity is missing. A public half is enough, because an agent may have the key.

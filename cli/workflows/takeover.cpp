@@ -58,7 +58,8 @@ std::vector<Machine> find_machines(Services& services, const TakeoverRequest& re
   } catch (const Error& e) {
     if (!failure || e.kind() != ErrorKind::not_found) throw;
     throw Error(failure->kind(),
-                std::string(e.what()) + "; it may be where we cannot look: " + failure->what());
+                std::string(e.what()) +
+                    "; it may be in a region that could not be searched: " + failure->what());
   }
 }
 
@@ -67,10 +68,10 @@ std::vector<Machine> find_machines(Services& services, const TakeoverRequest& re
 void check_running(std::span<const Machine> machines) {
   for (const Machine& machine : machines)
     if (machine.state != cloud::MachineState::running)
-      throw Error(ErrorKind::conflict,
-                  "machine " + machine.id + " (node " + std::to_string(machine.index) +
-                      ") does not run: every node has to, so that it can be given a key. "
-                      "--start starts those that are stopped");
+      throw Error(ErrorKind::conflict, "machine " + machine.id + " (node " +
+                                           std::to_string(machine.index) +
+                                           ") is not running: every node must run to receive a "
+                                           "key. --start starts stopped nodes");
 }
 
 struct Found {
@@ -129,7 +130,7 @@ std::vector<Machine> started(Services& services, const TakeoverRequest& request,
 Found find(Services& services, const provision::Tools& tools, const TakeoverRequest& request) {
   std::vector<Machine> machines = find_machines(services, request);
   if (request.starts && !stopped_among(machines).empty())
-    run_step(tools, "starting what is stopped",
+    run_step(tools, "starting stopped machines",
              [&] { machines = started(services, request, std::move(machines)); });
   return checked(std::move(machines));
 }
@@ -142,8 +143,8 @@ Found look_again(Services& services, const TakeoverRequest& request, const Found
                                 .machines(head.site.region, head.marks.cluster, services.cancel()),
                             request.name.value, ""));
   if (now.head.id == head.id) return now;
-  throw Error(ErrorKind::conflict,
-              "cluster '" + request.name.value + "' has got another head node just now: try again");
+  throw Error(ErrorKind::conflict, "cluster '" + request.name.value +
+                                       "' has just received another head node: try again");
 }
 
 std::string identity_for(Services& services, const TakeoverRequest& request,
@@ -164,13 +165,11 @@ void listen_for_sockets(Services& services, const TakeoverRequest& request, cons
 
 void check_fingerprint(const Machine& head) {
   if (!head.host_key.empty()) return;
-  throw Error(
-      ErrorKind::conflict,
-      "machine " + head.id +
-          ", the head node, carries no fingerprint of its host key: "
-          "its cluster was made with --detach and not used since, or is incomplete. The first "
-          "use of its nodes by the fastgpu that has it (`fastgpu exec`), or a change, writes "
-          "it");
+  throw Error(ErrorKind::conflict,
+              "machine " + head.id +
+                  ", the head node, has no host key fingerprint in its tags: its cluster was "
+                  "created with --detach and not used since, or is incomplete. Use its nodes "
+                  "(`fastgpu exec`) on the machine that manages it to write the tag");
 }
 
 /// Returns the key that the head node shows. Throws if it does not match the fingerprint in the
@@ -185,7 +184,7 @@ std::string verified_key(Services& services, const Machine& head) {
   if (cloud::host_key_mark(fingerprint) != head.host_key)
     throw Error(ErrorKind::denied,
                 "the host at " + address_of(head) + " is not machine " + head.id +
-                    ": it shows the host key " + fingerprint + ", and the machine's tag " +
+                    ": its host key is " + fingerprint + ", but the machine's tag " +
                     std::string(cloud::kHostKeyTag) + " is " + printable(head.host_key));
   return key;
 }
@@ -197,12 +196,12 @@ ClusterRecord checked_record(launcher::HeadNode& head, const Machine& machine,
   ClusterRecord record =
       provision::parse_cluster_record(head.record(provision::kLargestRecord, cancel));
   if (record.cluster.id != machine.marks.cluster || record.cluster.provider != request.provider)
-    throw Error(ErrorKind::remote, "the record on machine " + machine.id + " is of cluster " +
+    throw Error(ErrorKind::remote, "the record on machine " + machine.id + " is for cluster " +
                                        record.cluster.id.value + " of " + record.cluster.provider +
-                                       ", and its tags say " + machine.marks.cluster.value);
+                                       ", but its tags name " + machine.marks.cluster.value);
   if (record.nodes.front().host_keys != head.host().host_keys)
     throw Error(ErrorKind::remote,
-                "the record on machine " + machine.id + " has another host key of it");
+                "the record on machine " + machine.id + " has a different host key for it");
   try {
     const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
     const auto status = cloud::parse_cloud_placement(record.cluster.network);
@@ -211,8 +210,8 @@ ClusterRecord checked_record(launcher::HeadNode& head, const Machine& machine,
   } catch (const Error& e) {
     throw Error(ErrorKind::remote, "the record on machine " + machine.id + ": " + e.what());
   }
-  throw Error(ErrorKind::remote,
-              "the record on machine " + machine.id + " has another place than the machine");
+  throw Error(ErrorKind::remote, "the record on machine " + machine.id +
+                                     " names a different place than that of the machine");
 }
 
 ssh::Host as_user(const state::Cluster& cluster, const state::Node& node,
@@ -255,7 +254,7 @@ provision::ClusterView adopt(Services& services, const provision::Tools& tools,
   const auto& place = spec.places[cloud::parse_cloud_placement(record.cluster.network).place];
   const auto instances = cloud::instances_of(
       found.machines, place, services.owner(request.provider).mark(), spec.public_address);
-  run_step(tools, "giving the nodes a key of ours", [&] {
+  run_step(tools, "installing our key on the nodes", [&] {
     put_keys(services, tools, record.cluster, provision::recovered(record, instances).nodes,
              identity);
   });
@@ -316,7 +315,7 @@ std::vector<std::string> plan_takeover(Services& services, const TakeoverRequest
   check_fingerprint(head);
   steps.push_back("open port 22 of machine " + head.id + ", the head node, for this machine");
   for (const Machine& machine : machines)
-    steps.push_back("give machine " + machine.id + " a key of ours, and our mark");
+    steps.push_back("give machine " + machine.id + " our key and our mark");
   return steps;
 }
 

@@ -47,14 +47,14 @@ Found the_one(Context& context, const Options& options) {
   const auto found = find_images(context, options);
   const std::string shown = printable(options.name);
   if (found.empty())
-    throw Error(ErrorKind::not_found, "fastgpu has made no image '" + shown +
+    throw Error(ErrorKind::not_found, "no image created by fastgpu has the name or id '" + shown +
                                           "': `fastgpu get images --mine` lists them");
   if (found.size() > 1)
     throw Error(ErrorKind::conflict,
                 counted(found.size(), "image") + " are called '" + shown +
-                    "': name one by its id, or say where by --cloud and --region");
+                    "': give the id of one, or choose with --cloud and --region");
   if (found[0].image.state == provision::cloud::ImageState::pending)
-    throw Error(ErrorKind::conflict, "image '" + shown + "' is still being made");
+    throw Error(ErrorKind::conflict, "image '" + shown + "' is still being created");
   return found[0];
 }
 

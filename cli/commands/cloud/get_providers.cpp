@@ -10,7 +10,7 @@ Action make_get_providers_command(Arguments& arguments) {
     View view;
     view.root = document("providers");
     view.root["providers"] = Json::array();
-    view.table.columns = {{"PROVIDER"}, {"PRICE"}, {"WHAT IT IS", false, Fit::prose}};
+    view.table.columns = {{"PROVIDER"}, {"PRICE"}, {"DESCRIPTION", false, Fit::prose}};
     for (const provision::ProviderInfo& info : provision::provider_table()) {
       view.names.emplace_back(info.name);
       const char* const price = info.is_cloud ? "get prices" : "0/h";

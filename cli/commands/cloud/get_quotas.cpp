@@ -30,7 +30,7 @@ int show_quotas(Context& context, const CloudOptions& options) {
              {"LIMIT"},
              {"USED"},
              {"UNIT", false, Fit::optional},
-             {"RAISED AT"}},
+             {"INCREASE AT"}},
             rows);
   return 0;
 }

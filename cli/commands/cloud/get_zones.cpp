@@ -24,7 +24,7 @@ int show_zones(Context& context, const CloudOptions& options) {
                     {{"cloud", cloud}, {"region", region}, {"zone", name}, {"types", types}},
                     name});
   }
-  show_rows(context, "zones", {{"CLOUD"}, {"REGION"}, {"ZONE"}, {"TYPES ON OFFER"}}, rows);
+  show_rows(context, "zones", {{"CLOUD"}, {"REGION"}, {"ZONE"}, {"TYPES"}}, rows);
   return 0;
 }
 

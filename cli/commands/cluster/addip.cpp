@@ -23,13 +23,13 @@ struct Options : ClusterOptions {
 
 std::vector<state::Cluster> clusters_of(Context& context, const Options& options) {
   if (options.all != options.name.empty())
-    throw Error(ErrorKind::usage, "addip: name a cluster, or all of them by --all");
+    throw Error(ErrorKind::usage, "addip: name a cluster, or use --all");
   if (!options.all) {
     const state::Cluster cluster = find_cluster(context, options.name);
     if (!provision::is_cloud(cluster.provider))
-      throw Error(ErrorKind::usage, "addip: cluster '" + options.name + "' is made by provider '" +
-                                        cluster.provider +
-                                        "', which filters no addresses: there is nothing to open");
+      throw Error(ErrorKind::usage,
+                  "addip: cluster '" + options.name + "' is made by provider '" + cluster.provider +
+                      "', which does not filter addresses: its nodes need no addip");
     return {cluster};
   }
   std::vector<state::Cluster> clusters = context.store().clusters();
@@ -81,9 +81,9 @@ int run(Context& context, const Options& options) {
     view.names.push_back(cluster.name.value);
     view.root["clusters"].push_back({{"name", cluster.name.value}, {"ssh_from", allowed}});
   }
-  view.when_empty = "no cluster of a cloud";
+  view.when_empty = "no clusters in clouds";
   context.ui().show(view);
-  if (options.dry_run) context.ui().note("dry run: nothing was done");
+  if (options.dry_run) context.ui().note("dry run: nothing was changed");
   return 0;
 }
 

@@ -23,7 +23,8 @@ struct Options : ClusterOptions {
 /// Throws, with an alternative, for a provider whose clusters cannot be taken over.
 void check_provider(const std::string& provider) {
   if (provider.empty())
-    throw Error(ErrorKind::usage, "attach cluster: --provider is missing: the cloud that it is in");
+    throw Error(ErrorKind::usage,
+                "attach cluster: --provider is missing: name the cloud of the cluster");
   provision::check_provider_name(provider);
   const std::string_view reason = provision::provider_info(provider).no_takeover;
   if (!reason.empty()) throw Error(ErrorKind::usage, "attach cluster: " + std::string(reason));
@@ -43,7 +44,7 @@ int run(Context& context, Options options) {
     return show_dry_run(context.ui(), "attach cluster", options.name,
                         plan_takeover(context, options.request));
   context.set_interrupt_hint("cluster " + options.name +
-                             " is half taken over; the same command goes on");
+                             " is partly taken over; repeat the command to continue");
   const provision::Tools tools = tools_for(context, options);
   const provision::ClusterView view = take_over(context, tools, options.request);
   keep_guards(context, view.cluster.name, GuardUpdate::changed);
@@ -78,7 +79,8 @@ Action make_attach_cluster_command(Arguments& arguments) {
                  "Terminate machines of the cluster that its record does not list",
                  options->request.ends_unrecorded);
   arguments.flag("--start", "Start stopped machines first", options->request.starts);
-  arguments.flag("--force", "Break the lease of a machine that died while it changed the cluster",
+  arguments.flag("--force",
+                 "Break the lease of a machine that is down and was changing the cluster",
                  options->request.breaks_lease);
   describe_dry_run(arguments, options->dry_run);
   return [options](Context& context) { return run(context, *options); };

@@ -62,8 +62,8 @@ std::shared_ptr<ChangeOptions> describe_several_clusters(Arguments& arguments) {
 
 Names wanted_names(Context& context, const ChangeOptions& options, const std::string& command) {
   if (options.names.empty() == !options.all)
-    throw Error(ErrorKind::usage, command + (options.all ? ": name clusters, or say --all; not both"
-                                                         : ": name a cluster, or say --all"));
+    throw Error(ErrorKind::usage, command + (options.all ? ": name clusters or use --all, not both"
+                                                         : ": name a cluster, or use --all"));
   Names names;
   const auto add = [&](const std::string& name) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);

@@ -51,7 +51,7 @@ provision::cloud::MachineRequest request_of(const CloudOptions& options, const E
   if (!options.gpus.empty()) provision::cloud::parse_gpus(options.gpus, request);
   if (options.spot) request.market = Market::spot;
   if (options.spot && !options.reservation.empty())
-    throw Error(ErrorKind::usage, "--reservation and --spot: machines are of one or the other");
+    throw Error(ErrorKind::usage, "--reservation and --spot exclude each other: leave one out");
   request.reservation = options.reservation;
   if (!options.data_disk.empty()) request.data_disk = provision::parse_data_disk(options.data_disk);
   if (!options.max_price.empty())
@@ -92,7 +92,7 @@ std::vector<Cloud*> clouds_of(Context& context, const CloudOptions& options,
   if (clouds.empty())
     throw Error(
         ErrorKind::denied,
-        "there are no credentials of any cloud: `fastgpu get providers` says what each reads");
+        "no cloud credentials found: `fastgpu get providers` shows where each cloud reads them");
   return clouds;
 }
 
@@ -140,10 +140,9 @@ std::vector<std::string> public_keys_in(const std::vector<std::string>& files) {
       if (!line.starts_with(kKind)) throw Error(ErrorKind::usage, "no Ed25519 key");
       ssh::fingerprint(key);
     } catch (const Error&) {
-      throw Error(ErrorKind::usage,
-                  "--ssh-key: " + file +
-                      " holds no public Ed25519 key (\"ssh-ed25519 AAAA...\"): "
-                      "name the .pub file of one that ssh-keygen -t ed25519 made");
+      throw Error(ErrorKind::usage, "--ssh-key: " + file +
+                                        " has no public Ed25519 key (\"ssh-ed25519 AAAA...\"): "
+                                        "name a .pub file made by ssh-keygen -t ed25519");
     }
     keys.push_back(key);
   }
@@ -226,8 +225,8 @@ std::vector<IpRange> parse_ssh_from(const std::vector<std::string>& texts) {
       const IpRange range = IpRange::parse(text);
       if (range.is_v6())
         throw Error(ErrorKind::usage, "'" + printable(text) +
-                                          "' is a range of IPv6, and the nodes have IPv4 addresses "
-                                          "alone: name the IPv4 range that you log in from");
+                                          "' is an IPv6 range, but the nodes have only IPv4 "
+                                          "addresses: name the IPv4 range that you log in from");
       if (std::ranges::find(ranges, range) == ranges.end()) ranges.push_back(range);
     } catch (const Error& e) {
       throw e.during("--ssh-from");
@@ -268,7 +267,7 @@ void describe_machine_options(Arguments& arguments, CloudOptions& options) {
   });
   arguments.text("--instance-type", "TYPE", "Instance type", options.type);
   arguments.text("--zone", "ZONE", "Search this zone only", options.zone);
-  arguments.flag("--spot", "Use spot instances: cheaper, and the cloud may take them back",
+  arguments.flag("--spot", "Use spot instances: cheaper, but the cloud may reclaim them",
                  options.spot);
   arguments.text("--max-price", "PRICE", "Maximum price of a node per hour [20USD]",
                  options.max_price);
@@ -287,14 +286,13 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
                  "Use RDMA or the fastest network of the type, and place nodes close together",
                  options.rdma);
   arguments.group("Capacity");
-  arguments.count("--min-nodes", "N",
-                  "Start with at least N nodes if the capacity for all is missing",
+  arguments.count("--min-nodes", "N", "Start with at least N nodes if no zone has capacity for all",
                   options.min_nodes, 1, provision::kMostNodes);
   arguments.duration("--hold",
                      "Keep (and pay for) partial capacity this long while looking for the rest",
                      options.hold);
-  arguments.text("--hold-cost", "AMOUNT", "Maximum cost of the nodes that --hold keeps [5USD]",
-                 options.hold_cost);
+  arguments.text("--hold-cost", "AMOUNT",
+                 "Stop holding partial capacity once it has cost AMOUNT [5USD]", options.hold_cost);
   arguments.group("Storage");
   arguments.disk("--disk", "Size of the system disk in GiB [200, 1TB] (that of the image)",
                  options.disk, 32'768);
@@ -306,8 +304,8 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
                          "Mount an NFS export on all nodes, at PATH (/fastgpu)", options.mounts),
           provision::parse_mount);
   arguments.group("Network and login");
-  arguments.text("--vpc", "VPC", "Use an existing network, by name or id", options.vpc);
-  Argument& address = arguments.text("--public-address", "NODES", "Nodes that get a public address",
+  arguments.text("--vpc", "VPC", "Use an existing VPC, by name or id", options.vpc);
+  Argument& address = arguments.text("--public-address", "NODES", "Nodes with a public address",
                                      options.public_address);
   address.values = Values::choice;
   address.choices = {"all", "head", "none"};
@@ -354,8 +352,8 @@ std::string types_to_take(std::span<Cloud* const> clouds,
   std::string types;
   for (const std::string& type : provision::cloud::types_with_rdma(names, request))
     types += (types.empty() ? "" : ", ") + type;
-  return types.empty() ? "; fastgpu knows no type with RDMA there: leave --rdma out"
-                       : "; those with RDMA are " + types + ", or leave --rdma out";
+  return types.empty() ? "; fastgpu knows of no type with RDMA there: omit --rdma"
+                       : "; types with RDMA: " + types + "; or omit --rdma";
 }
 
 CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const std::string& provider,
@@ -376,7 +374,8 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
     spec.public_address = provision::cloud::parse_public_address(options.public_address);
   check_storage(provision::cloud::storage_of(spec, provider));
   if (spec.request.gpu.empty() && spec.request.type.empty() && spec.request.reservation.empty())
-    throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
+    throw Error(ErrorKind::usage,
+                "no machine type given: use --gpus A100:8 or --instance-type TYPE");
   if (const auto recorded = plan_on_record(context, cluster, spec)) return *recorded;
   CloudPlan plan{.provider = {}, .spec = std::move(spec), .offers = {}, .rates = rates};
   const std::vector<Cloud*> clouds = clouds_of(context, options, provider);
@@ -389,7 +388,7 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
   plan.offers = provision::cloud::without_dear(
       asked(context, clouds, options.region, request, rates), request);
   if (plan.offers.usable.empty())
-    throw Error(ErrorKind::capacity, "there is no place for " + counted(nodes, "such node") + ": " +
+    throw Error(ErrorKind::capacity, "no zone can provide " + counted(nodes, "such node") + ": " +
                                          provision::cloud::why_none(plan.offers, request) +
                                          types_to_take(clouds, request));
   return plan_elsewhere(plan, {}).value();

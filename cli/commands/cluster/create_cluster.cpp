@@ -123,12 +123,12 @@ void check_cloud_options(const CloudOptions& options, const std::string& named) 
   const std::string given = given_option(options);
   if (given.empty() || provision::is_cloud(named)) return;
   if (!named.empty())
-    throw Error(ErrorKind::usage, "create cluster: " + given + " is for clouds, and provider '" +
-                                      named + "' is none");
+    throw Error(ErrorKind::usage, "create cluster: " + given + " is for clouds, but provider '" +
+                                      named + "' is not a cloud");
   if (!wants_a_cloud(options))
-    throw Error(ErrorKind::usage, "create cluster: " + given +
-                                      " is for clouds: say which machines, by --gpus A100:8 or "
-                                      "--instance-type TYPE");
+    throw Error(ErrorKind::usage,
+                "create cluster: " + given +
+                    " is for clouds: choose machines with --gpus A100:8 or --instance-type TYPE");
 }
 
 /// Throws ErrorKind::usage for options that are for another provider than `place`. Otherwise they
@@ -137,7 +137,7 @@ void check_fits(const Options& options, const provision::ClusterFile& file,
                 const std::string& place) {
   const auto refuse = [&](const std::string& what, const std::string& wanted) {
     throw Error(ErrorKind::usage, "create cluster: " + what + " for provider " + wanted +
-                                      " alone, and this cluster would be of provider " + place);
+                                      " only, but this cluster would be of provider " + place);
   };
   const provision::ProviderInfo info = provision::provider_info(place);
   const bool takes_hosts = info.needs_hosts_file;
@@ -220,7 +220,7 @@ std::string price_of(const Wanted& wanted) {
 std::vector<std::string> storage_steps(const provision::cloud::CloudSpec& spec) {
   std::vector<std::string> steps;
   if (const provision::DataDisk& disk = spec.request.data_disk; disk.gib > 0)
-    steps.push_back("give each node a data disk of " + std::to_string(disk.gib) + " GiB" +
+    steps.push_back("attach to each node a data disk of " + std::to_string(disk.gib) + " GiB" +
                     (disk.type.empty() ? "" : " (" + disk.type + ")") + " at " +
                     std::string(provision::kDataPath));
   for (const auto& [source, path] : spec.mounts)
@@ -249,7 +249,7 @@ View view_of(const provision::Plan& plan, const Wanted& wanted) {
     view.table.rows.push_back({step});
     view.names.push_back(step);
   }
-  view.when_empty = "nothing to do: the cluster is as it is wanted";
+  view.when_empty = "nothing to do: the cluster already matches the request";
   return view;
 }
 
@@ -301,8 +301,8 @@ void tell_unmet(Context& context, const state::Cluster& cluster) {
   if (count == 0) return;
   context.ui().note("cluster " + cluster.name.value + ": " + counted(count, "machine") +
                     (count == 1 ? " is" : " are") +
-                    " on the way; the first command that uses the nodes waits for them and gives "
-                    "them host keys of their own");
+                    " starting; the first command that uses the nodes waits for them and creates "
+                    "their own host keys");
 }
 
 /// Shows that RDMA uses only one network card: EC2 gives no public address to a machine with
@@ -314,7 +314,7 @@ void tell_idle_cards(Context& context, const provision::cloud::CloudSpec& spec) 
     return;
   context.ui().note("nodes with a public address use one of their " +
                     std::to_string(best.rdma_interfaces) +
-                    " network cards for RDMA: --public-address none has all of them");
+                    " network cards for RDMA: use --public-address none for all of them");
 }
 
 /// Warns of ranges that may log in although this command does not name them: a repeated creation
@@ -324,17 +324,17 @@ void warn_of_others_let_in(Ui& ui, const state::Cluster& cluster, const Wanted& 
   const auto& ranges = wanted.plan->spec.ssh_from;
   for (const IpRange& there : provision::cloud::parse_cloud_spec(cluster.spec_json).ssh_from)
     if (std::ranges::find(ranges, there) == ranges.end())
-      ui.warn("cluster " + cluster.name.value + " lets " + there.text() +
-              " log in as well, which this command does not name");
+      ui.warn("cluster " + cluster.name.value + " also allows SSH from " + there.text() +
+              ", a range that this command does not name");
 }
 
 void tell_unchanged(Ui& ui, const state::Cluster& cluster) {
   const std::string name = cluster.name.value;
   if (cluster.state == state::ClusterState::degraded)
-    ui.warn("cluster " + name + " exists already, but is degraded: `fastgpu start cluster " + name +
-            " --replace-lost` gives it what it lacks");
+    ui.warn("cluster " + name + " already exists but is degraded: `fastgpu start cluster " + name +
+            " --replace-lost` replaces the lost nodes");
   else
-    ui.note("cluster " + name + " exists already as wanted");
+    ui.note("cluster " + name + " already exists and matches the request");
 }
 
 /// Asks the cloud, without a launch, whether the account may launch the planned machines.
@@ -343,7 +343,7 @@ void try_launch(Context& context, const Wanted& wanted) {
   const auto outcome = provision::cloud::try_best_place(cloud, wanted.plan->spec, wanted.spec.nodes,
                                                         context.cancel());
   if (outcome == provision::cloud::TrialOutcome::accepted)
-    context.ui().note(wanted.spec.provider + " would launch it: it was asked, as a trial");
+    context.ui().note(wanted.spec.provider + " accepted a trial launch of these machines");
 }
 
 int plan(Context& context, const Wanted& wanted) {
@@ -359,7 +359,7 @@ int plan(Context& context, const Wanted& wanted) {
   if (buys) warn_of_world(ui, wanted.plan->spec.ssh_from);
   ui.show(view_of(plan, wanted));
   const bool is_bought_already = wanted.plan && !buys;
-  ui.note((is_bought_already ? "" : "price: " + price_of(wanted) + "; ") + "nothing was done");
+  ui.note((is_bought_already ? "" : "price: " + price_of(wanted) + "; ") + "nothing was changed");
   if (wanted.plan && plan.kind == provision::PlanKind::create) try_launch(context, wanted);
   return 0;
 }
@@ -396,13 +396,13 @@ int run(Context& context, const Options& options) {
     tell_idle_cards(context, wanted.plan->spec);
   const std::string delete_command = "fastgpu delete cluster " + name;
   context.set_interrupt_hint("cluster " + name +
-                             " is half made; remove it with: " + delete_command + " --yes");
-  context.set_stop_notice(options.keep ? "stopping; what was made of cluster " + name + " stays"
-                                       : "stopping, and removing what was made of cluster " + name);
+                             " is incomplete; remove it with: " + delete_command + " --yes");
+  context.set_stop_notice(options.keep ? "stopping; the incomplete cluster " + name + " stays"
+                                       : "stopping; removing the incomplete cluster " + name);
   const provision::Tools tools = tools_for(context, options);
   auto made = create_somewhere(context, tools, wanted, options);
   context.set_stop_notice("stopping; cluster " + name + " stays");
-  context.set_interrupt_hint("cluster " + name + " stands; remove it with: " + delete_command);
+  context.set_interrupt_hint("cluster " + name + " exists; remove it with: " + delete_command);
   if (made.kind == provision::PlanKind::unchanged) {
     tell_unchanged(ui, made.view.cluster);
     warn_of_others_let_in(ui, made.view.cluster, wanted);
@@ -417,7 +417,7 @@ int run(Context& context, const Options& options) {
   else if (made.kind != provision::PlanKind::unchanged)
     publish_record(context, spec.name);
   if (provision::guards_of(made.view.cluster.spec_json) != provision::guards_of(spec.spec_json))
-    ui.warn("its guards stay as they were: `fastgpu guard cluster " + name + "` changes them");
+    ui.warn("its guards are unchanged: `fastgpu guard cluster " + name + "` changes them");
   show_cluster(context, made.view);
   show_next_steps(ui, made.view.cluster, made.view.nodes);
   return 0;
@@ -435,8 +435,8 @@ Action make_create_cluster_command(Arguments& arguments) {
   shared(arguments.count("--nodes", "N", "Number of nodes (1)", options->nodes, 1,
                          provision::kMostNodes))
       .letter = "-n";
-  shared(arguments.count("--slots", "S", "Slots per node: the ranks that it takes (1)",
-                         options->slots, 1, provision::kMostSlots));
+  shared(arguments.count("--slots", "S", "Slots per node: its number of ranks (1)", options->slots,
+                         1, provision::kMostSlots));
   describe_cloud_options(arguments, options->cloud);
   arguments.group("Guard");
   describe_guard_options(arguments, options->guards);
@@ -460,10 +460,11 @@ Action make_create_cluster_command(Arguments& arguments) {
   file.values = Values::path;
   arguments.list("--set", "KEY=VALUE", "Override a field of the cluster file", options->set);
   describe_dry_run(arguments, options->dry_run);
-  arguments.flag("--detach",
-                 "Return as soon as the cloud has accepted; the next command waits for the nodes",
-                 options->detach);
-  arguments.flag("--keep", "Keep what was created if the command fails", options->keep);
+  arguments.flag(
+      "--detach",
+      "Return once the cloud has accepted the request; the next command waits for the nodes",
+      options->detach);
+  arguments.flag("--keep", "Keep a partially created cluster on failure", options->keep);
   describe_consent(arguments, options->yes);
   return [options](Context& context) { return run(context, *options); };
 }

@@ -17,7 +17,7 @@ int run_forget(Context& context, const ChangeOptions& options, const Names& name
     Names steps;
     for (const state::Cluster& cluster : known_clusters(context, names)) {
       provision::check_forgettable(context.tools(), cluster.name);
-      steps.push_back("forget cluster " + cluster.name.value + "; its machines go on");
+      steps.push_back("forget cluster " + cluster.name.value + "; its machines keep running");
     }
     return show_dry_run(context.ui(), "delete cluster", joined(names), steps);
   }
@@ -31,7 +31,7 @@ int run_forget(Context& context, const ChangeOptions& options, const Names& name
   view.root["cluster"] = names.front();
   view.names = names;
   if (context.ui().for_people())
-    context.ui().note("forgot cluster " + names.front() + "; its machines are somebody else's");
+    context.ui().note("forgot cluster " + names.front() + "; another machine manages its nodes");
   else
     context.ui().show(view);
   return 0;
@@ -45,7 +45,7 @@ int plan_delete(Context& context, const Names& names) {
     const Nodes nodes = context.store().nodes(cluster.id);
     add_job_steps(context, steps, cluster, nodes);
     add_steps(steps, "delete node", nodes);
-    steps.push_back("delete what the nodes share, and cluster " + name);
+    steps.push_back("delete shared resources and the record of cluster " + name);
   }
   return show_dry_run(context.ui(), "delete cluster", joined(names), steps);
 }
@@ -62,7 +62,7 @@ bool may_delete(Context& context, const ChangeOptions& options, const Names& nam
 void delete_one(Context& context, const ChangeOptions& options, const std::string& name) {
   const state::Cluster cluster = find_cluster(context, name);
   context.set_interrupt_hint("cluster " + name +
-                             " is half deleted; remove the rest with: " + "fastgpu gc");
+                             " is partly deleted; remove the rest with: " + "fastgpu gc");
   provision::delete_cluster(tools_for(context, options), cluster.name);
 }
 
@@ -93,7 +93,7 @@ Action make_delete_cluster_command(Arguments& arguments) {
   const auto options = describe_several_clusters(arguments);
   describe_consent(arguments, options->yes);
   arguments.flag("--forget",
-                 "Only remove the record here of a cluster that another machine has taken over",
+                 "Only remove the local record of a cluster that another machine has taken over",
                  options->forget);
   return [options](Context& context) { return run_delete(context, *options); };
 }

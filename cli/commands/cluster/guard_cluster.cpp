@@ -64,9 +64,10 @@ void show_guards(Context& context, const state::Cluster& cluster, const GuardSta
   constexpr std::chrono::minutes kSame{1};
   context.ui().show(view_of_guards(cluster, status));
   if (status.end && status.due && status.end->when - *status.due > kSame)
-    context.ui().note("the guards would end it at " + utc_text(*status.due) +
-                      ", and the timers of " + cluster.provider +
-                      " take no time that is so near: it ends at " + utc_text(status.end->when));
+    context.ui().note("its guards would delete the cluster at " + utc_text(*status.due) +
+                      ", but the timers of " + cluster.provider +
+                      " accept no time that is so close: it is deleted at " +
+                      utc_text(status.end->when));
 }
 
 int plan(Context& context, const Options& options) {
@@ -77,7 +78,7 @@ int plan(Context& context, const Options& options) {
   if (status.end && status.due) status.end->when = *status.due;
   status.end = held(context, wanted, status.end);
   show_guards(context, wanted, status);
-  context.ui().note("dry run: nothing was done");
+  context.ui().note("dry run: nothing was changed");
   return 0;
 }
 

@@ -26,7 +26,7 @@ void change(std::optional<seconds>& guard, const char* flag, const std::string& 
   const auto time = std::chrono::duration_cast<seconds>(duration_of(flag, text));
   if (time < seconds(1))
     throw Error(ErrorKind::usage, std::string(flag) + " '" + printable(text) +
-                                      "' is no time to live: write 30m or 8h, or off");
+                                      "' is not a valid lifetime: write 30m or 8h, or off");
   guard = time;
 }
 
@@ -54,7 +54,7 @@ void describe_guard_options(Arguments& arguments, GuardOptions& options) {
   arguments.text("--max-cost", "MONEY", "Delete the cluster when it has cost this much [50USD]",
                  options.max_cost);
   arguments.text("--unattended", "TIME",
-                 "Delete the cluster this long after the last command that used it [2h]",
+                 "Delete the cluster after this long without a fastgpu command [2h]",
                  options.unattended);
   arguments.text("--idle-stop", "TIME", "Stop the cluster after it has been idle this long [30m]",
                  options.idle_stop);

@@ -55,12 +55,12 @@ ClusterName checked(Context& context, const Options& options) {
   if (!provision::is_cloud(cluster.provider))
     throw Error(ErrorKind::usage, "mount: cluster '" + options.name + "' is made by provider '" +
                                       cluster.provider +
-                                      "': only nodes of clouds are given mounts");
+                                      "': only nodes in clouds can mount exports");
   if (options.remove && options.mount.empty())
-    throw Error(ErrorKind::usage, "mount: --remove what? name an ADDRESS:/EXPORT or a /PATH");
+    throw Error(ErrorKind::usage, "mount: --remove needs an ADDRESS:/EXPORT or a /PATH");
   if (options.mount.starts_with('/') && !options.remove)
-    throw Error(ErrorKind::usage,
-                "mount: what at " + printable(options.mount) + "? write ADDRESS:/EXPORT=/PATH");
+    throw Error(ErrorKind::usage, "mount: the export for " + printable(options.mount) +
+                                      " is missing: write ADDRESS:/EXPORT=/PATH");
   with_mounts(cluster.spec_json, options);
   return cluster.name;
 }
@@ -76,7 +76,7 @@ View view_of(const state::Cluster& cluster) {
     view.names.push_back(source + "=" + path);
     view.table.rows.push_back({source, path});
   }
-  view.when_empty = "nothing is mounted";
+  view.when_empty = "no mounts";
   return view;
 }
 
@@ -85,7 +85,7 @@ int run(Context& context, const Options& options) {
   const auto change = [&](const std::string& spec) { return with_mounts(spec, options); };
   if (options.dry_run) {
     context.ui().show(view_of(provision::plan_storage(context.tools(), name, change)));
-    context.ui().note("dry run: nothing was done");
+    context.ui().note("dry run: nothing was changed");
     return 0;
   }
   const state::Cluster changed =

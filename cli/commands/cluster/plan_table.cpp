@@ -99,8 +99,8 @@ Table plan_table(const CloudPlan& plan, int nodes) {
                           {"GPUS"},
                           {"MARKET"},
                           {"NODES"},
-                          {"PRICE A NODE"},
-                          {"PRICE IN ALL"},
+                          {"NODE PRICE"},
+                          {"TOTAL PRICE"},
                           {"TAKEN"}},
               .rows = {}};
   for (const Row& row : rows_of(plan)) {
@@ -109,8 +109,7 @@ Table plan_table(const CloudPlan& plan, int nodes) {
     table.rows.push_back({row.cloud, row.place.site.region, zones_text(row.zones), row.place.type,
                           row.place.gpus.empty() ? "-" : row.place.gpus, market_of(plan),
                           std::to_string(nodes), price_cell(plan, price, 1),
-                          price_cell(plan, price, nodes),
-                          is_first ? "first" : "if there is no room"});
+                          price_cell(plan, price, nodes), is_first ? "first" : "fallback"});
   }
   return table;
 }
@@ -139,7 +138,7 @@ std::string plan_price(const CloudPlan& plan, int nodes) {
     if (const auto price = compared(plan, place.price_per_hour); price && (!most || *most < *price))
       most = price;
   if (most && most != compared(plan, best))
-    text += ", at most " + price_text(most, nodes) + " where that has no room";
+    text += ", at most " + price_text(most, nodes) + " where that has no capacity";
   const std::string basis = bases(plan);
   return text + (basis.empty() ? "" : " [" + basis + "]");
 }

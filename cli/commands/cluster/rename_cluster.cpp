@@ -13,7 +13,7 @@ int plan_rename(Context& context, const ClusterName& from, const ClusterName& to
   std::vector<std::string> steps;
   if (from != to) {
     provision::check_name_is_free(context.store(), to, from);
-    steps.push_back("call cluster " + from.value + " " + to.value);
+    steps.push_back("rename cluster " + from.value + " to " + to.value);
   }
   return show_dry_run(context.ui(), "rename cluster", from.value, steps);
 }

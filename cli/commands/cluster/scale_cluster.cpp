@@ -64,7 +64,7 @@ int run_scale(Context& context, const ChangeOptions& options) {
   if (wanted < present && !may_remove(context, options, cluster, wanted)) return 1;
   if (wanted > present) show_cost_of_more(context, cluster, static_cast<int>(wanted - present));
   context.set_interrupt_hint("cluster " + options.name +
-                             " is half scaled; settle it with: fastgpu gc");
+                             " is partly scaled; finish with: fastgpu gc");
   const provision::Tools tools = tools_for(context, options);
   const auto view = provision::scale_cluster(tools, cluster.name, *options.nodes);
   if (wanted > present) complete_first_contact(context, tools, cluster);

@@ -23,7 +23,7 @@ int plan_start(Context& context, const ChangeOptions& options, const Names& name
     if (!stopped.empty() || (options.replace_lost && !lost.empty()))
       context.tools().providers(view.cluster.provider).check_usable();
     add_steps(steps, "start node", stopped);
-    if (options.replace_lost) add_steps(steps, "make a new machine for lost node", lost);
+    if (options.replace_lost) add_steps(steps, "create a new machine for lost node", lost);
   }
   return show_dry_run(context.ui(), "start cluster", joined(names), steps);
 }
@@ -53,7 +53,7 @@ provision::ClusterView start_one(Context& context, const ChangeOptions& options,
   else if (lost > 0)
     context.ui().warn(counted(lost, "node") + " of cluster " + name.value +
                       " lost: `fastgpu start cluster " + name.value +
-                      " --replace-lost` makes new ones in place");
+                      " --replace-lost` replaces them");
   if (lost == 0 || options.replace_lost) complete_first_contact(context, tools, view.cluster);
   keep_guards(context, name, GuardUpdate::changed);
   publish_record(context, name);

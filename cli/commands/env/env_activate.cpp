@@ -63,7 +63,7 @@ View activation_view(const EnvCluster& cluster, const Options& options, const st
 
 int activate(Context& context, const Options& options) {
   if (options.dry_run && !options.program.empty())
-    throw Error(ErrorKind::usage, "env activate: --dry-run goes without a program");
+    throw Error(ErrorKind::usage, "env activate: --dry-run cannot run a program: omit one of them");
   EnvCluster cluster(context, options.target);
   if (!options.program.empty()) return run_program(context, cluster, options);
   if (!options.dry_run) cluster.lock();
@@ -82,7 +82,7 @@ int activate(Context& context, const Options& options) {
   if (!context.ui().for_people())
     context.ui().show(activation_view(cluster, options, prefix));
   else
-    context.ui().note(options.off ? "logins and jobs get no environment any more"
+    context.ui().note(options.off ? "logins and jobs no longer get an environment"
                                   : "logins and jobs get " + options.name + " from now on");
   return 0;
 }

@@ -28,14 +28,14 @@ struct Options {
 void check_cluster(const state::Cluster& cluster) {
   const std::string& name = cluster.name.value;
   if (!provision::is_cloud(cluster.provider))
-    throw Error(ErrorKind::usage,
-                "env bake: cluster '" + name + "' is made by provider '" + cluster.provider +
-                    "': images are made of nodes of clouds alone; `fastgpu env pack` makes an "
-                    "archive of an environment");
+    throw Error(ErrorKind::usage, "env bake: cluster '" + name + "' is made by provider '" +
+                                      cluster.provider +
+                                      "': images can only be created from nodes in clouds; "
+                                      "`fastgpu env pack` creates an archive of an environment");
   if (provision::cloud::parse_cloud_spec(cluster.spec_json).request.data_disk.gib > 0)
     throw Error(ErrorKind::usage, "env bake: the nodes of '" + name +
-                                      "' have a data disk, which the image would hold: make it of "
-                                      "a cluster without --data-disk");
+                                      "' have a data disk, which would be part of the image: use a "
+                                      "cluster without --data-disk");
 }
 
 void check_image_name(const std::string& name) {
@@ -45,8 +45,8 @@ void check_image_name(const std::string& name) {
   if (name.size() < 3 || name.size() > 60 || !std::ranges::all_of(name, fits) ||
       std::isalpha(static_cast<unsigned char>(name.front())) == 0)
     throw Error(ErrorKind::usage, "env bake: " + printable(name) +
-                                      " is no image's name: 3 to 60 letters, digits and '-_.', "
-                                      "a letter first");
+                                      " is not a valid image name: use 3 to 60 letters, digits and "
+                                      "'-_.', beginning with a letter");
 }
 
 void check_no_job_runs(Context& context, const state::Cluster& cluster) {
@@ -56,7 +56,8 @@ void check_no_job_runs(Context& context, const state::Cluster& cluster) {
   for (const state::Job& job : context.store().jobs())
     if (job.cluster == cluster.id && is_open(job) && is_open(refresh_job(context, job)))
       throw Error(ErrorKind::conflict, "job " + job.id + " runs on cluster '" + cluster.name.value +
-                                           "': `fastgpu wait job " + job.id + "`, or cancel it");
+                                           "': `fastgpu wait job " + job.id +
+                                           "` waits for it, or cancel it");
 }
 
 /// A node that an image can be made of, and its build of the environment.
@@ -88,7 +89,7 @@ void check_sight(const Candidate& candidate, const BakePrecheck& sight) {
   const std::string& node = candidate.node.name.value;
   if (sight.mount != "/")
     throw Error(ErrorKind::usage, node + ": the environment is on " + sight.mount +
-                                      ", and an image has the system's disk alone");
+                                      ", but an image contains only the system disk");
   if (!sight.at_work.empty())
     throw Error(ErrorKind::conflict,
                 node + ": process " + sight.at_work + " belongs to a job that runs there");
@@ -144,8 +145,8 @@ View view_of(const std::string& cloud, const std::string& region, const OwnImage
 int show_plan(Context& context, const Bake& bake) {
   const std::string node = bake.node.name.value;
   const std::vector<std::string> steps = {
-      "hide keys and what fastgpu keeps on " + node + " in its memory",
-      "make image " + bake.request.name + " of its disk in " + bake.request.region,
+      "hide keys and files of fastgpu on " + node + " in its memory",
+      "create image " + bake.request.name + " from its disk in " + bake.request.region,
       "wait until it is available", "put " + node + " back"};
   View view;
   view.root = document("plan");
@@ -165,7 +166,7 @@ std::optional<OwnImage> image_there(Context& context, const Bake& bake) {
 }
 
 int show_there(Context& context, const Bake& bake, const OwnImage& image) {
-  context.ui().note("image " + image.image.name + " is there already and made of the same");
+  context.ui().note("image " + image.image.name + " already exists with the same content");
   context.ui().show(view_of(bake.cluster.provider, bake.request.region, image));
   return 0;
 }
@@ -206,7 +207,7 @@ Action make_env_bake_command(Arguments& arguments) {
   name.values = Values::environment;
   describe_env_target(arguments, options->target);
   arguments.text("--image", "NAME", "Name of the image (fastgpu-NAME-DIGEST)", options->image);
-  arguments.flag("--dry-run", "Show what would be done, without doing it", options->dry_run);
+  arguments.flag("--dry-run", "Show the steps, without running them", options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }
 

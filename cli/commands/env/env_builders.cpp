@@ -32,9 +32,9 @@ fs::path comm_library(const std::string& machine) {
   for (const std::string known : {"aarch64", "x86_64"})
     if (machine == known)
       if (auto other = seek_helper(known + "/" + file)) return *other;
-  throw Error(ErrorKind::usage, "the nodes have another processor (" + printable(machine) +
-                                    ") than this machine, and there is no libfastgpu_comm for it "
-                                    "here: install or build that, too (docs/hacking.md)");
+  throw Error(ErrorKind::usage, "the nodes have a different processor (" + printable(machine) +
+                                    ") than this machine, and libfastgpu_comm for it is missing "
+                                    "here: install or build it (docs/hacking.md)");
 }
 
 /// Returns the files that every environment gets in addition to its packages.

@@ -31,13 +31,13 @@ bool is_name_alone(const Options& options) {
 EnvironmentChoice choice_of_lock(const Options& options) {
   if (!options.set.empty() || !options.from.empty() || !options.builder.empty())
     throw Error(ErrorKind::usage,
-                "env create: a lock is taken as it is, without --set, --from or --builder");
+                "env create: a lock cannot be changed: omit --set, --from and --builder");
   EnvironmentChoice choice;
   choice.lock = read_lock_file(options.file);
   choice.spec = choice.lock->spec;
   if (!options.name.empty() && choice.spec.name != options.name)
-    throw Error(ErrorKind::usage, "env create: the lock is that of an environment '" +
-                                      choice.spec.name + "', not of '" + options.name + "'");
+    throw Error(ErrorKind::usage, "env create: the lock is for environment '" + choice.spec.name +
+                                      "', not of '" + options.name + "'");
   return choice;
 }
 
@@ -84,8 +84,8 @@ void complete(Context& context, const EnvCluster& cluster, const Options& option
   if (e.kind() != ErrorKind::usage || !is_name_alone(options) || !options.builder.empty()) throw;
   auto there = choice_on_nodes(cluster, options.name);
   if (!there)
-    throw Error(e.kind(), std::string(e.what()) + "; and no node has an environment '" +
-                              options.name + "' that others could get");
+    throw Error(e.kind(), std::string(e.what()) + "; and no node has environment '" + options.name +
+                              "' to copy");
   choice = *std::move(there);
 }
 
@@ -128,7 +128,7 @@ int run(Context& context, const Options& options) {
 Action make_env_create_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments
-      .text("NAME", "", "Name of the environment; a name of the matrix defines its packages, too",
+      .text("NAME", "", "Name of the environment; a name in the matrix also defines its packages",
             options->name)
       .values = Values::matrix_name;
   describe_env_target(arguments, options->target);
@@ -143,8 +143,8 @@ Action make_env_create_command(Arguments& arguments) {
   arguments.list("--set", "KEY=VALUE", "Override a field of the file", options->set);
   arguments
       .text("--from", "MATRIX_NAME",
-            "Take Python and frameworks from a name of the matrix; without cu, cpu or can the "
-            "nodes decide",
+            "Use Python and frameworks of a name in the matrix; without cu, cpu or can the nodes "
+            "decide",
             options->from)
       .values = Values::matrix_name;
   Argument& builder =

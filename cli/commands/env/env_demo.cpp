@@ -38,8 +38,8 @@ std::vector<std::string> frameworks_of(const EnvCluster& cluster, const std::str
   if (frameworks.empty())
     throw Error(ErrorKind::not_found,
                 "environment '" + name +
-                    "' has none of numpy, PyTorch, TensorFlow, JAX and MXNet, which the "
-                    "demonstrations are for: fastgpu env install-frameworks " +
+                    "' has no framework with a demonstration (numpy, PyTorch, TensorFlow, JAX, "
+                    "MXNet): fastgpu env install-frameworks " +
                     name + " --framework numpy");
   return frameworks;
 }
@@ -50,9 +50,9 @@ int ranks_for(const RemoteTarget& target, const Options& options) {
                       [](int sum, const state::Node& node) { return sum + node.slots; });
   const int ranks = options.ranks.value_or(slots);
   if (ranks < 2)
-    throw Error(
-        ErrorKind::usage,
-        "env demo: there is one slot alone, and nothing to compare: --np 2 --oversubscribe");
+    throw Error(ErrorKind::usage,
+                "env demo: a comparison needs two ranks, but there is only one slot: use --np 2 "
+                "--oversubscribe");
   return ranks;
 }
 
@@ -90,7 +90,7 @@ std::optional<DemoRun> train(Context& context, EnvCluster& cluster, const Option
   if (job->state != state::JobState::succeeded) throw failure_of(*job);
   output.check();
   if (!report)
-    throw Error(ErrorKind::remote, "job " + job->id + ": the demonstration has reported nothing");
+    throw Error(ErrorKind::remote, "job " + job->id + ": the demonstration sent no report");
   if (report->ranks != ranks)
     throw Error(ErrorKind::remote, "job " + job->id + ": " + "started " + counted(ranks, "rank") +
                                        ", and the demonstration counted " +

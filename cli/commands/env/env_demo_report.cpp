@@ -90,8 +90,8 @@ std::string objection(const DemoRun& one, const DemoRun& many) {
              percent(run->accuracy) + ", and should be at least " + percent(kLeast);
   if (std::abs(one.accuracy - many.accuracy) > kApart)
     return one.framework + ": the accuracy is " + percent(one.accuracy) + " on " + ranks_of(one) +
-           " and " + percent(many.accuracy) + " on " + ranks_of(many) + ", further apart than " +
-           percent(kApart);
+           " and " + percent(many.accuracy) + " on " + ranks_of(many) +
+           ", which differ by more than " + percent(kApart);
   return "";
 }
 

@@ -76,7 +76,7 @@ bool has_own_index(const envs::EnvironmentSpec& spec) {
   for (const std::string& loss : combination.losses())
     why += (why.empty() ? "" : "; ") + loss;
   if (combination.nearest)
-    why += "; the nearest that can be had is " + to_string(*combination.nearest);
+    why += "; the nearest available name is " + to_string(*combination.nearest);
   throw Error(ErrorKind::not_found, "env install-frameworks: " + why);
 }
 
@@ -84,13 +84,12 @@ bool has_own_index(const envs::EnvironmentSpec& spec) {
 void require_from_matrix(envs::EnvironmentSpec& spec, Ui& ui) {
   if (spec.from.empty())
     throw Error(ErrorKind::usage, "env install-frameworks: environment '" + spec.name +
-                                      "' was not made from a name of the matrix: say what to "
-                                      "install, such as --framework torch==2.5.1");
+                                      "' was not created from a name in the matrix: choose "
+                                      "packages, such as --framework torch==2.5.1");
   if (spec.builder == envs::Builder::conda)
-    throw Error(ErrorKind::usage, "env install-frameworks: the matrix names wheels, and '" +
-                                      spec.name +
-                                      "' is made of conda packages: say which, such as "
-                                      "--framework pytorch=2.5");
+    throw Error(ErrorKind::usage,
+                "env install-frameworks: the matrix has wheels, but '" + spec.name +
+                    "' consists of conda packages: choose some, such as --framework pytorch=2.5");
   const auto combination =
       envs::resolve(envs::builtin_matrix(), envs::parse_environment_name(spec.from));
   if (!combination.offered() && !has_own_index(spec)) refuse_lost(combination);

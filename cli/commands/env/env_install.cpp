@@ -27,7 +27,7 @@ envs::InstallationRequest request_for(Context& context, const EnvCluster& cluste
                                     .scratch = {},
                                     .toolbox = {}};
   if (options.upgrade && choice.lock)
-    throw Error(ErrorKind::usage, "a lock is taken as it is: leave out --upgrade, or lock again");
+    throw Error(ErrorKind::usage, "a lock cannot be changed: omit --upgrade, or lock again");
   request.solves_anew = options.upgrade;
   request.archive = choice.archive;
   if (!options.rate.empty()) request.rate = parse_bit_rate(options.rate);
@@ -90,7 +90,8 @@ int show_steps(Context& context, EnvCluster& cluster, const EnvironmentChoice& c
   if (needed.hosts.empty()) return report_failures(context, needed.failures);
   if (options.upgrade)
     context.ui().note(
-        "--upgrade solves first: other packages than those that are there are built and copied");
+        "--upgrade solves first: packages that differ from the installed ones are built and "
+        "copied");
   const auto planned = envs::plan_installation(cluster.access(), needed.hosts, request);
   View view;
   view.root = document("environment-plan");
@@ -151,7 +152,7 @@ int install(Context& context, EnvCluster& cluster, const EnvironmentChoice& choi
   request.fetch_source = [&](const envs::Artefact& source) {
     http::CurlClient http(http::curl_settings(context.environment()));
     return envs::fetch_pinned({.url = source.url, .sha256 = source.sha256},
-                              "sources are fetched here, for the node that builds", http,
+                              "this machine downloads sources for the building node", http,
                               context.cancel(), request.index_timeout,
                               request.logins.authorization(source.url));
   };
@@ -195,11 +196,10 @@ envs::EnvironmentName chosen_name(Context& context, const EnvCluster* cluster,
   const envs::WantedName wanted = envs::parse_wanted_name(spec.from);
   if (wanted.has_accelerator) return wanted.name;
   if (cluster == nullptr)
-    throw Error(ErrorKind::usage,
-                to_string(wanted) +
-                    " leaves open what it computes on: name a cluster whose nodes "
-                    "tell (--cluster), or write it like " +
-                    to_string(wanted.name));
+    throw Error(ErrorKind::usage, to_string(wanted) +
+                                      " names no accelerator: name a cluster to use that of its "
+                                      "nodes (--cluster), or write it like " +
+                                      to_string(wanted.name));
   const auto chosen = envs::choose_accelerator(
       matrix, wanted.name, known_nodes(context, *cluster, assumed_gpus, spec.needs));
   const bool brings_it =
@@ -217,8 +217,7 @@ void describe_rate(Arguments& arguments, InstallOptions& options) {
 }
 
 void describe_dry_run(Arguments& arguments, InstallOptions& options) {
-  arguments.flag("--dry-run", "Show what would be done on each node, without doing it",
-                 options.dry_run);
+  arguments.flag("--dry-run", "Show the steps of each node, without running them", options.dry_run);
 }
 
 }  // namespace

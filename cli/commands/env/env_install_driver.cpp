@@ -175,8 +175,8 @@ View view_of(const Outcomes& outcomes) {
       item["did"] = done.did;
       item["wants_reboot"] = done.wants_reboot;
       const std::string steps = counted(done.did.size(), "step") + " done";
-      const std::string result = done.wants_reboot  ? "reboot it, and run this again"
-                                 : done.did.empty() ? "nothing to do: all is as wanted"
+      const std::string result = done.wants_reboot  ? "reboot it, then repeat the command"
+                                 : done.did.empty() ? "nothing to do"
                                                     : steps;
       view.table.rows.push_back({outcome.host.value, done.driver, result});
     }
@@ -190,8 +190,7 @@ void finish(Options& options, const envs::Matrix& matrix) {
   apply(options.source, options.recipe);
   envs::check_recipe(options.recipe, matrix);
   if (!options.assumed.empty() && !options.dry_run)
-    throw Error(ErrorKind::usage,
-                "--assume-gpu shows what would be done, and goes with --dry-run alone");
+    throw Error(ErrorKind::usage, "--assume-gpu only shows a plan: use it with --dry-run");
 }
 
 int install(Context& context, Options& options, const std::optional<Secret>& password,

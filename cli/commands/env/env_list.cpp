@@ -103,7 +103,7 @@ std::vector<std::string> clusters_to_look_at(Context& context, const Options& op
 
 int run(Context& context, const Options& options) {
   View view;
-  view.when_empty = "no environments; make one: fastgpu env create NAME -f env.yaml";
+  view.when_empty = "no environments; create one: fastgpu env create NAME -f env.yaml";
   view.root = document("environments");
   view.root["environments"] = Json::array();
   view.table.columns = {{"NAME"},    {"CLUSTER"}, {"NODES"},       {"STATE"},

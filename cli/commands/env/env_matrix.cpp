@@ -104,7 +104,7 @@ envs::Matrix narrowed(envs::Matrix matrix, const std::string& version) {
     for (const envs::CudaRelease& release : matrix.cudas)
       known.push_back(release.version);
     throw Error(ErrorKind::usage,
-                "--cuda '" + printable(version) + "' is not known; known are " + joined(known));
+                "--cuda '" + printable(version) + "' is unknown; known: " + joined(known));
   }
   std::erase_if(matrix.cudas,
                 [&](const envs::CudaRelease& other) { return other.version != cuda->version; });
@@ -270,7 +270,7 @@ int run(Context& context, const Options& options) {
 
 Action make_env_matrix_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.text("NAME", "", "Show what this name stands for", options->name).values =
+  arguments.text("NAME", "", "Show what this environment name resolves to", options->name).values =
       Values::matrix_name;
   arguments.text("--cuda", "VERSION", "Show only what works with this CUDA", options->cuda);
   return [options](Context& context) { return run(context, *options); };

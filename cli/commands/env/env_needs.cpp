@@ -18,7 +18,7 @@ envs::Recipe recipe_of(const envs::NodeNeeds& needs, const DriverSource& source,
   try {
     envs::check_recipe(recipe, matrix);
   } catch (const Error& e) {
-    throw e.during("what the environment needs");
+    throw e.during("the requirements of the environment");
   }
   return recipe;
 }
@@ -54,8 +54,7 @@ Error reboot_wanted(const EnvCluster& cluster, const envs::NodeNeeds& needs) {
       "fastgpu env install-driver --cluster " + cluster.target().cluster.name.value;
   if (!needs.driver.empty()) command += " --driver " + needs.driver;
   if (!needs.cuda.empty()) command += " --cuda " + needs.cuda;
-  return Error(ErrorKind::conflict,
-               "its new driver is loaded by a reboot: '" + command + "' does that");
+  return Error(ErrorKind::conflict, "its new driver needs a reboot: '" + command + "' reboots it");
 }
 
 }  // namespace
@@ -93,8 +92,7 @@ NeededSteps steps_for_needs(Context& context, const EnvCluster& cluster,
 MetNeeds meet_needs(Context& context, const EnvCluster& cluster, const envs::NodeNeeds& needs,
                     const NeedsOptions& options) {
   if (!options.assumed_gpus.empty())
-    throw Error(ErrorKind::usage,
-                "--assume-gpu shows what would be done, and goes with --dry-run alone");
+    throw Error(ErrorKind::usage, "--assume-gpu only shows a plan: use it with --dry-run");
   if (!needs.any()) return {.hosts = cluster.hosts(), .did = {}, .failures = {}};
   const envs::InstallOptions how{.reboots = envs::Reboots::never,
                                  .sudo_password = sudo_password(context, options.sudo)};

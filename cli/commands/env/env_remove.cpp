@@ -48,7 +48,7 @@ View removal_view(const std::vector<Removal>& removals, bool dry_run) {
   view.root["environments"] = Json::array();
   view.root["dry_run"] = dry_run;
   view.table.columns = {{"ENVIRONMENT"}, {"NODES"}, {"PREFIX", true}, {"DONE"}};
-  view.when_empty = "no environment is there";
+  view.when_empty = "no environments";
   for (const Removal& one : removals) {
     view.root["environments"].push_back(
         {{"name", one.name}, {"prefix", one.prefix}, {"nodes", one.nodes}});
@@ -77,7 +77,7 @@ int remove_below(Context& context, const EnvCluster& cluster, const std::string&
 
 int remove(Context& context, const Options& options) {
   if (options.all == !options.name.empty())
-    throw Error(ErrorKind::usage, "env remove: give a name, or --all");
+    throw Error(ErrorKind::usage, "env remove: name an environment, or use --all");
   EnvTarget target = options.target;
   target.cluster = usual_cluster(context, target.cluster, "env remove", Purpose::remove);
   EnvCluster cluster(context, target);

@@ -70,7 +70,7 @@ std::string EnvCluster::find(const std::string& name) {
     if (!answers.failures.empty()) throw Error(answers.failures.front());
     throw Error(ErrorKind::not_found,
                 "there is no environment '" + name + "' on the nodes of cluster '" +
-                    target_.cluster.name.value + "'; fastgpu env list shows those that are");
+                    target_.cluster.name.value + "'; fastgpu env list shows the environments");
   }
   record_ = std::move(record);
   store_record();
@@ -101,7 +101,7 @@ void EnvCluster::require_on(const std::string& name, std::span<const NodeName> n
   throw Error(ErrorKind::not_found, fold_names(names) + (names.size() == 1 ? " does" : " do") +
                                         " not have environment '" + name +
                                         "': fastgpu env create " + name + " --cluster " +
-                                        target_.cluster.name.value + " brings it there");
+                                        target_.cluster.name.value + " copies it there");
 }
 
 EnvCluster::Answers EnvCluster::ask(const std::string& prefix,

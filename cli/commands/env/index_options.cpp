@@ -24,7 +24,7 @@ Secret content_of(const UniqueFd& file, const std::string& what) {
     if (count < 0) throw system_error("reading " + what, errno);
     if (count == 0) return Secret(std::move(text));
     text.append(piece.data(), static_cast<std::size_t>(count));
-    if (text.size() > kLargestFile) throw Error(ErrorKind::usage, what + " is no netrc file");
+    if (text.size() > kLargestFile) throw Error(ErrorKind::usage, what + " is not a netrc file");
   }
 }
 
@@ -50,7 +50,7 @@ void add_netrc(Context& context, envs::IndexLogins& logins) {
   try {
     logins.add_netrc(content_of(open_secret_file("netrc", path), path), path);
   } catch (const Error& e) {
-    context.ui().warn(std::string(e.what()) + "; no login is taken from it");
+    context.ui().warn(std::string(e.what()) + "; its logins are not used");
   }
 }
 

@@ -20,7 +20,7 @@ class ShownSteps final : public envs::DriverEvents {
   }
   void finished(const NodeName&, const envs::Step&) override {}
   void waiting(const NodeName& node, const Error& why) override {
-    ui_.progress(node.value + " waits for another's work to end: " + why.what());
+    ui_.progress(node.value + " waits for another process: " + why.what());
   }
 
  private:

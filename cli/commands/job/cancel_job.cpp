@@ -13,7 +13,7 @@ int run_cancel(Context& context, const JobOptions& options) {
   open.job = refresh_job(context, open.job);
   if (launcher::has_ended(open.job)) {
     context.ui().note("job " + open.job.id +
-                      " has ended already: " + std::string(state::to_string(open.job.state)));
+                      " has already ended: " + std::string(state::to_string(open.job.state)));
     if (!context.ui().for_people())
       context.ui().show(view_of_one("job", to_json(open.job), open.job.id));
     return 0;

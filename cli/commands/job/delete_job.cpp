@@ -25,10 +25,10 @@ void check(const Options& options) {
   const bool by_rule = options.all || options.older_than;
   if (options.names.empty() && !by_rule)
     throw Error(ErrorKind::usage,
-                "delete job: name jobs, or say which by --all or --older-than (7d)");
+                "delete job: name jobs, or choose them with --all or --older-than (7d)");
   if (!options.names.empty() && by_rule)
     throw Error(ErrorKind::usage,
-                "delete job: name jobs, or say which by --all or --older-than; not both");
+                "delete job: name jobs or choose them with --all or --older-than, not both");
 }
 
 /// Returns the named jobs, each once. Throws conflict for a running job.
@@ -83,7 +83,7 @@ struct Deletion {
 
 View view_of(const std::vector<Deletion>& deletions, bool dry_run) {
   View view;
-  view.when_empty = "no job that has ended";
+  view.when_empty = "no ended jobs";
   view.root = document(dry_run ? "plan" : "deleted");
   view.root["jobs"] = Json::array();
   view.table.columns = {{"JOB"}, {"RESULT"}};

@@ -17,7 +17,7 @@ void FirstRankLines::output(int rank, agent::OutputStream stream, std::string_vi
     take(unfinished_.substr(from, end - from));
   unfinished_.erase(0, from);
   if (unfinished_.size() > kLongestLine) {
-    fail(Error(ErrorKind::remote, "rank 0 writes a line that has no end"));
+    fail(Error(ErrorKind::remote, "rank 0 wrote a line that is too long"));
     unfinished_.clear();
   }
 }

@@ -73,11 +73,12 @@ void JobOutput::rank_ended(const agent::RankEnd& end, const NodeName&) {
 }
 
 void JobOutput::disk_full(const NodeName& node, const std::string& path) {
-  context_.ui().warn("no space left on " + node.value + ": " + path + ": logs there are cut off");
+  context_.ui().warn("no space left on " + node.value + ": " + path +
+                     ": logs there are incomplete");
 }
 
 void JobOutput::connection_lost(const NodeName& node, const Error& error) {
-  context_.ui().warn(node.value + " does not answer, trying on: " + error.what());
+  context_.ui().warn(node.value + " does not answer, retrying: " + error.what());
 }
 
 void JobOutput::finish(LauncherWords words) {

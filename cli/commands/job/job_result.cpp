@@ -52,7 +52,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
     output.finish(LauncherWords::shown);
     if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
       throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
-                                          to_string(*request.timeout) + "; it goes on");
+                                          to_string(*request.timeout) + "; it is still running");
     if (ours) {  // We have stopped the job.
       state::Job job = open.job;
       launcher::mark_ended(
@@ -75,7 +75,7 @@ int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& ope
   context.ui().waiting("job " + open.job.id + " is running");
   if (request.on_cancel == launcher::OnCancel::stop_job)
     context.set_stop_notice("stopping job " + open.job.id +
-                            "; Ctrl-C again leaves at once, and the job ends by itself");
+                            "; press Ctrl-C again to exit at once (the job then stops on its own)");
   JobOutput output(context, request.labels);
   const auto job = follow_to_end(context, runner, open, request, output);
   return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;

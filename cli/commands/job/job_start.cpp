@@ -17,8 +17,7 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
   if (record.spec.sync.empty()) return;
   const bool is_ours =  // True for a command that builds its own job.
       record.spec.sync.starts_with(context.state_directory().string() + "/");
-  context.ui().progress(is_ours ? "copying what job " + id + " needs"
-                                : "copying " + record.spec.sync);
+  context.ui().progress(is_ours ? "copying the files of job " + id : "copying " + record.spec.sync);
   std::vector<ssh::Host> hosts;
   for (const launcher::NodeRanks& ranks : record.placement)
     for (const ssh::Host& host : target.hosts)
@@ -37,7 +36,7 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
   for (const auto& outcome : copied)
     vanished.insert(outcome.value().vanished.begin(), outcome.value().vanished.end());
   for (const std::string& name : vanished)
-    context.ui().warn(name + " vanished while it was copied: the rest is there");
+    context.ui().warn(name + " vanished during the copy: the other files are complete");
 }
 
 /// Starts the job. If this fails, records the job as ended.
@@ -81,7 +80,8 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
     started.owner = std::make_unique<JobOwner>(context.state_directory(), job.id);
   });
   context.set_interrupt_hint(
-      "job " + job.id + " ends by itself within 30 s; at once with: fastgpu cancel job " + job.id);
+      "job " + job.id + " stops on its own within 30 s; stop it at once with: fastgpu cancel job " +
+      job.id);
   context.set_stop_notice("stopping job " + job.id + " before it runs");
   start(context, target, started);
   return started;

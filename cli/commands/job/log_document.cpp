@@ -67,7 +67,7 @@ void LogDocument::output(int rank, agent::OutputStream stream, std::string_view 
 }
 
 void LogDocument::connection_lost(const NodeName& node, const Error& error) {
-  context_.ui().warn(node.value + " does not answer, trying on: " + error.what());
+  context_.ui().warn(node.value + " does not answer, retrying: " + error.what());
 }
 
 void LogDocument::finish(const Error* error) {

@@ -107,7 +107,7 @@ std::vector<std::string> own_variables(const Options& options, const state::Envi
     const bool is_unset = text.find('=') == std::string::npos && !ours(text.c_str());
     if (is_unset)
       throw Error(e.kind(), std::string(e.what()) +
-                                "; an environment of the cluster is chosen by --environment " +
+                                "; to choose an environment of the cluster use --environment " +
                                 printable(text));
   }
   throw;
@@ -136,7 +136,7 @@ launcher::JobSpec spec_of(const Options& options, const launcher::JobFile& file,
   if (const auto timeout = options.timeout ? options.timeout : file.timeout) {
     if (timeout->count() == 0)
       throw Error(ErrorKind::usage,
-                  "run job: the timeout is 0, after which nothing has run; leave it out for none");
+                  "run job: the timeout is 0: give a longer one, or omit it for no timeout");
     spec.timeout = *timeout;
   }
   if (options.detach || file.detach.value_or(false)) spec.presence = launcher::Presence::detached;
@@ -199,7 +199,7 @@ int run(Context& context, const Options& options) {
       return refused->exit_code;
     }
     context.ui().show(view);
-    context.ui().note("dry run: nothing was started");
+    context.ui().note("dry run: no job was started");
     return 0;
   }
   const auto input = input_for(options, record.spec);

@@ -18,7 +18,8 @@ int run_wait(Context& context, const JobOptions& options) {
 
 Action make_wait_job_command(Arguments& arguments) {
   const auto options = describe_job(arguments);
-  arguments.duration("--timeout", "Give up after this long; the job goes on", options->timeout);
+  arguments.duration("--timeout", "Give up after this long; the job keeps running",
+                     options->timeout);
   return [options](Context& context) { return run_wait(context, *options); };
 }
 

@@ -70,15 +70,15 @@ Copy parse_copy(const std::vector<std::string>& paths) {
   for (std::size_t i = 0; i + 1 < paths.size(); ++i) {
     const Place source = parse_place(paths[i]);
     if (copy.to_nodes && !source.target.empty())
-      throw Error(ErrorKind::usage, "cp: both '" + printable(paths[i]) + "' and '" +
-                                        printable(paths.back()) +
-                                        "' lie on a cluster: one side must be here");
+      throw Error(ErrorKind::usage,
+                  "cp: '" + printable(paths[i]) + "' and '" + printable(paths.back()) +
+                      "' are both on a cluster: one side must be on this machine");
     if (!copy.to_nodes && source.target.empty())
       throw Error(ErrorKind::usage,
                   "cp: neither side is on a cluster: write it like demo:" + printable(paths[i]));
     if (!copy.to_nodes && i > 0 && source.target != copy.target)
-      throw Error(ErrorKind::usage, "cp: the sources lie on '" + printable(copy.target) +
-                                        "' and on '" + printable(source.target) +
+      throw Error(ErrorKind::usage, "cp: the sources are on '" + printable(copy.target) +
+                                        "' and '" + printable(source.target) +
                                         "': copy from one at a time");
     if (!copy.to_nodes) copy.target = source.target;
     copy.sources.push_back(source.path);
@@ -219,7 +219,7 @@ std::size_t name_vanished(Context& context, const Results& results) {
   for (const auto& result : results)
     if (result.ok()) names.insert(result.value().vanished.begin(), result.value().vanished.end());
   for (const std::string& name : names)
-    context.ui().warn(name + " vanished while it was copied: the rest is there");
+    context.ui().warn(name + " vanished during the copy: the other files are complete");
   return names.size();
 }
 
@@ -276,9 +276,7 @@ int run(Context& context, const Options& options) {
     code = std::max(code, kSomeVanished);
   if (std::ranges::any_of(results, is_cut_off))
     context.ui().note(
-        "the part of a large copy that arrived is kept there for a day: the same command goes on "
-        "with "
-        "it");
+        "the nodes keep the part that arrived for a day: repeat the command to continue");
   if (code == 0 && context.ui().for_people())
     context.ui().note("copied " + to_string(Bytes{wanted.to_nodes ? most : sum}) +
                       (!wanted.to_nodes      ? " from "

@@ -115,9 +115,9 @@ void report_cut(Ui& ui, const Results& results, const std::vector<HeldOutput>& h
     if (held[i].truncated) cut.push_back(results[i].host.value);
   if (cut.empty()) return;
   constexpr HoldingLimits kLimits;
-  ui.warn(fold_names(cut) + ": the output was cut: at most " + mebibytes(kLimits.stream) +
-          " of a stream and " + mebibytes(kLimits.all) +
-          " of all nodes wait for the end; without -b and -o all of it is shown");
+  ui.warn(fold_names(cut) + ": output truncated: with -b or -o at most " +
+          mebibytes(kLimits.stream) + " per stream and " + mebibytes(kLimits.all) +
+          " in total are kept; omit them to see all output");
 }
 
 std::vector<std::string> names_of(const remote::OutputGroup& group) {
@@ -200,7 +200,7 @@ remote::ExecOptions settings_of(Context& context, const Options& options) {
   settings.connect_timeout = context.settings().duration("connect-timeout");
   if (options.timeout && options.timeout->count() == 0)
     throw Error(ErrorKind::usage,
-                "exec: the timeout is 0, after which nothing has run; leave it out for none");
+                "exec: the timeout is 0: give a longer one, or omit it for no timeout");
   settings.timeout = options.timeout.value_or(settings.timeout);
   settings.environment = variables_of(options.variables, context.environment());
   settings.delivery = remote::Delivery::pieces;
@@ -214,15 +214,14 @@ std::unique_ptr<remote::SharedInput> input_for(std::size_t hosts, int width) {
   if (hosts > static_cast<std::size_t>(width))
     throw Error(ErrorKind::usage,
                 "standard input goes to all nodes at the same time, and --fanout " +
-                    std::to_string(width) + " runs fewer than the " + std::to_string(hosts) +
-                    " of them: raise it, or give no input: </dev/null");
+                    std::to_string(width) + " allows fewer than the " + std::to_string(hosts) +
+                    " selected: raise it, or close the input with </dev/null");
   return std::make_unique<remote::SharedInput>(STDIN_FILENO, hosts);
 }
 
 int run(Context& context, const Options& options) {
   if (options.fold && !options.out_directory.empty())
-    throw Error(ErrorKind::usage,
-                "exec: --fold shows outputs and --outdir writes them into files: give one of them");
+    throw Error(ErrorKind::usage, "exec: --fold and --outdir exclude each other: use one of them");
   remote::ExecOptions settings = settings_of(context, options);
   const RemoteTarget target = running_nodes(context, without(options.target, options.left_out));
   std::vector<std::string> names;

@@ -81,8 +81,9 @@ void CountedSink::ended(std::size_t host) {
   if (!ui_.terminal().err) return;
   if (running_.empty()) return ui_.end_progress();
   const std::vector<std::string> left(running_.begin(), running_.end());
-  ui_.progress("running on " + counted(names_.size(), "node"),
-               std::to_string(names_.size() - left.size()) + " ended, not yet " + fold_names(left));
+  ui_.progress(
+      "running on " + counted(names_.size(), "node"),
+      std::to_string(names_.size() - left.size()) + " done, waiting for " + fold_names(left));
 }
 
 }  // namespace fastgpu::cli

@@ -37,7 +37,8 @@ RemoteTarget one_node(Context& context, const std::string& text, std::string_vie
   RemoteTarget found = running_nodes(context, wanted);
   if (found.hosts.size() != 1)
     throw Error(ErrorKind::usage, std::string(who) + ": '" + printable(text) + "' names " +
-                                      counted(found.hosts.size(), "node") + ", one is wanted");
+                                      counted(found.hosts.size(), "node") +
+                                      ", but one node is needed");
   return found;
 }
 

@@ -50,8 +50,8 @@ Action make_ssh_command(Arguments& arguments) {
       arguments.text("CLUSTER[/NODE]", "", "The node (the first one)", options->target);
   target.required = true;
   target.values = Values::target;
-  arguments.flag("--tty", "Allocate a terminal, even without one here", options->terminal).letter =
-      "-t";
+  arguments.flag("--tty", "Allocate a terminal, even if there is none here", options->terminal)
+      .letter = "-t";
   arguments.flag("--config", "Print a configuration for OpenSSH instead of logging in",
                  options->config);
   arguments.program(

@@ -56,8 +56,8 @@ std::string ask(Context& context) {
   Ui& ui = context.ui();
   if (!ui.terminal().in || !ui.terminal().err)
     throw Error(ErrorKind::usage,
-                "--ask-sudo-password: there is no terminal to ask on; --sudo-password-file takes "
-                "it from a file");
+                "--ask-sudo-password: there is no terminal to ask on; use --sudo-password-file to "
+                "read it from a file");
   const WithoutEcho silence;
   ui.prompt("sudo's password on the nodes: ");
   return first_line(STDIN_FILENO, context.cancel());
@@ -72,7 +72,7 @@ std::string read_file(const std::string& path, const Cancel& cancel) {
 void describe_sudo_password(Arguments& arguments, SudoPasswordOptions& options) {
   arguments.flag("--ask-sudo-password", "Ask for the sudo password of the nodes", options.ask);
   shared(arguments.text("--sudo-password-file", "FILE",
-                        "Read the sudo password from the first line of a private file",
+                        "Read the sudo password from the first line of FILE (mode 0600)",
                         options.file))
       .values = Values::path;
 }

@@ -33,15 +33,15 @@ Error no_tmux(const RemoteTarget& found) {
   const std::string rights = host.user == "root" ? "" : "sudo ";
   return {ErrorKind::not_found,
           host.name.value + " has no tmux: on Debian and Ubuntu `fastgpu exec " + cluster + " -- " +
-              rights + "apt-get install -y tmux` brings it to all nodes; `fastgpu ssh " + cluster +
-              "/" + host.name.value + "` is a shell without it"};
+              rights + "apt-get install -y tmux` installs it on all nodes; `fastgpu ssh " +
+              cluster + "/" + host.name.value + "` opens a shell without it"};
 }
 
 Error exists_already(const RemoteTarget& found, const std::string& session) {
   const std::string& node = found.hosts.front().name.value;
-  return {ErrorKind::conflict, node + " has a session " + session + " already: `fastgpu tmux " +
+  return {ErrorKind::conflict, node + " already has a session " + session + ": `fastgpu tmux " +
                                    found.cluster.name.value + "/" + node + " --session " + session +
-                                   "` goes there, another name makes another"};
+                                   "` opens it, and another name creates another session"};
 }
 
 /// Starts a detached session, without standard input.
@@ -142,12 +142,12 @@ int list(Context& context, const Options& options) {
 int run(Context& context, const Options& options) {
   check_session_name(options.session);
   if (options.list && (options.detached || !options.program.empty()))
-    throw Error(ErrorKind::usage, "tmux: --list starts nothing: leave out what would be started");
+    throw Error(ErrorKind::usage, "tmux: --list starts no session: omit --detach and the program");
   if (options.list) return list(context, options);
   if (!options.detached && !has_terminal())
     throw Error(ErrorKind::usage,
-                "tmux: there is no terminal here: --detach starts a session without one, "
-                "`fastgpu ssh` runs a program");
+                "tmux: there is no terminal here: use --detach to start a session, or `fastgpu "
+                "ssh` to run a program");
   return enter(context, options);
 }
 

@@ -46,7 +46,7 @@ std::vector<Place> places_of_nodes(const fs::path& storage) {
 std::vector<Place> places_of_state(const fs::path& directory) {
   std::vector<Place> places;
   for (const auto& [what, name] :
-       {std::pair{"tools and downloads", "tools"}, std::pair{"files on their way", "scratch"},
+       {std::pair{"tools and downloads", "tools"}, std::pair{"files being copied", "scratch"},
         std::pair{"keys and records of clusters", "clusters"},
         std::pair{"the state database", "state.db"},
         std::pair{"the state database's log", "state.db-wal"}})
@@ -125,7 +125,7 @@ std::vector<std::string> lines_of(const DiskReport& report) {
                     to_string(item.use.size) + "  " + item.what + " (" + item.use.path.string() +
                     ")");
   }
-  if (report.items.empty()) lines.push_back("  it is full of files other than fastgpu's");
+  if (report.items.empty()) lines.push_back("  it is full of other programs' files");
   return lines;
 }
 

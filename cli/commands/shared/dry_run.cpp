@@ -3,7 +3,7 @@
 namespace fastgpu::cli {
 
 void describe_dry_run(Arguments& arguments, bool& dry_run) {
-  arguments.flag("--dry-run", "Check and show what would be done, without doing it", dry_run);
+  arguments.flag("--dry-run", "Check and show the steps, without running them", dry_run);
 }
 
 int show_dry_run(Ui& ui, std::string_view command, std::string_view subject,
@@ -20,7 +20,7 @@ int show_dry_run(Ui& ui, std::string_view command, std::string_view subject,
     view.table.rows.push_back({step});
   }
   ui.show(view);
-  ui.note("dry run: nothing was done");
+  ui.note("dry run: nothing was changed");
   return 0;
 }
 

@@ -78,13 +78,14 @@ View view_of_offers(const RankedOffers& offers) {
   View view;
   view.root = document("offers");
   view.root["offers"] = Json::array();
-  view.table.columns = {{"CLOUD"}, {"ZONE"},  {"TYPE"},  {"GPUS"}, {"RDMA"},
-                        {"PRICE"}, {"STOCK"}, {"QUOTA"}, {"BUT"}};
+  view.table.columns = {{"CLOUD"}, {"ZONE"},  {"TYPE"},
+                        {"GPUS"},  {"RDMA"},  {"PRICE"},
+                        {"STOCK"}, {"QUOTA"}, {"EXCLUDED BECAUSE"}};
   for (const Offer& offer : offers.usable)
     add_row(view, offer, "");
   for (const auto& [offer, against] : offers.unusable)
     add_row(view, offer, against);
-  view.when_empty = "no cloud has such machines";
+  view.when_empty = "no cloud offers such machines";
   return view;
 }
 

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Error is_there(const OutFile& out) {
-  return {ErrorKind::conflict, "'" + out.path + "' exists: --force replaces it"};
+  return {ErrorKind::conflict, "'" + out.path + "' already exists: use --force to overwrite it"};
 }
 
 bool is_special(const fs::path& path) {
@@ -38,14 +38,14 @@ void check_out_file(const OutFile& out) {
   struct stat status {};
   if (::lstat(out.path.c_str(), &status) == 0) {
     if (is_special(out.path))
-      throw Error(ErrorKind::usage, "--out '" + out.path + "' is no regular file");
+      throw Error(ErrorKind::usage, "--out '" + out.path + "' is not a regular file");
     if (!out.force) throw is_there(out);
   }
   const fs::path directory = fs::absolute(out.path).parent_path();
   std::error_code none;
   if (!fs::is_directory(directory, none))
     throw Error(ErrorKind::not_found,
-                "--out '" + out.path + "': there is no directory " + directory.string());
+                "--out '" + out.path + "': no such directory: " + directory.string());
 }
 
 void publish_out_file(const fs::path& draft, const OutFile& out) {

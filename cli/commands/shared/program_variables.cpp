@@ -27,16 +27,17 @@ std::string assignment_of(const std::string& text, const std::string& where,
   const std::string name = text.substr(0, equals);
   const bool is_bare = equals == std::string::npos;
   if (!is_variable_name(name))
-    throw Error(ErrorKind::usage, where + ": '" + printable(name) +
-                                      "' is not the name of a variable: letters, digits and '_', "
-                                      "such as TOKEN=abc");
+    throw Error(ErrorKind::usage,
+                where + ": '" + printable(name) +
+                    "' is not a variable name: use letters, digits and '_', such as TOKEN=abc");
   if (text.find('\0') != std::string::npos)
     throw Error(ErrorKind::usage, where + ": the value of " + name + " has a NUL byte");
   if (!is_bare) return text;
   const auto value = ours(name.c_str());
   if (!value)
     throw Error(ErrorKind::usage, where + ": the variable " + name +
-                                      " is not set here; give it a value: " + name + "=VALUE");
+                                      " is not set on this machine; give it a value: " + name +
+                                      "=VALUE");
   return name + "=" + *value;
 }
 
@@ -66,7 +67,8 @@ std::string read_regular(const std::string& path) {
 void describe_variables(Arguments& arguments, VariableFlags& flags, const std::string& receiver) {
   arguments
       .list("--env", "NAME[=VALUE]",
-            "Set a variable for " + receiver + "; NAME alone passes on its value here", flags.given)
+            "Set a variable for " + receiver + "; NAME alone passes on its local value",
+            flags.given)
       .letter = "-e";
   arguments
       .list("--env-file", "FILE", "Read variables from a file with lines NAME=VALUE", flags.files)

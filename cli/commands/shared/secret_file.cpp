@@ -19,7 +19,7 @@ UniqueFd open_secret_file(const std::string& flag, const std::string& path) {
   if (info.st_uid != ::geteuid() && info.st_uid != 0)
     throw Error(ErrorKind::usage, what + " belongs to another user: use a file of your own");
   if ((info.st_mode & 077) != 0)
-    throw Error(ErrorKind::usage, what + " is not for its owner alone: chmod 600 it");
+    throw Error(ErrorKind::usage, what + " can be read by other users: chmod 600 it");
   return file;
 }
 

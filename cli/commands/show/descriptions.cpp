@@ -96,7 +96,7 @@ std::string public_address_text(provision::cloud::PublicAddress which) {
     case all:
       return "";
     case head:
-      return "of the first node alone";
+      return "only the first node";
     case none:
       return "none";
   }
@@ -326,7 +326,7 @@ Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jo
   out["state"] = state::to_string(cluster.state);
   if (open_intents > 0)
     out["unfinished"] = counted(open_intents, "change") +
-                        ", under way or left by a run that died: fastgpu gc settles those";
+                        ", in progress or interrupted: fastgpu gc finishes interrupted ones";
   out["size"] = running_text(shown.nodes);
   put(out, "user", cluster.user);
   out["created"] = time_text(cluster.created, now);

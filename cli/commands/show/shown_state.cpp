@@ -23,7 +23,7 @@ state::Job now(Context& context, const state::Job& job) {
     return refresh_job(context, job);
   } catch (const Error& e) {
     context.cancel().check();
-    context.ui().warn(job.id + ": shown as last known: " + e.what());
+    context.ui().warn(job.id + ": showing the last known state: " + e.what());
     return job;
   }
 }
@@ -49,7 +49,7 @@ ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
     return {std::move(view.cluster), std::move(view.nodes), status, std::move(notices)};
   } catch (const Error& e) {
     context.cancel().check();
-    context.ui().warn(cluster.name.value + ": shown as last known: " + e.what());
+    context.ui().warn(cluster.name.value + ": showing the last known state: " + e.what());
     return {cluster, context.store().nodes(cluster.id), guard_status_now(context, cluster)};
   }
 }

@@ -185,7 +185,7 @@ Json to_json(const state::Job& job) {
 
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
   View view;
-  view.when_empty = "no clusters; make one: fastgpu create cluster demo --nodes 2";
+  view.when_empty = "no clusters; create one: fastgpu create cluster demo --nodes 2";
   view.table.columns = {{"NAME"},
                         {"PROVIDER"},
                         {"STATE"},
@@ -224,7 +224,7 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
 
 View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
   View view;
-  view.when_empty = "no nodes; make some: fastgpu create cluster demo --nodes 2";
+  view.when_empty = "no nodes; create some: fastgpu create cluster demo --nodes 2";
   view.table.columns = {{"NAME"},
                         {"CLUSTER", false, Fit::optional},
                         {"STATE"},

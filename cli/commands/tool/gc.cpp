@@ -19,7 +19,7 @@ struct Options {
 
 View view_of(const std::vector<provision::Settled>& all, const std::vector<DiskReport>& disks) {
   View view;
-  view.when_empty = "nothing to put right";
+  view.when_empty = "nothing to clean up";
   view.root = document("gc");
   view.root["settled"] = Json::array();
   view.table.columns = {{"CLUSTER"}, {"WHAT", false, Fit::prose}, {"RESULT", false, Fit::prose}};

@@ -27,8 +27,7 @@ struct Options {
 void write_new(const std::string& path, std::string_view text) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file && errno == EEXIST)
-    throw Error(ErrorKind::conflict,
-                path + " exists already: move it away, or give another --file");
+    throw Error(ErrorKind::conflict, path + " already exists: move it, or choose another --file");
   if (!file) throw system_error("writing " + path, errno);
   const ssize_t written = ::write(file.get(), text.data(), text.size());
   if (written == static_cast<ssize_t>(text.size())) return;

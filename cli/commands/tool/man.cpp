@@ -37,7 +37,7 @@ int run(const Options& options) {
 
 Action make_man_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.text("DIR", "", "Where the manual pages are written", options->directory).required =
+  arguments.text("DIR", "", "Directory to write the manual pages to", options->directory).required =
       true;
   return [options](Context&) { return run(*options); };
 }

@@ -15,7 +15,7 @@ constexpr const char* kShow =
     ;
 
 std::optional<Error> failure_of(const launcher::NodeAnswer& answer) {
-  return script_failure(answer, "get a host key of its own");
+  return script_failure(answer, "create its own host key");
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ HostResult<std::string> host_key_in(const launcher::NodeAnswer& answer) {
     key.pop_back();
   if (!key.starts_with("ssh-ed25519 ") || key.find(' ', 12) != std::string::npos)
     return {host, Error(ErrorKind::remote,
-                        host.value + " shows no ed25519 host key but '" + printable(key) + "'")};
+                        host.value + " shows no Ed25519 host key, but '" + printable(key) + "'")};
   return {host, std::move(key)};
 }
 

@@ -97,11 +97,11 @@ TEST_CASE("what the user must change is a usage error that says how") {
       {{"create", "cluster", "x", "--timeout", "5"}, "lacks its unit"},
       {{"create", "cluster", "x", "--link-rate", "1gbit", "--provider", "static"}, "local alone"},
       {{"create", "cluster", "x", "--accept-host-keys"}, "static alone"},
-      {{"exec", "x", "-e", "A B=1", "--", "true"}, "'A B' is not the name"},
-      {{"exec", "x", "-e", "=1", "--", "true"}, "'' is not the name"},
-      {{"exec", "x", "--env=A", "--", "true"}, "A is not set here"},
+      {{"exec", "x", "-e", "A B=1", "--", "true"}, "'A B' is not a variable name"},
+      {{"exec", "x", "-e", "=1", "--", "true"}, "'' is not a variable name"},
+      {{"exec", "x", "--env=A", "--", "true"}, "A is not set on this machine"},
       {{"tmux", "demo", "--session", "a.b"}, "session name 'a.b'"},
-      {{"tmux", "demo", "--list", "--detach"}, "--list starts nothing"},
+      {{"tmux", "demo", "--list", "--detach"}, "--list starts no session"},
   };
   for (const Case& one : cases) {
     Session session;
@@ -374,7 +374,7 @@ TEST_CASE("several clusters are named, and the one that is missing keeps none of
   const auto said = [&](const Words& words) {
     return std::string(failure_of([&] { session.run(words); }).what());
   };
-  CHECK(said({"delete", "cluster"}).find("name a cluster, or say --all") != std::string::npos);
+  CHECK(said({"delete", "cluster"}).find("name a cluster, or use --all") != std::string::npos);
   CHECK(said({"delete", "cluster", "train", "--all"}).find("not both") != std::string::npos);
   CHECK(said({"delete", "cluster", "trian"}).find("did you mean train?") != std::string::npos);
   CHECK(said({"rename", "cluster", "trian", "x"}).find("did you mean train?") != std::string::npos);

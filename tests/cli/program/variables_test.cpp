@@ -88,8 +88,7 @@ TEST_CASE("a variable without a meaning is refused with the one that is meant") 
         "the environment variable FASTGPU_NODSE has no meaning, did you mean FASTGPU_NODES?");
   CHECK(first_fault("FASTGPU_SATTE_DIR").ends_with("did you mean FASTGPU_STATE_DIR?"));
   CHECK(first_fault("FASTGPU_PATIENCE") ==
-        "the environment variable FASTGPU_PATIENCE has no meaning any more: it is FASTGPU_WAIT "
-        "now");
+        "the environment variable FASTGPU_PATIENCE has no meaning any more: use FASTGPU_WAIT now");
   CHECK(first_fault("FASTGPU_XYZZY").ends_with("unset it"));
   CHECK(first_fault("FASTGPU_").ends_with("unset it"));
   CHECK(first_fault("FASTGPU_TIMEOUT", {"run", "job"}) ==
@@ -98,7 +97,7 @@ TEST_CASE("a variable without a meaning is refused with the one that is meant") 
   CHECK(first_fault("FASTGPU_CREATE_CLUSTER_NODES", {"create", "cluster"})
             .ends_with("the flag's variable is FASTGPU_NODES"));
   for (const char* name : {"FASTGPU_TIMEOUT", "FASTGPU_FILE", "FASTGPU_DETACH", "FASTGPU_DRY_RUN"})
-    CHECK(first_fault(name).find("differs from command to command") != std::string::npos);
+    CHECK(first_fault(name).find("each command has its own variable") != std::string::npos);
   for (const char* name : {"FASTGPU_NODES", "FASTGPU_COMM_SECRET", "FASTGPU_COMM_ANYTHING",
                            "FASTGPU_RANK", "HOME", "FASTGPU_JOB_ID", "FASTGPU_HUAWEI_ENDPOINT_VPC",
                            "FASTGPU_CONNECT_TIMEOUT", "FASTGPU_TEST_SEED", "fastgpu_x"})

@@ -58,7 +58,7 @@ TEST_CASE("nodes are left out of a target, whatever it says already") {
   CHECK(left("demo/0-3", "n02,3") == "n01 n03");
   CHECK(left("demo/!0", "@stopped") == "n02 n03 n04");
   CHECK(left("demo/@workers!2", "1!4") == "n04");
-  CHECK(mentions(failure_of([&] { left("demo/0", "n01"); }), "leaves no node"));
+  CHECK(mentions(failure_of([&] { left("demo/0", "n01"); }), "excludes every node"));
   CHECK(mentions(failure_of([&] { left("demo", "n06"); }), "cluster demo has no node 'n06'"));
 }
 
@@ -73,9 +73,9 @@ TEST_CASE("nobody is meant by mistake") {
   CHECK(mentions(failure_of([] { selected("n06"); }), "cluster demo has no node 'n06'"));
   CHECK(mentions(failure_of([] { selected("!n06"); }), "cluster demo has no node 'n06'"));
   CHECK(mentions(failure_of([] { selected("@worker"); }),
-                 "there is no group of nodes '@worker', did you mean @workers?"));
-  CHECK(mentions(failure_of([] { selected("0!0"); }), "node set '0!0' leaves no node"));
-  CHECK(mentions(failure_of([] { selected("@empty"); }), "leaves no node of cluster demo"));
+                 "there is no node group '@worker', did you mean @workers?"));
+  CHECK(mentions(failure_of([] { selected("0!0"); }), "node set '0!0' excludes every node"));
+  CHECK(mentions(failure_of([] { selected("@empty"); }), "excludes every node of cluster demo"));
 }
 
 TEST_SUITE_END();

@@ -416,7 +416,7 @@ def test_what_vanishes_meanwhile_is_named_and_the_rest_is_there(user):
     _, err = process.communicate(timeout=120)
     assert_equal(process.returncode, 1, f"{process.returncode} {err}")
     assert_not_in(b"f99 vanished", err, f"{process.returncode} {err}")
-    assert_in(b"vanished while it was copied", err, f"{process.returncode} {err}")
+    assert_in(b"vanished during the copy", err, f"{process.returncode} {err}")
     there = user.run("exec", f"{name}/0", "-o", "json", "--", "sh", "-c", "ls live | wc -l").out
     assert_greater_equal(int(json.loads(there)["hosts"][0]["stdout"]), 300, there)
 

@@ -242,8 +242,10 @@ def test_variables_that_are_none_are_refused(user):
     fifo = user.folder / "fifo"
     os.mkfifo(fifo)
     for verb in (["exec", name], ["run", "job", "-c", name]):
-        user.refused([*verb, "-e", "A B=1", "--", "true"], 2, "'A B' is not the name of a variable")
-        user.refused([*verb, "-e", "NOT_SET", "--", "true"], 2, "NOT_SET is not set here")
+        user.refused([*verb, "-e", "A B=1", "--", "true"], 2, "'A B' is not a variable name")
+        user.refused(
+            [*verb, "-e", "NOT_SET", "--", "true"], 2, "NOT_SET is not set on this machine"
+        )
         user.refused(
             [*verb, "--env-file", str(fifo), "--", "true"], 2, "not a regular file", timeout=20
         )

@@ -183,7 +183,7 @@ check "and leaves no cluster" 5 "$fastgpu" describe cluster "$other"
 
 check "delete" 0 "$fastgpu" delete cluster "$cluster" --yes
 check "gc finds nothing" 0 "$fastgpu" gc -o json
-says "to put right" out '"settled": []'
+says "to clean up" out '"settled": []'
 expect "no link is left" no_link
 expect "no mount is left" bash -c "! grep -q '$work' /proc/self/mountinfo"
 expect "no process is left" bash -c "! grep -lqs 'HOSTNAME=$host_form' /proc/[0-9]*/environ"

@@ -118,7 +118,7 @@ def test_ctrl_c_says_at_once_what_a_creation_removes(user):
     reader = Reader(process.stderr.fileno())
     assert_in(b"creating", reader.read(30, b"creating 3 nodes"), f"{reader.text}")
     process.send_signal(signal.SIGINT)
-    said = f"stopping, and removing what was made of cluster {name}".encode()
+    said = f"stopping; removing the incomplete cluster {name}".encode()
     assert_in(said, reader.read(5, said), f"{reader.text}")
     process.communicate(timeout=60)
     assert_equal(process.returncode, 130, f"exit code {process.returncode}")

@@ -69,7 +69,7 @@ def test_a_project_file_takes_no_question_away(user):
     user.refused(
         ["scale", "cluster", name, "--nodes", "1"], 2, "Delete the last 1 node", cwd=user.folder
     )
-    user.refused(["env", "remove", "--all"], 2, "name the cluster by --cluster", cwd=user.folder)
+    user.refused(["env", "remove", "--all"], 2, "name the cluster with --cluster", cwd=user.folder)
     for word in ("off", "False", "NO", "0", "no"):
         user.refused(
             ["delete", "cluster", name],

@@ -229,8 +229,8 @@ def test_machines_with_elastic_rdma_stand_in_one_deployment_set(user):
 def test_a_type_without_rdma_is_refused_before_anything_is_made(user):
     for cloud, plain, said in (
         ("aws", "g4dn.xlarge", "p4d.24xlarge"),
-        ("huawei", "p2s.2xlarge.8", "knows no type with RDMA"),
-        ("tencent", "GN10X.2XLARGE40", "knows no type with RDMA"),
+        ("huawei", "p2s.2xlarge.8", "knows of no type with RDMA"),
+        ("tencent", "GN10X.2XLARGE40", "knows of no type with RDMA"),
         ("alibaba", "ecs.gn6v-c8g1.2xlarge", "ecs.ebmgn7ex.32xlarge"),
     ):
         if cloud not in cloud_sim.clouds_of(user):
@@ -242,7 +242,7 @@ def test_a_type_without_rdma_is_refused_before_anything_is_made(user):
                 4,
                 "without RDMA",
                 said,
-                "leave --rdma out",
+                "omit --rdma",
             )
             assert_equal(sim.books()["instances"], [], f"{cloud}: {sim.alive()}")
             assert_equal(sim.alive()[1], [], f"{cloud}: {sim.alive()}")

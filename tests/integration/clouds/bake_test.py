@@ -168,7 +168,7 @@ def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
 
             again = bake(customer)
             assert_equal(json.loads(again.out)["id"], made["id"], again.err)
-            assert_in("is there already", again.err)
+            assert_in("already exists", again.err)
             assert_equal(
                 customer.sim.control("calls")["counts"][cloud]["CreateImage"],
                 1,
@@ -247,20 +247,20 @@ def test_interrupted_it_goes_on_and_gc_puts_the_node_back(user):
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=30)[1].decode()
         assert_equal(process.returncode, 130, said)
-        assert_in("the same command waits for it and puts t-1 back", said)
+        assert_in("repeat the command to wait for it and to put t-1 back", said)
         assert_in(
             "fastgpu-bake", on_node(customer, "cat /proc/mounts", node=1), "nothing is hidden"
         )
         customer.refused(
             ("delete", "image", images(customer)[0]["id"], "--yes", *place(customer)),
             6,
-            "still being made",
+            "still being created",
         )
-        assert_in("still being made", customer.run("gc", code=1).out.decode(), "gc")
+        assert_in("still being created", customer.run("gc", code=1).out.decode(), "gc")
         customer.sim.control("advance", {"seconds": 90})
         assert_in("put t-1 back", customer.run("gc").out.decode(), "gc")
         assert_not_in("fastgpu-bake", on_node(customer, "cat /proc/mounts", node=1), "still hidden")
-        assert_in("is there already", bake(customer).err, "a second image")
+        assert_in("already exists", bake(customer).err, "a second image")
 
 
 def test_an_image_that_fails_is_removed_and_told(user):
@@ -285,7 +285,7 @@ def test_what_cannot_be_baked_is_refused_and_changes_nothing(user):
             "no node of the cluster has environment 'other' complete",
         )
         customer.refused(
-            ("env", "bake", "train", "-c", "t", "--image", "-x"), 2, "is no image's name"
+            ("env", "bake", "train", "-c", "t", "--image", "-x"), 2, "is not a valid image name"
         )
         job = user.start(
             "run",
@@ -322,7 +322,7 @@ def test_what_cannot_be_baked_is_refused_and_changes_nothing(user):
     user.run("create", "cluster", user.cluster)
     user.made = True
     user.refused(
-        ("env", "bake", "train", "-c", user.cluster), 2, "images are made of nodes of clouds alone"
+        ("env", "bake", "train", "-c", user.cluster), 2, "only be created from nodes in clouds"
     )
     user.run("delete", "cluster", user.cluster, "--yes")
 

@@ -54,7 +54,7 @@ def test_a_cluster_in_a_cloud_lives_as_any_other(user):
             "no rank on t-1",
         )
         again = customer.create("t")
-        assert_in("exists already as wanted", again.err)
+        assert_in("already exists and matches the request", again.err)
         customer.run("stop", "cluster", "t")
         assert_true(all(node["state"] == "stopped" for node in customer.nodes("t")), "not stopped")
         customer.run("start", "cluster", "t", "--timeout", "60s")
@@ -82,7 +82,7 @@ def test_what_a_detached_creation_leaves_to_do_is_done_by_who_needs_the_nodes(us
         assert_not_in(tuple(keys[0]), shared, f"{shared} {keys}")
         assert_in(tuple(keys[1]), shared, f"{shared} {keys}")
         again = customer.create("t", "--timeout", "90s")
-        assert_in("exists already as wanted", again.err)
+        assert_in("already exists and matches the request", again.err)
         keys = {tuple(node["host_keys"]) for node in customer.nodes("t")}
         assert_equal(len(keys), 2, f"{shared} {keys}")
         assert_false(keys & shared, f"{shared} {keys}")

@@ -46,7 +46,7 @@ def test_a_dry_run_shows_its_steps_and_changes_nothing(user):
             ("start", "cluster", "t"): [],
             ("scale", "cluster", "t", "--nodes", "4"): ["create node t-2", "create node t-3"],
             ("scale", "cluster", "t", "--nodes", "1"): ["delete node t-1"],
-            ("rename", "cluster", "t", "u"): ["call cluster t u"],
+            ("rename", "cluster", "t", "u"): ["rename cluster t to u"],
             (
                 "create",
                 "cluster",

@@ -56,10 +56,10 @@ def test_a_cluster_may_begin_with_fewer_nodes_in_the_place_that_has_most(user):
             {known[1]: 3},
             f"{customer.cloud}: {places(customer)} of {known}: {made.err}",
         )
-        assert_in("going on with 3", made.err)
+        assert_in("continuing with 3", made.err)
         assert_equal(len(customer.nodes("t")), 3, customer.nodes("t"))
         again = customer.create("t", "--detach", "--min-nodes", "2", nodes=4)
-        assert_in("exists already as wanted", again.err)
+        assert_in("already exists and matches the request", again.err)
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, CLOUDSIM, begin)

@@ -309,7 +309,7 @@ def test_who_may_log_in_is_checked_before_anything_is_made(user):
         made = customer.run(*words, "--ssh-from", "0.0.0.0/0", "--ssh-from", "192.0.2.7")
         assert_in("the whole world", made.err)
         again = customer.run(*words, "--ssh-from", "192.0.2.7/32")
-        assert_in("lets 0.0.0.0/0 log in as well", again.err)
+        assert_in("also allows SSH from 0.0.0.0/0", again.err)
         customer.refused(
             (*words, "--ssh-from", "198.51.100.0/24"),
             6,

@@ -113,7 +113,7 @@ def test_a_cluster_lives_in_an_ec2_that_is_not_ours(user):
             {node["instance"] for node in shown["nodes"]}, {i["InstanceId"] for i in made}, shown
         )
         assert_in(
-            "exists already as wanted", run(*creation(image_of(ec2), "t", 3)).err, "made again"
+            "already exists and matches", run(*creation(image_of(ec2), "t", 3)).err, "made again"
         )
         run("stop", "cluster", "t")
         assert_equal(states(run), ["stopped"] * 3)

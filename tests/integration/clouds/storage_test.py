@@ -111,7 +111,7 @@ def test_each_cloud_makes_data_disks_with_the_machines_and_takes_them_away(user)
         assert_equal(shown["data_disk"], {"gib": 500, "type": "", "path": "/data"}, shown)
         assert_equal(len(shown["mounts"]), 1, shown)
         assert_in(
-            "exists already as wanted",
+            "already exists and matches the request",
             customer.create("t", "--detach", *wished).err,
             "the same wish",
         )
@@ -327,7 +327,7 @@ def test_what_cannot_be_storage_is_refused_before_anybody_is_asked(user):
         for words, said in (
             (("nas:/x=/y z",), "not an absolute path"),
             (("/x",), "ADDRESS:/EXPORT=/PATH"),
-            (("--remove",), "--remove what"),
+            (("--remove",), "--remove needs"),
         ):
             customer.refused(("mount", "t", *words), 2, said)
         customer.refused(("mount", "nobody"), 5, "nobody")

@@ -29,7 +29,7 @@ def test_without_a_gpu_it_is_refused_and_an_assumed_one_is_planned_for(user):
         assert_equal(plan["groups"][0]["nodes"], ["t-0", "t-1"], f"{plan['groups']}")
         titles = [step["title"] for step in plan["groups"][0]["steps"]]
         assert_in("Install fabric manager 580, exactly the driver's version", titles)
-        user.refused(site.words("--assume-gpu", "H100:8"), 2, "goes with --dry-run alone")
+        user.refused(site.words("--assume-gpu", "H100:8"), 2, "use it with --dry-run")
         user.refused(site.words("--cuda", "99.9"), 2, "--cuda 99.9 is not known; known are 11.8, ")
         assert_equal(site.server.requests, [], "fetched")
 
@@ -65,7 +65,7 @@ def test_everything_is_installed_once_and_a_second_run_does_nothing(user):
         assert_true(all(node["did"] == [] for node in json.loads(again.out)["nodes"]), again.out)
         assert_equal(len(site.server.requests), fetched, "the second run fetched something")
         said = user.run(*site.words("--cuda", "12.8", "--cudnn", "9")).out.decode()
-        assert_equal(said.count("nothing to do: all is as wanted"), 2, said)
+        assert_equal(said.count("nothing to do"), 2, said)
         plan = json.loads(user.run(*site.words("--dry-run", "-o", "json")).out)
         assert_equal({step["state"] for step in plan["groups"][0]["steps"]}, {"done"}, f"{plan}")
 
@@ -322,10 +322,10 @@ def test_an_environment_brings_packages_and_driver_with_it(user):
         left = user.run(*words, code=2)
         assert_equal(left.err.count("has the package media-tolls"), 2, left.err)
         assert_not_in("99fastgpu-hold", site.on_nodes("ls /etc/apt/apt.conf.d", "t/0"), left.err)
-        user.refused((*words, "--assume-gpu", "L40S:8"), 2, "goes with --dry-run alone")
+        user.refused((*words, "--assume-gpu", "L40S:8"), 2, "use it with --dry-run")
         file.write_text(wanted + "driver: 999\n")
         user.refused(
-            (*words, "--dry-run"), 2, "what the environment needs", "999", "no known branch"
+            (*words, "--dry-run"), 2, "requirements of the environment", "999", "no known branch"
         )
 
 

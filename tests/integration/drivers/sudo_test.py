@@ -80,7 +80,7 @@ def test_a_password_that_is_missing_wrong_or_open_to_others_changes_nothing(user
         user.refused(
             worker.words("--sudo-password-file", password_file(user, mode=0o640)),
             2,
-            "is not for its owner alone: chmod 600 it",
+            "can be read by other users: chmod 600 it",
         )
         user.refused(worker.words("--ask-sudo-password"), 2, "there is no terminal to ask on")
         site.on_nodes("rm /etc/sudoers.d/worker", "t/0")

@@ -412,7 +412,7 @@ def test_another_build_of_the_same_packages_is_not_solved_and_hardly_sent_unless
     refused = site.user.run(
         "env", "create", "-c", site.name, "-f", str(locked), "--upgrade", *site.TOOL, code=2
     )
-    assert_in("leave out --upgrade", refused.err)
+    assert_in("omit --upgrade", refused.err)
 
 
 TOOL = {

@@ -40,7 +40,7 @@ def interrupted(user, name, *words):
             variables=user.environment(),
         )
     ) as terminal:
-        terminal.expect(f"1 ended, not yet {name}-1")
+        terminal.expect(f"1 done, waiting for {name}-1")
         assert_true(within(10, lambda: sleeps(user, name) == 2), "the second node does not run it")
         terminal.seen = b""
         terminal.type("\x03")
@@ -113,7 +113,7 @@ def test_what_is_left_out_runs_nothing(user):
     ):
         said = user.run("exec", *words, "--", "hostname").out.decode()
         assert_equal(said, f"{name}-1: {name}-1\n", f"{words}")
-    user.refused(["exec", name, "-x", "0-1", "--", "hostname"], 2, "leaves no node")
+    user.refused(["exec", name, "-x", "0-1", "--", "hostname"], 2, "excludes every node")
     user.refused(["exec", name, "-x", "7", "--", "hostname"], 5, "no node '7'")
 
 
@@ -125,7 +125,7 @@ def test_more_than_is_kept_is_cut_and_said(user):
         "esac"
     )
     done = user.run("exec", name, "-b", "--", "sh", "-c", megabytes)
-    assert_in(f"{name}-1: the output was cut: at most 64 MiB of a stream", done.err)
+    assert_in(f"{name}-1: output truncated: with -b or -o at most 64 MiB per stream", done.err)
     assert_not_in(f"{name}-0", done.err)
     assert_in(
         f"{name}-0 (1)\n----------------\nlittle\n".encode(),

@@ -315,7 +315,11 @@ def test_the_whole_life_of_a_cluster(lab):
         assert_equal(len(ours(host)), 1, f"{host.name} has {ours(host)}")
         assert_true(host.keys_file.read_bytes().startswith(before[host]), "a foreign line changed")
     assert_equal(two.keys_file.stat().st_mode & 0o7777, 0o640, "the mode changed")
-    assert_in("as wanted", lab.create(*entries).stderr, "the same file is another cluster")
+    assert_in(
+        "already exists and matches",
+        lab.create(*entries).stderr,
+        "the same file is another cluster",
+    )
     assert_in(
         "one",
         lab.create(two.entry(), one.entry(), code=6).stderr,

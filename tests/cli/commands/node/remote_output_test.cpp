@@ -27,7 +27,7 @@ TEST_SUITE_BEGIN("cli/remote_output");
 
 TEST_CASE("a terminal shows who has not ended, and nothing of it at the end") {
   const std::string text = shown_on({.err = true, .err_width = 80, .live = true});
-  CHECK(text.find("running on 3 nodes: 1 ended, not yet n-[0,2]") != std::string::npos);
+  CHECK(text.find("running on 3 nodes: 1 done, waiting for n-[0,2]") != std::string::npos);
   CHECK(text.ends_with("\r\x1b[K"));
 }
 

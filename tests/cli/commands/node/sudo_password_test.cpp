@@ -47,7 +47,7 @@ TEST_CASE("a file that others may read, that is empty or missing is refused by i
   for (const perms more : {perms::group_read, perms::others_read, perms::group_write}) {
     const std::string file = file_of(session, "secret\n", kOwners | more);
     CHECK(refusal(file).kind() == ErrorKind::usage);
-    CHECK(mentions(refusal(file), "'" + file + "' is not for its owner alone: chmod 600 it"));
+    CHECK(mentions(refusal(file), "'" + file + "' can be read by other users: chmod 600 it"));
     CHECK_FALSE(mentions(refusal(file), "secret"));
   }
   CHECK(refusal(file_of(session, "\nsecret\n", kOwners)).kind() == ErrorKind::usage);

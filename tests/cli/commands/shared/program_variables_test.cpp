@@ -39,13 +39,13 @@ TEST_CASE("what is no variable is refused, without its value") {
     std::string said;
   };
   const std::vector<Case> cases = {
-      {"A B=hush", "--env: 'A B' is not the name of a variable"},
-      {"1A=hush", "--env: '1A' is not the name of a variable"},
-      {"=hush", "--env: '' is not the name of a variable"},
-      {"A-B=hush", "--env: 'A-B' is not the name of a variable"},
-      {"", "--env: '' is not the name of a variable"},
+      {"A B=hush", "--env: 'A B' is not a variable name"},
+      {"1A=hush", "--env: '1A' is not a variable name"},
+      {"=hush", "--env: '' is not a variable name"},
+      {"A-B=hush", "--env: 'A-B' is not a variable name"},
+      {"", "--env: '' is not a variable name"},
       {std::string("A=hush\0", 7), "--env: the value of A has a NUL byte"},
-      {"GONE", "--env: the variable GONE is not set here; give it a value: GONE=VALUE"},
+      {"GONE", "--env: the variable GONE is not set on this machine; give it a value: GONE=VALUE"},
   };
   for (const Case& one : cases) {
     CAPTURE(one.said);
@@ -63,9 +63,9 @@ TEST_CASE("a file has a variable in each line, and flags win over it") {
   CHECK(variables_of({.given = {"A=3"}, .files = {path.string()}}, ours) ==
         Words{"B=\"x y\" # no comment", "HERE=of ours", "C=last", "A=3"});
   CHECK(std::string(failure_of([] { variables_in("A=1\n\nexport B=hush\n", "f", ours); }).what())
-            .starts_with("f:3: 'export B' is not the name of a variable"));
+            .starts_with("f:3: 'export B' is not a variable name"));
   CHECK(std::string(failure_of([] { variables_in("GONE\n", "f", ours); }).what())
-            .starts_with("f:1: the variable GONE is not set here"));
+            .starts_with("f:1: the variable GONE is not set on this machine"));
 }
 
 TEST_CASE("a file that is none, or is too large, is refused at once") {

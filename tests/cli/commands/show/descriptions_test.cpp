@@ -96,37 +96,17 @@ TEST_CASE("a local cluster is described by what it has, and nothing that it has 
 TEST_CASE("a cluster of a cloud is described with its machines, network, storage and cost") {
   const ClusterAndNodes shown = cloud_cluster();
   CHECK(text_of(description_of(shown, {}, 0, kNow)) ==
-        "Name:      demo\n"
-        "ID:        0a1b2c3d\n"
-        "Provider:  aws\n"
-        "State:     running\n"
-        "Size:      2 of 2 running\n"
-        "User:      root\n"
-        "Created:   2026-03-01T12:00:00Z (60m ago)\n"
-        "Machine:\n"
-        "  Type:         p4d.24xlarge\n"
-        "  GPUs:         8xA100-40G\n"
-        "  Region:       us-east-1\n"
-        "  Zone:         us-east-1a\n"
-        "  Market:       spot\n"
-        "  Price:        32.77 USD/h\n"
-        "  Image:        ami-1\n"
-        "  System disk:  60 GiB\n"
-        "Network:\n"
-        "  Security group:    sg-1\n"
-        "  VPC:               vpc-1\n"
-        "  Public addresses:  of the first node alone\n"
-        "  SSH from:          203.0.113.7/32\n"
-        "Storage:\n"
-        "  Data disk:  100 GiB gp3 at /data\n"
-        "  /models:    10.0.0.4:/models\n"
-        "Cost:\n"
-        "  Now:     65.55 USD/h\n"
-        "  So far:  65.50 USD\n"
-        "Nodes:\n"
-        "  NAME    STATE    ADDRESS          PRIVATE ADDRESS  SLOTS  INSTANCE    COST\n"
-        "  demo-0  running  10.64.1.10                        1      0a1b2c3d/0  65.55 USD\n"
-        "  demo-1  running  10.64.1.11:2222  10.77.0.5        1      0a1b2c3d/1  16.39 USD\n");
+        "Name:      demo\nID:        0a1b2c3d\nProvider:  aws\nState:     running\nSize:      2 of "
+        "2 running\nUser:      root\nCreated:   2026-03-01T12:00:00Z (60m ago)\nMachine:\n  Type:  "
+        "       p4d.24xlarge\n  GPUs:         8xA100-40G\n  Region:       us-east-1\n  Zone:       "
+        "  us-east-1a\n  Market:       spot\n  Price:        32.77 USD/h\n  Image:        ami-1\n  "
+        "System disk:  60 GiB\nNetwork:\n  Security group:    sg-1\n  VPC:               vpc-1\n  "
+        "Public addresses:  only the first node\n  SSH from:          203.0.113.7/32\nStorage:\n  "
+        "Data disk:  100 GiB gp3 at /data\n  /models:    10.0.0.4:/models\nCost:\n  Now:     65.55 "
+        "USD/h\n  So far:  65.50 USD\nNodes:\n  NAME    STATE    ADDRESS          PRIVATE ADDRESS  "
+        "SLOTS  INSTANCE    COST\n  demo-0  running  10.64.1.10                        1      "
+        "0a1b2c3d/0  65.55 USD\n  demo-1  running  10.64.1.11:2222  10.77.0.5        1      "
+        "0a1b2c3d/1  16.39 USD\n");
   CHECK(network_word(shown.cluster) == "vpc-1");
 }
 
@@ -137,8 +117,8 @@ TEST_CASE("a cluster is described with its unfinished changes and the jobs that 
       {.id = "old-1", .cluster = shown.cluster.id, .created = kNow - 1h, .ended = kNow},
       {.id = "other-1", .cluster = {"ffffffff"}, .created = kNow}};
   const std::string text = text_of(description_of(shown, jobs, 1, kNow));
-  CHECK(text.find("Unfinished:  1 change, under way or left by a run that died: fastgpu gc settles "
-                  "those\n") != std::string::npos);
+  CHECK(text.find("Unfinished:  1 change, in progress or interrupted: fastgpu gc finishes "
+                  "interrupted ones\n") != std::string::npos);
   CHECK(text.ends_with("Jobs:\n  JOB      STATE     AGE\n  train-1  starting  5m\n"));
 }
 

@@ -131,7 +131,7 @@ TEST_CASE("what the user must change is refused before anything is started") {
       {{"demo", "--repetitions", "0"}, ErrorKind::usage, "--repetitions"},
       {{"demo", "--model", "resnet51"}, ErrorKind::not_found, "did you mean resnet50?"},
       {{"demo", "--model", "/dev/null"}, ErrorKind::not_found, "nor a file"},
-      {{"demo", "-e", "A B=1"}, ErrorKind::usage, "'A B' is not the name of a variable"},
+      {{"demo", "-e", "A B=1"}, ErrorKind::usage, "'A B' is not a variable name"},
       {{"demo", "-o", "pdf"}, ErrorKind::usage, "'pdf'"},
   };
   for (const Case& one : cases) {
