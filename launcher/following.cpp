@@ -136,7 +136,7 @@ void Following::take_input_answer(std::string_view bytes) {
     } else if (is_digit && input_answer_.size() < kLongestNumber) {
       input_answer_ += c;
     } else {
-      throw Error(ErrorKind::remote, "answers something else than a number of bytes");
+      throw Error(ErrorKind::remote, "sent an invalid answer: not a number of bytes");
     }
   }
 }
@@ -182,8 +182,7 @@ bool Following::has_supervisor(const Node& node) const {
 /// Anything else may be an attempt to change how others appear.
 void Following::check(const Node& node, const agent::FrameHeader& header) const {
   const auto refuse = [](const std::string& what) {
-    throw Error(ErrorKind::denied,
-                "sends " + what + "; a node that does so is faulty or not to be trusted");
+    throw Error(ErrorKind::denied, "sends " + what + "; the node is faulty or compromised");
   };
   const NodeRanks& own = node.ranks;
   const bool is_own = header.rank >= own.first && header.rank < own.first + own.count;
@@ -199,7 +198,7 @@ void Following::check(const Node& node, const agent::FrameHeader& header) const 
                     ", which does not run there");
     case FrameKind::job_status:
       if (has_supervisor(node)) return;
-      return refuse("the end of the job, which " + options_.supervisor->value + " alone decides");
+      return refuse("the end of the job, which only " + options_.supervisor->value + " reports");
     case FrameKind::end:
       return;
   }

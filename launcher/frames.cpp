@@ -32,7 +32,7 @@ std::size_t FrameDecoder::take(std::string_view bytes) {
   const auto header = agent::decode_header(start);
   if (!header)
     throw Error(ErrorKind::remote,
-                "unexpected output, perhaps of a login script: '" + printable(start) + "'");
+                "unexpected output, perhaps from a login script: '" + printable(start) + "'");
   const std::size_t whole = agent::kFrameHeader + header->length;
   if (bytes.size() < whole) return 0;
   ended_ = header->kind == agent::FrameKind::end;

@@ -19,7 +19,7 @@ std::vector<NodeAnswer> call_all(ssh::Client& client, std::span<const ssh::Host>
 }
 
 std::variant<agent::NodeWatch, Error> watch_in(const NodeAnswer& answer) try {
-  check({answer}, "asking what keeps it awake");
+  check({answer}, "asking for the reasons that keep it awake");
   return agent::parse_node_watch(answer.out);
 } catch (const Error& e) {
   return e;

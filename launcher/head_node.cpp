@@ -34,7 +34,7 @@ agent::LeaseAnswer HeadNode::take_lease(const agent::LeaseRequest& request, cons
 }
 
 void HeadNode::drop_lease(const std::string& holder, const Cancel& cancel) {
-  check({call({"lease-drop", holder}, cancel)}, "giving the cluster's lease back");
+  check({call({"lease-drop", holder}, cancel)}, "returning the cluster's lease");
 }
 
 void HeadNode::own(const std::string& owner, const std::string& taken, const Cancel& cancel) {

@@ -45,9 +45,9 @@ std::string name_of(const std::string& assignment) {
 void check_variable(const std::string& assignment) {
   const std::string name = name_of(assignment);
   if (name == assignment) refuse("variable '" + printable(assignment) + "' has no '='");
-  if (!is_variable_name(name)) refuse("'" + printable(name) + "' is not a variable's name");
+  if (!is_variable_name(name)) refuse("'" + printable(name) + "' is not a variable name");
   if (std::ranges::find(kOfEachRank, name) != kOfEachRank.end())
-    refuse("the variable " + name + " is set for each rank and cannot be given");
+    refuse("the variable " + name + " is set by fastgpu for each rank and cannot be overridden");
 }
 
 void check_no_nul(const std::string& what, const std::string& text) {
@@ -61,12 +61,12 @@ void check_variables(const std::vector<std::string>& environment) {
     check_variable(assignment);
     if (assignment.size() > kLongestVariable)
       refuse("the variable " + name_of(assignment) + " has " + std::to_string(assignment.size()) +
-             " bytes with its name; a program takes at most " + std::to_string(kLongestVariable));
+             " bytes with its name; a program accepts at most " + std::to_string(kLongestVariable));
     bytes += assignment.size() + 1;
   }
   if (bytes > kMostVariables)
-    refuse("the variables have " + std::to_string(bytes) + " bytes together; at most " +
-           std::to_string(kMostVariables) + " are sent");
+    refuse("the variables have " + std::to_string(bytes) + " bytes in total; at most " +
+           std::to_string(kMostVariables) + " are allowed");
 }
 
 Json to_node(const NodeRanks& node) {
@@ -83,7 +83,7 @@ NodeRanks parse_node(const Json& json) {
 
 void validate(const JobSpec& spec) {
   check_name("job name", spec.name.value);
-  if (spec.argv.empty() || spec.argv[0].empty()) refuse("there is no program to run");
+  if (spec.argv.empty() || spec.argv[0].empty()) refuse("no program given");
   for (const std::string& word : spec.argv)
     check_no_nul("an argument", word);
   check_variables(spec.environment);

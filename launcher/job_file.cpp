@@ -17,7 +17,7 @@ std::vector<std::pair<std::string, std::string>> environment_of(const config::Va
   std::vector<std::pair<std::string, std::string>> variables;
   for (const auto& [name, entry] : value.entries()) {
     if (!is_variable_name(name))
-      throw entry.error("'" + printable(name) + "' is no name of an environment variable");
+      throw entry.error("'" + printable(name) + "' is not a name of an environment variable");
     variables.emplace_back(name, entry.text());
   }
   return variables;

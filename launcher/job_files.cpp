@@ -66,13 +66,13 @@ void check_mpirun(const JobFilesRequest& request, std::span<const agent::NodeFac
     const std::string& node = request.nodes[i].ranks.node.value;
     if (facts[i].mpirun.empty())
       throw Error(ErrorKind::remote, node +
-                                         ": mpirun is not there: install Open MPI on every node "
+                                         ": mpirun is missing: install Open MPI on every node "
                                          "(Debian, Ubuntu: apt-get install openmpi-bin)");
     if (facts[i].mpirun != facts[0].mpirun)
       throw Error(ErrorKind::remote, node + ": mpirun is " + facts[i].mpirun + ", but " +
                                          facts[0].mpirun + " on " +
                                          request.nodes[0].ranks.node.value +
-                                         ": it must be the same place on all nodes");
+                                         ": it must have the same path on all nodes");
   }
 }
 

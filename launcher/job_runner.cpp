@@ -168,7 +168,7 @@ Outcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel 
   JobReport seen = following.report();
   const bool cancelled = !seen.launcher && cancel.requested();
   if (cancelled && on_cancel == OnCancel::leave_job)
-    throw Error(ErrorKind::interrupted, "interrupted; job " + id + " goes on");
+    throw Error(ErrorKind::interrupted, "interrupted; job " + id + " is still running");
   if (cancelled || !seen.launcher) {
     stop(id, job);
     following.catch_up(kLastWords);
@@ -249,7 +249,7 @@ const ClusterNode* JobRunner::find_node(const NodeName& name) const {
 
 const ClusterNode& JobRunner::node(const NodeName& name) const {
   if (const ClusterNode* found = find_node(name)) return *found;
-  throw Error(ErrorKind::not_found, "node " + name.value + " is not in the cluster any more");
+  throw Error(ErrorKind::not_found, "node " + name.value + " is no longer in the cluster");
 }
 
 std::vector<ssh::Host> JobRunner::hosts(const JobRecord& job) const {

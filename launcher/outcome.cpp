@@ -72,11 +72,11 @@ std::optional<Outcome> of_stop(const JobEnd& end, const JobReport& report) {
     case StopCause::timeout:
       return failed(124, "ran longer than " + to_string(report.timeout));
     case StopCause::lease:
-      return lost("ended by its node after " + to_string(report.lease) +
-                  " without a sign of life from here");
+      return lost("stopped by its node after " + to_string(report.lease) +
+                  " without contact with this machine");
     case StopCause::vanished:
       return lost("the supervisor on " + first_node(report) +
-                  " is gone: killed, or the node was restarted");
+                  " vanished: it was killed, or the node restarted");
   }
   return std::nullopt;
 }
@@ -98,7 +98,7 @@ Outcome decide(const JobReport& report) {
   if (report.launcher)
     if (const auto outcome = of_stop(*report.launcher, report)) return *outcome;
   if (const RankEnd* rank = first_failure(report)) return of_rank(*rank, report);
-  if (!report.launcher) return lost("how it ended on " + first_node(report) + " is not known");
+  if (!report.launcher) return lost("its end on " + first_node(report) + " is unknown");
   if (!report.launcher->how.ok()) return of_launcher(*report.launcher, report);
   return {};
 }

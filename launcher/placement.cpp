@@ -22,7 +22,7 @@ std::vector<int> room_of(std::span<const NodeSlots> nodes, const JobSpec& spec) 
     if (!fits && !spec.ranks && spec.crowding == Crowding::refused)
       throw Error(ErrorKind::usage, plural(*spec.per_node, "rank") + " per node do not fit: " +
                                         node.name.value + " has " + plural(node.slots, "slot") +
-                                        " (--oversubscribe runs them all the same)");
+                                        " (use --oversubscribe to run them anyway)");
     const int allowed = spec.crowding == Crowding::allowed && spec.per_node
                             ? *spec.per_node
                             : std::min(node.slots, spec.per_node.value_or(node.slots));
@@ -34,14 +34,14 @@ std::vector<int> room_of(std::span<const NodeSlots> nodes, const JobSpec& spec) 
 [[noreturn]] void refuse_too_many(long long wanted, long long room, const JobSpec& spec,
                                   std::size_t nodes) {
   const std::string why =
-      spec.per_node ? "at " + std::to_string(*spec.per_node) + " per node there is room for "
+      spec.per_node ? "at " + std::to_string(*spec.per_node) + " per node there are slots for "
                     : "there are slots for ";
   const bool crowding_helps = !spec.per_node;
   throw Error(ErrorKind::usage,
               plural(wanted, "rank") + " do not fit on " +
                   plural(static_cast<long long>(nodes), "node") + ": " + why +
                   std::to_string(room) +
-                  (crowding_helps ? " (--oversubscribe runs them all the same)" : ""));
+                  (crowding_helps ? " (use --oversubscribe to run them anyway)" : ""));
 }
 
 /// Takes `wanted` ranks from `room`, in order.
@@ -60,7 +60,7 @@ std::vector<int> fill(const std::vector<int>& room, long long wanted) {
 }  // namespace
 
 std::vector<NodeRanks> place(std::span<const NodeSlots> nodes, const JobSpec& spec) {
-  if (nodes.empty()) throw Error(ErrorKind::usage, "there is no node to run on");
+  if (nodes.empty()) throw Error(ErrorKind::usage, "there are no nodes to run on");
   check_count("ranks (-np)", spec.ranks);
   check_count("ranks per node (--npernode)", spec.per_node);
   const auto room = room_of(nodes, spec);

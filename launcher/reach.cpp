@@ -40,12 +40,11 @@ std::vector<std::size_t> asked_by(std::size_t place, std::size_t nodes) {
 }
 
 constexpr const char* kAdvice =
-    "; ranks need every port between the nodes: look at the firewalls there "
-    "(FASTGPU_NETWORK_CHECK=false starts the job without this check)";
+    "; ranks need every port between the nodes: check their firewalls (FASTGPU_NETWORK_CHECK=false "
+    "starts the job without this check)";
 constexpr const char* kSshAdvice =
-    "; the nodes start ranks on each other by ssh: look at the firewall there, and give a host "
-    "that "
-    "the others reach at another address an `inner` in the cluster file";
+    "; the nodes start ranks on each other over SSH: check the firewall there; if the others reach "
+    "a host at another address, set its `inner` in the cluster file";
 
 }  // namespace
 

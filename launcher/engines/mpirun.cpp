@@ -68,7 +68,7 @@ OpenMpi parse_open_mpi(const std::string& line) {
   // Versions after 5 keep its runtime until they are known to differ.
   if (!version.empty() && version[0] >= '5' && version[0] <= '9') return OpenMpi::v5;
   throw Error(ErrorKind::remote,
-              "mpirun there is '" + printable(line) + "', where Open MPI 4 or later is needed");
+              "its mpirun is '" + printable(line) + "', but Open MPI 4 or later is required");
 }
 
 std::vector<std::string> mpirun_argv(const MpirunPlan& plan) {

@@ -55,14 +55,14 @@ std::string encode_variables(std::span<const std::string> assignments) {
       throw Error(ErrorKind::usage, "the variable " +
                                         printable(assignment.substr(0, assignment.find('='))) +
                                         " has " + std::to_string(assignment.size()) +
-                                        " bytes with its name; a program takes at most " +
+                                        " bytes with its name; a program accepts at most " +
                                         std::to_string(kLongestVariable - 1));
     out.append(assignment) += '\0';
   }
   if (out.size() > kLargestInputFrame)
     throw Error(ErrorKind::usage, "the variables have " + std::to_string(out.size()) +
-                                      " bytes together; at most " +
-                                      std::to_string(kLargestInputFrame) + " are sent");
+                                      " bytes in total; at most " +
+                                      std::to_string(kLargestInputFrame) + " are allowed");
   return out;
 }
 

@@ -115,7 +115,7 @@ TEST_CASE("what is not a node's to send is refused, with its name, and reaches n
       {rank_status(1 << 20), "n-1: sends the end of rank 1048576, which does not run there"},
       {rank_status(-1, 2), "n-1: sends the end of rank -1, which does not run there"},
       {rank_status(2, 0), "n-1: sends the end of rank 0 as that of rank 2"},
-      {job_status(), "n-1: sends the end of the job, which n-0 alone decides"},
+      {job_status(), "n-1: sends the end of the job, which only n-0 reports"},
   };
   for (const Case& one : cases) {
     CAPTURE(one.said);

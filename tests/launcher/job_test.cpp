@@ -50,15 +50,16 @@ TEST_CASE("what cannot run is refused before anything is done") {
     return std::string(failure_of([&] { validate(spec); }).what());
   };
   CHECK_NOTHROW(validate(example().spec));
-  CHECK(refused([](JobSpec& s) { s.argv.clear(); }) == "job: there is no program to run");
+  CHECK(refused([](JobSpec& s) { s.argv.clear(); }) == "job: no program given");
   CHECK(refused([](JobSpec& s) { s.environment = {"A"}; }) == "job: variable 'A' has no '='");
   CHECK(refused([](JobSpec& s) { s.environment = {"1A=x"}; }) ==
-        "job: '1A' is not a variable's name");
+        "job: '1A' is not a variable name");
   for (const std::string name :
        {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK",
         "FASTGPU_RANK", "FASTGPU_NODE_RANK", "FASTGPU_JOB_ID"})
     CHECK(refused([&](JobSpec& s) { s.environment = {name + "=0"}; }) ==
-          "job: the variable " + name + " is set for each rank and cannot be given");
+          "job: the variable " + name +
+              " is set by fastgpu for each rank and cannot be overridden");
   for (const std::string own : {"MASTER_ADDR=10.0.0.9", "MASTER_PORT=29500", "RANKS=2"}) {
     JobSpec spec = example().spec;
     spec.environment = {own};

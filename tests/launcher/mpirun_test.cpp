@@ -208,7 +208,7 @@ TEST_CASE("a node without mpirun, or with another one, is named") {
   };
   CHECK(message().find("n-1: mpirun is /opt/mpirun, but /usr/bin/mpirun on n-0") == 0);
   both[1].mpirun.clear();
-  CHECK(message().find("n-1: mpirun is not there: install Open MPI") == 0);
+  CHECK(message().find("n-1: mpirun is missing: install Open MPI") == 0);
 }
 
 TEST_CASE("what mpirun would take for another name is called by a name of ours") {

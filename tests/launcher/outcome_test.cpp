@@ -81,7 +81,7 @@ TEST_CASE("whatever made the job end comes before what its ranks did then") {
   CHECK(stopped(StopCause::request).state == JobState::cancelled);
   CHECK(stopped(StopCause::request).exit_code == 130);
   CHECK(stopped(StopCause::lease).state == JobState::lost);
-  CHECK(stopped(StopCause::vanished).reason.find("the supervisor on demo-0 is gone") == 0);
+  CHECK(stopped(StopCause::vanished).reason.find("the supervisor on demo-0 vanished") == 0);
 }
 
 TEST_CASE("a lost node is named") {

@@ -85,8 +85,8 @@ TEST_CASE("a refusal says what there is and what would help") {
   const auto nodes = nodes_of({2, 2});
   const JobSpec spec{.name = {"j"}, .argv = {"x"}, .ranks = 5};
   CHECK(std::string(failure_of([&] { place(nodes, spec); }).what()) ==
-        "5 ranks do not fit on 2 nodes: there are slots for 4 (--oversubscribe runs them all the "
-        "same)");
+        "5 ranks do not fit on 2 nodes: there are slots for 4 (use --oversubscribe to run them "
+        "anyway)");
 }
 
 TEST_CASE("a hostfile has a line for each node, in order") {

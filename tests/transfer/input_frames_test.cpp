@@ -49,7 +49,7 @@ TEST_CASE("variables keep every byte but NUL, and are bounded") {
   const Error e = failure_of([&] { encode_variables(long_one); });
   CHECK(e.kind() == ErrorKind::usage);
   CHECK(std::string(e.what()) ==
-        "the variable BIG has 140004 bytes with its name; a program takes at most 131071");
+        "the variable BIG has 140004 bytes with its name; a program accepts at most 131071");
   const std::vector<std::string> many(3, given[2]);
   CHECK(std::string(failure_of([&] { encode_variables(many); }).what()).find("300021 bytes") !=
         std::string::npos);

@@ -89,10 +89,11 @@ TEST_CASE("a description has colours where the terminal has them") {
 
 TEST_CASE("a description fits the terminal: values are broken at blanks, and names are whole") {
   const std::string id = "i-0123456789abcdef0123456789abcdef0123456789abcdef01234";
-  const Json fields = {{"instance", id},
-                       {"reason", "the supervisor on demo-0 is gone: killed, or restarted"},
-                       {"command", {"python3", "a rather long argument with many words in it"}},
-                       {"nodes", Json::array({{{"name", "demo-0"}, {"instance", id}}})}};
+  const Json fields = {
+      {"instance", id},
+      {"reason", "the supervisor on demo-0 vanished: it was killed, or the node restarted"},
+      {"command", {"python3", "a rather long argument with many words in it"}},
+      {"nodes", Json::array({{{"name", "demo-0"}, {"instance", id}}})}};
   for (const int width : {40, 60, 80, 120}) {
     CAPTURE(width);
     const std::string text = print_description(fields, at_width(width)).str();

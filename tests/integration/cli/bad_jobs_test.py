@@ -27,7 +27,7 @@ def test_a_node_without_mpirun(user):
         user.refused(
             ["run", "job", "-c", name, "-np", "2", "--", "true"],
             1,
-            f"{name}-1: mpirun is not there",
+            f"{name}-1: mpirun is missing",
             "openmpi-bin",
         )
     finally:

@@ -132,7 +132,7 @@ def test_variables_of_ranks_cannot_be_given_but_the_meeting_point_can(user):
             ["run", "job", "-c", name, "-e", word, "--", "true"],
             2,
             word.split("=")[0],
-            "is set for each rank",
+            "is set by fastgpu for each rank",
         )
     own = ["-e", "MASTER_ADDR=192.0.2.1", "-e", "MASTER_PORT=29500"]
     done = user.run(

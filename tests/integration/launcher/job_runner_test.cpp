@@ -237,7 +237,7 @@ TEST_CASE("an mpirun that is not Open MPI's is named, and nothing is started") {
   std::filesystem::permissions(bin / "mpirun", std::filesystem::perms::owner_all);
   cluster.client.set_path(bin.string() + ":/usr/bin:/bin");
   const Error e = failure_of([&] { cluster.start({"true"}); });
-  CHECK(std::string(e.what()).find("'Intel MPI', where Open MPI 4 or later is needed") !=
+  CHECK(std::string(e.what()).find("'Intel MPI', but Open MPI 4 or later is required") !=
         std::string::npos);
 }
 
