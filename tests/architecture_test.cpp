@@ -92,6 +92,99 @@ TEST_CASE("every folder with sources is in the table") {
   }
 }
 
+/// The folders of a module that is one way inside, from the lowest to the highest: a folder
+/// includes those before it alone.
+const std::map<std::string, std::vector<std::string>> kFloors = {
+    {"comm",
+     {"common", "kernels", "schedule", "mpi", "transports", "rendezvous", "engine", "communicator",
+      "trace", "fusion", "gpu", "gradients", "simulator", "c_api", "bench"}},
+};
+/// The folders of such a module that belong to its users.
+const std::map<std::string, std::set<std::string>> kOutside = {
+    {"comm", {"bindings", "examples", "include"}},
+};
+
+/// The source files of `module` and the files of the same module that each includes, as written.
+std::map<std::string, std::vector<std::string>> includes_inside(const std::string& module) {
+  static const std::regex kInclude(R"re(^\s*#include "([^"]+)")re");
+  std::map<std::string, std::vector<std::string>> files;
+  const fs::path folder = folder_of(module);
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!is_source(entry.path()) && entry.path().extension() != ".cu") continue;
+    auto& included = files[module + "/" + fs::relative(entry.path(), folder).string()];
+    std::ifstream in(entry.path());
+    std::smatch match;
+    for (std::string line; std::getline(in, line);)
+      if (std::regex_search(line, match, kInclude) && match[1].str().starts_with(module + "/"))
+        included.push_back(match[1]);
+  }
+  return files;
+}
+
+/// Returns the folder within `module` of one of its files; empty where it is in none.
+std::string floor_of(const std::string& module, const std::string& file) {
+  const std::string inside = file.substr(module.size() + 1);
+  const auto slash = inside.find('/');
+  return slash == inside.npos ? "" : inside.substr(0, slash);
+}
+
+TEST_CASE("inside a module a folder includes only the folders below it") {
+  for (const auto& [module, floors] : kFloors) {
+    const auto height = [&order = floors](const std::string& folder) {
+      return std::find(order.begin(), order.end(), folder) - order.begin();
+    };
+    const auto top = static_cast<std::ptrdiff_t>(floors.size());
+    for (const auto& [file, included] : includes_inside(module)) {
+      const std::string floor = floor_of(module, file);
+      if (kOutside.at(module).contains(floor)) continue;
+      REQUIRE_MESSAGE(!floor.empty(), file << " is in no folder of its module");
+      REQUIRE_MESSAGE(height(floor) < top, file << " is in a folder that is missing in the table");
+      for (const std::string& used : included) {
+        const std::string other = floor_of(module, used);
+        const bool is_below = height(other) <= height(floor) || kOutside.at(module).contains(other);
+        CHECK_MESSAGE(is_below, file << " may not include " << used);
+      }
+    }
+  }
+}
+
+/// Fails where `file` includes itself over others; `path` has the files that led to it.
+void check_includes_end(const std::map<std::string, std::vector<std::string>>& files,
+                        const std::string& file, std::vector<std::string>& path,
+                        std::set<std::string>& finished) {
+  if (finished.contains(file)) return;
+  const bool is_circle = std::find(path.begin(), path.end(), file) != path.end();
+  CHECK_MESSAGE(!is_circle, file << " includes itself over " << (path.empty() ? "" : path.back()));
+  if (is_circle) return;
+  path.push_back(file);
+  if (const auto found = files.find(file); found != files.end())
+    for (const std::string& used : found->second)
+      check_includes_end(files, used, path, finished);
+  path.pop_back();
+  finished.insert(file);
+}
+
+TEST_CASE("no file of a module that is one way inside includes itself over others") {
+  for (const auto& [module, floors] : kFloors) {
+    const auto files = includes_inside(module);
+    std::vector<std::string> path;
+    std::set<std::string> finished;
+    for (const auto& [file, included] : files)
+      check_includes_end(files, file, path, finished);
+  }
+}
+
+TEST_CASE("each folder of a module that is one way inside is a library of its own") {
+  for (const auto& [module, floors] : kFloors)
+    for (const std::string& floor : floors) {
+      std::ifstream in(folder_of(module) / floor / "meson.build");
+      const std::string text{std::istreambuf_iterator<char>(in), {}};
+      const std::string library = "static_library('fastgpu_" + module + "_" + floor + "'";
+      CHECK_MESSAGE(text.find(library) != text.npos,
+                    module << "/" << floor << "/meson.build makes no " << library << ")");
+    }
+}
+
 /// Calls that are safe in one place alone, and the files that may make them.
 const std::map<std::string, std::set<std::string>> kOnlyIn = {
     // A command for a host is a script for /bin/sh, and what sends it says so to any login shell.

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/units.hpp"
-#include "comm/reduce.hpp"
+#include "comm/kernels/reduce.hpp"
 
 namespace fastgpu::comm::bench {
 

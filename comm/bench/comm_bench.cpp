@@ -7,8 +7,8 @@
 #include "comm/bench/fastgpu_library.hpp"
 #include "comm/bench/gradients.hpp"
 #include "comm/bench/program.hpp"
-#include "comm/rendezvous.hpp"
-#include "comm/variables.hpp"
+#include "comm/common/variables.hpp"
+#include "comm/communicator/join.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {

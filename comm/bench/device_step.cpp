@@ -7,9 +7,9 @@
 
 #include "base/error.hpp"
 #include "comm/bench/median.hpp"
-#include "comm/connections.hpp"
-#include "comm/entry/gradient_entry.hpp"
 #include "comm/gpu/device_owned.hpp"
+#include "comm/gradients/gradient_entry.hpp"
+#include "comm/rendezvous/connections.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {

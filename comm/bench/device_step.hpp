@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "comm/entry/settings.hpp"
 #include "comm/gpu/device.hpp"
+#include "comm/gradients/settings.hpp"
 
 namespace fastgpu::comm::bench {
 

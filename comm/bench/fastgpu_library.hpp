@@ -3,7 +3,7 @@
 
 #include "comm/bench/library.hpp"
 #include "comm/bench/settings.hpp"
-#include "comm/communicator.hpp"
+#include "comm/communicator/communicator.hpp"
 
 namespace fastgpu::comm::bench {
 

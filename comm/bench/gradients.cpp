@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "comm/bench/median.hpp"
 #include "comm/bench/number.hpp"
-#include "comm/entry/gradient_entry.hpp"
+#include "comm/gradients/gradient_entry.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {

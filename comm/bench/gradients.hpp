@@ -3,8 +3,8 @@
 
 #include "comm/bench/measure.hpp"
 #include "comm/bench/models.hpp"
-#include "comm/communicator.hpp"
-#include "comm/entry/settings.hpp"
+#include "comm/communicator/communicator.hpp"
+#include "comm/gradients/settings.hpp"
 
 namespace fastgpu::comm::bench {
 

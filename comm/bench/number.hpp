@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "comm/reduce.hpp"
+#include "comm/kernels/reduce.hpp"
 
 namespace fastgpu::comm::bench {
 

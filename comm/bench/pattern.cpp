@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "comm/bench/number.hpp"
-#include "comm/float16.hpp"
+#include "comm/common/float16.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <map>
 
-#include "comm/variables.hpp"
+#include "comm/common/variables.hpp"
 
 namespace fastgpu::comm::c_api {
 namespace {

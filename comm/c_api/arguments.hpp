@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "comm/common/process_environment.hpp"
 #include "comm/include/fastgpu_comm.h"
-#include "comm/reduce.hpp"
-#include "comm/rendezvous/environment.hpp"
+#include "comm/kernels/reduce.hpp"
 
 namespace fastgpu::comm::c_api {
 

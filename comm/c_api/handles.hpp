@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "comm/communicator.hpp"
-#include "comm/entry/gradient_entry.hpp"
+#include "comm/communicator/communicator.hpp"
 #include "comm/gpu/device_collectives.hpp"
+#include "comm/gradients/gradient_entry.hpp"
 #include "comm/include/fastgpu_comm.h"
 #include "comm/rendezvous/environment.hpp"
 

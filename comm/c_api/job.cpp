@@ -6,11 +6,11 @@
 #include "comm/c_api/arguments.hpp"
 #include "comm/c_api/guard.hpp"
 #include "comm/c_api/handles.hpp"
-#include "comm/entry/settings.hpp"
-#include "comm/rendezvous.hpp"
-#include "comm/rendezvous/interrupt.hpp"
-#include "comm/variables.hpp"
-#include "comm/version.hpp"
+#include "comm/common/interrupt.hpp"
+#include "comm/common/variables.hpp"
+#include "comm/common/version.hpp"
+#include "comm/communicator/join.hpp"
+#include "comm/gradients/settings.hpp"
 
 namespace comm = fastgpu::comm;
 using comm::c_api::guarded;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/call.hpp"
+#include "comm/engine/call.hpp"
 #include "comm/transports/rail.hpp"
 
 namespace fastgpu::comm {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "comm/wire.hpp"
+#include "comm/common/wire.hpp"
 
 namespace fastgpu::comm {
 namespace {

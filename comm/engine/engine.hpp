@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "comm/connections.hpp"
+#include "comm/common/adaptive_wait.hpp"
 #include "comm/engine/call_book.hpp"
 #include "comm/engine/fork_guard.hpp"
 #include "comm/engine/operation.hpp"
-#include "comm/engine/patience.hpp"
 #include "comm/engine/wait_graph.hpp"
+#include "comm/rendezvous/connections.hpp"
 #include "comm/schedule/topology.hpp"
 #include "comm/transports/mpi_rail.hpp"
 #include "comm/transports/tcp_rail.hpp"

@@ -5,8 +5,8 @@
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "comm/common/wire.hpp"
 #include "comm/engine/engine.hpp"
-#include "comm/wire.hpp"
 
 namespace fastgpu::comm {
 namespace {

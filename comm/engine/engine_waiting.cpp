@@ -9,8 +9,8 @@
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "comm/common/interrupt.hpp"
 #include "comm/engine/engine.hpp"
-#include "comm/rendezvous/interrupt.hpp"
 
 namespace fastgpu::comm {
 namespace {

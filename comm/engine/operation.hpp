@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/call.hpp"
+#include "comm/engine/call.hpp"
+#include "comm/engine/offloaded_collective.hpp"
 #include "comm/engine/prepared.hpp"
-#include "comm/engine/whole.hpp"
 #include "comm/transports/rail.hpp"
 
 namespace fastgpu::comm {

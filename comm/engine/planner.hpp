@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "comm/call.hpp"
+#include "comm/engine/call.hpp"
 #include "comm/engine/prepared.hpp"
 #include "comm/schedule/all_reduce.hpp"
 #include "comm/schedule/program.hpp"

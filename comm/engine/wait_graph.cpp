@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/wire.hpp"
+#include "comm/common/wire.hpp"
 
 namespace fastgpu::comm {
 namespace {

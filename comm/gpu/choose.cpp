@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "comm/communicator/broadcast_message.hpp"
 #include "comm/gpu/nccl_collectives.hpp"
-#include "comm/words.hpp"
 
 namespace fastgpu::comm::gpu {
 namespace {

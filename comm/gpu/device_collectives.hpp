@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "comm/communicator.hpp"
+#include "comm/communicator/communicator.hpp"
 #include "comm/gpu/device.hpp"
 
 namespace fastgpu::comm::gpu {

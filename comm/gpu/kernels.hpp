@@ -12,7 +12,7 @@
 #include "comm/gpu/memory.hpp"
 #include "comm/gpu/tensor_list.hpp"
 #include "comm/kernels/convert.hpp"
-#include "comm/reduce.hpp"
+#include "comm/kernels/reduce.hpp"
 
 namespace fastgpu::comm::gpu {
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <string_view>
 
+#include "comm/common/rank.hpp"
 #include "comm/gpu/nccl_library.hpp"
-#include "comm/rank.hpp"
-#include "comm/reduce.hpp"
+#include "comm/kernels/reduce.hpp"
 
 namespace fastgpu::comm::gpu {
 

@@ -4,10 +4,10 @@
 #include <bit>
 #include <cstdint>
 
-#include "comm/float16.hpp"
+#include "comm/common/float16.hpp"
 #include "comm/gpu/host_device.hpp"
 #include "comm/kernels/formats.hpp"
-#include "comm/reduce.hpp"
+#include "comm/kernels/reduce.hpp"
 
 #ifdef __CUDACC__
 #include <cuda_bf16.h>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "comm/rendezvous/environment.hpp"
+#include "comm/common/process_environment.hpp"
 
 namespace fastgpu::comm::gpu {
 

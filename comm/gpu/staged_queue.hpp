@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/communicator.hpp"
+#include "comm/communicator/communicator.hpp"
 #include "comm/gpu/device_collectives.hpp"
 #include "comm/gpu/device_owned.hpp"
 #include "comm/gpu/staging_slot.hpp"

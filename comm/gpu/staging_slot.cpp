@@ -1,6 +1,6 @@
 #include "comm/gpu/staging_slot.hpp"
 
-#include "comm/entry/fusion.hpp"
+#include "comm/fusion/fusion.hpp"
 
 namespace fastgpu::comm::gpu {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "comm/entry/fusion_buffer.hpp"
+#include "comm/fusion/fusion_buffer.hpp"
 #include "comm/gpu/device_owned.hpp"
 
 namespace fastgpu::comm::gpu {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "comm/kernels/kernels.hpp"
-#include "comm/reduce.hpp"
+#include "comm/kernels/reduce.hpp"
 
 namespace fastgpu::comm {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "comm/float16.hpp"
+#include "comm/common/float16.hpp"
 
 namespace fastgpu::comm::loops {
 

@@ -4,8 +4,8 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/common/process_environment.hpp"
 #include "comm/kernels/tables.hpp"
-#include "comm/rendezvous/environment.hpp"
 
 #ifdef __x86_64__
 #include <cpuid.h>

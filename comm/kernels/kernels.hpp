@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "comm/reduce.hpp"
+#include "comm/kernels/reduce.hpp"
 
 namespace fastgpu::comm {
 

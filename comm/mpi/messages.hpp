@@ -6,8 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "comm/common/rank.hpp"
 #include "comm/mpi/world.hpp"
-#include "comm/rank.hpp"
 
 namespace fastgpu::comm::mpi {
 

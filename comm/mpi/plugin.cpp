@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
+#include "comm/kernels/reduce.hpp"
 #include "comm/mpi/types.hpp"
-#include "comm/reduce.hpp"
 
 namespace fastgpu::comm::mpi {
 

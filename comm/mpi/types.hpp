@@ -2,7 +2,7 @@
 
 #include <mpi.h>
 
-#include "comm/reduce.hpp"
+#include "comm/kernels/reduce.hpp"
 
 namespace fastgpu::comm {
 

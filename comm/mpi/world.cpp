@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "comm/engine/patience.hpp"
+#include "comm/common/adaptive_wait.hpp"
 
 namespace fastgpu::comm::mpi {
 namespace {

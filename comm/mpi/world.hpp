@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "comm/common/deadline.hpp"
+#include "comm/common/rank.hpp"
 #include "comm/mpi/library.hpp"
-#include "comm/rank.hpp"
-#include "comm/rendezvous/deadline.hpp"
 
 namespace fastgpu::comm::mpi {
 

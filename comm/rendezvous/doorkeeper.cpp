@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/rendezvous/interrupt.hpp"
+#include "comm/common/interrupt.hpp"
 
 namespace fastgpu::comm {
 namespace {

@@ -18,7 +18,7 @@
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "comm/rendezvous/interrupt.hpp"
+#include "comm/common/interrupt.hpp"
 
 namespace fastgpu::comm {
 namespace {

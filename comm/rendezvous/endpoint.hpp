@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/unique_fd.hpp"
+#include "comm/common/deadline.hpp"
 #include "comm/rendezvous/address.hpp"
-#include "comm/rendezvous/deadline.hpp"
 
 namespace fastgpu::comm {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -101,14 +100,6 @@ void read_duration(std::chrono::milliseconds& duration, const Environment& envir
 }
 
 }  // namespace
-
-Environment process_environment() {
-  return [](const std::string& name) -> std::optional<std::string> {
-    const char* const value = std::getenv(name.c_str());
-    if (value == nullptr || *value == '\0') return std::nullopt;
-    return value;
-  };
-}
 
 JobPlace job_place(const Environment& environment) {
   JobPlace place;

@@ -3,13 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/secret.hpp"
-#include "comm/rank.hpp"
+#include "comm/common/process_environment.hpp"
+#include "comm/common/rank.hpp"
 #include "comm/rendezvous/address.hpp"
 #include "comm/schedule/all_reduce.hpp"
 
@@ -60,11 +60,6 @@ struct JobPlace {
   Transport transport = Transport::tcp;
   std::optional<Algorithm> algorithm{};  ///< Of all-reduces; absent: what suits each of them.
 };
-
-/// The value of one variable; an empty value counts as absent.
-using Environment = std::function<std::optional<std::string>(const std::string& name)>;
-
-Environment process_environment();
 
 /// Reads RANK and WORLD_SIZE, or Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, or takes a world of
 /// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT, for which MPI

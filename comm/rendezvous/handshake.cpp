@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "comm/common/wire.hpp"
 #include "comm/rendezvous/environment.hpp"
 #include "comm/rendezvous/stream.hpp"
-#include "comm/wire.hpp"
 
 namespace fastgpu::comm {
 namespace {

@@ -14,12 +14,12 @@
 #include <string>
 
 #include "base/secret.hpp"
-#include "comm/rank.hpp"
-#include "comm/rendezvous/deadline.hpp"
+#include "comm/common/deadline.hpp"
+#include "comm/common/nonce.hpp"
+#include "comm/common/rank.hpp"
+#include "comm/common/version.hpp"
 #include "comm/rendezvous/endpoint.hpp"
-#include "comm/rendezvous/nonce.hpp"
 #include "comm/rendezvous/proof.hpp"
-#include "comm/version.hpp"
 
 namespace fastgpu::comm {
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
+#include "comm/common/nonce.hpp"
+#include "comm/common/wire.hpp"
 #include "comm/rendezvous/handshake.hpp"
-#include "comm/rendezvous/nonce.hpp"
-#include "comm/wire.hpp"
 
 namespace fastgpu::comm {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/secret.hpp"
-#include "comm/rendezvous/environment.hpp"
+#include "comm/common/process_environment.hpp"
 
 namespace fastgpu::comm {
 

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
-#include "comm/rendezvous/interrupt.hpp"
+#include "comm/common/interrupt.hpp"
 
 namespace fastgpu::comm {
 namespace {

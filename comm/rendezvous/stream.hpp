@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "comm/rendezvous/deadline.hpp"
+#include "comm/common/deadline.hpp"
 
 namespace fastgpu::comm {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/rank.hpp"
+#include "comm/common/rank.hpp"
 
 namespace fastgpu::comm {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "comm/rank.hpp"
+#include "comm/common/rank.hpp"
 
 namespace fastgpu::comm {
 

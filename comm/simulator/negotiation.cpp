@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "comm/entry/negotiation.hpp"
+#include "comm/gradients/negotiation.hpp"
 #include "comm/schedule/tree.hpp"
 
 namespace fastgpu::comm {

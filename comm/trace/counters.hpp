@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/rank.hpp"
+#include "comm/common/rank.hpp"
 
 namespace fastgpu::comm {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/rank.hpp"
+#include "comm/common/rank.hpp"
 
 namespace fastgpu::comm {
 

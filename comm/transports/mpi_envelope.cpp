@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "comm/common/wire.hpp"
 #include "comm/mpi/messages.hpp"
-#include "comm/wire.hpp"
 
 namespace fastgpu::comm {
 namespace {

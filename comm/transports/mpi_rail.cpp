@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "comm/rendezvous/deadline.hpp"
+#include "comm/common/deadline.hpp"
 
 namespace fastgpu::comm {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "base/error.hpp"
 #include "base/strong.hpp"
-#include "comm/rank.hpp"
-#include "comm/reduce.hpp"
+#include "comm/common/rank.hpp"
+#include "comm/kernels/reduce.hpp"
 
 namespace fastgpu::comm {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "comm/common/wire.hpp"
 #include "comm/transports/shared_peer.hpp"
-#include "comm/wire.hpp"
 
 namespace fastgpu::comm {
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "comm/rendezvous/nonce.hpp"
+#include "comm/common/nonce.hpp"
 #include "comm/transports/mailbox.hpp"
 #include "comm/transports/rail.hpp"
 #include "comm/transports/shared_heap.hpp"

@@ -1,7 +1,7 @@
 #include "comm/transports/tcp_frame.hpp"
 
 #include "base/error.hpp"
-#include "comm/wire.hpp"
+#include "comm/common/wire.hpp"
 
 namespace fastgpu::comm {
 namespace {

@@ -46,7 +46,7 @@ compile() {
 export -f flags_of object_of compile
 
 # All of the library but the files that ask for packages: nothing here calls those.
-mapfile -t library < <(find comm/*.cpp comm/{engine,entry,gpu,kernels,mpi,rendezvous,schedule,trace,transports} src/base -name '*.cpp' -print0 |
+mapfile -t library < <(find comm/{common,kernels,schedule,mpi,transports,rendezvous,engine,communicator,trace,fusion,gpu,gradients} src/base -name '*.cpp' -print0 |
   xargs -0 grep -LE 'nlohmann|openssl|base/json.hpp|<mpi.h>' | sort)
 library+=(comm/gpu/{pack,reduce}.cu tests/gpu/stand_in/no_tuned_file.cpp)
 arithmetic=(tests/main.cpp tests/gpu/{steps,tiles}_test.cpp)

@@ -11,8 +11,8 @@
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
-#include "comm/entry/tuner_cache.hpp"
 #include "comm/examples/fashion/idx.hpp"
+#include "comm/gradients/tuner_cache.hpp"
 #include "comm/rendezvous/invitation.hpp"
 
 namespace comm = fastgpu::comm;

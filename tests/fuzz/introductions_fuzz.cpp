@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/connections.hpp"
-#include "comm/wire.hpp"
+#include "comm/common/wire.hpp"
+#include "comm/rendezvous/connections.hpp"
 
 namespace comm = fastgpu::comm;
 

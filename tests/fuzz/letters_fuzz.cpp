@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
+#include "comm/common/wire.hpp"
 #include "comm/transports/shared_peer.hpp"
 #include "comm/transports/shared_rail.hpp"
-#include "comm/wire.hpp"
 
 namespace comm = fastgpu::comm;
 

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "comm/entry/negotiation.hpp"
+#include "comm/common/wire.hpp"
+#include "comm/gradients/negotiation.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/invitation.hpp"
 #include "comm/transports/mailbox.hpp"
 #include "comm/transports/mpi_envelope.hpp"
 #include "comm/transports/tcp_frame.hpp"
-#include "comm/wire.hpp"
 #include "transfer/record.hpp"
 
 namespace fastgpu::comm {

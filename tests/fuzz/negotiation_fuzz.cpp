@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/call.hpp"
+#include "comm/engine/call.hpp"
 #include "comm/engine/call_book.hpp"
-#include "comm/entry/agree.hpp"
+#include "comm/gradients/agree.hpp"
 
 namespace comm = fastgpu::comm;
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/entry/gradient_entry.hpp"
+#include "comm/gradients/gradient_entry.hpp"
 #include "gpu/device_values.hpp"
 
 namespace fastgpu::test {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "comm/communicator.hpp"
-#include "comm/connections.hpp"
+#include "comm/communicator/communicator.hpp"
+#include "comm/rendezvous/connections.hpp"
 #include "support/run_ranks.hpp"
 
 namespace fastgpu::test {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/communicator.hpp"
-#include "comm/entry/gradient_entry.hpp"
+#include "comm/communicator/communicator.hpp"
+#include "comm/gradients/gradient_entry.hpp"
 
 namespace fastgpu::test {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/communicator.hpp"
-#include "comm/entry/gradient_entry.hpp"
-#include "comm/rendezvous.hpp"
+#include "comm/communicator/communicator.hpp"
+#include "comm/communicator/join.hpp"
+#include "comm/gradients/gradient_entry.hpp"
 
 namespace fastgpu::comm {
 namespace {

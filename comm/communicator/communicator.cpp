@@ -1,0 +1,309 @@
+#include "comm/communicator/communicator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr std::size_t kMostPrograms = 256;
+constexpr std::uint64_t kSequences = std::uint64_t{1} << 24;
+
+Error wrong_length(const std::string& call, std::size_t bytes, const std::string& what) {
+  return {ErrorKind::usage, call + ": " + std::to_string(bytes) + " bytes " + what};
+}
+
+void check_elements(const std::string& call, std::size_t bytes, Reduction reduction) {
+  if (bytes % size_of(reduction.type) != 0)
+    throw wrong_length(call, bytes,
+                       "are no whole number of " + std::string(name_of(reduction.type)));
+}
+
+/// The first ranks 0 .. size - 1.
+std::shared_ptr<const std::vector<Rank>> everybody(int size) {
+  std::vector<Rank> group;
+  for (int rank = 0; rank < size; ++rank)
+    group.push_back({rank});
+  return std::make_shared<const std::vector<Rank>>(std::move(group));
+}
+
+}  // namespace
+
+// ---- their numbers ----
+
+std::uint32_t Contexts::lowest_free(std::uint32_t least) const {
+  const std::lock_guard lock(mutex_);
+  while (least < kMostContexts && taken_[least])
+    ++least;
+  return least;
+}
+
+void Contexts::take(std::uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  taken_[number] = true;
+}
+
+void Contexts::give_back(std::uint32_t number, std::uint64_t end) {
+  const std::lock_guard lock(mutex_);
+  taken_[number] = false;
+  end_ = std::max(end_, end);
+}
+
+std::uint64_t Contexts::end() const {
+  const std::lock_guard lock(mutex_);
+  return end_;
+}
+
+std::uint64_t Context::tag_of(std::uint64_t sequence) noexcept {
+  const std::uint64_t call = begin_ + sequence;
+  for (std::uint64_t end = end_; end <= call && !end_.compare_exchange_weak(end, call + 1);) {
+  }
+  return std::uint64_t{number_} << 52 | call % kSequences << 28;
+}
+
+Communicator::Communicator(Connections connections)
+    : Communicator(nullptr, everybody(connections.size), std::make_shared<Context>(nullptr, 0, 0)) {
+  self_ = connections.rank;
+  // In a child made by fork nothing of it can be destroyed: its threads are not there.
+  world_ = std::shared_ptr<World>(new World(std::move(connections)), [](World* world) {
+    if (!world->engine.is_forked()) delete world;
+  });
+  way_ = {.algorithm = world_->algorithm};
+  topology_ = topology_of(*group_, world_->engine.topology());
+  if (world_->collectives) mpi_group_ = world_->collectives->everybody();
+}
+
+Communicator::Communicator(std::shared_ptr<World> world, Group group,
+                           std::shared_ptr<Context> context)
+    : world_(std::move(world)),
+      group_(std::move(group)),
+      self_{},
+      context_(std::move(context)),
+      sent_(group_->size()),
+      received_(group_->size()) {
+  if (!world_) return;
+  const auto self = std::ranges::find(*group_, world_->engine.rank());
+  self_ = {static_cast<int>(self - group_->begin())};
+  way_ = {.algorithm = world_->algorithm};
+  topology_ = topology_of(*group_, world_->engine.topology());
+  if (world_->collectives) mpi_group_ = world_->collectives->group_of(*group_, context_->number());
+}
+
+void Communicator::use_way(AllReduceWay way) {
+  if (world_->algorithm) way.algorithm = world_->algorithm;
+  if (way == way_) return;
+  way_ = way;
+  programs_.clear();
+}
+
+// ---- the calls ----
+
+Work Communicator::prepare_all_reduce(std::span<std::byte> data, Reduction reduction) {
+  check_elements("all_reduce", data.size(), reduction);
+  return work_of(
+      {.kind = CallKind::all_reduce, .bytes = data.size(), .reduction = reduction, .way = way_},
+      data, {});
+}
+
+Work Communicator::prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                                          Reduction reduction) {
+  check_elements("reduce_scatter", mine.size(), reduction);
+  if (all.size() != mine.size() * group_->size())
+    throw wrong_length("reduce_scatter", all.size(),
+                       "are not " + std::to_string(mine.size()) + " for each of " +
+                           std::to_string(size()) + " ranks");
+  return work_of({.kind = CallKind::reduce_scatter, .bytes = all.size(), .reduction = reduction},
+                 mine, all);
+}
+
+Work Communicator::prepare_broadcast(std::span<std::byte> data, Rank root) {
+  check_rank("broadcast", root);
+  return work_of({.kind = CallKind::broadcast,
+                  .bytes = data.size(),
+                  .reduction = {.type = ElementType::uint8},
+                  .root = root},
+                 data, {});
+}
+
+Work Communicator::prepare_all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  if (all.size() != mine.size() * group_->size())
+    throw wrong_length("all_gather", all.size(),
+                       "do not hold " + std::to_string(mine.size()) + " of each of " +
+                           std::to_string(size()) + " ranks");
+  return work_of({.kind = CallKind::all_gather,
+                  .bytes = mine.size(),
+                  .reduction = {.type = ElementType::uint8}},
+                 all, mine);
+}
+
+Work Communicator::prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
+  if (out.size() != in.size() || out.size() % group_->size() != 0)
+    throw wrong_length("all_to_all", out.size(),
+                       "out and " + std::to_string(in.size()) +
+                           " in are not one block for each of " + std::to_string(size()) +
+                           " ranks");
+  return work_of({.kind = CallKind::all_to_all,
+                  .bytes = out.size() / group_->size(),
+                  .reduction = {.type = ElementType::uint8}},
+                 in, out);
+}
+
+Work Communicator::prepare_message(Way way, std::span<const std::byte> out, std::span<std::byte> in,
+                                   Rank peer) {
+  check_rank(way == Way::out ? "send" : "receive", peer);
+  if (peer == self_) throw Error(ErrorKind::usage, "a rank sends no messages to itself");
+  const Call call{.kind = CallKind::message,
+                  .bytes = way == Way::out ? out.size() : in.size(),
+                  .reduction = {.type = ElementType::uint8},
+                  .root = peer};
+  return work_of(call, in, out, way);
+}
+
+Work Communicator::prepare_send(std::span<const std::byte> data, Rank to, IfGone if_gone) {
+  Work work = prepare_message(Way::out, data, {}, to);
+  work.is_courtesy = if_gone == IfGone::is_ignored;
+  return work;
+}
+
+Work Communicator::prepare_barrier() {
+  return work_of({.kind = CallKind::barrier, .reduction = {.type = ElementType::uint8}},
+                 {&world_->nothing, 1}, {});
+}
+
+Handle Communicator::start_all_reduce(std::span<std::byte> data, Reduction reduction,
+                                      std::int32_t priority) {
+  Work work = prepare_all_reduce(data, reduction);
+  work.priority = priority;
+  return start(std::move(work));
+}
+
+Handle Communicator::start_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                                          Reduction reduction) {
+  return start(prepare_reduce_scatter(all, mine, reduction));
+}
+
+Handle Communicator::start_broadcast(std::span<std::byte> data, Rank root) {
+  return start(prepare_broadcast(data, root));
+}
+
+Handle Communicator::start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  return start(prepare_all_gather(mine, all));
+}
+
+Handle Communicator::start_all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
+  return start(prepare_all_to_all(out, in));
+}
+
+Handle Communicator::start_send(std::span<const std::byte> data, Rank to, IfGone if_gone) {
+  return start(prepare_send(data, to, if_gone));
+}
+
+Handle Communicator::start_receive(std::span<std::byte> data, Rank from) {
+  return start(prepare_message(Way::in, {}, data, from));
+}
+
+Handle Communicator::start_barrier() {
+  return start(prepare_barrier());
+}
+
+/// The lowest number that is free on all ranks, each of which gives the lowest that it has free.
+std::uint32_t Communicator::agree_on_context(std::uint32_t wanted) {
+  std::vector<std::uint32_t> all(group_->size());
+  for (;;) {
+    all_gather(std::as_bytes(std::span(&wanted, 1)), std::as_writable_bytes(std::span(all)));
+    const auto [least, most] = std::ranges::minmax(all);
+    if (least == most) return most;
+    wanted = world_->contexts.lowest_free(most);
+  }
+}
+
+std::optional<Communicator> Communicator::split(int color, int key) {
+  struct Wish {
+    int color;
+    int key;
+    std::uint64_t begin;  ///< For calls of the new communicators.
+  };
+  const Wish mine{color, key, world_->contexts.end()};
+  std::vector<Wish> all(group_->size());
+  all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  const std::uint64_t begin = std::ranges::max(all, {}, &Wish::begin).begin;
+  const std::uint32_t number = agree_on_context(world_->contexts.lowest_free(0));
+  if (number >= kMostContexts)
+    throw Error(ErrorKind::usage, "split: there are " + std::to_string(kMostContexts) +
+                                      " communicators already: free those that are not needed");
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (color >= 0 && all[i].color == color) members.push_back(i);
+  if (members.empty()) return std::nullopt;
+  std::ranges::stable_sort(members, {}, [&](std::size_t i) { return all[i].key; });
+  std::vector<Rank> group;
+  for (const std::size_t member : members)
+    group.push_back((*group_)[member]);
+  auto context = std::make_shared<Context>(&world_->contexts, number, begin);
+  world_->engine.expect_calls(context->number(), begin);
+  return Communicator(world_, std::make_shared<const std::vector<Rank>>(std::move(group)),
+                      std::move(context));
+}
+
+// ---- what they have in common ----
+
+void Communicator::check_rank(std::string_view call, Rank rank) const {
+  if (rank.value < 0 || rank.value >= size())
+    throw Error(ErrorKind::usage, std::string(call) + ": there is no rank " +
+                                      std::to_string(rank.value) + " among " +
+                                      std::to_string(size()));
+}
+
+Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
+                           Way way) {
+  const auto peer = static_cast<std::size_t>(call.root.value);
+  std::uint64_t& sequence =
+      way == Way::none ? sequence_ : (way == Way::out ? sent_ : received_)[peer];
+  const bool is_by_mpi = is_whole(call);
+  auto program = is_by_mpi ? world_->no_program : program_of(call, way);
+  call.sequence = sequence++;
+  auto whole =
+      is_by_mpi ? world_->collectives->prepare(mpi_group_, self_, call, {data, input}) : nullptr;
+  return {.program = std::move(program),
+          .group = group_,
+          .data = data,
+          .input = input,
+          .reduction = call.reduction,
+          .tag_base = context_->tag_of(call.sequence),
+          .call = call,
+          .has_note = way == Way::none,
+          .part_of = part_of_,
+          .whole = std::move(whole)};
+}
+
+std::shared_ptr<const PreparedProgram> Communicator::program_of(const Call& call, Way way) {
+  const bool is_average = call.reduction.op == ReduceOp::average;
+  const ProgramKey key{call.kind,  call.bytes,      call.reduction.type,
+                       is_average, call.root.value, way};
+  const auto known = programs_.find(key);
+  if (known != programs_.end()) return known->second;
+  if (programs_.size() == kMostPrograms) programs_.clear();
+  Planned planned = plan_for(call, self_, topology_, way);
+  auto made =
+      std::make_shared<const PreparedProgram>(std::move(planned.program), planned.averaging);
+  programs_.emplace(key, made);
+  return made;
+}
+
+void Communicator::run(Work work, Reminder* reminder) {
+  const auto operation = world_->engine.start(std::move(work));
+  world_->engine.wait(*operation, reminder);
+}
+
+Handle Communicator::start(Work work) {
+  std::shared_ptr<Engine> engine(world_, &world_->engine);
+  auto operation = engine->start(std::move(work));
+  engine->drive_in_background();
+  return {std::move(engine), std::move(operation)};
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,239 @@
+// The ranks of one job, or some of them, as one object: what a program calls to move numbers
+// between them.
+#pragma once
+
+#include <atomic>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "comm/communicator/handle.hpp"
+#include "comm/communicator/mpi_collectives.hpp"
+#include "comm/engine/call.hpp"
+#include "comm/engine/planner.hpp"
+#include "comm/kernels/reduce.hpp"
+#include "comm/rendezvous/connections.hpp"
+
+namespace fastgpu::comm {
+
+/// Communicators of a job that may exist at a time.
+constexpr std::uint32_t kMostContexts = 4096;
+
+/// The numbers that this rank's communicators have in the tags of messages. Thread-safe.
+class Contexts {
+ public:
+  /// The lowest number that is free and not below `least`; kMostContexts for none.
+  std::uint32_t lowest_free(std::uint32_t least) const;
+  void take(std::uint32_t number);
+  /// `end` is above every call's number in a tag that the communicator has used.
+  void give_back(std::uint32_t number, std::uint64_t end);
+  /// Returns the first call's number for a new communicator: late messages of earlier ones with the
+  /// same number are never taken for its own.
+  std::uint64_t end() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::bitset<kMostContexts> taken_{1};  ///< 0 is the whole job's.
+  std::uint64_t end_ = 0;
+};
+
+/// The number of one communicator, given back once the communicator is gone.
+class Context {
+ public:
+  Context(Contexts* home, std::uint32_t number, std::uint64_t begin)
+      : home_(home), number_(number), begin_(begin), end_(begin) {
+    if (home_ != nullptr) home_->take(number);
+  }
+  ~Context() {
+    if (home_ != nullptr) home_->give_back(number_, end_);
+  }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  std::uint32_t number() const noexcept { return number_; }
+  /// Returns the first part of the message tags of a call.
+  std::uint64_t tag_of(std::uint64_t sequence) noexcept;
+
+ private:
+  Contexts* home_;  ///< Null for that of the whole job.
+  std::uint32_t number_;
+  std::uint64_t begin_;
+  std::atomic<std::uint64_t> end_;
+};
+
+/// Every rank makes the same collective calls in the same order; a call blocks until this rank's
+/// part is done, and its `start_` twin returns a handle to wait for. Ranks that differ get
+/// ErrorKind::usage naming another rank and both calls.
+///
+/// A call that throws after it has begun leaves the ranks at different places, so every later call
+/// of this job throws too. One thread at a time, for all communicators of a job together.
+class Communicator {
+ public:
+  explicit Communicator(Connections connections);
+
+  Rank rank() const noexcept { return self_; }
+  int size() const noexcept { return static_cast<int>(group_->size()); }
+  const Topology& topology() const noexcept { return topology_; }
+
+  /// Reduces in place; the result is the same to the last bit on every rank. `data` is aligned for
+  /// its elements. Throws ErrorKind::usage where the length is no multiple of their size.
+  /// Where connections are busy the messages of a higher `priority` overtake others.
+  Handle start_all_reduce(std::span<std::byte> data, Reduction reduction,
+                          std::int32_t priority = 0);
+  void all_reduce(std::span<std::byte> data, Reduction reduction) {
+    run(prepare_all_reduce(data, reduction));
+  }
+  template <class T>
+  void all_reduce(std::span<T> values, ReduceOp op) {
+    all_reduce(std::as_writable_bytes(values), {kElementType<T>, op});
+  }
+
+  /// `mine` receives the reduction of block rank() of everybody's `all`, which is size() blocks as
+  /// long as `mine`. They do not overlap.
+  Handle start_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                              Reduction reduction);
+  void reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                      Reduction reduction) {
+    run(prepare_reduce_scatter(all, mine, reduction));
+  }
+
+  /// Copies `data` of `root` to every rank. Throws ErrorKind::usage for a root out of range.
+  Handle start_broadcast(std::span<std::byte> data, Rank root);
+  void broadcast(std::span<std::byte> data, Rank root) { run(prepare_broadcast(data, root)); }
+
+  /// `all` receives `mine` of every rank, ordered by rank. `mine` may lie at its place in `all`.
+  /// Throws ErrorKind::usage where `all` is not size() times as long.
+  Handle start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+    run(prepare_all_gather(mine, all));
+  }
+
+  /// Block r of `out` goes to rank r; block r of `in` comes from there. Throws ErrorKind::usage
+  /// where they are not equally long, or no whole number of blocks.
+  Handle start_all_to_all(std::span<const std::byte> out, std::span<std::byte> in);
+  void all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
+    run(prepare_all_to_all(out, in));
+  }
+
+  /// Messages between two ranks keep their order, and have the same length on both sides.
+  Handle start_send(std::span<const std::byte> data, Rank to, IfGone if_gone = IfGone::fails);
+  Handle start_receive(std::span<std::byte> data, Rank from);
+  void send(std::span<const std::byte> data, Rank to, IfGone if_gone = IfGone::fails) {
+    run(prepare_send(data, to, if_gone));
+  }
+  void receive(std::span<std::byte> data, Rank from) {
+    run(prepare_message(Way::in, {}, data, from));
+  }
+  void receive(std::span<std::byte> data, Rank from, Reminder& reminder) {
+    run(prepare_message(Way::in, {}, data, from), &reminder);
+  }
+
+  /// Whether that rank has gone, as far as can be seen now: nothing can be sent to it.
+  bool has_lost(Rank rank) const {
+    return world_->engine.has_lost((*group_)[static_cast<std::size_t>(rank.value)]);
+  }
+
+  /// What has ended the job, or the loss of one of these ranks, as far as can be seen now. Any
+  /// thread, as give_up.
+  std::optional<Error> trouble() { return world_->engine.trouble_of(*group_); }
+  std::chrono::milliseconds timeout() const noexcept { return world_->engine.timeout(); }
+
+  /// Ends every call of this job, on all ranks, with what made this rank unable to go on.
+  void give_up(const Error& error) { world_->engine.give_up(error); }
+
+  /// Done once every rank has called it.
+  Handle start_barrier();
+  void barrier() { run(prepare_barrier()); }
+
+  /// A collective: ranks that give the same `color` form a communicator, in the order of `key`, and
+  /// of their ranks where keys are equal. Absent for a negative color.
+  std::optional<Communicator> split(int color, int key);
+
+  /// Memory that other ranks of this host read directly where it is sent from. Throws
+  /// ErrorKind::capacity where there is none, for which the program's own memory will do.
+  std::span<std::byte> allocate(std::size_t bytes) { return world_->engine.allocate(bytes); }
+  void free(std::span<std::byte> memory) { world_->engine.free(memory.data()); }
+
+  /// Connections that messages are spread over, to each rank on another host; as many as the job
+  /// was begun with are the most, and the default.
+  void use_flows(int flows) { world_->engine.use_flows(flows); }
+  RailCaps caps_of_network() const noexcept { return world_->engine.caps_of_network(); }
+
+  /// Sets the name of its calls' owner in reports of waits; a literal. A named owner reports long
+  /// waits itself.
+  void name_calls(const char* part_of) noexcept { part_of_ = part_of; }
+
+  /// Whether this process was forked from the rank, and may not use the communicator.
+  bool is_forked() const noexcept { return world_->engine.is_forked(); }
+  /// Throws ErrorKind::usage if so.
+  void check_forked() const { world_->engine.check_forked(); }
+
+  /// How the all-reduces to come go: on all ranks alike, between calls. An algorithm that the user
+  /// has named is not overruled.
+  void use_way(AllReduceWay way);
+
+ private:
+  struct World {
+    explicit World(Connections connections)
+        : collectives(connections.collectives),
+          algorithm(connections.algorithm),
+          engine(std::move(connections)) {}
+
+    std::shared_ptr<mpi::Collectives> collectives;  ///< Null: none but ours.
+    std::optional<Algorithm> algorithm;  ///< Of all-reduces, where the user has named one.
+    Engine engine;
+    Contexts contexts;
+    std::byte nothing{};  ///< What a barrier sends.
+    std::shared_ptr<const PreparedProgram> no_program =
+        std::make_shared<const PreparedProgram>(Program{}, Averaging::none);
+  };
+  using Group = std::shared_ptr<const std::vector<Rank>>;  ///< Shared with work under way.
+  using ProgramKey =
+      std::tuple<CallKind, std::uint64_t, ElementType, bool, int, Way>;  ///< bool: is an average.
+
+  Communicator(std::shared_ptr<World> world, Group group, std::shared_ptr<Context> context);
+
+  Work prepare_all_reduce(std::span<std::byte> data, Reduction reduction);
+  Work prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                              Reduction reduction);
+  Work prepare_broadcast(std::span<std::byte> data, Rank root);
+  Work prepare_all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
+  Work prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in);
+  Work prepare_send(std::span<const std::byte> data, Rank to, IfGone if_gone);
+  Work prepare_message(Way way, std::span<const std::byte> out, std::span<std::byte> in, Rank peer);
+  Work prepare_barrier();
+
+  Work work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
+               Way way = Way::none);
+  std::shared_ptr<const PreparedProgram> program_of(const Call& call, Way way);
+  bool is_whole(const Call& call) const {
+    return mpi_group_ != nullptr && size() > 1 && mpi::has(call, size());
+  }
+  void check_rank(std::string_view call, Rank rank) const;
+  std::uint32_t agree_on_context(std::uint32_t wanted);
+  void run(Work work, Reminder* reminder = nullptr);
+  Handle start(Work work);
+
+  std::shared_ptr<World> world_;  ///< Shared by all communicators of the job.
+  Group group_;
+  Rank self_;
+  std::shared_ptr<Context> context_;  ///< Shared by copies of this communicator.
+  Topology topology_;
+  AllReduceWay way_{};
+  const char* part_of_ = nullptr;
+  mpi::Group* mpi_group_ = nullptr;  ///< MPI's communicator of the same ranks, where it is asked.
+  std::uint64_t sequence_ = 0;
+  std::vector<std::uint64_t> sent_;                                        ///< Messages, by rank.
+  std::vector<std::uint64_t> received_;                                    ///< As above.
+  std::map<ProgramKey, std::shared_ptr<const PreparedProgram>> programs_;  ///< Lately used.
+};
+
+}  // namespace fastgpu::comm

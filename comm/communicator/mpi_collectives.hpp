@@ -1,0 +1,42 @@
+// Whole collectives by MPI, for the calls that MPI has.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "comm/engine/call.hpp"
+#include "comm/engine/offloaded_collective.hpp"
+#include "comm/mpi/world.hpp"
+
+namespace fastgpu::comm::mpi {
+
+/// What a call reads and writes, as Work has it.
+struct Buffers {
+  std::span<std::byte> data{};
+  std::span<const std::byte> input{};
+};
+
+/// Whether MPI runs such a call of a group of `ranks`: it lacks messages of ours, the 16-bit types,
+/// sums of int8 that wrap, and counts beyond 31 bits. The same on all ranks.
+bool has(const Call& call, int ranks);
+
+/// Thread-safe, as far as what it begins is.
+class Collectives {
+ public:
+  /// Throws ErrorKind::usage where MPI does not let several threads call it.
+  explicit Collectives(std::shared_ptr<const World> world);
+
+  /// For some ranks of the world; all of them at once, with a number of their group's own.
+  Group* group_of(std::span<const Rank> ranks, std::uint32_t number) const;
+  Group* everybody() const noexcept { return world_->everybody(); }
+
+  /// A call that MPI `has`. Where it fails or is let go before its end, MPI may use its memory for
+  /// as long as the process lives.
+  std::shared_ptr<WholeCollective> prepare(Group* group, Rank self, const Call& call,
+                                           const Buffers& buffers) const;
+
+ private:
+  std::shared_ptr<const World> world_;  ///< Shared with collectives under way.
+};
+
+}  // namespace fastgpu::comm::mpi

@@ -1,0 +1,62 @@
+// The present call of a rank, sent to its neighbours before the data. Ranks that have diverged get
+// a sentence instead of a hang or a wrong sum.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "comm/kernels/reduce.hpp"
+#include "comm/schedule/all_reduce.hpp"
+#include "comm/transports/rail.hpp"
+
+namespace fastgpu::comm {
+
+enum class CallKind : std::uint8_t {
+  barrier,
+  all_reduce,
+  broadcast,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  message  ///< A message from one rank to another, unknown to the others.
+};
+
+/// The way of all-reduces, if one was set: by the user, or by the search for the quickest.
+struct AllReduceWay {
+  std::optional<Algorithm> algorithm{};
+  std::uint8_t piece_log2 = 0;  ///< Messages are cut in pieces of 2^piece_log2 bytes; 0: the usual.
+
+  friend auto operator<=>(const AllReduceWay&, const AllReduceWay&) = default;
+};
+
+/// One collective call: the first message between any two ranks within it.
+struct Call {
+  CallKind kind = CallKind::barrier;
+  /// The number of collectives that this communicator has begun before.
+  std::uint64_t sequence = 0;
+  std::uint64_t bytes = 0;  ///< The bytes that each rank gives.
+  Reduction reduction{};    ///< Set for all_reduce and reduce_scatter.
+  Rank root{};              ///< Set for broadcast.
+  AllReduceWay way{};       ///< Set for all_reduce.
+};
+
+Note encode(const Call& call);
+
+/// Returns "all_reduce number 7 (sum of 10 float32)".
+std::string describe(const Call& call);
+
+/// A rank and its present call.
+struct CallOf {
+  Rank rank{};
+  Call call{};
+};
+struct NoteOf {
+  Rank rank{};
+  const Note& note;
+};
+
+/// Throws ErrorKind::usage, naming both ranks and both calls, if `theirs` is not `mine`.
+void check_same(const CallOf& mine, const NoteOf& theirs);
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,169 @@
+#include "comm/gradients/agree.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <span>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "comm/communicator/broadcast_message.hpp"
+#include "comm/fusion/fingerprint.hpp"
+#include "comm/fusion/fusion.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr std::string_view kShared[] = {
+    "FASTGPU_COMM_FUSION",     "FASTGPU_COMM_WIRE",     "FASTGPU_COMM_MIXED_SMALL",
+    "FASTGPU_COMM_MIXED_KEEP", "FASTGPU_COMM_LANES",    "FASTGPU_COMM_NANCHECK",
+    "FASTGPU_COMM_TUNE",       "FASTGPU_COMM_TIMELINE", "FASTGPU_COMM_DEVICE"};
+/// One number for each setting.
+using SharedSettings = std::array<std::uint64_t, std::size(kShared)>;
+
+/// The first data to compare.
+struct Identity {
+  std::uint64_t library = 0;
+  std::uint64_t table = 0;
+  std::uint64_t encoded_bytes = 0;
+  SharedSettings settings{};
+};
+
+/// The largest possible table: more than any model's has. Larger numbers from a rank are a mistake,
+/// or worse.
+constexpr std::uint64_t kLargestTable = std::uint64_t{1} << 30;
+
+/// Returns the numbers to compare. Settings that only mixed uses are 0 for other wires.
+SharedSettings shared(const EntrySettings& settings) {
+  const bool is_mixed = settings.wire == WireType::mixed;
+  Fingerprint kept;
+  for (const std::string& pattern : settings.keep_float32)
+    kept.add(pattern);
+  return {settings.bucket.count,
+          static_cast<std::uint64_t>(settings.wire),
+          is_mixed ? settings.small.count : 0,
+          is_mixed ? kept.value() : 0,
+          static_cast<std::uint64_t>(settings.lanes),
+          static_cast<std::uint64_t>(settings.non_finite),
+          static_cast<std::uint64_t>(settings.is_tuned),
+          static_cast<std::uint64_t>(!settings.timeline.empty()),
+          static_cast<std::uint64_t>(settings.device.way)};
+}
+
+Identity identity_of(const Registration& registration) {
+  return {Fingerprint().add(registration.library).value(), registration.table.hash(),
+          encode(registration.table).size(), shared(registration.settings)};
+}
+
+std::string other_table(Communicator& communicator, const GradientTable& table, Rank odd,
+                        std::uint64_t bytes) {
+  if (bytes > kLargestTable)
+    throw Error(ErrorKind::remote,
+                "rank 0: a table of gradients of " + std::to_string(bytes) + " bytes");
+  std::vector<std::byte> reference(bytes);
+  if (communicator.rank() == Rank{0}) reference = encode(table);
+  communicator.broadcast(reference, {0});
+  std::string own;
+  if (communicator.rank() == odd)
+    own = first_difference(decode_table(reference), table).value_or("another table");
+  return in_words_of(communicator, odd, own);
+}
+
+std::string list_of(const std::vector<GradientId>& ids, const GradientTable& table) {
+  constexpr std::size_t kMostNamed = 3;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(ids.size(), kMostNamed); ++i)
+    list += (i == 0 ? "'" : ", '") + printable(table[ids[i]].name) + "'";
+  if (ids.size() > kMostNamed) list += " and " + std::to_string(ids.size() - kMostNamed) + " more";
+  return list;
+}
+
+}  // namespace
+
+void check_same_registration(Communicator& communicator, const Registration& mine) {
+  const Identity own = identity_of(mine);
+  std::vector<Identity> all(static_cast<std::size_t>(communicator.size()));
+  communicator.all_gather(std::as_bytes(std::span(&own, 1)),
+                          std::as_writable_bytes(std::span(all)));
+  const Identity& first = all[0];
+  const auto odd = std::ranges::find_if(all, [&](const Identity& each) {
+    return each.library != first.library || each.settings != first.settings ||
+           each.table != first.table;
+  });
+  if (odd == all.end()) return;
+  const Rank rank{static_cast<int>(odd - all.begin())};
+  const std::string name = "rank " + std::to_string(rank.value);
+  if (odd->library != first.library)
+    throw Error(ErrorKind::usage, name + " runs another libfastgpu_comm than rank 0: " +
+                                      in_words_of(communicator, rank, std::string(mine.library)));
+  const auto setting = std::ranges::mismatch(odd->settings, first.settings).in1;
+  if (setting != odd->settings.end())
+    throw Error(ErrorKind::usage, name + " has another " +
+                                      std::string(kShared[setting - odd->settings.begin()]) +
+                                      " than rank 0: all ranks need the same");
+  throw Error(ErrorKind::usage,
+              name + " has registered other gradients than rank 0: " +
+                  other_table(communicator, mine.table, rank, first.encoded_bytes));
+}
+
+std::vector<GradientId> order_of_rank_0(Communicator& communicator, const GradientTable& table,
+                                        const std::vector<GradientId>& mine) {
+  std::vector<std::uint64_t> numbers;
+  GradientSet seen(table.size());
+  for (const GradientId id : mine) {
+    numbers.push_back(id.value);
+    seen.add(id);
+  }
+  for (const GradientId id : initial_order(table))
+    if (!seen.contains(id)) numbers.push_back(id.value);
+  communicator.broadcast(std::as_writable_bytes(std::span(numbers)), {0});
+  return decode_order(numbers, table.size());
+}
+
+std::vector<GradientId> decode_order(std::span<const std::uint64_t> numbers,
+                                     std::size_t gradients) {
+  std::vector<GradientId> order;
+  GradientSet seen(gradients);
+  for (const std::uint64_t number : numbers) {
+    order.push_back({number});
+    if (number < gradients) seen.add({number});
+  }
+  if (numbers.size() != gradients || !seen.is_full())
+    throw Error(ErrorKind::remote, "rank 0: its order of gradients is invalid");
+  return order;
+}
+
+std::string describe_differences(const std::vector<RankState>& ranks, const GradientTable& table) {
+  std::string text;
+  for (const RankState& rank : ranks) {
+    const std::string name = "rank " + std::to_string(rank.rank.value);
+    const auto add = [&](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };
+    if (rank.step != ranks[0].step)
+      add(name + " is in step " + std::to_string(rank.step) + ", rank 0 in step " +
+          std::to_string(ranks[0].step));
+    else if (rank.plan != ranks[0].plan)
+      add(name + " has planned other buckets than rank 0");
+    else if (rank.verdicts.is_leaving)
+      add(name + " has left");
+    else if (!rank.ready.is_full())
+      add(describe_late(rank, table));
+  }
+  return text;
+}
+
+std::string describe_late(const RankState& rank, const GradientTable& table) {
+  return "rank " + std::to_string(rank.rank.value) + " has not made ready in step " +
+         std::to_string(rank.step) + ": " + list_of(rank.ready.missing(), table) + " of " +
+         std::to_string(table.size()) + " gradients";
+}
+
+std::string describe(const NonFiniteReport& report, std::uint32_t step,
+                     const GradientTable& table) {
+  const bool is_nan = report.value == NonFiniteReport::Value::nan;
+  return "step " + std::to_string(step) + ": gradient '" + printable(table[report.gradient].name) +
+         "' of rank " + std::to_string(report.rank.value) + " has " +
+         (is_nan ? "NaN" : "infinity") + " at index " + std::to_string(report.index);
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,45 @@
+// The agreement of ranks before the first step, and between steps.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "comm/communicator/communicator.hpp"
+#include "comm/gradients/negotiation.hpp"
+#include "comm/gradients/settings.hpp"
+
+namespace fastgpu::comm {
+
+/// The data that all ranks must have in common.
+struct Registration {
+  const GradientTable& table;
+  const EntrySettings& settings;
+  std::string_view library = FASTGPU_VERSION;
+};
+
+/// Compares registrations, by a collective call. Throws ErrorKind::usage, on every rank, naming the
+/// difference and the first rank whose library, settings or gradients are not those of rank 0.
+void check_same_registration(Communicator& communicator, const Registration& mine);
+
+/// Returns the order in which gradients became ready on rank 0, `mine` there, by a collective call.
+/// A gradient that was not ready keeps its place behind the others. Throws ErrorKind::remote if the
+/// answer is no order.
+std::vector<GradientId> order_of_rank_0(Communicator& communicator, const GradientTable& table,
+                                        const std::vector<GradientId>& mine);
+
+/// Decodes an order of so many gradients from rank 0. Throws as order_of_rank_0 does.
+std::vector<GradientId> decode_order(std::span<const std::uint64_t> numbers, std::size_t gradients);
+
+/// Returns the sentence for ranks that have diverged in one step, or the reason for the stop.
+std::string describe_differences(const std::vector<RankState>& ranks, const GradientTable& table);
+
+/// Returns "rank 2 has not made ready in step 7: 'fc.weight', 'fc.bias' and 12 more of 161
+/// gradients".
+std::string describe_late(const RankState& rank, const GradientTable& table);
+
+/// Returns "step 7: gradient 'fc.weight' of rank 2 has NaN at index 1234".
+std::string describe(const NonFiniteReport& report, std::uint32_t step, const GradientTable& table);
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,186 @@
+// The gradient entry layer: gradients are registered once, made ready in any order, and exchanged
+// in few large messages while others are still being computed.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/communicator/communicator.hpp"
+#include "comm/fusion/fusion_buffer.hpp"
+#include "comm/gradients/agree.hpp"
+#include "comm/gradients/device_gradients.hpp"
+#include "comm/gradients/entry_events.hpp"
+#include "comm/gradients/late_watch.hpp"
+#include "comm/gradients/launcher.hpp"
+#include "comm/gradients/recorder.hpp"
+#include "comm/gradients/settings.hpp"
+#include "comm/gradients/tuning.hpp"
+
+namespace fastgpu::comm {
+
+/// The common knowledge of all ranks about a step that has ended.
+struct StepOutcome {
+  std::uint32_t step = 0;             ///< Counted from 0.
+  bool is_applied = true;             ///< Gradients have results: false for a skipped step.
+  std::vector<GradientId> skipped{};  ///< Ready on no rank: left unchanged, except for views.
+  std::optional<NonFiniteReport> non_finite{};
+  bool is_somebody_leaving = false;  ///< No further step follows.
+  bool have_views_moved = false;     ///< Views must be requested again.
+};
+
+/// The gradient entry. Every rank registers the same gradients in the same order. The first
+/// `ready`, `view` or `wait_step` of a rank is a collective that checks this: it throws
+/// ErrorKind::usage, naming the rank and the difference. `ready` may be called by any thread; all
+/// else by one at a time, and a step's last `ready` has returned before its `wait_step` begins. The
+/// communicator has no other user at that time.
+class GradientEntry {
+ public:
+  /// Borrows `communicator`, and `events` if there are any.
+  explicit GradientEntry(Communicator& communicator, EntrySettings settings = {},
+                         EntryEvents* events = nullptr);
+  GradientEntry(const GradientEntry&) = delete;
+  GradientEntry& operator=(const GradientEntry&) = delete;
+  ~GradientEntry();
+
+  /// Registers one gradient. Its memory stays at its place; `values` may be empty for one that is
+  /// written into its view. Throws ErrorKind::usage for a name that is registered already, for
+  /// memory of another size or of a device that is not `device`, and after the first step has
+  /// begun. `device` is null for memory of the host, and one for all others.
+  GradientId add(GradientInfo info, std::span<std::byte> values,
+                 const std::shared_ptr<gpu::Device>& device = nullptr);
+  template <class T>
+  GradientId add(const std::string& name, std::span<T> values) {
+    return add({.name = name, .type = kElementType<T>, .shape = {values.size()}},
+               std::as_writable_bytes(values));
+  }
+
+  /// Returns the place of this gradient in the fusion buffer, of type wire_type(id). From now on it
+  /// is written and read there, not copied.
+  std::span<std::byte> view(GradientId id);
+  ElementType wire_type(GradientId id) const;
+
+  /// Sets the operation of later steps; average at first. Called between steps.
+  void use_operation(ReduceOp op);
+
+  /// Marks the gradient complete on this rank; it is not touched before the step ends. Throws
+  /// ErrorKind::usage for one that is ready already. On a device it is complete once `stream` has
+  /// passed its present content; this does not wait for that.
+  void ready(GradientId id, gpu::StreamHandle stream = nullptr);
+
+  /// Ends the step and waits for its results. Throws ErrorKind::usage if a gradient is ready on
+  /// some ranks only, naming those on which it is not. Throws ErrorKind::remote for a number that
+  /// is not finite if that is to stop. The next step may follow all the same, with views at their
+  /// old places.
+  StepOutcome wait_step() { return end_step({}); }
+
+  /// Ends the step as wait_step does, but results for a device may still be on their way there:
+  /// later work in `stream` comes after them.
+  StepOutcome wait_step(gpu::StreamHandle stream) { return end_step({}, stream); }
+
+  /// Ends the step as wait_step does, and announces to all ranks that this one makes no further
+  /// step.
+  StepOutcome leave() { return end_step({.is_leaving = true}); }
+
+  /// Exchanges all gradients: makes the missing ones ready, and waits.
+  void all_reduce_gradients(ReduceOp op);
+
+  const GradientTable& table() const noexcept { return table_; }
+  std::size_t buckets() const noexcept {
+    return plan_.buckets.size();
+  }  ///< 0 before the first step.
+
+  EntryCounters counters();
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  using LateRanks = std::map<Rank, RankState>;  ///< The reports of late ranks.
+  /// A message that is too long to have left after its send.
+  struct Sent {
+    std::vector<std::byte> message;
+    Handle handle;
+  };
+
+  void begin(const Lock& lock);
+  void choose_device_path();
+  void lay_out();
+  void lay_out_device();
+  void begin_launching();
+  void change_plan(StepOutcome& outcome);
+  void move_views();
+  void check_exists(GradientId id) const;
+  void pack(GradientId id);
+  std::optional<std::size_t> pack(const GradientPiece& piece);
+  void device_packed(const PackedPiece& packed);
+  void piece_is_packed(const PackedPiece& packed);
+  void note_non_finite(const GradientPiece& piece, std::size_t index);
+  void unpack(std::size_t number, const GradientSet& ready);
+  std::span<std::byte> in_buffer(GradientId id) const;
+  StepOutcome end_step(Verdicts wishes, std::optional<gpu::StreamHandle> stream = std::nullopt);
+
+  /// Runs `action`. A refusal of the device ends the job, on all ranks.
+  template <class Action>
+  void on_device(Action action) {
+    try {
+      action();
+    } catch (const Error& e) {
+      communicator_.give_up(e);
+      throw;
+    }
+  }
+  Agreement negotiate(Verdicts wishes);
+  void send(std::vector<Negotiation::Outgoing> messages);
+  bool is_applied(const Agreement& agreement) const;
+  StepOutcome outcome_of(const Agreement& agreement);
+  void finish(const Agreement& agreement);
+  void next_step();
+  RankState state(Verdicts verdicts) const;
+  void say_late(std::chrono::milliseconds lasted);
+  void warn(const std::string& sentence);
+  void warn_of_stall(Rank awaited, const LateRanks& late, std::chrono::milliseconds waited);
+  std::optional<Error> failure_of(const Agreement& agreement, const StepOutcome& outcome) const;
+
+  Communicator& communicator_;
+  EntrySettings settings_;
+  EntryEvents* events_;
+  GradientTable table_;
+  std::vector<std::span<std::byte>> values_;  ///< Empty for gradients in the fusion buffer.
+  DeviceTensors device_tensors_;              ///< The `values_` that are not the host's.
+  std::vector<ElementType> wire_;
+  std::unique_ptr<gpu::DeviceCollectives> device_sums_;  ///< Null if the host sums buckets.
+
+  std::mutex mutex_;
+  std::vector<Communicator> lanes_;
+  std::vector<WideLevels> wide_levels_;  ///< One for each lane, if 16-bit numbers are added so.
+  std::optional<Communicator> control_;
+  std::optional<Recorder> recorder_;
+  std::optional<Tuning> tuning_;
+  std::vector<GradientId> planned_order_;
+  FusionPlan plan_;
+  std::uint64_t plan_hash_ = 0;
+  std::unique_ptr<FusionBuffer> buffer_;
+  /// Packed numbers are in memory, not in caches, when they are read.
+  bool exceeds_caches_ = false;
+  std::optional<Launcher> launcher_;  ///< Absent before the first step.
+
+  std::uint32_t step_ = 0;
+  bool is_order_known_ = false;  ///< True once the order of rank 0 is known.
+  bool is_over_ = false;         ///< True once a rank has left.
+  std::vector<Sent> under_way_;
+  ReduceOp op_ = ReduceOp::average;
+  GradientSet begun_;  ///< Gradients that are being packed, or ready.
+  GradientSet ready_;
+  std::vector<GradientId> order_;  ///< The order in which they became ready in this step.
+  std::optional<NonFiniteReport> report_;
+
+  std::unique_ptr<DeviceGradients> device_;  ///< Null if all gradients are the host's.
+  std::optional<LateWatch> watch_;           ///< Declared last, to end before what it looks at.
+};
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,108 @@
+#include "comm/gradients/launcher.hpp"
+
+#include <algorithm>
+
+namespace fastgpu::comm {
+namespace {
+
+bool is_short(ElementType type) noexcept {
+  return type == ElementType::float16 || type == ElementType::bfloat16;
+}
+
+bool is_scaled_before(ElementType type, ReduceOp op) noexcept {
+  return is_short(type) && op == ReduceOp::average;
+}
+
+}  // namespace
+
+Launcher::Launcher(const FusionPlan& plan, std::span<std::byte> buffer,
+                   std::span<Communicator> lanes, std::span<WideLevels> levels, Timeline* timeline,
+                   DeviceGradients* device)
+    : plan_(plan),
+      buffer_(buffer),
+      lanes_(lanes),
+      levels_(levels),
+      timeline_(timeline),
+      device_(device),
+      places_of_(plan.offset_of.size()) {
+  for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
+    for (const GradientPiece& piece : plan_.buckets[i].pieces)
+      places_of_[piece.gradient.value].push_back({static_cast<std::uint32_t>(i), piece});
+}
+
+void Launcher::begin_step(ReduceOp op, std::uint32_t step) {
+  op_ = op;
+  step_ = step;
+  ready_ = GradientSet(places_of_.size());
+  pieces_left_.clear();
+  for (const Bucket& bucket : plan_.buckets)
+    pieces_left_.push_back(static_cast<std::uint32_t>(bucket.pieces.size()));
+  next_.resize(lanes_.size());
+  for (std::size_t lane = 0; lane < next_.size(); ++lane)
+    next_[lane] = lane;
+  runs_.clear();
+  runs_.resize(plan_.buckets.size());
+}
+
+void Launcher::piece_ready(std::uint32_t bucket) {
+  if (--pieces_left_[bucket] == 0) launch_complete(lane_of(bucket));
+}
+
+void Launcher::launch_complete(std::size_t lane) {
+  std::size_t& next = next_[lane];
+  for (; next < plan_.buckets.size() && pieces_left_[next] == 0; next += lanes_.size())
+    launch(next);
+}
+
+void Launcher::launch_rest(const GradientSet& on_any) {
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    std::size_t& next = next_[lane];
+    for (; next < plan_.buckets.size(); next += lanes_.size()) {
+      const Bucket& bucket = plan_.buckets[next];
+      if (!is_wanted(bucket, on_any)) continue;
+      for (const GradientPiece& piece : bucket.pieces)
+        if (!ready_.contains(piece.gradient))
+          std::ranges::fill(buffer_.subspan(piece.offset, piece.count * size_of(bucket.type)),
+                            std::byte{0});
+      launch(next);
+    }
+  }
+  for (const auto next : {&WideSum::add_up, &WideSum::add_up_across, &WideSum::spread})
+    for (std::optional<Run>& run : runs_)
+      if (WideSum* const sum = run ? std::get_if<WideSum>(&run->work) : nullptr) (sum->*next)();
+}
+
+bool Launcher::is_wanted(const Bucket& bucket, const GradientSet& on_any) const {
+  return std::ranges::any_of(
+      bucket.pieces, [&](const GradientPiece& piece) { return on_any.contains(piece.gradient); });
+}
+
+void Launcher::launch(std::size_t bucket) {
+  const auto began = timeline_ != nullptr ? Timeline::Clock::now() : Timeline::Clock::time_point();
+  runs_[bucket].emplace(Run{start(bucket), began});
+}
+
+Launcher::Sum Launcher::start(std::size_t number) const {
+  const Bucket& bucket = plan_.buckets[number];
+  const std::span<std::byte> data = buffer_.subspan(bucket.offset, bucket.bytes);
+  const ReduceOp op = is_scaled_before(bucket.type, op_) ? ReduceOp::sum : op_;
+  if (device_ != nullptr && device_->has_sums())
+    return device_->start_sum(static_cast<std::uint32_t>(number), {bucket.type, op});
+  const bool is_wide = !levels_.empty() && is_short(bucket.type) && op == ReduceOp::sum;
+  if (is_wide) return WideSum(levels_[lane_of(number)], data, bucket.type);
+  return lanes_[lane_of(number)].start_all_reduce(data, {bucket.type, op}, bucket.priority);
+}
+
+void Launcher::wait(std::size_t bucket) {
+  Run& run = *runs_[bucket];
+  std::visit([](auto& work) { work.wait(); }, run.work);
+  if (timeline_ == nullptr) return;
+  const auto lane = static_cast<std::uint32_t>(lane_of(bucket));
+  timeline_->add({"all-reduce", 1 + lane, step_, bucket, run.began, Timeline::Clock::now()});
+}
+
+double scale_before(ElementType type, ReduceOp op, int ranks) noexcept {
+  return is_scaled_before(type, op) ? 1.0 / ranks : 1.0;
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,86 @@
+// Starts the all-reduce of each bucket as soon as this rank has its gradients, in an order that is
+// the same on all ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "comm/communicator/communicator.hpp"
+#include "comm/fusion/fusion.hpp"
+#include "comm/gradients/device_gradients.hpp"
+#include "comm/gradients/gradient_set.hpp"
+#include "comm/gradients/wide_sum.hpp"
+#include "comm/trace/timeline.hpp"
+
+namespace fastgpu::comm {
+
+/// A launcher of buckets. Bucket b travels on lane b modulo the number of lanes. Within a lane
+/// buckets are started in the order of the plan. A bucket waits for those before it on its lane,
+/// and for none on others.
+class Launcher {
+ public:
+  /// Borrows everything. `lanes` are communicators of the same ranks; at least one. Sums and
+  /// averages of 16-bit numbers are wide sums if there are `levels`, one for each lane; all else is
+  /// made by all-reduce. `timeline` may be null; `device` too, unless it sums buckets.
+  Launcher(const FusionPlan& plan, std::span<std::byte> buffer, std::span<Communicator> lanes,
+           std::span<WideLevels> levels, Timeline* timeline, DeviceGradients* device = nullptr);
+
+  void begin_step(ReduceOp op, std::uint32_t step);
+
+  /// The places for the elements of a gradient, in their order.
+  struct Place {
+    std::uint32_t bucket = 0;
+    GradientPiece piece;
+  };
+  std::span<const Place> places_of(GradientId id) const { return places_of_[id.value]; }
+
+  /// Notes that one piece of a gradient is in the buffer. Starts the buckets that can be started.
+  void piece_ready(std::uint32_t bucket);
+  void gradient_ready(GradientId id) { ready_.add(id); }  ///< Follows its last piece.
+
+  /// Ends the step: starts every bucket that any rank has started or will start, with zeros in
+  /// place of the gradients that are not ready here. All ranks give the same `on_any`.
+  void launch_rest(const GradientSet& on_any);
+
+  std::size_t lane_of(std::size_t bucket) const noexcept { return bucket % lanes_.size(); }
+  bool is_launched(std::size_t bucket) const noexcept { return runs_[bucket].has_value(); }
+
+  /// Waits for a bucket that is launched; called after launch_rest.
+  void wait(std::size_t bucket);
+
+ private:
+  using Sum = std::variant<Handle, WideSum, DeviceGradients::Sum>;
+  struct Run {
+    Sum work;
+    Timeline::Clock::time_point began;
+  };
+
+  bool is_wanted(const Bucket& bucket, const GradientSet& on_any) const;
+  void launch_complete(std::size_t lane);
+  void launch(std::size_t bucket);
+  Sum start(std::size_t number) const;
+
+  const FusionPlan& plan_;
+  std::span<std::byte> buffer_;
+  std::span<Communicator> lanes_;
+  std::span<WideLevels> levels_;
+  Timeline* timeline_;
+  DeviceGradients* device_;
+  ReduceOp op_ = ReduceOp::average;
+  std::uint32_t step_ = 0;
+  std::vector<std::vector<Place>> places_of_;  ///< The places of each gradient.
+  std::vector<std::uint32_t> pieces_left_;     ///< The number for each bucket.
+  std::vector<std::size_t> next_;              ///< The next bucket of each lane.
+  GradientSet ready_;
+  std::vector<std::optional<Run>> runs_;
+};
+
+/// Returns the factor that makes a sum of `type` an average without overflow: 16-bit types are
+/// scaled beforehand.
+double scale_before(ElementType type, ReduceOp op, int ranks) noexcept;
+
+}  // namespace fastgpu::comm

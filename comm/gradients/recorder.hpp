@@ -1,0 +1,75 @@
+// The record that a rank leaves of its steps.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "comm/communicator/communicator.hpp"
+#include "comm/gradients/settings.hpp"
+#include "comm/trace/timeline.hpp"
+
+namespace fastgpu::comm {
+
+constexpr double seconds_of(Timeline::Clock::duration time) noexcept {
+  return std::chrono::duration<double>(time).count();
+}
+
+struct LaneCounters {
+  std::uint64_t buckets = 0;
+  std::uint64_t bytes = 0;
+  double wait_seconds = 0;  ///< Time in which the end of a step waited for its buckets.
+};
+
+/// Counts of this rank, since the beginning.
+struct EntryCounters {
+  std::uint64_t steps = 0;
+  std::uint64_t steps_without_results = 0;
+  std::uint64_t buckets = 0;               ///< All-reduces that were started.
+  std::uint64_t bucket_bytes = 0;          ///< Bytes in these all-reduces.
+  std::uint64_t negotiation_messages = 0;  ///< Messages sent.
+  std::uint64_t negotiation_bytes = 0;     ///< Bytes sent.
+  std::uint64_t late_ranks = 0;            ///< Notices received of late ranks.
+  double ready_seconds = 0;                ///< Time in ready: packing, and transfers meanwhile.
+  double unpack_seconds = 0;
+  double wait_seconds = 0;            ///< Time in wait_step.
+  std::vector<LaneCounters> lanes{};  ///< Lanes that have carried data.
+};
+
+/// A writer of rank-<number>.json in the folder settings.timeline, and rank-<number>.json and .prom
+/// in settings.counters. It writes when it ends, and before that every `between_writes`, or less
+/// often if that would take more than a hundredth of the time. The files of a killed rank are not
+/// older. Failures are not reported.
+class Recorder {
+ public:
+  /// Makes a collective call if there is a timeline: clocks are compared with that of rank 0.
+  Recorder(Communicator& control, const EntrySettings& settings,
+           Timeline::Clock::duration between_writes = std::chrono::seconds(10));
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  ~Recorder();
+
+  Timeline* timeline() noexcept { return timeline_ ? &*timeline_ : nullptr; }
+  EntryCounters& counters() noexcept { return counters_; }
+  LaneCounters& counters_of(std::size_t lane);
+  void step_ended();
+  void ranks_are_late();  ///< Writes if it is time for it, because no step ends meanwhile.
+
+ private:
+  void write_if_due();
+  void write() const;
+  void write_timeline() const;
+  void write_counters() const;
+
+  Rank rank_;
+  std::string timeline_folder_;
+  std::string counters_folder_;
+  std::chrono::nanoseconds ahead_{};
+  std::optional<Timeline> timeline_;
+  EntryCounters counters_;
+  Timeline::Clock::duration between_writes_;
+  Timeline::Clock::time_point due_ = Timeline::Clock::now() + between_writes_;
+};
+
+}  // namespace fastgpu::comm

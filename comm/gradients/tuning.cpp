@@ -1,0 +1,141 @@
+#include "comm/gradients/tuning.hpp"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+
+#include "base/error.hpp"
+#include "comm/engine/planner.hpp"
+#include "comm/gradients/tuner_cache.hpp"
+#include "comm/schedule/choose.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// The model of an unmeasured network: a common one between machines, and memory inside them.
+constexpr Network kCommonNetwork{
+    .inside = {.latency = Seconds(2e-6), .flow = gigabytes(5), .shared = gigabytes(10)},
+    .across = {.latency = Seconds(50e-6), .flow = gigabits(10), .shared = gigabits(10)},
+    .per_message = Seconds(1e-6),
+    .reduce = gigabytes(5),
+    .copy = gigabytes(5)};
+
+/// The other pieces: four times as long as usual, and a quarter of it.
+constexpr std::uint8_t kOtherPieces[] = {20, 16};
+
+/// Returns two algorithms that might be better than the usual one for a bucket, by their prediction
+/// on a common network. Each is followed by the usual one in other pieces.
+std::vector<AllReduceWay> other_ways(const Topology& topology, Bytes bucket) {
+  const Plan usual =
+      all_reduce_plan({.kind = CallKind::all_reduce, .bytes = bucket.count}, topology);
+  std::vector<AllReduceWay> algorithms;
+  const Choice choice{.bytes = static_cast<double>(bucket.count)};
+  for (const Candidate& each : candidates(choice, topology, kCommonNetwork)) {
+    const AllReduceWay way{.algorithm = each.plan.algorithm};
+    const bool is_known = std::ranges::find(algorithms, way) != algorithms.end();
+    if (each.plan.algorithm != usual.algorithm && !is_known) algorithms.push_back(way);
+  }
+  std::vector<AllReduceWay> ways;
+  for (std::size_t i = 0; i < std::size(kOtherPieces); ++i) {
+    if (i < algorithms.size()) ways.push_back(algorithms[i]);
+    ways.push_back({.piece_log2 = kOtherPieces[i]});
+  }
+  return ways;
+}
+
+/// A setting in rank 0's message.
+using Numbers = std::array<std::uint64_t, 5>;
+
+Numbers numbers_of(const Setting& setting) {
+  const auto& algorithm = setting.way.algorithm;
+  return {static_cast<std::uint64_t>(setting.flows), static_cast<std::uint64_t>(setting.lanes),
+          setting.bucket.count,
+          algorithm ? static_cast<std::uint64_t>(static_cast<int>(*algorithm) + 1) : 0,
+          setting.way.piece_log2};
+}
+
+/// Decodes a setting; absent if rank 0 knows of none. Throws ErrorKind::remote for an invalid one.
+std::optional<Setting> setting_of(const Numbers& numbers) {
+  if (numbers == Numbers{}) return std::nullopt;
+  const auto small = [](std::uint64_t number) {
+    return static_cast<int>(std::min<std::uint64_t>(number, INT_MAX));
+  };
+  Setting setting{small(numbers[0]), small(numbers[1]), {numbers[2]}};
+  if (numbers[3] > 0 && numbers[3] <= kAlgorithms.size())
+    setting.way.algorithm = kAlgorithms[numbers[3] - 1];
+  setting.way.piece_log2 =
+      static_cast<std::uint8_t>(std::min<std::uint64_t>(numbers[4], UINT8_MAX));
+  if (!is_possible(setting) || numbers[3] > kAlgorithms.size())
+    throw Error(ErrorKind::remote, "rank 0: the result of its tuning is no setting");
+  return setting;
+}
+
+std::optional<Setting> known_to_rank_0(Communicator& control, const std::filesystem::path& file) {
+  const bool reads = control.rank() == Rank{0} && !file.empty();
+  const auto found = reads ? load_setting(file) : std::nullopt;
+  Numbers numbers = found ? numbers_of(*found) : Numbers{};
+  control.broadcast(std::as_writable_bytes(std::span(numbers)), {0});
+  return setting_of(numbers);
+}
+
+}  // namespace
+
+Tuning::Tuning(Communicator& control, const EntrySettings& settings, const GradientTable& table,
+               EntryEvents* events)
+    : control_(control), events_(events) {
+  const bool has_network = control.topology().nodes.size() > 1;
+  const int flows = has_network ? control.caps_of_network().flows : 1;
+  current_ = {flows, settings.lanes, settings.bucket};
+  if (!settings.is_tuned || control.size() == 1 || table.size() == 0) return;
+  const std::vector<ElementType> types = wire_types(table, settings);
+  if (!settings.cache.empty())
+    file_ = cache_file(settings.cache,
+                       {table.hash(), types, control.topology(), flows, settings.device.way});
+  if (const auto known = known_to_rank_0(control, file_)) {
+    current_ = *known;
+    return;
+  }
+  double wire_bytes = 0;
+  for (std::size_t i = 0; i < types.size(); ++i)
+    wire_bytes += static_cast<double>(table.elements({i}) * size_of(types[i]));
+  tuner_.emplace(SearchSpace{.usual = current_,
+                             .most_flows = flows,
+                             .most_lanes = kMostLanes,
+                             .gradient_bytes = wire_bytes,
+                             .gradients = static_cast<int>(table.size()),
+                             .ways = other_ways(control.topology(), settings.bucket)},
+                 kCommonNetwork.across);
+}
+
+/// Counts a step. The first one is not counted: the order of gradients changes after it, and memory
+/// is new.
+bool Tuning::step_ended() {
+  if (!tuner_) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (!step_began_) {
+    step_began_ = now;
+    return false;
+  }
+  double seconds = std::chrono::duration<double>(now - *step_began_).count();
+  control_.all_reduce(std::span(&seconds, 1), ReduceOp::max);
+  tuner_->step_took(Seconds(seconds));
+  const bool has_changed = tuner_->current() != current_;
+  current_ = tuner_->current();
+  if (tuner_->is_done()) {
+    tuner_.reset();
+    keep();
+  }
+  step_began_ = std::chrono::steady_clock::now();
+  return has_changed;
+}
+
+void Tuning::keep() {
+  if (control_.rank() != Rank{0} || file_.empty()) return;
+  try {
+    store_setting(file_, current_);
+  } catch (const Error& e) {
+    if (events_ != nullptr) events_->warned(e.during("storing the result of tuning").what());
+  }
+}
+
+}  // namespace fastgpu::comm

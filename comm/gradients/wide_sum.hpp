@@ -1,0 +1,79 @@
+// The sum of 16-bit numbers over all ranks, added in float32 and rounded afterwards.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "comm/communicator/communicator.hpp"
+
+namespace fastgpu::comm {
+
+/// The communicators of the sums.
+struct WideLevels {
+  Communicator inside;                 ///< The ranks of this node; or all, if nodes do not matter.
+  std::optional<Communicator> across;  ///< One rank of each node: those with the same place in it.
+};
+
+/// Splits the ranks, by a collective call. Inside nodes first, if each of several nodes has the
+/// same number of ranks: then the bytes between two nodes do not grow with that number. Otherwise
+/// all at once.
+WideLevels wide_levels_of(Communicator& ranks);
+
+/// One level of the sum. Every rank adds up one block of the data, in the order of the ranks.
+class BlockSum {
+ public:
+  /// Begins. Borrows both; `data` has whole elements of `type`, float16 or bfloat16. All calls are
+  /// made on every rank, once, and in the same order among the calls of this communicator.
+  BlockSum(Communicator& communicator, std::span<std::byte> data, ElementType type);
+
+  /// Waits for this rank's block, and for the rest of less than an element for each rank, which all
+  /// ranks add up.
+  void add_up();
+  std::span<std::byte> block() const noexcept { return block_; }  ///< Returns this rank's block.
+  std::span<std::byte> rest() const noexcept { return rest_; }
+
+  void spread();  ///< Sends this rank's block on, as it is now.
+  void wait() { blocks_from_all_->wait(); }
+
+ private:
+  void add_rows(std::span<std::byte> to, std::span<const std::byte> rows) const;
+
+  Communicator* communicator_;
+  ElementType type_;
+  /// The largest part of the data that makes one block for every rank.
+  std::span<std::byte> blocks_;
+  std::span<std::byte> block_;
+  std::span<std::byte> rest_;
+  std::unique_ptr<std::byte[]> memory_;  ///< Memory for the data of the other ranks.
+  std::span<std::byte> block_rows_;
+  std::span<std::byte> rest_rows_;
+  std::optional<Handle> blocks_to_add_;
+  std::optional<Handle> rests_to_add_;
+  std::optional<Handle> blocks_from_all_;
+};
+
+/// The whole sum: the result is the same to the last bit on every rank. It is rounded once a level.
+/// Twice the bytes of a rank's data are in memory until it has added up.
+class WideSum {
+ public:
+  /// Begins, as BlockSum does. After it come, in this order, add_up, add_up_across, spread and
+  /// wait.
+  WideSum(WideLevels& levels, std::span<std::byte> data, ElementType type)
+      : levels_(&levels), type_(type), inside_(levels.inside, data, type) {}
+
+  void add_up();
+  void add_up_across();
+  void spread();
+  void wait() { inside_.wait(); }
+
+ private:
+  WideLevels* levels_;
+  ElementType type_;
+  BlockSum inside_;
+  std::optional<BlockSum> across_;
+  std::optional<BlockSum> rest_across_;
+};
+
+}  // namespace fastgpu::comm

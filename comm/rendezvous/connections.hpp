@@ -1,0 +1,60 @@
+// What one rank holds once it has met the others: sockets to each, and memory shared with those on
+// its host.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.hpp"
+#include "comm/common/deadline.hpp"
+#include "comm/mpi/messages.hpp"
+#include "comm/rendezvous/environment.hpp"
+#include "comm/schedule/topology.hpp"
+#include "comm/transports/shared_rail.hpp"
+
+namespace fastgpu::comm {
+
+namespace mpi {
+class Collectives;
+}
+
+struct Connections {
+  Rank rank{0};
+  int size = 1;
+  std::chrono::milliseconds timeout{60'000};  ///< A wait in which nothing moves ends the job then.
+  std::chrono::milliseconds silence{60'000};  ///< The same is reported to `warn` then.
+  std::function<void(const std::string&)> warn{};   ///< Null: reports are dropped. Any thread.
+  std::vector<std::vector<UniqueFd>> sockets{};     ///< By rank: at least one to each other rank.
+  std::unique_ptr<SharedRail> shared{};             ///< Null: no memory is shared.
+  Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
+  std::unique_ptr<mpi::Messages> messages{};        ///< Null: those to other hosts go by sockets.
+  std::shared_ptr<mpi::Collectives> collectives{};  ///< Null: none but ours. Shared by the calls.
+  std::optional<Algorithm> algorithm{};  ///< Of all-reduces, where the user has named one.
+};
+
+/// What this rank would like; it gets what the other side of each connection likes too.
+struct Wishes {
+  SharedMemory shared_memory = SharedMemory::on;
+  std::optional<int> flows{};  ///< Connections to each rank; absent: what suits ranks and hosts.
+  Transport transport = Transport::tcp;  ///< The other side's must be the same.
+};
+
+/// Connections between two hosts where nobody wishes for a number: enough where a network limits
+/// each of them, and no more however many ranks share them.
+constexpr int kUsualFlows = 4;
+
+/// Connections that two ranks of different nodes have by default. Each of a node's ranks speaks to
+/// one of the other's, so they share kUsualFlows.
+int usual_flows(const Topology& topology, Rank one, Rank other);
+
+/// Finds out, over the first socket to each rank, which of them share memory with this one, and
+/// connects to it; fills in `topology`. All ranks call it at once. Returns the number of sockets
+/// that there are to be to each rank: 1 where memory is shared. Throws ErrorKind::usage where
+/// transports differ.
+std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
+
+}  // namespace fastgpu::comm

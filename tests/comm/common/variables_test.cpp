@@ -1,0 +1,37 @@
+#include "comm/common/variables.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+Error refusal(const std::string& name) {
+  return test::failure_of([&] { check_variables(std::vector<std::string>{"PATH", name}); });
+}
+
+TEST_SUITE_BEGIN("comm/variables");
+
+TEST_CASE("a variable that there is not is refused with the nearest that there is") {
+  CHECK(refusal("FASTGPU_COMM_NANCHEK").kind() == ErrorKind::usage);
+  CHECK(test::mentions(refusal("FASTGPU_COMM_NANCHEK"), "did you mean FASTGPU_COMM_NANCHECK?"));
+  CHECK(test::mentions(refusal("FASTGPU_COMM_\x1b[2J"), "FASTGPU_COMM_\\x1b"));
+}
+
+TEST_CASE("variables of ours and of others are let be") {
+  CHECK_NOTHROW(check_variables(std::vector<std::string>{
+      "FASTGPU_COMM_WIRE", "FASTGPU_COMM_MASTER_ADDR", "FASTGPU_COMM", "NCCL_DEBUG"}));
+}
+
+TEST_CASE("the process's variables are found by name") {
+  ::setenv("FASTGPU_OF_THIS_TEST", "a=b", 1);
+  const auto names = process_variables();
+  CHECK(std::ranges::find(names, "FASTGPU_OF_THIS_TEST") != names.end());
+}
+
+}  // namespace
+}  // namespace fastgpu::comm

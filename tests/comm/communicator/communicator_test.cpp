@@ -1,0 +1,137 @@
+#include "comm/communicator/communicator.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/connect_in_process.hpp"
+#include "support/failure.hpp"
+#include "support/run_ranks.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+using test::communicators_in_process;
+using test::failure_in;
+using test::failure_of;
+using test::mentions;
+using test::outcomes_of_ranks;
+
+TEST_SUITE_BEGIN("comm/communicator");
+
+TEST_CASE("ranks that reduce different lengths are told which rank and which lengths") {
+  auto ranks = communicators_in_process(2, 5s);
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    std::vector<float> values(comm.rank() == Rank{0} ? 10 : 12);
+    comm.all_reduce(std::span(values), ReduceOp::sum);
+  });
+  const Error e = failure_in(outcomes[0]);
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(mentions(e, "rank 1 is in all_reduce number 0 (sum of 12 float32)"));
+  CHECK(mentions(e, "sum of 10 float32"));
+  CHECK(failure_in(outcomes[1]).kind() == ErrorKind::usage);
+}
+
+TEST_CASE("ranks in different collectives are told so") {
+  auto ranks = communicators_in_process(2, 5s);
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    std::vector<float> values(3);
+    if (comm.rank() == Rank{0})
+      comm.barrier();
+    else
+      comm.all_reduce(std::span(values), ReduceOp::min);
+  });
+  CHECK(mentions(failure_in(outcomes[0]), "rank 1 is in all_reduce number 0 (min of 3 float32)"));
+  CHECK(mentions(failure_in(outcomes[1]), "rank 0 is in barrier number 0"));
+}
+
+TEST_CASE("a rank that missed a call is told by the number of the call") {
+  auto ranks = communicators_in_process(2, 5s);
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    float value = 0;
+    if (comm.rank() == Rank{0}) comm.broadcast(std::as_writable_bytes(std::span(&value, 1)), {0});
+    comm.barrier();
+  });
+  CHECK(failure_in(outcomes[1]).kind() == ErrorKind::usage);
+  CHECK(mentions(failure_in(outcomes[1]), "broadcast number 0"));
+}
+
+TEST_CASE("a communicator that has failed once refuses further calls and says why") {
+  auto ranks = communicators_in_process(2, 10ms);
+  const Error first = failure_of([&] { ranks[0].barrier(); });
+  const Error second = failure_of([&] { ranks[0].barrier(); });
+  CHECK(first.kind() == ErrorKind::transient);
+  CHECK(mentions(first, "barrier number 0: rank 1 sent nothing for 10ms"));
+  CHECK(second.kind() == ErrorKind::remote);
+  CHECK(mentions(second, "broken since barrier number 0"));
+}
+
+TEST_CASE("a rank that dies ends the call of the others with its name") {
+  auto ranks = communicators_in_process(2, 5s);
+  ranks.pop_back();
+  std::vector<float> values(1 << 20);
+  const Error e = failure_of([&] { ranks[0].all_reduce(std::span(values), ReduceOp::sum); });
+  CHECK(e.kind() == ErrorKind::remote);
+  CHECK(mentions(e, "rank 1"));
+}
+
+TEST_CASE("a wrong argument is refused before anything is sent") {
+  auto ranks = communicators_in_process(2, 10ms);
+  std::vector<std::byte> bytes(7);
+  const auto float32_sum = Reduction{ElementType::float32, ReduceOp::sum};
+  CHECK(failure_of([&] { ranks[0].all_reduce(std::span(bytes), float32_sum); }).kind() ==
+        ErrorKind::usage);
+  CHECK(failure_of([&] { ranks[0].broadcast(bytes, {2}); }).kind() == ErrorKind::usage);
+  CHECK(failure_of([&] { ranks[0].broadcast(bytes, {-1}); }).kind() == ErrorKind::usage);
+  CHECK(failure_of([&] { ranks[0].all_gather(bytes, bytes); }).kind() == ErrorKind::usage);
+}
+
+TEST_CASE(
+    "groups that are gone give their places to others, and what was sent in them stays theirs") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    auto ranks = communicators_in_process(2, 20s, shared_memory);
+    const std::size_t wrong = 0;
+    std::vector<std::size_t> found{0, 0};
+    test::run_ranks(ranks, [&](Communicator& comm) {
+      const auto self = static_cast<std::size_t>(comm.rank().value);
+      std::vector<Communicator> kept;
+      for (int i = 0; i < 300; ++i) {
+        auto group = *comm.split(0, 0);
+        int value = i;
+        const auto bytes = std::as_writable_bytes(std::span(&value, 1));
+        if (self == 0) group.send(bytes, {1});
+        const bool is_read = i % 3 != 0;  // Else it waits for ever, in a group that is gone.
+        if (self == 1 && is_read) {
+          value = -1;
+          group.receive(bytes, {0});
+        }
+        if (value != i) ++found[self];
+        // Freed at another time than on the other rank.
+        if (i % 7 == static_cast<int>(self)) kept.push_back(std::move(group));
+        if (kept.size() > 20) kept.erase(kept.begin());
+      }
+    });
+    CHECK(found == std::vector{wrong, wrong});
+  }
+}
+
+TEST_CASE("more groups at a time than tags can name are refused on all ranks") {
+  auto ranks = communicators_in_process(2, 20s);
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    std::vector<Communicator> kept;
+    for (std::size_t i = 0; i < kMostContexts - 1; ++i)
+      kept.push_back(*comm.split(0, 0));
+    CHECK(mentions(failure_of([&] { comm.split(0, 0); }), "4096 communicators"));
+    kept.pop_back();
+    CHECK(comm.split(0, 0).has_value());
+  });
+  for (const auto& outcome : outcomes)
+    CHECK(!outcome);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm

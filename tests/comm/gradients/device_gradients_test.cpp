@@ -1,0 +1,419 @@
+#include "comm/gradients/device_gradients.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "comm/gradients/gradient_entry.hpp"
+#include "gpu/device_values.hpp"
+#include "gpu/gradients_as_host.hpp"
+#include "gpu/ranks_on_devices.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using test::DeviceValues;
+using test::FakeDevice;
+using test::OnRank;
+using test::run_on_devices;
+using Floats = std::vector<float>;
+
+/// All-reduces that NCCL was given, by all ranks.
+std::atomic<int> sums_by_nccl = 0;
+
+struct Staged {
+  static void prepare(const OnRank&) {}
+};
+struct ByNccl {
+  static void prepare(const OnRank& rank) {
+    gpu::NcclFunctions functions = test::fake_nccl();
+    functions.all_reduce = [](auto... arguments) {
+      ++sums_by_nccl;
+      return test::fake_nccl().all_reduce(arguments...);
+    };
+    rank.install_nccl(functions);
+  }
+};
+
+template <class Way, class Body>
+std::vector<std::exception_ptr> outcomes_on(int size, Body body) {
+  return test::outcomes_on_devices(size, [&](const OnRank& rank) {
+    Way::prepare(rank);
+    body(rank);
+  });
+}
+
+template <class Way, class Body>
+void run_on(int size, Body body) {
+  sums_by_nccl = 0;
+  for (const auto& outcome : outcomes_on<Way>(size, body))
+    if (outcome) std::rethrow_exception(outcome);
+  CHECK((sums_by_nccl > 0) == std::is_same_v<Way, ByNccl>);
+}
+
+EntrySettings settings_with(WireType wire, NonFiniteAction check = NonFiniteAction::off) {
+  EntrySettings settings;
+  settings.bucket = {256};
+  settings.wire = wire;
+  settings.non_finite = check;
+  return settings;
+}
+
+template <class T>
+GradientInfo info_of(const std::string& name, std::size_t count) {
+  return {.name = name, .type = kElementType<T>, .shape = {count}};
+}
+
+template <class T>
+GradientId add(GradientEntry& entry, const OnRank& rank, const std::string& name,
+               const DeviceValues<T>& values) {
+  return entry.add(info_of<T>(name, values.bytes().size() / sizeof(T)), values.bytes(),
+                   rank.device);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_SUITE_BEGIN("comm/device_gradients");
+
+TEST_CASE("gradients on devices have the bits that those of the host have, beside them") {
+  constexpr std::size_t kCounts[] = {3, 200, 17, 1, 64};  // The second is cut into pieces.
+  for (int size = 1; size <= 4; ++size) {
+    for (const WireType wire : {WireType::same, WireType::float16, WireType::mixed}) {
+      CAPTURE(size);
+      CAPTURE(static_cast<int>(wire));
+      std::vector<char> is_same(static_cast<std::size_t>(size), 0);
+      run_on_devices(size, [&](const OnRank& rank) {
+        is_same[rank.self] = static_cast<char>(
+            test::gradients_as_the_host(rank.comm, rank.device, kCounts, settings_with(wire)));
+      });
+      CHECK(is_same == std::vector<char>(is_same.size(), 1));
+    }
+  }
+}
+
+TEST_CASE("gradients summed by NCCL are those that the host sums, beside ones of the host") {
+  for (int size = 1; size <= 4; ++size) {
+    for (const WireType wire :
+         {WireType::same, WireType::float16, WireType::bfloat16, WireType::mixed}) {
+      CAPTURE(size);
+      CAPTURE(static_cast<int>(wire));
+      std::vector<int> differences(static_cast<std::size_t>(size));
+      sums_by_nccl = 0;
+      run_on_devices(size, [&](const OnRank& rank) {
+        ByNccl::prepare(rank);
+        const std::size_t counts[] = {3, 200, 17, 1, 64};
+        std::vector<Floats> values, of_host;
+        std::vector<std::unique_ptr<DeviceValues<float>>> on_device;
+        GradientEntry host(rank.comm, settings_with(wire));
+        GradientEntry entry(rank.comm, settings_with(wire));
+        for (const std::size_t count : counts) {  // Sums of few bits: exact in any order.
+          Floats numbers(count);
+          for (std::size_t i = 0; i < count; ++i)
+            numbers[i] = static_cast<float>(4 * ((i + rank.self) % 8));
+          values.push_back(numbers);
+          on_device.push_back(std::make_unique<DeviceValues<float>>(*rank.device, numbers));
+        }
+        of_host = values;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          host.add(std::to_string(i), std::span(values[i]));
+          const bool is_here = (i + rank.self) % 3 == 2;  // Others elsewhere on each rank.
+          if (is_here)
+            entry.add(std::to_string(i), std::span(of_host[i]));
+          else
+            add(entry, rank, std::to_string(i), *on_device[i]);
+        }
+        for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::min}) {
+          host.all_reduce_gradients(op);
+          entry.all_reduce_gradients(op);
+          for (std::size_t i = 0; i < values.size(); ++i) {
+            const bool is_here = (i + rank.self) % 3 == 2;
+            differences[rank.self] +=
+                (is_here ? of_host[i] : on_device[i]->read()) == values[i] ? 0 : 1;
+          }
+        }
+      });
+      CHECK(differences == std::vector<int>(differences.size(), 0));
+      // What is to be added in float32 is not NCCL's.
+      CHECK((sums_by_nccl == 0) == (wire == WireType::mixed && size > 2));
+    }
+  }
+}
+
+TEST_CASE("gradients of ranks without a GPU are summed by the host, though others have NCCL") {
+  std::vector<Floats> results(2);
+  sums_by_nccl = 0;
+  run_on_devices(2, [&](const OnRank& rank) {
+    ByNccl::prepare(rank);
+    Floats on_host(100, 2);
+    const DeviceValues<float> values(*rank.device, Floats(100, 1));
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    if (rank.self == 0)
+      add(entry, rank, "values", values);
+    else
+      entry.add("values", std::span(on_host));
+    entry.all_reduce_gradients(ReduceOp::sum);
+    results[rank.self] = rank.self == 0 ? values.read() : on_host;
+  });
+  CHECK(results == std::vector<Floats>(2, Floats(100, 3)));
+  CHECK(sums_by_nccl == 0);
+}
+
+TEST_CASE("who insists on NCCL is told why gradients cannot have it") {
+  const auto refusal = [](WireType wire, auto prepare) {
+    const auto outcomes = test::outcomes_on_devices(3, [&](const OnRank& rank) {
+      const DeviceValues<float> values(*rank.device, Floats(100, 1));
+      EntrySettings settings = settings_with(wire);
+      settings.device.way = gpu::DeviceWay::nccl;
+      prepare(rank);
+      GradientEntry entry(rank.comm, settings);
+      add(entry, rank, "values", values);
+      entry.ready({0});
+    });
+    for (const auto& outcome : outcomes)
+      CHECK(test::failure_in(outcome).kind() == ErrorKind::usage);
+    return std::string(test::failure_in(outcomes[2]).what());
+  };
+  CHECK(has(refusal(WireType::mixed, ByNccl::prepare),
+            "FASTGPU_COMM_WIRE mixed does not go with NCCL"));
+  CHECK(has(refusal(WireType::same,
+                    [](const OnRank& rank) {
+                      if (rank.self != 1) ByNccl::prepare(rank);
+                    }),
+            "rank 1 cannot load NCCL"));
+}
+
+TEST_CASE("a rank that goes while NCCL sums ends the step on the others, and nobody hangs") {
+  const auto outcomes = outcomes_on<ByNccl>(3, [](const OnRank& rank) {
+    const DeviceValues<float> values(*rank.device, Floats(1000, 1));
+    auto entry = std::make_unique<GradientEntry>(rank.comm, settings_with(WireType::same));
+    add(*entry, rank, "values", values);
+    entry->all_reduce_gradients(ReduceOp::average);
+    if (rank.self == 1) {
+      entry.reset();
+      const Communicator gone = std::move(rank.comm);
+      return;
+    }
+    entry->all_reduce_gradients(ReduceOp::average);
+  });
+  CHECK_FALSE(outcomes[1]);
+  for (const std::size_t rank : {0, 2})
+    CHECK(test::mentions(test::failure_in(outcomes[rank]), "rank 1"));
+}
+
+TEST_CASE_TEMPLATE("other types than float32 travel from devices as well", Way, Staged, ByNccl) {
+  std::vector<char> is_right(3, 0);
+  run_on<Way>(3, [&](const OnRank& rank) {
+    const DeviceValues<double> doubles(*rank.device, std::vector<double>(9, 1.5));
+    const DeviceValues<std::int32_t> whole(*rank.device, std::vector<std::int32_t>(5, 7));
+    const DeviceValues<std::uint8_t> small(*rank.device, std::vector<std::uint8_t>(3, 2));
+    GradientEntry entry(rank.comm, settings_with(WireType::float16, NonFiniteAction::stop));
+    add(entry, rank, "doubles", doubles);
+    add(entry, rank, "whole", whole);
+    add(entry, rank, "small", small);
+    entry.all_reduce_gradients(ReduceOp::sum);
+    is_right[rank.self] = static_cast<char>(doubles.read() == std::vector<double>(9, 4.5) &&
+                                            whole.read() == std::vector<std::int32_t>(5, 21) &&
+                                            small.read() == std::vector<std::uint8_t>(3, 6));
+  });
+  CHECK(is_right == std::vector<char>(3, 1));
+}
+
+TEST_CASE_TEMPLATE("ready waits for nobody, and results come in the order of the stream", Way,
+                   Staged, ByNccl) {
+  std::vector<Floats> results(2);
+  run_on<Way>(2, [&](const OnRank& rank) {
+    const auto stream = gpu::stream_of(*rank.device);
+    const DeviceValues<float> values(*rank.device, Floats(500, -1));
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    const GradientId id = add(entry, rank, "values", values);
+    for (int step = 0; step < 3; ++step) {
+      entry.use_operation(ReduceOp::sum);
+      rank.device->hold();
+      rank.device->run(stream.get(),
+                       [&] { std::ranges::fill(std::span(values.data(), 500), 3.0F); });
+      entry.ready(id, stream.get());
+      rank.device->go_on();
+      entry.wait_step(stream.get());
+      rank.device->run(stream.get(), [&] { values.data()[7] += 1; });
+    }
+    results[rank.self] = values.read(stream.get());
+  });
+  Floats expected(500, 6);
+  expected[7] = 7;
+  CHECK(results == std::vector<Floats>(2, expected));
+}
+
+TEST_CASE_TEMPLATE("a bucket is packed in one launch", Way, Staged, ByNccl) {
+  std::vector<int> launches(2);
+  std::size_t buckets = 0;
+  run_on<Way>(2, [&](const OnRank& rank) {
+    std::vector<std::unique_ptr<DeviceValues<float>>> values;
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    for (int i = 0; i < 20; ++i) {
+      values.push_back(std::make_unique<DeviceValues<float>>(*rank.device, Floats(16, 1)));
+      add(entry, rank, std::to_string(i), *values.back());
+    }
+    entry.all_reduce_gradients(ReduceOp::average);
+    launches[rank.self] = rank.device->packs();
+    if (rank.self == 0) buckets = entry.buckets();
+  });
+  CHECK(buckets == 5);
+  CHECK(launches == std::vector<int>(2, 5));
+}
+
+TEST_CASE_TEMPLATE("NaN on a device is told with its gradient, its rank and its place", Way, Staged,
+                   ByNccl) {
+  std::vector<StepOutcome> outcomes(3);
+  std::vector<Floats> left(3);
+  run_on<Way>(3, [&](const OnRank& rank) {
+    Floats numbers(300, 1);
+    if (rank.self == 1) numbers[217] = std::numeric_limits<float>::quiet_NaN();
+    if (rank.self == 1) numbers[290] = std::numeric_limits<float>::infinity();
+    const DeviceValues<float> fine(*rank.device, Floats(5, 1));
+    const DeviceValues<float> values(*rank.device, numbers);
+    GradientEntry entry(rank.comm, settings_with(WireType::float16, NonFiniteAction::skip));
+    add(entry, rank, "fine", fine);
+    add(entry, rank, "values", values);
+    for (std::size_t i = 0; i < 2; ++i)
+      entry.ready({i});
+    outcomes[rank.self] = entry.wait_step();
+    left[rank.self] = fine.read();
+  });
+  for (const StepOutcome& outcome : outcomes) {
+    CHECK_FALSE(outcome.is_applied);
+    REQUIRE(outcome.non_finite);
+    CHECK(*outcome.non_finite ==
+          NonFiniteReport{Rank{1}, GradientId{1}, 217, NonFiniteReport::Value::nan});
+  }
+  CHECK(left == std::vector<Floats>(3, Floats(5, 1)));
+}
+
+TEST_CASE_TEMPLATE("what is ready on no rank is left alone, and its neighbours are exchanged", Way,
+                   Staged, ByNccl) {
+  std::vector<Floats> skipped(2), exchanged(2);
+  run_on<Way>(2, [&](const OnRank& rank) {
+    const DeviceValues<float> a(*rank.device, Floats(8, 1));
+    const DeviceValues<float> b(*rank.device, Floats(8, 2));
+    const DeviceValues<float> c(*rank.device, Floats(8, 3));
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    for (const auto* values : {&a, &b, &c})
+      add(entry, rank,
+          std::to_string(values->bytes().size()) + std::to_string(values == &b) +
+              std::to_string(values == &c),
+          *values);
+    entry.use_operation(ReduceOp::sum);
+    for (const std::size_t id : {0, 2})
+      entry.ready({id});
+    entry.wait_step();
+    skipped[rank.self] = b.read();
+    exchanged[rank.self] = c.read();
+  });
+  CHECK(skipped == std::vector<Floats>(2, Floats(8, 2)));
+  CHECK(exchanged == std::vector<Floats>(2, Floats(8, 6)));
+}
+
+TEST_CASE_TEMPLATE(
+    "a gradient that is missing on one rank is an error on all, and the next step is fine", Way,
+    Staged, ByNccl) {
+  std::vector<std::string> failures(3);
+  std::vector<Floats> results(3);
+  run_on<Way>(3, [&](const OnRank& rank) {
+    const DeviceValues<float> a(*rank.device, Floats(8, 1));
+    const DeviceValues<float> b(*rank.device, Floats(100, 1));
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    add(entry, rank, "a", a);
+    add(entry, rank, "b", b);
+    entry.use_operation(ReduceOp::sum);
+    entry.ready({0});
+    if (rank.self != 2) entry.ready({1});
+    try {
+      entry.wait_step();
+    } catch (const Error& e) {
+      failures[rank.self] = e.what();
+    }
+    entry.all_reduce_gradients(ReduceOp::sum);
+    results[rank.self] = b.read();
+  });
+  for (const std::string& failure : failures) {
+    CHECK(has(failure, "rank 2"));
+    CHECK(has(failure, "'b'"));
+  }
+  CHECK(results == std::vector<Floats>(3, Floats(100, 3)));
+}
+
+TEST_CASE("what does not belong to a device is refused") {
+  run_on_devices(1, [](const OnRank& rank) {
+    const auto other = std::make_shared<FakeDevice>();
+    const DeviceValues<float> here(*rank.device, Floats(4));
+    const DeviceValues<float> there(*other, Floats(4));
+    Floats on_host(4);
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    add(entry, rank, "here", here);
+    const auto refusal_of = [](auto action) {
+      try {
+        action();
+      } catch (const Error& e) {
+        return e.kind() == ErrorKind::usage ? std::string(e.what()) : "another kind";
+      }
+      return std::string("none");
+    };
+    const auto info = info_of<float>("wrong", 4);
+    const std::string refusals[] = {
+        refusal_of([&] { entry.add(info, there.bytes(), other); }),
+        refusal_of([&] { entry.add(info, there.bytes(), rank.device); }), refusal_of([&] {
+          entry.add(info, std::as_writable_bytes(std::span(on_host)), rank.device);
+        }),
+        refusal_of([&] { entry.add(info, {}, rank.device); }),
+        refusal_of([&] { entry.view({0}); })};
+    const char* const expected[] = {"another device", "not in this GPU's memory",
+                                    "not in this GPU's memory", "has no memory there", "no view"};
+    for (std::size_t i = 0; i < std::size(expected); ++i)
+      if (!has(refusals[i], expected[i])) throw Error(ErrorKind::internal, refusals[i]);
+  });
+}
+
+TEST_CASE_TEMPLATE("a device without memory ends the first step of all ranks", Way, Staged,
+                   ByNccl) {
+  const auto outcomes = outcomes_on<Way>(3, [](const OnRank& rank) {
+    const DeviceValues<float> values(*rank.device, Floats(1000, 1));
+    if (rank.self == 2) rank.device->limit_memory(100);
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    add(entry, rank, "values", values);
+    entry.all_reduce_gradients(ReduceOp::average);
+  });
+  for (const auto& outcome : outcomes)
+    CHECK(test::mentions(test::failure_in(outcome), "out of memory"));
+  for (const std::size_t rank : {0, 1})
+    CHECK(test::mentions(test::failure_in(outcomes[rank]), "rank 2"));
+}
+
+TEST_CASE_TEMPLATE("a device that fails within a step ends it on all ranks, and nobody hangs", Way,
+                   Staged, ByNccl) {
+  const auto outcomes = outcomes_on<Way>(3, [](const OnRank& rank) {
+    const DeviceValues<float> values(*rank.device, Floats(1000, 1));
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    add(entry, rank, "values", values);
+    entry.all_reduce_gradients(ReduceOp::average);
+    if (rank.self == 1) rank.device->hold();
+    entry.ready({0});
+    if (rank.self == 1) rank.device->break_down("an illegal instruction was met");
+    entry.wait_step();
+  });
+  for (const auto& outcome : outcomes)
+    CHECK(test::mentions(test::failure_in(outcome), "an illegal instruction was met"));
+  for (const std::size_t rank : {0, 2})
+    CHECK(test::mentions(test::failure_in(outcomes[rank]), "rank 1"));
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm

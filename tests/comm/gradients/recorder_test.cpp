@@ -1,0 +1,66 @@
+// What a rank leaves behind, for whoever comes before its end or after it was killed.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "comm/gradients/recorder.hpp"
+#include "support/connect_in_process.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+/// One rank alone, and the folders that it writes to.
+struct Recorded {
+  explicit Recorded(Timeline::Clock::duration between_writes)
+      : recorder(ranks.front(), settings, between_writes) {}
+
+  json timeline() const { return json::parse(std::ifstream(settings.timeline + "/rank-0.json")); }
+  json counters() const { return json::parse(std::ifstream(settings.counters + "/rank-0.json")); }
+  bool is_written() const { return std::filesystem::exists(settings.timeline); }
+
+  test::TempDirectory folder{};
+  EntrySettings settings = [this] {
+    EntrySettings some;
+    some.timeline = folder.path() / "timeline";
+    some.counters = folder.path() / "counters";
+    return some;
+  }();
+  std::vector<Communicator> ranks = test::communicators_in_process(1, 20s);
+  Recorder recorder;
+};
+
+TEST_SUITE_BEGIN("comm/recorder");
+
+TEST_CASE("timelines and counters are there while the program runs") {
+  Recorded rank(0s);
+  rank.recorder.timeline()->add({.name = "ready"});
+  rank.recorder.step_ended();
+  REQUIRE(rank.timeline()["traceEvents"].size() == 2);
+  CHECK(rank.timeline()["traceEvents"][1]["name"] == "ready");
+  CHECK(rank.counters()["counters"]["steps"] == 1);
+}
+
+TEST_CASE("who waits for others leaves what came before") {
+  Recorded rank(0s);
+  rank.recorder.timeline()->add({.name = "ready"});
+  rank.recorder.ranks_are_late();
+  CHECK(rank.timeline()["traceEvents"].size() == 2);
+  CHECK(rank.counters()["counters"]["late_ranks"] == 1);
+}
+
+TEST_CASE("not every step writes") {
+  Recorded rank(1h);
+  rank.recorder.step_ended();
+  CHECK_FALSE(rank.is_written());
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm

@@ -1,0 +1,126 @@
+#include "comm/gradients/settings.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+using test::failure_of;
+using Variables = std::map<std::string, std::string>;
+
+EntrySettings settings_of(const Variables& variables) {
+  return entry_settings([&](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  });
+}
+
+TEST_SUITE_BEGIN("comm/entry/settings");
+
+TEST_CASE("each variable sets what it is for and nothing else") {
+  struct Row {
+    Variables variables;
+    EntrySettings expected;
+  };
+  using enum NonFiniteAction;
+  const Row rows[] = {
+      {{}, {}},
+      {{{"FASTGPU_COMM_FUSION", "8MiB"}}, {.bucket = {8 << 20}}},
+      {{{"PERSEUS_ALLREDUCE_FUSION", "32"}}, {.bucket = {32 << 20}}},
+      {{{"FASTGPU_COMM_FUSION", "1k"}, {"PERSEUS_ALLREDUCE_FUSION", "32"}}, {.bucket = {1000}}},
+      {{{"FASTGPU_COMM_WIRE", "same"}}, {}},
+      {{{"FASTGPU_COMM_WIRE", "fp16"}}, {.wire = WireType::float16}},
+      {{{"FASTGPU_COMM_WIRE", "bf16"}}, {.wire = WireType::bfloat16}},
+      {{{"FASTGPU_COMM_WIRE", "mixed"}, {"FASTGPU_COMM_MIXED_SMALL", "4KiB"}},
+       {.wire = WireType::mixed, .small = {4096}}},
+      {{{"FASTGPU_COMM_MIXED_KEEP", "*bn*,,*.bias"}}, {.keep_float32 = {"*bn*", "*.bias"}}},
+      {{{"PERSEUS_ALLREDUCE_DTYPE", "0"}}, {.wire = WireType::float16}},
+      {{{"PERSEUS_ALLREDUCE_DTYPE", "1"}}, {}},
+      {{{"PERSEUS_ALLREDUCE_DTYPE", "2"}}, {.wire = WireType::mixed}},
+      {{{"FASTGPU_COMM_WIRE", "bf16"}, {"PERSEUS_ALLREDUCE_DTYPE", "2"}},
+       {.wire = WireType::bfloat16}},
+      {{{"FASTGPU_COMM_NANCHECK", "warn"}}, {.non_finite = warn}},
+      {{{"FASTGPU_COMM_NANCHECK", "skip"}}, {.non_finite = skip}},
+      {{{"FASTGPU_COMM_NANCHECK", "stop"}}, {.non_finite = stop}},
+      {{{"FASTGPU_COMM_NANCHECK", "off"}, {"PERSEUS_ALLREDUCE_NANCHECK", "1"}}, {}},
+      {{{"PERSEUS_ALLREDUCE_NANCHECK", "1"}}, {.non_finite = warn}},
+      {{{"PERSEUS_ALLREDUCE_NANCHECK", "0"}}, {}},
+      {{{"FASTGPU_COMM_LANES", "4"}}, {.lanes = 4}},
+      {{{"PERSEUS_ALLREDUCE_STREAMS", "6"}}, {.lanes = 6}},
+      {{{"PERSEUS_ALLREDUCE_STREAMS", "64"}}, {.lanes = kMostLanes}},
+      {{{"FASTGPU_COMM_TUNE", "1"}}, {.is_tuned = true}},
+      {{{"FASTGPU_COMM_TUNE", "1"}, {"PERSEUS_ALLREDUCE_DISABLE_STREAM_TUNING", "1"}},
+       {.is_tuned = true}},
+      {{{"PERSEUS_ALLREDUCE_DISABLE_STREAM_TUNING", "1"}}, {}},
+      {{{"PERSEUS_ALLREDUCE_DISABLE_STREAM_TUNING", "0"}}, {.is_tuned = true}},
+      {{{"PERSEUS_ALLREDUCE_MODE", "1"}}, {}},
+      {{{"FASTGPU_COMM_STALL", "2m"}}, {.stall = 2min}},
+      {{{"FASTGPU_COMM_TIMELINE", "/tmp/t"}}, {.timeline = "/tmp/t"}},
+      {{{"FASTGPU_COMM_COUNTERS", "/tmp/c"}}, {.counters = "/tmp/c"}},
+      {{{"HOME", "/home/u"}}, {.cache = "/home/u/.cache/fastgpu/comm"}},
+      {{{"HOME", "/home/u"}, {"XDG_CACHE_HOME", "/c"}}, {.cache = "/c/fastgpu/comm"}},
+  };
+  for (const Row& row : rows) {
+    const std::string first = row.variables.empty() ? "none" : row.variables.begin()->first;
+    CAPTURE(first);
+    CHECK(settings_of(row.variables) == row.expected);
+  }
+}
+
+TEST_CASE("what makes no sense is refused with the variable's name") {
+  const Variables bad = {{"FASTGPU_COMM_FUSION", "0"},
+                         {"FASTGPU_COMM_WIRE", "fp8"},
+                         {"FASTGPU_COMM_NANCHECK", "yes"},
+                         {"FASTGPU_COMM_LANES", "0"},
+                         {"FASTGPU_COMM_TUNE", "on"},
+                         {"FASTGPU_COMM_STALL", "0s"},
+                         {"FASTGPU_COMM_MIXED_SMALL", "small"},
+                         {"PERSEUS_ALLREDUCE_DTYPE", "3"},
+                         {"PERSEUS_ALLREDUCE_MODE", "ring"},
+                         {"PERSEUS_ALLREDUCE_STREAMS", "-1"},
+                         {"PERSEUS_ALLREDUCE_NANCHECK", "2"},
+                         {"PERSEUS_ALLREDUCE_FUSION", "32MB"},
+                         {"PERSEUS_ALLREDUCE_DISABLE_STREAM_TUNING", ""}};
+  for (const auto& [name, value] : bad) {
+    const Error e = failure_of([&] { settings_of({{name, value}}); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).find(name) == 0);
+  }
+}
+
+TEST_CASE("mixed keeps in float32 what is small and what is named") {
+  GradientTable table;
+  table.add({.name = "fc.weight", .shape = {100, 100}});
+  table.add({.name = "fc.bias", .shape = {100}});
+  table.add({.name = "bn1.weight", .shape = {100, 100}});
+  table.add({.name = "exact", .type = ElementType::float64, .shape = {100, 100}});
+  using enum ElementType;
+  EntrySettings settings{.wire = WireType::mixed, .keep_float32 = {"bn?.*"}};
+  CHECK(wire_types(table, settings) ==
+        std::vector<ElementType>{float16, float32, float32, float64});
+  settings.wire = WireType::bfloat16;
+  CHECK(wire_types(table, settings) ==
+        std::vector<ElementType>{bfloat16, bfloat16, bfloat16, float64});
+}
+
+TEST_CASE("patterns") {
+  CHECK(matches("*", ""));
+  CHECK(matches("*.bias", "layer.1.bias"));
+  CHECK(matches("a*b*c", "aXbYbZc"));
+  CHECK(matches("?n", "bn"));
+  CHECK_FALSE(matches("*.bias", "layer.bias.weight"));
+  CHECK_FALSE(matches("", "a"));
+  CHECK_FALSE(matches("a?", "a"));
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm

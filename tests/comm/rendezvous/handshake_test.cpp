@@ -1,0 +1,96 @@
+#include "comm/rendezvous/handshake.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "comm/common/wire.hpp"
+#include "comm/rendezvous/endpoint.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::string hex(std::span<const std::byte> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : bytes) {
+    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
+    text += kDigits[std::to_integer<unsigned>(byte) & 15];
+  }
+  return text;
+}
+
+TEST_SUITE_BEGIN("comm/handshake");
+
+TEST_CASE("a proof is the HMAC-SHA256 of RFC 4231") {
+  // Its test case 2, with the data split over label and parts.
+  const std::string label = "what do y", middle = "a want ", end = "for nothing?";
+  const Proof proof = prove(Secret("Jefe"), label, {bytes_of(middle), bytes_of(end)});
+  CHECK(hex(proof) == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
+TEST_CASE("a proof depends on the secret and on the label") {
+  const Proof proof = prove(Secret("a"), "visitor", {});
+  CHECK(is_equal(proof, prove(Secret("a"), "visitor", {})));
+  CHECK_FALSE(is_equal(proof, prove(Secret("b"), "visitor", {})));
+  CHECK_FALSE(is_equal(proof, prove(Secret("a"), "host", {})));
+}
+
+TEST_CASE("nonces differ") {
+  CHECK(random_nonce() != random_nonce());
+}
+
+TEST_CASE("an endpoint survives the wire, and what is none is refused") {
+  Endpoint endpoint{.family = Family::ipv6, .port = 29500};
+  endpoint.address[15] = std::byte{1};
+  CHECK(decode_endpoint(encode(endpoint)) == endpoint);
+  CHECK(to_string(endpoint) == "[::1]:29500");
+  CHECK(endpoint.is_loopback());
+
+  auto unknown_family = encode(endpoint);
+  unknown_family[0] = std::byte{9};
+  CHECK_FALSE(decode_endpoint(unknown_family));
+  endpoint.port = 0;
+  CHECK_FALSE(decode_endpoint(encode(endpoint)));
+}
+
+TEST_CASE("a hello of another version is refused before anything is proved") {
+  const Identity host{.rank = {0}, .size = 2};
+  Reception reception(host);
+  Message<kHelloBytes> hello{};
+  WireWriter(hello).put(std::uint32_t{0x46474352}).put(std::uint32_t{kLibraryVersion + 1});
+  CHECK(reception.challenge(hello));
+  CHECK(reception.refusal() == Refusal::other_version);
+}
+
+TEST_CASE("a version is a number that grows with it, and text again") {
+  CHECK(version_number("0.1.0") == 100);
+  CHECK(version_number("12.3.45") == 120345);
+  CHECK(version_text(120345) == "12.3.45");
+  CHECK(version_text(kLibraryVersion) == FASTGPU_VERSION);
+}
+
+TEST_CASE("a hello without the magic number is no rank's") {
+  const Identity host{.rank = {0}, .size = 2};
+  CHECK_FALSE(Reception(host).challenge(Message<kHelloBytes>{}));
+}
+
+TEST_CASE("numbers survive the wire in network order") {
+  std::array<std::byte, 7> buffer{};
+  WireWriter(buffer).put(std::uint8_t{1}).put(std::uint16_t{0x0203}).put(std::uint32_t{0x04050607});
+  CHECK(hex(buffer) == "01020304050607");
+  WireReader in(buffer);
+  CHECK(in.get<std::uint8_t>() == 1);
+  CHECK(in.get<std::uint16_t>() == 0x0203);
+  CHECK(in.get<std::uint32_t>() == 0x04050607);
+  CHECK_THROWS_AS(in.get<std::uint8_t>(), Error);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm

@@ -1,0 +1,354 @@
+// The rail through MPI, with a stand-in for MPI in which ranks are threads.
+#include "comm/transports/mpi_rail.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "comm/communicator/communicator.hpp"
+#include "comm/gradients/gradient_entry.hpp"
+#include "support/connect_in_process.hpp"
+#include "support/failure.hpp"
+#include "support/messages_in_process.hpp"
+#include "support/run_ranks.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+using test::able_to_leave;
+using test::failure_in;
+using test::failure_of;
+using test::mentions;
+using test::outcomes_of_ranks;
+using test::PostOffice;
+using test::run_ranks;
+
+constexpr int kMostTestedRanks = 6;
+/// About what goes within an envelope, and about the pieces of what does not.
+constexpr std::size_t kLengths[] = {0, 1, 513, 1010, 1012, 70'001, 1'000'003};
+
+std::vector<Communicator> communicators_by_mpi(int size, std::chrono::milliseconds timeout,
+                                               SharedMemory shared_memory = SharedMemory::off) {
+  auto office = std::make_shared<PostOffice>();
+  auto connections = test::sockets_in_process(size, timeout);
+  run_ranks(connections, [&](Connections& rank) {
+    introduce(rank, {shared_memory, 1, Transport::mpi}, Deadline(20s));
+    rank.messages = office->messages_of(rank.rank);
+  });
+  std::vector<Communicator> ranks;
+  for (auto& rank : connections)
+    ranks.emplace_back(std::move(rank));
+  return ranks;
+}
+
+/// Small whole numbers, whose sums are exact.
+std::vector<float> numbers(Rank rank, std::size_t length) {
+  std::vector<float> made(length);
+  for (std::size_t i = 0; i < length; ++i)
+    made[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(rank.value) * 5) % 13);
+  return made;
+}
+
+std::vector<float> sums(int ranks, std::size_t length) {
+  std::vector<float> made(length);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto part = numbers({rank}, length);
+    for (std::size_t i = 0; i < length; ++i)
+      made[i] += part[i];
+  }
+  return made;
+}
+
+/// What two rails report, for tests that drive them by hand.
+class Reports final : public RailEvents {
+ public:
+  void sent(Outgoing&) override { ++sent_messages; }
+  void received(Incoming&) override { ++received_messages; }
+  void noted(Rank, MessageTag, const Note&) override { ++notes; }
+  void lost(Rank, const Error& error) override { failure = error; }
+
+  int sent_messages = 0;
+  int received_messages = 0;
+  int notes = 0;
+  std::optional<Error> failure;
+};
+
+/// Rank 1 of two, whose messages from rank 0 the test writes itself.
+struct Victim {
+  std::shared_ptr<PostOffice> office = std::make_shared<PostOffice>();
+  Reports reports;
+  MpiRail rail{office->messages_of({1}), 2, reports};
+  std::unique_ptr<mpi::Messages> impostor = office->messages_of({0});
+
+  void say(const Envelope& envelope) {
+    std::vector<std::byte> bytes(kEnvelopeBytes);
+    bytes.resize(encode(envelope, bytes));
+    say(bytes);
+  }
+  void say(std::span<const std::byte> bytes) {
+    const auto transfer = impostor->send(bytes, {1}, 0);
+    for (int i = 0; i < 10; ++i)
+      rail.progress();
+  }
+  Error failure() const { return reports.failure.value(); }
+};
+
+TEST_SUITE_BEGIN("comm/mpi_rail");
+
+TEST_CASE("an envelope is opened as it was closed") {
+  const std::array inside{std::byte{7}, std::byte{8}};
+  std::vector<std::byte> bytes(kEnvelopeBytes);
+  for (const auto& note : {std::optional<Note>(), std::optional<Note>(Note{std::byte{1}})}) {
+    for (const std::uint32_t number : {0U, 1023U}) {
+      Envelope envelope{.tag = {~std::uint64_t{5}}, .bytes = 2, .number = number, .note = note};
+      if (number == 0) envelope.inside = inside;
+      const std::size_t length = encode(envelope, bytes);
+      const Envelope read = decode_envelope(std::span(bytes).first(length));
+      CHECK(read.tag == envelope.tag);
+      CHECK(read.bytes == 2);
+      CHECK(read.number == number);
+      CHECK(read.note == note);
+      CHECK(read.inside.size() == envelope.inside.size());
+      CHECK(failure_of([&] { decode_envelope(std::span(bytes).first(length - 1)); }).kind() ==
+            ErrorKind::remote);
+    }
+  }
+}
+
+TEST_CASE("an all-reduce by MPI has the sums of all, at any length and number of ranks") {
+  for (int size = 1; size <= kMostTestedRanks; ++size) {
+    for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+      auto ranks = communicators_by_mpi(size, 20s, shared_memory);
+      for (const std::size_t length : kLengths) {
+        std::vector<std::vector<float>> results(ranks.size());
+        run_ranks(ranks, [&](Communicator& comm) {
+          auto values = numbers(comm.rank(), length);
+          comm.all_reduce(std::span(values), ReduceOp::sum);
+          results[static_cast<std::size_t>(comm.rank().value)] = values;
+        });
+        CAPTURE(size);
+        CAPTURE(length);
+        for (const auto& result : results)
+          CHECK(result == sums(size, length));
+      }
+    }
+  }
+}
+
+TEST_CASE("copies by MPI arrive whole, whoever asks first") {
+  constexpr int kRanks = 4;
+  auto ranks = communicators_by_mpi(kRanks, 20s);
+  for (const std::size_t length : kLengths) {
+    std::vector<int> right(kRanks);
+    run_ranks(ranks, [&](Communicator& comm) {
+      const Rank next{(comm.rank().value + 1) % kRanks};
+      const Rank previous{(comm.rank().value + kRanks - 1) % kRanks};
+      const auto mine = numbers(comm.rank(), length);
+      std::vector<float> theirs(length);
+      Handle sending = comm.start_send(std::as_bytes(std::span(mine)), next);
+      if (comm.rank().value % 2 == 0) std::this_thread::sleep_for(5ms);
+      comm.receive(std::as_writable_bytes(std::span(theirs)), previous);
+      sending.wait();
+      std::vector<float> all(length * kRanks);
+      comm.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+      const auto last = std::vector(all.end() - static_cast<std::ptrdiff_t>(length), all.end());
+      const bool is_right =
+          theirs == numbers(previous, length) && last == numbers({kRanks - 1}, length);
+      right[static_cast<std::size_t>(comm.rank().value)] = is_right ? 1 : 0;
+    });
+    CAPTURE(length);
+    CHECK(std::accumulate(right.begin(), right.end(), 0) == kRanks);
+  }
+}
+
+TEST_CASE("gradients are exchanged by MPI") {
+  auto ranks = communicators_by_mpi(3, 20s);
+  std::vector<int> right(ranks.size());
+  run_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> large(300'001);
+    std::vector<float> small(7);
+    GradientEntry entry(comm);
+    entry.add("large", std::span(large));
+    entry.add("small", std::span(small));
+    for (int step = 0; step < 5; ++step) {
+      std::ranges::copy(numbers(comm.rank(), large.size()), large.begin());
+      std::ranges::copy(numbers(comm.rank(), small.size()), small.begin());
+      entry.all_reduce_gradients(ReduceOp::sum);
+      if (large == sums(3, large.size()) && small == sums(3, small.size()))
+        ++right[static_cast<std::size_t>(comm.rank().value)];
+    }
+  });
+  CHECK(right == std::vector{5, 5, 5});
+}
+
+TEST_CASE("a rank that goes on with its own work does not hold up what it has sent") {
+  auto ranks = communicators_by_mpi(2, 5s);
+  int number = 0;
+  run_ranks(ranks, [&](Communicator& comm) {
+    const int mine = 42;
+    if (comm.rank() == Rank{0}) {
+      comm.send(std::as_bytes(std::span(&mine, 1)), {1});
+      std::this_thread::sleep_for(300ms);
+    } else {
+      comm.receive(std::as_writable_bytes(std::span(&number, 1)), {0});
+    }
+  });
+  CHECK(number == 42);
+}
+
+TEST_CASE("more long messages than MPI has numbers are sent one after the other") {
+  constexpr std::size_t kMessages = mpi::kHighestNumber + 3;
+  const auto office = std::make_shared<PostOffice>();
+  Reports near;
+  Reports far;
+  MpiRail sender(office->messages_of({0}), 2, near);
+  MpiRail receiver(office->messages_of({1}), 2, far);
+  const std::vector<std::byte> bytes(kInsideBytes + 1, std::byte{9});
+  std::vector<std::byte> into(bytes.size());
+  std::vector<Outgoing> sent(kMessages);
+  std::vector<Incoming> wanted(kMessages);
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    sent[i] = {.peer = {1}, .tag = {i}, .bytes = bytes};
+    wanted[i] = {.peer = {0}, .tag = {i}, .sink = {.memory = into}};
+    sender.send(sent[i]);
+  }
+  for (Incoming& message : wanted) {
+    receiver.receive(message);
+    for (int i = 0; i < 4; ++i) {
+      receiver.progress();
+      if (i == 3) sender.progress();
+    }
+  }
+  while (near.sent_messages < static_cast<int>(kMessages)) {
+    sender.progress();
+    receiver.progress();
+  }
+  CHECK(far.received_messages == static_cast<int>(kMessages));
+  CHECK(into == bytes);
+}
+
+TEST_CASE("what a rank has sent by MPI may be asked for after it has gone") {
+  auto own = able_to_leave(communicators_by_mpi(2, 5s));
+  int number = 0;
+  run_ranks(own, [&](std::optional<Communicator>& comm) {
+    const int mine = 42;
+    if (comm->rank() == Rank{1}) {
+      comm->send(std::as_bytes(std::span(&mine, 1)), {0});
+      return comm.reset();
+    }
+    std::this_thread::sleep_for(50ms);
+    comm->receive(std::as_writable_bytes(std::span(&number, 1)), {1});
+  });
+  CHECK(number == 42);
+}
+
+TEST_CASE("a message by MPI that needs not arrive breaks nothing, whenever its receiver goes") {
+  auto own = able_to_leave(communicators_by_mpi(3, 60s));
+  std::vector<float> sums(own.size());
+  CHECK_NOTHROW(run_ranks(own, [&](std::optional<Communicator>& comm) {
+    const Rank rank = comm->rank();
+    auto pair = comm->split(rank == Rank{1} ? -1 : 0, 0);
+    if (rank == Rank{1}) return comm.reset();
+    {
+      const std::vector<std::byte> small(9), large(1'000'000);
+      std::vector<Handle> handles;
+      handles.push_back(comm->start_send(large, {1}, IfGone::is_ignored));
+      handles.push_back(comm->start_send(small, {1}, IfGone::is_ignored));
+      for (Handle& handle : handles)
+        handle.wait();
+    }
+    float& sum = sums[static_cast<std::size_t>(rank.value)];
+    sum = 1;
+    pair->all_reduce(std::span(&sum, 1), ReduceOp::sum);
+  }));
+  CHECK(sums == std::vector{2.0F, 0.0F, 2.0F});
+}
+
+TEST_CASE("a rank that goes while others wait for it by MPI is named by them") {
+  auto own = able_to_leave(communicators_by_mpi(3, 5s));
+  const auto outcomes = outcomes_of_ranks(own, [](std::optional<Communicator>& comm) {
+    std::vector<float> values(100'000);
+    comm->all_reduce(std::span(values), ReduceOp::sum);
+    if (comm->rank() == Rank{1}) return comm.reset();
+    for (;;)
+      comm->all_reduce(std::span(values), ReduceOp::sum);
+  });
+  CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
+  CHECK(mentions(failure_in(outcomes[2]), "rank 1"));
+}
+
+TEST_CASE("a rank that is silent by MPI is named at the deadline") {
+  auto ranks = communicators_by_mpi(3, 300ms);
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    std::vector<float> values(100'000);
+    comm.all_reduce(std::span(values), ReduceOp::sum);
+    if (comm.rank() == Rank{2}) std::this_thread::sleep_for(1s);
+    if (comm.rank() != Rank{2}) comm.all_reduce(std::span(values), ReduceOp::sum);
+  });
+  for (const std::size_t r : {0, 1}) {
+    CHECK(mentions(failure_in(outcomes[r]), "rank 2 "));
+    CHECK(mentions(failure_in(outcomes[r]), " nothing for 300ms"));
+  }
+}
+
+TEST_CASE("ranks in different calls are told so by MPI's notes") {
+  auto ranks = communicators_by_mpi(2, 5s);
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    std::vector<float> values(comm.rank() == Rank{0} ? 100'000 : 200'000);
+    comm.all_reduce(std::span(values), ReduceOp::sum);
+  });
+  for (const auto& outcome : outcomes)
+    CHECK(failure_in(outcome).kind() == ErrorKind::usage);
+}
+
+TEST_CASE("an envelope that makes no sense ends the connection with its sender") {
+  std::vector<std::byte> noise(100, std::byte{0xff});
+  Victim victim;
+  victim.say(noise);
+  CHECK(victim.failure().kind() == ErrorKind::remote);
+  CHECK(mentions(victim.failure(), "it sent what no rank of this version sends"));
+}
+
+TEST_CASE("a message by MPI of another length than expected is refused") {
+  for (const std::uint32_t number : {0U, 1U}) {
+    Victim victim;
+    std::vector<std::byte> memory(10);
+    Incoming wanted{.peer = {0}, .tag = {5}, .sink = {.memory = memory}};
+    victim.rail.receive(wanted);
+    victim.say(Envelope{.tag = {5}, .bytes = number == 0 ? 0U : 20'000U, .number = number});
+    CHECK(mentions(victim.failure(), "bytes where 10 were expected"));
+    CHECK(victim.reports.received_messages == 0);
+  }
+}
+
+TEST_CASE("two messages by MPI where there is one are refused") {
+  Victim victim;
+  victim.say(Envelope{.tag = {5}});
+  victim.say(Envelope{.tag = {5}});
+  CHECK(mentions(victim.failure(), "it sent two messages where there is one"));
+}
+
+TEST_CASE("a rank with another transport is told so") {
+  auto connections = test::sockets_in_process(2, 5s);
+  const auto outcomes = outcomes_of_ranks(connections, [](Connections& rank) {
+    const auto transport = rank.rank == Rank{0} ? Transport::tcp : Transport::mpi;
+    introduce(rank, {SharedMemory::off, 1, transport}, Deadline(5s));
+  });
+  for (const auto& outcome : outcomes) {
+    CHECK(failure_in(outcome).kind() == ErrorKind::usage);
+    CHECK(mentions(failure_in(outcome), "has another FASTGPU_COMM_TRANSPORT"));
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
