@@ -174,6 +174,21 @@ TEST_CASE("no file of a module that is one way inside includes itself over other
   }
 }
 
+TEST_CASE("the engine of comm knows transports by their interfaces alone") {
+  const std::set<std::string> interfaces = {"comm/transports/control_channel.hpp",
+                                            "comm/transports/heap.hpp",
+                                            "comm/transports/transport.hpp"};
+  for (const auto& [file, included] : includes_inside("comm")) {
+    if (floor_of("comm", file) != "engine") continue;
+    for (const std::string& used : included) {
+      const std::string floor = floor_of("comm", used);
+      const bool is_concrete =
+          floor == "mpi" || (floor == "transports" && !interfaces.contains(used));
+      CHECK_MESSAGE(!is_concrete, file << " may not include " << used);
+    }
+  }
+}
+
 TEST_CASE("each folder of a module that is one way inside is a library of its own") {
   for (const auto& [module, floors] : kFloors)
     for (const std::string& floor : floors) {

@@ -16,13 +16,13 @@ namespace {
 void run(const Settings& settings) {
   check_variables(process_variables());
   const Environment environment = process_environment();
-  const EntrySettings entry = entry_settings(environment);
+  const GradientSettings exchange = gradient_settings(environment);
   std::optional<Model> model;
   if (!settings.model.empty()) model = find_model(settings.model);
   Communicator communicator(join(job_place(environment)));
   FastgpuLibrary library(communicator, settings.buffers);
   measure_collectives(library, settings, print_result);
-  if (model) measure_gradients(communicator, entry, *model, settings, print_result);
+  if (model) measure_gradients(communicator, exchange, *model, settings, print_result);
 }
 
 }  // namespace

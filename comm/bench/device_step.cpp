@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "comm/bench/median.hpp"
 #include "comm/gpu/device_owned.hpp"
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 #include "comm/rendezvous/connections.hpp"
 
 namespace fastgpu::comm::bench {
@@ -47,12 +47,13 @@ class Ones {
     finish(device, nullptr);
   }
 
-  void add_to(GradientEntry& entry, const std::shared_ptr<gpu::Device>& device) const {
+  void add_to(GradientExchange& exchange, const std::shared_ptr<gpu::Device>& device) const {
     std::size_t at = 0;
     for (std::size_t i = 0; i < elements_.size(); ++i) {
       const std::size_t bytes = elements_[i] * sizeof(float);
-      entry.add({.name = std::to_string(i), .type = ElementType::float32, .shape = {elements_[i]}},
-                memory_.span().subspan(at, bytes), device);
+      exchange.add(
+          {.name = std::to_string(i), .type = ElementType::float32, .shape = {elements_[i]}},
+          memory_.span().subspan(at, bytes), device);
       at += bytes;
     }
   }
@@ -78,18 +79,19 @@ class Ones {
 };
 
 double seconds_of_steps(const std::shared_ptr<gpu::Device>& device,
-                        const std::vector<std::size_t>& elements, const EntrySettings& settings) {
+                        const std::vector<std::size_t>& elements,
+                        const GradientSettings& settings) {
   Ones ones(*device, elements);
   Connections alone;
   alone.sockets.resize(1);
   Communicator rank(std::move(alone));
-  GradientEntry entry(rank, settings);
-  ones.add_to(entry, device);
+  GradientExchange exchange(rank, settings);
+  ones.add_to(exchange, device);
   const gpu::DeviceStream stream = gpu::stream_of(*device);
   const double seconds = median_seconds([&] {
     for (std::size_t i = 0; i < elements.size(); ++i)
-      entry.ready({i}, stream.get());
-    entry.wait_step(stream.get());
+      exchange.ready({i}, stream.get());
+    exchange.wait_step(stream.get());
     finish(*device, stream.get());
   });
   ones.check();
@@ -108,7 +110,8 @@ double seconds_of_copies(gpu::Device& device, std::size_t bytes) {
   });
 }
 
-std::size_t bytes_on_wire(const std::vector<std::size_t>& elements, const EntrySettings& settings) {
+std::size_t bytes_on_wire(const std::vector<std::size_t>& elements,
+                          const GradientSettings& settings) {
   const bool is_half = settings.wire == WireType::float16 || settings.wire == WireType::bfloat16;
   const std::size_t all = std::accumulate(elements.begin(), elements.end(), std::size_t{0});
   return all * (is_half ? 2 : sizeof(float));
@@ -118,7 +121,7 @@ std::size_t bytes_on_wire(const std::vector<std::size_t>& elements, const EntryS
 
 DeviceStep measure_device_step(const std::shared_ptr<gpu::Device>& device,
                                const std::vector<std::size_t>& elements,
-                               const EntrySettings& settings) {
+                               const GradientSettings& settings) {
   return {.step = seconds_of_steps(device, elements, settings),
           .copies = seconds_of_copies(*device, bytes_on_wire(elements, settings))};
 }

@@ -1,4 +1,5 @@
-// A step of the gradient entry with gradients on a device, beside the copies that every step needs.
+// A step of a gradient exchange with gradients on a device, beside the copies that every step
+// needs.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,6 @@ struct DeviceStep {
 /// Throws ErrorKind::remote if one is wrong.
 DeviceStep measure_device_step(const std::shared_ptr<gpu::Device>& device,
                                const std::vector<std::size_t>& elements,
-                               const EntrySettings& settings);
+                               const GradientSettings& settings);
 
 }  // namespace fastgpu::comm::bench

@@ -247,15 +247,15 @@ bool has_nccl(const Device& device) {
 void measure_steps(const std::string& name, const GradientList& counts) {
   const auto device = std::make_shared<CudaDevice>();
   const std::size_t elements = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-  for (const DeviceWay way : {DeviceWay::staged, DeviceWay::nccl}) {
-    if (way == DeviceWay::nccl && !has_nccl(*device)) continue;
+  for (const DevicePath path : {DevicePath::staged, DevicePath::nccl}) {
+    if (path == DevicePath::nccl && !has_nccl(*device)) continue;
     for (const bool is_half : {false, true}) {
-      EntrySettings settings;
+      GradientSettings settings;
       settings.wire = is_half ? WireType::float16 : WireType::same;
-      settings.device.way = way;
+      settings.device.path = path;
       const bench::DeviceStep figures = bench::measure_device_step(device, counts, settings);
       print({name, counts.size(), elements, "",
-             "step, " + name_of(way) + (is_half ? ", float16" : ", float32"), is_half ? 4.0 : 8.0,
+             "step, " + name_of(path) + (is_half ? ", float16" : ", float32"), is_half ? 4.0 : 8.0,
              figures.step, figures.copies / figures.step},
             false);
     }

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "comm/bench/median.hpp"
 #include "comm/bench/number.hpp"
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {
@@ -51,28 +51,28 @@ struct Elements {
   }
 };
 
-/// A model's gradients in an entry layer, one number throughout on each rank.
+/// An exchange of a model's gradients, one number throughout on each rank.
 class Exchange {
  public:
-  Exchange(Communicator& communicator, const EntrySettings& entry, const Model& model,
+  Exchange(Communicator& communicator, const GradientSettings& exchange, const Model& model,
            Handing handing)
       : communicator_(communicator),
         model_(model),
         handing_(handing),
         values_(model.gradients.size()),
-        entry_(communicator, entry) {
+        exchange_(communicator, exchange) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const auto& [name, elements] = model.gradients[i];
       if (handing == Handing::copies) values_[i].resize(elements);
-      entry_.add({.name = name, .shape = {elements}},
-                 std::as_writable_bytes(std::span(values_[i])));
+      exchange_.add({.name = name, .shape = {elements}},
+                    std::as_writable_bytes(std::span(values_[i])));
     }
   }
 
   StepOutcome exchange() {
     for (std::size_t i = values_.size(); i > 0; --i)
-      entry_.ready({i - 1});
-    return entry_.wait_step();
+      exchange_.ready({i - 1});
+    return exchange_.wait_step();
   }
 
   double step() {
@@ -87,7 +87,7 @@ class Exchange {
 
   /// Makes a step whose sums are checked: they are exact in every type for up to 128 ranks.
   void check_step() {
-    entry_.use_operation(ReduceOp::sum);
+    exchange_.use_operation(ReduceOp::sum);
     do  // Moved views lose their content.
       fill();
     while (exchange().have_views_moved);
@@ -103,10 +103,10 @@ class Exchange {
                                          std::to_string(at) + " of " + model_.gradients[i].name +
                                          " is " + got.text(at) + ", not " + std::to_string(wanted));
     }
-    entry_.use_operation(ReduceOp::average);
+    exchange_.use_operation(ReduceOp::average);
   }
 
-  GradientEntry& entry() noexcept { return entry_; }
+  GradientExchange& exchange() noexcept { return exchange_; }
 
  private:
   void fill() {
@@ -122,15 +122,15 @@ class Exchange {
   Elements elements_of(GradientId id) {
     if (handing_ == Handing::copies)
       return {ElementType::float32, std::as_writable_bytes(std::span(values_[id.value]))};
-    const auto view = entry_.view(id);  // Taken before its type is known.
-    return {entry_.wire_type(id), view};
+    const auto view = exchange_.view(id);  // Taken before its type is known.
+    return {exchange_.wire_type(id), view};
   }
 
   Communicator& communicator_;
   const Model& model_;
   Handing handing_;
   std::vector<std::vector<float>> values_;
-  GradientEntry entry_;
+  GradientExchange exchange_;
 };
 
 Bytes bytes_of(const Model& model) {
@@ -142,22 +142,22 @@ Bytes bytes_of(const Model& model) {
 
 }  // namespace
 
-void measure_gradients(Communicator& communicator, const EntrySettings& entry, const Model& model,
-                       const Settings& settings, const Emit& emit) {
-  Exchange exchange(communicator, entry, model, settings.handing);
+void measure_gradients(Communicator& communicator, const GradientSettings& exchange,
+                       const Model& model, const Settings& settings, const Emit& emit) {
+  Exchange exchange(communicator, exchange, model, settings.handing);
   if (settings.is_checked) exchange.check_step();
   for (int step = 0; step < kWarmUpSteps; ++step)
     exchange.step();
   StepFigures figures{.model = model.name,
                       .gradients = model.gradients.size(),
-                      .buckets = exchange.entry().buckets(),
+                      .buckets = exchange.exchange().buckets(),
                       .negotiation_bytes = 0,
                       .seconds = {}};
   for (int step = 0; step < settings.steps; ++step)
     figures.seconds.push_back(exchange.step());
   communicator.barrier();
   if (communicator.rank() != Rank{0}) return;
-  const EntryCounters& counters = exchange.entry().counters();
+  const GradientCounters& counters = exchange.exchange().counters();
   figures.negotiation_bytes =
       static_cast<double>(counters.negotiation_bytes) / static_cast<double>(counters.steps);
   const Bytes bytes = bytes_of(model);

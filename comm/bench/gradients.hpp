@@ -1,4 +1,4 @@
-// The exchange of a model's gradients through the entry layer, without the model.
+// The exchange of a model's gradients, without the model.
 #pragma once
 
 #include "comm/bench/measure.hpp"
@@ -8,9 +8,9 @@
 
 namespace fastgpu::comm::bench {
 
-/// Measures steps of a backward pass that takes no time: the last layer first. `entry` has the
+/// Measures steps of a backward pass that takes no time: the last layer first. `exchange` has the
 /// settings of the exchange. Throws ErrorKind::remote if an average is wrong.
-void measure_gradients(Communicator& communicator, const EntrySettings& entry, const Model& model,
-                       const Settings& settings, const Emit& emit);
+void measure_gradients(Communicator& communicator, const GradientSettings& exchange,
+                       const Model& model, const Settings& settings, const Emit& emit);
 
 }  // namespace fastgpu::comm::bench

@@ -67,7 +67,7 @@ class SimulatedBench {
     return {.kind = CallKind::all_reduce,
             .bytes = bytes,
             .reduction = {type, ReduceOp::sum},
-            .way = {.algorithm = algorithm_}};
+            .plan = {.algorithm = algorithm_}};
   }
 
   /// Runs a call that every rank begins after its previous one.

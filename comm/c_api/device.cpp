@@ -191,11 +191,11 @@ fgc_status fgc_device_recv_async(fgc_comm* comm, void* data, size_t count, int t
 
 fgc_status fgc_device_gradient_ready(fgc_gradients* gradients, size_t id, void* stream) {
   return guarded(
-      [&] { need(gradients, "the gradients' handle").entry.ready({id}, stream_of(stream)); });
+      [&] { need(gradients, "the gradients' handle").exchange.ready({id}, stream_of(stream)); });
 }
 
 fgc_status fgc_device_gradients_wait(fgc_gradients* gradients, void* stream, fgc_outcome* outcome) {
-  return comm::c_api::ended(gradients, outcome, [stream](comm::GradientEntry& entry) {
-    return entry.wait_step(stream_of(stream));
+  return comm::c_api::ended(gradients, outcome, [stream](comm::GradientExchange& exchange) {
+    return exchange.wait_step(stream_of(stream));
   });
 }

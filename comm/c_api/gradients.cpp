@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::size_t kMostDimensions = 255;
 
-comm::GradientEntry& entry_of(fgc_gradients* gradients) {
+comm::GradientExchange& exchange_of(fgc_gradients* gradients) {
   fgc_gradients& handle = need(gradients, "the gradients' handle");
   handle.communicator->check_forked();
-  return handle.entry;
+  return handle.exchange;
 }
 
 comm::GradientInfo info_of(const fgc_gradient& given) {
@@ -54,7 +54,7 @@ fgc_status fgc_gradients_create(fgc_comm* comm, const char* const* settings,
     need(gradients, "the place for the gradients") = nullptr;
     const fgc_comm& ranks = need(comm, "the communicator");
     const auto environment = comm::c_api::environment_with(ranks.environment, settings);
-    *gradients = new fgc_gradients(ranks.communicator, comm::entry_settings(environment));
+    *gradients = new fgc_gradients(ranks.communicator, comm::gradient_settings(environment));
   });
 }
 
@@ -75,7 +75,7 @@ fgc_status fgc_gradient_add(fgc_gradients* gradients, const fgc_gradient* gradie
     if (given.data != nullptr)
       values = comm::c_api::elements_at(given.data, comm::elements_of(info), given.type);
     const comm::GradientId added =
-        entry_of(gradients).add(std::move(info), values, device_of(*gradients, given));
+        exchange_of(gradients).add(std::move(info), values, device_of(*gradients, given));
     if (id != nullptr) *id = added.value;
   });
 }
@@ -83,41 +83,41 @@ fgc_status fgc_gradient_add(fgc_gradients* gradients, const fgc_gradient* gradie
 fgc_status fgc_gradient_wire_type(fgc_gradients* gradients, size_t id, int* type) {
   return guarded([&] {
     need(type, "the place for the type") = 0;
-    *type = static_cast<int>(entry_of(gradients).wire_type({id}));
+    *type = static_cast<int>(exchange_of(gradients).wire_type({id}));
   });
 }
 
 fgc_status fgc_gradients_use_op(fgc_gradients* gradients, int op) {
-  return guarded([&] { entry_of(gradients).use_operation(comm::c_api::op_of(op)); });
+  return guarded([&] { exchange_of(gradients).use_operation(comm::c_api::op_of(op)); });
 }
 
 fgc_status fgc_gradient_view(fgc_gradients* gradients, size_t id, void** view, int* type) {
   return guarded([&] {
     need(view, "the place for the view") = nullptr;
     need(type, "the place for the type") = 0;
-    comm::GradientEntry& entry = entry_of(gradients);
-    *view = entry.view({id}).data();
-    *type = static_cast<int>(entry.wire_type({id}));
+    comm::GradientExchange& exchange = exchange_of(gradients);
+    *view = exchange.view({id}).data();
+    *type = static_cast<int>(exchange.wire_type({id}));
   });
 }
 
 fgc_status fgc_gradient_ready(fgc_gradients* gradients, size_t id) {
-  return guarded([&] { entry_of(gradients).ready({id}); });
+  return guarded([&] { exchange_of(gradients).ready({id}); });
 }
 
 fgc_status fgc_gradients_wait(fgc_gradients* gradients, fgc_outcome* outcome) {
   return comm::c_api::ended(gradients, outcome,
-                            [](comm::GradientEntry& entry) { return entry.wait_step(); });
+                            [](comm::GradientExchange& exchange) { return exchange.wait_step(); });
 }
 
 fgc_status fgc_gradients_leave(fgc_gradients* gradients, fgc_outcome* outcome) {
   return comm::c_api::ended(gradients, outcome,
-                            [](comm::GradientEntry& entry) { return entry.leave(); });
+                            [](comm::GradientExchange& exchange) { return exchange.leave(); });
 }
 
 fgc_status fgc_gradients_counters(fgc_gradients* gradients, fgc_counters* counters) {
   return guarded([&] {
-    const comm::EntryCounters known = entry_of(gradients).counters();
+    const comm::GradientCounters known = exchange_of(gradients).counters();
     fgc_counters all{};
     all.steps = known.steps;
     all.steps_without_results = known.steps_without_results;

@@ -10,7 +10,7 @@
 
 #include "comm/communicator/communicator.hpp"
 #include "comm/gpu/device_collectives.hpp"
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 #include "comm/include/fastgpu_comm.h"
 #include "comm/rendezvous/environment.hpp"
 
@@ -53,14 +53,14 @@ struct fgc_request {
   std::variant<fastgpu::comm::Handle, fastgpu::comm::c_api::DeviceRequest> work;
 };
 
-struct fgc_gradients final : private fastgpu::comm::EntryEvents {
+struct fgc_gradients final : private fastgpu::comm::GradientEvents {
   fgc_gradients(std::shared_ptr<fastgpu::comm::Communicator> ranks,
-                fastgpu::comm::EntrySettings settings)
-      : communicator(std::move(ranks)), entry(*communicator, std::move(settings), this) {}
+                fastgpu::comm::GradientSettings settings)
+      : communicator(std::move(ranks)), exchange(*communicator, std::move(settings), this) {}
 
   std::shared_ptr<fastgpu::comm::Communicator> communicator;
-  fastgpu::comm::GradientEntry entry;
-  std::shared_ptr<fastgpu::comm::gpu::Device> device{};  ///< Shared with `entry`.
+  fastgpu::comm::GradientExchange exchange;
+  std::shared_ptr<fastgpu::comm::gpu::Device> device{};  ///< Shared with `exchange`.
   std::vector<std::size_t> skipped{};                    ///< Skipped in the last step.
   fgc_warning_handler handler = fastgpu::comm::c_api::tell_on_stderr;
   void* user = nullptr;

@@ -75,7 +75,7 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
     need(comm, "the place for the communicator") = nullptr;
     comm::check_variables(comm::process_variables());
     const auto environment = comm::c_api::environment_with(comm::process_environment(), settings);
-    comm::entry_settings(environment);  // Said now, not once gradients are created.
+    comm::gradient_settings(environment);  // Said now, not once gradients are created.
     comm::Connections connections = comm::join(comm::job_place(environment));
     connections.warn = [](const std::string& sentence) {
       comm::c_api::tell_on_stderr(sentence.c_str(), nullptr);

@@ -10,14 +10,14 @@ namespace fastgpu::comm::c_api {
 /// `gradients` keeps what the result points to.
 fgc_outcome outcome_of(fgc_gradients& gradients, const StepOutcome& step);
 
-/// `end` ends a step of the entry that it is given.
+/// `end` ends a step of the exchange that it is given.
 template <class End>
 fgc_status ended(fgc_gradients* gradients, fgc_outcome* outcome, End end) {
   return guarded([&] {
-    GradientEntry& entry = need(gradients, "the gradients' handle").entry;
+    GradientExchange& exchange = need(gradients, "the gradients' handle").exchange;
     gradients->communicator->check_forked();
     if (outcome != nullptr) write_struct(*outcome, fgc_outcome{});
-    const fgc_outcome known = outcome_of(*gradients, end(entry));
+    const fgc_outcome known = outcome_of(*gradients, end(exchange));
     if (outcome != nullptr) write_struct(*outcome, known);
   });
 }

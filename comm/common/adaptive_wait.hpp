@@ -13,7 +13,7 @@ namespace fastgpu::comm {
 
 /// The chance that an answer comes while a thread stays awake, learnt from the waits before. With
 /// more ranks than cores it is low: no rank answers before this one leaves the core.
-class SpinHabit {
+class SpinPolicy {
  public:
   /// Returns the number of looks of the next wait before it leaves the core. They take some
   /// microseconds, the time of an answer between two ranks that both run. Returns 0 if looking has
@@ -40,20 +40,21 @@ class SpinHabit {
   unsigned refrained_ = 0;
 };
 
-class Patience {
+class AdaptiveWait {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// Sets `yields`, the number of times that others get the core before this thread sleeps, but for
   /// no longer than `longest`. If many want the core, each may keep it for milliseconds.
-  Patience(SpinHabit& habit, int yields, Clock::duration longest = std::chrono::milliseconds(20))
-      : habit_(habit), yields_(yields), longest_(longest), spins_(habit.spins()) {}
+  AdaptiveWait(SpinPolicy& policy, int yields,
+               Clock::duration longest = std::chrono::milliseconds(20))
+      : policy_(policy), yields_(yields), longest_(longest), spins_(policy.spins()) {}
 
   /// Begins anew, after the awaited event or a part of it.
   void reset() noexcept {
     if (waited_ == 0) return;
-    habit_.ended(waited_ <= spins_);
-    spins_ = habit_.spins();
+    policy_.ended(waited_ <= spins_);
+    spins_ = policy_.spins();
     waited_ = 0;
   }
 
@@ -76,7 +77,7 @@ class Patience {
 #endif
   }
 
-  SpinHabit& habit_;
+  SpinPolicy& policy_;
   int yields_;
   Clock::duration longest_;
   Clock::time_point yields_since_{};

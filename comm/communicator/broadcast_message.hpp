@@ -1,4 +1,4 @@
-// One rank's sentence, for all ranks to repeat.
+// A message of one rank to all others.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace fastgpu::comm {
 
-/// Returns `own` of `speaker` on every rank, by a collective call: cut after some 250 characters,
+/// Returns `own` of `sender` on every rank, by a collective call: cut after some 250 characters,
 /// and safe to show.
-std::string in_words_of(Communicator& communicator, Rank speaker, const std::string& own);
+std::string broadcast_message(Communicator& communicator, Rank sender, const std::string& own);
 
 }  // namespace fastgpu::comm

@@ -72,7 +72,7 @@ Communicator::Communicator(Connections connections)
   world_ = std::shared_ptr<World>(new World(std::move(connections)), [](World* world) {
     if (!world->engine.is_forked()) delete world;
   });
-  way_ = {.algorithm = world_->algorithm};
+  plan_ = {.algorithm = world_->algorithm};
   topology_ = topology_of(*group_, world_->engine.topology());
   if (world_->collectives) mpi_group_ = world_->collectives->everybody();
 }
@@ -88,15 +88,15 @@ Communicator::Communicator(std::shared_ptr<World> world, Group group,
   if (!world_) return;
   const auto self = std::ranges::find(*group_, world_->engine.rank());
   self_ = {static_cast<int>(self - group_->begin())};
-  way_ = {.algorithm = world_->algorithm};
+  plan_ = {.algorithm = world_->algorithm};
   topology_ = topology_of(*group_, world_->engine.topology());
   if (world_->collectives) mpi_group_ = world_->collectives->group_of(*group_, context_->number());
 }
 
-void Communicator::use_way(AllReduceWay way) {
-  if (world_->algorithm) way.algorithm = world_->algorithm;
-  if (way == way_) return;
-  way_ = way;
+void Communicator::use_plan(AllReducePlan plan) {
+  if (world_->algorithm) plan.algorithm = world_->algorithm;
+  if (plan == plan_) return;
+  plan_ = plan;
   programs_.clear();
 }
 
@@ -105,7 +105,7 @@ void Communicator::use_way(AllReduceWay way) {
 Work Communicator::prepare_all_reduce(std::span<std::byte> data, Reduction reduction) {
   check_elements("all_reduce", data.size(), reduction);
   return work_of(
-      {.kind = CallKind::all_reduce, .bytes = data.size(), .reduction = reduction, .way = way_},
+      {.kind = CallKind::all_reduce, .bytes = data.size(), .reduction = reduction, .plan = plan_},
       data, {});
 }
 
@@ -152,19 +152,19 @@ Work Communicator::prepare_all_to_all(std::span<const std::byte> out, std::span<
                  in, out);
 }
 
-Work Communicator::prepare_message(Way way, std::span<const std::byte> out, std::span<std::byte> in,
-                                   Rank peer) {
-  check_rank(way == Way::out ? "send" : "receive", peer);
+Work Communicator::prepare_message(Direction direction, std::span<const std::byte> out,
+                                   std::span<std::byte> in, Rank peer) {
+  check_rank(direction == Direction::out ? "send" : "receive", peer);
   if (peer == self_) throw Error(ErrorKind::usage, "a rank sends no messages to itself");
   const Call call{.kind = CallKind::message,
-                  .bytes = way == Way::out ? out.size() : in.size(),
+                  .bytes = direction == Direction::out ? out.size() : in.size(),
                   .reduction = {.type = ElementType::uint8},
                   .root = peer};
-  return work_of(call, in, out, way);
+  return work_of(call, in, out, direction);
 }
 
 Work Communicator::prepare_send(std::span<const std::byte> data, Rank to, IfGone if_gone) {
-  Work work = prepare_message(Way::out, data, {}, to);
+  Work work = prepare_message(Direction::out, data, {}, to);
   work.is_courtesy = if_gone == IfGone::is_ignored;
   return work;
 }
@@ -203,7 +203,7 @@ Handle Communicator::start_send(std::span<const std::byte> data, Rank to, IfGone
 }
 
 Handle Communicator::start_receive(std::span<std::byte> data, Rank from) {
-  return start(prepare_message(Way::in, {}, data, from));
+  return start(prepare_message(Direction::in, {}, data, from));
 }
 
 Handle Communicator::start_barrier() {
@@ -259,14 +259,14 @@ void Communicator::check_rank(std::string_view call, Rank rank) const {
 }
 
 Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
-                           Way way) {
+                           std::optional<Direction> direction) {
   const auto peer = static_cast<std::size_t>(call.root.value);
   std::uint64_t& sequence =
-      way == Way::none ? sequence_ : (way == Way::out ? sent_ : received_)[peer];
-  const bool is_by_mpi = is_whole(call);
-  auto program = is_by_mpi ? world_->no_program : program_of(call, way);
+      direction ? (direction == Direction::out ? sent_ : received_)[peer] : sequence_;
+  const bool is_by_mpi = is_offloaded(call);
+  auto program = is_by_mpi ? world_->no_program : program_of(call, direction);
   call.sequence = sequence++;
-  auto whole =
+  auto offloaded =
       is_by_mpi ? world_->collectives->prepare(mpi_group_, self_, call, {data, input}) : nullptr;
   return {.program = std::move(program),
           .group = group_,
@@ -275,19 +275,24 @@ Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const
           .reduction = call.reduction,
           .tag_base = context_->tag_of(call.sequence),
           .call = call,
-          .has_note = way == Way::none,
+          .has_note = !direction,
           .part_of = part_of_,
-          .whole = std::move(whole)};
+          .offloaded = std::move(offloaded)};
 }
 
-std::shared_ptr<const PreparedProgram> Communicator::program_of(const Call& call, Way way) {
+std::shared_ptr<const PreparedProgram> Communicator::program_of(
+    const Call& call, std::optional<Direction> direction) {
   const bool is_average = call.reduction.op == ReduceOp::average;
-  const ProgramKey key{call.kind,  call.bytes,      call.reduction.type,
-                       is_average, call.root.value, way};
+  const ProgramKey key{.kind = call.kind,
+                       .bytes = call.bytes,
+                       .type = call.reduction.type,
+                       .is_average = is_average,
+                       .root = call.root,
+                       .direction = direction};
   const auto known = programs_.find(key);
   if (known != programs_.end()) return known->second;
   if (programs_.size() == kMostPrograms) programs_.clear();
-  Planned planned = plan_for(call, self_, topology_, way);
+  Planned planned = plan_for(call, self_, topology_, direction);
   auto made =
       std::make_shared<const PreparedProgram>(std::move(planned.program), planned.averaging);
   programs_.emplace(key, made);

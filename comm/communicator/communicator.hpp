@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <bitset>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,7 +13,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "comm/communicator/handle.hpp"
@@ -130,10 +130,10 @@ class Communicator {
     run(prepare_send(data, to, if_gone));
   }
   void receive(std::span<std::byte> data, Rank from) {
-    run(prepare_message(Way::in, {}, data, from));
+    run(prepare_message(Direction::in, {}, data, from));
   }
   void receive(std::span<std::byte> data, Rank from, Reminder& reminder) {
-    run(prepare_message(Way::in, {}, data, from), &reminder);
+    run(prepare_message(Direction::in, {}, data, from), &reminder);
   }
 
   /// Whether that rank has gone, as far as can be seen now: nothing can be sent to it.
@@ -165,7 +165,7 @@ class Communicator {
   /// Connections that messages are spread over, to each rank on another host; as many as the job
   /// was begun with are the most, and the default.
   void use_flows(int flows) { world_->engine.use_flows(flows); }
-  RailCaps caps_of_network() const noexcept { return world_->engine.caps_of_network(); }
+  int most_flows() const noexcept { return world_->engine.most_flows(); }
 
   /// Sets the name of its calls' owner in reports of waits; a literal. A named owner reports long
   /// waits itself.
@@ -176,9 +176,9 @@ class Communicator {
   /// Throws ErrorKind::usage if so.
   void check_forked() const { world_->engine.check_forked(); }
 
-  /// How the all-reduces to come go: on all ranks alike, between calls. An algorithm that the user
-  /// has named is not overruled.
-  void use_way(AllReduceWay way);
+  /// Sets the plan of the all-reduces to come: on all ranks alike, between calls. An algorithm that
+  /// the user has named is not overruled.
+  void use_plan(AllReducePlan plan);
 
  private:
   struct World {
@@ -196,8 +196,16 @@ class Communicator {
         std::make_shared<const PreparedProgram>(Program{}, Averaging::none);
   };
   using Group = std::shared_ptr<const std::vector<Rank>>;  ///< Shared with work under way.
-  using ProgramKey =
-      std::tuple<CallKind, std::uint64_t, ElementType, bool, int, Way>;  ///< bool: is an average.
+  struct ProgramKey {
+    CallKind kind{};
+    std::uint64_t bytes = 0;
+    ElementType type{};
+    bool is_average = false;
+    Rank root{};
+    std::optional<Direction> direction{};
+
+    friend auto operator<=>(const ProgramKey&, const ProgramKey&) = default;
+  };
 
   Communicator(std::shared_ptr<World> world, Group group, std::shared_ptr<Context> context);
 
@@ -208,13 +216,15 @@ class Communicator {
   Work prepare_all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
   Work prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in);
   Work prepare_send(std::span<const std::byte> data, Rank to, IfGone if_gone);
-  Work prepare_message(Way way, std::span<const std::byte> out, std::span<std::byte> in, Rank peer);
+  Work prepare_message(Direction direction, std::span<const std::byte> out, std::span<std::byte> in,
+                       Rank peer);
   Work prepare_barrier();
 
   Work work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
-               Way way = Way::none);
-  std::shared_ptr<const PreparedProgram> program_of(const Call& call, Way way);
-  bool is_whole(const Call& call) const {
+               std::optional<Direction> direction = {});
+  std::shared_ptr<const PreparedProgram> program_of(const Call& call,
+                                                    std::optional<Direction> direction);
+  bool is_offloaded(const Call& call) const {
     return mpi_group_ != nullptr && size() > 1 && mpi::has(call, size());
   }
   void check_rank(std::string_view call, Rank rank) const;
@@ -227,7 +237,7 @@ class Communicator {
   Rank self_;
   std::shared_ptr<Context> context_;  ///< Shared by copies of this communicator.
   Topology topology_;
-  AllReduceWay way_{};
+  AllReducePlan plan_{};
   const char* part_of_ = nullptr;
   mpi::Group* mpi_group_ = nullptr;  ///< MPI's communicator of the same ranks, where it is asked.
   std::uint64_t sequence_ = 0;

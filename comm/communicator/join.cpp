@@ -16,10 +16,10 @@
 #include "comm/common/interrupt.hpp"
 #include "comm/communicator/mpi_collectives.hpp"
 #include "comm/mpi/messages.hpp"
-#include "comm/rendezvous/doorkeeper.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/invitation.hpp"
+#include "comm/rendezvous/peer_acceptor.hpp"
 #include "comm/rendezvous/stream.hpp"
 
 namespace fastgpu::comm {
@@ -27,8 +27,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// For one attempt to reach an address, which may be one of several.
-constexpr auto kAttempt = 10s;
+/// The timeout of one attempt to reach an address, which may be one of several.
+constexpr auto kConnectTimeout = 10s;
 
 std::size_t index(Rank rank) {
   return static_cast<std::size_t>(rank.value);
@@ -61,7 +61,7 @@ std::vector<Endpoint> meeting_points(const JobPlace& place) {
   return points;
 }
 
-/// Where to listen on the way that leads through `nearby`, an address of this machine or its
+/// Returns the address to listen at on the network of `nearby`, an address of this machine or its
 /// loopback interface.
 Endpoint listening_address(const JobPlace& place, const Endpoint& nearby, std::uint16_t port) {
   Endpoint address = nearby;
@@ -75,19 +75,19 @@ Endpoint listening_address(const JobPlace& place, const Endpoint& nearby, std::u
 
 /// This rank's connections, and what is needed to make more of them.
 struct Mesh {
-  Mesh(const JobPlace& place, UniqueFd own_door)
+  Mesh(const JobPlace& place, UniqueFd own_listener)
       : sockets(static_cast<std::size_t>(place.size)),
         endpoints(static_cast<std::size_t>(place.size)),
-        door(std::move(own_door)) {}
+        listener(std::move(own_listener)) {}
 
-  void take(Guests&& guests) {
-    for (auto& [rank, guest] : guests)
-      sockets[index(rank)].push_back(std::move(guest.socket));
+  void take(AcceptedPeers&& peers) {
+    for (auto& [rank, peer] : peers)
+      sockets[index(rank)].push_back(std::move(peer.socket));
   }
 
   std::vector<std::vector<UniqueFd>> sockets;  ///< By rank.
   std::vector<Endpoint> endpoints;             ///< Where the ranks below this one listen.
-  UniqueFd door;
+  UniqueFd listener;
   Endpoint listens_at{};
   Session session{};
 };
@@ -126,44 +126,44 @@ void check_interface(const JobPlace& place, const std::vector<Endpoint>& points,
                                     ": give the address of the interface to all ranks");
 }
 
-UniqueFd open_door(const JobPlace& place) {
+UniqueFd open_listener(const JobPlace& place) {
   const std::vector<Endpoint> points = meeting_points(place);
-  const Endpoint door = listening_address(place, points.front(), place.master_port);
-  check_interface(place, points, door);
-  return listen_at(door);
+  const Endpoint listener = listening_address(place, points.front(), place.master_port);
+  check_interface(place, points, listener);
+  return listen_at(listener);
 }
 
-/// Where `guest` reaches `other`. One that came to rank 0 over loopback is on rank 0's machine, and
-/// from outside has the address at which the guest met rank 0.
-Endpoint seen_by(const Guest& guest, const Guest& other) {
+/// Returns the address at which `peer` reaches `other`. One that came to rank 0 over loopback is on
+/// rank 0's machine, and from outside has the address at which `peer` met rank 0.
+Endpoint seen_by(const AcceptedPeer& peer, const AcceptedPeer& other) {
   Endpoint endpoint = other.listens_at;
-  if (!endpoint.is_loopback() || guest.listens_at.is_loopback()) return endpoint;
-  const Endpoint here = local_end(guest.socket.get());
+  if (!endpoint.is_loopback() || peer.listens_at.is_loopback()) return endpoint;
+  const Endpoint here = local_end(peer.socket.get());
   return {here.family, here.address, endpoint.port};
 }
 
-void tell_everyone(const Guests& guests, Deadline deadline) {
-  for (const auto& [rank, guest] : guests) {
+void send_table(const AcceptedPeers& peers, Deadline deadline) {
+  for (const auto& [rank, peer] : peers) {
     std::vector<std::byte> table;
-    for (const auto& [other_rank, other] : guests) {
-      const auto entry = encode(seen_by(guest, other));
+    for (const auto& [other_rank, other] : peers) {
+      const auto entry = encode(seen_by(peer, other));
       table.insert(table.end(), entry.begin(), entry.end());
     }
     try {
-      send_all(guest.socket.get(), table, deadline);
+      send_all(peer.socket.get(), table, deadline);
     } catch (const Error& e) {
       throw e.during("rank " + std::to_string(rank.value));
     }
   }
 }
 
-Mesh host(const JobPlace& place, UniqueFd door, Deadline deadline) {
-  Mesh mesh(place, std::move(door));
+Mesh accept_ranks(const JobPlace& place, UniqueFd listener, Deadline deadline) {
+  Mesh mesh(place, std::move(listener));
   const Identity me = identity_of(place, {});
   const Session session = random_nonce();
-  auto guests = Doorkeeper(mesh.door.get(), me, session).admit_all(deadline);
-  tell_everyone(guests, deadline);
-  mesh.take(std::move(guests));
+  auto peers = PeerAcceptor(mesh.listener.get(), me, session).accept_all(deadline);
+  send_table(peers, deadline);
+  mesh.take(std::move(peers));
   mesh.session = session;
   return mesh;
 }
@@ -175,33 +175,33 @@ std::optional<Endpoint> source_address(const JobPlace& place, Family family) {
   return address_of_interface(place.interface, family);
 }
 
-/// A rank's connection to rank 0, and where it listens itself.
-struct Visit {
-  UniqueFd master;
-  UniqueFd door;
+/// A rank's connection to rank 0, and the address at which the rank listens itself.
+struct MasterConnection {
+  UniqueFd socket;
+  UniqueFd listener;
   Endpoint listens_at;
   Session session{};
 };
 
-Visit introduce(const JobPlace& place, UniqueFd master, Deadline deadline) {
+MasterConnection present_at(const JobPlace& place, UniqueFd master, Deadline deadline) {
   Endpoint here = local_end(master.get());
-  UniqueFd door = listen_at(listening_address(place, here, 0));
-  here.port = local_end(door.get()).port;
+  UniqueFd listener = listen_at(listening_address(place, here, 0));
+  here.port = local_end(listener.get()).port;
   const Session session = present(master.get(), identity_of(place, {}), here, deadline);
-  return {std::move(master), std::move(door), here, session};
+  return {std::move(master), std::move(listener), here, session};
 }
 
-/// One attempt at one address; what went wrong is in `obstacle` where trying again may help.
-std::optional<Visit> try_to_visit(const JobPlace& place, const Endpoint& point, Deadline deadline,
-                                  std::string& obstacle) {
-  const Deadline attempt = within(deadline, kAttempt);
+/// Tries one address once; `obstacle` is what went wrong if trying again may help.
+std::optional<MasterConnection> try_to_connect(const JobPlace& place, const Endpoint& point,
+                                               Deadline deadline, std::string& obstacle) {
+  const Deadline attempt = within(deadline, kConnectTimeout);
   Connection connection = connect_to(point, source_address(place, point.family), attempt);
   if (connection.error != 0) {
     obstacle = to_string(point) + ": " + std::generic_category().message(connection.error);
     return std::nullopt;
   }
   try {
-    return introduce(place, std::move(connection.socket), attempt);
+    return present_at(place, std::move(connection.socket), attempt);
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::transient && e.kind() != ErrorKind::timeout)
       throw e.during("rank " + std::to_string(place.rank.value) + ": " + master_name(place));
@@ -215,12 +215,12 @@ void pause(std::chrono::milliseconds duration, Deadline deadline) {
 }
 
 /// Keeps trying until rank 0 is there: ranks start in any order.
-Visit visit_master(const JobPlace& place, Deadline deadline) {
+MasterConnection connect_to_master(const JobPlace& place, Deadline deadline) {
   std::string obstacle;
   auto wait = 10ms;
   while (!deadline.passed()) {
     for (const Endpoint& point : meeting_points(place))
-      if (auto visit = try_to_visit(place, point, deadline, obstacle)) return std::move(*visit);
+      if (auto master = try_to_connect(place, point, deadline, obstacle)) return std::move(*master);
     pause(wait, deadline);
     wait = std::min(wait * 2, std::chrono::milliseconds(500));
   }
@@ -230,7 +230,7 @@ Visit visit_master(const JobPlace& place, Deadline deadline) {
                                       ")");
 }
 
-/// Element r-1 is where rank r listens.
+/// Returns the addresses at which the other ranks listen; element r-1 is that of rank r.
 std::vector<Endpoint> receive_table(const JobPlace& place, int master, Deadline deadline) try {
   std::vector<std::byte> table(static_cast<std::size_t>(place.size - 1) * kEndpointBytes);
   receive_all(master, table, deadline);
@@ -246,7 +246,7 @@ std::vector<Endpoint> receive_table(const JobPlace& place, int master, Deadline 
                  " but not where the others are");
 }
 
-UniqueFd visit_peer(const JobPlace& place, const Mesh& mesh, Rank peer, Deadline deadline) {
+UniqueFd connect_to_peer(const JobPlace& place, const Mesh& mesh, Rank peer, Deadline deadline) {
   const Endpoint& endpoint = mesh.endpoints[index(peer)];
   const std::string doing = "rank " + std::to_string(place.rank.value) + ": rank " +
                             std::to_string(peer.value) + " at " + to_string(endpoint);
@@ -262,26 +262,26 @@ UniqueFd visit_peer(const JobPlace& place, const Mesh& mesh, Rank peer, Deadline
   return std::move(connection.socket);
 }
 
-/// Each rank visits those below it and receives those above it.
-Mesh visit(const JobPlace& place, Deadline deadline) {
-  Visit visit = visit_master(place, deadline);
-  const auto endpoints = receive_table(place, visit.master.get(), deadline);
-  Mesh mesh(place, std::move(visit.door));
-  mesh.listens_at = visit.listens_at;
-  mesh.session = visit.session;
-  mesh.endpoints[0] = remote_end(visit.master.get());
+/// Connects to the ranks below this one, and accepts those above it.
+Mesh connect_to_ranks(const JobPlace& place, Deadline deadline) {
+  MasterConnection master = connect_to_master(place, deadline);
+  const auto endpoints = receive_table(place, master.socket.get(), deadline);
+  Mesh mesh(place, std::move(master.listener));
+  mesh.listens_at = master.listens_at;
+  mesh.session = master.session;
+  mesh.endpoints[0] = remote_end(master.socket.get());
   std::ranges::copy(endpoints, mesh.endpoints.begin() + 1);
-  mesh.sockets[0].push_back(std::move(visit.master));
+  mesh.sockets[0].push_back(std::move(master.socket));
   for (Rank peer{1}; peer < place.rank; ++peer.value)
-    mesh.sockets[index(peer)].push_back(visit_peer(place, mesh, peer, deadline));
+    mesh.sockets[index(peer)].push_back(connect_to_peer(place, mesh, peer, deadline));
   const Identity me = identity_of(place, mesh.session);
-  mesh.take(Doorkeeper(mesh.door.get(), me, mesh.session).admit_all(deadline));
+  mesh.take(PeerAcceptor(mesh.listener.get(), me, mesh.session).accept_all(deadline));
   return mesh;
 }
 
 // ---- all ----
 
-/// Connections beyond the first, in the same order of visits.
+/// Makes the connections beyond the first, in the same order.
 void connect_further(const JobPlace& place, Mesh& mesh, const std::vector<int>& flows,
                      Deadline deadline) {
   std::map<Rank, int> awaited;
@@ -289,10 +289,10 @@ void connect_further(const JobPlace& place, Mesh& mesh, const std::vector<int>& 
     const int further = peer == place.rank ? 0 : flows[index(peer)] - 1;
     if (peer > place.rank && further > 0) awaited.emplace(peer, further);
     for (int i = 0; peer < place.rank && i < further; ++i)
-      mesh.sockets[index(peer)].push_back(visit_peer(place, mesh, peer, deadline));
+      mesh.sockets[index(peer)].push_back(connect_to_peer(place, mesh, peer, deadline));
   }
   const Identity me = identity_of(place, mesh.session);
-  mesh.take(Doorkeeper(mesh.door.get(), me, std::move(awaited)).admit_all(deadline));
+  mesh.take(PeerAcceptor(mesh.listener.get(), me, std::move(awaited)).accept_all(deadline));
 }
 
 /// A rank has a connection to each other one, and shells allow 1024 descriptors where more cost
@@ -305,7 +305,7 @@ void raise_descriptor_limit() noexcept {
 }
 
 bool needs_mpi(const JobPlace& place) {
-  return place.meeting == Meeting::by_mpi || place.transport == Transport::mpi ||
+  return place.meeting == Meeting::by_mpi || place.transport == NetworkTransport::mpi ||
          place.collectives == Collectives::mpi;
 }
 
@@ -320,20 +320,20 @@ Connections join(const JobPlace& wanted) {
   connections.algorithm = place.algorithm;
   connections.sockets.resize(static_cast<std::size_t>(place.size));
   if (place.size == 1) return connections;
-  UniqueFd door;
+  UniqueFd listener;
   if (needs_mpi(place)) {
     const mpi::Member me{place.rank, place.size, place.mpi_plugin};
     const auto world = std::make_shared<const mpi::World>(me, deadline);
-    if (place.meeting == Meeting::by_mpi) door = invite_by_mpi(place, *world, deadline);
-    if (place.transport == Transport::mpi) connections.messages = mpi::messages_of(world);
+    if (place.meeting == Meeting::by_mpi) listener = invite_by_mpi(place, *world, deadline);
+    if (place.transport == NetworkTransport::mpi) connections.messages = mpi::messages_of(world);
     if (place.collectives == Collectives::mpi)
       connections.collectives = std::make_shared<mpi::Collectives>(world);
   }
-  if (place.rank == Rank{0} && !door) door = open_door(place);
-  Mesh mesh =
-      place.rank == Rank{0} ? host(place, std::move(door), deadline) : visit(place, deadline);
+  if (place.rank == Rank{0} && !listener) listener = open_listener(place);
+  Mesh mesh = place.rank == Rank{0} ? accept_ranks(place, std::move(listener), deadline)
+                                    : connect_to_ranks(place, deadline);
   connections.sockets = std::move(mesh.sockets);
-  const auto most_flows = place.transport == Transport::tcp ? place.flows : std::optional(1);
+  const auto most_flows = place.transport == NetworkTransport::tcp ? place.flows : std::optional(1);
   const auto flows =
       introduce(connections, {place.shared_memory, most_flows, place.transport}, deadline);
   mesh.sockets = std::move(connections.sockets);

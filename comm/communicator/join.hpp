@@ -10,8 +10,8 @@ namespace fastgpu::comm {
 /// Meets the other ranks at rank 0's address, which MPI transfers if `place` requires it, and
 /// returns once this rank is connected to each. A world of one needs no network.
 ///
-/// With a secret, rank 0 and its visitors prove to each other that they know it, and strangers are
-/// turned away while the job waits on. Without one, only addresses of the loopback interface are
+/// With a secret, rank 0 and the others prove to each other that they know it, and strangers are
+/// refused while the job waits on. Without one, only addresses of the loopback interface are
 /// used: any process of this machine could join, and none of another machine. The data itself is
 /// neither encrypted nor signed.
 ///

@@ -18,10 +18,12 @@ std::uint64_t count_of(const Call& call, std::size_t of_result) {
   return is_reduction(call.kind) ? of_result / size_of(call.reduction.type) : call.bytes;
 }
 
-class MpiCollective final : public WholeCollective {
+class MpiCollective final : public OffloadedCollective {
  public:
   MpiCollective(std::shared_ptr<const World> world, Group* group, CallKind kind, Collective what)
       : world_(std::move(world)), group_(group), kind_(kind), what_(what) {}
+
+  std::string_view library() const noexcept override { return "MPI"; }
 
   void start() override { world_->library().check(begin(), "beginning it"); }
 
@@ -90,8 +92,8 @@ Group* Collectives::group_of(std::span<const Rank> ranks, std::uint32_t number) 
   return made;
 }
 
-std::shared_ptr<WholeCollective> Collectives::prepare(Group* group, Rank self, const Call& call,
-                                                      const Buffers& buffers) const {
+std::shared_ptr<OffloadedCollective> Collectives::prepare(Group* group, Rank self, const Call& call,
+                                                          const Buffers& buffers) const {
   Collective what{.data = buffers.data.data(),
                   .input = buffers.input.data(),
                   .count = static_cast<int>(count_of(call, buffers.data.size())),

@@ -32,8 +32,8 @@ class Collectives {
 
   /// A call that MPI `has`. Where it fails or is let go before its end, MPI may use its memory for
   /// as long as the process lives.
-  std::shared_ptr<WholeCollective> prepare(Group* group, Rank self, const Call& call,
-                                           const Buffers& buffers) const;
+  std::shared_ptr<OffloadedCollective> prepare(Group* group, Rank self, const Call& call,
+                                               const Buffers& buffers) const;
 
  private:
   std::shared_ptr<const World> world_;  ///< Shared with collectives under way.

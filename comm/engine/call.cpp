@@ -26,10 +26,10 @@ std::string number(const Call& call) {
 }
 
 std::string elements(const Call& call) {
-  const AllReduceWay& way = call.way;
-  const std::string by = way.algorithm ? " by " + std::string(name_of(*way.algorithm)) : "";
+  const AllReducePlan& plan = call.plan;
+  const std::string by = plan.algorithm ? " by " + std::string(name_of(*plan.algorithm)) : "";
   const std::string in =
-      way.piece_log2 > 0 ? " in pieces of 2^" + std::to_string(way.piece_log2) + " bytes" : "";
+      plan.piece_log2 > 0 ? " in pieces of 2^" + std::to_string(plan.piece_log2) + " bytes" : "";
   return " (" + std::string(name_of(call.reduction.op)) + " of " +
          std::to_string(call.bytes / size_of(call.reduction.type)) + " " +
          std::string(name_of(call.reduction.type)) + by + in + ")";
@@ -59,8 +59,8 @@ Call decode(const Note& bytes, Rank peer) {
   call.root = {static_cast<int>(in.get<std::uint32_t>())};
   const auto algorithm = in.get<std::uint8_t>();
   if (algorithm > kAlgorithms.size()) throw Error(ErrorKind::remote, unreadable(peer));
-  if (algorithm > 0) call.way.algorithm = kAlgorithms[algorithm - 1U];
-  call.way.piece_log2 = in.get<std::uint8_t>();
+  if (algorithm > 0) call.plan.algorithm = kAlgorithms[algorithm - 1U];
+  call.plan.piece_log2 = in.get<std::uint8_t>();
   return call;
 }
 
@@ -77,8 +77,8 @@ Note encode(const Call& call) {
       .put(call.sequence)
       .put(call.bytes)
       .put(static_cast<std::uint32_t>(call.root.value))
-      .put(number_of(call.way.algorithm))
-      .put(call.way.piece_log2);
+      .put(number_of(call.plan.algorithm))
+      .put(call.plan.piece_log2);
   return bytes;
 }
 

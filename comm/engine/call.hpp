@@ -8,7 +8,7 @@
 
 #include "comm/kernels/reduce.hpp"
 #include "comm/schedule/all_reduce.hpp"
-#include "comm/transports/rail.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
 
@@ -22,12 +22,12 @@ enum class CallKind : std::uint8_t {
   message  ///< A message from one rank to another, unknown to the others.
 };
 
-/// The way of all-reduces, if one was set: by the user, or by the search for the quickest.
-struct AllReduceWay {
+/// The plan of all-reduces, if one was set: by the user, or by the search for the quickest.
+struct AllReducePlan {
   std::optional<Algorithm> algorithm{};
   std::uint8_t piece_log2 = 0;  ///< Messages are cut in pieces of 2^piece_log2 bytes; 0: the usual.
 
-  friend auto operator<=>(const AllReduceWay&, const AllReduceWay&) = default;
+  friend auto operator<=>(const AllReducePlan&, const AllReducePlan&) = default;
 };
 
 /// One collective call: the first message between any two ranks within it.
@@ -38,7 +38,7 @@ struct Call {
   std::uint64_t bytes = 0;  ///< The bytes that each rank gives.
   Reduction reduction{};    ///< Set for all_reduce and reduce_scatter.
   Rank root{};              ///< Set for broadcast.
-  AllReduceWay way{};       ///< Set for all_reduce.
+  AllReducePlan plan{};     ///< Set for all_reduce.
 };
 
 Note encode(const Call& call);

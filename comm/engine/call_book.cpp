@@ -47,7 +47,7 @@ void CallBook::begin(std::uint64_t number, const Call& call) {
     check_same({self_, call}, {early.from, early.note});
 }
 
-void CallBook::heard(std::uint64_t number, Rank from, const Note& note) {
+void CallBook::on_note(std::uint64_t number, Rank from, const Note& note) {
   const Chapter& chapter = chapter_of(number);
   if (age(number, chapter.next) >= kSequences / 2) {
     if (early_.size() < kMostEarly) early_.push_back({number, from, note});

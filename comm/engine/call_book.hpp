@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "comm/engine/call.hpp"
-#include "comm/transports/rail.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
 
@@ -25,7 +25,7 @@ class CallBook {
 
   /// Throws as above; a rank that is ahead is believed until this one gets there, and one that is
   /// more than a thousand calls behind is not looked at.
-  void heard(std::uint64_t number, Rank from, const Note& note);
+  void on_note(std::uint64_t number, Rank from, const Note& note);
 
  private:
   struct Known {

@@ -1,30 +1,41 @@
 #include "comm/engine/engine.hpp"
 
+#include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <string>
 
 #include "base/error.hpp"
-#include "comm/common/wire.hpp"
+#include "comm/common/deadline.hpp"
+#include "comm/common/interrupt.hpp"
+#include "comm/rendezvous/connections.hpp"
+#include "comm/rendezvous/make_transports.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
 using namespace std::chrono_literals;
 
-/// Without messages under way there, the network is looked at only now and then: that costs a
-/// system call.
+/// The turns between two looks at a transport without messages under way whose look costs a system
+/// call.
 constexpr unsigned kTurnsBetweenLooks = 256;
 
-/// For what a rank has sent by MPI before it went.
-constexpr auto kHearOut = 100ms;
+/// The time in which other ranks can receive the reason why this one gives up.
+constexpr auto kAbortTimeout = 500ms;
 
-/// For others to hear why this rank gives up.
-constexpr auto kFarewell = 500ms;
+/// Some hundred microseconds on a core that no other thread wants.
+constexpr int kYieldsOfWaiter = 1000;
+/// The background thread leaves the core to the program sooner.
+constexpr int kYieldsOfDriver = 100;
+
+/// The longest sleep where a transport has something to do that nothing announces.
+constexpr auto kNap = 1ms;
+constexpr std::chrono::milliseconds kLongestSleep = 1000ms;
 
 std::string name(Rank rank) {
   return "rank " + std::to_string(rank.value);
@@ -34,44 +45,56 @@ std::uint64_t call_number(MessageTag tag) {
   return tag.value >> 28;
 }
 
+std::chrono::milliseconds until(std::chrono::steady_clock::time_point due) {
+  return std::chrono::ceil<std::chrono::milliseconds>(due - std::chrono::steady_clock::now());
+}
+
 }  // namespace
 
 Engine::Engine(Connections connections)
     : self_(connections.rank),
       timeout_(connections.timeout),
-      silence_(std::min(connections.silence, connections.timeout)),
       warn_(std::move(connections.warn)),
       topology_(std::move(connections.topology)),
-      shared_(std::move(connections.shared)),
-      network_(std::make_unique<TcpRail>(std::move(connections.sockets),
-                                         static_cast<RailEvents&>(*this),
-                                         static_cast<Talk&>(*this))),
+      route_to_(static_cast<std::size_t>(connections.size)),
       calls_(self_),
       lost_(static_cast<std::size_t>(connections.size)),
-      waits_(self_),
       kick_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!kick_) throw system_error("making an event descriptor", errno);
-  watch_processes();
-  std::vector<int> descriptors =
-      network_->descriptors([this](int closing) { fork_guard_->forget(closing); });
-  descriptors.push_back(kick_.get());
-  fork_guard_.emplace(std::move(descriptors));
-  if (shared_) shared_->open(*this, [this](Rank peer) { network_->say(peer, FrameKind::bell); });
-  if (!connections.messages) return;
-  mpi_ = std::make_unique<MpiRail>(std::move(connections.messages), connections.size,
-                                   static_cast<RailEvents&>(*this));
-  drive_in_background();  // What has been sent moves only while somebody asks.
+  Transports transports = make_transports(connections, *this, *this);
+  control_ = transports.control;
+  for (auto& transport : transports.all) {
+    const TransportCapabilities capabilities = transport->capabilities();
+    routes_.push_back({std::move(transport), capabilities});
+  }
+  choose_routes();
+  stalls_.emplace(self_, StallLimits{timeout_, connections.silence}, *control_,
+                  WaitState{active_, lost_, [this] { return is_blocked(); }});
+  guard_descriptors();
+  if (moves_only_when_called()) drive_in_background();  // Whatever was sent moves only so.
 }
 
-/// Ranks of this host. Where the kernel knows no pidfd their connections alone tell.
-void Engine::watch_processes() {
-  for (std::size_t r = 0; shared_ && r < lost_.size(); ++r) {
+void Engine::choose_routes() {
+  for (std::size_t r = 0; r < route_to_.size(); ++r) {
     const Rank peer{static_cast<int>(r)};
-    const pid_t process = shared_->process_of(peer);
-    if (process == 0 || process == ::getpid()) continue;
-    UniqueFd watched(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
-    if (watched) network_->watch_process(peer, std::move(watched));
+    const auto route = std::ranges::find_if(
+        routes_, [&](const Route& each) { return each.transport->reaches(peer); });
+    if (route != routes_.end()) route_to_[r] = &*route;
   }
+  for (const Route& route : routes_)
+    if (Heap* const heap = route.transport->heap(); heap != nullptr && heap_ == &private_heap_)
+      heap_ = heap;
+}
+
+void Engine::guard_descriptors() {
+  std::vector<int> descriptors{kick_.get()};
+  wake_ends_.push_back({kick_.get(), POLLIN, 0});
+  for (const Route& route : routes_) {
+    std::ranges::copy(route.transport->descriptors(), std::back_inserter(descriptors));
+    const int polled = route.transport->poll_descriptor();
+    if (polled >= 0) wake_ends_.push_back({polled, POLLIN, 0});
+  }
+  fork_guard_.emplace(std::move(descriptors));
 }
 
 void Engine::check_forked() const {
@@ -91,73 +114,66 @@ Engine::~Engine() {
   }
 }
 
-bool Engine::shares_memory_with(Rank peer) const noexcept {
-  return shared_ && shared_->is_connected(peer);
+int Engine::most_flows() const noexcept {
+  int most = 1;
+  for (const Route& route : routes_)
+    most = std::max(most, route.capabilities.flows);
+  return most;
 }
 
-Rail& Engine::rail_to(Rank peer) const {
-  if (shares_memory_with(peer)) return *shared_;
-  return far_rail();
-}
-
-Rail& Engine::far_rail() const noexcept {
-  if (mpi_) return *mpi_;
-  return *network_;
-}
-
-// ---- what rails report ----
+// ---- reports of transports and ranks ----
 
 void Engine::sent(Outgoing& message) {
   auto& sending = static_cast<Sending&>(message);
   finished_.emplace_back(sending.operation, sending.step);
-  if (!shares_memory_with(message.peer)) --over_network_;
+  --route_to(message.peer).under_way;
 }
 
 void Engine::received(Incoming& message) {
   auto& receiving = static_cast<Receiving&>(message);
   finished_.emplace_back(receiving.operation, receiving.step);
-  if (!shares_memory_with(message.peer)) --over_network_;
+  --route_to(message.peer).under_way;
 }
 
 void Engine::noted(Rank from, MessageTag tag, const Note& note) {
   try {
-    calls_.heard(call_number(tag), from, note);
+    calls_.on_note(call_number(tag), from, note);
   } catch (const Error& e) {
     if (!trouble_) trouble_ = e;
   }
 }
 
 void Engine::lost(Rank peer, const Error& error) {
-  auto& known = lost_[static_cast<std::size_t>(peer.value)];
-  if (known) return;
-  known = error.during(name(peer));
+  if (loss_of(peer)) return;
+  loss_of(peer) = error.during(name(peer));
   newly_lost_.push_back(peer);
 }
 
-void Engine::asked_whether_waiting(Rank from, std::span<const std::byte> question) {
-  if (active_.empty()) return;
-  const auto round = WireReader(question).get<std::uint64_t>();
-  network_->say(from, FrameKind::answer, encode(report(round), kMostAnswerBytes));
+void Engine::closing(int descriptor) {
+  fork_guard_->forget(descriptor);
 }
 
-void Engine::answered_to_be_waiting(Rank from, std::span<const std::byte> answer) {
-  answered_.insert(from);
+void Engine::on_question(Rank from, std::span<const std::byte> question) {
+  stalls_->on_question(from, question);
+}
+
+void Engine::on_answer(Rank from, std::span<const std::byte> answer) {
   try {
-    ask(waits_.heard(from, decode_wait_report(answer)), waits_.round());
+    stalls_->on_answer(from, answer);
   } catch (const Error& e) {
     if (!trouble_) trouble_ = e.during(name(from));
   }
 }
 
-void Engine::said_farewell(Rank from, std::span<const std::byte> words) {
-  if (trouble_ || words.empty()) return;
-  const auto kind = std::to_integer<std::uint8_t>(words[0]);
-  // That a user has stopped another rank is no wish of this one's.
+void Engine::on_abort(Rank from, std::span<const std::byte> reason) {
+  if (trouble_ || reason.empty()) return;
+  const auto kind = std::to_integer<std::uint8_t>(reason[0]);
+  // That a user has stopped another rank is not this one's interruption.
   const bool is_known = kind <= static_cast<std::uint8_t>(ErrorKind::internal) &&
                         static_cast<ErrorKind>(kind) != ErrorKind::interrupted;
-  std::string text(reinterpret_cast<const char*>(words.data() + 1), words.size() - 1);
+  std::string text(reinterpret_cast<const char*>(reason.data() + 1), reason.size() - 1);
   const auto is_control = [](unsigned char c) { return c < ' ' || c == 127; };
-  std::ranges::replace_if(text, is_control, '?');  // For whoever shows it on a terminal.
+  std::ranges::replace_if(text, is_control, '?');  // Safe on a terminal.
   trouble_ = Error(is_known ? static_cast<ErrorKind>(kind) : ErrorKind::remote,
                    text + " (" + name(from) + " says so)");
   is_trouble_known_ = true;
@@ -192,10 +208,10 @@ std::shared_ptr<Operation> Engine::start(Work work) {
 }
 
 void Engine::begin(Operation& operation) {
-  const auto& whole = operation.work().whole;
-  if (!whole) return begin_steps(operation);
-  whole->start();
-  ++wholes_;
+  const auto& offloaded = operation.work().offloaded;
+  if (!offloaded) return begin_steps(operation);
+  offloaded->start();
+  ++offloaded_;
 }
 
 void Engine::begin_steps(Operation& operation) {
@@ -211,29 +227,31 @@ void Engine::begin_step(Operation& operation, StepIndex step) {
     return;
   }
   const Rank peer = (*operation.work().group)[static_cast<std::size_t>(what.peer.value)];
-  const auto& lost = lost_[static_cast<std::size_t>(peer.value)];
+  const auto& lost = loss_of(peer);
   const bool is_send = what.kind == StepKind::send;
   if (lost && is_send) {
     if (!operation.work().is_courtesy) throw Error(*lost);
     return operation.forgo();
   }
   if (lost) newly_lost_.push_back(peer);  // It may have sent this before it went.
-  if (!shares_memory_with(peer)) ++over_network_;
+  Route& route = route_to(peer);
+  ++route.under_way;
   if (is_send)
-    rail_to(peer).send(operation.sending(step));
+    route.transport->send(operation.sending(step));
   else
-    rail_to(peer).receive(operation.receiving(step));
+    route.transport->receive(operation.receiving(step));
 }
 
-/// Draws the consequences of what rails have reported; false where that was nothing. What a peer
-/// says went wrong comes first: a step that begins now would only find that the peer has gone.
+/// Draws the consequences of what transports have reported; returns false where that was nothing. A
+/// peer's report of what went wrong comes first: a step that begins now would only find that the
+/// peer has gone.
 bool Engine::settle() {
   if (trouble_) throw Error(*trouble_);
   const bool has_news = !finished_.empty();
   for (std::size_t i = 0; i < finished_.size(); ++i) {
     const auto [operation, step] = finished_[i];
     operation->finished(step);
-    ++finished_steps_;
+    stalls_->step_finished();
     begin_steps(*operation);
   }
   finished_.clear();
@@ -241,21 +259,24 @@ bool Engine::settle() {
   return has_news;
 }
 
+void Engine::settle_or_fail() noexcept {
+  try {
+    settle();
+  } catch (const Error& e) {
+    fail(e);
+  }
+}
+
 bool Engine::progress() {
   if (failure_) return false;
   try {
-    bool has_moved = shared_ && shared_->progress();
-    has_moved = settle() || has_moved;
-    if (wholes_ > 0) has_moved = progress_wholes() || has_moved;
+    bool has_moved = settle();
     const bool looks = ++turns_ % kTurnsBetweenLooks == 0;
-    if (over_network_ > 0 || is_mpi_busy() || looks) {
-      has_moved = far_rail().progress() || has_moved;
-      has_moved = settle() || has_moved;
-    }
-    if (mpi_ && looks) {  // Who gives up says so there.
-      has_moved = network_->progress() || has_moved;
-      settle();
-    }
+    for (Route& route : routes_)
+      if (looks || route.capabilities.is_free_to_poll || route.under_way > 0 ||
+          (route.capabilities.moves_only_when_called && route.transport->needs_progress()))
+        has_moved = progress(route) || has_moved;
+    if (offloaded_ > 0) has_moved = progress_offloaded() || has_moved;
     if (!newly_lost_.empty()) check_lost();
     if (has_moved) remove_done();
     return has_moved;
@@ -265,37 +286,53 @@ bool Engine::progress() {
   }
 }
 
+bool Engine::progress(Route& route) {
+  const bool has_moved = route.transport->progress();
+  return settle() || has_moved;
+}
+
+bool Engine::progress_offloaded() {
+  const std::size_t before = offloaded_;
+  for (const auto& operation : active_) {
+    const auto& offloaded = operation->work().offloaded;
+    if (!offloaded || operation->is_done() || !offloaded->test()) continue;
+    operation->finished_offloaded();
+    --offloaded_;
+  }
+  return offloaded_ < before;
+}
+
 void Engine::remove_done() {
   const auto is_done = [](const auto& operation) { return operation->is_done(); };
   if (std::erase_if(active_, is_done) > 0 && sleepers_ > 0) kick();  // It may be theirs.
 }
 
-/// What a rank has put into shared memory outlives it, and so does what it said when it gave up:
-/// that is read before anybody misses it.
+/// Fails the operations that await a lost rank. What it has sent before may still arrive, and so
+/// may its reason if it gave up: that is read first.
 void Engine::check_lost() {
-  network_->progress();
+  control_->progress();
   settle();
   for (const Rank peer : std::exchange(newly_lost_, {})) {
-    while (shares_memory_with(peer) && shared_->has_mail(peer) && shared_->progress())
-      settle();
-    if (shares_memory_with(peer)) shared_->forget(peer);
-    if (mpi_ && !shares_memory_with(peer)) hear_out_by_mpi(peer);
+    drain(*route_to(peer).transport, peer);
     for (const auto& operation : active_) {
       if (operation->is_done() || !awaits(*operation, peer)) continue;
-      if (!operation->work().is_courtesy) throw Error(*lost_[static_cast<std::size_t>(peer.value)]);
+      if (!operation->work().is_courtesy) throw Error(*loss_of(peer));
       operation->forgo();
     }
   }
 }
 
-/// What a rank has sent by MPI may be later than the news that it has gone.
-void Engine::hear_out_by_mpi(Rank peer) {
+/// Receives the last messages of a rank, and forgets those to it.
+void Engine::drain(Transport& transport, Rank lost) {
+  while (transport.has_arrived(lost) && transport.progress())
+    settle();
   const auto is_awaited = [&] {
-    return std::ranges::any_of(active_, [&](const auto& each) { return awaits(*each, peer); });
+    return std::ranges::any_of(active_, [&](const auto& each) { return awaits(*each, lost); });
   };
-  for (const Deadline deadline(kHearOut); is_awaited() && !deadline.passed(); settle())
-    mpi_->progress();
-  mpi_->forget(peer);
+  const Deadline deadline(transport.capabilities().delay_of_last_messages);
+  for (; !deadline.passed() && is_awaited(); settle())
+    transport.progress();
+  transport.forget(lost);
 }
 
 bool Engine::awaits(const Operation& operation, Rank peer) const {
@@ -311,25 +348,243 @@ void Engine::give_up(const Error& error) {
 void Engine::fail(const Error& error) noexcept {
   if (failure_) return;
   failure_ = error;
-  network_->abandon();
-  if (mpi_) mpi_->abandon();
-  if (!is_trouble_known_) tell(error);
-  if (shared_) shared_->abandon();
+  for (const Route& route : routes_)
+    route.transport->abandon();
+  if (!is_trouble_known_) send_abort(error);
   for (const auto& operation : active_)
     if (!operation->is_done()) operation->fail(error.during(describe(operation->work().call)));
   if (!active_.empty()) failure_ = error.during(describe(active_.front()->work().call));
   active_.clear();
-  wholes_ = 0;
+  offloaded_ = 0;
   finished_.clear();
   if (sleepers_ > 0) kick();
 }
 
-void Engine::tell(const Error& error) noexcept {
+void Engine::send_abort(const Error& error) noexcept {
   const std::string text = error.what();
   const auto bytes = std::as_bytes(std::span(text));
-  std::vector<std::byte> words{static_cast<std::byte>(error.kind())};
-  words.insert(words.end(), bytes.begin(), bytes.end());
-  network_->say_farewell(words, kFarewell);
+  std::vector<std::byte> reason{static_cast<std::byte>(error.kind())};
+  reason.insert(reason.end(), bytes.begin(), bytes.end());
+  control_->send_abort(reason, kAbortTimeout);
+}
+
+bool Engine::has_lost(Rank peer) {
+  const Lock lock = enter();
+  if (failure_) return true;
+  control_->progress();
+  return loss_of(peer).has_value();
+}
+
+std::optional<Error> Engine::trouble_of(std::span<const Rank> ranks) {
+  const Lock lock = enter();
+  if (!failure_) {
+    control_->progress();
+    settle_or_fail();
+  }
+  remove_done();
+  keep_watch();
+  if (failure_) return failure_;
+  for (const Rank rank : ranks)
+    if (const auto& lost = loss_of(rank)) return lost;
+  return std::nullopt;
+}
+
+std::span<std::byte> Engine::allocate(std::size_t bytes) {
+  const Lock lock = enter();
+  return heap_->allocate(bytes);
+}
+
+void Engine::free(const std::byte* memory) {
+  const Lock lock = enter();
+  heap_->free(memory);
+}
+
+void Engine::use_flows(int flows) {
+  const Lock lock = enter();
+  for (const Route& route : routes_)
+    route.transport->use_flows(flows);
+}
+
+// ---- waiting ----
+
+Engine::Lock Engine::enter() const {
+  check_forked();  // In a child the lock may be held by a thread that is not there.
+  ++entering_;
+  Lock lock(mutex_);
+  --entering_;
+  return lock;
+}
+
+bool Engine::test(Operation& operation) {
+  const Lock lock = enter();
+  if (!operation.is_done()) progress();
+  keep_watch();
+  return operation.is_done();
+}
+
+void Engine::wait(Operation& operation, Reminder* reminder) {
+  Lock lock = enter();
+  AdaptiveWait adaptive_wait(spin_policy_, kYieldsOfWaiter);
+  WaitClock clock;
+  ++waiters_;
+  if (!operation.work().is_courtesy) waiting_threads_.insert(std::this_thread::get_id());
+  while (!operation.is_done()) {
+    if (clock.is_due()) check_interpreter(lock);
+    if (progress()) {
+      adaptive_wait.reset();
+      continue;
+    }
+    if (operation.is_done()) break;
+    if (!adaptive_wait.pause()) continue;
+    const auto longest = reminder != nullptr ? until(reminder->due) : kLongestSleep;
+    sleep(lock, &operation, longest_sleep(longest));
+    if (clock.is_due_now()) check_interpreter(lock);
+    if (stalls_->has_warnings()) give_warnings(lock);
+    if (reminder == nullptr || until(reminder->due) > 0ms) continue;
+    lock.unlock();
+    reminder->remind();
+    lock.lock();
+  }
+  if (--waiters_ == 0 && driver_ && (!active_.empty() || needs_progress())) idle_.notify_all();
+  keep_watch();
+  if (operation.failure()) throw Error(*operation.failure());
+}
+
+bool Engine::may_sleep() {
+  bool may_all = true;
+  for (const Route& route : routes_)
+    may_all = route.transport->may_sleep() && may_all;
+  return may_all;
+}
+
+bool Engine::needs_progress() const {
+  return std::ranges::any_of(routes_,
+                             [](const Route& route) { return route.transport->needs_progress(); });
+}
+
+bool Engine::moves_only_when_called() const {
+  return std::ranges::any_of(
+      routes_, [](const Route& route) { return route.capabilities.moves_only_when_called; });
+}
+
+bool Engine::is_blocked() const {
+  const bool all_wait =
+      waiters_ > 0 && static_cast<std::size_t>(waiters_) == waiting_threads_.size();
+  return all_wait && offloaded_ == 0 && std::ranges::all_of(routes_, [](const Route& route) {
+           return route.transport->is_quiet();
+         });
+}
+
+void Engine::check_stalls() noexcept {
+  try {
+    stalls_->check(waiters_ > 0);
+  } catch (const Error& e) {
+    fail(e);
+  }
+}
+
+/// Asks whether the interpreter has seen a signal, which ends the job: other ranks wait for what
+/// this one would do.
+void Engine::check_interpreter(Lock& lock) {
+  lock.unlock();
+  std::optional<Error> interruption;
+  try {
+    check_interrupt();
+  } catch (const Error& e) {
+    interruption = e;
+  }
+  lock.lock();
+  if (interruption) fail(interruption->during(name(self_)));
+}
+
+void Engine::give_warnings(Lock& lock) {
+  const std::vector<std::string> given = stalls_->take_warnings();
+  if (!warn_) return;
+  lock.unlock();
+  for (const std::string& sentence : given)
+    warn_(sentence);
+  lock.lock();
+}
+
+/// Sleeps until something comes, or something is to be looked after. One thread sleeps for all that
+/// wait: two would take each other's wake-ups.
+void Engine::sleep(Lock& lock, const Operation* awaited, std::chrono::milliseconds longest) {
+  if (is_watched_) {
+    keep_watch();
+    if (waiters_ == 1) kick();  // The sleeper is the background thread, which makes way.
+    ++sleepers_;
+    watch_ended_.wait_for(lock, longest);
+    --sleepers_;
+    return;
+  }
+  longest = std::min({longest, may_sleep() ? kLongestSleep : kNap, timeout_ / 8});
+  control_->progress();
+  settle_or_fail();
+  const bool has_moved = progress() || (awaited != nullptr && awaited->is_done());
+  if (!has_moved) poll_unlocked(lock, awaited, longest);
+  for (const Route& route : routes_)
+    route.transport->woke();
+  if (!has_moved && !failure_) {
+    control_->progress();
+    check_stalls();
+  }
+}
+
+void Engine::poll_unlocked(Lock& lock, const Operation* awaited,
+                           std::chrono::milliseconds longest) {
+  const bool is_awake = offloaded_ > 0 || std::ranges::any_of(routes_, [](const Route& route) {
+                          return route.capabilities.moves_only_when_called && route.under_way > 0;
+                        });
+  const int timeout = is_awake ? 0 : static_cast<int>(std::max(longest, 1ms).count());
+  const int waiter = awaited != nullptr ? 1 : 0;
+  is_watched_ = true;
+  sleepers_ += waiter;
+  lock.unlock();
+  if (is_awake) ::sched_yield();
+  ::poll(wake_ends_.data(), wake_ends_.size(), timeout);  // No other thread uses them meanwhile.
+  lock.lock();
+  sleepers_ -= waiter;
+  is_watched_ = false;
+  watch_ended_.notify_all();
+  eventfd_t kicks = 0;
+  if (wake_ends_.front().revents != 0) ::eventfd_read(kick_.get(), &kicks);
+}
+
+void Engine::drive_in_background() {
+  const Lock lock = enter();
+  if (!driver_) driver_.emplace([this](const std::stop_token& stop) { drive(stop); });
+  idle_.notify_all();
+  keep_watch();
+}
+
+/// Wakes the thread that sleeps if it may not know what has begun since, or another thread has read
+/// what rang for it.
+void Engine::keep_watch() {
+  if (is_watched_ && (offloaded_ > 0 || !may_sleep())) kick();
+}
+
+void Engine::drive(const std::stop_token& stop) {
+  Lock lock(mutex_);
+  AdaptiveWait adaptive_wait(spin_policy_, kYieldsOfDriver);
+  while (!stop.stop_requested()) {
+    idle_.wait(lock, stop,
+               [this] { return waiters_ == 0 && (!active_.empty() || needs_progress()); });
+    if (stop.stop_requested()) return;
+    if (progress())
+      adaptive_wait.reset();
+    else if (adaptive_wait.pause())
+      sleep(lock, nullptr, kLongestSleep);
+    if (stalls_->has_warnings()) give_warnings(lock);
+    if (entering_ == 0) continue;
+    lock.unlock();
+    while (entering_ > 0)
+      ::sched_yield();
+    lock.lock();
+  }
+}
+
+void Engine::kick() const noexcept {
+  ::eventfd_write(kick_.get(), 1);
 }
 
 }  // namespace fastgpu::comm

@@ -1,12 +1,17 @@
-// A collective that another library runs as a whole, instead of a program of ours.
+// A collective that another library runs, in place of a program of this one.
 #pragma once
+
+#include <string_view>
 
 namespace fastgpu::comm {
 
 /// A collective for one thread at a time.
-class WholeCollective {
+class OffloadedCollective {
  public:
-  virtual ~WholeCollective() = default;
+  virtual ~OffloadedCollective() = default;
+
+  /// Returns the name of the library, for messages.
+  virtual std::string_view library() const noexcept = 0;
 
   virtual void start() = 0;
 

@@ -22,7 +22,7 @@ Operation::Operation(Work work)
     waits_for_.push_back(static_cast<std::uint32_t>(before[step].size()));
     if (waits_for_.back() == 0) ready_.push_back(step);
   }
-  if (work_.whole) left_ = 1;
+  if (work_.offloaded) left_ = 1;
   if (work_.program->averaging == Averaging::before) divide();
 }
 
@@ -73,7 +73,7 @@ Sending& Operation::sending(StepIndex step) {
   sending.tag = tag_of(step);
   sending.bytes = readable(what.from);
   sending.priority = work_.priority;
-  sending.note = work_.has_note && work_.program->tells[step] ? &note_ : nullptr;
+  sending.note = work_.has_note && work_.program->carries_note[step] ? &note_ : nullptr;
   sending.operation = this;
   sending.step = step;
   is_on_its_way_[step] = true;
@@ -111,7 +111,7 @@ void Operation::finished(StepIndex step) {
     finish(work_.data, work_.reduction, ranks);
 }
 
-void Operation::finished_whole() {
+void Operation::finished_offloaded() {
   left_ = 0;
   finish(work_.data, work_.reduction, static_cast<int>(work_.group->size()));
 }

@@ -12,7 +12,7 @@
 #include "comm/engine/call.hpp"
 #include "comm/engine/offloaded_collective.hpp"
 #include "comm/engine/prepared.hpp"
-#include "comm/transports/rail.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
 
@@ -29,7 +29,8 @@ struct Work {
   bool is_courtesy = false;   ///< A message to somebody who may go, or have gone, without it.
   bool has_note = true;       ///< Whether the call is told to, and expected of, the other ranks.
   const char* part_of = nullptr;  ///< What it belongs to, which reports its waits; null: itself.
-  std::shared_ptr<WholeCollective> whole{};  ///< Runs it instead of the program, which is empty.
+  std::shared_ptr<OffloadedCollective>
+      offloaded{};  ///< Runs it instead of the program, which is empty.
 };
 
 class Operation;
@@ -76,7 +77,7 @@ class Operation {
   void forgo() noexcept { left_ = 0; }
 
   /// What runs it as a whole has done it.
-  void finished_whole();
+  void finished_offloaded();
 
   std::size_t steps_left() const noexcept { return left_; }
 

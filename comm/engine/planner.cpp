@@ -145,11 +145,11 @@ class Planner {
 
   Program barrier() const { return comm::barrier(place_); }
 
-  Program message(Way way) const {
+  Program message(Direction direction) const {
     const int peer = call_.root.value;
     Program program;
     Writer writer(program);
-    if (way == Way::out)
+    if (direction == Direction::out)
       writer.send(peer, {{Buffer::input, 0, call_.bytes}, kMessageLane});
     else
       writer.receive(peer, {whole_of(call_.bytes), kMessageLane});
@@ -159,7 +159,7 @@ class Planner {
  private:
   /// Of an all-reduce.
   Algorithm algorithm() const {
-    if (call_.way.algorithm) return *call_.way.algorithm;
+    if (call_.plan.algorithm) return *call_.plan.algorithm;
     if (is_short()) return Algorithm::recursive_doubling;
     if (has_levels()) return Algorithm::hierarchical;
     return is_inside_ ? Algorithm::direct : between_machines(place_.ranks, call_.bytes);
@@ -192,7 +192,7 @@ class Planner {
   Cut cut(std::uint64_t slice, std::uint64_t shortest = 0) const {
     const std::uint64_t usual = is_inside_ ? kPieceInside : kPieceAcross;
     const std::uint64_t wanted =
-        call_.way.piece_log2 > 0 ? std::uint64_t{1} << (call_.way.piece_log2 % 64) : usual;
+        call_.plan.piece_log2 > 0 ? std::uint64_t{1} << (call_.plan.piece_log2 % 64) : usual;
     const std::uint64_t piece = std::max(shortest, wanted);
     const std::uint64_t pieces = (slice + piece - 1) / piece;
     return {.pieces = static_cast<int>(std::clamp<std::uint64_t>(pieces, 1, kMostPieces))};
@@ -220,7 +220,8 @@ Plan all_reduce_plan(const Call& call, const Topology& topology) {
   return Planner(call, Rank{0}, topology).all_reduce_plan();
 }
 
-Planned plan_for(const Call& call, Rank self, const Topology& topology, Way way) {
+Planned plan_for(const Call& call, Rank self, const Topology& topology,
+                 std::optional<Direction> direction) {
   const Planner planner(call, self, topology);
   switch (call.kind) {
     case CallKind::barrier:
@@ -236,7 +237,7 @@ Planned plan_for(const Call& call, Rank self, const Topology& topology, Way way)
     case CallKind::all_to_all:
       return {planner.all_to_all()};
     case CallKind::message:
-      return {planner.message(way)};
+      return {planner.message(direction.value())};
   }
   return {};
 }

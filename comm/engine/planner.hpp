@@ -1,18 +1,17 @@
 // The choice of the program that runs a call.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "comm/engine/call.hpp"
 #include "comm/engine/prepared.hpp"
 #include "comm/schedule/all_reduce.hpp"
+#include "comm/schedule/dependencies.hpp"
 #include "comm/schedule/program.hpp"
 #include "comm/schedule/topology.hpp"
 
 namespace fastgpu::comm {
-
-/// The direction of a message between two ranks.
-enum class Way : std::uint8_t { none, out, in };
 
 /// Returns `world` with the ranks of a group alone, numbered as in the group.
 Topology topology_of(std::span<const Rank> group, const Topology& world);
@@ -26,7 +25,8 @@ struct Planned {
 };
 
 /// Returns the part of rank `self` in a call. All ranks of a group come to programs that fit
-/// together. `way` is that of a message, whose peer is the root of the call.
-Planned plan_for(const Call& call, Rank self, const Topology& topology, Way way = Way::none);
+/// together. `direction` is set for a message, whose peer is the root of the call.
+Planned plan_for(const Call& call, Rank self, const Topology& topology,
+                 std::optional<Direction> direction = {});
 
 }  // namespace fastgpu::comm

@@ -62,15 +62,15 @@ void PreparedProgram::number_messages() {
     for (std::uint32_t i = 0; i < steps.size(); ++i)
       number[steps[i]] = i;
   }
-  tells.resize(program.steps.size());
+  carries_note.resize(program.steps.size());
   transfer.resize(program.steps.size());
-  std::set<Rank> told;
+  std::set<Rank> notified;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
     const bool is_receive = step.kind == StepKind::receive || step.kind == StepKind::receive_reduce;
     if (step.kind == StepKind::send) {
       transfer[i] = sends++;
-      tells[i] = told.insert(step.peer).second;
+      carries_note[i] = notified.insert(step.peer).second;
     } else if (is_receive) {
       transfer[i] = receives++;
     }

@@ -28,7 +28,7 @@ struct PreparedProgram {
   Program program;
   Dependencies dependencies;
   std::vector<std::uint32_t> number;  ///< Of each step: its place on its channel.
-  std::vector<bool> tells;            ///< Of each step: the first to its peer, which has the note.
+  std::vector<bool> carries_note;     ///< Of each step: the first to its peer, which has the note.
   std::vector<std::uint32_t> transfer;  ///< Of each step: its place among sends, or receives.
   std::uint32_t sends = 0;
   std::uint32_t receives = 0;

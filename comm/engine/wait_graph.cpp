@@ -49,8 +49,8 @@ WaitReport decode_wait_report(std::span<const std::byte> bytes) {
   const auto count = in.get<std::uint16_t>();
   for (std::uint16_t i = 0; i < count; ++i)
     report.awaited.push_back({static_cast<int>(in.get<std::uint32_t>())});
-  for (const std::byte letter : bytes.subspan(kHead + 4 * std::size_t{count}))
-    report.doing.push_back(std::to_integer<char>(letter));
+  for (const std::byte descriptor : bytes.subspan(kHead + 4 * std::size_t{count}))
+    report.doing.push_back(std::to_integer<char>(descriptor));
   const auto is_control = [](unsigned char c) { return c < ' ' || c == 127; };
   std::ranges::replace_if(report.doing, is_control, '?');
   return report;
@@ -80,7 +80,7 @@ std::vector<Rank> WaitGraph::begin_round(WaitReport mine) {
   return to_ask;
 }
 
-std::vector<Rank> WaitGraph::heard(Rank from, WaitReport report) {
+std::vector<Rank> WaitGraph::on_report(Rank from, WaitReport report) {
   if (report.round != round_ || !asked_.contains(from)) return {};
   auto to_ask = report.is_blocked ? not_yet_asked(report.awaited) : std::vector<Rank>();
   reports_.insert_or_assign(from, std::move(report));

@@ -44,7 +44,7 @@ class WaitGraph {
   std::uint64_t round() const noexcept { return round_; }
 
   /// Takes a rank's answer; returns the further ranks to ask.
-  std::vector<Rank> heard(Rank from, WaitReport report);
+  std::vector<Rank> on_report(Rank from, WaitReport report);
 
   /// Returns the rank's answer in this round; null if it has not answered.
   const WaitReport* answer_of(Rank rank) const;

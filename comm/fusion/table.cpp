@@ -26,9 +26,9 @@ std::size_t encoded_bytes(const GradientInfo& info) {
 
 GradientInfo read_info(WireReader& reader) {
   GradientInfo info;
-  const auto letters = reader.get_bytes(reader.get<std::uint16_t>());
-  std::ranges::transform(letters, std::back_inserter(info.name),
-                         [](std::byte letter) { return std::to_integer<char>(letter); });
+  const auto descriptors = reader.get_bytes(reader.get<std::uint16_t>());
+  std::ranges::transform(descriptors, std::back_inserter(info.name),
+                         [](std::byte descriptor) { return std::to_integer<char>(descriptor); });
   const auto type = reader.get<std::uint8_t>();
   if (type >= kElementTypes)
     throw Error(ErrorKind::remote, "there is no element type " + std::to_string(type));

@@ -64,14 +64,14 @@ void check_same_wish(std::span<const NcclOffer> offers) {
                                         name(i) + ": it is the same on all ranks");
 }
 
-DevicePath staged(const DeviceSettings& settings, const std::string& why) {
-  if (settings.way == DeviceWay::nccl)
+ChosenPath staged(const DeviceSettings& settings, const std::string& why) {
+  if (settings.path == DevicePath::nccl)
     throw Error(ErrorKind::usage, "FASTGPU_COMM_DEVICE is nccl, but " + why);
   return {nullptr, why};
 }
 
 /// Joins all ranks, or none.
-DevicePath join(Communicator& ranks, const std::shared_ptr<Device>& device,
+ChosenPath join(Communicator& ranks, const std::shared_ptr<Device>& device,
                 const std::shared_ptr<const NcclLibrary>& library, const DeviceSettings& settings) {
   std::unique_ptr<NcclCollectives> mine;
   std::string failure;
@@ -86,7 +86,7 @@ DevicePath join(Communicator& ranks, const std::shared_ptr<Device>& device,
   if (mine) mine->abandon();
   mine.reset();
   const auto rank = static_cast<std::size_t>(missing - joined.begin());
-  const std::string words = in_words_of(ranks, {static_cast<int>(rank)}, failure);
+  const std::string words = broadcast_message(ranks, {static_cast<int>(rank)}, failure);
   return staged(settings, name(rank) + " cannot use NCCL: " + words);
 }
 
@@ -102,25 +102,25 @@ NcclVerdict nccl_verdict(std::span<const NcclOffer> offers) {
     if (offers[i].version != version)
       return {"rank 0 has NCCL " + version_text(version) + ", " + name(i) + " has " +
               version_text(offers[i].version)};
-  const bool is_insisted = offers[0].wish == DeviceWay::nccl;
+  const bool is_insisted = offers[0].wish == DevicePath::nccl;
   return {is_insisted ? "" : shared_device(offers).value_or("")};
 }
 
-DevicePath choose_path(Communicator& ranks, const std::shared_ptr<Device>& device,
+ChosenPath choose_path(Communicator& ranks, const std::shared_ptr<Device>& device,
                        const DeviceSettings& settings) {
-  const bool is_wanted = device && settings.way != DeviceWay::staged;
+  const bool is_wanted = device && settings.path != DevicePath::staged;
   const Loaded loaded = is_wanted ? load(*device, settings) : Loaded{};
   const auto offers =
       from_all(ranks, NcclOffer{.version = loaded.version,
                                 .device = device ? device->identity() : DeviceIdentity{},
-                                .wish = settings.way});
+                                .wish = settings.path});
   check_same_wish(offers);
-  if (settings.way == DeviceWay::staged) return {nullptr, "FASTGPU_COMM_DEVICE is staged"};
+  if (settings.path == DevicePath::staged) return {nullptr, "FASTGPU_COMM_DEVICE is staged"};
   const auto has_none = [](const NcclOffer& offer) { return !offer.has_device(); };
   if (std::ranges::all_of(offers, has_none)) return {nullptr, "no rank has data on a GPU"};
   NcclVerdict verdict = nccl_verdict(offers);
   if (verdict.lacks_nccl)
-    verdict.against += ": " + in_words_of(ranks, *verdict.lacks_nccl, loaded.failure);
+    verdict.against += ": " + broadcast_message(ranks, *verdict.lacks_nccl, loaded.failure);
   if (!verdict.against.empty()) return staged(settings, verdict.against);
   return join(ranks, device, loaded.library, settings);
 }

@@ -16,7 +16,7 @@ namespace fastgpu::comm::gpu {
 struct NcclOffer {
   std::int32_t version = 0;  ///< The version of NCCL, such as 22809; 0 if it cannot be loaded.
   DeviceIdentity device{};   ///< The rank's device; all 0 if it has none.
-  DeviceWay wish = DeviceWay::automatic;
+  DevicePath wish = DevicePath::automatic;
 
   bool has_device() const { return device != DeviceIdentity{}; }
 };
@@ -31,7 +31,7 @@ struct NcclVerdict {
 NcclVerdict nccl_verdict(std::span<const NcclOffer> offers);
 
 /// The choice.
-struct DevicePath {
+struct ChosenPath {
   std::unique_ptr<DeviceCollectives> nccl{};  ///< Null if staged.
   std::string why_staged{};                   ///< One sentence; empty with NCCL.
 };
@@ -39,7 +39,7 @@ struct DevicePath {
 /// Chooses, by a collective call. `device` is null on a rank without one; if all ranks lack one,
 /// nothing is chosen. Throws ErrorKind::usage on all ranks, naming one, if their wishes differ, or
 /// if they insist on NCCL and it cannot be used.
-DevicePath choose_path(Communicator& ranks, const std::shared_ptr<Device>& device,
+ChosenPath choose_path(Communicator& ranks, const std::shared_ptr<Device>& device,
                        const DeviceSettings& settings);
 
 }  // namespace fastgpu::comm::gpu

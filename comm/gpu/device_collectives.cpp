@@ -62,13 +62,15 @@ DeviceCollectives::Request DeviceCollectives::all_to_all(std::span<const std::by
 DeviceCollectives::Request DeviceCollectives::send(std::span<const std::byte> data, Rank to,
                                                    StreamHandle stream) {
   check_rank("send", to);
-  return checked({.kind = CallKind::message, .way = Way::out, .in = data, .peer = to}, stream);
+  return checked({.kind = CallKind::message, .direction = Direction::out, .in = data, .peer = to},
+                 stream);
 }
 
 DeviceCollectives::Request DeviceCollectives::receive(std::span<std::byte> data, Rank from,
                                                       StreamHandle stream) {
   check_rank("receive", from);
-  return checked({.kind = CallKind::message, .way = Way::in, .out = data, .peer = from}, stream);
+  return checked({.kind = CallKind::message, .direction = Direction::in, .out = data, .peer = from},
+                 stream);
 }
 
 DeviceCollectives::Request DeviceCollectives::checked(const DeviceCall& call, StreamHandle stream) {

@@ -1,8 +1,9 @@
-// Collectives and messages on device memory, for any way of transport.
+// Collectives and messages on device memory, for any device path.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -33,7 +34,7 @@ class DeviceRequest {
 /// One call: its input, its output, and its partner.
 struct DeviceCall {
   CallKind kind = CallKind::all_reduce;
-  Way way = Way::none;  ///< The direction of a message.
+  std::optional<Direction> direction{};  ///< The direction of a message.
   std::span<const std::byte> in{};
   std::span<std::byte> out{};  ///< Equal to `in` if the call works in place.
   Reduction reduction{};

@@ -116,8 +116,8 @@ NcclUniqueId agree_on_id(const NcclLibrary& library, Rank rank,
 }  // namespace
 
 NcclCommunicator::NcclCommunicator(const NcclLibrary& library, Rank rank, int size,
-                                   const BroadcastFromZero& broadcast, NcclPatience patience)
-    : library_(library), rank_(rank), size_(size), patience_(std::move(patience)) {
+                                   const BroadcastFromZero& broadcast, NcclWait wait)
+    : library_(library), rank_(rank), size_(size), wait_(std::move(wait)) {
   const NcclUniqueId id = agree_on_id(library, rank, broadcast);
   try {
     NcclConfig config;
@@ -138,13 +138,12 @@ NcclCommunicator::~NcclCommunicator() {
 
 /// Waits until NCCL has done what it was asked for.
 void NcclCommunicator::settle(int result, std::string_view doing) {
-  const auto deadline = std::chrono::steady_clock::now() + patience_.limit;
+  const auto deadline = std::chrono::steady_clock::now() + wait_.limit;
   while (result == nccl::kInProgress) {
-    patience_.look();
+    wait_.look();
     if (std::chrono::steady_clock::now() > deadline)
       throw Error(ErrorKind::transient, std::string(doing) + ": NCCL has not done it within " +
-                                            to_string(patience_.limit) +
-                                            ": a rank is late or stuck");
+                                            to_string(wait_.limit) + ": a rank is late or stuck");
     std::this_thread::sleep_for(kNap);
     library_.check(library_.functions().comm_get_async_error(comm_, &result), doing);
   }

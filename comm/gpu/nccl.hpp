@@ -20,7 +20,7 @@ namespace fastgpu::comm::gpu {
 using BroadcastFromZero = std::function<void(std::span<std::byte>)>;
 
 /// The timeout of NCCL's background work before a call returns: joining, and connecting ranks.
-struct NcclPatience {
+struct NcclWait {
   std::chrono::milliseconds limit{60'000};
   std::function<void()> look = [] {};  ///< Called now and then; throws if waiting is in vain.
 };
@@ -37,7 +37,7 @@ class NcclCommunicator {
   /// Blocks until all `size` ranks have called it; `library` must outlive this. If rank 0 cannot
   /// begin, every rank throws.
   NcclCommunicator(const NcclLibrary& library, Rank rank, int size,
-                   const BroadcastFromZero& broadcast, NcclPatience patience = {});
+                   const BroadcastFromZero& broadcast, NcclWait wait = {});
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
   ~NcclCommunicator();
@@ -80,7 +80,7 @@ class NcclCommunicator {
   const NcclLibrary& library_;
   Rank rank_;
   int size_;
-  NcclPatience patience_;
+  NcclWait wait_;
   NcclComm* comm_ = nullptr;                                  ///< Null once aborted.
   std::array<std::optional<int>, kElementTypes> averages_{};  ///< The operations made, by type.
 };

@@ -87,10 +87,10 @@ NcclCollectives::NcclCollectives(Communicator ranks, std::shared_ptr<Device> dev
       stream_(stream_of(*device_)) {
   const auto broadcast = [this](std::span<std::byte> bytes) { ranks_.broadcast(bytes, {0}); };
   // Ranks that have been admitted, or refused, wait for this rank's result meanwhile.
-  const NcclPatience patience{ranks_.timeout() * 3 / 4, [this] { check_trouble(); }};
+  const NcclWait wait{ranks_.timeout() * 3 / 4, [this] { check_trouble(); }};
   device_->as_current([&] {
     nccl_ = std::make_unique<NcclCommunicator>(*library_, ranks_.rank(), ranks_.size(), broadcast,
-                                               patience);
+                                               wait);
   });
   watch_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
@@ -168,7 +168,7 @@ void NcclCollectives::give_to_nccl(const DeviceCall& call) {
     case CallKind::all_to_all:
       return nccl_->all_to_all(call.in, call.out, stream);
     case CallKind::message:
-      if (call.way == Way::out) return nccl_->send(call.in, call.peer, stream);
+      if (call.direction == Direction::out) return nccl_->send(call.in, call.peer, stream);
       return nccl_->receive(call.out, call.peer, stream);
     case CallKind::barrier:
       return;

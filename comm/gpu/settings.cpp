@@ -5,13 +5,13 @@
 
 namespace fastgpu::comm::gpu {
 
-std::string name_of(DeviceWay way) {
-  switch (way) {
-    case DeviceWay::automatic:
+std::string name_of(DevicePath path) {
+  switch (path) {
+    case DevicePath::automatic:
       return "auto";
-    case DeviceWay::nccl:
+    case DevicePath::nccl:
       return "nccl";
-    case DeviceWay::staged:
+    case DevicePath::staged:
       return "staged";
   }
   return "unknown";
@@ -20,9 +20,9 @@ std::string name_of(DeviceWay way) {
 DeviceSettings device_settings(const Environment& environment) {
   DeviceSettings settings{.nccl = environment("FASTGPU_COMM_NCCL").value_or("")};
   const std::string text = environment("FASTGPU_COMM_DEVICE").value_or("auto");
-  for (const DeviceWay way : {DeviceWay::automatic, DeviceWay::nccl, DeviceWay::staged}) {
-    settings.way = way;
-    if (text == name_of(way)) return settings;
+  for (const DevicePath path : {DevicePath::automatic, DevicePath::nccl, DevicePath::staged}) {
+    settings.path = path;
+    if (text == name_of(path)) return settings;
   }
   throw Error(ErrorKind::usage,
               "FASTGPU_COMM_DEVICE is '" + printable(text) + "', not one of auto, nccl, staged");

@@ -26,26 +26,28 @@ std::vector<StagedQueue::Part> parts_of(const DeviceCall& call) {
 }
 
 StagedQueue::Start start_of(const DeviceCall& call) {
-  return [kind = call.kind, way = call.way, reduction = call.reduction, peer = call.peer](
-             Communicator& ranks, std::span<std::byte> in, std::span<std::byte> out) {
-    switch (kind) {
-      case CallKind::all_reduce:
-        return ranks.start_all_reduce(out, reduction);
-      case CallKind::reduce_scatter:
-        return ranks.start_reduce_scatter(in, out, reduction);
-      case CallKind::all_gather:
-        return ranks.start_all_gather(in, out);
-      case CallKind::broadcast:
-        return ranks.start_broadcast(out, peer);
-      case CallKind::all_to_all:
-        return ranks.start_all_to_all(in, out);
-      case CallKind::message:
-        return way == Way::out ? ranks.start_send(in, peer) : ranks.start_receive(out, peer);
-      case CallKind::barrier:
-        break;
-    }
-    return ranks.start_barrier();
-  };
+  return
+      [kind = call.kind, direction = call.direction, reduction = call.reduction, peer = call.peer](
+          Communicator& ranks, std::span<std::byte> in, std::span<std::byte> out) {
+        switch (kind) {
+          case CallKind::all_reduce:
+            return ranks.start_all_reduce(out, reduction);
+          case CallKind::reduce_scatter:
+            return ranks.start_reduce_scatter(in, out, reduction);
+          case CallKind::all_gather:
+            return ranks.start_all_gather(in, out);
+          case CallKind::broadcast:
+            return ranks.start_broadcast(out, peer);
+          case CallKind::all_to_all:
+            return ranks.start_all_to_all(in, out);
+          case CallKind::message:
+            return direction == Direction::out ? ranks.start_send(in, peer)
+                                               : ranks.start_receive(out, peer);
+          case CallKind::barrier:
+            break;
+        }
+        return ranks.start_barrier();
+      };
 }
 
 }  // namespace
@@ -55,7 +57,7 @@ StagedCollectives::StagedCollectives(Communicator& ranks, std::shared_ptr<Device
 
 StagedQueue& StagedCollectives::queue_of(const DeviceCall& call) {
   if (call.kind != CallKind::message) return collectives_;
-  auto& queue = messages_[{call.way, call.peer}];
+  auto& queue = messages_[{call.direction.value(), call.peer}];
   if (!queue) queue = std::make_unique<StagedQueue>(ranks_, device_);
   return *queue;
 }

@@ -23,7 +23,8 @@ class StagedCollectives final : public DeviceCollectives {
   StagedQueue& queue_of(const DeviceCall& call);
 
   StagedQueue collectives_;
-  std::map<std::pair<Way, Rank>, std::unique_ptr<StagedQueue>> messages_;  ///< Made when needed.
+  std::map<std::pair<Direction, Rank>, std::unique_ptr<StagedQueue>>
+      messages_;  ///< Made when needed.
 };
 
 }  // namespace fastgpu::comm::gpu

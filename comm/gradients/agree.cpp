@@ -35,7 +35,7 @@ struct Identity {
 constexpr std::uint64_t kLargestTable = std::uint64_t{1} << 30;
 
 /// Returns the numbers to compare. Settings that only mixed uses are 0 for other wires.
-SharedSettings shared(const EntrySettings& settings) {
+SharedSettings shared(const GradientSettings& settings) {
   const bool is_mixed = settings.wire == WireType::mixed;
   Fingerprint kept;
   for (const std::string& pattern : settings.keep_float32)
@@ -44,11 +44,11 @@ SharedSettings shared(const EntrySettings& settings) {
           static_cast<std::uint64_t>(settings.wire),
           is_mixed ? settings.small.count : 0,
           is_mixed ? kept.value() : 0,
-          static_cast<std::uint64_t>(settings.lanes),
+          static_cast<std::uint64_t>(settings.streams),
           static_cast<std::uint64_t>(settings.non_finite),
           static_cast<std::uint64_t>(settings.is_tuned),
           static_cast<std::uint64_t>(!settings.timeline.empty()),
-          static_cast<std::uint64_t>(settings.device.way)};
+          static_cast<std::uint64_t>(settings.device.path)};
 }
 
 Identity identity_of(const Registration& registration) {
@@ -67,7 +67,7 @@ std::string other_table(Communicator& communicator, const GradientTable& table, 
   std::string own;
   if (communicator.rank() == odd)
     own = first_difference(decode_table(reference), table).value_or("another table");
-  return in_words_of(communicator, odd, own);
+  return broadcast_message(communicator, odd, own);
 }
 
 std::string list_of(const std::vector<GradientId>& ids, const GradientTable& table) {
@@ -95,8 +95,9 @@ void check_same_registration(Communicator& communicator, const Registration& min
   const Rank rank{static_cast<int>(odd - all.begin())};
   const std::string name = "rank " + std::to_string(rank.value);
   if (odd->library != first.library)
-    throw Error(ErrorKind::usage, name + " runs another libfastgpu_comm than rank 0: " +
-                                      in_words_of(communicator, rank, std::string(mine.library)));
+    throw Error(ErrorKind::usage,
+                name + " runs another libfastgpu_comm than rank 0: " +
+                    broadcast_message(communicator, rank, std::string(mine.library)));
   const auto setting = std::ranges::mismatch(odd->settings, first.settings).in1;
   if (setting != odd->settings.end())
     throw Error(ErrorKind::usage, name + " has another " +

@@ -15,7 +15,7 @@ namespace fastgpu::comm {
 /// The data that all ranks must have in common.
 struct Registration {
   const GradientTable& table;
-  const EntrySettings& settings;
+  const GradientSettings& settings;
   std::string_view library = FASTGPU_VERSION;
 };
 

@@ -16,7 +16,7 @@ std::string_view words_of(Exchange exchange) {
       return "all-reduce";
     case Exchange::nccl:
       return "NCCL";
-    case Exchange::wide_sum:
+    case Exchange::mixed_precision_reduce:
       return "sums in float32";
     case Exchange::neighbours:
       return "exchange between neighbours";
@@ -57,7 +57,7 @@ bool allows(CodecKind kind, Exchange exchange) noexcept {
     case CodecKind::linear:
       return true;  // Codes that can be added can also be decoded first, and compared.
     case CodecKind::gather_only:
-      return exchange == Exchange::wide_sum;
+      return exchange == Exchange::mixed_precision_reduce;
     case CodecKind::difference:
       return exchange == Exchange::neighbours;
   }
@@ -69,7 +69,7 @@ Exchange usual_exchange(CodecKind kind) noexcept {
     case CodecKind::linear:
       return Exchange::all_reduce;
     case CodecKind::gather_only:
-      return Exchange::wide_sum;
+      return Exchange::mixed_precision_reduce;
     case CodecKind::difference:
       break;
   }

@@ -25,10 +25,10 @@ Codec codec_of(WireType wire, int ranks) noexcept;
 
 /// The way in which the ranks' gradients become one.
 enum class Exchange : std::uint8_t {
-  all_reduce,  ///< Added on their way by our schedules, or by MPI.
-  nccl,        ///< Added on their way by NCCL.
-  wide_sum,    ///< Carried to one rank for each block, decoded and added there.
-  neighbours   ///< Each rank combines its own with those of some others, step after step.
+  all_reduce,              ///< Added on their way by our schedules, or by MPI.
+  nccl,                    ///< Added on their way by NCCL.
+  mixed_precision_reduce,  ///< Carried to one rank for each block, decoded and added there.
+  neighbours  ///< Each rank combines its own with those of some others, step after step.
 };
 
 bool allows(CodecKind kind, Exchange exchange) noexcept;

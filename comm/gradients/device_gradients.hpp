@@ -1,4 +1,4 @@
-// The gradients of an entry that are on a device: their way into the fusion buffer and back.
+// The gradients that are on a device: their way into the fusion buffer and back.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,7 @@
 
 namespace fastgpu::comm {
 
-/// The places of the entry's gradients. Those of the host have no memory here.
+/// The places of the gradients. Those of the host have no memory here.
 struct DeviceTensors {
   std::shared_ptr<gpu::Device> device;     ///< Shared with its lender; null if all are on the host.
   std::vector<std::span<std::byte>> of{};  ///< The memory of each gradient.

@@ -60,18 +60,18 @@ void write_file(const std::string& folder, Rank rank, const std::string& suffix,
   if (fresh) std::filesystem::rename(name + ".new", name, ignored);
 }
 
-/// Returns one value for each lane.
+/// Returns one value for each stream.
 template <class Of>
-std::vector<double> by_lane(const EntryCounters& counters, Of of) {
+std::vector<double> by_stream(const GradientCounters& counters, Of of) {
   std::vector<double> values;
-  for (const LaneCounters& lane : counters.lanes)
-    values.push_back(static_cast<double>(of(lane)));
+  for (const StreamCounters& stream : counters.streams)
+    values.push_back(static_cast<double>(of(stream)));
   return values;
 }
 
 }  // namespace
 
-Recorder::Recorder(Communicator& control, const EntrySettings& settings,
+Recorder::Recorder(Communicator& control, const GradientSettings& settings,
                    Timeline::Clock::duration between_writes)
     : rank_(control.rank()),
       timeline_folder_(settings.timeline),
@@ -110,20 +110,20 @@ void Recorder::write_counters() const {
       {"unpack_seconds", "Time in unpacking gradients", counters_.unpack_seconds},
       {"wait_seconds", "Time in which the program waited for a step", counters_.wait_seconds},
       {"lane_buckets", "All-reduces of gradients by lane", 0,
-       by_lane(counters_, [](const LaneCounters& lane) { return lane.buckets; })},
+       by_stream(counters_, [](const StreamCounters& stream) { return stream.buckets; })},
       {"lane_bytes", "Bytes of gradients reduced by lane", 0,
-       by_lane(counters_, [](const LaneCounters& lane) { return lane.bytes; })},
+       by_stream(counters_, [](const StreamCounters& stream) { return stream.bytes; })},
       {"lane_wait_seconds", "Time in which the end of a step waited for a lane", 0,
-       by_lane(counters_, [](const LaneCounters& lane) { return lane.wait_seconds; })}};
+       by_stream(counters_, [](const StreamCounters& stream) { return stream.wait_seconds; })}};
   write_file(counters_folder_, rank_, ".json",
              [&](std::ostream& out) { out << counters_json(counters, rank_); });
   write_file(counters_folder_, rank_, ".prom",
              [&](std::ostream& out) { out << counters_prometheus(counters, rank_); });
 }
 
-LaneCounters& Recorder::counters_of(std::size_t lane) {
-  if (counters_.lanes.size() <= lane) counters_.lanes.resize(lane + 1);
-  return counters_.lanes[lane];
+StreamCounters& Recorder::counters_of(std::size_t stream) {
+  if (counters_.streams.size() <= stream) counters_.streams.resize(stream + 1);
+  return counters_.streams[stream];
 }
 
 void Recorder::step_ended() {

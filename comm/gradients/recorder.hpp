@@ -16,14 +16,14 @@ constexpr double seconds_of(Timeline::Clock::duration time) noexcept {
   return std::chrono::duration<double>(time).count();
 }
 
-struct LaneCounters {
+struct StreamCounters {
   std::uint64_t buckets = 0;
   std::uint64_t bytes = 0;
   double wait_seconds = 0;  ///< Time in which the end of a step waited for its buckets.
 };
 
 /// Counts of this rank, since the beginning.
-struct EntryCounters {
+struct GradientCounters {
   std::uint64_t steps = 0;
   std::uint64_t steps_without_results = 0;
   std::uint64_t buckets = 0;               ///< All-reduces that were started.
@@ -33,8 +33,8 @@ struct EntryCounters {
   std::uint64_t late_ranks = 0;            ///< Notices received of late ranks.
   double ready_seconds = 0;                ///< Time in ready: packing, and transfers meanwhile.
   double unpack_seconds = 0;
-  double wait_seconds = 0;            ///< Time in wait_step.
-  std::vector<LaneCounters> lanes{};  ///< Lanes that have carried data.
+  double wait_seconds = 0;                ///< Time in wait_step.
+  std::vector<StreamCounters> streams{};  ///< Streams that have carried data.
 };
 
 /// A writer of rank-<number>.json in the folder settings.timeline, and rank-<number>.json and .prom
@@ -44,15 +44,15 @@ struct EntryCounters {
 class Recorder {
  public:
   /// Makes a collective call if there is a timeline: clocks are compared with that of rank 0.
-  Recorder(Communicator& control, const EntrySettings& settings,
+  Recorder(Communicator& control, const GradientSettings& settings,
            Timeline::Clock::duration between_writes = std::chrono::seconds(10));
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
   ~Recorder();
 
   Timeline* timeline() noexcept { return timeline_ ? &*timeline_ : nullptr; }
-  EntryCounters& counters() noexcept { return counters_; }
-  LaneCounters& counters_of(std::size_t lane);
+  GradientCounters& counters() noexcept { return counters_; }
+  StreamCounters& counters_of(std::size_t stream);
   void step_ended();
   void ranks_are_late();  ///< Writes if it is time for it, because no step ends meanwhile.
 
@@ -67,7 +67,7 @@ class Recorder {
   std::string counters_folder_;
   std::chrono::nanoseconds ahead_{};
   std::optional<Timeline> timeline_;
-  EntryCounters counters_;
+  GradientCounters counters_;
   Timeline::Clock::duration between_writes_;
   Timeline::Clock::time_point due_ = Timeline::Clock::now() + between_writes_;
 };

@@ -90,7 +90,7 @@ std::string cache_folder(const Environment& environment) {
   return "";
 }
 
-void read_fusion(EntrySettings& settings, const Environment& environment) {
+void read_fusion(GradientSettings& settings, const Environment& environment) {
   constexpr int kMostMebibytes = 4096;
   if (const auto own = ours(environment, "FUSION"))
     settings.bucket = size_from(*own);
@@ -98,7 +98,7 @@ void read_fusion(EntrySettings& settings, const Environment& environment) {
     settings.bucket = {static_cast<std::uint64_t>(number(*other, 1, kMostMebibytes)) << 20};
 }
 
-void read_wire(EntrySettings& settings, const Environment& environment) {
+void read_wire(GradientSettings& settings, const Environment& environment) {
   if (const auto own = ours(environment, "WIRE"))
     settings.wire = choice<WireType>(*own, kWireTypes);
   else if (const auto other = theirs(environment, "DTYPE"))
@@ -108,18 +108,18 @@ void read_wire(EntrySettings& settings, const Environment& environment) {
     settings.keep_float32 = patterns(keep->value);
 }
 
-void read_non_finite(EntrySettings& settings, const Environment& environment) {
+void read_non_finite(GradientSettings& settings, const Environment& environment) {
   if (const auto own = ours(environment, "NANCHECK"))
     settings.non_finite = choice<NonFiniteAction>(*own, kActions);
   else if (const auto other = theirs(environment, "NANCHECK"))
     settings.non_finite = number(*other, 0, 1) == 1 ? NonFiniteAction::warn : NonFiniteAction::off;
 }
 
-void read_lanes(EntrySettings& settings, const Environment& environment) {
+void read_streams(GradientSettings& settings, const Environment& environment) {
   if (const auto own = ours(environment, "LANES"))
-    settings.lanes = number(*own, 1, kMostLanes);
+    settings.streams = number(*own, 1, kMostStreams);
   else if (const auto other = theirs(environment, "STREAMS"))
-    settings.lanes = std::min(number(*other, 1, 1024), kMostLanes);
+    settings.streams = std::min(number(*other, 1, 1024), kMostStreams);
   if (const auto own = ours(environment, "TUNE"))
     settings.is_tuned = number(*own, 0, 1) == 1;
   else if (const auto other = theirs(environment, "DISABLE_STREAM_TUNING"))
@@ -127,7 +127,7 @@ void read_lanes(EntrySettings& settings, const Environment& environment) {
   if (const auto other = theirs(environment, "MODE")) number(*other, 0, 1024);
 }
 
-void read_stall(EntrySettings& settings, const Environment& environment) {
+void read_stall(GradientSettings& settings, const Environment& environment) {
   const auto stall = ours(environment, "STALL");
   if (!stall) return;
   try {
@@ -138,7 +138,7 @@ void read_stall(EntrySettings& settings, const Environment& environment) {
   if (settings.stall.count() == 0) refuse(*stall, "above 0");
 }
 
-bool keeps_float32(const GradientTable& table, GradientId id, const EntrySettings& settings) {
+bool keeps_float32(const GradientTable& table, GradientId id, const GradientSettings& settings) {
   return table.bytes(id) < settings.small.count ||
          std::ranges::any_of(settings.keep_float32, [&](const std::string& pattern) {
            return matches(pattern, table[id].name);
@@ -147,12 +147,12 @@ bool keeps_float32(const GradientTable& table, GradientId id, const EntrySetting
 
 }  // namespace
 
-EntrySettings entry_settings(const Environment& environment) {
-  EntrySettings settings;
+GradientSettings gradient_settings(const Environment& environment) {
+  GradientSettings settings;
   read_fusion(settings, environment);
   read_wire(settings, environment);
   read_non_finite(settings, environment);
-  read_lanes(settings, environment);
+  read_streams(settings, environment);
   read_stall(settings, environment);
   settings.timeline = environment("FASTGPU_COMM_TIMELINE").value_or("");
   settings.counters = environment("FASTGPU_COMM_COUNTERS").value_or("");
@@ -161,7 +161,7 @@ EntrySettings entry_settings(const Environment& environment) {
   return settings;
 }
 
-std::vector<ElementType> wire_types(const GradientTable& table, const EntrySettings& settings) {
+std::vector<ElementType> wire_types(const GradientTable& table, const GradientSettings& settings) {
   std::vector<ElementType> types(table.size());
   for (std::size_t i = 0; i < table.size(); ++i) {
     types[i] = table[{i}].type;

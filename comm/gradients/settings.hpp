@@ -29,13 +29,13 @@ enum class NonFiniteAction : std::uint8_t {
   stop   ///< The step fails on every rank.
 };
 
-struct EntrySettings {
+struct GradientSettings {
   Bytes bucket{4 << 20};           ///< FASTGPU_COMM_FUSION; PERSEUS_ALLREDUCE_FUSION in MiB.
   WireType wire = WireType::same;  ///< FASTGPU_COMM_WIRE: same, fp16, bf16 or mixed.
   Bytes small{16 << 10};           ///< FASTGPU_COMM_MIXED_SMALL: below this, mixed keeps float32.
   std::vector<std::string> keep_float32{};            ///< FASTGPU_COMM_MIXED_KEEP: "*bn*,*.bias".
   NonFiniteAction non_finite = NonFiniteAction::off;  ///< FASTGPU_COMM_NANCHECK.
-  int lanes = 2;          ///< FASTGPU_COMM_LANES: buckets that need not wait for others.
+  int streams = 2;        ///< FASTGPU_COMM_LANES: buckets that need not wait for others.
   bool is_tuned = false;  ///< FASTGPU_COMM_TUNE: 0 or 1.
   /// FASTGPU_COMM_STALL: the late rank is named after this time.
   std::chrono::milliseconds stall{10'000};
@@ -44,19 +44,19 @@ struct EntrySettings {
   std::string cache{};     ///< Folder of tuned results, from XDG_CACHE_HOME or HOME; empty: none.
   gpu::DeviceSettings device{};  ///< FASTGPU_COMM_DEVICE and FASTGPU_COMM_NCCL.
 
-  friend bool operator==(const EntrySettings&, const EntrySettings&) = default;
+  friend bool operator==(const GradientSettings&, const GradientSettings&) = default;
 };
 
-constexpr int kMostLanes = 16;
+constexpr int kMostStreams = 16;
 
 /// Reads the variables. Also reads PERSEUS_ALLREDUCE_NANCHECK (0, 1), _DTYPE (0 fp16, 1 off, 2
-/// mixed), _STREAMS (lanes), _DISABLE_STREAM_TUNING and _FUSION if our own variable is absent.
+/// mixed), _STREAMS (streams), _DISABLE_STREAM_TUNING and _FUSION if our own variable is absent.
 /// _MODE, which picked one of two algorithms between hosts, is checked and otherwise has no effect.
 /// Throws ErrorKind::usage, naming the variable, for an invalid value.
-EntrySettings entry_settings(const Environment& environment);
+GradientSettings gradient_settings(const Environment& environment);
 
 /// Returns the type of every gradient on the wire, by id.
-std::vector<ElementType> wire_types(const GradientTable& table, const EntrySettings& settings);
+std::vector<ElementType> wire_types(const GradientTable& table, const GradientSettings& settings);
 
 /// Returns true if `name` matches `pattern`, in which '*' means any text and '?' one character.
 bool matches(std::string_view pattern, std::string_view name) noexcept;

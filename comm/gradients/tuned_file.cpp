@@ -50,12 +50,12 @@ void store_setting(const std::filesystem::path& file, const Setting& setting) {
   std::ofstream out(fresh);
   out << nlohmann::json{{"schema", kSchema},
                         {"flows", setting.flows},
-                        {"lanes", setting.lanes},
+                        {"lanes", setting.streams},
                         {"bucket_bytes", setting.bucket.count},
                         {"algorithm",
-                         std::string(setting.way.algorithm ? name_of(*setting.way.algorithm)
-                                                           : kUsual)},
-                        {"piece_log2", setting.way.piece_log2}}
+                         std::string(setting.plan.algorithm ? name_of(*setting.plan.algorithm)
+                                                            : kUsual)},
+                        {"piece_log2", setting.plan.piece_log2}}
              .dump(2)
       << "\n";
   out.close();

@@ -15,8 +15,9 @@ Seconds expected(const Setting& setting, const SearchSpace& space, const Link& l
   const double rate =
       std::min(link.flow.bytes_per_second * setting.flows, link.shared.bytes_per_second);
   const double last = std::min(static_cast<double>(setting.bucket.count), space.gradient_bytes);
-  // Each lane and each flow adds work.
-  const Seconds latency = link.latency * (buckets / setting.lanes + setting.lanes + setting.flows);
+  // Each stream and each flow adds work.
+  const Seconds latency =
+      link.latency * (buckets / setting.streams + setting.streams + setting.flows);
   return Seconds((space.gradient_bytes + last) / rate) + latency;
 }
 
@@ -25,9 +26,9 @@ Seconds expected(const Setting& setting, const SearchSpace& space, const Link& l
 std::vector<Prediction> predictions(const SearchSpace& space, const Link& link) {
   std::vector<Prediction> all;
   for (int flows = 1; flows <= space.most_flows; flows *= 2)
-    for (int lanes = 1; lanes <= space.most_lanes; lanes *= 2)
+    for (int streams = 1; streams <= space.most_streams; streams *= 2)
       for (std::uint64_t bucket = kSmallestBucket; bucket <= kLargestBucket; bucket *= 2) {
-        const Setting setting{flows, lanes, {bucket}};
+        const Setting setting{flows, streams, {bucket}};
         all.push_back({setting, expected(setting, space, link)});
       }
   std::ranges::stable_sort(all, {}, &Prediction::expected);
@@ -76,7 +77,7 @@ void Tuner::next_stage() {
   if (++stage_ == std::size(kStages)) return finish();
   const Arm usual = *std::ranges::find(arms_, space_.usual, &Arm::setting);
   std::ranges::stable_sort(arms_, {}, [](const Arm& arm) { return *arm.best; });
-  const bool brings_new = stage_ == kRefinement || stage_ == kOtherWays;
+  const bool brings_new = stage_ == kRefinement || stage_ == kOtherPlans;
   const std::size_t kept = std::min(brings_new ? 1 : kStages[stage_].arms, arms_.size());
   const bool has_usual =
       std::ranges::find(arms_.begin(), arms_.begin() + std::ptrdiff_t(kept), space_.usual,
@@ -87,31 +88,31 @@ void Tuner::next_stage() {
     arms_.push_back(usual);
   }
   if (stage_ == kRefinement) add_neighbours(kStages[stage_].arms);
-  if (stage_ == kOtherWays) add_ways(kStages[stage_].arms);
+  if (stage_ == kOtherPlans) add_plans(kStages[stage_].arms);
 }
 
 /// Adds the neighbours of the best so far: one step of two in each direction, if not tried yet.
 void Tuner::add_neighbours(std::size_t count) {
   const Setting best = arms_.front().setting;
-  const Setting around[] = {{best.flows, best.lanes, {best.bucket.count / 2}, best.way},
-                            {best.flows, best.lanes, {best.bucket.count * 2}, best.way},
-                            {best.flows * 2, best.lanes, best.bucket, best.way},
-                            {best.flows, best.lanes * 2, best.bucket, best.way},
-                            {best.flows / 2, best.lanes, best.bucket, best.way},
-                            {best.flows, best.lanes / 2, best.bucket, best.way}};
+  const Setting around[] = {{best.flows, best.streams, {best.bucket.count / 2}, best.plan},
+                            {best.flows, best.streams, {best.bucket.count * 2}, best.plan},
+                            {best.flows * 2, best.streams, best.bucket, best.plan},
+                            {best.flows, best.streams * 2, best.bucket, best.plan},
+                            {best.flows / 2, best.streams, best.bucket, best.plan},
+                            {best.flows, best.streams / 2, best.bucket, best.plan}};
   for (const Setting& each : around) {
     const bool is_possible = each.flows >= 1 && each.flows <= space_.most_flows &&
-                             each.lanes >= 1 && each.lanes <= space_.most_lanes &&
+                             each.streams >= 1 && each.streams <= space_.most_streams &&
                              each.bucket.count >= kSmallestBucket &&
                              each.bucket.count <= kLargestBucket;
     if (is_possible && arms_.size() < count) add(each);
   }
 }
 
-void Tuner::add_ways(std::size_t count) {
+void Tuner::add_plans(std::size_t count) {
   Setting other = arms_.front().setting;
-  for (const AllReduceWay& way : space_.ways) {
-    other.way = way;
+  for (const AllReducePlan& plan : space_.plans) {
+    other.plan = plan;
     if (arms_.size() < count) add(other);
   }
 }

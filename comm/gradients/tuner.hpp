@@ -14,10 +14,10 @@
 namespace fastgpu::comm {
 
 struct Setting {
-  int flows = 1;  ///< Connections over which a message is spread.
-  int lanes = 1;  ///< Buckets that need not wait for each other.
+  int flows = 1;    ///< Connections over which a message is spread.
+  int streams = 1;  ///< Buckets that need not wait for each other.
   Bytes bucket{};
-  AllReduceWay way{};  ///< The way of each bucket.
+  AllReducePlan plan{};  ///< The plan of the all-reduce of each bucket.
 
   friend auto operator<=>(const Setting&, const Setting&) = default;
 };
@@ -32,16 +32,16 @@ struct Prediction {
 struct SearchSpace {
   Setting usual;       ///< The setting without tuning.
   int most_flows = 1;  ///< At most kMostFlows.
-  int most_lanes = 1;
+  int most_streams = 1;
   double gradient_bytes = 0;  ///< The bytes of one step, on the wire.
   int gradients = 1;
-  std::vector<AllReduceWay> ways{};  ///< Others than the usual one, the most promising first.
+  std::vector<AllReducePlan> plans{};  ///< Others than the usual one, the most promising first.
 };
 
-/// Returns flows, lanes and bucket sizes by powers of two, each with its prediction, best first. A
-/// network is hardly known before it is measured, so this only decides what to try first. Flows up
-/// to a cap are taken to help, buckets to cost a latency each, and the last bucket to overlap with
-/// nothing.
+/// Returns flows, streams and bucket sizes by powers of two, each with its prediction, best first.
+/// A network is hardly known before it is measured, so this only decides what to try first. Flows
+/// up to a cap are taken to help, buckets to cost a latency each, and the last bucket to overlap
+/// with nothing.
 std::vector<Prediction> predictions(const SearchSpace& space, const Link& link);
 
 /// A search by successive halving over the most promising settings, then over their neighbours,
@@ -76,11 +76,11 @@ class Tuner {
   };
   static constexpr Stage kStages[] = {{8, 1}, {3, 2}, {4, 2}, {4, 1}, {2, 2}};  // 30 steps in all.
   static constexpr std::size_t kRefinement = 2;  ///< The stage in which neighbours come in.
-  static constexpr std::size_t kOtherWays = 3;   ///< The stage in which other ways come in.
+  static constexpr std::size_t kOtherPlans = 3;  ///< The stage in which other ways come in.
 
   void add_diverse(std::span<const Prediction> known, std::size_t count);
   void add_neighbours(std::size_t count);
-  void add_ways(std::size_t count);
+  void add_plans(std::size_t count);
   bool add(const Setting& setting);
   void next_stage();
   void finish();

@@ -30,9 +30,9 @@ std::filesystem::path cache_file(const std::filesystem::path& folder, const Tune
 }
 
 bool is_possible(const Setting& setting) noexcept {
-  return setting.flows >= 1 && setting.flows <= kMostFlows && setting.lanes >= 1 &&
-         setting.lanes <= kMostLanes && setting.bucket.count > 0 &&
-         setting.way.piece_log2 <= kMostPieceLog2;
+  return setting.flows >= 1 && setting.flows <= kMostFlows && setting.streams >= 1 &&
+         setting.streams <= kMostStreams && setting.bucket.count > 0 &&
+         setting.plan.piece_log2 <= kMostPieceLog2;
 }
 
 }  // namespace fastgpu::comm

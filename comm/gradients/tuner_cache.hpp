@@ -20,7 +20,7 @@ struct TunedFor {
   std::span<const ElementType> on_wire;  ///< The type of each of them.
   const Topology& topology;
   int flows = 1;  ///< The maximum of flows.
-  gpu::DeviceWay device = gpu::DeviceWay::automatic;
+  gpu::DevicePath device = gpu::DevicePath::automatic;
 };
 
 /// Returns the name of a file for these conditions alone.

@@ -25,33 +25,33 @@ constexpr std::uint8_t kOtherPieces[] = {20, 16};
 
 /// Returns two algorithms that might be better than the usual one for a bucket, by their prediction
 /// on a common network. Each is followed by the usual one in other pieces.
-std::vector<AllReduceWay> other_ways(const Topology& topology, Bytes bucket) {
+std::vector<AllReducePlan> other_plans(const Topology& topology, Bytes bucket) {
   const Plan usual =
       all_reduce_plan({.kind = CallKind::all_reduce, .bytes = bucket.count}, topology);
-  std::vector<AllReduceWay> algorithms;
+  std::vector<AllReducePlan> algorithms;
   const Choice choice{.bytes = static_cast<double>(bucket.count)};
   for (const Candidate& each : candidates(choice, topology, kCommonNetwork)) {
-    const AllReduceWay way{.algorithm = each.plan.algorithm};
-    const bool is_known = std::ranges::find(algorithms, way) != algorithms.end();
-    if (each.plan.algorithm != usual.algorithm && !is_known) algorithms.push_back(way);
+    const AllReducePlan plan{.algorithm = each.plan.algorithm};
+    const bool is_known = std::ranges::find(algorithms, plan) != algorithms.end();
+    if (each.plan.algorithm != usual.algorithm && !is_known) algorithms.push_back(plan);
   }
-  std::vector<AllReduceWay> ways;
+  std::vector<AllReducePlan> plans;
   for (std::size_t i = 0; i < std::size(kOtherPieces); ++i) {
-    if (i < algorithms.size()) ways.push_back(algorithms[i]);
-    ways.push_back({.piece_log2 = kOtherPieces[i]});
+    if (i < algorithms.size()) plans.push_back(algorithms[i]);
+    plans.push_back({.piece_log2 = kOtherPieces[i]});
   }
-  return ways;
+  return plans;
 }
 
 /// A setting in rank 0's message.
 using Numbers = std::array<std::uint64_t, 5>;
 
 Numbers numbers_of(const Setting& setting) {
-  const auto& algorithm = setting.way.algorithm;
-  return {static_cast<std::uint64_t>(setting.flows), static_cast<std::uint64_t>(setting.lanes),
+  const auto& algorithm = setting.plan.algorithm;
+  return {static_cast<std::uint64_t>(setting.flows), static_cast<std::uint64_t>(setting.streams),
           setting.bucket.count,
           algorithm ? static_cast<std::uint64_t>(static_cast<int>(*algorithm) + 1) : 0,
-          setting.way.piece_log2};
+          setting.plan.piece_log2};
 }
 
 /// Decodes a setting; absent if rank 0 knows of none. Throws ErrorKind::remote for an invalid one.
@@ -62,8 +62,8 @@ std::optional<Setting> setting_of(const Numbers& numbers) {
   };
   Setting setting{small(numbers[0]), small(numbers[1]), {numbers[2]}};
   if (numbers[3] > 0 && numbers[3] <= kAlgorithms.size())
-    setting.way.algorithm = kAlgorithms[numbers[3] - 1];
-  setting.way.piece_log2 =
+    setting.plan.algorithm = kAlgorithms[numbers[3] - 1];
+  setting.plan.piece_log2 =
       static_cast<std::uint8_t>(std::min<std::uint64_t>(numbers[4], UINT8_MAX));
   if (!is_possible(setting) || numbers[3] > kAlgorithms.size())
     throw Error(ErrorKind::remote, "rank 0: the result of its tuning is no setting");
@@ -80,17 +80,17 @@ std::optional<Setting> known_to_rank_0(Communicator& control, const std::filesys
 
 }  // namespace
 
-Tuning::Tuning(Communicator& control, const EntrySettings& settings, const GradientTable& table,
-               EntryEvents* events)
+Tuning::Tuning(Communicator& control, const GradientSettings& settings, const GradientTable& table,
+               GradientEvents* events)
     : control_(control), events_(events) {
   const bool has_network = control.topology().nodes.size() > 1;
-  const int flows = has_network ? control.caps_of_network().flows : 1;
-  current_ = {flows, settings.lanes, settings.bucket};
+  const int flows = has_network ? control.most_flows() : 1;
+  current_ = {flows, settings.streams, settings.bucket};
   if (!settings.is_tuned || control.size() == 1 || table.size() == 0) return;
   const std::vector<ElementType> types = wire_types(table, settings);
   if (!settings.cache.empty())
     file_ = cache_file(settings.cache,
-                       {table.hash(), types, control.topology(), flows, settings.device.way});
+                       {table.hash(), types, control.topology(), flows, settings.device.path});
   if (const auto known = known_to_rank_0(control, file_)) {
     current_ = *known;
     return;
@@ -100,10 +100,10 @@ Tuning::Tuning(Communicator& control, const EntrySettings& settings, const Gradi
     wire_bytes += static_cast<double>(table.elements({i}) * size_of(types[i]));
   tuner_.emplace(SearchSpace{.usual = current_,
                              .most_flows = flows,
-                             .most_lanes = kMostLanes,
+                             .most_streams = kMostStreams,
                              .gradient_bytes = wire_bytes,
                              .gradients = static_cast<int>(table.size()),
-                             .ways = other_ways(control.topology(), settings.bucket)},
+                             .plans = other_plans(control.topology(), settings.bucket)},
                  kCommonNetwork.across);
 }
 

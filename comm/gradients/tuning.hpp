@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "comm/communicator/communicator.hpp"
-#include "comm/gradients/entry_events.hpp"
+#include "comm/gradients/gradient_events.hpp"
 #include "comm/gradients/settings.hpp"
 #include "comm/gradients/tuner.hpp"
 
@@ -16,8 +16,8 @@ class Tuning {
  public:
   /// Makes a collective call of `control`, which is borrowed: rank 0 sends the result of an earlier
   /// job. `events`, which may be null, gets a warning if the result cannot be kept.
-  Tuning(Communicator& control, const EntrySettings& settings, const GradientTable& table,
-         EntryEvents* events);
+  Tuning(Communicator& control, const GradientSettings& settings, const GradientTable& table,
+         GradientEvents* events);
 
   const Setting& current() const noexcept { return current_; }
 
@@ -29,7 +29,7 @@ class Tuning {
   void keep();
 
   Communicator& control_;
-  EntryEvents* events_;
+  GradientEvents* events_;
   Setting current_;
   std::optional<Tuner> tuner_;  ///< Absent if there is nothing to search for.
   std::filesystem::path file_;  ///< Empty: the result is not kept.

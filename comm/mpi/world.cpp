@@ -77,13 +77,13 @@ Error World::refusal(const std::string& why) const {
 }
 
 bool World::ends_in_time(Request* request, Deadline deadline, std::string_view doing) const {
-  SpinHabit habit;
-  Patience patience(habit, kYields);
+  SpinPolicy policy;
+  AdaptiveWait adaptive_wait(policy, kYields);
   for (int is_done = 0;;) {
     library_.check(library_->test(request, &is_done), doing);
     if (is_done != 0) return true;
     if (deadline.passed()) return false;
-    if (patience.pause()) ::poll(nullptr, 0, 1);
+    if (adaptive_wait.pause()) ::poll(nullptr, 0, 1);
   }
 }
 

@@ -20,10 +20,11 @@ constexpr std::size_t kHead = 3;
 constexpr std::size_t kIntroduction = kHead + 255;
 using Introduction = std::array<std::byte, kIntroduction>;
 
-std::unique_ptr<SharedRail> shared_rail(const Connections& connections, SharedMemory wanted) {
+std::unique_ptr<SharedMemoryTransport> shared_memory_transport(const Connections& connections,
+                                                               SharedMemory wanted) {
   if (wanted == SharedMemory::off) return nullptr;
   try {
-    return std::make_unique<SharedRail>(connections.rank, connections.size);
+    return std::make_unique<SharedMemoryTransport>(connections.rank, connections.size);
   } catch (const Error&) {
     return nullptr;  // This host has no memory to share: sockets are used.
   }
@@ -64,7 +65,7 @@ class Round {
   Deadline deadline_;
 };
 
-Introduction introduction_of(const SharedRail* shared, const Wishes& wishes) {
+Introduction introduction_of(const SharedMemoryTransport* shared, const Wishes& wishes) {
   Introduction mine{};
   mine[1] = static_cast<std::byte>(wishes.flows.value_or(0));
   mine[2] = static_cast<std::byte>(wishes.transport);
@@ -82,8 +83,7 @@ Topology exchange_topology(const Connections& connections, Round& round) {
   std::uint32_t lowest = 0;
   const auto is_near = [&](std::uint32_t r) {
     const Rank rank{static_cast<int>(r)};
-    return rank == connections.rank ||
-           (connections.shared && connections.shared->is_connected(rank));
+    return rank == connections.rank || (connections.shared && connections.shared->reaches(rank));
   };
   while (!is_near(lowest))
     ++lowest;
@@ -115,7 +115,7 @@ int usual_flows(const Topology& topology, Rank one, Rank other) {
 std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
   using Answer = std::array<std::byte, 1>;
   const auto ranks = static_cast<std::size_t>(connections.size);
-  auto shared = shared_rail(connections, wishes.shared_memory);
+  auto shared = shared_memory_transport(connections, wishes.shared_memory);
   std::vector<int> wished(ranks, 0);
   std::vector<Answer> answers(ranks, Answer{});
 
@@ -134,7 +134,7 @@ std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadl
   });
   round.exchange(answers, [&](std::size_t r, const Answer& theirs) {
     const Rank rank{static_cast<int>(r)};
-    if (!shared || !shared->is_connected(rank)) return;
+    if (!shared || !shared->reaches(rank)) return;
     if (theirs != Answer{std::byte{1}}) shared->disconnect(rank);
   });
   connections.shared = std::move(shared);
@@ -143,7 +143,7 @@ std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadl
   for (std::size_t r = 0; r < ranks; ++r) {
     const Rank rank{static_cast<int>(r)};
     if (rank == connections.rank) continue;
-    if (connections.shared && connections.shared->is_connected(rank)) continue;
+    if (connections.shared && connections.shared->reaches(rank)) continue;
     const int usual = usual_flows(connections.topology, connections.rank, rank);
     const int theirs = wished[r] == 0 ? usual : wished[r];
     flows[r] = std::min(wishes.flows.value_or(usual), theirs);

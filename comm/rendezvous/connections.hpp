@@ -14,7 +14,7 @@
 #include "comm/mpi/messages.hpp"
 #include "comm/rendezvous/environment.hpp"
 #include "comm/schedule/topology.hpp"
-#include "comm/transports/shared_rail.hpp"
+#include "comm/transports/shared_memory_transport.hpp"
 
 namespace fastgpu::comm {
 
@@ -29,7 +29,7 @@ struct Connections {
   std::chrono::milliseconds silence{60'000};  ///< The same is reported to `warn` then.
   std::function<void(const std::string&)> warn{};   ///< Null: reports are dropped. Any thread.
   std::vector<std::vector<UniqueFd>> sockets{};     ///< By rank: at least one to each other rank.
-  std::unique_ptr<SharedRail> shared{};             ///< Null: no memory is shared.
+  std::unique_ptr<SharedMemoryTransport> shared{};  ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
   std::unique_ptr<mpi::Messages> messages{};        ///< Null: those to other hosts go by sockets.
   std::shared_ptr<mpi::Collectives> collectives{};  ///< Null: none but ours. Shared by the calls.
@@ -40,7 +40,7 @@ struct Connections {
 struct Wishes {
   SharedMemory shared_memory = SharedMemory::on;
   std::optional<int> flows{};  ///< Connections to each rank; absent: what suits ranks and hosts.
-  Transport transport = Transport::tcp;  ///< The other side's must be the same.
+  NetworkTransport transport = NetworkTransport::tcp;  ///< The other side's must be the same.
 };
 
 /// Connections between two hosts where nobody wishes for a number: enough where a network limits

@@ -63,9 +63,9 @@ bool names_master(const Environment& environment) {
                              [&](const char* name) { return environment(name).has_value(); });
 }
 
-Transport transport(const std::string& text) {
-  if (text == "tcp") return Transport::tcp;
-  if (text == "mpi") return Transport::mpi;
+NetworkTransport transport(const std::string& text) {
+  if (text == "tcp") return NetworkTransport::tcp;
+  if (text == "mpi") return NetworkTransport::mpi;
   throw Error(ErrorKind::usage,
               "FASTGPU_COMM_TRANSPORT is '" + printable(text) + "', not one of tcp, mpi");
 }

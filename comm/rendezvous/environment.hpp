@@ -25,7 +25,7 @@ enum class Meeting : std::uint8_t { at_address, by_mpi };
 enum class Hosts : std::uint8_t { one, several };
 
 /// What carries messages between ranks that share no memory.
-enum class Transport : std::uint8_t { tcp, mpi };
+enum class NetworkTransport : std::uint8_t { tcp, mpi };
 
 /// Who runs collectives.
 enum class Collectives : std::uint8_t { ours, mpi };
@@ -57,7 +57,7 @@ struct JobPlace {
   /// ranks.
   std::optional<int> flows{};
   SharedMemory shared_memory = SharedMemory::on;
-  Transport transport = Transport::tcp;
+  NetworkTransport transport = NetworkTransport::tcp;
   std::optional<Algorithm> algorithm{};  ///< Of all-reduces; absent: what suits each of them.
 };
 

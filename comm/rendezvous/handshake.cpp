@@ -11,8 +11,8 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x46474352;  // "FGCR"
-constexpr std::string_view kVisitorLabel = "fastgpu rendezvous visitor";
-constexpr std::string_view kHostLabel = "fastgpu rendezvous host";
+constexpr std::string_view kClientLabel = "fastgpu rendezvous visitor";
+constexpr std::string_view kServerLabel = "fastgpu rendezvous host";
 
 Message<kHelloBytes> hello_of(const Identity& me) {
   Message<kHelloBytes> hello{};
@@ -32,11 +32,11 @@ Message<kAnswerBytes> answer_to(const Message<kHelloBytes>& hello,
   const auto endpoint = encode(listens_at);
   Message<kAnswerBytes> answer;
   WireWriter(answer).put(endpoint).put(
-      prove(me.secret, kVisitorLabel, {hello, challenge, endpoint}));
+      prove(me.secret, kClientLabel, {hello, challenge, endpoint}));
   return answer;
 }
 
-/// The part of the host's own verdict that its proof covers.
+/// The part of the server's own verdict that its proof covers.
 constexpr std::size_t kProvenBytes = kVerdictBytes - sizeof(Proof);
 
 ErrorKind kind_of(Refusal refusal) noexcept {
@@ -137,13 +137,14 @@ Session present(int socket, const Identity& me, const Endpoint& listens_at, Dead
   check(parse_refusal(in.get<std::uint16_t>()));
   const auto session = in.get_bytes<sizeof(Session)>();
   const auto proven = std::span(verdict).first(kProvenBytes);
-  const Proof expected = prove(me.secret, kHostLabel, {hello, challenge, answer, proven});
+  const Proof expected = prove(me.secret, kServerLabel, {hello, challenge, answer, proven});
   if (!is_equal(in.get_bytes<sizeof(Proof)>(), expected))
     throw Error(ErrorKind::denied, "the program there does not know FASTGPU_COMM_SECRET");
   return session;
 }
 
-std::optional<Message<kChallengeBytes>> Reception::challenge(const Message<kHelloBytes>& hello) {
+std::optional<Message<kChallengeBytes>> ServerHandshake::challenge(
+    const Message<kHelloBytes>& hello) {
   WireReader in(hello);
   if (in.get<std::uint32_t>() != kMagic) return std::nullopt;
   version_ = in.get<std::uint32_t>();
@@ -151,7 +152,7 @@ std::optional<Message<kChallengeBytes>> Reception::challenge(const Message<kHell
   size_ = in.get<std::uint32_t>();
   const auto rank = in.get<std::uint32_t>();
   // An int has room for every possible rank; one out of range stays out of range.
-  visitor_ = {rank < static_cast<std::uint32_t>(kMostRanks) ? static_cast<int>(rank) : -1};
+  peer_ = {rank < static_cast<std::uint32_t>(kMostRanks) ? static_cast<int>(rank) : -1};
   session_ = in.get_bytes<sizeof(Session)>();
   hello_ = hello;
   WireWriter(challenge_)
@@ -162,15 +163,15 @@ std::optional<Message<kChallengeBytes>> Reception::challenge(const Message<kHell
   return challenge_;
 }
 
-Refusal Reception::judge(const Message<kAnswerBytes>& answer) {
+Refusal ServerHandshake::judge(const Message<kAnswerBytes>& answer) {
   const auto endpoint = std::span(answer).first<kEndpointBytes>();
   Proof given;
   std::ranges::copy(std::span(answer).last<sizeof(Proof)>(), given.begin());
   answer_ = answer;
-  if (!is_equal(given, prove(host_.secret, kVisitorLabel, {hello_, challenge_, endpoint})))
+  if (!is_equal(given, prove(host_.secret, kClientLabel, {hello_, challenge_, endpoint})))
     return Refusal::wrong_secret;
   if (size_ != static_cast<std::uint32_t>(host_.size)) return Refusal::other_size;
-  if (visitor_.value < 0 || visitor_.value >= host_.size) return Refusal::no_such_rank;
+  if (peer_.value < 0 || peer_.value >= host_.size) return Refusal::no_such_rank;
   if (session_ != host_.session) return Refusal::other_session;
   const auto decoded = decode_endpoint(endpoint);
   if (!decoded) return Refusal::no_such_rank;
@@ -178,13 +179,13 @@ Refusal Reception::judge(const Message<kAnswerBytes>& answer) {
   return Refusal::none;
 }
 
-Message<kVerdictBytes> Reception::verdict(Refusal refusal, const Session& session) const {
+Message<kVerdictBytes> ServerHandshake::verdict(Refusal refusal, const Session& session) const {
   Message<kVerdictBytes> verdict{};
   WireWriter out(verdict);
   out.put(static_cast<std::uint16_t>(refusal)).put(session);
   if (refusal == Refusal::wrong_secret) return verdict;  // A stranger gets no proof to work on.
   const auto proven = std::span(verdict).first(kProvenBytes);
-  out.put(prove(host_.secret, kHostLabel, {hello_, challenge_, answer_, proven}));
+  out.put(prove(host_.secret, kServerLabel, {hello_, challenge_, answer_, proven}));
   return verdict;
 }
 

@@ -1,8 +1,8 @@
 // The four messages by which a connecting rank and an accepting rank come to trust each other:
-//   visitor -> host  Hello       who I am, how many I think we are, my nonce
-//   host -> visitor  Challenge   the host's nonce
-//   visitor -> host  Answer      where I listen, proof over all of this
-//   host -> visitor  Verdict     welcome or not, proof over all of this
+//   client -> server  Hello       its rank, the number of ranks, its nonce
+//   server -> client  Challenge   the server's nonce
+//   client -> server  Answer      where it listens, proof over all of this
+//   server -> client  Verdict     accepted or not, proof over all of this
 // Every message has a fixed length, so nothing that a stranger sends decides how much is read.
 #pragma once
 
@@ -65,27 +65,27 @@ Message<kEndpointBytes> encode(const Endpoint& endpoint);
 /// Decodes an address with a port; absent for other bytes.
 std::optional<Endpoint> decode_endpoint(std::span<const std::byte> bytes);
 
-/// Runs the visitor's whole side: presents `me`, which listens at `listens_at`, to the rank behind
-/// `socket`. Returns the session that the host names. Throws ErrorKind::transient if the host hangs
-/// up, and final kinds if it refuses, is no rank, or does not know the secret.
+/// Runs the client's whole side: presents `me`, which listens at `listens_at`, to the rank behind
+/// `socket`. Returns the session that the server names. Throws ErrorKind::transient if the server
+/// hangs up, and final kinds if it refuses, is no rank, or does not know the secret.
 Session present(int socket, const Identity& me, const Endpoint& listens_at, Deadline deadline);
 
-/// The host's side of one handshake, a message at a time.
-class Reception {
+/// The server's side of one handshake, a message at a time.
+class ServerHandshake {
  public:
-  explicit Reception(const Identity& host) : host_(host), nonce_(random_nonce()) {}
+  explicit ServerHandshake(const Identity& host) : host_(host), nonce_(random_nonce()) {}
 
   /// Returns the answer to a Hello; absent if these bytes come from no rank at all.
   std::optional<Message<kChallengeBytes>> challenge(const Message<kHelloBytes>& hello);
 
-  /// Returns the reason against the visitor, apart from its rank being taken.
+  /// Returns the reason against the peer, apart from its rank being taken.
   Refusal judge(const Message<kAnswerBytes>& answer);
 
   Message<kVerdictBytes> verdict(Refusal refusal, const Session& session) const;
 
   Refusal refusal() const noexcept { return refusal_; }  ///< Known from the Hello alone.
   std::uint32_t version() const noexcept { return version_; }
-  Rank visitor() const noexcept { return visitor_; }  ///< Valid (in range) once judged `none`.
+  Rank peer() const noexcept { return peer_; }  ///< Valid (in range) once judged `none`.
   /// Valid under the same condition.
   const Endpoint& listens_at() const noexcept { return listens_at_; }
 
@@ -99,7 +99,7 @@ class Reception {
   std::uint32_t version_ = 0;
   std::uint32_t size_ = 0;
   Session session_{};
-  Rank visitor_{};
+  Rank peer_{};
   Endpoint listens_at_{};
 };
 

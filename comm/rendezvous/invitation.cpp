@@ -34,12 +34,12 @@ std::vector<Endpoint> own_points(const JobPlace& place) {
   return addresses_of_machine(place.interface);
 }
 
-struct Door {
+struct Listener {
   UniqueFd socket;
   Invitation invitation;
 };
 
-Door open_door(const JobPlace& place) {
+Listener open_listener(const JobPlace& place) {
   Invitation invitation{random_key(), own_points(place)};
   const Endpoint& first = invitation.points.front();
   UniqueFd socket = listen_at(invitation.points.size() == 1 ? first : any_address(first.family));
@@ -100,15 +100,15 @@ Invitation decode_invitation(const InvitationBytes& bytes) {
 
 UniqueFd invite_by_mpi(JobPlace& place, const mpi::World& world, Deadline deadline) {
   InvitationBytes bytes{};
-  std::optional<Door> door;
+  std::optional<Listener> listener;
   try {
-    if (place.rank == Rank{0}) bytes = encode(door.emplace(open_door(place)).invitation);
+    if (place.rank == Rank{0}) bytes = encode(listener.emplace(open_listener(place)).invitation);
   } catch (const Error& e) {
     bytes = encode(e.during("rank 0"));
   }
   world.broadcast(bytes, deadline);
   accept(place, decode_invitation(bytes));
-  return door ? std::move(door->socket) : UniqueFd();
+  return listener ? std::move(listener->socket) : UniqueFd();
 }
 
 }  // namespace fastgpu::comm

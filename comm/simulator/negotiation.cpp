@@ -48,11 +48,11 @@ class Recording {
   bool receive(std::size_t self) {
     const auto awaited = ranks_[self].awaited();
     if (!awaited) return false;
-    auto& letters = post_[{static_cast<std::size_t>(awaited->from.value), self}];
-    if (letters.empty()) return false;
-    Writer(programs_[self]).receive(awaited->from.value, {whole_of(letters.front().size()), 0});
-    ranks_[self].received(letters.front());
-    letters.pop_front();
+    auto& descriptors = post_[{static_cast<std::size_t>(awaited->from.value), self}];
+    if (descriptors.empty()) return false;
+    Writer(programs_[self]).receive(awaited->from.value, {whole_of(descriptors.front().size()), 0});
+    ranks_[self].received(descriptors.front());
+    descriptors.pop_front();
     send(self);
     return true;
   }

@@ -14,9 +14,9 @@ std::string number(double value) {
 }
 
 std::string json_of(const Counter& counter) {
-  if (counter.by_lane.empty()) return number(counter.value);
+  if (counter.by_stream.empty()) return number(counter.value);
   std::string list;
-  for (const double value : counter.by_lane)
+  for (const double value : counter.by_stream)
     list += (list.empty() ? "[" : ", ") + number(value);
   return list + "]";
 }
@@ -45,10 +45,10 @@ std::string counters_prometheus(std::span<const Counter> counters, Rank rank) {
   for (const Counter& counter : counters) {
     const std::string name = "fastgpu_comm_" + std::string(counter.name) + "_total";
     text += "# HELP " + name + " " + std::string(counter.help) + "\n# TYPE " + name + " counter\n";
-    if (counter.by_lane.empty()) text += sample(name, of_rank, counter.value);
-    for (std::size_t lane = 0; lane < counter.by_lane.size(); ++lane)
-      text +=
-          sample(name, of_rank + ",lane=\"" + std::to_string(lane) + "\"", counter.by_lane[lane]);
+    if (counter.by_stream.empty()) text += sample(name, of_rank, counter.value);
+    for (std::size_t stream = 0; stream < counter.by_stream.size(); ++stream)
+      text += sample(name, of_rank + ",lane=\"" + std::to_string(stream) + "\"",
+                     counter.by_stream[stream]);
   }
   return text;
 }

@@ -14,7 +14,7 @@ struct Counter {
   std::string_view name;  ///< Such as "gradient_bytes"; of a-z and '_'.
   std::string_view help;  ///< One sentence without line breaks.
   double value = 0;
-  std::vector<double> by_lane{};  ///< The count of each lane, in place of `value`.
+  std::vector<double> by_stream{};  ///< The count of each stream, in place of `value`.
 };
 
 /// Returns {"schema": "fastgpu.comm.counters/1", "rank": 0, "counters": {"steps": 12, "lane_bytes":
@@ -22,7 +22,7 @@ struct Counter {
 std::string counters_json(std::span<const Counter> counters, Rank rank);
 
 /// Returns Prometheus' text format: each as fastgpu_comm_<name>_total with labels for the rank, and
-/// the lane if lanes count.
+/// the stream if streams count.
 std::string counters_prometheus(std::span<const Counter> counters, Rank rank);
 
 }  // namespace fastgpu::comm

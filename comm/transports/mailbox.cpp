@@ -21,35 +21,35 @@ std::uint64_t where_it_fits(std::uint64_t at, std::size_t bytes, std::uint64_t r
 
 }  // namespace
 
-void Letter::set(const Terms& terms) noexcept {
+void Descriptor::set(const Terms& terms) noexcept {
   static_assert(sizeof(Terms) <= kBody && std::is_trivially_copyable_v<Terms>);
   std::memcpy(body, &terms, sizeof(Terms));
 }
 
-Letter::Terms Letter::terms() const noexcept {
+Descriptor::Terms Descriptor::terms() const noexcept {
   Terms terms;
   std::memcpy(&terms, body, sizeof(Terms));
   return terms;
 }
 
-std::atomic_ref<std::uint32_t> Mailbox::stamp_of(std::uint64_t letter) const noexcept {
-  std::byte* const slot = slots_[letter % kLetters].bytes;
-  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(slot + offsetof(Letter, stamp)));
+std::atomic_ref<std::uint32_t> Mailbox::stamp_of(std::uint64_t descriptor) const noexcept {
+  std::byte* const slot = slots_[descriptor % kDescriptors].bytes;
+  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(slot + offsetof(Descriptor, stamp)));
 }
 
 bool Mailbox::has_room() const noexcept {
-  return sender_.letters - letters_dropped_.load(std::memory_order_acquire) < kLetters;
+  return sender_.descriptors - descriptors_dropped_.load(std::memory_order_acquire) < kDescriptors;
 }
 
-void Mailbox::put(Letter letter) noexcept {
+void Mailbox::put(Descriptor descriptor) noexcept {
   assert(has_room());
-  const std::uint64_t at = sender_.letters++;
-  std::byte* const slot = slots_[at % kLetters].bytes;
-  constexpr std::size_t kStamp = offsetof(Letter, stamp);
-  const auto* from = reinterpret_cast<const std::byte*>(&letter);
+  const std::uint64_t at = sender_.descriptors++;
+  std::byte* const slot = slots_[at % kDescriptors].bytes;
+  constexpr std::size_t kStamp = offsetof(Descriptor, stamp);
+  const auto* from = reinterpret_cast<const std::byte*>(&descriptor);
   std::memcpy(slot, from, kStamp);
-  std::memcpy(slot + kStamp + sizeof(letter.stamp), from + kStamp + sizeof(letter.stamp),
-              sizeof(Letter) - kStamp - sizeof(letter.stamp));
+  std::memcpy(slot + kStamp + sizeof(descriptor.stamp), from + kStamp + sizeof(descriptor.stamp),
+              sizeof(Descriptor) - kStamp - sizeof(descriptor.stamp));
   // Sequentially consistent, as is the look at the receiver's sleep that follows.
   stamp_of(at).exchange(lap(at), std::memory_order_seq_cst);
 }
@@ -68,20 +68,20 @@ std::span<std::byte> Mailbox::free_cell() noexcept {
   return cells_[sender_.cells % kCells];
 }
 
-bool Mailbox::has_letter() const noexcept {
-  const std::uint64_t at = receiver_.letters;
+bool Mailbox::has_descriptor() const noexcept {
+  const std::uint64_t at = receiver_.descriptors;
   return stamp_of(at).load(std::memory_order_seq_cst) == lap(at);
 }
 
-std::optional<Letter> Mailbox::take() noexcept {
-  if (!has_letter()) return std::nullopt;
-  std::optional<Letter> letter(std::in_place);
-  std::memcpy(&*letter, slots_[receiver_.letters % kLetters].bytes, sizeof(Letter));
+std::optional<Descriptor> Mailbox::take() noexcept {
+  if (!has_descriptor()) return std::nullopt;
+  std::optional<Descriptor> descriptor(std::in_place);
+  std::memcpy(&*descriptor, slots_[receiver_.descriptors % kDescriptors].bytes, sizeof(Descriptor));
   std::atomic_signal_fence(std::memory_order_seq_cst);  // Prevents a second read from there.
   // Published now and then: the sender's look at it costs a cache line's journey.
-  if (++receiver_.letters % (kLetters / 4) == 0)
-    letters_dropped_.store(receiver_.letters, std::memory_order_release);
-  return letter;
+  if (++receiver_.descriptors % (kDescriptors / 4) == 0)
+    descriptors_dropped_.store(receiver_.descriptors, std::memory_order_release);
+  return descriptor;
 }
 
 std::span<const std::byte> Mailbox::bytes(std::size_t bytes) const noexcept {

@@ -1,5 +1,6 @@
 // The messages of one rank to another on its host, in memory that both map. It has a ring of short
-// letters, a ring of bytes for small messages, and a few cells through which large ones are passed.
+// descriptors, a ring of bytes for small messages, and a few cells through which large ones are
+// passed.
 #pragma once
 
 #include <atomic>
@@ -8,27 +9,27 @@
 #include <optional>
 #include <span>
 
-#include "comm/transports/rail.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
 
-enum class LetterKind : std::uint8_t {
-  inlined,   ///< A message whose bytes are in the letter, after the note if it has one.
+enum class DescriptorKind : std::uint8_t {
+  inlined,   ///< A message whose bytes are in the descriptor, after the note if it has one.
   eager,     ///< A message whose bytes are next in the ring of bytes.
   offer,     ///< A message that the receiver reads in place: place, bytes, request.
   announce,  ///< A message that comes through cells once the receiver wants it, unless it reads it
              ///< in place: bytes, address, request.
   wanted,    ///< An answer to `announce`: request, and the receiver's own number for it.
   piece,     ///< The next cell holds bytes of the message that the receiver numbered so.
-  taken,     ///< The answer to `offer`, or `announce`: its bytes may change now.
+  ack,       ///< The answer to `offer`, or `announce`: its bytes may change now.
   note       ///< A note alone, ahead of its message.
 };
 
-/// A letter of one cache line.
-struct Letter {
+/// A descriptor of one cache line.
+struct Descriptor {
   static constexpr std::size_t kBody = 48;
 
-  LetterKind kind = LetterKind::inlined;
+  DescriptorKind kind = DescriptorKind::inlined;
   /// True unless 0. Not a bool: a peer could write a value that is neither.
   std::uint8_t has_note = 0;
   std::uint16_t length = 0;  ///< The length of the inlined bytes.
@@ -48,7 +49,7 @@ struct Letter {
   void set(const Terms& terms) noexcept;
   Terms terms() const noexcept;
 };
-static_assert(sizeof(Letter) == 64);
+static_assert(sizeof(Descriptor) == 64);
 
 /// The longest message that goes by the ring of bytes.
 constexpr std::size_t kEagerBytes = 32 << 10;
@@ -60,49 +61,50 @@ class Mailbox {
  public:
   // ---- the sender's side ----
   bool has_room() const noexcept;
-  /// Puts a letter; there must be room.
-  void put(Letter letter) noexcept;
-  /// Puts bytes; false if they have no room now. Otherwise the next letter must be the one for
+  /// Puts a descriptor; there must be room.
+  void put(Descriptor descriptor) noexcept;
+  /// Puts bytes; false if they have no room now. Otherwise the next descriptor must be the one for
   /// them.
   bool put_bytes(std::span<const std::byte> bytes) noexcept;
-  /// Returns memory for the next `piece` letter; empty if all cells are full.
+  /// Returns memory for the next `piece` descriptor; empty if all cells are full.
   std::span<std::byte> free_cell() noexcept;
   void cell_filled() noexcept { ++sender_.cells; }
 
   // ---- the receiver's side ----
-  bool has_letter() const noexcept;
-  /// Returns the next letter; absent without one. A copy, because its writer could write there
+  bool has_descriptor() const noexcept;
+  /// Returns the next descriptor; absent without one. A copy, because its writer could write there
   /// again.
-  std::optional<Letter> take() noexcept;
-  /// Returns the bytes of an `eager` letter of `bytes` (at most kEagerBytes), until `drop_bytes`.
+  std::optional<Descriptor> take() noexcept;
+  /// Returns the bytes of an `eager` descriptor of `bytes` (at most kEagerBytes), until
+  /// `drop_bytes`.
   std::span<const std::byte> bytes(std::size_t bytes) const noexcept;
   void drop_bytes(std::size_t bytes) noexcept;
-  /// Returns the bytes of a `piece` letter, until `drop_cell`.
+  /// Returns the bytes of a `piece` descriptor, until `drop_cell`.
   std::span<const std::byte> cell() const noexcept;
   void drop_cell() noexcept;
 
  private:
-  static constexpr std::uint64_t kLetters = 128;
+  static constexpr std::uint64_t kDescriptors = 128;
   static constexpr std::uint64_t kRing = 128 << 10;
 
   struct Slot {
-    alignas(64) std::byte bytes[sizeof(Letter)];
+    alignas(64) std::byte bytes[sizeof(Descriptor)];
   };
   struct Position {
-    std::uint64_t letters = 0;
+    std::uint64_t descriptors = 0;
     std::uint64_t bytes = 0;
     std::uint64_t cells = 0;
   };
 
-  std::atomic_ref<std::uint32_t> stamp_of(std::uint64_t letter) const noexcept;
-  static std::uint32_t lap(std::uint64_t letter) noexcept {
-    return static_cast<std::uint32_t>(letter / kLetters + 1);
+  std::atomic_ref<std::uint32_t> stamp_of(std::uint64_t descriptor) const noexcept;
+  static std::uint32_t lap(std::uint64_t descriptor) noexcept {
+    return static_cast<std::uint32_t>(descriptor / kDescriptors + 1);
   }
 
-  mutable Slot slots_[kLetters];
+  mutable Slot slots_[kDescriptors];
   alignas(64) Position sender_;    ///< Written by the sender alone.
   alignas(64) Position receiver_;  ///< Written by the receiver alone.
-  alignas(64) std::atomic<std::uint64_t> letters_dropped_;
+  alignas(64) std::atomic<std::uint64_t> descriptors_dropped_;
   std::atomic<std::uint64_t> bytes_dropped_;
   std::atomic<std::uint64_t> cells_dropped_;
   alignas(64) std::byte ring_[kRing];

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "comm/transports/rail.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
 

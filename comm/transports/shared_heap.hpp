@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/unique_fd.hpp"
+#include "comm/transports/heap.hpp"
 
 namespace fastgpu::comm {
 
@@ -59,16 +60,14 @@ struct RegionRow {
 constexpr std::size_t kMostRegions = 1024;
 
 /// The memory that this rank has allocated.
-class SharedHeap {
+class SharedHeap final : public Heap {
  public:
   /// Borrows `table`, of kMostRegions rows, which others can read.
   explicit SharedHeap(std::span<RegionRow> table) : table_(table) {}
 
-  /// Returns memory that is zeroed, and aligned for any type. Throws ErrorKind::capacity.
-  std::span<std::byte> allocate(std::size_t bytes);
+  std::span<std::byte> allocate(std::size_t bytes) override;
 
-  /// Frees memory. Throws ErrorKind::usage for memory that `allocate` has not given.
-  void free(const std::byte* memory);
+  void free(const std::byte* memory) override;
 
   /// Returns the place; absent if any of `bytes` is not in this heap.
   std::optional<HeapPlace> place_of(std::span<const std::byte> bytes) const noexcept;

@@ -13,25 +13,26 @@ namespace {
 /// Read in one go, before others have their turn: fits a core's second cache.
 constexpr std::size_t kPiece = 128 << 10;
 
-constexpr int kLettersATurn = 16;
+constexpr int kDescriptorsATurn = 16;
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Error(ErrorKind::remote, what);
 }
 
-std::size_t bytes_of(const Letter& letter) {
-  return letter.kind == LetterKind::inlined ? letter.length : letter.terms().bytes;
+std::size_t bytes_of(const Descriptor& descriptor) {
+  return descriptor.kind == DescriptorKind::inlined ? descriptor.length : descriptor.terms().bytes;
 }
 
-void copy_note(Letter& letter, const Note& note) {
-  letter.has_note = 1;
-  std::memcpy(letter.body, note.data(), note.size());
+void copy_note(Descriptor& descriptor, const Note& note) {
+  descriptor.has_note = 1;
+  std::memcpy(descriptor.body, note.data(), note.size());
 }
 
-std::span<const std::byte> inlined_bytes(const Letter& letter) {
-  const std::size_t begin = letter.has_note != 0 ? kNoteBytes : 0;
-  if (letter.length > Letter::kBody - begin) refuse("it sent a letter that makes no sense");
-  return std::span(letter.body).subspan(begin, letter.length);
+std::span<const std::byte> inlined_bytes(const Descriptor& descriptor) {
+  const std::size_t begin = descriptor.has_note != 0 ? kNoteBytes : 0;
+  if (descriptor.length > Descriptor::kBody - begin)
+    refuse("it sent a descriptor that makes no sense");
+  return std::span(descriptor.body).subspan(begin, descriptor.length);
 }
 
 }  // namespace
@@ -45,11 +46,11 @@ void SharedPeer::send(Outgoing& message) {
 /// False where there is no room now.
 bool SharedPeer::try_to_send(Outgoing& message) {
   if (!answers_.empty() || !out_.has_room()) return false;
-  const bool fits_beside = message.bytes.size() <= Letter::kBody - kNoteBytes;
+  const bool fits_beside = message.bytes.size() <= Descriptor::kBody - kNoteBytes;
   if (message.note != nullptr && !fits_beside) {
-    Letter letter{.kind = LetterKind::note, .tag = message.tag};
-    copy_note(letter, *message.note);
-    put(letter);
+    Descriptor descriptor{.kind = DescriptorKind::note, .tag = message.tag};
+    copy_note(descriptor, *message.note);
+    put(descriptor);
     message.note = nullptr;
     if (!out_.has_room()) return false;
   }
@@ -57,49 +58,49 @@ bool SharedPeer::try_to_send(Outgoing& message) {
 }
 
 bool SharedPeer::put_whole(Outgoing& message) {
-  Letter letter{.tag = message.tag};
+  Descriptor descriptor{.tag = message.tag};
   const std::size_t size = message.bytes.size();
   const bool is_small = size <= kEagerBytes;
-  if (size <= Letter::kBody) {
-    letter.length = static_cast<std::uint16_t>(size);
-    if (message.note != nullptr) copy_note(letter, *message.note);
+  if (size <= Descriptor::kBody) {
+    descriptor.length = static_cast<std::uint16_t>(size);
+    if (message.note != nullptr) copy_note(descriptor, *message.note);
     if (size > 0)
-      std::memcpy(letter.body + (letter.has_note != 0 ? kNoteBytes : 0), message.bytes.data(),
-                  size);
+      std::memcpy(descriptor.body + (descriptor.has_note != 0 ? kNoteBytes : 0),
+                  message.bytes.data(), size);
   } else if (is_small) {
     if (!out_.put_bytes(message.bytes)) return false;
-    letter.kind = LetterKind::eager;
-    letter.set({.bytes = size});
+    descriptor.kind = DescriptorKind::eager;
+    descriptor.set({.bytes = size});
   } else {
-    Letter::Terms terms{.bytes = size, .request = offered_.add(&message)};
-    letter.kind = LetterKind::announce;
+    Descriptor::Terms terms{.bytes = size, .request = offered_.add(&message)};
+    descriptor.kind = DescriptorKind::announce;
     terms.offset = reinterpret_cast<std::uintptr_t>(message.bytes.data());
     if (const auto place = own_heap_.place_of(message.bytes)) {
-      letter.kind = LetterKind::offer;
+      descriptor.kind = DescriptorKind::offer;
       terms.offset = place->offset;
       terms.region = place->region;
       terms.generation = place->generation;
     }
-    letter.set(terms);
+    descriptor.set(terms);
   }
-  put(letter);
+  put(descriptor);
   message.moved = is_small ? size : 0;
   if (is_small) events_.sent(message);
   return true;
 }
 
-void SharedPeer::put(const Letter& letter) {
-  out_.put(letter);
+void SharedPeer::put(const Descriptor& descriptor) {
+  out_.put(descriptor);
   has_put_ = true;
 }
 
-void SharedPeer::answer(LetterKind kind, std::uint32_t request, std::uint32_t number) {
-  Letter letter{.kind = kind};
-  letter.set({.request = request, .number = number});
+void SharedPeer::answer(DescriptorKind kind, std::uint32_t request, std::uint32_t number) {
+  Descriptor descriptor{.kind = kind};
+  descriptor.set({.request = request, .number = number});
   if (answers_.empty() && out_.has_room())
-    put(letter);
+    put(descriptor);
   else
-    answers_.push_back(letter);
+    answers_.push_back(descriptor);
 }
 
 /// Puts what had no room.
@@ -115,23 +116,23 @@ bool SharedPeer::flush() {
 }
 
 /// Fills cells, the oldest message first.
-bool SharedPeer::feed() {
+bool SharedPeer::copy_to_cells() {
   bool has_moved = false;
-  while (!feeding_.empty() && out_.has_room()) {
+  while (!cell_transfers_.empty() && out_.has_room()) {
     const auto cell = out_.free_cell();
     if (cell.empty()) break;
-    auto& [message, number] = feeding_.front();
+    auto& [message, number] = cell_transfers_.front();
     const std::size_t size = std::min(cell.size(), message->bytes.size() - message->moved);
     std::memcpy(cell.data(), message->bytes.data() + message->moved, size);
     out_.cell_filled();
-    Letter letter{.kind = LetterKind::piece};
-    letter.set({.bytes = size, .offset = message->moved, .number = number});
-    put(letter);
+    Descriptor descriptor{.kind = DescriptorKind::piece};
+    descriptor.set({.bytes = size, .offset = message->moved, .number = number});
+    put(descriptor);
     message->moved += size;
     has_moved = true;
     if (message->moved < message->bytes.size()) continue;
     events_.sent(*message);
-    feeding_.pop_front();
+    cell_transfers_.pop_front();
   }
   return has_moved;
 }
@@ -146,87 +147,88 @@ void SharedPeer::receive(Incoming& message) {
   const Arrival arrival = arrivals_.take(message.tag);
   arrived_bytes_ -= kArrivalCost + arrival.bytes.size();
   unasked_.remove(kArrivalCost + arrival.bytes.size());
-  begin(message, arrival.letter, arrival.bytes);
+  begin(message, arrival.descriptor, arrival.bytes);
 }
 
 bool SharedPeer::progress() {
   bool has_moved = (!unsent_.empty() || !answers_.empty()) && flush();
-  for (int i = 0; i < kLettersATurn && may_take(); ++i) {
-    const auto letter = in_.take();
-    if (!letter) break;
-    open(*letter);
+  for (int i = 0; i < kDescriptorsATurn && may_take(); ++i) {
+    const auto descriptor = in_.take();
+    if (!descriptor) break;
+    open(*descriptor);
     has_moved = true;
   }
-  if (!feeding_.empty()) has_moved = feed() || has_moved;
+  if (!cell_transfers_.empty()) has_moved = copy_to_cells() || has_moved;
   if (!reading_.empty()) has_moved = read() || has_moved;
   return has_moved;
 }
 
-void SharedPeer::open(const Letter& letter) {
-  if (letter.has_note != 0) {
+void SharedPeer::open(const Descriptor& descriptor) {
+  if (descriptor.has_note != 0) {
     Note note;
-    std::memcpy(note.data(), letter.body, note.size());
-    events_.noted(rank_, letter.tag, note);
+    std::memcpy(note.data(), descriptor.body, note.size());
+    events_.noted(rank_, descriptor.tag, note);
   }
-  switch (letter.kind) {
-    case LetterKind::inlined:
-    case LetterKind::eager:
-    case LetterKind::offer:
-    case LetterKind::announce:
-      return open_message(letter);
-    case LetterKind::wanted:
-      return open_wanted(letter);
-    case LetterKind::piece:
-      return open_piece(letter);
-    case LetterKind::taken:
-      return open_taken(letter);
-    case LetterKind::note:
+  switch (descriptor.kind) {
+    case DescriptorKind::inlined:
+    case DescriptorKind::eager:
+    case DescriptorKind::offer:
+    case DescriptorKind::announce:
+      return on_message(descriptor);
+    case DescriptorKind::wanted:
+      return on_wanted(descriptor);
+    case DescriptorKind::piece:
+      return on_piece(descriptor);
+    case DescriptorKind::ack:
+      return on_ack(descriptor);
+    case DescriptorKind::note:
       return;
   }
-  refuse("it sent a letter of a kind that does not exist");
+  refuse("it sent a descriptor of a kind that does not exist");
 }
 
-void SharedPeer::open_message(const Letter& letter) {
+void SharedPeer::on_message(const Descriptor& descriptor) {
   std::span<const std::byte> bytes;
-  if (letter.kind == LetterKind::inlined) bytes = inlined_bytes(letter);
-  if (letter.kind == LetterKind::eager) {
-    if (bytes_of(letter) > kEagerBytes) refuse("it sent a letter that makes no sense");
-    bytes = in_.bytes(bytes_of(letter));
+  if (descriptor.kind == DescriptorKind::inlined) bytes = inlined_bytes(descriptor);
+  if (descriptor.kind == DescriptorKind::eager) {
+    if (bytes_of(descriptor) > kEagerBytes) refuse("it sent a descriptor that makes no sense");
+    bytes = in_.bytes(bytes_of(descriptor));
   }
-  if (wanted_.find(letter.tag) != nullptr)
-    begin(*wanted_.take(letter.tag), letter, bytes);
+  if (wanted_.find(descriptor.tag) != nullptr)
+    begin(*wanted_.take(descriptor.tag), descriptor, bytes);
   else
-    keep(letter, bytes);
-  if (letter.kind == LetterKind::eager) in_.drop_bytes(bytes.size());
+    keep(descriptor, bytes);
+  if (descriptor.kind == DescriptorKind::eager) in_.drop_bytes(bytes.size());
 }
 
 /// Until somebody asks for it.
-void SharedPeer::keep(const Letter& letter, std::span<const std::byte> bytes) {
-  if (arrivals_.find(letter.tag) != nullptr) refuse("it sent two messages where there is one");
+void SharedPeer::keep(const Descriptor& descriptor, std::span<const std::byte> bytes) {
+  if (arrivals_.find(descriptor.tag) != nullptr) refuse("it sent two messages where there is one");
   unasked_.add(kArrivalCost + bytes.size());
   arrived_bytes_ += kArrivalCost + bytes.size();
-  arrivals_.add(letter.tag, {letter, {bytes.begin(), bytes.end()}});
+  arrivals_.add(descriptor.tag, {descriptor, {bytes.begin(), bytes.end()}});
 }
 
-void SharedPeer::begin(Incoming& message, const Letter& letter, std::span<const std::byte> bytes) {
-  const std::size_t size = bytes_of(letter);
+void SharedPeer::begin(Incoming& message, const Descriptor& descriptor,
+                       std::span<const std::byte> bytes) {
+  const std::size_t size = bytes_of(descriptor);
   if (size != message.sink.memory.size())
     refuse("it sent " + std::to_string(size) + " bytes where " +
            std::to_string(message.sink.memory.size()) + " were expected");
-  if (letter.kind == LetterKind::inlined || letter.kind == LetterKind::eager)
+  if (descriptor.kind == DescriptorKind::inlined || descriptor.kind == DescriptorKind::eager)
     return deliver(message, bytes);
-  const auto terms = letter.terms();
-  if (letter.kind == LetterKind::offer && begin_reading(message, terms)) return;
-  if (letter.kind == LetterKind::announce && memory_.is_readable()) {
+  const auto terms = descriptor.terms();
+  if (descriptor.kind == DescriptorKind::offer && begin_reading(message, terms)) return;
+  if (descriptor.kind == DescriptorKind::announce && memory_.is_readable()) {
     reading_.push_back({&message, {}, terms.offset, terms.request});
     return;
   }
-  answer(LetterKind::wanted, terms.request, expected_.add(&message));
+  answer(DescriptorKind::wanted, terms.request, expected_.add(&message));
 }
 
 /// False where what is offered cannot be read where it is, for want of descriptors or addresses:
 /// then it comes through cells.
-bool SharedPeer::begin_reading(Incoming& message, const Letter::Terms& terms) {
+bool SharedPeer::begin_reading(Incoming& message, const Descriptor::Terms& terms) {
   const auto& reduction = message.sink.reduction;
   if (reduction && terms.offset % size_of(reduction->type) != 0)
     refuse("it offered what begins within an element");
@@ -246,16 +248,16 @@ void SharedPeer::deliver(Incoming& message, std::span<const std::byte> bytes) {
   if (message.moved == message.sink.memory.size()) events_.received(message);
 }
 
-void SharedPeer::open_wanted(const Letter& letter) {
-  const auto terms = letter.terms();
+void SharedPeer::on_wanted(const Descriptor& descriptor) {
+  const auto terms = descriptor.terms();
   Outgoing** const message = offered_.find(terms.request);
   if (message == nullptr) refuse("it wants a message that was not offered");
-  feeding_.push_back({*message, terms.number});
+  cell_transfers_.push_back({*message, terms.number});
   offered_.remove(terms.request);
 }
 
-void SharedPeer::open_piece(const Letter& letter) {
-  const auto terms = letter.terms();
+void SharedPeer::on_piece(const Descriptor& descriptor) {
+  const auto terms = descriptor.terms();
   Incoming** const expected = expected_.find(terms.number);
   if (expected == nullptr || terms.bytes > kCellBytes || terms.offset != (*expected)->moved ||
       !(*expected)->sink.accepts(terms.offset, terms.bytes))
@@ -266,8 +268,8 @@ void SharedPeer::open_piece(const Letter& letter) {
   in_.drop_cell();
 }
 
-void SharedPeer::open_taken(const Letter& letter) {
-  const std::uint32_t request = letter.terms().request;
+void SharedPeer::on_ack(const Descriptor& descriptor) {
+  const std::uint32_t request = descriptor.terms().request;
   Outgoing** const message = offered_.find(request);
   if (message == nullptr) refuse("it took a message that was not offered");
   Outgoing& done = **message;
@@ -287,7 +289,7 @@ bool SharedPeer::read() {
   message.moved += size;
   if (message.moved < message.sink.memory.size()) return true;
   reading_.pop_front();
-  answer(LetterKind::taken, reading.request, 0);
+  answer(DescriptorKind::ack, reading.request, 0);
   events_.received(message);
   return true;
 }
@@ -315,7 +317,7 @@ void SharedPeer::abandon() {
 
 void SharedPeer::forget_outgoing() {
   offered_ = {};
-  feeding_.clear();
+  cell_transfers_.clear();
   unsent_.clear();
 }
 

@@ -13,12 +13,12 @@
 
 namespace fastgpu::comm {
 
-/// Everything of SharedRail that concerns one pair of ranks.
+/// Everything of SharedMemoryTransport that concerns one pair of ranks.
 class SharedPeer {
  public:
   /// Borrows all: the mailboxes and the peer's table of regions are mapped as long as this lives.
   SharedPeer(Rank rank, Mailbox& out, Mailbox& in, PeerHeap heap, const SharedHeap& own_heap,
-             RailEvents& events, PeerMemory memory, UnaskedBytes& unasked)
+             TransportEvents& events, PeerMemory memory, UnaskedBytes& unasked)
       : rank_(rank),
         out_(out),
         in_(in),
@@ -34,15 +34,15 @@ class SharedPeer {
   /// True where something moved. Throws where the peer wrote what makes no sense.
   bool progress();
 
-  /// Whether there is a letter, and room for it.
-  bool has_mail() const noexcept { return in_.has_letter() && may_take(); }
+  /// Whether there is a descriptor, and room for it.
+  bool has_descriptors() const noexcept { return in_.has_descriptor() && may_take(); }
 
-  /// Whether there is something to do that no letter announces.
+  /// Whether there is something to do that no descriptor announces.
   bool is_busy() const noexcept {
-    return !reading_.empty() || !feeding_.empty() || !unsent_.empty() || !answers_.empty();
+    return !reading_.empty() || !cell_transfers_.empty() || !unsent_.empty() || !answers_.empty();
   }
 
-  /// True once after letters have been put.
+  /// True once after descriptors have been put.
   bool has_put() noexcept { return std::exchange(has_put_, false); }
 
   void abandon();
@@ -53,7 +53,7 @@ class SharedPeer {
  private:
   /// A message that has been told of and that nobody has asked for yet.
   struct Arrival {
-    Letter letter{};
+    Descriptor descriptor{};
     std::vector<std::byte> bytes{};
   };
   /// A message that is read where its sender has it.
@@ -64,7 +64,7 @@ class SharedPeer {
     std::uint32_t request = 0;
   };
   /// A message that goes through cells.
-  struct Feeding {
+  struct CellTransfer {
     Outgoing* message = nullptr;
     std::uint32_t number = 0;
   };
@@ -77,21 +77,21 @@ class SharedPeer {
   }
   bool try_to_send(Outgoing& message);
   bool put_whole(Outgoing& message);
-  void put(const Letter& letter);
-  void answer(LetterKind kind, std::uint32_t request, std::uint32_t number);
+  void put(const Descriptor& descriptor);
+  void answer(DescriptorKind kind, std::uint32_t request, std::uint32_t number);
   bool flush();
 
-  void open(const Letter& letter);
-  void open_message(const Letter& letter);
-  void open_wanted(const Letter& letter);
-  void open_piece(const Letter& letter);
-  void open_taken(const Letter& letter);
-  void begin(Incoming& message, const Letter& letter, std::span<const std::byte> bytes);
-  bool begin_reading(Incoming& message, const Letter::Terms& terms);
-  void keep(const Letter& letter, std::span<const std::byte> bytes);
+  void open(const Descriptor& descriptor);
+  void on_message(const Descriptor& descriptor);
+  void on_wanted(const Descriptor& descriptor);
+  void on_piece(const Descriptor& descriptor);
+  void on_ack(const Descriptor& descriptor);
+  void begin(Incoming& message, const Descriptor& descriptor, std::span<const std::byte> bytes);
+  bool begin_reading(Incoming& message, const Descriptor::Terms& terms);
+  void keep(const Descriptor& descriptor, std::span<const std::byte> bytes);
   void deliver(Incoming& message, std::span<const std::byte> bytes);
 
-  bool feed();
+  bool copy_to_cells();
   bool read();
   std::span<const std::byte> piece_of(const Reading& reading, std::size_t size);
 
@@ -102,7 +102,7 @@ class SharedPeer {
   PeerMemory memory_;
   std::vector<std::byte> staged_;  ///< For pieces that are read from it, to be reduced.
   const SharedHeap& own_heap_;
-  RailEvents& events_;
+  TransportEvents& events_;
   UnaskedBytes& unasked_;
 
   TagTable<Incoming*> wanted_;
@@ -111,9 +111,9 @@ class SharedPeer {
   Numbered<Outgoing*> offered_;    ///< Offers and announcements that are not answered.
   Numbered<Incoming*> expected_;   ///< Messages that come through cells.
   std::deque<Reading> reading_;
-  std::deque<Feeding> feeding_;
-  std::deque<Letter> answers_;    ///< That the mailbox has no room for.
-  std::deque<Outgoing*> unsent_;  ///< As above.
+  std::deque<CellTransfer> cell_transfers_;
+  std::deque<Descriptor> answers_;  ///< That the mailbox has no room for.
+  std::deque<Outgoing*> unsent_;    ///< As above.
   bool has_put_ = false;
 };
 

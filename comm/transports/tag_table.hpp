@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/transports/rail.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
 

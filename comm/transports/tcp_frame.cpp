@@ -22,8 +22,8 @@ bool is_possible(const Frame& frame) noexcept {
       return frame.length <= kMostAnswerBytes;
     case FrameKind::note:
       return frame.length == kNoteBytes;
-    case FrameKind::farewell:
-      return frame.length <= kFarewellBytes;
+    case FrameKind::abort:
+      return frame.length <= kMaxAbortBytes;
   }
   return false;
 }
@@ -51,7 +51,7 @@ Frame decode_frame(std::span<const std::byte, kFrameBytes> bytes) {
   frame.length = in.get<std::uint32_t>();
   frame.offset = in.get<std::uint64_t>();
   frame.total = in.get<std::uint64_t>();
-  const bool is_known = kind <= static_cast<std::uint32_t>(FrameKind::farewell);
+  const bool is_known = kind <= static_cast<std::uint32_t>(FrameKind::abort);
   if (is_known) frame.kind = static_cast<FrameKind>(kind);
   if (!is_ours || !is_known || !is_possible(frame))
     throw Error(ErrorKind::remote, "it sent what no rank of this version sends");

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "comm/transports/rail.hpp"
+#include "comm/transports/control_channel.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
 
@@ -17,7 +18,7 @@ enum class FrameKind : std::uint8_t {
   bell,      ///< Nothing but a reason to wake up.
   question,  ///< What the receiver waits for; the question's number.
   answer,    ///< What the sender waits for.
-  farewell   ///< Why the sender gives up the job.
+  abort      ///< Why the sender gives up the job.
 };
 
 struct Frame {
@@ -33,9 +34,6 @@ using EncodedFrame = std::array<std::byte, kFrameBytes>;
 
 /// Longest chunk. What a slow connection holds up is at most this, and what it has buffered.
 constexpr std::size_t kChunkBytes = 128 << 10;
-constexpr std::size_t kFarewellBytes = 1024;
-constexpr std::size_t kQuestionBytes = 8;
-constexpr std::size_t kMostAnswerBytes = 8192;
 
 EncodedFrame encode(const Frame& frame);
 

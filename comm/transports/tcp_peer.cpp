@@ -15,9 +15,13 @@ namespace {
 
 }  // namespace
 
-TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, RailEvents& events, Talk& talk,
-                 UnaskedBytes& unasked)
-    : rank_(rank), events_(events), talk_(talk), unasked_(unasked), used_(sockets.size()) {
+TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, TransportEvents& events,
+                 ControlEvents& control_events, UnaskedBytes& unasked)
+    : rank_(rank),
+      events_(events),
+      control_events_(control_events),
+      unasked_(unasked),
+      used_(sockets.size()) {
   for (UniqueFd& socket : sockets)
     flows_.emplace_back(std::move(socket));
 }
@@ -51,22 +55,22 @@ void TcpPeer::queue(Outgoing& message) {
   sending_.insert(std::ranges::find_if_not(sending_, urgent), {&message, 0});
 }
 
-void TcpPeer::say(FrameKind kind, std::span<const std::byte> words) {
+void TcpPeer::send_control(FrameKind kind, std::span<const std::byte> bytes) {
   const auto is_the_same = [&](const Control& control) { return control.frame.kind == kind; };
-  Control said{{.kind = kind, .length = static_cast<std::uint32_t>(words.size())},
-               {words.begin(), words.end()}};
-  const auto unsaid = std::ranges::find_if(controls_, is_the_same);
-  if (unsaid == controls_.end())
-    controls_.push_back(std::move(said));
+  Control notice{{.kind = kind, .length = static_cast<std::uint32_t>(bytes.size())},
+                 {bytes.begin(), bytes.end()}};
+  const auto waiting = std::ranges::find_if(controls_, is_the_same);
+  if (waiting == controls_.end())
+    controls_.push_back(std::move(notice));
   else
-    *unsaid = std::move(said);
+    *waiting = std::move(notice);
 }
 
-void TcpPeer::say_farewell(std::span<const std::byte> words) {
-  const auto said = words.first(std::min(words.size(), kFarewellBytes));
+void TcpPeer::send_abort(std::span<const std::byte> bytes) {
+  const auto reason = bytes.first(std::min(bytes.size(), kMaxAbortBytes));
   controls_.push_back(
-      {{.kind = FrameKind::farewell, .length = static_cast<std::uint32_t>(said.size())},
-       {said.begin(), said.end()}});
+      {{.kind = FrameKind::abort, .length = static_cast<std::uint32_t>(reason.size())},
+       {reason.begin(), reason.end()}});
 }
 
 bool TcpPeer::write() {
@@ -82,7 +86,8 @@ bool TcpPeer::write() {
   return has_moved;
 }
 
-/// The next frame for an idle connection: words first, then the oldest of the most urgent messages.
+/// The next frame for an idle connection: notices first, then the oldest of the most urgent
+/// messages.
 bool TcpPeer::give_work(TcpFlow& flow) {
   if (!controls_.empty()) {
     flow.begin_copy(controls_.front().frame, controls_.front().bytes);
@@ -175,12 +180,12 @@ void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
       std::ranges::copy(bytes, note.begin());
       return events_.noted(rank_, frame.tag, note);
     }
-    case FrameKind::farewell:
-      return talk_.said_farewell(rank_, bytes);
+    case FrameKind::abort:
+      return control_events_.on_abort(rank_, bytes);
     case FrameKind::question:
-      return talk_.asked_whether_waiting(rank_, bytes);
+      return control_events_.on_question(rank_, bytes);
     case FrameKind::answer:
-      return talk_.answered_to_be_waiting(rank_, bytes);
+      return control_events_.on_answer(rank_, bytes);
     case FrameKind::bell:
       return;
   }

@@ -6,22 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "comm/transports/rail.hpp"
+#include "comm/transports/control_channel.hpp"
 #include "comm/transports/tag_table.hpp"
 #include "comm/transports/tcp_flow.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
-
-/// What ranks say to each other about the job, beside its messages.
-class Talk {
- public:
-  virtual ~Talk() = default;
-
-  virtual void asked_whether_waiting(Rank from, std::span<const std::byte> question) = 0;
-  virtual void answered_to_be_waiting(Rank from, std::span<const std::byte> answer) = 0;
-  virtual void said_farewell(Rank from,
-                             std::span<const std::byte> words) = 0;  ///< Why it gives up.
-};
 
 /// Longer messages are asked for by their receiver.
 constexpr std::size_t kUnasked = 64 << 10;
@@ -29,22 +19,22 @@ constexpr std::size_t kUnasked = 64 << 10;
 /// connection has room: on a link that is full the question takes as long as what is ahead of it.
 constexpr std::size_t kMostAhead = 2 << 20;
 
-/// Everything of TcpRail that concerns one peer. A message is cut in chunks: each connection takes
-/// the next one as soon as it can.
+/// Everything of TcpTransport that concerns one peer. A message is cut in chunks: each connection
+/// takes the next one as soon as it can.
 class TcpPeer final : public FrameEvents {
  public:
   /// Borrows all but the sockets.
-  TcpPeer(Rank rank, std::vector<UniqueFd> sockets, RailEvents& events, Talk& talk,
-          UnaskedBytes& unasked);
+  TcpPeer(Rank rank, std::vector<UniqueFd> sockets, TransportEvents& events,
+          ControlEvents& control_events, UnaskedBytes& unasked);
 
   Rank rank() const noexcept { return rank_; }
   std::vector<TcpFlow>& flows() noexcept { return flows_; }
 
   void send(Outgoing& message);
   void receive(Incoming& message);
-  /// Says one of the frames that are about no message: not again while it is unsaid.
-  void say(FrameKind kind, std::span<const std::byte> words = {});
-  void say_farewell(std::span<const std::byte> words);
+  /// Sends a frame that is about no message. It replaces one of its kind that has not left yet.
+  void send_control(FrameKind kind, std::span<const std::byte> bytes = {});
+  void send_abort(std::span<const std::byte> bytes);
 
   /// Connections used for sending, 1 to as many as there are.
   void use_flows(std::size_t flows) noexcept { used_ = flows; }
@@ -112,8 +102,8 @@ class TcpPeer final : public FrameEvents {
   static void promise(Expected& expected, const Frame& frame);
 
   Rank rank_;
-  RailEvents& events_;
-  Talk& talk_;
+  TransportEvents& events_;
+  ControlEvents& control_events_;
   UnaskedBytes& unasked_;
   std::vector<TcpFlow> flows_;
   std::size_t used_;

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/transports/rail.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::fuzz {
 
@@ -24,15 +24,16 @@ class AwaitedMessages {
     }
   }
 
-  /// Lets the rail hear all that `say` makes it be told; one message is asked for after that only.
-  template <class Rail, class Say>
-  void await(Rail& rail, const Say& say) {
+  /// Lets the transport hear all that `say` makes it be told; one message is asked for after that
+  /// only.
+  template <class Transport, class Send>
+  void await(Transport& transport, const Send& send) {
     for (std::size_t i = 0; i < messages_.size(); ++i)
-      if (i != kLate) rail.receive(messages_[i]);
-    say();
-    while (rail.progress()) {
+      if (i != kLate) transport.receive(messages_[i]);
+    send();
+    while (transport.progress()) {
     }
-    rail.receive(messages_[kLate]);
+    transport.receive(messages_[kLate]);
   }
 
  private:
@@ -42,9 +43,9 @@ class AwaitedMessages {
   std::array<comm::Incoming, 4> messages_;
 };
 
-/// What a rail tells of them: what was received is whole, and only the other rank is to blame.
+/// Events of a transport: what was received is whole, and only the other rank is to blame.
 template <class... Events>
-class NobodyHears : public comm::RailEvents, public Events... {
+class CheckedEvents : public comm::TransportEvents, public Events... {
  public:
   void sent(comm::Outgoing&) override {}
   void received(comm::Incoming& message) override {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "awaited_messages.hpp"
-#include "comm/transports/mpi_rail.hpp"
+#include "comm/transports/mpi_transport.hpp"
 
 namespace comm = fastgpu::comm;
 
@@ -49,8 +49,9 @@ class Said final : public comm::mpi::Messages {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fastgpu::fuzz::NobodyHears<> nobody;
-  comm::MpiRail rail(std::make_unique<Said>(std::as_bytes(std::span(data, size))), 2, nobody);
-  fastgpu::fuzz::AwaitedMessages({0, 10, 3000, 40'000}).await(rail, [] {});
+  fastgpu::fuzz::CheckedEvents<> nobody;
+  comm::MpiTransport transport(std::make_unique<Said>(std::as_bytes(std::span(data, size))), 2,
+                               nobody);
+  fastgpu::fuzz::AwaitedMessages({0, 10, 3000, 40'000}).await(transport, [] {});
   return 0;
 }

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::ranges::copy(rest.first(std::min(rest.size(), answer.size())), answer.begin());
 
   const comm::Identity host{.rank = {0}, .size = 4, .secret = fastgpu::Secret("the job's own")};
-  comm::Reception reception(host);
+  comm::ServerHandshake reception(host);
   if (!reception.challenge(hello)) return 0;
   if (reception.judge(answer) == comm::Refusal::none) __builtin_trap();
   return 0;

@@ -1,4 +1,4 @@
-// What other ranks may say of themselves before rails are laid: rank 0 hears two of them.
+// What other ranks may say of themselves before transports are laid: rank 0 hears two of them.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,8 +33,8 @@ void put_own_pid(Bytes& said) {
         .put(static_cast<std::uint32_t>(::getpid()));
 }
 
-void put_address(Bytes& said, const comm::SharedRail& rail) {
-  const auto address = rail.address();
+void put_address(Bytes& said, const comm::SharedMemoryTransport& transport) {
+  const auto address = transport.address();
   if (said.size() < kAddress + address.size()) return;
   said[0] = static_cast<std::byte>(address.size());
   std::ranges::copy(address, said.begin() + kAddress);
@@ -67,8 +67,9 @@ void check(const comm::Connections& connections, const std::vector<int>& flows) 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::array<comm::SharedRail, 2> others{comm::SharedRail(comm::Rank{1}, kRanks),
-                                                      comm::SharedRail(comm::Rank{2}, kRanks)};
+  static const std::array<comm::SharedMemoryTransport, 2> others{
+      comm::SharedMemoryTransport(comm::Rank{1}, kRanks),
+      comm::SharedMemoryTransport(comm::Rank{2}, kRanks)};
   if (size == 0) return 0;
   const auto rest = std::as_bytes(std::span(data, size)).subspan(1);
   comm::Connections connections{.rank = {0}, .size = kRanks};

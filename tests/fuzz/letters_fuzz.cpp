@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "comm/common/wire.hpp"
+#include "comm/transports/shared_memory_transport.hpp"
 #include "comm/transports/shared_peer.hpp"
-#include "comm/transports/shared_rail.hpp"
 
 namespace comm = fastgpu::comm;
 
 namespace {
 
-class Nobody final : public comm::RailEvents {
+class Nobody final : public comm::TransportEvents {
  public:
   void sent(comm::Outgoing&) override {}
   void received(comm::Incoming& message) override {
@@ -47,11 +47,11 @@ struct Messages {
 
 /// An address of this process, so that nobody else's descriptors are opened.
 void try_to_connect(std::span<const std::byte> said) {
-  static comm::SharedRail rail(comm::Rank{0}, 2);
+  static comm::SharedMemoryTransport transport(comm::Rank{0}, 2);
   std::vector<std::byte> address(said.begin(), said.end());
   if (address.size() >= 4)
     comm::WireWriter(std::span(address).first(4)).put(static_cast<std::uint32_t>(::getpid()));
-  rail.connect({1}, address);
+  transport.connect({1}, address);
 }
 
 }  // namespace
@@ -66,15 +66,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   auto& [out, in] = *boxes;
   Nobody nobody;
-  comm::SharedPeer peer({1}, out, in, comm::PeerHeap(::getpid(), table), own_heap, nobody);
+  comm::UnaskedBytes unasked;
+  comm::SharedPeer peer({1}, out, in, comm::PeerHeap(::getpid(), table), own_heap, nobody,
+                        comm::PeerMemory(), unasked);
   const Messages messages(peer);
   const auto bytes = std::as_bytes(std::span(data, size));
   try_to_connect(bytes);
   try {
-    for (std::size_t at = 0; at + sizeof(comm::Letter) <= size; at += sizeof(comm::Letter)) {
-      comm::Letter letter;
-      std::memcpy(&letter, data + at, sizeof(letter));
-      in.put(letter);
+    for (std::size_t at = 0; at + sizeof(comm::Descriptor) <= size;
+         at += sizeof(comm::Descriptor)) {
+      comm::Descriptor descriptor;
+      std::memcpy(&descriptor, data + at, sizeof(descriptor));
+      in.put(descriptor);
       while (peer.progress()) {
         while (out.take()) {
         }

@@ -49,25 +49,25 @@ std::vector<Seed> tcp_frames() {
   add({.kind = FrameKind::wanted, .tag = {7}});
   for (const FrameKind kind : {FrameKind::bell, FrameKind::question, FrameKind::answer})
     add({.kind = kind});
-  add({.kind = FrameKind::farewell, .length = 20});
+  add({.kind = FrameKind::abort, .length = 20});
   return seeds;
 }
 
-std::vector<Seed> letters() {
+std::vector<Seed> descriptors() {
   std::vector<Seed> seeds;
-  const auto add = [&seeds](Letter letter, const Letter::Terms& terms) {
-    if (letter.kind != LetterKind::inlined) letter.set(terms);
+  const auto add = [&seeds](Descriptor descriptor, const Descriptor::Terms& terms) {
+    if (descriptor.kind != DescriptorKind::inlined) descriptor.set(terms);
     seeds.emplace_back();
-    append(seeds.back(), std::as_bytes(std::span(&letter, 1)));
+    append(seeds.back(), std::as_bytes(std::span(&descriptor, 1)));
   };
-  add({.kind = LetterKind::inlined, .has_note = 1, .length = 8, .tag = {1}}, {});
-  add({.kind = LetterKind::eager, .tag = {1}}, {.bytes = 40});
-  add({.kind = LetterKind::offer, .tag = {2}}, {.bytes = 12'000, .offset = 4, .generation = 1});
-  add({.kind = LetterKind::announce, .tag = {3}}, {.bytes = 160'000, .request = 1});
-  add({.kind = LetterKind::piece}, {.bytes = kCellBytes});
-  add({.kind = LetterKind::wanted}, {.request = 1});
-  add({.kind = LetterKind::taken}, {.request = 1});
-  add({.kind = LetterKind::note, .has_note = 1}, {});
+  add({.kind = DescriptorKind::inlined, .has_note = 1, .length = 8, .tag = {1}}, {});
+  add({.kind = DescriptorKind::eager, .tag = {1}}, {.bytes = 40});
+  add({.kind = DescriptorKind::offer, .tag = {2}}, {.bytes = 12'000, .offset = 4, .generation = 1});
+  add({.kind = DescriptorKind::announce, .tag = {3}}, {.bytes = 160'000, .request = 1});
+  add({.kind = DescriptorKind::piece}, {.bytes = kCellBytes});
+  add({.kind = DescriptorKind::wanted}, {.request = 1});
+  add({.kind = DescriptorKind::ack}, {.request = 1});
+  add({.kind = DescriptorKind::note, .has_note = 1}, {});
   Seed all;
   for (const Seed& seed : seeds)
     append(all, seed);
@@ -135,7 +135,7 @@ std::vector<Seed> envelopes() {
 
 std::vector<Seed> visit() {
   const Identity host{.rank = {0}, .size = 4, .secret = Secret("the job's own")};
-  Reception reception(host);
+  ServerHandshake reception(host);
   Message<kHelloBytes> hello{};
   WireWriter(hello).put(std::uint32_t{0x46474352}).put(kLibraryVersion);
   Seed handshake;
@@ -188,7 +188,7 @@ int main(int count, char** arguments) {
   const std::string folder = arguments[1];
   namespace comm = fastgpu::comm;
   comm::write(folder + "/fuzz_tcp_frames.corpus", comm::tcp_frames());
-  comm::write(folder + "/fuzz_letters.corpus", comm::letters());
+  comm::write(folder + "/fuzz_letters.corpus", comm::descriptors());
   comm::write(folder + "/fuzz_negotiation.corpus", comm::negotiation());
   comm::write(folder + "/fuzz_introductions.corpus", comm::introductions());
   comm::write(folder + "/fuzz_visit.corpus", comm::visit());

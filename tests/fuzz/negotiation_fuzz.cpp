@@ -56,7 +56,7 @@ void listen(Bytes said) {
   const auto number =
       std::to_integer<std::uint64_t>(said[0]) << 24 | std::to_integer<std::uint64_t>(said[1]);
   book.begin(1, {});
-  book.heard(number & 0xfffffffff, {1}, note);
+  book.on_note(number & 0xfffffffff, {1}, note);
   book.begin(2, {.sequence = 1});
 }
 

@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "awaited_messages.hpp"
-#include "comm/transports/tcp_rail.hpp"
+#include "comm/transports/tcp_transport.hpp"
 
 namespace comm = fastgpu::comm;
 
 namespace {
 
-class Nobody final : public fastgpu::fuzz::NobodyHears<comm::Talk> {
+class Nobody final : public fastgpu::fuzz::CheckedEvents<comm::ControlEvents> {
  public:
-  void asked_whether_waiting(comm::Rank) override {}
-  void answered_to_be_waiting(comm::Rank) override {}
-  void said_farewell(comm::Rank, std::span<const std::byte>) override {}
+  void on_question(comm::Rank, std::span<const std::byte>) override {}
+  void on_answer(comm::Rank, std::span<const std::byte>) override {}
+  void on_abort(comm::Rank, std::span<const std::byte>) override {}
 };
 
 }  // namespace
@@ -28,8 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::vector<fastgpu::UniqueFd>> sockets(2);
   sockets[1].emplace_back(ends[0]);
   Nobody nobody;
-  comm::TcpRail rail(std::move(sockets), nobody, nobody);
-  fastgpu::fuzz::AwaitedMessages({0, 10, 300, 30'000}).await(rail, [&] {
+  comm::TcpTransport transport(std::move(sockets), nobody, nobody);
+  fastgpu::fuzz::AwaitedMessages({0, 10, 300, 30'000}).await(transport, [&] {
     [[maybe_unused]] const ssize_t said =
         ::send(far_end.get(), data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
   });

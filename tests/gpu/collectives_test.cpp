@@ -111,7 +111,7 @@ TEST_CASE("a rank with a GPU of its own has NCCL, where that is installed") {
   if (!is_nccl_here()) return;
   bool is_same = false;
   run_on_one_gpu(1, [&](Communicator& comm, const std::shared_ptr<Device>& device) {
-    const DevicePath path = choose_path(comm, device, {});
+    const ChosenPath path = choose_path(comm, device, {});
     if (!path.nccl) throw Error(ErrorKind::internal, path.why_staged);
     is_same = test::sums_as_the_host(comm, *path.nccl, *device, 1001) &&
               test::moves_as_the_host(comm, *path.nccl, *device, 1001);

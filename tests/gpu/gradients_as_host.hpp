@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 #include "gpu/device_values.hpp"
 
 namespace fastgpu::test {
@@ -25,7 +25,7 @@ inline std::vector<float> random_floats(std::size_t count, std::mt19937& random)
 inline bool gradients_as_the_host(comm::Communicator& comm,
                                   const std::shared_ptr<comm::gpu::Device>& device,
                                   std::span<const std::size_t> counts,
-                                  const comm::EntrySettings& settings) {
+                                  const comm::GradientSettings& settings) {
   std::mt19937 random(static_cast<unsigned>(comm.rank().value));
   std::vector<std::vector<float>> all_on_host;
   std::vector<std::unique_ptr<DeviceValues<float>>> on_device;
@@ -34,21 +34,21 @@ inline bool gradients_as_the_host(comm::Communicator& comm,
     on_device.push_back(std::make_unique<DeviceValues<float>>(*device, all_on_host.back()));
   }
   std::vector<std::vector<float>> some_on_host = all_on_host;
-  comm::GradientEntry host(comm, settings);
-  comm::GradientEntry entry(comm, settings);
+  comm::GradientExchange host(comm, settings);
+  comm::GradientExchange exchange(comm, settings);
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const std::string name = std::to_string(i);
     host.add(name, std::span(all_on_host[i]));
     if (i % 3 == 2)
-      entry.add(name, std::span(some_on_host[i]));
+      exchange.add(name, std::span(some_on_host[i]));
     else
-      entry.add({.name = name, .type = comm::ElementType::float32, .shape = {counts[i]}},
-                on_device[i]->bytes(), device);
+      exchange.add({.name = name, .type = comm::ElementType::float32, .shape = {counts[i]}},
+                   on_device[i]->bytes(), device);
   }
   bool is_same = true;
   for (int step = 0; step < 3; ++step) {
     host.all_reduce_gradients(comm::ReduceOp::average);
-    entry.all_reduce_gradients(comm::ReduceOp::average);
+    exchange.all_reduce_gradients(comm::ReduceOp::average);
     for (std::size_t i = 0; i < counts.size(); ++i)
       is_same &= (i % 3 == 2 ? some_on_host[i] : on_device[i]->read()) == all_on_host[i];
   }

@@ -1,4 +1,4 @@
-// The gradient entry with gradients on one GPU; ranks are threads of the test.
+// The gradient exchange with gradients on one GPU; ranks are threads of the test.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -14,11 +14,11 @@ namespace {
 using test::DeviceValues;
 using Floats = std::vector<float>;
 
-EntrySettings staged_with(WireType wire) {
-  EntrySettings settings;
+GradientSettings staged_with(WireType wire) {
+  GradientSettings settings;
   settings.bucket = {1 << 20};
   settings.wire = wire;
-  settings.device.way = DeviceWay::staged;
+  settings.device.path = DevicePath::staged;
   return settings;
 }
 
@@ -51,14 +51,14 @@ TEST_CASE("NaN on a GPU is told with its gradient, its rank and its place") {
     Floats numbers(3'000'000, 1);
     if (comm.rank() == Rank{1}) numbers[2'500'001] = std::numeric_limits<float>::quiet_NaN();
     const DeviceValues<float> values(*device, numbers);
-    EntrySettings settings = staged_with(WireType::float16);
+    GradientSettings settings = staged_with(WireType::float16);
     settings.non_finite = NonFiniteAction::skip;
-    GradientEntry entry(comm, settings);
+    GradientExchange exchange(comm, settings);
     const GradientId id =
-        entry.add({.name = "values", .type = ElementType::float32, .shape = {numbers.size()}},
-                  values.bytes(), device);
-    entry.ready(id);
-    outcomes[static_cast<std::size_t>(comm.rank().value)] = entry.wait_step();
+        exchange.add({.name = "values", .type = ElementType::float32, .shape = {numbers.size()}},
+                     values.bytes(), device);
+    exchange.ready(id);
+    outcomes[static_cast<std::size_t>(comm.rank().value)] = exchange.wait_step();
   });
   for (const StepOutcome& outcome : outcomes) {
     CHECK(!outcome.is_applied);
@@ -77,15 +77,15 @@ TEST_CASE("a step comes after what its stream holds, and what follows comes afte
     const DeviceValues<float> ones(*device, Floats(kCount, 1));
     const DeviceValues<float> values(*device, Floats(kCount, -1));
     const DeviceValues<float> after(*device, Floats(kCount, -1));
-    GradientEntry entry(comm, staged_with(WireType::same));
+    GradientExchange exchange(comm, staged_with(WireType::same));
     const GradientId id =
-        entry.add({.name = "values", .type = ElementType::float32, .shape = {kCount}},
-                  values.bytes(), device);
-    entry.use_operation(ReduceOp::sum);
+        exchange.add({.name = "values", .type = ElementType::float32, .shape = {kCount}},
+                     values.bytes(), device);
+    exchange.use_operation(ReduceOp::sum);
     for (int i = 0; i < 20; ++i)  // Longer than it takes to get to `ready`.
       device->copy(values.bytes(), ones.bytes(), stream.get());
-    entry.ready(id, stream.get());
-    entry.wait_step(stream.get());
+    exchange.ready(id, stream.get());
+    exchange.wait_step(stream.get());
     device->copy(after.bytes(), values.bytes(), stream.get());
     results[static_cast<std::size_t>(comm.rank().value)] = after.read(stream.get());
   });

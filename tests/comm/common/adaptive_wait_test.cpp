@@ -7,29 +7,29 @@ namespace {
 
 using namespace std::chrono_literals;
 
-int pauses_before_sleep(Patience& patience) {
+int pauses_before_sleep(AdaptiveWait& adaptive_wait) {
   int pauses = 0;
-  while (!patience.pause())
+  while (!adaptive_wait.pause())
     ++pauses;
   return pauses;
 }
 
-TEST_SUITE_BEGIN("comm/engine");
+TEST_SUITE_BEGIN("comm/adaptive_wait");
 
 TEST_CASE("who waits in vain leaves the core so many times, and sleeps") {
-  SpinHabit habit;
-  Patience patience(habit, 10, 1h);
-  const int spins = habit.spins();
-  CHECK(pauses_before_sleep(patience) == spins + 10);
-  CHECK(patience.pause());
-  patience.reset();
-  CHECK(pauses_before_sleep(patience) == spins + 10);
+  SpinPolicy policy;
+  AdaptiveWait adaptive_wait(policy, 10, 1h);
+  const int spins = policy.spins();
+  CHECK(pauses_before_sleep(adaptive_wait) == spins + 10);
+  CHECK(adaptive_wait.pause());
+  adaptive_wait.reset();
+  CHECK(pauses_before_sleep(adaptive_wait) == spins + 10);
 }
 
 TEST_CASE("who gets the core back late sleeps sooner") {
-  SpinHabit habit;
-  Patience patience(habit, 10, 0s);
-  CHECK(pauses_before_sleep(patience) == habit.spins());
+  SpinPolicy policy;
+  AdaptiveWait adaptive_wait(policy, 10, 0s);
+  CHECK(pauses_before_sleep(adaptive_wait) == policy.spins());
 }
 
 TEST_SUITE_END();

@@ -31,7 +31,7 @@ Call call_of(std::uint64_t bytes, Algorithm algorithm) {
   return {.kind = CallKind::all_reduce,
           .bytes = bytes,
           .reduction = {ElementType::float32, ReduceOp::sum},
-          .way = {.algorithm = algorithm}};
+          .plan = {.algorithm = algorithm}};
 }
 
 /// Of four ranks.

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 #include "comm/transports/tcp_frame.hpp"
 #include "support/child.hpp"
 #include "support/connect_in_process.hpp"
@@ -53,16 +53,16 @@ struct Impostor {
     victim.emplace(std::move(connections[0]));
   }
 
-  void say(std::span<const std::byte> bytes) const {
+  void send(std::span<const std::byte> bytes) const {
     ::send(end.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
-  void say(const Frame& frame) const { say(encode(frame)); }
-  void say_farewell(ErrorKind kind, std::string_view text) const {
+  void send(const Frame& frame) const { send(encode(frame)); }
+  void send_abort(ErrorKind kind, std::string_view text) const {
     std::vector<std::byte> words{static_cast<std::byte>(kind)};
     for (const char c : text)
       words.push_back(static_cast<std::byte>(c));
-    say(Frame{.kind = FrameKind::farewell, .length = static_cast<std::uint32_t>(words.size())});
-    say(words);
+    send(Frame{.kind = FrameKind::abort, .length = static_cast<std::uint32_t>(words.size())});
+    send(words);
   }
 
   /// What rank 0 makes of it in an all-reduce of `bytes` bytes.
@@ -113,7 +113,7 @@ TEST_CASE("random bytes from a peer end the call with its name") {
     std::vector<std::byte> noise(random() % 5000 + kFrameBytes);
     for (std::byte& byte : noise)
       byte = static_cast<std::byte>(random());
-    impostor.say(noise);
+    impostor.send(noise);
     const Error e = impostor.failure(400'000);
     CHECK(e.kind() == ErrorKind::remote);
     CHECK(mentions(e, "rank 1: it sent what no rank of this version sends"));
@@ -129,12 +129,12 @@ TEST_CASE("frames that nobody asked for, or that do not fit, end the call with t
       {.kind = FrameKind::chunk, .tag = {0}, .length = 16, .offset = 32, .total = 24},
       {.kind = FrameKind::chunk, .tag = {0}, .length = 1 << 20, .offset = 0, .total = 1 << 20},
       {.kind = FrameKind::note, .tag = {0}, .length = 7},
-      {.kind = FrameKind::farewell, .tag = {0}, .length = 1 << 30},
+      {.kind = FrameKind::abort, .tag = {0}, .length = 1 << 30},
   };
   for (const Frame& frame : frames) {
     Impostor impostor;
-    impostor.say(frame);
-    impostor.say(std::vector<std::byte>(64));
+    impostor.send(frame);
+    impostor.send(std::vector<std::byte>(64));
     const Error e = impostor.failure(4000);
     CHECK(e.kind() == ErrorKind::remote);
     CHECK(mentions(e, "rank 1"));
@@ -143,7 +143,7 @@ TEST_CASE("frames that nobody asked for, or that do not fit, end the call with t
 
 TEST_CASE("a farewell is passed on as what it is") {
   Impostor impostor;
-  impostor.say_farewell(ErrorKind::usage, "rank 7 is in another call\x1b[2J");
+  impostor.send_abort(ErrorKind::usage, "rank 7 is in another call\x1b[2J");
   const Error e = impostor.failure(4000);
   CHECK(e.kind() == ErrorKind::usage);
   CHECK(mentions(e, "rank 7 is in another call"));
@@ -157,15 +157,15 @@ TEST_CASE("what a rank said when it gave up is heard before it is missed as a re
   const std::vector<std::byte> half(kBytes / 2);
   for (std::size_t sent = 0; sent < half.size();) {
     const std::size_t size = std::min(half.size() - sent, kChunkBytes);
-    impostor.say(Frame{.kind = FrameKind::chunk,
-                       .tag = {0},
-                       .length = static_cast<std::uint32_t>(size),
-                       .offset = sent,
-                       .total = half.size()});
-    impostor.say(std::span(half).subspan(sent, size));
+    impostor.send(Frame{.kind = FrameKind::chunk,
+                        .tag = {0},
+                        .length = static_cast<std::uint32_t>(size),
+                        .offset = sent,
+                        .total = half.size()});
+    impostor.send(std::span(half).subspan(sent, size));
     sent += size;
   }
-  impostor.say_farewell(ErrorKind::remote, "rank 7: Connection reset by peer");
+  impostor.send_abort(ErrorKind::remote, "rank 7: Connection reset by peer");
   impostor.end = {};
   const Error e = impostor.failure(kBytes);
   INFO("failure: ", std::string(e.what()));
@@ -483,12 +483,12 @@ TEST_CASE("ranks that all compute for longer than the deadline accuse nobody") {
     auto ranks = communicators_in_process(3, 200ms, shared_memory);
     CHECK_NOTHROW(test::run_ranks(ranks, [](Communicator& comm) {
       std::vector<float> a(100, 1);
-      GradientEntry entry(comm);
-      entry.add("a", std::span(a));
+      GradientExchange exchange(comm);
+      exchange.add("a", std::span(a));
       for (int step = 0; step < 2; ++step) {
         std::this_thread::sleep_for(600ms);
-        entry.ready({0});
-        entry.wait_step();
+        exchange.ready({0});
+        exchange.wait_step();
       }
     }));
   }
@@ -498,11 +498,11 @@ TEST_CASE("a rank that never makes its gradients ready is named by all who wait 
   auto ranks = communicators_in_process(3, 300ms);
   const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
     std::vector<float> a(100, 1);
-    GradientEntry entry(comm);
-    entry.add("a", std::span(a));
-    entry.all_reduce_gradients(ReduceOp::sum);
+    GradientExchange exchange(comm);
+    exchange.add("a", std::span(a));
+    exchange.all_reduce_gradients(ReduceOp::sum);
     if (comm.rank() == Rank{1}) std::this_thread::sleep_for(1500ms);
-    if (comm.rank() != Rank{1}) entry.all_reduce_gradients(ReduceOp::sum);
+    if (comm.rank() != Rank{1}) exchange.all_reduce_gradients(ReduceOp::sum);
   });
   CHECK(mentions(failure_in(outcomes[0]), "rank 1 "));
   CHECK(mentions(failure_in(outcomes[2]), "rank 1 "));
@@ -510,8 +510,8 @@ TEST_CASE("a rank that never makes its gradients ready is named by all who wait 
 
 std::set<std::string> names_in(const std::filesystem::path& folder) {
   std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    names.insert(entry.path().filename().string());
+  for (const auto& exchange : std::filesystem::directory_iterator(folder))
+    names.insert(exchange.path().filename().string());
   return names;
 }
 
@@ -521,9 +521,9 @@ bool two_ranks_work(std::vector<Communicator>& ranks) {
   std::vector<float> results(2);
   test::run_ranks(ranks, [&](Communicator& comm) {
     std::vector<float> a(300'000, static_cast<float>(comm.rank().value));
-    GradientEntry entry(comm);
-    entry.add("a", std::span(a));
-    entry.all_reduce_gradients(ReduceOp::average);
+    GradientExchange exchange(comm);
+    exchange.add("a", std::span(a));
+    exchange.all_reduce_gradients(ReduceOp::average);
     results[static_cast<std::size_t>(comm.rank().value)] = a.front() + a.back();
   });
   return results == std::vector{1.0F, 1.0F};

@@ -80,13 +80,13 @@ UniqueFd connect_stranger(std::uint16_t port) {
   }
 }
 
-void say(const UniqueFd& socket, const std::string& text) {
+void send(const UniqueFd& socket, const std::string& text) {
   ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
 }
 
 /// Sends a whole message of garbage, and ends the connection with a reset instead of a farewell.
 void reset(UniqueFd socket) {
-  say(socket, std::string(100, 'x'));
+  send(socket, std::string(100, 'x'));
   const linger at_once{1, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }
@@ -339,9 +339,9 @@ TEST_CASE("strangers who send garbage, nothing, or half a message do not disturb
     });
     const UniqueFd silent = connect_stranger(meeting.port);
     const UniqueFd talkative = connect_stranger(meeting.port);
-    say(talkative, std::string(100'000, 'x'));
+    send(talkative, std::string(100'000, 'x'));
     const UniqueFd brief = connect_stranger(meeting.port);
-    say(brief, "FGCR");
+    send(brief, "FGCR");
     connect_stranger(meeting.port);
     reset(connect_stranger(meeting.port));
     Communicator comm(join(meeting.place(1)));
@@ -362,15 +362,15 @@ TEST_CASE("more strangers than there are seats do not keep a rank out") {
 }
 
 TEST_CASE("a stranger in rank 0's place is recognised by what it answers") {
-  const UniqueFd door = listen_at(loopback(0));
-  const Meeting meeting{.port = local_end(door.get()).port};
+  const UniqueFd listener = listen_at(loopback(0));
+  const Meeting meeting{.port = local_end(listener.get()).port};
   const std::jthread impostor([&] {
-    UniqueFd visitor;
-    while (!visitor)
-      visitor = UniqueFd(::accept(door.get(), nullptr, nullptr));
-    say(visitor, "HTTP/1.1 400 Bad Request\r\n\r\n");
+    UniqueFd stranger;
+    while (!stranger)
+      stranger = UniqueFd(::accept(listener.get(), nullptr, nullptr));
+    send(stranger, "HTTP/1.1 400 Bad Request\r\n\r\n");
     Message<kHelloBytes> hello;
-    receive_all(visitor.get(), hello, Deadline(kLong));
+    receive_all(stranger.get(), hello, Deadline(kLong));
   });
   const Error e = failure_of([&] { join(meeting.place(1)); });
   CHECK(e.kind() == ErrorKind::remote);
@@ -378,21 +378,21 @@ TEST_CASE("a stranger in rank 0's place is recognised by what it answers") {
 }
 
 TEST_CASE("a stranger who speaks the protocol but lacks the secret is no rank 0") {
-  const UniqueFd door = listen_at(loopback(0));
-  const Meeting meeting{.port = local_end(door.get()).port};
+  const UniqueFd listener = listen_at(loopback(0));
+  const Meeting meeting{.port = local_end(listener.get()).port};
   const std::jthread impostor([&] {
-    UniqueFd visitor;
-    while (!visitor)
-      visitor = UniqueFd(::accept(door.get(), nullptr, nullptr));
+    UniqueFd stranger;
+    while (!stranger)
+      stranger = UniqueFd(::accept(listener.get(), nullptr, nullptr));
     const Identity identity{.rank = {0}, .size = 2, .secret = Secret("guessed"), .session = {}};
-    Reception reception(identity);
+    ServerHandshake reception(identity);
     Message<kHelloBytes> hello;
-    receive_all(visitor.get(), hello, Deadline(kLong));
-    send_all(visitor.get(), *reception.challenge(hello), Deadline(kLong));
+    receive_all(stranger.get(), hello, Deadline(kLong));
+    send_all(stranger.get(), *reception.challenge(hello), Deadline(kLong));
     Message<kAnswerBytes> answer;
-    receive_all(visitor.get(), answer, Deadline(kLong));
+    receive_all(stranger.get(), answer, Deadline(kLong));
     reception.judge(answer);
-    send_all(visitor.get(), reception.verdict(Refusal::none, {}), Deadline(kLong));
+    send_all(stranger.get(), reception.verdict(Refusal::none, {}), Deadline(kLong));
   });
   const Error e = failure_of([&] { join(meeting.place(1)); });
   CHECK(e.kind() == ErrorKind::denied);

@@ -46,9 +46,9 @@ TEST_CASE("ranks that wait for each other twice in a row, and nothing moved, are
   for (int round = 0; round < 2; ++round) {
     CHECK_FALSE(graph.dead_end());
     CHECK(graph.begin_round(blocked(graph, {{1}})) == std::vector<Rank>{{1}});
-    CHECK(graph.heard({1}, blocked(graph, {{2}, {0}})) == std::vector<Rank>{{2}});
+    CHECK(graph.on_report({1}, blocked(graph, {{2}, {0}})) == std::vector<Rank>{{2}});
     CHECK_FALSE(graph.is_complete());
-    CHECK(graph.heard({2}, blocked(graph, {{0}})).empty());
+    CHECK(graph.on_report({2}, blocked(graph, {{0}})).empty());
     CHECK(graph.is_complete());
   }
   REQUIRE(graph.dead_end());
@@ -63,7 +63,7 @@ TEST_CASE("no dead end is seen where one rank computes, or something moves") {
     graph.begin_round(blocked(graph, {{1}}));
     WaitReport answer = blocked(graph, {{0}}, moved);
     answer.is_blocked = is_blocked;
-    graph.heard({1}, answer);
+    graph.on_report({1}, answer);
     return graph.dead_end().has_value();
   };
   CHECK_FALSE(round(true, 1));
@@ -79,9 +79,9 @@ TEST_CASE("answers of an earlier round, and of ranks that were not asked, do not
   WaitGraph graph({0});
   const WaitReport early = blocked(graph, {{0}});
   graph.begin_round(blocked(graph, {{1}}));
-  graph.heard({1}, early);
+  graph.on_report({1}, early);
   CHECK(graph.answer_of({1}) == nullptr);
-  graph.heard({2}, blocked(graph, {{0}}));
+  graph.on_report({2}, blocked(graph, {{0}}));
   CHECK(graph.answer_of({2}) == nullptr);
 }
 

@@ -31,7 +31,7 @@ std::vector<ElementType> own_types(const GradientTable& table) {
   return types;
 }
 
-TEST_SUITE_BEGIN("comm/entry/fusion");
+TEST_SUITE_BEGIN("comm/fusion");
 
 TEST_CASE("random plans carry every element once, aligned, in order and in one piece") {
   Random random(1);

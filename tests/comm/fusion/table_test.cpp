@@ -19,7 +19,7 @@ GradientTable small_table() {
   return table;
 }
 
-TEST_SUITE_BEGIN("comm/entry/table");
+TEST_SUITE_BEGIN("comm/fusion/table");
 
 TEST_CASE("a gradient has as many elements as its shape says") {
   const GradientTable table = small_table();

@@ -12,7 +12,7 @@ namespace fastgpu::comm {
 namespace {
 
 using namespace std::chrono_literals;
-using gpu::DeviceWay;
+using gpu::DevicePath;
 using gpu::NcclFunctions;
 using gpu::NcclOffer;
 using test::DeviceValues;
@@ -53,13 +53,13 @@ Strings all(int size, const std::string& reason) {
 }
 
 void insist(gpu::DeviceSettings& settings) {
-  settings.way = DeviceWay::nccl;
+  settings.path = DevicePath::nccl;
 }
 
 TEST_SUITE_BEGIN("comm/device_nccl_choice");
 
 TEST_CASE("ranks take NCCL where all of them have it and a GPU each") {
-  const auto have = [](int version, std::uint8_t gpu, DeviceWay wish = DeviceWay::automatic) {
+  const auto have = [](int version, std::uint8_t gpu, DevicePath wish = DevicePath::automatic) {
     return NcclOffer{.version = version, .device = {gpu}, .wish = wish};
   };
   constexpr int kNew = 22809;
@@ -76,7 +76,7 @@ TEST_CASE("ranks take NCCL where all of them have it and a GPU each") {
       {{have(kNew, 1), have(kNew, 2), have(0, 0)}, "rank 2 has no data on a GPU"},
       {{have(kNew, 1), have(22005, 2)}, "rank 0 has NCCL 2.28.9, rank 1 has 2.20.5"},
       {{have(kNew, 1), have(kNew, 2), have(kNew, 2)}, "rank 1 and rank 2 use the same GPU"},
-      {{have(kNew, 2, DeviceWay::nccl), have(kNew, 2, DeviceWay::nccl)}, ""},
+      {{have(kNew, 2, DevicePath::nccl), have(kNew, 2, DevicePath::nccl)}, ""},
   };
   for (const Case& each : cases) {
     const auto verdict = gpu::nccl_verdict(each.offers);
@@ -86,17 +86,17 @@ TEST_CASE("ranks take NCCL where all of them have it and a GPU each") {
 }
 
 TEST_CASE("FASTGPU_COMM_DEVICE and FASTGPU_COMM_NCCL are read, and nonsense is refused") {
-  const auto read = [](const std::string& way) {
-    return gpu::device_settings([way](const std::string& name) -> std::optional<std::string> {
-      if (name == "FASTGPU_COMM_DEVICE" && !way.empty()) return way;
+  const auto read = [](const std::string& path) {
+    return gpu::device_settings([path](const std::string& name) -> std::optional<std::string> {
+      if (name == "FASTGPU_COMM_DEVICE" && !path.empty()) return path;
       if (name == "FASTGPU_COMM_NCCL") return "/opt/libnccl.so";
       return std::nullopt;
     });
   };
-  CHECK(read("").way == DeviceWay::automatic);
-  CHECK(read("auto").way == DeviceWay::automatic);
-  CHECK(read("nccl").way == DeviceWay::nccl);
-  CHECK(read("staged").way == DeviceWay::staged);
+  CHECK(read("").path == DevicePath::automatic);
+  CHECK(read("auto").path == DevicePath::automatic);
+  CHECK(read("nccl").path == DevicePath::nccl);
+  CHECK(read("staged").path == DevicePath::staged);
   CHECK(read("").nccl == "/opt/libnccl.so");
   const Error refusal = test::failure_of([&] { read("gpu"); });
   CHECK(refusal.kind() == ErrorKind::usage);
@@ -117,7 +117,7 @@ TEST_CASE(
     "staged is a wish that is always granted, and nccl one that may be refused on all ranks") {
   CHECK(reasons(2, [](const OnRank& rank, gpu::DeviceSettings& settings) {
           rank.install_nccl();
-          settings.way = DeviceWay::staged;
+          settings.path = DevicePath::staged;
         }) == all(2, "FASTGPU_COMM_DEVICE is staged"));
   CHECK(reasons(2, [](const OnRank& rank, gpu::DeviceSettings& settings) {
           rank.install_nccl();
@@ -135,7 +135,7 @@ TEST_CASE(
 TEST_CASE("ranks that wish for different ways are told") {
   const Strings refused = reasons(3, [](const OnRank& rank, gpu::DeviceSettings& settings) {
     rank.install_nccl();
-    if (rank.self == 2) settings.way = DeviceWay::staged;
+    if (rank.self == 2) settings.path = DevicePath::staged;
   });
   CHECK(refused == all(3,
                        "refused: FASTGPU_COMM_DEVICE is auto on rank 0, but staged on rank 2: "

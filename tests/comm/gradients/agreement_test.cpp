@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 #include "support/connect_in_process.hpp"
-#include "support/entry_layer.hpp"
 #include "support/failure.hpp"
+#include "support/gradient_steps.hpp"
 #include "support/run_ranks.hpp"
 #include "support/temp_directory.hpp"
 
@@ -25,15 +25,15 @@ using test::index_of;
 using test::outcomes_of_ranks;
 using test::run_ranks;
 
-TEST_SUITE_BEGIN("comm/entry");
+TEST_SUITE_BEGIN("comm/gradients");
 
 TEST_CASE("ranks that registered other gradients are told which rank differs, and in what") {
   auto ranks = communicators_in_process(3, 5s);
   const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
     std::vector<float> values(3);
-    GradientEntry entry(comm);
-    entry.add(comm.rank() == Rank{2} ? "bias" : "weights", std::span(values));
-    entry.all_reduce_gradients(ReduceOp::average);
+    GradientExchange exchange(comm);
+    exchange.add(comm.rank() == Rank{2} ? "bias" : "weights", std::span(values));
+    exchange.all_reduce_gradients(ReduceOp::average);
   });
   for (const auto& outcome : outcomes) {
     REQUIRE(outcome);
@@ -50,11 +50,11 @@ TEST_CASE("ranks with other settings are told which rank and which setting") {
     auto ranks = communicators_in_process(3, 5s);
     const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
       std::vector<float> values(3);
-      EntrySettings settings;
+      GradientSettings settings;
       if (comm.rank() == Rank{1}) change(settings);
-      GradientEntry entry(comm, settings);
-      entry.add("a", std::span(values));
-      entry.all_reduce_gradients(ReduceOp::average);
+      GradientExchange exchange(comm, settings);
+      exchange.add("a", std::span(values));
+      exchange.all_reduce_gradients(ReduceOp::average);
     });
     std::string what;
     for (const auto& outcome : outcomes) {
@@ -67,13 +67,13 @@ TEST_CASE("ranks with other settings are told which rank and which setting") {
     return what;
   };
   const std::string same = " than rank 0: all ranks need the same";
-  CHECK(told([](EntrySettings& s) { s.lanes = 3; }) ==
+  CHECK(told([](GradientSettings& s) { s.streams = 3; }) ==
         "rank 1 has another FASTGPU_COMM_LANES" + same);
-  CHECK(told([](EntrySettings& s) { s.non_finite = NonFiniteAction::skip; }) ==
+  CHECK(told([](GradientSettings& s) { s.non_finite = NonFiniteAction::skip; }) ==
         "rank 1 has another FASTGPU_COMM_NANCHECK" + same);
-  CHECK(told([](EntrySettings& s) { s.wire = WireType::float16; }) ==
+  CHECK(told([](GradientSettings& s) { s.wire = WireType::float16; }) ==
         "rank 1 has another FASTGPU_COMM_WIRE" + same);
-  CHECK(told([](EntrySettings& s) { s.is_tuned = true; }) ==
+  CHECK(told([](GradientSettings& s) { s.is_tuned = true; }) ==
         "rank 1 has another FASTGPU_COMM_TUNE" + same);
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("ranks with another library are told which rank, and which library it 
   auto ranks = communicators_in_process(3, 5s);
   const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
     const GradientTable table;
-    const EntrySettings settings;
+    const GradientSettings settings;
     check_same_registration(comm, {table, settings, comm.rank() == Rank{2} ? "7.1\x1b" : "7.0"});
   });
   for (const auto& outcome : outcomes) {
@@ -98,14 +98,14 @@ TEST_CASE("what ranks say about a step does not grow with gradients, ranks and t
     constexpr int kSteps = 20;
     run_ranks(ranks, [&](Communicator& comm) {
       std::vector<float> values(10);
-      GradientEntry entry(comm);
+      GradientExchange exchange(comm);
       for (int i = 0; i < 161; ++i)
-        entry.add(std::to_string(i), std::span(values));
+        exchange.add(std::to_string(i), std::span(values));
       for (int step = 0; step < kSteps; ++step) {
         if (step % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(step));
-        entry.all_reduce_gradients(ReduceOp::average);
+        exchange.all_reduce_gradients(ReduceOp::average);
       }
-      bytes[index_of(comm)] = entry.counters().negotiation_bytes;
+      bytes[index_of(comm)] = exchange.counters().negotiation_bytes;
     });
     for (const std::uint64_t each : bytes) {
       CHECK(each <= 64 * kSteps);
@@ -118,18 +118,18 @@ TEST_CASE("a step with more gradients than one short message has room for ends t
   auto ranks = communicators_in_process(3, 10s);
   std::vector<std::size_t> skipped(ranks.size());
   run_ranks(ranks, [&](Communicator& comm) {
-    GradientEntry entry(comm);
+    GradientExchange exchange(comm);
     for (int i = 0; i < 70'000; ++i)
-      entry.add({.name = std::to_string(i), .shape = {0}}, {});
-    entry.ready({69'999});
-    skipped[index_of(comm)] = entry.wait_step().skipped.size();
+      exchange.add({.name = std::to_string(i), .shape = {0}}, {});
+    exchange.ready({69'999});
+    skipped[index_of(comm)] = exchange.wait_step().skipped.size();
   });
   CHECK(skipped == std::vector<std::size_t>(3, 69'999));
 }
 
 TEST_CASE("tuning changes all ranks together, ends, and is kept for the next job") {
   const test::TempDirectory folder;
-  EntrySettings settings;
+  GradientSettings settings;
   settings.is_tuned = true;
   settings.cache = (folder.path() / "cache").string();
   for (int job = 0; job < 2; ++job) {
@@ -138,15 +138,15 @@ TEST_CASE("tuning changes all ranks together, ends, and is kept for the next job
     std::vector<int> moves(ranks.size());
     run_ranks(ranks, [&](Communicator& comm) {
       std::vector<float> a(300'000), b(70'000);
-      GradientEntry entry(comm, settings);
-      entry.add("a", std::span(a));
-      entry.add("b", std::span(b));
+      GradientExchange exchange(comm, settings);
+      exchange.add("a", std::span(a));
+      exchange.add("b", std::span(b));
       for (int step = 0; step < Tuner::kMostSteps + 3; ++step) {
         a.assign(a.size(), static_cast<float>(comm.rank().value + step));
         b.assign(b.size(), static_cast<float>(step));
-        entry.ready({0});
-        entry.ready({1});
-        if (entry.wait_step().have_views_moved) ++moves[index_of(comm)];
+        exchange.ready({0});
+        exchange.ready({1});
+        if (exchange.wait_step().have_views_moved) ++moves[index_of(comm)];
         if (!all_are(a, 1 + step) || !all_are(b, step)) failures[index_of(comm)] = "values";
       }
     });
@@ -163,19 +163,19 @@ TEST_CASE("tuning changes all ranks together, ends, and is kept for the next job
 
 TEST_CASE("timelines and counters are left behind, and a step costs few bytes of talk") {
   const test::TempDirectory folder;
-  EntrySettings settings;
+  GradientSettings settings;
   settings.timeline = (folder.path() / "timeline").string();
   settings.counters = (folder.path() / "counters").string();
   auto ranks = communicators_in_process(4, 20s);
   std::vector<std::uint64_t> bytes(ranks.size());
   run_ranks(ranks, [&](Communicator& comm) {
     std::vector<float> values(100);
-    GradientEntry entry(comm, settings);
+    GradientExchange exchange(comm, settings);
     for (int i = 0; i < 161; ++i)
-      entry.add(std::to_string(i), std::span(values));
+      exchange.add(std::to_string(i), std::span(values));
     for (int step = 0; step < 10; ++step)
-      entry.all_reduce_gradients(ReduceOp::average);
-    bytes[index_of(comm)] = entry.counters().negotiation_bytes;
+      exchange.all_reduce_gradients(ReduceOp::average);
+    bytes[index_of(comm)] = exchange.counters().negotiation_bytes;
   });
   CHECK(bytes == std::vector<std::uint64_t>(4, 10 * 2 * Summary::kBytes));
   for (int rank = 0; rank < 4; ++rank) {

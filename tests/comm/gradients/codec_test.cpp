@@ -9,7 +9,7 @@
 namespace fastgpu::comm {
 namespace {
 
-TEST_SUITE_BEGIN("comm/entry/codec");
+TEST_SUITE_BEGIN("comm/gradients/codec");
 
 TEST_CASE(
     "who travels as 16 bits can be added on the way, but not where sums are made in float32") {
@@ -25,7 +25,7 @@ TEST_CASE("what is not linear is never added while it is encoded") {
     CHECK_FALSE(allows(CodecKind::gather_only, adds));
     CHECK_FALSE(allows(CodecKind::difference, adds));
   }
-  CHECK_FALSE(allows(CodecKind::difference, Exchange::wide_sum));
+  CHECK_FALSE(allows(CodecKind::difference, Exchange::mixed_precision_reduce));
   CHECK_FALSE(allows(CodecKind::gather_only, Exchange::neighbours));
 }
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 #include "gpu/device_values.hpp"
 #include "gpu/gradients_as_host.hpp"
 #include "gpu/ranks_on_devices.hpp"
@@ -57,8 +57,8 @@ void run_on(int size, Body body) {
   CHECK((sums_by_nccl > 0) == std::is_same_v<Way, ByNccl>);
 }
 
-EntrySettings settings_with(WireType wire, NonFiniteAction check = NonFiniteAction::off) {
-  EntrySettings settings;
+GradientSettings settings_with(WireType wire, NonFiniteAction check = NonFiniteAction::off) {
+  GradientSettings settings;
   settings.bucket = {256};
   settings.wire = wire;
   settings.non_finite = check;
@@ -71,10 +71,10 @@ GradientInfo info_of(const std::string& name, std::size_t count) {
 }
 
 template <class T>
-GradientId add(GradientEntry& entry, const OnRank& rank, const std::string& name,
+GradientId add(GradientExchange& exchange, const OnRank& rank, const std::string& name,
                const DeviceValues<T>& values) {
-  return entry.add(info_of<T>(name, values.bytes().size() / sizeof(T)), values.bytes(),
-                   rank.device);
+  return exchange.add(info_of<T>(name, values.bytes().size() / sizeof(T)), values.bytes(),
+                      rank.device);
 }
 
 bool has(const std::string& text, const std::string& part) {
@@ -112,8 +112,8 @@ TEST_CASE("gradients summed by NCCL are those that the host sums, beside ones of
         const std::size_t counts[] = {3, 200, 17, 1, 64};
         std::vector<Floats> values, of_host;
         std::vector<std::unique_ptr<DeviceValues<float>>> on_device;
-        GradientEntry host(rank.comm, settings_with(wire));
-        GradientEntry entry(rank.comm, settings_with(wire));
+        GradientExchange host(rank.comm, settings_with(wire));
+        GradientExchange exchange(rank.comm, settings_with(wire));
         for (const std::size_t count : counts) {  // Sums of few bits: exact in any order.
           Floats numbers(count);
           for (std::size_t i = 0; i < count; ++i)
@@ -126,13 +126,13 @@ TEST_CASE("gradients summed by NCCL are those that the host sums, beside ones of
           host.add(std::to_string(i), std::span(values[i]));
           const bool is_here = (i + rank.self) % 3 == 2;  // Others elsewhere on each rank.
           if (is_here)
-            entry.add(std::to_string(i), std::span(of_host[i]));
+            exchange.add(std::to_string(i), std::span(of_host[i]));
           else
-            add(entry, rank, std::to_string(i), *on_device[i]);
+            add(exchange, rank, std::to_string(i), *on_device[i]);
         }
         for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::min}) {
           host.all_reduce_gradients(op);
-          entry.all_reduce_gradients(op);
+          exchange.all_reduce_gradients(op);
           for (std::size_t i = 0; i < values.size(); ++i) {
             const bool is_here = (i + rank.self) % 3 == 2;
             differences[rank.self] +=
@@ -154,12 +154,12 @@ TEST_CASE("gradients of ranks without a GPU are summed by the host, though other
     ByNccl::prepare(rank);
     Floats on_host(100, 2);
     const DeviceValues<float> values(*rank.device, Floats(100, 1));
-    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    GradientExchange exchange(rank.comm, settings_with(WireType::same));
     if (rank.self == 0)
-      add(entry, rank, "values", values);
+      add(exchange, rank, "values", values);
     else
-      entry.add("values", std::span(on_host));
-    entry.all_reduce_gradients(ReduceOp::sum);
+      exchange.add("values", std::span(on_host));
+    exchange.all_reduce_gradients(ReduceOp::sum);
     results[rank.self] = rank.self == 0 ? values.read() : on_host;
   });
   CHECK(results == std::vector<Floats>(2, Floats(100, 3)));
@@ -170,12 +170,12 @@ TEST_CASE("who insists on NCCL is told why gradients cannot have it") {
   const auto refusal = [](WireType wire, auto prepare) {
     const auto outcomes = test::outcomes_on_devices(3, [&](const OnRank& rank) {
       const DeviceValues<float> values(*rank.device, Floats(100, 1));
-      EntrySettings settings = settings_with(wire);
-      settings.device.way = gpu::DeviceWay::nccl;
+      GradientSettings settings = settings_with(wire);
+      settings.device.path = gpu::DevicePath::nccl;
       prepare(rank);
-      GradientEntry entry(rank.comm, settings);
-      add(entry, rank, "values", values);
-      entry.ready({0});
+      GradientExchange exchange(rank.comm, settings);
+      add(exchange, rank, "values", values);
+      exchange.ready({0});
     });
     for (const auto& outcome : outcomes)
       CHECK(test::failure_in(outcome).kind() == ErrorKind::usage);
@@ -193,15 +193,15 @@ TEST_CASE("who insists on NCCL is told why gradients cannot have it") {
 TEST_CASE("a rank that goes while NCCL sums ends the step on the others, and nobody hangs") {
   const auto outcomes = outcomes_on<ByNccl>(3, [](const OnRank& rank) {
     const DeviceValues<float> values(*rank.device, Floats(1000, 1));
-    auto entry = std::make_unique<GradientEntry>(rank.comm, settings_with(WireType::same));
-    add(*entry, rank, "values", values);
-    entry->all_reduce_gradients(ReduceOp::average);
+    auto exchange = std::make_unique<GradientExchange>(rank.comm, settings_with(WireType::same));
+    add(*exchange, rank, "values", values);
+    exchange->all_reduce_gradients(ReduceOp::average);
     if (rank.self == 1) {
-      entry.reset();
+      exchange.reset();
       const Communicator gone = std::move(rank.comm);
       return;
     }
-    entry->all_reduce_gradients(ReduceOp::average);
+    exchange->all_reduce_gradients(ReduceOp::average);
   });
   CHECK_FALSE(outcomes[1]);
   for (const std::size_t rank : {0, 2})
@@ -214,11 +214,11 @@ TEST_CASE_TEMPLATE("other types than float32 travel from devices as well", Way, 
     const DeviceValues<double> doubles(*rank.device, std::vector<double>(9, 1.5));
     const DeviceValues<std::int32_t> whole(*rank.device, std::vector<std::int32_t>(5, 7));
     const DeviceValues<std::uint8_t> small(*rank.device, std::vector<std::uint8_t>(3, 2));
-    GradientEntry entry(rank.comm, settings_with(WireType::float16, NonFiniteAction::stop));
-    add(entry, rank, "doubles", doubles);
-    add(entry, rank, "whole", whole);
-    add(entry, rank, "small", small);
-    entry.all_reduce_gradients(ReduceOp::sum);
+    GradientExchange exchange(rank.comm, settings_with(WireType::float16, NonFiniteAction::stop));
+    add(exchange, rank, "doubles", doubles);
+    add(exchange, rank, "whole", whole);
+    add(exchange, rank, "small", small);
+    exchange.all_reduce_gradients(ReduceOp::sum);
     is_right[rank.self] = static_cast<char>(doubles.read() == std::vector<double>(9, 4.5) &&
                                             whole.read() == std::vector<std::int32_t>(5, 21) &&
                                             small.read() == std::vector<std::uint8_t>(3, 6));
@@ -232,16 +232,16 @@ TEST_CASE_TEMPLATE("ready waits for nobody, and results come in the order of the
   run_on<Way>(2, [&](const OnRank& rank) {
     const auto stream = gpu::stream_of(*rank.device);
     const DeviceValues<float> values(*rank.device, Floats(500, -1));
-    GradientEntry entry(rank.comm, settings_with(WireType::same));
-    const GradientId id = add(entry, rank, "values", values);
+    GradientExchange exchange(rank.comm, settings_with(WireType::same));
+    const GradientId id = add(exchange, rank, "values", values);
     for (int step = 0; step < 3; ++step) {
-      entry.use_operation(ReduceOp::sum);
+      exchange.use_operation(ReduceOp::sum);
       rank.device->hold();
       rank.device->run(stream.get(),
                        [&] { std::ranges::fill(std::span(values.data(), 500), 3.0F); });
-      entry.ready(id, stream.get());
+      exchange.ready(id, stream.get());
       rank.device->go_on();
-      entry.wait_step(stream.get());
+      exchange.wait_step(stream.get());
       rank.device->run(stream.get(), [&] { values.data()[7] += 1; });
     }
     results[rank.self] = values.read(stream.get());
@@ -256,14 +256,14 @@ TEST_CASE_TEMPLATE("a bucket is packed in one launch", Way, Staged, ByNccl) {
   std::size_t buckets = 0;
   run_on<Way>(2, [&](const OnRank& rank) {
     std::vector<std::unique_ptr<DeviceValues<float>>> values;
-    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    GradientExchange exchange(rank.comm, settings_with(WireType::same));
     for (int i = 0; i < 20; ++i) {
       values.push_back(std::make_unique<DeviceValues<float>>(*rank.device, Floats(16, 1)));
-      add(entry, rank, std::to_string(i), *values.back());
+      add(exchange, rank, std::to_string(i), *values.back());
     }
-    entry.all_reduce_gradients(ReduceOp::average);
+    exchange.all_reduce_gradients(ReduceOp::average);
     launches[rank.self] = rank.device->packs();
-    if (rank.self == 0) buckets = entry.buckets();
+    if (rank.self == 0) buckets = exchange.buckets();
   });
   CHECK(buckets == 5);
   CHECK(launches == std::vector<int>(2, 5));
@@ -279,12 +279,12 @@ TEST_CASE_TEMPLATE("NaN on a device is told with its gradient, its rank and its 
     if (rank.self == 1) numbers[290] = std::numeric_limits<float>::infinity();
     const DeviceValues<float> fine(*rank.device, Floats(5, 1));
     const DeviceValues<float> values(*rank.device, numbers);
-    GradientEntry entry(rank.comm, settings_with(WireType::float16, NonFiniteAction::skip));
-    add(entry, rank, "fine", fine);
-    add(entry, rank, "values", values);
+    GradientExchange exchange(rank.comm, settings_with(WireType::float16, NonFiniteAction::skip));
+    add(exchange, rank, "fine", fine);
+    add(exchange, rank, "values", values);
     for (std::size_t i = 0; i < 2; ++i)
-      entry.ready({i});
-    outcomes[rank.self] = entry.wait_step();
+      exchange.ready({i});
+    outcomes[rank.self] = exchange.wait_step();
     left[rank.self] = fine.read();
   });
   for (const StepOutcome& outcome : outcomes) {
@@ -303,16 +303,16 @@ TEST_CASE_TEMPLATE("what is ready on no rank is left alone, and its neighbours a
     const DeviceValues<float> a(*rank.device, Floats(8, 1));
     const DeviceValues<float> b(*rank.device, Floats(8, 2));
     const DeviceValues<float> c(*rank.device, Floats(8, 3));
-    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    GradientExchange exchange(rank.comm, settings_with(WireType::same));
     for (const auto* values : {&a, &b, &c})
-      add(entry, rank,
+      add(exchange, rank,
           std::to_string(values->bytes().size()) + std::to_string(values == &b) +
               std::to_string(values == &c),
           *values);
-    entry.use_operation(ReduceOp::sum);
+    exchange.use_operation(ReduceOp::sum);
     for (const std::size_t id : {0, 2})
-      entry.ready({id});
-    entry.wait_step();
+      exchange.ready({id});
+    exchange.wait_step();
     skipped[rank.self] = b.read();
     exchanged[rank.self] = c.read();
   });
@@ -328,18 +328,18 @@ TEST_CASE_TEMPLATE(
   run_on<Way>(3, [&](const OnRank& rank) {
     const DeviceValues<float> a(*rank.device, Floats(8, 1));
     const DeviceValues<float> b(*rank.device, Floats(100, 1));
-    GradientEntry entry(rank.comm, settings_with(WireType::same));
-    add(entry, rank, "a", a);
-    add(entry, rank, "b", b);
-    entry.use_operation(ReduceOp::sum);
-    entry.ready({0});
-    if (rank.self != 2) entry.ready({1});
+    GradientExchange exchange(rank.comm, settings_with(WireType::same));
+    add(exchange, rank, "a", a);
+    add(exchange, rank, "b", b);
+    exchange.use_operation(ReduceOp::sum);
+    exchange.ready({0});
+    if (rank.self != 2) exchange.ready({1});
     try {
-      entry.wait_step();
+      exchange.wait_step();
     } catch (const Error& e) {
       failures[rank.self] = e.what();
     }
-    entry.all_reduce_gradients(ReduceOp::sum);
+    exchange.all_reduce_gradients(ReduceOp::sum);
     results[rank.self] = b.read();
   });
   for (const std::string& failure : failures) {
@@ -355,8 +355,8 @@ TEST_CASE("what does not belong to a device is refused") {
     const DeviceValues<float> here(*rank.device, Floats(4));
     const DeviceValues<float> there(*other, Floats(4));
     Floats on_host(4);
-    GradientEntry entry(rank.comm, settings_with(WireType::same));
-    add(entry, rank, "here", here);
+    GradientExchange exchange(rank.comm, settings_with(WireType::same));
+    add(exchange, rank, "here", here);
     const auto refusal_of = [](auto action) {
       try {
         action();
@@ -367,12 +367,12 @@ TEST_CASE("what does not belong to a device is refused") {
     };
     const auto info = info_of<float>("wrong", 4);
     const std::string refusals[] = {
-        refusal_of([&] { entry.add(info, there.bytes(), other); }),
-        refusal_of([&] { entry.add(info, there.bytes(), rank.device); }), refusal_of([&] {
-          entry.add(info, std::as_writable_bytes(std::span(on_host)), rank.device);
+        refusal_of([&] { exchange.add(info, there.bytes(), other); }),
+        refusal_of([&] { exchange.add(info, there.bytes(), rank.device); }), refusal_of([&] {
+          exchange.add(info, std::as_writable_bytes(std::span(on_host)), rank.device);
         }),
-        refusal_of([&] { entry.add(info, {}, rank.device); }),
-        refusal_of([&] { entry.view({0}); })};
+        refusal_of([&] { exchange.add(info, {}, rank.device); }),
+        refusal_of([&] { exchange.view({0}); })};
     const char* const expected[] = {"another device", "not in this GPU's memory",
                                     "not in this GPU's memory", "has no memory there", "no view"};
     for (std::size_t i = 0; i < std::size(expected); ++i)
@@ -385,9 +385,9 @@ TEST_CASE_TEMPLATE("a device without memory ends the first step of all ranks", W
   const auto outcomes = outcomes_on<Way>(3, [](const OnRank& rank) {
     const DeviceValues<float> values(*rank.device, Floats(1000, 1));
     if (rank.self == 2) rank.device->limit_memory(100);
-    GradientEntry entry(rank.comm, settings_with(WireType::same));
-    add(entry, rank, "values", values);
-    entry.all_reduce_gradients(ReduceOp::average);
+    GradientExchange exchange(rank.comm, settings_with(WireType::same));
+    add(exchange, rank, "values", values);
+    exchange.all_reduce_gradients(ReduceOp::average);
   });
   for (const auto& outcome : outcomes)
     CHECK(test::mentions(test::failure_in(outcome), "out of memory"));
@@ -399,13 +399,13 @@ TEST_CASE_TEMPLATE("a device that fails within a step ends it on all ranks, and 
                    Staged, ByNccl) {
   const auto outcomes = outcomes_on<Way>(3, [](const OnRank& rank) {
     const DeviceValues<float> values(*rank.device, Floats(1000, 1));
-    GradientEntry entry(rank.comm, settings_with(WireType::same));
-    add(entry, rank, "values", values);
-    entry.all_reduce_gradients(ReduceOp::average);
+    GradientExchange exchange(rank.comm, settings_with(WireType::same));
+    add(exchange, rank, "values", values);
+    exchange.all_reduce_gradients(ReduceOp::average);
     if (rank.self == 1) rank.device->hold();
-    entry.ready({0});
+    exchange.ready({0});
     if (rank.self == 1) rank.device->break_down("an illegal instruction was met");
-    entry.wait_step();
+    exchange.wait_step();
   });
   for (const auto& outcome : outcomes)
     CHECK(test::mentions(test::failure_in(outcome), "an illegal instruction was met"));

@@ -39,17 +39,17 @@ class Post {
       if (static_cast<int>(r) != busy && way_to(ranks[r], r) != nullptr) can.push_back(r);
     if (can.empty()) return false;
     const std::size_t rank = can[random() % can.size()];
-    auto& way = *way_to(ranks[rank], rank);
-    const auto message = std::move(way.front());
-    way.pop_front();
+    auto& plan = *way_to(ranks[rank], rank);
+    const auto message = std::move(plan.front());
+    plan.pop_front();
     ranks[rank].received(message);
     put({static_cast<int>(rank)}, ranks[rank].take_outgoing());
     return true;
   }
 
   bool is_empty() const {
-    for (const auto& [ends, way] : ways_)
-      if (!way.empty()) return false;
+    for (const auto& [ends, plan] : ways_)
+      if (!plan.empty()) return false;
     return true;
   }
   int busy = -1;  ///< A rank that looks at no messages.
@@ -64,9 +64,9 @@ class Post {
   Way* way_to(const Negotiation& negotiation, std::size_t rank) {
     const auto awaited = negotiation.awaited();
     if (!awaited) return nullptr;
-    Way& way = ways_[{awaited->from.value, static_cast<int>(rank)}];
-    if (!way.empty()) REQUIRE(way.front().size() == awaited->bytes);
-    return way.empty() ? nullptr : &way;
+    Way& plan = ways_[{awaited->from.value, static_cast<int>(rank)}];
+    if (!plan.empty()) REQUIRE(plan.front().size() == awaited->bytes);
+    return plan.empty() ? nullptr : &plan;
   }
 
   std::map<std::pair<int, int>, Way> ways_;
@@ -125,7 +125,7 @@ int rounds(int ranks) {
   return count;
 }
 
-TEST_SUITE_BEGIN("comm/entry/negotiation");
+TEST_SUITE_BEGIN("comm/gradients/negotiation");
 
 TEST_CASE("a step in which all went well takes one short message a round") {
   for (int size = 1; size <= 130; size += size < 20 ? 1 : 37) {

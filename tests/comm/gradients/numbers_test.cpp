@@ -1,4 +1,5 @@
-// What the entry layer makes of numbers: sums as in float64, types on the wire, NaN and infinity.
+// What a gradient exchange makes of numbers: sums as in float64, types on the wire, NaN and
+// infinity.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 #include "support/connect_in_process.hpp"
-#include "support/entry_layer.hpp"
+#include "support/gradient_steps.hpp"
 #include "support/run_ranks.hpp"
 
 namespace fastgpu::comm {
@@ -53,7 +54,7 @@ struct Model {
 };
 
 /// Makes every gradient ready in an order of its own, by one to three threads.
-void make_ready(GradientEntry& entry, std::size_t gradients, Random random) {
+void make_ready(GradientExchange& exchange, std::size_t gradients, Random random) {
   std::vector<std::size_t> order(gradients);
   for (std::size_t i = 0; i < gradients; ++i)
     order[i] = i;
@@ -61,22 +62,22 @@ void make_ready(GradientEntry& entry, std::size_t gradients, Random random) {
   const std::size_t workers = 1 + random() % 3;
   std::vector<std::jthread> threads;
   for (std::size_t worker = 0; worker < workers; ++worker)
-    threads.emplace_back([&entry, &order, worker, workers] {
+    threads.emplace_back([&exchange, &order, worker, workers] {
       for (std::size_t i = worker; i < order.size(); i += workers) {
-        entry.ready({order[i]});
+        exchange.ready({order[i]});
         if (order[i] % 3 == 0) std::this_thread::yield();
       }
     });
 }
 
-EntrySettings random_settings(Random& random) {
+GradientSettings random_settings(Random& random) {
   constexpr WireType kWires[] = {WireType::same, WireType::same, WireType::float16,
                                  WireType::bfloat16, WireType::mixed};
-  EntrySettings settings;
+  GradientSettings settings;
   settings.bucket = {64 + random() % 30'000};
   settings.wire = kWires[random() % std::size(kWires)];
   settings.small = {200};
-  settings.lanes = 1 + static_cast<int>(random() % 4);
+  settings.streams = 1 + static_cast<int>(random() % 4);
   settings.non_finite = NonFiniteAction{static_cast<std::uint8_t>(random() % 3)};
   return settings;
 }
@@ -94,7 +95,7 @@ double tolerance(WireType wire, int ranks) {
   return 0;
 }
 
-TEST_SUITE_BEGIN("comm/entry");
+TEST_SUITE_BEGIN("comm/gradients");
 
 TEST_CASE("mixed adds in float32 what float16 would lose, and leaves the rest in float32") {
   auto ranks = communicators_in_process(9, 20s);
@@ -102,14 +103,14 @@ TEST_CASE("mixed adds in float32 what float16 would lose, and leaves the rest in
   run_ranks(ranks, [&](Communicator& comm) {
     std::vector<float> large(1003, comm.rank() == Rank{0} ? 2048.0F : 1.0F);
     std::vector<float> small(3, comm.rank() == Rank{0} ? 1.0F : 1e-6F);
-    EntrySettings settings;
+    GradientSettings settings;
     settings.wire = WireType::mixed;
     settings.small = {100};
     settings.bucket = {640};
-    GradientEntry entry(comm, settings);
-    entry.add("large", std::span(large));
-    entry.add("small", std::span(small));
-    entry.all_reduce_gradients(ReduceOp::sum);
+    GradientExchange exchange(comm, settings);
+    exchange.add("large", std::span(large));
+    exchange.add("small", std::span(small));
+    exchange.all_reduce_gradients(ReduceOp::sum);
     if (!all_are(large, 2056)) failures[index_of(comm)] = "large";
     if (std::abs(small[2] - 1.000008F) > 2e-7F) failures[index_of(comm)] = "small";
   });
@@ -121,7 +122,7 @@ TEST_CASE("any gradients, in any order of readiness, are averaged as in float64"
   for (int run = 0; run < 40; ++run) {
     const int size = 1 + run % 9;
     auto ranks = communicators_in_process(size, 20s, SharedMemory::on, 1, 1 + run % 4);
-    const EntrySettings settings = random_settings(random);
+    const GradientSettings settings = random_settings(random);
     std::vector<Model> steps;
     for (int step = 0; step < 3; ++step) {
       Random same(static_cast<unsigned>(run));  // The same gradients in every step.
@@ -132,14 +133,14 @@ TEST_CASE("any gradients, in any order of readiness, are averaged as in float64"
       const std::size_t rank = index_of(comm);
       Random own(static_cast<unsigned>(1000 * run) + static_cast<unsigned>(rank));
       auto& mine = results[rank] = steps[0].values[rank];
-      GradientEntry entry(comm, settings);
+      GradientExchange exchange(comm, settings);
       for (std::size_t i = 0; i < mine.size(); ++i)
-        entry.add(steps[0].infos[i], std::as_writable_bytes(std::span(mine[i])));
+        exchange.add(steps[0].infos[i], std::as_writable_bytes(std::span(mine[i])));
       for (const Model& step : steps) {
         for (std::size_t i = 0; i < mine.size(); ++i)
           std::ranges::copy(step.values[rank][i], mine[i].begin());
-        make_ready(entry, mine.size(), own);
-        entry.wait_step();
+        make_ready(exchange, mine.size(), own);
+        exchange.wait_step();
         own.discard(17);
       }
     });
@@ -160,7 +161,7 @@ TEST_CASE("every number that is none is reported with rank, gradient, step and f
   for (int run = 0; run < 60; ++run) {
     const int size = 1 + run % 6;
     auto ranks = communicators_in_process(size, 20s);
-    EntrySettings settings = random_settings(random);
+    GradientSettings settings = random_settings(random);
     settings.non_finite = NonFiniteAction{static_cast<std::uint8_t>(1 + run % 3)};
     Random same(static_cast<unsigned>(run));
     Model model(same, size);
@@ -184,18 +185,18 @@ TEST_CASE("every number that is none is reported with rank, gradient, step and f
     run_ranks(ranks, [&](Communicator& comm) {
       const std::size_t rank = index_of(comm);
       auto values = model.values[rank];
-      GradientEntry entry(comm, settings, &said[rank]);
+      GradientExchange exchange(comm, settings, &said[rank]);
       for (std::size_t i = 0; i < values.size(); ++i)
-        entry.add(model.infos[i], std::as_writable_bytes(std::span(values[i])));
+        exchange.add(model.infos[i], std::as_writable_bytes(std::span(values[i])));
       for (std::uint32_t step = 0; step <= at_step; ++step) {
         for (std::size_t i = 0; i < values.size(); ++i)
           if (step == at_step)
             std::ranges::copy(model.values[rank][i], values[i].begin());
           else
             std::ranges::fill(values[i], 1.0F);
-        make_ready(entry, values.size(), Random(step));
+        make_ready(exchange, values.size(), Random(step));
         try {
-          const StepOutcome outcome = entry.wait_step();
+          const StepOutcome outcome = exchange.wait_step();
           if (step < at_step) continue;
           if (outcome.non_finite != expected) failures[rank] = "another report";
           if (outcome.is_applied != (settings.non_finite == NonFiniteAction::warn))

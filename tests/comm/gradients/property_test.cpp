@@ -1,5 +1,5 @@
-// The entry layer under whatever may happen in a job that goes well: properties that hold for every
-// seed.
+// The gradient exchange under whatever may happen in a job that goes well: properties that hold for
+// every seed.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/run_ranks.hpp"
 
@@ -35,7 +35,7 @@ struct Gradient {
 struct Job {
   int ranks = 1;
   SharedMemory shared_memory = SharedMemory::on;
-  EntrySettings settings;
+  GradientSettings settings;
   ReduceOp op = ReduceOp::average;
   std::vector<Gradient> gradients;
   int steps = 0;
@@ -50,7 +50,7 @@ struct Job {
     ranks = 1 + static_cast<int>(random() % 6);
     shared_memory = any(SharedMemory::on, SharedMemory::off);
     settings.bucket = {64 + random() % 40'000};
-    settings.lanes = 1 + static_cast<int>(random() % 5);
+    settings.streams = 1 + static_cast<int>(random() % 5);
     settings.wire = any(WireType::same, WireType::float16, WireType::bfloat16, WireType::mixed);
     settings.small = {random() % 1000};
     settings.non_finite = any(NonFiniteAction::off, NonFiniteAction::warn, NonFiniteAction::skip);
@@ -151,14 +151,14 @@ class Player {
       : job_(job),
         rank_(comm.rank().value),
         random_(job.seed * 64 + static_cast<unsigned>(rank_)),
-        entry_(comm, job.settings),
+        exchange_(comm, job.settings),
         memory_(job.gradients.size()) {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       const auto& [info, memory] = job.gradients[i];
       if (memory == Memory::own) memory_[i].resize(info.shape[0] * size_of(info.type));
-      entry_.add(info, memory_[i]);
+      exchange_.add(info, memory_[i]);
     }
-    entry_.use_operation(job.op);
+    exchange_.use_operation(job.op);
   }
 
   /// What was wrong, in words.
@@ -166,7 +166,7 @@ class Player {
     for (int step = 0; step < job_.steps; ++step) {
       fill(step);
       make_ready(step);
-      const StepOutcome outcome = entry_.wait_step();
+      const StepOutcome outcome = exchange_.wait_step();
       if (!outcome.is_applied) return "not applied in step " + std::to_string(step);
       if (const std::string wrong = look(step, outcome); !wrong.empty()) return wrong;
     }
@@ -176,10 +176,10 @@ class Player {
  private:
   bool is_view(std::size_t i) const { return job_.gradients[i].memory == Memory::view; }
   ElementType type_of(std::size_t i) const {
-    return is_view(i) ? entry_.wire_type({i}) : job_.gradients[i].info.type;
+    return is_view(i) ? exchange_.wire_type({i}) : job_.gradients[i].info.type;
   }
   std::span<std::byte> memory(std::size_t i) {
-    return is_view(i) ? entry_.view({i}) : std::span(memory_[i]);
+    return is_view(i) ? exchange_.view({i}) : std::span(memory_[i]);
   }
 
   void fill(int step) {
@@ -199,7 +199,7 @@ class Player {
     for (std::size_t worker = 0; worker < workers; ++worker)
       threads.emplace_back([this, &order, worker, workers, random = Random(random_())]() mutable {
         for (std::size_t i = worker; i < order.size(); i += workers) {
-          entry_.ready({order[i]});
+          exchange_.ready({order[i]});
           if (random() % 16 == 0)
             std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
         }
@@ -216,7 +216,7 @@ class Player {
       for (std::size_t k = 0; k < job_.gradients[i].info.shape[0]; ++k) {
         const double wanted = is_skipped ? job_.value(rank_, i, k, step) : job_.result(i, k, step);
         const double got = number_at(memory(i), type_of(i), k);
-        if (std::abs(got - wanted) > job_.tolerance(entry_.wire_type({i})))
+        if (std::abs(got - wanted) > job_.tolerance(exchange_.wire_type({i})))
           return "step " + std::to_string(step) + ", gradient " + std::to_string(i) + "[" +
                  std::to_string(k) + "] is " + std::to_string(got) + ", not " +
                  std::to_string(wanted);
@@ -228,7 +228,7 @@ class Player {
   const Job& job_;
   int rank_;
   Random random_;
-  GradientEntry entry_;
+  GradientExchange exchange_;
   std::vector<std::vector<std::byte>> memory_;
 };
 
@@ -238,7 +238,7 @@ unsigned number_from(const char* variable, unsigned usual) {
   return text != nullptr ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : usual;
 }
 
-TEST_SUITE_BEGIN("comm/entry");
+TEST_SUITE_BEGIN("comm/gradients");
 
 TEST_CASE("whatever the gradients, settings, orders, threads and delays, results are right") {
   const unsigned first = number_from("FASTGPU_TEST_SEED", 1);

@@ -25,8 +25,8 @@ struct Recorded {
   bool is_written() const { return std::filesystem::exists(settings.timeline); }
 
   test::TempDirectory folder{};
-  EntrySettings settings = [this] {
-    EntrySettings some;
+  GradientSettings settings = [this] {
+    GradientSettings some;
     some.timeline = folder.path() / "timeline";
     some.counters = folder.path() / "counters";
     return some;

@@ -14,20 +14,20 @@ using namespace std::chrono_literals;
 using test::failure_of;
 using Variables = std::map<std::string, std::string>;
 
-EntrySettings settings_of(const Variables& variables) {
-  return entry_settings([&](const std::string& name) -> std::optional<std::string> {
+GradientSettings settings_of(const Variables& variables) {
+  return gradient_settings([&](const std::string& name) -> std::optional<std::string> {
     const auto found = variables.find(name);
     if (found == variables.end()) return std::nullopt;
     return found->second;
   });
 }
 
-TEST_SUITE_BEGIN("comm/entry/settings");
+TEST_SUITE_BEGIN("comm/gradients/settings");
 
 TEST_CASE("each variable sets what it is for and nothing else") {
   struct Row {
     Variables variables;
-    EntrySettings expected;
+    GradientSettings expected;
   };
   using enum NonFiniteAction;
   const Row rows[] = {
@@ -52,9 +52,9 @@ TEST_CASE("each variable sets what it is for and nothing else") {
       {{{"FASTGPU_COMM_NANCHECK", "off"}, {"PERSEUS_ALLREDUCE_NANCHECK", "1"}}, {}},
       {{{"PERSEUS_ALLREDUCE_NANCHECK", "1"}}, {.non_finite = warn}},
       {{{"PERSEUS_ALLREDUCE_NANCHECK", "0"}}, {}},
-      {{{"FASTGPU_COMM_LANES", "4"}}, {.lanes = 4}},
-      {{{"PERSEUS_ALLREDUCE_STREAMS", "6"}}, {.lanes = 6}},
-      {{{"PERSEUS_ALLREDUCE_STREAMS", "64"}}, {.lanes = kMostLanes}},
+      {{{"FASTGPU_COMM_LANES", "4"}}, {.streams = 4}},
+      {{{"PERSEUS_ALLREDUCE_STREAMS", "6"}}, {.streams = 6}},
+      {{{"PERSEUS_ALLREDUCE_STREAMS", "64"}}, {.streams = kMostStreams}},
       {{{"FASTGPU_COMM_TUNE", "1"}}, {.is_tuned = true}},
       {{{"FASTGPU_COMM_TUNE", "1"}, {"PERSEUS_ALLREDUCE_DISABLE_STREAM_TUNING", "1"}},
        {.is_tuned = true}},
@@ -102,7 +102,7 @@ TEST_CASE("mixed keeps in float32 what is small and what is named") {
   table.add({.name = "bn1.weight", .shape = {100, 100}});
   table.add({.name = "exact", .type = ElementType::float64, .shape = {100, 100}});
   using enum ElementType;
-  EntrySettings settings{.wire = WireType::mixed, .keep_float32 = {"bn?.*"}};
+  GradientSettings settings{.wire = WireType::mixed, .keep_float32 = {"bn?.*"}};
   CHECK(wire_types(table, settings) ==
         std::vector<ElementType>{float16, float32, float32, float64});
   settings.wire = WireType::bfloat16;

@@ -10,7 +10,7 @@
 namespace fastgpu::comm {
 namespace {
 
-TEST_SUITE_BEGIN("comm/entry/tuner_cache");
+TEST_SUITE_BEGIN("comm/gradients/tuner_cache");
 
 TEST_CASE("what is stored is loaded, for the same gradients and machines only") {
   const test::TempDirectory folder;
@@ -24,7 +24,7 @@ TEST_CASE("what is stored is loaded, for the same gradients and machines only") 
   CHECK(file != cache_file(deep, {7, whole, filled_nodes(4, 4), 4}));
   CHECK(file != cache_file(deep, {7, whole, filled_nodes(4, 3), 4}));  // 3 and 1.
   CHECK(file != cache_file(deep, {7, whole, two, 1}));
-  CHECK(file != cache_file(deep, {7, whole, two, 4, gpu::DeviceWay::nccl}));
+  CHECK(file != cache_file(deep, {7, whole, two, 4, gpu::DevicePath::nccl}));
   CHECK_FALSE(load_setting(file));
   const Setting setting{4, 8, {std::uint64_t{3} << 32}, {Algorithm::tree, 18}};
   store_setting(file, setting);

@@ -18,7 +18,7 @@ constexpr double kModel = 100e6;
 SearchSpace space(int most_flows) {
   return {.usual = {std::min(4, most_flows), 2, {32 << 20}},
           .most_flows = most_flows,
-          .most_lanes = 8,
+          .most_streams = 8,
           .gradient_bytes = kModel,
           .gradients = 161};
 }
@@ -32,7 +32,7 @@ Surface capped(double link, double flow, double latency) {
     const double rate = std::min(link, flow * setting.flows);
     const double bucket = static_cast<double>(setting.bucket.count);
     return 0.1 + (kModel + std::min(bucket, kModel)) / rate +
-           latency * kModel / bucket / setting.lanes + 1e-4 * (setting.lanes + setting.flows);
+           latency * kModel / bucket / setting.streams + 1e-4 * (setting.streams + setting.flows);
   };
 }
 
@@ -53,7 +53,7 @@ double best_on_grid(const SearchSpace& space, const Surface& surface) {
   return best;
 }
 
-TEST_SUITE_BEGIN("comm/entry/tuner");
+TEST_SUITE_BEGIN("comm/gradients/tuner");
 
 TEST_CASE("it ends within 30 steps, near the best point of the grid") {
   Random random(1);
@@ -87,15 +87,15 @@ TEST_CASE("flows that are capped are found to need four, in spite of noise") {
 TEST_CASE("another way of all-reduce is found where it helps, and only there") {
   Random random(5);
   SearchSpace where = space(4);
-  where.ways = {{Algorithm::ring}, {.piece_log2 = 20}, {Algorithm::tree}};
+  where.plans = {{Algorithm::ring}, {.piece_log2 = 20}, {Algorithm::tree}};
   const Surface rest = capped(1.2e9, 1.2e9, 5e-5);
-  for (const AllReduceWay& quick : {where.ways[0], where.ways[1], AllReduceWay{}}) {
+  for (const AllReducePlan& quick : {where.plans[0], where.plans[1], AllReducePlan{}}) {
     const Surface surface = [&](const Setting& setting) {
-      return rest(setting) * (setting.way == quick ? 1 : 1.4);
+      return rest(setting) * (setting.plan == quick ? 1 : 1.4);
     };
     const Tuner tuner = tuned(where, surface, 0.01, random);
     CHECK(tuner.steps() <= Tuner::kMostSteps);
-    CHECK(tuner.current().way == quick);
+    CHECK(tuner.current().plan == quick);
   }
 }
 

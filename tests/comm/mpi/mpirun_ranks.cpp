@@ -13,7 +13,7 @@
 #include "comm/bench/number.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/communicator/join.hpp"
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 
 namespace {
@@ -144,13 +144,13 @@ void check_reduce_scatter(Communicator& comm, std::size_t length, Reduction redu
 /// By every algorithm, as by the usual one.
 void check_reductions(Communicator& comm) {
   for (std::size_t way = 0; way <= kAlgorithms.size(); ++way) {
-    if (way > 0) comm.use_way({.algorithm = kAlgorithms[way - 1]});
+    if (way > 0) comm.use_plan({.algorithm = kAlgorithms[way - 1]});
     for (std::size_t type = 0; type < kElementTypes; ++type)
       for (const ReduceOp op : kOps)
         for (const std::size_t length : kShortLengths)
           check_all_reduce(comm, length, {static_cast<ElementType>(type), op});
   }
-  comm.use_way({});
+  comm.use_plan({});
   for (std::size_t type = 0; type < kElementTypes; ++type)
     for (const ReduceOp op : kOps)
       for (const std::size_t length : kShortLengths)
@@ -212,13 +212,13 @@ void check_bits(Communicator& comm, std::size_t length) {
 void check_gradients(Communicator& comm) {
   std::vector<float> a(100'003);
   std::vector<double> b(77);
-  GradientEntry entry(comm);
-  entry.add("a", std::span(a));
-  entry.add("b", std::span(b));
+  GradientExchange exchange(comm);
+  exchange.add("a", std::span(a));
+  exchange.add("b", std::span(b));
   for (int step = 1; step < 4; ++step) {
     a.assign(a.size(), static_cast<float>(comm.rank().value * step));
     b.assign(b.size(), comm.rank().value * step);
-    entry.all_reduce_gradients(ReduceOp::sum);
+    exchange.all_reduce_gradients(ReduceOp::sum);
     const int sum = comm.size() * (comm.size() - 1) / 2 * step;
     if (a.back() != static_cast<float>(sum) || b.front() != sum) complain("gradients");
   }

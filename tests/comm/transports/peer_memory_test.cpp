@@ -22,7 +22,7 @@ PeerMemory own_memory() {
   return {::getpid(), address_of(known.data()), known};
 }
 
-class Count : public RailEvents {
+class Count : public TransportEvents {
  public:
   void sent(Outgoing&) override {}
   void received(Incoming&) override { ++all_received; }
@@ -47,9 +47,9 @@ struct Announced {
                std::optional<Reduction> reduction) {
     Incoming message{.tag = {1}, .sink = {std::as_writable_bytes(here), reduction}};
     peer.receive(message);
-    Letter letter{.kind = LetterKind::announce, .tag = {1}};
-    letter.set({.bytes = there.size_bytes(), .offset = address_of(there.data()), .request = 5});
-    in->put(letter);
+    Descriptor descriptor{.kind = DescriptorKind::announce, .tag = {1}};
+    descriptor.set({.bytes = there.size_bytes(), .offset = address_of(there.data()), .request = 5});
+    in->put(descriptor);
     while (peer.progress()) {
     }
   }
@@ -89,7 +89,7 @@ TEST_CASE("what is announced is read where its sender has it, stored or reduced"
     CHECK(here.back() == 100'000 + (reduces ? 0.5F : 0.0F));
     const auto answer = announced.out->take();
     REQUIRE(answer);
-    CHECK(answer->kind == LetterKind::taken);
+    CHECK(answer->kind == DescriptorKind::ack);
     CHECK(answer->terms().request == 5);
   }
 }

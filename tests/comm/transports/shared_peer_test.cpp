@@ -16,7 +16,7 @@
 namespace fastgpu::comm {
 namespace {
 
-class Heard : public RailEvents {
+class Reports : public TransportEvents {
  public:
   void sent(Outgoing&) override { ++all_sent; }
   void received(Incoming&) override { ++all_received; }
@@ -28,7 +28,7 @@ class Heard : public RailEvents {
   int notes = 0;
 };
 
-/// One rank's side of a pair, and both mailboxes for whoever plays the other.
+/// One rank's side of a pair, and both mailboxes for a test that plays the other.
 struct Pair {
   std::unique_ptr<Mailbox> out = std::make_unique<Mailbox>();
   std::unique_ptr<Mailbox> in = std::make_unique<Mailbox>();
@@ -36,18 +36,18 @@ struct Pair {
   std::vector<RegionRow> own_table{kMostRegions};
   SharedHeap heap{table};  ///< Of the other.
   SharedHeap own_heap{own_table};
-  Heard heard;
+  Reports reports;
   UnaskedBytes unasked;
   SharedPeer peer;
 
   Pair()
-      : peer(Rank{1}, *out, *in, PeerHeap(::getpid(), table), own_heap, heard, PeerMemory(),
+      : peer(Rank{1}, *out, *in, PeerHeap(::getpid(), table), own_heap, reports, PeerMemory(),
              unasked) {}
 
-  void say(LetterKind kind, std::uint64_t tag, const Letter::Terms& terms) const {
-    Letter letter{.kind = kind, .tag = {tag}};
-    letter.set(terms);
-    in->put(letter);
+  void put(DescriptorKind kind, std::uint64_t tag, const Descriptor::Terms& terms) const {
+    Descriptor descriptor{.kind = kind, .tag = {tag}};
+    descriptor.set(terms);
+    in->put(descriptor);
   }
   void progress() {
     while (peer.progress()) {
@@ -62,24 +62,26 @@ struct Pair {
 
 TEST_SUITE_BEGIN("comm/shared_peer");
 
-TEST_CASE("letters that make no sense are refused") {
-  const auto refusal = [](LetterKind kind, const Letter::Terms& terms) {
+TEST_CASE("descriptors that make no sense are refused") {
+  const auto refusal = [](DescriptorKind kind, const Descriptor::Terms& terms) {
     Pair pair;
-    pair.say(kind, 0, terms);
+    pair.put(kind, 0, terms);
     return pair.refusal();
   };
-  CHECK(refusal(LetterKind(99), {}) == "it sent a letter of a kind that does not exist");
-  CHECK(refusal(LetterKind::eager, {.bytes = kEagerBytes + 1}) ==
-        "it sent a letter that makes no sense");
-  CHECK(refusal(LetterKind::wanted, {.request = 3}) == "it wants a message that was not offered");
-  CHECK(refusal(LetterKind::taken, {.request = 3}) == "it took a message that was not offered");
-  CHECK(refusal(LetterKind::piece, {.bytes = 8, .number = 3}) == "it sent a piece of no message");
+  CHECK(refusal(DescriptorKind(99), {}) == "it sent a descriptor of a kind that does not exist");
+  CHECK(refusal(DescriptorKind::eager, {.bytes = kEagerBytes + 1}) ==
+        "it sent a descriptor that makes no sense");
+  CHECK(refusal(DescriptorKind::wanted, {.request = 3}) ==
+        "it wants a message that was not offered");
+  CHECK(refusal(DescriptorKind::ack, {.request = 3}) == "it took a message that was not offered");
+  CHECK(refusal(DescriptorKind::piece, {.bytes = 8, .number = 3}) ==
+        "it sent a piece of no message");
 }
 
 TEST_CASE("an inlined letter longer than itself is refused") {
   Pair pair;
-  pair.in->put({.kind = LetterKind::inlined, .length = Letter::kBody + 1});
-  CHECK(pair.refusal() == "it sent a letter that makes no sense");
+  pair.in->put({.kind = DescriptorKind::inlined, .length = Descriptor::kBody + 1});
+  CHECK(pair.refusal() == "it sent a descriptor that makes no sense");
 }
 
 TEST_CASE("offers of memory that there is not, or of halves of elements, are refused") {
@@ -87,11 +89,11 @@ TEST_CASE("offers of memory that there is not, or of halves of elements, are ref
   Incoming message{.tag = {1}, .sink = {std::as_writable_bytes(std::span(data))}};
   message.sink.reduction = Reduction{ElementType::float32, ReduceOp::sum};
   const std::uint64_t bytes = data.size() * 4;
-  const auto refusal = [&](const Letter::Terms& terms) {
+  const auto refusal = [&](const Descriptor::Terms& terms) {
     Pair pair;
     pair.heap.allocate(bytes);
     pair.peer.receive(message);
-    pair.say(LetterKind::offer, 1, terms);
+    pair.put(DescriptorKind::offer, 1, terms);
     return pair.refusal();
   };
   CHECK(refusal({.bytes = bytes, .region = 70'000}) ==
@@ -114,38 +116,38 @@ TEST_CASE("what is offered and cannot be mapped comes through cells") {
   pair.peer.receive(message);
   const auto place = pair.heap.place_of(pair.heap.allocate(data.size()));
   pair.table[0].fd = 1'000'000;  // As where this process has no descriptor left to open it with.
-  pair.say(LetterKind::offer, 1,
+  pair.put(DescriptorKind::offer, 1,
            {.bytes = data.size(), .request = 5, .generation = place->generation});
   pair.progress();
   const auto answer = pair.out->take();
   REQUIRE(answer);
-  CHECK(answer->kind == LetterKind::wanted);
+  CHECK(answer->kind == DescriptorKind::wanted);
   CHECK(answer->terms().request == 5);
   std::ranges::fill(pair.in->free_cell(), std::byte{7});
   for (std::size_t at = 0; at < data.size(); at += kCellBytes) {
     if (at > 0) std::ranges::fill(pair.in->free_cell(), std::byte{7});
     pair.in->cell_filled();
-    pair.say(LetterKind::piece, 0,
+    pair.put(DescriptorKind::piece, 0,
              {.bytes = std::min(kCellBytes, data.size() - at),
               .offset = at,
               .number = answer->terms().number});
     pair.progress();
   }
-  CHECK(pair.heard.all_received == 1);
+  CHECK(pair.reports.all_received == 1);
   CHECK(std::ranges::count(data, std::byte{7}) == 100'000);
 }
 
 TEST_CASE("pieces beyond, before or between what is expected are refused") {
-  for (const Letter::Terms terms :
-       {Letter::Terms{.bytes = 3}, Letter::Terms{.bytes = 8, .offset = 8},
-        Letter::Terms{.bytes = kCellBytes + 8}, Letter::Terms{.bytes = 8, .number = 1}}) {
+  for (const Descriptor::Terms terms :
+       {Descriptor::Terms{.bytes = 3}, Descriptor::Terms{.bytes = 8, .offset = 8},
+        Descriptor::Terms{.bytes = kCellBytes + 8}, Descriptor::Terms{.bytes = 8, .number = 1}}) {
     Pair pair;
     std::vector<float> data(5000);
     Incoming message{.tag = {1}, .sink = {std::as_writable_bytes(std::span(data))}};
     message.sink.reduction = Reduction{ElementType::float32, ReduceOp::sum};
     pair.peer.receive(message);
-    pair.say(LetterKind::announce, 1, {.bytes = data.size() * 4});
-    pair.say(LetterKind::piece, 0, terms);
+    pair.put(DescriptorKind::announce, 1, {.bytes = data.size() * 4});
+    pair.put(DescriptorKind::piece, 0, terms);
     CHECK(pair.refusal() == "it sent a piece of no message");
   }
 }
@@ -154,21 +156,21 @@ TEST_CASE("a peer that is far ahead waits, and what it has sent is all there") {
   Pair pair;
   std::vector<std::byte> bytes(kEagerBytes);
   const std::size_t limit = kMostUnasked / (kArrivalCost + bytes.size()) + 1;
-  std::size_t said = 0;
-  for (; pair.in->has_room() && pair.in->put_bytes(bytes); ++said) {
-    Letter letter{.kind = LetterKind::eager, .tag = {said}};
-    letter.set({.bytes = bytes.size()});
-    pair.in->put(letter);
+  std::size_t put_count = 0;
+  for (; pair.in->has_room() && pair.in->put_bytes(bytes); ++put_count) {
+    Descriptor descriptor{.kind = DescriptorKind::eager, .tag = {put_count}};
+    descriptor.set({.bytes = bytes.size()});
+    pair.in->put(descriptor);
     pair.progress();
   }
-  CHECK(said > limit);  // And what the mailbox holds.
-  CHECK(said < limit + 1000);
-  CHECK_FALSE(pair.peer.has_mail());
-  for (std::size_t tag = 0; tag < said; ++tag) {
+  CHECK(put_count > limit);  // And what the mailbox holds.
+  CHECK(put_count < limit + 1000);
+  CHECK_FALSE(pair.peer.has_descriptors());
+  for (std::size_t tag = 0; tag < put_count; ++tag) {
     Incoming message{.tag = {tag}, .sink = {bytes}};
     pair.peer.receive(message);
     pair.progress();
-    REQUIRE(pair.heard.all_received == static_cast<int>(tag) + 1);
+    REQUIRE(pair.reports.all_received == static_cast<int>(tag) + 1);
   }
 }
 
@@ -178,18 +180,18 @@ TEST_CASE("what is ahead of a message that is waited for is taken, but not witho
   Incoming awaited{.tag = {1 << 20}, .sink = {bytes}};
   pair.peer.receive(awaited);
   const std::size_t limit = kMostUnaskedAtAll / (kArrivalCost + bytes.size());
-  std::size_t said = 0;
+  std::size_t put_count = 0;
   const Error e = test::failure_of([&] {
-    for (; said <= limit; ++said) {
+    for (; put_count <= limit; ++put_count) {
       pair.in->put_bytes(bytes);
-      Letter letter{.kind = LetterKind::eager, .tag = {said}};
-      letter.set({.bytes = bytes.size()});
-      pair.in->put(letter);
+      Descriptor descriptor{.kind = DescriptorKind::eager, .tag = {put_count}};
+      descriptor.set({.bytes = bytes.size()});
+      pair.in->put(descriptor);
       pair.progress();
     }
   });
   CHECK(std::string(e.what()).find("was not asked for") != std::string::npos);
-  CHECK(said == limit);
+  CHECK(put_count == limit);
 }
 
 TEST_CASE("random letters never do more than be refused") {
@@ -211,20 +213,20 @@ TEST_CASE("random letters never do more than be refused") {
     }
     try {
       for (int i = 0; i < 20; ++i) {
-        Letter letter{.kind = LetterKind(random() % 9),
-                      .has_note = random() % 4 == 0,
-                      .length = static_cast<std::uint16_t>(random() % 60),
-                      .tag = {random() % 5}};
+        Descriptor descriptor{.kind = DescriptorKind(random() % 9),
+                              .has_note = random() % 4 == 0,
+                              .length = static_cast<std::uint16_t>(random() % 60),
+                              .tag = {random() % 5}};
         const auto few = [&](std::uint64_t most) {
           return random() % 8 == 0 ? random() : random() % most;
         };
-        letter.set({.bytes = few(5) * 20'000,
-                    .offset = few(3) * 4,
-                    .request = static_cast<std::uint32_t>(few(4)),
-                    .number = static_cast<std::uint32_t>(few(4)),
-                    .region = static_cast<std::uint32_t>(few(2)),
-                    .generation = static_cast<std::uint32_t>(few(3))});
-        pair.in->put(letter);
+        descriptor.set({.bytes = few(5) * 20'000,
+                        .offset = few(3) * 4,
+                        .request = static_cast<std::uint32_t>(few(4)),
+                        .number = static_cast<std::uint32_t>(few(4)),
+                        .region = static_cast<std::uint32_t>(few(2)),
+                        .generation = static_cast<std::uint32_t>(few(3))});
+        pair.in->put(descriptor);
         for (int turn = 0; turn < 5; ++turn)
           pair.peer.progress();
         while (pair.out->take()) {

@@ -1,4 +1,4 @@
-// The small parts that rails are made of.
+// The small parts that transports are made of.
 #include <doctest/doctest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -19,7 +19,7 @@
 #include "comm/transports/tag_table.hpp"
 #include "comm/transports/tcp_flow.hpp"
 #include "comm/transports/tcp_frame.hpp"
-#include "comm/transports/tcp_rail.hpp"
+#include "comm/transports/tcp_transport.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::comm {
@@ -27,15 +27,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class Nobody final : public RailEvents, public Talk {
+class Nobody final : public TransportEvents, public ControlEvents {
  public:
   void sent(Outgoing&) override {}
   void received(Incoming&) override {}
   void noted(Rank, MessageTag, const Note&) override {}
   void lost(Rank, const Error&) override {}
-  void asked_whether_waiting(Rank, std::span<const std::byte>) override {}
-  void answered_to_be_waiting(Rank, std::span<const std::byte>) override {}
-  void said_farewell(Rank, std::span<const std::byte>) override {}
+  void on_question(Rank, std::span<const std::byte>) override {}
+  void on_answer(Rank, std::span<const std::byte>) override {}
+  void on_abort(Rank, std::span<const std::byte>) override {}
 };
 
 /// Both ends of a TCP connection within this machine.
@@ -114,17 +114,17 @@ TEST_CASE("what cannot arrive any more is not waited for") {
   std::vector<std::vector<UniqueFd>> sockets(2);
   sockets[1].push_back(std::move(near));
   Nobody nobody;
-  std::optional<TcpRail> rail(std::in_place, std::move(sockets), nobody, nobody);
+  std::optional<TcpTransport> transport(std::in_place, std::move(sockets), nobody, nobody);
   const std::vector<std::byte> bytes(60'000);
   std::deque<Outgoing> more_than_buffers_hold(200);
   for (std::size_t i = 0; i < more_than_buffers_hold.size(); ++i) {
     more_than_buffers_hold[i] = {.peer = {1}, .tag = {i}, .bytes = bytes};
-    rail->send(more_than_buffers_hold[i]);
+    transport->send(more_than_buffers_hold[i]);
   }
 
   far = UniqueFd();
   const auto begin = std::chrono::steady_clock::now();
-  rail.reset();
+  transport.reset();
 
   CHECK(std::chrono::steady_clock::now() - begin < 1s);
 }
@@ -138,15 +138,15 @@ TEST_CASE("letters and their bytes come in order, however often the rings go rou
     const std::size_t size = random() % kEagerBytes + 1;
     const std::vector<std::byte> bytes(size, static_cast<std::byte>(sizes.size()));
     if (mailbox->has_room() && mailbox->put_bytes(bytes)) {
-      Letter letter{.kind = LetterKind::eager};
-      letter.set({.bytes = size});
-      mailbox->put(letter);
+      Descriptor descriptor{.kind = DescriptorKind::eager};
+      descriptor.set({.bytes = size});
+      mailbox->put(descriptor);
       sizes.push_back(size);
       if (random() % 3 != 0) continue;
     }
-    const auto letter = mailbox->take();
-    REQUIRE(letter);
-    REQUIRE(letter->terms().bytes == sizes[read]);
+    const auto descriptor = mailbox->take();
+    REQUIRE(descriptor);
+    REQUIRE(descriptor->terms().bytes == sizes[read]);
     const auto got = mailbox->bytes(sizes[read]);
     CHECK(std::ranges::count(got, static_cast<std::byte>(read)) ==
           static_cast<std::ptrdiff_t>(sizes[read]));

@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/communicator/join.hpp"
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -58,17 +58,17 @@ void take_steps(Communicator& comm) {
   std::vector<float> large(1'000'003);
   std::vector<float> small(77);
   std::vector<float> is_over(1);
-  GradientEntry entry(comm, entry_settings(process_environment()));
-  entry.add("large", std::span(large));
-  entry.add("small", std::span(small));
-  entry.add("is_over", std::span(is_over));
+  GradientExchange exchange(comm, gradient_settings(process_environment()));
+  exchange.add("large", std::span(large));
+  exchange.add("small", std::span(small));
+  exchange.add("is_over", std::span(is_over));
   Clock::duration longest{};
   for (int step = 0; is_over.front() == 0; ++step) {
     fill(large, rank, step);
     fill(small, rank, step);
     if (rank == 0 && has_input_ended()) is_over.front() = 1;
     const auto begin = Clock::now();
-    entry.all_reduce_gradients(ReduceOp::sum);
+    exchange.all_reduce_gradients(ReduceOp::sum);
     longest = std::max(longest, Clock::now() - begin);
     check(large, comm.size(), step);
     check(small, comm.size(), step);

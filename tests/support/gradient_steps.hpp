@@ -1,4 +1,4 @@
-// The common part of the entry layer's tests.
+// The common part of the tests of gradient exchanges.
 #pragma once
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 
 namespace fastgpu::test {
 
 /// Returns settings with buckets for two small gradients.
-constexpr comm::EntrySettings small_buckets() {
-  comm::EntrySettings settings;
+constexpr comm::GradientSettings small_buckets() {
+  comm::GradientSettings settings;
   settings.bucket = {128};
   return settings;
 }
@@ -27,8 +27,8 @@ inline std::size_t index_of(const comm::Communicator& comm) {
   return static_cast<std::size_t>(comm.rank().value);
 }
 
-/// Collects the warnings of the entry layer.
-class Sentences : public comm::EntryEvents {
+/// Collects the warnings of an exchange.
+class Sentences : public comm::GradientEvents {
  public:
   void warned(const std::string& sentence) override { all.push_back(sentence); }
   std::vector<std::string> all;

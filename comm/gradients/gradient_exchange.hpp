@@ -1,5 +1,5 @@
-// The gradient entry layer: gradients are registered once, made ready in any order, and exchanged
-// in few large messages while others are still being computed.
+// The exchange of gradients: they are registered once, made ready in any order, and exchanged in
+// few large messages while others are still being computed.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,12 @@
 #include "comm/communicator/communicator.hpp"
 #include "comm/fusion/fusion_buffer.hpp"
 #include "comm/gradients/agree.hpp"
+#include "comm/gradients/bucket_launcher.hpp"
 #include "comm/gradients/device_gradients.hpp"
-#include "comm/gradients/entry_events.hpp"
-#include "comm/gradients/late_watch.hpp"
-#include "comm/gradients/launcher.hpp"
+#include "comm/gradients/gradient_events.hpp"
 #include "comm/gradients/recorder.hpp"
 #include "comm/gradients/settings.hpp"
+#include "comm/gradients/stall_watchdog.hpp"
 #include "comm/gradients/tuning.hpp"
 
 namespace fastgpu::comm {
@@ -35,19 +35,19 @@ struct StepOutcome {
   bool have_views_moved = false;     ///< Views must be requested again.
 };
 
-/// The gradient entry. Every rank registers the same gradients in the same order. The first
+/// An exchange of gradients. Every rank registers the same gradients in the same order. The first
 /// `ready`, `view` or `wait_step` of a rank is a collective that checks this: it throws
 /// ErrorKind::usage, naming the rank and the difference. `ready` may be called by any thread; all
 /// else by one at a time, and a step's last `ready` has returned before its `wait_step` begins. The
 /// communicator has no other user at that time.
-class GradientEntry {
+class GradientExchange {
  public:
   /// Borrows `communicator`, and `events` if there are any.
-  explicit GradientEntry(Communicator& communicator, EntrySettings settings = {},
-                         EntryEvents* events = nullptr);
-  GradientEntry(const GradientEntry&) = delete;
-  GradientEntry& operator=(const GradientEntry&) = delete;
-  ~GradientEntry();
+  explicit GradientExchange(Communicator& communicator, GradientSettings settings = {},
+                            GradientEvents* events = nullptr);
+  GradientExchange(const GradientExchange&) = delete;
+  GradientExchange& operator=(const GradientExchange&) = delete;
+  ~GradientExchange();
 
   /// Registers one gradient. Its memory stays at its place; `values` may be empty for one that is
   /// written into its view. Throws ErrorKind::usage for a name that is registered already, for
@@ -92,11 +92,10 @@ class GradientEntry {
   void all_reduce_gradients(ReduceOp op);
 
   const GradientTable& table() const noexcept { return table_; }
-  std::size_t buckets() const noexcept {
-    return plan_.buckets.size();
-  }  ///< 0 before the first step.
+  /// Returns the number of buckets; 0 before the first step.
+  std::size_t buckets() const noexcept { return plan_.buckets.size(); }
 
-  EntryCounters counters();
+  GradientCounters counters();
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -141,14 +140,14 @@ class GradientEntry {
   void finish(const Agreement& agreement);
   void next_step();
   RankState state(Verdicts verdicts) const;
-  void say_late(std::chrono::milliseconds lasted);
+  void notify_late(std::chrono::milliseconds lasted);
   void warn(const std::string& sentence);
   void warn_of_stall(Rank awaited, const LateRanks& late, std::chrono::milliseconds waited);
   std::optional<Error> failure_of(const Agreement& agreement, const StepOutcome& outcome) const;
 
   Communicator& communicator_;
-  EntrySettings settings_;
-  EntryEvents* events_;
+  GradientSettings settings_;
+  GradientEvents* events_;
   GradientTable table_;
   std::vector<std::span<std::byte>> values_;  ///< Empty for gradients in the fusion buffer.
   DeviceTensors device_tensors_;              ///< The `values_` that are not the host's.
@@ -156,8 +155,9 @@ class GradientEntry {
   std::unique_ptr<gpu::DeviceCollectives> device_sums_;  ///< Null if the host sums buckets.
 
   std::mutex mutex_;
-  std::vector<Communicator> lanes_;
-  std::vector<WideLevels> wide_levels_;  ///< One for each lane, if 16-bit numbers are added so.
+  std::vector<Communicator> streams_;
+  std::vector<ReductionLevels>
+      reduction_levels_;  ///< One for each stream, if 16-bit numbers are added so.
   std::optional<Communicator> control_;
   std::optional<Recorder> recorder_;
   std::optional<Tuning> tuning_;
@@ -167,7 +167,7 @@ class GradientEntry {
   std::unique_ptr<FusionBuffer> buffer_;
   /// Packed numbers are in memory, not in caches, when they are read.
   bool exceeds_caches_ = false;
-  std::optional<Launcher> launcher_;  ///< Absent before the first step.
+  std::optional<BucketLauncher> launcher_;  ///< Absent before the first step.
 
   std::uint32_t step_ = 0;
   bool is_order_known_ = false;  ///< True once the order of rank 0 is known.
@@ -180,7 +180,7 @@ class GradientEntry {
   std::optional<NonFiniteReport> report_;
 
   std::unique_ptr<DeviceGradients> device_;  ///< Null if all gradients are the host's.
-  std::optional<LateWatch> watch_;           ///< Declared last, to end before what it looks at.
+  std::optional<StallWatchdog> watch_;       ///< Declared last, to end before what it looks at.
 };
 
 }  // namespace fastgpu::comm

@@ -10,14 +10,14 @@
 
 namespace fastgpu::comm {
 
-/// A watchdog that calls `late`, holding the mutex, once a step has lasted for `limit`, and again
-/// each time it has lasted twice as long.
-class LateWatch {
+/// A watchdog that calls `on_stall`, holding the mutex, once a step has lasted for `limit`, and
+/// again each time it has lasted twice as long.
+class StallWatchdog {
  public:
-  using Late = std::function<void(std::chrono::milliseconds lasted)>;
+  using OnStall = std::function<void(std::chrono::milliseconds lasted)>;
 
-  /// Borrows `mutex`, which guards the data that `late` reads.
-  LateWatch(std::mutex& mutex, std::chrono::milliseconds limit, Late late);
+  /// Borrows `mutex`, which guards the data that `on_stall` reads.
+  StallWatchdog(std::mutex& mutex, std::chrono::milliseconds limit, OnStall on_stall);
 
   /// Notes that a new step begins. The caller holds the mutex.
   void step_begins();
@@ -27,7 +27,7 @@ class LateWatch {
 
   std::mutex& mutex_;
   std::chrono::milliseconds limit_;
-  Late late_;
+  OnStall on_stall_;
   std::uint64_t step_ = 0;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::condition_variable_any step_ended_;

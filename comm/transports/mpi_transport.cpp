@@ -1,4 +1,4 @@
-#include "comm/transports/mpi_rail.hpp"
+#include "comm/transports/mpi_transport.hpp"
 
 #include <sched.h>
 
@@ -23,8 +23,8 @@ constexpr std::size_t kWindow = 3;
 
 constexpr int kEnvelopesATurn = 16;
 
-/// The time in which the last messages must be found.
-constexpr std::chrono::seconds kLastWords{2};
+/// The time in which the last messages must be found by their receivers.
+constexpr std::chrono::seconds kDrainTimeout{2};
 
 std::size_t bytes_of(const Outgoing& message) {
   return message.bytes.size();
@@ -45,15 +45,16 @@ std::size_t next_piece(const Message& message, std::size_t begun) {
 
 }  // namespace
 
-MpiRail::MpiRail(std::unique_ptr<mpi::Messages> messages, int size, RailEvents& events)
+MpiTransport::MpiTransport(std::unique_ptr<mpi::Messages> messages, int size,
+                           TransportEvents& events)
     : messages_(std::move(messages)),
       events_(events),
       peers_(static_cast<std::size_t>(size)),
       envelopes_(kEnvelopeBytes),
       staging_(kPieceBytes) {}
 
-MpiRail::~MpiRail() {
-  const Deadline deadline(kLastWords);
+MpiTransport::~MpiTransport() {
+  const Deadline deadline(kDrainTimeout);
   try {
     while (!posted_.empty() && !messages_->is_over() && !deadline.passed())
       if (!collect()) ::sched_yield();
@@ -64,7 +65,7 @@ MpiRail::~MpiRail() {
 
 // ---- sending ----
 
-void MpiRail::send(Outgoing& message) {
+void MpiTransport::send(Outgoing& message) {
   Peer& to = peer(message.peer);
   if (to.is_lost) return;
   if (message.bytes.size() <= kInsideBytes) {
@@ -80,7 +81,7 @@ void MpiRail::send(Outgoing& message) {
     to.waiting.push_back(&message);
 }
 
-void MpiRail::begin_long(Outgoing& message) {
+void MpiTransport::begin_long(Outgoing& message) {
   const std::uint32_t number = peer(message.peer).sending.add(&message) + 1;
   Envelope envelope{.tag = message.tag, .bytes = message.bytes.size(), .number = number};
   if (message.note != nullptr) envelope.note = *message.note;
@@ -89,21 +90,21 @@ void MpiRail::begin_long(Outgoing& message) {
   advance(outgoing_.back());
 }
 
-void MpiRail::post(const Envelope& envelope, Rank to) {
+void MpiTransport::post(const Envelope& envelope, Rank to) {
   Memory memory = envelopes_.take();
   const std::size_t bytes = encode(envelope, {memory.get(), kEnvelopeBytes});
   auto transfer = messages_->send({memory.get(), bytes}, to, kEnvelopes);
   posted_.push_back({to, LentMemory(std::move(transfer), std::move(memory))});
 }
 
-MpiRail::Piece MpiRail::begin_piece(const Stream<Outgoing>& stream) {
+MpiTransport::Piece MpiTransport::begin_piece(const Stream<Outgoing>& stream) {
   const Outgoing& message = *stream.message;
   const auto bytes = message.bytes.subspan(stream.begun, next_piece(message, stream.begun));
   auto transfer = messages_->send(bytes, message.peer, static_cast<int>(stream.number));
   return {bytes.size(), LentMemory(std::move(transfer), nullptr)};
 }
 
-void MpiRail::ended(const Stream<Outgoing>& stream) {
+void MpiTransport::ended(const Stream<Outgoing>& stream) {
   Peer& to = peer(stream.message->peer);
   to.sending.remove(stream.number - 1);
   events_.sent(*stream.message);
@@ -114,7 +115,7 @@ void MpiRail::ended(const Stream<Outgoing>& stream) {
 }
 
 /// Takes back envelopes that have been found, the oldest first.
-bool MpiRail::collect() {
+bool MpiTransport::collect() {
   bool has_moved = false;
   for (; !posted_.empty() && posted_.front().envelope.test(); has_moved = true) {
     envelopes_.give(posted_.front().envelope.take_back());
@@ -125,7 +126,7 @@ bool MpiRail::collect() {
 
 // ---- receiving ----
 
-void MpiRail::receive(Incoming& message) {
+void MpiTransport::receive(Incoming& message) {
   Peer& from = peer(message.peer);
   if (from.arrivals.find(message.tag) == nullptr) {
     from.wanted.add(message.tag, &message);
@@ -141,7 +142,7 @@ void MpiRail::receive(Incoming& message) {
   }
 }
 
-bool MpiRail::find() {
+bool MpiTransport::find() {
   Memory memory = envelopes_.take();
   auto found = messages_->find({memory.get(), kEnvelopeBytes}, kEnvelopes);
   if (!found) {
@@ -153,7 +154,7 @@ bool MpiRail::find() {
   return true;
 }
 
-bool MpiRail::open_arrived() {
+bool MpiTransport::open_arrived() {
   bool has_moved = false;
   for (; !arriving_.empty() && arriving_.front().envelope.test(); has_moved = true) {
     auto& [from, bytes, envelope] = arriving_.front();
@@ -168,7 +169,7 @@ bool MpiRail::open_arrived() {
   return has_moved;
 }
 
-void MpiRail::open(Rank rank, std::span<const std::byte> bytes) {
+void MpiTransport::open(Rank rank, std::span<const std::byte> bytes) {
   const Envelope envelope = decode_envelope(bytes);
   if (envelope.note) events_.noted(rank, envelope.tag, *envelope.note);
   Peer& from = peer(rank);
@@ -178,7 +179,7 @@ void MpiRail::open(Rank rank, std::span<const std::byte> bytes) {
 }
 
 /// Keeps an envelope until it is asked for.
-void MpiRail::keep(Peer& from, const Envelope& envelope) {
+void MpiTransport::keep(Peer& from, const Envelope& envelope) {
   if (from.arrivals.find(envelope.tag) != nullptr)
     refuse("it sent two messages where there is one");
   from.arrived_bytes += kArrivalCost + envelope.inside.size();
@@ -188,7 +189,8 @@ void MpiRail::keep(Peer& from, const Envelope& envelope) {
       {envelope.bytes, envelope.number, {envelope.inside.begin(), envelope.inside.end()}});
 }
 
-void MpiRail::begin(Incoming& message, const Arrival& what, std::span<const std::byte> inside) {
+void MpiTransport::begin(Incoming& message, const Arrival& what,
+                         std::span<const std::byte> inside) {
   const std::size_t expected = bytes_of(message);
   if (what.bytes != expected)
     refuse("it sent " + std::to_string(what.bytes) + " bytes where " + std::to_string(expected) +
@@ -202,7 +204,7 @@ void MpiRail::begin(Incoming& message, const Arrival& what, std::span<const std:
   events_.received(message);
 }
 
-MpiRail::Piece MpiRail::begin_piece(const Stream<Incoming>& stream) {
+MpiTransport::Piece MpiTransport::begin_piece(const Stream<Incoming>& stream) {
   const Incoming& message = *stream.message;
   const std::size_t bytes = next_piece(message, stream.begun);
   Memory staged = message.sink.reduction ? staging_.take() : nullptr;
@@ -212,7 +214,7 @@ MpiRail::Piece MpiRail::begin_piece(const Stream<Incoming>& stream) {
   return {bytes, LentMemory(std::move(transfer), std::move(staged))};
 }
 
-void MpiRail::end_piece(const Stream<Incoming>& stream, Piece& piece) {
+void MpiTransport::end_piece(const Stream<Incoming>& stream, Piece& piece) {
   Memory staged = piece.lent.take_back();
   if (!staged) return;
   stream.message->sink.take(stream.message->moved, {staged.get(), piece.bytes});
@@ -221,7 +223,7 @@ void MpiRail::end_piece(const Stream<Incoming>& stream, Piece& piece) {
 
 // ---- both ----
 
-bool MpiRail::progress() {
+bool MpiTransport::progress() {
   bool has_moved = collect();
   for (int i = 0; i < kEnvelopesATurn && find(); ++i)
     has_moved = true;
@@ -231,7 +233,7 @@ bool MpiRail::progress() {
 }
 
 template <class Message>
-bool MpiRail::advance_all(std::list<Stream<Message>>& streams) {
+bool MpiTransport::advance_all(std::list<Stream<Message>>& streams) {
   bool has_moved = false;
   for (auto stream = streams.begin(); stream != streams.end();) {
     has_moved = advance(*stream) || has_moved;
@@ -243,7 +245,7 @@ bool MpiRail::advance_all(std::list<Stream<Message>>& streams) {
 }
 
 template <class Message>
-bool MpiRail::advance(Stream<Message>& stream) {
+bool MpiTransport::advance(Stream<Message>& stream) {
   bool has_moved = false;
   auto& [message, number, begun, pieces] = stream;
   for (; !pieces.empty() && pieces.front().lent.test(); has_moved = true) {
@@ -258,24 +260,24 @@ bool MpiRail::advance(Stream<Message>& stream) {
   return has_moved;
 }
 
-bool MpiRail::may_sleep() {
-  return wanted_ == 0 && posted_.empty() && arriving_.empty() && outgoing_.empty() &&
-         incoming_.empty();
+bool MpiTransport::needs_progress() const noexcept {
+  return wanted_ > 0 || !posted_.empty() || !arriving_.empty() || !outgoing_.empty() ||
+         !incoming_.empty();
 }
 
-void MpiRail::lose(Rank rank, const Error& error) {
+void MpiTransport::lose(Rank rank, const Error& error) {
   peer(rank).is_lost = true;
   events_.lost(rank, error);
 }
 
-void MpiRail::forget(Rank rank) {
+void MpiTransport::forget(Rank rank) {
   posted_.remove_if([rank](const Posted& each) { return each.to == rank; });
   outgoing_.remove_if([rank](const Stream<Outgoing>& each) { return each.message->peer == rank; });
   peer(rank).sending = {};
   peer(rank).waiting.clear();
 }
 
-void MpiRail::abandon() noexcept {
+void MpiTransport::abandon() noexcept {
   posted_.clear();
   arriving_.clear();
   outgoing_.clear();

@@ -1,4 +1,4 @@
-#include "comm/gradients/wide_sum.hpp"
+#include "comm/gradients/mixed_precision_reduce.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -17,7 +17,7 @@ bool has_two_levels(const Topology& topology) {
 
 }  // namespace
 
-WideLevels wide_levels_of(Communicator& ranks) {
+ReductionLevels reduction_levels_of(Communicator& ranks) {
   const Topology& topology = ranks.topology();
   if (!has_two_levels(topology)) return {*ranks.split(0, 0), std::nullopt};
   const int node = topology.node_of(ranks.rank());
@@ -42,7 +42,7 @@ BlockSum::BlockSum(Communicator& communicator, std::span<std::byte> data, Elemen
   rests_to_add_.emplace(communicator.start_all_gather(rest_, rest_rows_));
 }
 
-void BlockSum::add_up() {
+void BlockSum::reduce() {
   blocks_to_add_->wait();
   add_rows(block_, block_rows_);
   rests_to_add_->wait();
@@ -50,7 +50,7 @@ void BlockSum::add_up() {
   memory_.reset();
 }
 
-void BlockSum::spread() {
+void BlockSum::broadcast() {
   blocks_from_all_.emplace(communicator_->start_all_gather(block_, blocks_));
 }
 
@@ -62,25 +62,25 @@ void BlockSum::add_rows(std::span<std::byte> to, std::span<const std::byte> rows
   convert(to, wide, {ElementType::float32, type_});
 }
 
-void WideSum::add_up() {
-  inside_.add_up();
+void MixedPrecisionReduce::reduce_in_node() {
+  inside_.reduce();
   if (!levels_->across) return;
   across_.emplace(*levels_->across, inside_.block(), type_);
   rest_across_.emplace(*levels_->across, inside_.rest(), type_);
 }
 
-void WideSum::add_up_across() {
+void MixedPrecisionReduce::reduce_across_nodes() {
   for (std::optional<BlockSum>* sum : {&across_, &rest_across_})
     if (*sum) {
-      (*sum)->add_up();
-      (*sum)->spread();
+      (*sum)->reduce();
+      (*sum)->broadcast();
     }
 }
 
-void WideSum::spread() {
+void MixedPrecisionReduce::broadcast_in_node() {
   for (std::optional<BlockSum>* sum : {&across_, &rest_across_})
     if (*sum) (*sum)->wait();
-  inside_.spread();
+  inside_.broadcast();
 }
 
 }  // namespace fastgpu::comm

@@ -11,7 +11,7 @@
 namespace fastgpu::comm {
 
 /// The communicators of the sums.
-struct WideLevels {
+struct ReductionLevels {
   Communicator inside;                 ///< The ranks of this node; or all, if nodes do not matter.
   std::optional<Communicator> across;  ///< One rank of each node: those with the same place in it.
 };
@@ -19,7 +19,7 @@ struct WideLevels {
 /// Splits the ranks, by a collective call. Inside nodes first, if each of several nodes has the
 /// same number of ranks: then the bytes between two nodes do not grow with that number. Otherwise
 /// all at once.
-WideLevels wide_levels_of(Communicator& ranks);
+ReductionLevels reduction_levels_of(Communicator& ranks);
 
 /// One level of the sum. Every rank adds up one block of the data, in the order of the ranks.
 class BlockSum {
@@ -30,11 +30,11 @@ class BlockSum {
 
   /// Waits for this rank's block, and for the rest of less than an element for each rank, which all
   /// ranks add up.
-  void add_up();
+  void reduce();
   std::span<std::byte> block() const noexcept { return block_; }  ///< Returns this rank's block.
   std::span<std::byte> rest() const noexcept { return rest_; }
 
-  void spread();  ///< Sends this rank's block on, as it is now.
+  void broadcast();  ///< Sends this rank's block on, as it is now.
   void wait() { blocks_from_all_->wait(); }
 
  private:
@@ -54,22 +54,21 @@ class BlockSum {
   std::optional<Handle> blocks_from_all_;
 };
 
-/// The whole sum: the result is the same to the last bit on every rank. It is rounded once a level.
-/// Twice the bytes of a rank's data are in memory until it has added up.
-class WideSum {
+/// The sum over all ranks: the result is the same to the last bit on every rank. It is rounded once
+/// a level. Twice the bytes of a rank's data are in memory until it has added up.
+class MixedPrecisionReduce {
  public:
-  /// Begins, as BlockSum does. After it come, in this order, add_up, add_up_across, spread and
-  /// wait.
-  WideSum(WideLevels& levels, std::span<std::byte> data, ElementType type)
+  /// Begins, as BlockSum does. The functions below are called in their order.
+  MixedPrecisionReduce(ReductionLevels& levels, std::span<std::byte> data, ElementType type)
       : levels_(&levels), type_(type), inside_(levels.inside, data, type) {}
 
-  void add_up();
-  void add_up_across();
-  void spread();
+  void reduce_in_node();
+  void reduce_across_nodes();
+  void broadcast_in_node();
   void wait() { inside_.wait(); }
 
  private:
-  WideLevels* levels_;
+  ReductionLevels* levels_;
   ElementType type_;
   BlockSum inside_;
   std::optional<BlockSum> across_;

@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 #include "support/connect_in_process.hpp"
-#include "support/entry_layer.hpp"
+#include "support/gradient_steps.hpp"
 #include "support/run_ranks.hpp"
 
 namespace fastgpu::comm {
@@ -23,81 +23,81 @@ using test::run_ranks;
 using test::Sentences;
 using test::small_buckets;
 
-TEST_SUITE_BEGIN("comm/entry");
+TEST_SUITE_BEGIN("comm/gradients");
 
 TEST_CASE("a rank that leaves ends the training of all") {
   auto ranks = communicators_in_process(3, 5s);
   std::vector<int> steps(ranks.size());
   run_ranks(ranks, [&](Communicator& comm) {
     std::vector<float> a(500, 1);
-    GradientEntry entry(comm, small_buckets());
-    entry.add("a", std::span(a));
+    GradientExchange exchange(comm, small_buckets());
+    exchange.add("a", std::span(a));
     for (bool is_over = false; !is_over; ++steps[index_of(comm)]) {
       if (comm.rank() == Rank{1} && steps[1] == 2) {
-        entry.leave();
+        exchange.leave();
         return;
       }
-      entry.ready({0});
-      is_over = entry.wait_step().is_somebody_leaving;
+      exchange.ready({0});
+      is_over = exchange.wait_step().is_somebody_leaving;
     }
   });
   CHECK(steps == std::vector{3, 2, 3});
 }
 
 /// Rank 1 of three makes "a" ready and "b" not before `may_go_on`.
-std::vector<Sentences> said_of_a_late_rank(std::chrono::milliseconds stall,
-                                           const std::function<void()>& be_late) {
+std::vector<Sentences> warnings_of_a_late_rank(std::chrono::milliseconds stall,
+                                               const std::function<void()>& be_late) {
   auto ranks = communicators_in_process(3, 10s);
-  std::vector<Sentences> said(ranks.size());
+  std::vector<Sentences> warnings(ranks.size());
   run_ranks(ranks, [&](Communicator& comm) {
     std::vector<float> a(5), b(5);
-    EntrySettings settings;
+    GradientSettings settings;
     settings.stall = stall;
-    GradientEntry entry(comm, settings, &said[index_of(comm)]);
-    entry.add("a", std::span(a));
-    entry.add("b", std::span(b));
-    entry.ready({0});
+    GradientExchange exchange(comm, settings, &warnings[index_of(comm)]);
+    exchange.add("a", std::span(a));
+    exchange.add("b", std::span(b));
+    exchange.ready({0});
     if (comm.rank() == Rank{1}) be_late();
-    entry.ready({1});
-    entry.wait_step();
+    exchange.ready({1});
+    exchange.wait_step();
   });
-  return said;
+  return warnings;
 }
 
 TEST_CASE("who waits is told for which rank, and with what it is late, ever more seldom") {
-  const auto said = said_of_a_late_rank(300ms, [] { std::this_thread::sleep_for(1500ms); });
+  const auto warnings = warnings_of_a_late_rank(300ms, [] { std::this_thread::sleep_for(1500ms); });
   const std::string late =
       "rank 1 has not made ready in step 0: 'b' of 2 gradients; this rank has ";
-  CHECK(said[1].all.empty());
+  CHECK(warnings[1].all.empty());
   for (const std::size_t r : {0, 2}) {
-    REQUIRE(said[r].all.size() >= 2);  // On a busy machine it is later still.
-    CHECK(said[r].all[0] == late + "waited for 300ms");
-    CHECK(said[r].all[1] == late + "waited for 900ms");
+    REQUIRE(warnings[r].all.size() >= 2);  // On a busy machine it is later still.
+    CHECK(warnings[r].all[0] == late + "waited for 300ms");
+    CHECK(warnings[r].all[1] == late + "waited for 900ms");
   }
 }
 
 TEST_CASE("nobody is told of a rank that is not waited for that long") {
-  const auto said = said_of_a_late_rank(1s, [] { std::this_thread::sleep_for(100ms); });
-  for (const Sentences& each : said)
+  const auto warnings = warnings_of_a_late_rank(1s, [] { std::this_thread::sleep_for(100ms); });
+  for (const Sentences& each : warnings)
     CHECK(each.all.empty());
 }
 
 TEST_CASE("steps that take all ranks long are nothing to be told of") {
   auto ranks = communicators_in_process(3, 10s);
-  std::vector<Sentences> said(ranks.size());
+  std::vector<Sentences> warnings(ranks.size());
   run_ranks(ranks, [&](Communicator& comm) {
     std::vector<float> a(5);
-    EntrySettings settings;
+    GradientSettings settings;
     settings.stall = 100ms;
-    GradientEntry entry(comm, settings, &said[index_of(comm)]);
-    entry.add("a", std::span(a));
+    GradientExchange exchange(comm, settings, &warnings[index_of(comm)]);
+    exchange.add("a", std::span(a));
     for (int step = 0; step < 2; ++step) {
       std::this_thread::sleep_for(250ms);
-      entry.ready({0});
-      entry.wait_step();
+      exchange.ready({0});
+      exchange.wait_step();
     }
   });
-  for (const Sentences& each : said)
+  for (const Sentences& each : warnings)
     CHECK(each.all.empty());
 }
 
@@ -111,11 +111,11 @@ TEST_CASE("a rank that lingers after others have left breaks nothing by being la
       float sum = 1;
       {
         std::vector<float> a(5);
-        EntrySettings settings;
+        GradientSettings settings;
         settings.stall = 20ms;
-        GradientEntry entry(*comm, settings);
-        entry.add("a", std::span(a));
-        entry.all_reduce_gradients(ReduceOp::sum);
+        GradientExchange exchange(*comm, settings);
+        exchange.add("a", std::span(a));
+        exchange.all_reduce_gradients(ReduceOp::sum);
         if (rank != Rank{1}) std::this_thread::sleep_for(300ms);
         if (rank != Rank{1}) pair->all_reduce(std::span(&sum, 1), ReduceOp::sum);
       }
@@ -133,13 +133,13 @@ TEST_CASE("a rank that leaves may be gone before the others have ended their ste
       CHECK_NOTHROW(run_ranks(own, [&](std::optional<Communicator>& comm) {
         std::vector<float> a(5);
         {
-          GradientEntry entry(*comm);
-          entry.add("a", std::span(a));
-          entry.ready({0});
+          GradientExchange exchange(*comm);
+          exchange.add("a", std::span(a));
+          exchange.ready({0});
           if (comm->rank().value == run % 5)
-            entry.leave();
+            exchange.leave();
           else
-            entry.wait_step();
+            exchange.wait_step();
         }
         comm.reset();
       }));

@@ -1,5 +1,5 @@
 // Long messages over connections: how far ahead of their receiver they go.
-#include "comm/transports/tcp_rail.hpp"
+#include "comm/transports/tcp_transport.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,43 +18,43 @@ namespace {
 
 constexpr std::size_t kMebibyte = 1 << 20;
 
-class Recorder final : public RailEvents, public Talk {
+class Recorder final : public TransportEvents, public ControlEvents {
  public:
   void sent(Outgoing&) override { ++sent_messages; }
   void received(Incoming&) override { ++received_messages; }
   void noted(Rank, MessageTag, const Note&) override {}
   void lost(Rank, const Error& error) override { loss = error.what(); }
-  void asked_whether_waiting(Rank, std::span<const std::byte>) override {}
-  void answered_to_be_waiting(Rank, std::span<const std::byte>) override {}
-  void said_farewell(Rank, std::span<const std::byte>) override {}
+  void on_question(Rank, std::span<const std::byte>) override {}
+  void on_answer(Rank, std::span<const std::byte>) override {}
+  void on_abort(Rank, std::span<const std::byte>) override {}
 
   int sent_messages = 0;
   int received_messages = 0;
   std::string loss;
 };
 
-/// One rank's rail, what it reports, and the messages that it borrows.
+/// One rank's transport, what it reports, and the messages that it borrows.
 struct End {
   End(int other, std::vector<UniqueFd> flows) : peer{other} {
     std::vector<std::vector<UniqueFd>> sockets(2);
     sockets[static_cast<std::size_t>(other)] = std::move(flows);
-    rail.emplace(std::move(sockets), events, events);
+    transport.emplace(std::move(sockets), events, events);
   }
 
   void send(std::uint64_t tag, std::span<const std::byte> bytes, std::int32_t priority = 0) {
     outgoing.push_back({.peer = peer, .tag = {tag}, .bytes = bytes, .priority = priority});
-    rail->send(outgoing.back());
+    transport->send(outgoing.back());
   }
   void receive(std::uint64_t tag, const Sink& sink) {
     incoming.push_back({.peer = peer, .tag = {tag}, .sink = sink});
-    rail->receive(incoming.back());
+    transport->receive(incoming.back());
   }
 
   Rank peer;
   Recorder events;
   std::deque<Outgoing> outgoing;
   std::deque<Incoming> incoming;
-  std::optional<TcpRail> rail;
+  std::optional<TcpTransport> transport;
 };
 
 struct Pair {
@@ -73,7 +73,7 @@ struct Pair {
   /// Moves what moves by itself.
   void settle() {
     for (int quiet = 0; quiet < 100; ++quiet)
-      if (int(a->rail->progress()) + int(b->rail->progress()) > 0) quiet = 0;
+      if (int(a->transport->progress()) + int(b->transport->progress()) > 0) quiet = 0;
   }
 
   std::optional<End> a;
@@ -86,7 +86,7 @@ std::vector<float> numbers(std::size_t count) {
   return values;
 }
 
-TEST_SUITE_BEGIN("comm/tcp_rail");
+TEST_SUITE_BEGIN("comm/tcp_transport");
 
 TEST_CASE("a long message goes ahead, and is reduced once it is asked for") {
   Pair pair(3);
@@ -135,7 +135,7 @@ TEST_CASE("a sender that is far ahead waits until its messages are asked for") {
     pair.a->send(tag, bytes);
   pair.settle();
   CHECK(pair.a->events.sent_messages < static_cast<int>(kCount) * 3 / 5);
-  CHECK_FALSE(pair.b->rail->is_quiet());
+  CHECK_FALSE(pair.b->transport->is_quiet());
 
   std::vector<std::byte> got(kSize);
   for (std::uint64_t tag = 0; tag < kCount; ++tag) {
@@ -147,7 +147,7 @@ TEST_CASE("a sender that is far ahead waits until its messages are asked for") {
     pair.b->incoming.clear();
   }
   CHECK(pair.a->events.sent_messages == static_cast<int>(kCount));
-  CHECK(pair.b->rail->is_quiet());
+  CHECK(pair.b->transport->is_quiet());
 }
 
 TEST_CASE("what is waited for comes through behind what is not") {
@@ -173,7 +173,7 @@ TEST_CASE("a peer that goes while it is held back is noticed") {
   pair.settle();
   pair.a.reset();
   for (int i = 0; i < 100 && pair.b->events.loss.empty(); ++i)
-    pair.b->rail->progress();
+    pair.b->transport->progress();
   CHECK_FALSE(pair.b->events.loss.empty());
 }
 
@@ -185,17 +185,17 @@ TEST_CASE("what is urgent overtakes what is under way, and all of it arrives who
     pair.b->receive(tag, {.memory = got[tag]});
   }
   for (int i = 0; i < 20; ++i)  // What is asked for gets about.
-    pair.b->rail->progress();
-  pair.a->rail->progress();
+    pair.b->transport->progress();
+  pair.a->transport->progress();
   pair.a->send(0, sent[0]);
-  pair.a->rail->progress();  // As much as the connection has room for.
+  pair.a->transport->progress();  // As much as the connection has room for.
   pair.a->send(1, sent[1]);
   pair.a->send(2, sent[2], 5);
   pair.a->send(3, sent[3], 5);
   std::vector<std::uint64_t> order;
   while (order.size() < 4) {
-    pair.a->rail->progress();
-    pair.b->rail->progress();
+    pair.a->transport->progress();
+    pair.b->transport->progress();
     for (const Incoming& each : pair.b->incoming)
       if (each.moved == each.sink.memory.size() &&
           std::ranges::find(order, each.tag.value) == order.end())
@@ -207,14 +207,14 @@ TEST_CASE("what is urgent overtakes what is under way, and all of it arrives who
 
 /// The other side of one connection, which says what no rank does.
 struct Stranger {
-  void say(const Frame& frame) {
+  void send(const Frame& frame) {
     const EncodedFrame header = encode(frame);
     const std::vector<std::byte> body(frame.length, std::byte{9});
     REQUIRE(::send(socket.get(), header.data(), header.size(), 0) == std::ssize(header));
     for (std::size_t at = 0; at < body.size();) {
       const auto sent = ::send(socket.get(), body.data() + at, body.size() - at, MSG_DONTWAIT);
       if (sent > 0) at += static_cast<std::size_t>(sent);
-      while (end->rail->progress()) {
+      while (end->transport->progress()) {
       }
     }
   }
@@ -241,11 +241,11 @@ Frame chunk(std::uint64_t offset, std::uint64_t total) {
 
 TEST_CASE("a message that is asked for when half of it is there is completed") {
   Stranger stranger;
-  stranger.say(chunk(kChunkBytes, 2 * kChunkBytes));
+  stranger.send(chunk(kChunkBytes, 2 * kChunkBytes));
   std::vector<std::byte> got(2 * kChunkBytes);
   stranger.end->receive(1, {.memory = got});
   CHECK(stranger.end->events.received_messages == 0);
-  stranger.say(chunk(0, 2 * kChunkBytes));
+  stranger.send(chunk(0, 2 * kChunkBytes));
   CHECK(stranger.end->events.received_messages == 1);
   CHECK(got == std::vector<std::byte>(2 * kChunkBytes, std::byte{9}));
 }
@@ -254,7 +254,7 @@ TEST_CASE("what goes ahead further than it may, or twice, ends the connection") 
   const auto loss_of = [](std::initializer_list<Frame> frames) {
     Stranger stranger;
     for (const Frame& frame : frames)
-      stranger.say(frame);
+      stranger.send(frame);
     return stranger.end->events.loss;
   };
   CHECK(loss_of({chunk(0, kMostAhead + 1)}) == "it sent a message that nobody asked for");

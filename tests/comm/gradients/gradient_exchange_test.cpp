@@ -1,4 +1,4 @@
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "support/connect_in_process.hpp"
-#include "support/entry_layer.hpp"
 #include "support/failure.hpp"
+#include "support/gradient_steps.hpp"
 #include "support/run_ranks.hpp"
 
 namespace fastgpu::comm {
@@ -23,7 +23,7 @@ using test::index_of;
 using test::run_ranks;
 using test::small_buckets;
 
-TEST_SUITE_BEGIN("comm/entry");
+TEST_SUITE_BEGIN("comm/gradients");
 
 TEST_CASE("every registered gradient is averaged over the ranks, step after step") {
   auto ranks = communicators_in_process(3, 10s);
@@ -32,18 +32,18 @@ TEST_CASE("every registered gradient is averaged over the ranks, step after step
   run_ranks(ranks, [&](Communicator& comm) {
     std::vector<float> small(2), tiny(1), large(100), other(5);
     std::vector<double> precise(4);
-    GradientEntry entry(comm, small_buckets());
-    entry.add("small", std::span(small));
-    entry.add("tiny", std::span(tiny));
-    entry.add("large", std::span(large));
-    entry.add("precise", std::span(precise));
-    entry.add("other", std::span(other));
+    GradientExchange exchange(comm, small_buckets());
+    exchange.add("small", std::span(small));
+    exchange.add("tiny", std::span(tiny));
+    exchange.add("large", std::span(large));
+    exchange.add("precise", std::span(precise));
+    exchange.add("other", std::span(other));
     for (int step = 1; step <= 3; ++step) {
       const int mine = step * (comm.rank().value + 1);  // Averages to 2 * step over three ranks.
       for (auto* values : {&small, &tiny, &large, &other})
         values->assign(values->size(), static_cast<float>(mine));
       precise.assign(precise.size(), mine);
-      entry.all_reduce_gradients(ReduceOp::average);
+      exchange.all_reduce_gradients(ReduceOp::average);
       auto& failure = failures[index_of(comm)];
       for (const auto* values : {&small, &tiny, &large, &other})
         if (!all_are(*values, 2 * step)) failure = "float32 in step " + std::to_string(step);
@@ -54,50 +54,50 @@ TEST_CASE("every registered gradient is averaged over the ranks, step after step
   CHECK(failures == std::vector<std::string>(ranks.size()));
 }
 
-TEST_CASE("an entry layer without gradients does nothing") {
+TEST_CASE("an exchange without gradients does nothing") {
   auto ranks = communicators_in_process(2, 5s);
   CHECK_NOTHROW(run_ranks(ranks, [](Communicator& comm) {
-    GradientEntry(comm).all_reduce_gradients(ReduceOp::average);
+    GradientExchange(comm).all_reduce_gradients(ReduceOp::average);
   }));
 }
 
 TEST_CASE("what cannot be registered, or be ready, is refused") {
   auto ranks = communicators_in_process(1, 1s);
   std::vector<float> values(3);
-  GradientEntry entry(ranks[0]);
+  GradientExchange exchange(ranks[0]);
   const auto kind_of = [&](auto action) { return failure_of(action).kind(); };
-  entry.add("weights", std::span(values));
-  CHECK(kind_of([&] { entry.add("weights", std::span(values)); }) == ErrorKind::usage);
+  exchange.add("weights", std::span(values));
+  CHECK(kind_of([&] { exchange.add("weights", std::span(values)); }) == ErrorKind::usage);
   CHECK(kind_of([&] {
-          entry.add({.name = "more", .shape = {4}}, std::as_writable_bytes(std::span(values)));
+          exchange.add({.name = "more", .shape = {4}}, std::as_writable_bytes(std::span(values)));
         }) == ErrorKind::usage);
-  CHECK(kind_of([&] { entry.ready({7}); }) == ErrorKind::usage);
-  entry.ready({0});
-  CHECK(kind_of([&] { entry.ready({0}); }) == ErrorKind::usage);
-  CHECK(kind_of([&] { entry.use_operation(ReduceOp::max); }) == ErrorKind::usage);
-  CHECK(kind_of([&] { entry.add("bias", std::span(values)); }) == ErrorKind::usage);
-  CHECK(entry.wait_step().is_applied);
+  CHECK(kind_of([&] { exchange.ready({7}); }) == ErrorKind::usage);
+  exchange.ready({0});
+  CHECK(kind_of([&] { exchange.ready({0}); }) == ErrorKind::usage);
+  CHECK(kind_of([&] { exchange.use_operation(ReduceOp::max); }) == ErrorKind::usage);
+  CHECK(kind_of([&] { exchange.add("bias", std::span(values)); }) == ErrorKind::usage);
+  CHECK(exchange.wait_step().is_applied);
 }
 
 TEST_CASE("a view is where the framework writes and reads, and moves once the order is known") {
   auto ranks = communicators_in_process(2, 5s);
   std::vector<std::string> failures(ranks.size());
   run_ranks(ranks, [&](Communicator& comm) {
-    GradientEntry entry(comm);
-    const GradientId first = entry.add({.name = "first", .shape = {10}}, {});
-    const GradientId second = entry.add({.name = "second", .shape = {100}}, {});
+    GradientExchange exchange(comm);
+    const GradientId first = exchange.add({.name = "first", .shape = {10}}, {});
+    const GradientId second = exchange.add({.name = "second", .shape = {100}}, {});
     for (int step = 0; step < 3; ++step) {
       for (const GradientId id : {first, second}) {
-        const std::vector<float> mine(entry.table().elements(id),
+        const std::vector<float> mine(exchange.table().elements(id),
                                       static_cast<float>(comm.rank().value * 2 + step));
-        std::ranges::copy(std::as_bytes(std::span(mine)), entry.view(id).begin());
-        entry.ready(id);
+        std::ranges::copy(std::as_bytes(std::span(mine)), exchange.view(id).begin());
+        exchange.ready(id);
       }
-      const StepOutcome outcome = entry.wait_step();
+      const StepOutcome outcome = exchange.wait_step();
       auto& failure = failures[index_of(comm)];
       if (outcome.have_views_moved != (step == 0)) failure = "moved";
       for (const GradientId id : {first, second}) {
-        const auto value = *reinterpret_cast<const float*>(entry.view(id).data());
+        const auto value = *reinterpret_cast<const float*>(exchange.view(id).data());
         if (value != static_cast<float>(1 + step)) failure = "value " + std::to_string(value);
       }
     }
@@ -110,14 +110,14 @@ TEST_CASE("what is ready on no rank is skipped by all, and left as it was") {
   std::vector<std::string> failures(ranks.size());
   run_ranks(ranks, [&](Communicator& comm) {
     std::vector<float> a(50, 1), b(50, 2), c(50, 3);
-    GradientEntry entry(comm, small_buckets());
-    entry.add("a", std::span(a));
-    const GradientId skipped = entry.add("b", std::span(b));
-    entry.add("c", std::span(c));
-    entry.use_operation(ReduceOp::sum);
-    entry.ready({0});
-    entry.ready({2});
-    const StepOutcome outcome = entry.wait_step();
+    GradientExchange exchange(comm, small_buckets());
+    exchange.add("a", std::span(a));
+    const GradientId skipped = exchange.add("b", std::span(b));
+    exchange.add("c", std::span(c));
+    exchange.use_operation(ReduceOp::sum);
+    exchange.ready({0});
+    exchange.ready({2});
+    const StepOutcome outcome = exchange.wait_step();
     auto& failure = failures[index_of(comm)];
     if (outcome.skipped != std::vector{skipped}) failure = "skipped";
     if (!all_are(a, 4) || !all_are(b, 2) || !all_are(c, 12)) failure = "values";
@@ -132,22 +132,22 @@ TEST_CASE("what is ready on some ranks only is an error that names the others, a
     std::vector<float> sums(ranks.size());
     run_ranks(ranks, [&](Communicator& comm) {
       std::vector<float> a(50, 1), b(70, 2), c(50, 3);
-      GradientEntry entry(comm, small_buckets());
+      GradientExchange exchange(comm, small_buckets());
       for (auto* values : {&a, &b, &c})
-        entry.add(std::string(1, static_cast<char>('a' + (values - &a))), std::span(*values));
-      entry.use_operation(ReduceOp::sum);
-      entry.ready({2});
-      if (comm.rank() != Rank{1}) entry.ready({1});
-      entry.ready({0});
+        exchange.add(std::string(1, static_cast<char>('a' + (values - &a))), std::span(*values));
+      exchange.use_operation(ReduceOp::sum);
+      exchange.ready({2});
+      if (comm.rank() != Rank{1}) exchange.ready({1});
+      exchange.ready({0});
       try {
-        entry.wait_step();
+        exchange.wait_step();
       } catch (const Error& e) {
         said[index_of(comm)] = e.what();
       }
       a.assign(a.size(), 1);
       for (const std::size_t id : {0, 1, 2})
-        entry.ready({id});
-      entry.wait_step();
+        exchange.ready({id});
+      exchange.wait_step();
       sums[index_of(comm)] = a[49];
     });
     for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -162,21 +162,21 @@ TEST_CASE("views stay where they are after a step that has failed") {
   auto ranks = communicators_in_process(2, 5s);
   std::vector<float> sums(ranks.size());
   run_ranks(ranks, [&](Communicator& comm) {
-    EntrySettings settings;
+    GradientSettings settings;
     settings.non_finite = NonFiniteAction::stop;
-    GradientEntry entry(comm, settings);
+    GradientExchange exchange(comm, settings);
     for (const char* name : {"a", "b"})
-      entry.add({.name = name, .shape = {100}}, {});
+      exchange.add({.name = name, .shape = {100}}, {});
     std::array<float*, 2> views{};
     for (std::size_t id = 0; id < 2; ++id)
-      views[id] = reinterpret_cast<float*>(entry.view({id}).data());
+      views[id] = reinterpret_cast<float*>(exchange.view({id}).data());
     // Ready in another order than planned, so that the plan would change after the first step.
     const auto step = [&](float value) {
       for (const std::size_t id : {0, 1}) {
         std::fill_n(views[id], 100, value);
-        entry.ready({id});
+        exchange.ready({id});
       }
-      return entry.wait_step();
+      return exchange.wait_step();
     };
     try {
       step(std::numeric_limits<float>::quiet_NaN());

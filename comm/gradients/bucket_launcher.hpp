@@ -13,21 +13,22 @@
 #include "comm/fusion/fusion.hpp"
 #include "comm/gradients/device_gradients.hpp"
 #include "comm/gradients/gradient_set.hpp"
-#include "comm/gradients/wide_sum.hpp"
+#include "comm/gradients/mixed_precision_reduce.hpp"
 #include "comm/trace/timeline.hpp"
 
 namespace fastgpu::comm {
 
-/// A launcher of buckets. Bucket b travels on lane b modulo the number of lanes. Within a lane
-/// buckets are started in the order of the plan. A bucket waits for those before it on its lane,
-/// and for none on others.
-class Launcher {
+/// A launcher of buckets. Bucket b travels on stream b modulo the number of streams. Within a
+/// stream buckets are started in the order of the plan. A bucket waits for those before it on its
+/// stream, and for none on others.
+class BucketLauncher {
  public:
-  /// Borrows everything. `lanes` are communicators of the same ranks; at least one. Sums and
-  /// averages of 16-bit numbers are wide sums if there are `levels`, one for each lane; all else is
-  /// made by all-reduce. `timeline` may be null; `device` too, unless it sums buckets.
-  Launcher(const FusionPlan& plan, std::span<std::byte> buffer, std::span<Communicator> lanes,
-           std::span<WideLevels> levels, Timeline* timeline, DeviceGradients* device = nullptr);
+  /// Borrows everything. `streams` are communicators of the same ranks; at least one. Sums and
+  /// averages of 16-bit numbers are made in float32 if there are `levels`, one for each stream; all
+  /// else is made by all-reduce. `timeline` may be null; `device` too, unless it sums buckets.
+  BucketLauncher(const FusionPlan& plan, std::span<std::byte> buffer,
+                 std::span<Communicator> streams, std::span<ReductionLevels> levels,
+                 Timeline* timeline, DeviceGradients* device = nullptr);
 
   void begin_step(ReduceOp op, std::uint32_t step);
 
@@ -46,35 +47,37 @@ class Launcher {
   /// place of the gradients that are not ready here. All ranks give the same `on_any`.
   void launch_rest(const GradientSet& on_any);
 
-  std::size_t lane_of(std::size_t bucket) const noexcept { return bucket % lanes_.size(); }
+  std::size_t stream_of(std::size_t bucket) const noexcept { return bucket % streams_.size(); }
   bool is_launched(std::size_t bucket) const noexcept { return runs_[bucket].has_value(); }
 
   /// Waits for a bucket that is launched; called after launch_rest.
   void wait(std::size_t bucket);
 
  private:
-  using Sum = std::variant<Handle, WideSum, DeviceGradients::Sum>;
+  using Sum = std::variant<Handle, MixedPrecisionReduce, DeviceGradients::Sum>;
   struct Run {
     Sum work;
     Timeline::Clock::time_point began;
   };
 
   bool is_wanted(const Bucket& bucket, const GradientSet& on_any) const;
-  void launch_complete(std::size_t lane);
+  template <class Action>
+  void for_mixed_sums(Action action);
+  void launch_complete(std::size_t stream);
   void launch(std::size_t bucket);
   Sum start(std::size_t number) const;
 
   const FusionPlan& plan_;
   std::span<std::byte> buffer_;
-  std::span<Communicator> lanes_;
-  std::span<WideLevels> levels_;
+  std::span<Communicator> streams_;
+  std::span<ReductionLevels> levels_;
   Timeline* timeline_;
   DeviceGradients* device_;
   ReduceOp op_ = ReduceOp::average;
   std::uint32_t step_ = 0;
   std::vector<std::vector<Place>> places_of_;  ///< The places of each gradient.
   std::vector<std::uint32_t> pieces_left_;     ///< The number for each bucket.
-  std::vector<std::size_t> next_;              ///< The next bucket of each lane.
+  std::vector<std::size_t> next_;              ///< The next bucket of each stream.
   GradientSet ready_;
   std::vector<std::optional<Run>> runs_;
 };

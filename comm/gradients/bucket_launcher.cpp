@@ -1,4 +1,4 @@
-#include "comm/gradients/launcher.hpp"
+#include "comm/gradients/bucket_launcher.hpp"
 
 #include <algorithm>
 
@@ -15,12 +15,12 @@ bool is_scaled_before(ElementType type, ReduceOp op) noexcept {
 
 }  // namespace
 
-Launcher::Launcher(const FusionPlan& plan, std::span<std::byte> buffer,
-                   std::span<Communicator> lanes, std::span<WideLevels> levels, Timeline* timeline,
-                   DeviceGradients* device)
+BucketLauncher::BucketLauncher(const FusionPlan& plan, std::span<std::byte> buffer,
+                               std::span<Communicator> streams, std::span<ReductionLevels> levels,
+                               Timeline* timeline, DeviceGradients* device)
     : plan_(plan),
       buffer_(buffer),
-      lanes_(lanes),
+      streams_(streams),
       levels_(levels),
       timeline_(timeline),
       device_(device),
@@ -30,34 +30,41 @@ Launcher::Launcher(const FusionPlan& plan, std::span<std::byte> buffer,
       places_of_[piece.gradient.value].push_back({static_cast<std::uint32_t>(i), piece});
 }
 
-void Launcher::begin_step(ReduceOp op, std::uint32_t step) {
+void BucketLauncher::begin_step(ReduceOp op, std::uint32_t step) {
   op_ = op;
   step_ = step;
   ready_ = GradientSet(places_of_.size());
   pieces_left_.clear();
   for (const Bucket& bucket : plan_.buckets)
     pieces_left_.push_back(static_cast<std::uint32_t>(bucket.pieces.size()));
-  next_.resize(lanes_.size());
-  for (std::size_t lane = 0; lane < next_.size(); ++lane)
-    next_[lane] = lane;
+  next_.resize(streams_.size());
+  for (std::size_t stream = 0; stream < next_.size(); ++stream)
+    next_[stream] = stream;
   runs_.clear();
   runs_.resize(plan_.buckets.size());
 }
 
-void Launcher::piece_ready(std::uint32_t bucket) {
-  if (--pieces_left_[bucket] == 0) launch_complete(lane_of(bucket));
+void BucketLauncher::piece_ready(std::uint32_t bucket) {
+  if (--pieces_left_[bucket] == 0) launch_complete(stream_of(bucket));
 }
 
-void Launcher::launch_complete(std::size_t lane) {
-  std::size_t& next = next_[lane];
-  for (; next < plan_.buckets.size() && pieces_left_[next] == 0; next += lanes_.size())
+void BucketLauncher::launch_complete(std::size_t stream) {
+  std::size_t& next = next_[stream];
+  for (; next < plan_.buckets.size() && pieces_left_[next] == 0; next += streams_.size())
     launch(next);
 }
 
-void Launcher::launch_rest(const GradientSet& on_any) {
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-    std::size_t& next = next_[lane];
-    for (; next < plan_.buckets.size(); next += lanes_.size()) {
+template <class Action>
+void BucketLauncher::for_mixed_sums(Action action) {
+  for (std::optional<Run>& run : runs_)
+    if (auto* const sum = run ? std::get_if<MixedPrecisionReduce>(&run->work) : nullptr)
+      action(*sum);
+}
+
+void BucketLauncher::launch_rest(const GradientSet& on_any) {
+  for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
+    std::size_t& next = next_[stream];
+    for (; next < plan_.buckets.size(); next += streams_.size()) {
       const Bucket& bucket = plan_.buckets[next];
       if (!is_wanted(bucket, on_any)) continue;
       for (const GradientPiece& piece : bucket.pieces)
@@ -67,38 +74,39 @@ void Launcher::launch_rest(const GradientSet& on_any) {
       launch(next);
     }
   }
-  for (const auto next : {&WideSum::add_up, &WideSum::add_up_across, &WideSum::spread})
-    for (std::optional<Run>& run : runs_)
-      if (WideSum* const sum = run ? std::get_if<WideSum>(&run->work) : nullptr) (sum->*next)();
+  // Each phase of all buckets before the next phase of any.
+  for_mixed_sums([](MixedPrecisionReduce& sum) { sum.reduce_in_node(); });
+  for_mixed_sums([](MixedPrecisionReduce& sum) { sum.reduce_across_nodes(); });
+  for_mixed_sums([](MixedPrecisionReduce& sum) { sum.broadcast_in_node(); });
 }
 
-bool Launcher::is_wanted(const Bucket& bucket, const GradientSet& on_any) const {
+bool BucketLauncher::is_wanted(const Bucket& bucket, const GradientSet& on_any) const {
   return std::ranges::any_of(
       bucket.pieces, [&](const GradientPiece& piece) { return on_any.contains(piece.gradient); });
 }
 
-void Launcher::launch(std::size_t bucket) {
+void BucketLauncher::launch(std::size_t bucket) {
   const auto began = timeline_ != nullptr ? Timeline::Clock::now() : Timeline::Clock::time_point();
   runs_[bucket].emplace(Run{start(bucket), began});
 }
 
-Launcher::Sum Launcher::start(std::size_t number) const {
+BucketLauncher::Sum BucketLauncher::start(std::size_t number) const {
   const Bucket& bucket = plan_.buckets[number];
   const std::span<std::byte> data = buffer_.subspan(bucket.offset, bucket.bytes);
   const ReduceOp op = is_scaled_before(bucket.type, op_) ? ReduceOp::sum : op_;
   if (device_ != nullptr && device_->has_sums())
     return device_->start_sum(static_cast<std::uint32_t>(number), {bucket.type, op});
   const bool is_wide = !levels_.empty() && is_short(bucket.type) && op == ReduceOp::sum;
-  if (is_wide) return WideSum(levels_[lane_of(number)], data, bucket.type);
-  return lanes_[lane_of(number)].start_all_reduce(data, {bucket.type, op}, bucket.priority);
+  if (is_wide) return MixedPrecisionReduce(levels_[stream_of(number)], data, bucket.type);
+  return streams_[stream_of(number)].start_all_reduce(data, {bucket.type, op}, bucket.priority);
 }
 
-void Launcher::wait(std::size_t bucket) {
+void BucketLauncher::wait(std::size_t bucket) {
   Run& run = *runs_[bucket];
   std::visit([](auto& work) { work.wait(); }, run.work);
   if (timeline_ == nullptr) return;
-  const auto lane = static_cast<std::uint32_t>(lane_of(bucket));
-  timeline_->add({"all-reduce", 1 + lane, step_, bucket, run.began, Timeline::Clock::now()});
+  const auto stream = static_cast<std::uint32_t>(stream_of(bucket));
+  timeline_->add({"all-reduce", 1 + stream, step_, bucket, run.began, Timeline::Clock::now()});
 }
 
 double scale_before(ElementType type, ReduceOp op, int ranks) noexcept {

@@ -1,4 +1,4 @@
-#include "comm/gradients/wide_sum.hpp"
+#include "comm/gradients/mixed_precision_reduce.hpp"
 
 #include <doctest/doctest.h>
 
@@ -49,22 +49,22 @@ std::vector<Halves> numbers(int ranks, std::size_t count) {
 }
 
 /// What each rank has at the end.
-std::vector<Halves> wide_sums(std::vector<Halves> values, int ranks_per_node) {
+std::vector<Halves> mixed_sums(std::vector<Halves> values, int ranks_per_node) {
   auto ranks = communicators_in_process(static_cast<int>(values.size()), 20s, SharedMemory::on, 1,
                                         ranks_per_node);
   run_ranks(ranks, [&](Communicator& comm) {
-    WideLevels levels = wide_levels_of(comm);
+    ReductionLevels levels = reduction_levels_of(comm);
     Halves& mine = values[static_cast<std::size_t>(comm.rank().value)];
-    WideSum sum(levels, std::as_writable_bytes(std::span(mine)), ElementType::float16);
-    sum.add_up();
-    sum.add_up_across();
-    sum.spread();
+    MixedPrecisionReduce sum(levels, std::as_writable_bytes(std::span(mine)), ElementType::float16);
+    sum.reduce_in_node();
+    sum.reduce_across_nodes();
+    sum.broadcast_in_node();
     sum.wait();
   });
   return values;
 }
 
-TEST_SUITE_BEGIN("comm/wide_sum");
+TEST_SUITE_BEGIN("comm/mixed_precision_reduce");
 
 TEST_CASE("ranks of nodes that are alike add up inside nodes, then across them") {
   for (const auto& [nodes, ranks_each] : {std::pair(2, 2), {3, 2}, {2, 4}})
@@ -76,7 +76,7 @@ TEST_CASE("ranks of nodes that are alike add up inside nodes, then across them")
         of_nodes.push_back(sum_of(std::span(values).subspan(node * each, each)));
       }
       const std::vector<Halves> expected(values.size(), sum_of(of_nodes));
-      CHECK_MESSAGE(wide_sums(values, ranks_each) == expected, nodes << " nodes, " << count);
+      CHECK_MESSAGE(mixed_sums(values, ranks_each) == expected, nodes << " nodes, " << count);
     }
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("ranks of one node, one a node, or of nodes that differ add up all at 
   for (const auto& [ranks, ranks_each] : {std::pair(4, 4), {4, 1}, {5, 2}, {1, 1}}) {
     const auto values = numbers(ranks, 1003);
     const std::vector<Halves> expected(values.size(), sum_of(values));
-    CHECK_MESSAGE(wide_sums(values, ranks_each) == expected, ranks << " ranks, " << ranks_each);
+    CHECK_MESSAGE(mixed_sums(values, ranks_each) == expected, ranks << " ranks, " << ranks_each);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "comm/transports/rail.hpp"
+#include "comm/transports/transport.hpp"
 
 #include <cassert>
 #include <cstring>

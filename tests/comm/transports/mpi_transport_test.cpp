@@ -1,5 +1,5 @@
-// The rail through MPI, with a stand-in for MPI in which ranks are threads.
-#include "comm/transports/mpi_rail.hpp"
+// The transport through MPI, with a stand-in for MPI in which ranks are threads.
+#include "comm/transports/mpi_transport.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
-#include "comm/gradients/gradient_entry.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
 #include "support/messages_in_process.hpp"
@@ -40,7 +40,7 @@ std::vector<Communicator> communicators_by_mpi(int size, std::chrono::millisecon
   auto office = std::make_shared<PostOffice>();
   auto connections = test::sockets_in_process(size, timeout);
   run_ranks(connections, [&](Connections& rank) {
-    introduce(rank, {shared_memory, 1, Transport::mpi}, Deadline(20s));
+    introduce(rank, {shared_memory, 1, NetworkTransport::mpi}, Deadline(20s));
     rank.messages = office->messages_of(rank.rank);
   });
   std::vector<Communicator> ranks;
@@ -67,8 +67,8 @@ std::vector<float> sums(int ranks, std::size_t length) {
   return made;
 }
 
-/// What two rails report, for tests that drive them by hand.
-class Reports final : public RailEvents {
+/// What two transports report, for tests that drive them by hand.
+class Reports final : public TransportEvents {
  public:
   void sent(Outgoing&) override { ++sent_messages; }
   void received(Incoming&) override { ++received_messages; }
@@ -85,23 +85,23 @@ class Reports final : public RailEvents {
 struct Victim {
   std::shared_ptr<PostOffice> office = std::make_shared<PostOffice>();
   Reports reports;
-  MpiRail rail{office->messages_of({1}), 2, reports};
+  MpiTransport transport{office->messages_of({1}), 2, reports};
   std::unique_ptr<mpi::Messages> impostor = office->messages_of({0});
 
-  void say(const Envelope& envelope) {
+  void send(const Envelope& envelope) {
     std::vector<std::byte> bytes(kEnvelopeBytes);
     bytes.resize(encode(envelope, bytes));
-    say(bytes);
+    send(bytes);
   }
-  void say(std::span<const std::byte> bytes) {
+  void send(std::span<const std::byte> bytes) {
     const auto transfer = impostor->send(bytes, {1}, 0);
     for (int i = 0; i < 10; ++i)
-      rail.progress();
+      transport.progress();
   }
   Error failure() const { return reports.failure.value(); }
 };
 
-TEST_SUITE_BEGIN("comm/mpi_rail");
+TEST_SUITE_BEGIN("comm/mpi_transport");
 
 TEST_CASE("an envelope is opened as it was closed") {
   const std::array inside{std::byte{7}, std::byte{8}};
@@ -175,13 +175,13 @@ TEST_CASE("gradients are exchanged by MPI") {
   run_ranks(ranks, [&](Communicator& comm) {
     std::vector<float> large(300'001);
     std::vector<float> small(7);
-    GradientEntry entry(comm);
-    entry.add("large", std::span(large));
-    entry.add("small", std::span(small));
+    GradientExchange exchange(comm);
+    exchange.add("large", std::span(large));
+    exchange.add("small", std::span(small));
     for (int step = 0; step < 5; ++step) {
       std::ranges::copy(numbers(comm.rank(), large.size()), large.begin());
       std::ranges::copy(numbers(comm.rank(), small.size()), small.begin());
-      entry.all_reduce_gradients(ReduceOp::sum);
+      exchange.all_reduce_gradients(ReduceOp::sum);
       if (large == sums(3, large.size()) && small == sums(3, small.size()))
         ++right[static_cast<std::size_t>(comm.rank().value)];
     }
@@ -209,8 +209,8 @@ TEST_CASE("more long messages than MPI has numbers are sent one after the other"
   const auto office = std::make_shared<PostOffice>();
   Reports near;
   Reports far;
-  MpiRail sender(office->messages_of({0}), 2, near);
-  MpiRail receiver(office->messages_of({1}), 2, far);
+  MpiTransport sender(office->messages_of({0}), 2, near);
+  MpiTransport receiver(office->messages_of({1}), 2, far);
   const std::vector<std::byte> bytes(kInsideBytes + 1, std::byte{9});
   std::vector<std::byte> into(bytes.size());
   std::vector<Outgoing> sent(kMessages);
@@ -312,7 +312,7 @@ TEST_CASE("ranks in different calls are told so by MPI's notes") {
 TEST_CASE("an envelope that makes no sense ends the connection with its sender") {
   std::vector<std::byte> noise(100, std::byte{0xff});
   Victim victim;
-  victim.say(noise);
+  victim.send(noise);
   CHECK(victim.failure().kind() == ErrorKind::remote);
   CHECK(mentions(victim.failure(), "it sent what no rank of this version sends"));
 }
@@ -322,8 +322,8 @@ TEST_CASE("a message by MPI of another length than expected is refused") {
     Victim victim;
     std::vector<std::byte> memory(10);
     Incoming wanted{.peer = {0}, .tag = {5}, .sink = {.memory = memory}};
-    victim.rail.receive(wanted);
-    victim.say(Envelope{.tag = {5}, .bytes = number == 0 ? 0U : 20'000U, .number = number});
+    victim.transport.receive(wanted);
+    victim.send(Envelope{.tag = {5}, .bytes = number == 0 ? 0U : 20'000U, .number = number});
     CHECK(mentions(victim.failure(), "bytes where 10 were expected"));
     CHECK(victim.reports.received_messages == 0);
   }
@@ -331,15 +331,15 @@ TEST_CASE("a message by MPI of another length than expected is refused") {
 
 TEST_CASE("two messages by MPI where there is one are refused") {
   Victim victim;
-  victim.say(Envelope{.tag = {5}});
-  victim.say(Envelope{.tag = {5}});
+  victim.send(Envelope{.tag = {5}});
+  victim.send(Envelope{.tag = {5}});
   CHECK(mentions(victim.failure(), "it sent two messages where there is one"));
 }
 
 TEST_CASE("a rank with another transport is told so") {
   auto connections = test::sockets_in_process(2, 5s);
   const auto outcomes = outcomes_of_ranks(connections, [](Connections& rank) {
-    const auto transport = rank.rank == Rank{0} ? Transport::tcp : Transport::mpi;
+    const auto transport = rank.rank == Rank{0} ? NetworkTransport::tcp : NetworkTransport::mpi;
     introduce(rank, {SharedMemory::off, 1, transport}, Deadline(5s));
   });
   for (const auto& outcome : outcomes) {

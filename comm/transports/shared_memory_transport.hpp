@@ -6,56 +6,54 @@
 #include <sys/types.h>
 
 #include <deque>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "comm/common/nonce.hpp"
+#include "comm/transports/control_channel.hpp"
 #include "comm/transports/mailbox.hpp"
-#include "comm/transports/rail.hpp"
 #include "comm/transports/shared_heap.hpp"
 #include "comm/transports/tag_table.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
 
 /// Ranks can be connected where each can open a descriptor of the other and finds a number there
 /// that only the other can have written: the same host, and no wall between them.
-class SharedRail final : public Rail {
+class SharedMemoryTransport final : public Transport {
  public:
-  /// Wakes a peer that sleeps: makes a descriptor readable that it sleeps on.
-  using Doorbell = std::function<void(Rank)>;
-
   /// For a rank among `size`. Throws ErrorKind::capacity.
-  SharedRail(Rank self, int size);
-  ~SharedRail() override;
+  SharedMemoryTransport(Rank self, int size);
+  ~SharedMemoryTransport() override;
 
-  /// Before anything is sent. Both are borrowed.
-  void open(RailEvents& events, Doorbell doorbell);
+  /// Begins, before anything is sent. Borrows both; `control` wakes peers that sleep.
+  void open(TransportEvents& events, ControlChannel& control);
 
-  RailCaps caps() const noexcept override;
-  std::vector<std::byte> address() const override;
-  bool connect(Rank peer, std::span<const std::byte> address) override;
+  /// Returns what another rank must know in order to connect; opaque, at most 255 bytes.
+  std::vector<std::byte> address() const;
+
+  /// Connects to a peer whose transport has this address, and returns whether that was possible.
+  /// Used only where both sides could.
+  bool connect(Rank peer, std::span<const std::byte> address);
   void disconnect(Rank peer) noexcept;  ///< Undoes `connect`, where the peer could not.
-  bool is_connected(Rank peer) const noexcept;
 
-  /// The process that this peer is; 0 where it is not connected.
+  /// Returns the process of a peer; 0 where it is not connected.
   pid_t process_of(Rank peer) const noexcept;
 
+  TransportCapabilities capabilities() const noexcept override { return {.is_free_to_poll = true}; }
+  bool reaches(Rank peer) const noexcept override;
   void send(Outgoing& message) override;
   void receive(Incoming& message) override;
   bool progress() override;
   bool may_sleep() override;
   void woke() override;
-  int descriptor() const noexcept override { return -1; }
+
+  /// Returns true: a descriptor that a peer has put is there at once, and counted when it is read.
+  bool is_quiet() const noexcept override { return true; }
+  bool has_arrived(Rank lost) const noexcept override;
+  void forget(Rank lost) override;
   void abandon() noexcept override;
-
-  SharedHeap& heap() noexcept { return *heap_; }
-
-  /// Whether letters of this peer are waiting; what it has sent outlives it.
-  bool has_mail(Rank peer) const noexcept;
-
-  /// A peer that has gone: messages to it are touched no more.
-  void forget(Rank peer);
+  Heap* heap() noexcept override { return heap_.get(); }
 
  private:
   struct Post;
@@ -73,8 +71,8 @@ class SharedRail final : public Rail {
   std::vector<std::unique_ptr<Peer>> peers_;  ///< By rank; null where not connected.
   std::vector<Peer*> connected_;
   UnaskedBytes unasked_;
-  RailEvents* events_ = nullptr;
-  Doorbell doorbell_;
+  TransportEvents* events_ = nullptr;
+  ControlChannel* control_ = nullptr;
 };
 
 }  // namespace fastgpu::comm

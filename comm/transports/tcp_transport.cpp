@@ -1,4 +1,4 @@
-#include "comm/transports/tcp_rail.hpp"
+#include "comm/transports/tcp_transport.hpp"
 
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -26,8 +26,8 @@ constexpr int kEventsATurn = 32;
 constexpr std::size_t kProcess = 0xffff;
 constexpr std::size_t kNoFlow = SIZE_MAX;
 
-/// For what was sent last to arrive.
-constexpr std::chrono::seconds kLastWords{2};
+/// The time in which what was sent last must arrive.
+constexpr std::chrono::seconds kDrainTimeout{2};
 
 std::uint64_t packed(Rank rank, std::size_t flow) {
   return static_cast<std::uint64_t>(rank.value) << 16 | flow;
@@ -47,7 +47,8 @@ bool is_on_its_way(int socket) {
 
 }  // namespace
 
-TcpRail::TcpRail(std::vector<std::vector<UniqueFd>> sockets, RailEvents& events, Talk& talk)
+TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, TransportEvents& events,
+                           ControlEvents& control_events)
     : events_(events),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       peers_(sockets.size()),
@@ -57,7 +58,8 @@ TcpRail::TcpRail(std::vector<std::vector<UniqueFd>> sockets, RailEvents& events,
     if (sockets[r].empty()) continue;
     const Rank rank{static_cast<int>(r)};
     most_flows_ = std::max(most_flows_, static_cast<int>(sockets[r].size()));
-    peers_[r] = std::make_unique<TcpPeer>(rank, std::move(sockets[r]), events, talk, unasked_);
+    peers_[r] =
+        std::make_unique<TcpPeer>(rank, std::move(sockets[r]), events, control_events, unasked_);
     auto& flows = peers_[r]->flows();
     for (std::size_t f = 0; f < flows.size(); ++f) {
       epoll_event event{.events = EPOLLIN, .data = {.u64 = packed(rank, f)}};
@@ -67,8 +69,8 @@ TcpRail::TcpRail(std::vector<std::vector<UniqueFd>> sockets, RailEvents& events,
   }
 }
 
-TcpRail::~TcpRail() {
-  const Deadline deadline(kLastWords);
+TcpTransport::~TcpTransport() {
+  const Deadline deadline(kDrainTimeout);
   for (const auto& known : peers_) {
     if (!known) continue;
     for (const TcpFlow& flow : known->flows())
@@ -77,27 +79,23 @@ TcpRail::~TcpRail() {
   }
 }
 
-RailCaps TcpRail::caps() const noexcept {
-  return {.flows = most_flows_};
+bool TcpTransport::reaches(Rank rank) const noexcept {
+  return peers_[static_cast<std::size_t>(rank.value)] != nullptr;
 }
 
-bool TcpRail::connect(Rank rank, std::span<const std::byte>) {
-  return peer(rank) != nullptr;
-}
-
-TcpPeer* TcpRail::peer(Rank rank) const {
+TcpPeer* TcpTransport::peer(Rank rank) const {
   TcpPeer* const known = peers_.at(static_cast<std::size_t>(rank.value)).get();
   return known != nullptr && known->is_open() ? known : nullptr;
 }
 
-void TcpRail::send(Outgoing& message) {
+void TcpTransport::send(Outgoing& message) {
   TcpPeer* const to = peer(message.peer);
   if (to == nullptr) return;
   to->send(message);
   write(*to);
 }
 
-void TcpRail::receive(Incoming& message) {
+void TcpTransport::receive(Incoming& message) {
   TcpPeer* const from = peers_.at(static_cast<std::size_t>(message.peer.value)).get();
   if (from == nullptr) return;
   try {
@@ -109,21 +107,21 @@ void TcpRail::receive(Incoming& message) {
   if (from->is_open()) resume_if_room(*from);
 }
 
-void TcpRail::say(Rank rank, FrameKind kind, std::span<const std::byte> words) {
+void TcpTransport::send_control(Rank rank, FrameKind kind, std::span<const std::byte> bytes) {
   TcpPeer* const listener = peer(rank);
   if (listener == nullptr) return;
-  listener->say(kind, words);
+  listener->send_control(kind, bytes);
   write(*listener);
 }
 
-void TcpRail::watch_process(Rank rank, UniqueFd process) {
+void TcpTransport::watch_process(Rank rank, UniqueFd process) {
   epoll_event event{.events = EPOLLIN, .data = {.u64 = packed(rank, kProcess)}};
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, process.get(), &event) != 0)
     throw system_error("watching a process", errno);
   watch_of(rank).process = std::move(process);
 }
 
-bool TcpRail::is_unacknowledged(Rank rank) const noexcept {
+bool TcpTransport::is_unacknowledged(Rank rank) const noexcept {
   TcpPeer* const asked = peer(rank);
   return asked != nullptr && std::ranges::any_of(asked->flows(), [](const TcpFlow& flow) {
            tcp_info info{};
@@ -134,7 +132,7 @@ bool TcpRail::is_unacknowledged(Rank rank) const noexcept {
          });
 }
 
-bool TcpRail::is_quiet() const noexcept {
+bool TcpTransport::is_quiet() const noexcept {
   const auto has_arrived = [](const TcpFlow& flow) {
     int bytes = 0;
     return flow.is_idle() && ::ioctl(flow.socket(), SIOCOUTQ, &bytes) == 0 && bytes == 0;
@@ -146,8 +144,7 @@ bool TcpRail::is_quiet() const noexcept {
          });
 }
 
-std::vector<int> TcpRail::descriptors(std::function<void(int)> before_close) {
-  before_close_ = std::move(before_close);
+std::vector<int> TcpTransport::descriptors() const {
   std::vector<int> all{epoll_.get()};
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     if (!peers_[r]) continue;
@@ -158,17 +155,17 @@ std::vector<int> TcpRail::descriptors(std::function<void(int)> before_close) {
   return all;
 }
 
-void TcpRail::write(TcpPeer& peer) {
+void TcpTransport::write(TcpPeer& peer) {
   try {
     peer.write();
     poll_for_writing(peer);
   } catch (const Error&) {
-    // The other side may have said why before it went: reading tells, and ends there too.
+    // The other side may have sent its reason before it went: reading finds it, and ends there too.
   }
 }
 
 /// Watches the connections that are full, and no others.
-void TcpRail::poll_for_writing(TcpPeer& peer) {
+void TcpTransport::poll_for_writing(TcpPeer& peer) {
   auto& flows = peer.flows();
   for (std::size_t f = 0; f < flows.size(); ++f) {
     const bool wants = peer.has_work_for(flows[f]);
@@ -178,9 +175,9 @@ void TcpRail::poll_for_writing(TcpPeer& peer) {
   }
 }
 
-void TcpRail::poll_for(TcpPeer& peer, std::size_t flow) noexcept {
+void TcpTransport::poll_for(TcpPeer& peer, std::size_t flow) noexcept {
   const TcpFlow& one = peer.flows()[flow];
-  // The end of a connection is told even where nothing is read from it.
+  // The end of a connection is reported even where nothing is read from it.
   const auto reading =
       static_cast<std::uint32_t>(watch_of(peer.rank()).is_paused ? EPOLLRDHUP : EPOLLIN);
   epoll_event event{.events = one.wants_to_write ? reading | EPOLLOUT : reading,
@@ -189,7 +186,7 @@ void TcpRail::poll_for(TcpPeer& peer, std::size_t flow) noexcept {
 }
 
 /// A peer that is too far ahead waits: its connections fill up, and then it cannot send.
-void TcpRail::pause_if_full(TcpPeer& peer) {
+void TcpTransport::pause_if_full(TcpPeer& peer) {
   Watch& watch = watch_of(peer.rank());
   if (watch.is_paused || !peer.is_open() || peer.may_read()) return;
   watch.is_paused = true;
@@ -198,7 +195,7 @@ void TcpRail::pause_if_full(TcpPeer& peer) {
     poll_for(peer, f);
 }
 
-void TcpRail::resume_if_room(TcpPeer& peer) {
+void TcpTransport::resume_if_room(TcpPeer& peer) {
   Watch& watch = watch_of(peer.rank());
   if (!watch.is_paused || !peer.may_read()) return;
   watch.is_paused = false;
@@ -211,9 +208,9 @@ void TcpRail::resume_if_room(TcpPeer& peer) {
 }
 
 /// What it sent before is there, in its connections.
-void TcpRail::process_ended(Rank rank) {
+void TcpTransport::process_ended(Rank rank) {
   TcpPeer* const from = peer(rank);
-  if (before_close_) before_close_(watch_of(rank).process.get());
+  events_.closing(watch_of(rank).process.get());
   UniqueFd ended = std::move(watch_of(rank).process);
   if (from == nullptr) return;
   from->read_to_the_end();
@@ -221,7 +218,7 @@ void TcpRail::process_ended(Rank rank) {
   if (from->is_open()) lose(rank, Error(ErrorKind::remote, "its process has ended"));
 }
 
-bool TcpRail::progress() {
+bool TcpTransport::progress() {
   epoll_event ready[kEventsATurn];
   const int count = ::epoll_wait(epoll_.get(), ready, kEventsATurn, 0);
   bool has_moved = false;
@@ -248,7 +245,7 @@ bool TcpRail::progress() {
   return has_moved;
 }
 
-bool TcpRail::read(std::uint64_t where) {
+bool TcpTransport::read(std::uint64_t where) {
   const Rank rank{static_cast<int>(where >> 16)};
   TcpPeer* const from = peer(rank);
   if (from == nullptr) return false;
@@ -266,7 +263,7 @@ bool TcpRail::read(std::uint64_t where) {
 }
 
 /// One connection has ended: the others may hold what was sent before.
-void TcpRail::read_the_rest(TcpPeer& from, std::size_t ended) noexcept {
+void TcpTransport::read_the_rest(TcpPeer& from, std::size_t ended) noexcept {
   for (std::size_t f = 0; f < from.flows().size(); ++f) {
     if (f == ended) continue;
     try {
@@ -278,30 +275,30 @@ void TcpRail::read_the_rest(TcpPeer& from, std::size_t ended) noexcept {
   }
 }
 
-void TcpRail::lose(Rank rank, const Error& error) noexcept {
+void TcpTransport::lose(Rank rank, const Error& error) noexcept {
   TcpPeer& gone = *peers_[static_cast<std::size_t>(rank.value)];
   if (std::exchange(watch_of(rank).is_paused, false)) --paused_;
   // A process that was forked without the C library may hold the connection open, and then closing
   // it would not take it out of what is polled.
   for (const TcpFlow& flow : gone.flows()) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, flow.socket(), nullptr);
-    if (before_close_) before_close_(flow.socket());
+    events_.closing(flow.socket());
   }
   gone.close();
   events_.lost(rank, error);
 }
 
-void TcpRail::abandon() noexcept {
+void TcpTransport::abandon() noexcept {
   for (const auto& known : peers_)
     if (known) known->abandon();
 }
 
-void TcpRail::say_farewell(std::span<const std::byte> words,
-                           std::chrono::milliseconds limit) noexcept {
+void TcpTransport::send_abort(std::span<const std::byte> bytes,
+                              std::chrono::milliseconds limit) noexcept {
   const Deadline deadline(limit);
   const auto is_open = [](const auto& known) { return known && known->is_open(); };
   for (const auto& known : peers_)
-    if (is_open(known)) known->say_farewell(words);
+    if (is_open(known)) known->send_abort(bytes);
   for (const auto& known : peers_) {
     if (!is_open(known)) continue;
     try {
@@ -310,12 +307,12 @@ void TcpRail::say_farewell(std::span<const std::byte> words,
         ::poll(&full, 1, 1);
       }
     } catch (const Error&) {
-      continue;  // It is gone, and needs no telling.
+      continue;  // It is gone, and needs no notice.
     }
   }
 }
 
-void TcpRail::use_flows(int flows) {
+void TcpTransport::use_flows(int flows) {
   for (const auto& known : peers_)
     if (known && known->is_open())
       known->use_flows(std::clamp<std::size_t>(static_cast<std::size_t>(std::max(flows, 1)), 1,

@@ -1,22 +1,22 @@
-#include "comm/gradients/late_watch.hpp"
+#include "comm/gradients/stall_watchdog.hpp"
 
 #include <utility>
 
 namespace fastgpu::comm {
 
-LateWatch::LateWatch(std::mutex& mutex, std::chrono::milliseconds limit, Late late)
+StallWatchdog::StallWatchdog(std::mutex& mutex, std::chrono::milliseconds limit, OnStall on_stall)
     : mutex_(mutex),
       limit_(limit),
-      late_(std::move(late)),
+      on_stall_(std::move(on_stall)),
       thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
-void LateWatch::step_begins() {
+void StallWatchdog::step_begins() {
   ++step_;
   began_ = std::chrono::steady_clock::now();
   step_ended_.notify_all();
 }
 
-void LateWatch::watch(const std::stop_token& stop) {
+void StallWatchdog::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     const std::uint64_t seen = step_;
@@ -24,7 +24,7 @@ void LateWatch::watch(const std::stop_token& stop) {
     for (auto lasted = limit_; !has_moved_on(); lasted *= 2) {
       step_ended_.wait_until(lock, stop, began_ + lasted, has_moved_on);
       if (stop.stop_requested()) return;
-      if (!has_moved_on()) late_(lasted);
+      if (!has_moved_on()) on_stall_(lasted);
     }
   }
 }

@@ -1,6 +1,7 @@
 // Messages by MPI, between ranks without another way that is as fast.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <list>
 #include <memory>
@@ -10,40 +11,38 @@
 #include "comm/transports/lent_memory.hpp"
 #include "comm/transports/mpi_envelope.hpp"
 #include "comm/transports/numbered.hpp"
-#include "comm/transports/rail.hpp"
 #include "comm/transports/tag_table.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
 
-/// The rail of MPI. A short message goes in its envelope. A long one follows its envelope in
+/// The transport of MPI. A short message goes in its envelope. A long one follows its envelope in
 /// pieces, of which the receiver requests some from MPI at a time, once the message is wanted.
-///
-/// MPI moves data only while it is called: `progress` must be called as long as `may_sleep` is
-/// false, even if this rank waits for no message.
-class MpiRail final : public Rail {
+class MpiTransport final : public Transport {
  public:
   /// Serves a job of `size` ranks, whose numbers are MPI's. Borrows `events`.
-  MpiRail(std::unique_ptr<mpi::Messages> messages, int size, RailEvents& events);
+  MpiTransport(std::unique_ptr<mpi::Messages> messages, int size, TransportEvents& events);
 
   /// Waits until others have found their messages, but not for long.
-  ~MpiRail() override;
+  ~MpiTransport() override;
 
-  RailCaps caps() const noexcept override { return {}; }
-  std::vector<std::byte> address() const override { return {}; }
-  bool connect(Rank, std::span<const std::byte>) override { return true; }
-
+  TransportCapabilities capabilities() const noexcept override {
+    return {.moves_only_when_called = true,
+            .delay_of_last_messages = std::chrono::milliseconds(100)};
+  }
+  bool reaches(Rank) const noexcept override { return true; }
   void send(Outgoing& message) override;
   void receive(Incoming& message) override;
   bool progress() override;
-  bool may_sleep() override;
-  void woke() override {}
-  int descriptor() const noexcept override { return -1; }
+  bool may_sleep() override { return !needs_progress(); }
+  bool needs_progress() const noexcept override;
+
+  /// Returns false: only MPI knows what is on its way.
+  bool is_quiet() const noexcept override { return false; }
+  void forget(Rank lost) override;
 
   /// Leaves to MPI the memory that it may still write.
   void abandon() noexcept override;
-
-  /// Forgets a rank that has gone: messages to it are touched no more.
-  void forget(Rank peer);
 
  private:
   struct Posted {
@@ -105,7 +104,7 @@ class MpiRail final : public Rail {
   void ended(const Stream<Incoming>& stream) { events_.received(*stream.message); }
 
   std::unique_ptr<mpi::Messages> messages_;
-  RailEvents& events_;
+  TransportEvents& events_;
   std::vector<Peer> peers_;  ///< Indexed by rank.
   MemoryPool envelopes_;
   MemoryPool staging_;

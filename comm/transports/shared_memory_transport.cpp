@@ -1,4 +1,4 @@
-#include "comm/transports/shared_rail.hpp"
+#include "comm/transports/shared_memory_transport.hpp"
 
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ namespace fastgpu::comm {
 
 /// The beginning of what a rank shares; a mailbox to every other rank follows. Pages that nobody
 /// touches cost nothing.
-struct SharedRail::Post {
+struct SharedMemoryTransport::Post {
   alignas(64) std::atomic<std::uint32_t> is_asleep;
   Nonce nonce{};
   std::uint64_t address_of_nonce = 0;  ///< In its owner's memory.
@@ -33,7 +33,7 @@ struct SharedRail::Post {
   static constexpr std::size_t mailboxes_at() { return (sizeof(Post) + 4095) / 4096 * 4096; }
 };
 
-class SharedRail::Peer {
+class SharedMemoryTransport::Peer {
  public:
   Peer(Rank rank, Mapping mapping, pid_t pid)
       : rank_(rank), mapping_(std::move(mapping)), pid_(pid) {}
@@ -43,7 +43,7 @@ class SharedRail::Peer {
 
   pid_t pid() const noexcept { return pid_; }
 
-  void open(Rank self, Post& own, const SharedHeap& own_heap, RailEvents& events,
+  void open(Rank self, Post& own, const SharedHeap& own_heap, TransportEvents& events,
             UnaskedBytes& unasked) {
     traffic_.emplace(rank_, own.mailbox_to(rank_), post().mailbox_to(self),
                      PeerHeap(pid_, post().regions), own_heap, events,
@@ -64,7 +64,7 @@ constexpr std::size_t kAddressBytes = 4 + 4 + 8 + sizeof(Nonce);
 
 }  // namespace
 
-SharedRail::SharedRail(Rank self, int size)
+SharedMemoryTransport::SharedMemoryTransport(Rank self, int size)
     : self_(self),
       size_(size),
       file_(create_shared_file(Post::bytes(size))),
@@ -76,11 +76,11 @@ SharedRail::SharedRail(Rank self, int size)
   post_->address_of_nonce = reinterpret_cast<std::uintptr_t>(&post_->nonce);
 }
 
-SharedRail::~SharedRail() = default;
+SharedMemoryTransport::~SharedMemoryTransport() = default;
 
-void SharedRail::open(RailEvents& events, Doorbell doorbell) {
+void SharedMemoryTransport::open(TransportEvents& events, ControlChannel& control) {
   events_ = &events;
-  doorbell_ = std::move(doorbell);
+  control_ = &control;
   for (const auto& known : peers_) {
     if (!known) continue;
     known->open(self_, *post_, *heap_, events, unasked_);
@@ -88,11 +88,7 @@ void SharedRail::open(RailEvents& events, Doorbell doorbell) {
   }
 }
 
-RailCaps SharedRail::caps() const noexcept {
-  return {.is_within_host = true, .reads_senders_memory = true};
-}
-
-std::vector<std::byte> SharedRail::address() const {
+std::vector<std::byte> SharedMemoryTransport::address() const {
   std::vector<std::byte> address(kAddressBytes);
   WireWriter(address)
       .put(static_cast<std::uint32_t>(::getpid()))
@@ -102,7 +98,7 @@ std::vector<std::byte> SharedRail::address() const {
   return address;
 }
 
-bool SharedRail::connect(Rank peer, std::span<const std::byte> address) {
+bool SharedMemoryTransport::connect(Rank peer, std::span<const std::byte> address) {
   if (address.size() != kAddressBytes) return false;
   WireReader in(address);
   const auto pid = static_cast<pid_t>(in.get<std::uint32_t>());
@@ -121,32 +117,32 @@ bool SharedRail::connect(Rank peer, std::span<const std::byte> address) {
   }
 }
 
-void SharedRail::disconnect(Rank peer) noexcept {
+void SharedMemoryTransport::disconnect(Rank peer) noexcept {
   peers_[static_cast<std::size_t>(peer.value)].reset();
 }
 
-bool SharedRail::is_connected(Rank peer) const noexcept {
+bool SharedMemoryTransport::reaches(Rank peer) const noexcept {
   return peers_[static_cast<std::size_t>(peer.value)] != nullptr;
 }
 
-pid_t SharedRail::process_of(Rank rank) const noexcept {
-  return is_connected(rank) ? peer(rank).pid() : 0;
+pid_t SharedMemoryTransport::process_of(Rank rank) const noexcept {
+  return reaches(rank) ? peer(rank).pid() : 0;
 }
 
-void SharedRail::send(Outgoing& message) {
+void SharedMemoryTransport::send(Outgoing& message) {
   Peer& to = peer(message.peer);
   to.traffic().send(message);
   ring(to);
 }
 
-/// Wakes a peer that sleeps and has letters now.
-void SharedRail::ring(Peer& peer) {
+/// Wakes a peer that sleeps and has descriptors now.
+void SharedMemoryTransport::ring(Peer& peer) {
   if (peer.traffic().has_put() && peer.post().is_asleep.load(std::memory_order_seq_cst) != 0 &&
       peer.post().is_asleep.exchange(0) != 0)
-    doorbell_(peer.rank());
+    control_->wake(peer.rank());
 }
 
-void SharedRail::receive(Incoming& message) {
+void SharedMemoryTransport::receive(Incoming& message) {
   Peer& from = peer(message.peer);
   try {
     from.traffic().receive(message);
@@ -156,7 +152,7 @@ void SharedRail::receive(Incoming& message) {
   ring(from);
 }
 
-bool SharedRail::progress() {
+bool SharedMemoryTransport::progress() {
   bool has_moved = false;
   for (Peer* const peer : connected_) {
     try {
@@ -169,26 +165,26 @@ bool SharedRail::progress() {
   return has_moved;
 }
 
-bool SharedRail::may_sleep() {
+bool SharedMemoryTransport::may_sleep() {
   post_->is_asleep.store(1, std::memory_order_seq_cst);
   return std::ranges::none_of(connected_, [](Peer* peer) {
-    return peer->traffic().has_mail() || peer->traffic().is_busy();
+    return peer->traffic().has_descriptors() || peer->traffic().is_busy();
   });
 }
 
-void SharedRail::woke() {
+void SharedMemoryTransport::woke() {
   post_->is_asleep.store(0, std::memory_order_relaxed);
 }
 
-bool SharedRail::has_mail(Rank rank) const noexcept {
-  return peer(rank).traffic().has_mail();
+bool SharedMemoryTransport::has_arrived(Rank lost) const noexcept {
+  return peer(lost).traffic().has_descriptors();
 }
 
-void SharedRail::forget(Rank rank) {
+void SharedMemoryTransport::forget(Rank rank) {
   peer(rank).traffic().forget_outgoing();
 }
 
-void SharedRail::abandon() noexcept {
+void SharedMemoryTransport::abandon() noexcept {
   for (Peer* const peer : connected_)
     peer->traffic().abandon();
 }

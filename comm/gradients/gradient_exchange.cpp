@@ -1,0 +1,473 @@
+#include "comm/gradients/gradient_exchange.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "comm/gpu/choose.hpp"
+#include "comm/gradients/codec.hpp"
+#include "comm/kernels/convert.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Of what was looked at because it is not finite.
+NonFiniteReport::Value value_at(std::span<const std::byte> data, ElementType type,
+                                std::size_t index) {
+  const std::size_t size = size_of(type);
+  double wide = 0;
+  float value = 0;
+  const auto element = data.subspan(index * size, size);
+  if (type == ElementType::float64) {
+    convert(std::as_writable_bytes(std::span(&wide, 1)), element, {type, type});
+    return wide != wide ? NonFiniteReport::Value::nan : NonFiniteReport::Value::infinity;
+  }
+  convert(std::as_writable_bytes(std::span(&value, 1)), element, {type, ElementType::float32});
+  return value != value ? NonFiniteReport::Value::nan : NonFiniteReport::Value::infinity;
+}
+
+}  // namespace
+
+GradientExchange::GradientExchange(Communicator& communicator, GradientSettings settings,
+                                   GradientEvents* events)
+    : communicator_(communicator), settings_(std::move(settings)), events_(events) {}
+
+GradientExchange::~GradientExchange() = default;
+
+GradientId GradientExchange::add(GradientInfo info, std::span<std::byte> values,
+                                 const std::shared_ptr<gpu::Device>& device) {
+  const Lock lock(mutex_);
+  if (launcher_)
+    throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
+                                      "': register it before the first step begins");
+  const std::size_t bytes = elements_of(info) * size_of(info.type);
+  if (!values.empty() && values.size() != bytes)
+    throw Error(ErrorKind::usage, "gradient '" + printable(info.name) + "' has " +
+                                      std::to_string(bytes) + " bytes, but memory of " +
+                                      std::to_string(values.size()));
+  if (device) {
+    if (values.data() == nullptr && bytes > 0)
+      throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
+                                        "' lies on a device, but has no memory there");
+    if (!values.empty()) device->check_is_here(values.data());
+    if (device_tensors_.device && device_tensors_.device != device)
+      throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
+                                        "' lies on another device than those before it");
+    device_tensors_.device = device;
+  }
+  const GradientId id = table_.add(std::move(info));
+  values_.push_back(values);
+  device_tensors_.of.push_back(device ? values : std::span<std::byte>());
+  return id;
+}
+
+// ---- before the first step, and when plans change ----
+
+void GradientExchange::begin(const Lock&) {
+  if (launcher_) return;
+  check_same_registration(communicator_, {table_, settings_});
+  wire_ = wire_types(table_, settings_);
+  choose_device_path();
+  control_ = communicator_.split(0, 0);
+  control_->name_calls("the end of a step of gradients");
+  recorder_.emplace(*control_, settings_);
+  tuning_.emplace(*control_, settings_, table_, events_);
+  const int streams = settings_.is_tuned ? kMostStreams : settings_.streams;
+  for (int stream = 0; stream < streams; ++stream)
+    streams_.emplace_back(*communicator_.split(0, 0)).name_calls("a bucket of gradients");
+  const Codec codec = codec_of(settings_.wire, communicator_.size());
+  if (usual_exchange(codec.kind) == Exchange::mixed_precision_reduce)
+    std::ranges::transform(streams_, std::back_inserter(reduction_levels_), reduction_levels_of);
+  begun_ = ready_ = GradientSet(table_.size());
+  planned_order_ = initial_order(table_);
+  lay_out();
+  if (communicator_.size() == 1) return;
+  // Those who wait are to know by the time that they have waited for settings_.stall.
+  const auto soon = std::max<std::chrono::milliseconds>(settings_.stall * 3 / 4, 1ms);
+  watch_.emplace(mutex_, soon, [this](std::chrono::milliseconds lasted) { notify_late(lasted); });
+}
+
+/// Where gradients lie may differ from rank to rank, but not how they are summed.
+void GradientExchange::choose_device_path() {
+  gpu::DeviceSettings wish = settings_.device;
+  const Codec codec = codec_of(settings_.wire, communicator_.size());
+  if (wish.path == gpu::DevicePath::nccl) check_allowed(codec, Exchange::nccl);
+  if (!allows(codec.kind, Exchange::nccl)) wish.path = gpu::DevicePath::staged;
+  device_sums_ = gpu::choose_path(communicator_, device_tensors_.device, wish).nccl;
+}
+
+void GradientExchange::lay_out() {
+  const Setting& setting = tuning_->current();
+  device_.reset();
+  launcher_.reset();
+  plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket);
+  plan_hash_ = hash(plan_);
+  if (!buffer_ || buffer_->bytes().size() < plan_.buffer_bytes) {
+    buffer_.reset();
+    buffer_ = std::make_unique<FusionBuffer>(communicator_, plan_.buffer_bytes);
+  }
+  const auto ranks_here = static_cast<std::size_t>(communicator_.topology().largest_node());
+  exceeds_caches_ = plan_.buffer_bytes * ranks_here > last_cache_bytes();
+  std::ranges::fill(buffer_->bytes(), std::byte{0});  // Gaps are summed too.
+  if (device_tensors_.device) lay_out_device();
+  if (settings_.is_tuned) communicator_.use_flows(setting.flows);
+  for (Communicator& stream : streams_)
+    stream.use_plan(setting.plan);
+  // On a device all sums are made in one order.
+  const auto streams = device_sums_ ? 1 : static_cast<std::size_t>(setting.streams);
+  launcher_.emplace(plan_, buffer_->bytes(), std::span(streams_).first(streams), reduction_levels_,
+                    recorder_->timeline(), device_.get());
+  begin_launching();
+}
+
+void GradientExchange::lay_out_device() {
+  std::vector<ElementType> types;
+  for (std::size_t i = 0; i < table_.size(); ++i)
+    types.push_back(table_[{i}].type);
+  const bool is_searched = settings_.non_finite != NonFiniteAction::off;
+  on_device([&] {
+    device_ = std::make_unique<DeviceGradients>(
+        device_tensors_, plan_, buffer_->bytes(),
+        DeviceGradients::Settings{types, is_searched, device_sums_.get()},
+        DeviceGradients::Reports{[this](const PackedPiece& packed) { device_packed(packed); },
+                                 [this](const Error& error) { communicator_.give_up(error); }});
+  });
+}
+
+void GradientExchange::begin_launching() {
+  launcher_->begin_step(op_, step_);
+  if (!device_) return;
+  device_->begin_step([op = op_, ranks = communicator_.size()](ElementType wire) {
+    return scale_before(wire, op, ranks);
+  });
+}
+
+std::span<std::byte> GradientExchange::in_buffer(GradientId id) const {
+  return buffer_->bytes().subspan(plan_.offset_of[id.value],
+                                  table_.elements(id) * size_of(wire_[id.value]));
+}
+
+std::span<std::byte> GradientExchange::view(GradientId id) {
+  const Lock lock(mutex_);
+  begin(lock);
+  check_exists(id);
+  if (device_tensors_.has(id))
+    throw Error(ErrorKind::usage,
+                "gradient '" + printable(table_[id].name) + "' lies on a device: it has no view");
+  values_[id.value] = {};
+  return in_buffer(id);
+}
+
+ElementType GradientExchange::wire_type(GradientId id) const {
+  check_exists(id);
+  return launcher_ ? wire_[id.value] : wire_types(table_, settings_)[id.value];
+}
+
+void GradientExchange::use_operation(ReduceOp op) {
+  const Lock lock(mutex_);
+  if (op == op_) return;
+  if (begun_.count() > 0)
+    throw Error(ErrorKind::usage, "the operation is changed between steps, not within one");
+  op_ = op;
+  if (launcher_) begin_launching();
+}
+
+// ---- within a step ----
+
+void GradientExchange::check_exists(GradientId id) const {
+  if (id.value >= table_.size())
+    throw Error(ErrorKind::usage, "there is no gradient number " + std::to_string(id.value) +
+                                      " among " + std::to_string(table_.size()));
+}
+
+void GradientExchange::ready(GradientId id, gpu::StreamHandle stream) {
+  {
+    const Lock lock(mutex_);
+    begin(lock);
+    check_exists(id);
+    if (begun_.contains(id))
+      throw Error(ErrorKind::usage,
+                  "gradient '" + printable(table_[id].name) + "' is ready already in this step");
+    begun_.add(id);
+  }
+  const auto began = Timeline::Clock::now();
+  if (device_tensors_.has(id))
+    on_device([&] { device_->ready(id, stream); });
+  else
+    pack(id);
+  const auto ended = Timeline::Clock::now();
+  if (recorder_->timeline() != nullptr)
+    recorder_->timeline()->add({"ready", 0, step_, id.value, began, ended});
+  const Lock lock(mutex_);
+  recorder_->counters().ready_seconds += seconds_of(ended - began);
+  ready_.add(id);
+  order_.push_back(id);
+  launcher_->gradient_ready(id);
+}
+
+void GradientExchange::pack(GradientId id) {
+  for (const BucketLauncher::Place& place : launcher_->places_of(id)) {
+    const auto found = pack(place.piece);
+    const Lock lock(mutex_);
+    piece_is_packed({place.bucket, place.piece, found});
+  }
+}
+
+void GradientExchange::device_packed(const PackedPiece& packed) {
+  const Lock lock(mutex_);
+  piece_is_packed(packed);
+}
+
+void GradientExchange::piece_is_packed(const PackedPiece& packed) {
+  if (packed.non_finite) note_non_finite(packed.piece, *packed.non_finite);
+  launcher_->piece_ready(packed.bucket);
+}
+
+void GradientExchange::note_non_finite(const GradientPiece& piece, std::size_t index) {
+  const NonFiniteReport report{
+      communicator_.rank(), piece.gradient, piece.first + index,
+      value_at(buffer_->bytes().subspan(piece.offset), wire_[piece.gradient.value], index)};
+  const auto place = [](const NonFiniteReport& each) {
+    return std::pair(each.gradient, each.index);
+  };
+  if (!report_ || place(report) < place(*report_)) report_ = report;
+}
+
+std::optional<std::size_t> GradientExchange::pack(const GradientPiece& piece) {
+  const std::size_t id = piece.gradient.value;
+  const ElementType wire = wire_[id];
+  const bool is_view = values_[id].empty();
+  const ElementType type = is_view ? wire : table_[piece.gradient].type;
+  const auto to = buffer_->bytes().subspan(piece.offset, piece.count * size_of(wire));
+  const std::span<const std::byte> from =
+      is_view ? to : values_[id].subspan(piece.first * size_of(type), piece.count * size_of(type));
+  const Conversion conversion{type, wire, scale_before(wire, op_, communicator_.size()),
+                              exceeds_caches_};
+  if (settings_.non_finite != NonFiniteAction::off) {
+    if (is_view && conversion.scale == 1) return first_non_finite(to, wire);
+    return convert_checked(to, from, conversion);
+  }
+  convert(to, from, conversion);
+  return std::nullopt;
+}
+
+void GradientExchange::unpack(std::size_t number, const GradientSet& ready) {
+  const Bucket& bucket = plan_.buckets[number];
+  if (device_) on_device([&] { device_->unpack(number, ready); });
+  for (const GradientPiece& piece : bucket.pieces) {
+    const std::size_t id = piece.gradient.value;
+    if (values_[id].empty() || device_tensors_.has(piece.gradient) ||
+        !ready.contains(piece.gradient))
+      continue;
+    const ElementType type = table_[piece.gradient].type;
+    const std::size_t size = size_of(type);
+    convert(values_[id].subspan(piece.first * size, piece.count * size),
+            buffer_->bytes().subspan(piece.offset, piece.count * size_of(bucket.type)),
+            {bucket.type, type, 1, exceeds_caches_});
+  }
+}
+
+GradientCounters GradientExchange::counters() {
+  const Lock lock(mutex_);
+  return recorder_ ? recorder_->counters() : GradientCounters{};
+}
+
+void GradientExchange::all_reduce_gradients(ReduceOp op) {
+  use_operation(op);
+  for (const GradientId id : initial_order(table_))
+    ready(id);
+  wait_step();
+}
+
+// ---- the end of a step ----
+
+StepOutcome GradientExchange::end_step(Verdicts wishes, std::optional<gpu::StreamHandle> stream) {
+  const auto began = Timeline::Clock::now();
+  if (device_) on_device([this] { device_->drain(); });  // The device's thread takes the lock.
+  Lock lock(mutex_);
+  begin(lock);
+  const Agreement agreement = negotiate(wishes);
+  if (agreement.summary.verdicts.differs)
+    throw Error(ErrorKind::usage, describe_differences(agreement.ranks, table_));
+  finish(agreement);
+  if (device_) on_device([&] { device_->finish_step(stream); });
+  StepOutcome outcome = outcome_of(agreement);
+  const std::optional<Error> failure = failure_of(agreement, outcome);
+  next_step();
+  if (!failure) change_plan(outcome);  // No rank would learn that views have moved.
+  order_.clear();
+  is_over_ = outcome.is_somebody_leaving;
+  const auto ended = Timeline::Clock::now();
+  recorder_->counters().wait_seconds += seconds_of(ended - began);
+  if (recorder_->timeline() != nullptr)
+    recorder_->timeline()->add({"wait_step", 0, outcome.step, 0, began, ended});
+  if (failure) throw Error(*failure);
+  return outcome;
+}
+
+std::optional<Error> GradientExchange::failure_of(const Agreement& agreement,
+                                                  const StepOutcome& outcome) const {
+  if (agreement.is_torn() && !outcome.is_somebody_leaving)
+    return Error(ErrorKind::usage, describe_differences(agreement.ranks, table_));
+  if (outcome.non_finite && settings_.non_finite == NonFiniteAction::stop)
+    return Error(ErrorKind::remote, describe(*outcome.non_finite, outcome.step, table_));
+  return std::nullopt;
+}
+
+void GradientExchange::change_plan(StepOutcome& outcome) {
+  const bool has_new_order = !is_order_known_;
+  is_order_known_ = true;
+  if (has_new_order) planned_order_ = order_of_rank_0(*control_, table_, order_);
+  const bool has_new_setting = tuning_->step_ended();
+  outcome.have_views_moved = has_new_order || has_new_setting;
+  if (outcome.have_views_moved) move_views();
+}
+
+/// Moves views with the results in them.
+void GradientExchange::move_views() {
+  const bool has_views = std::ranges::any_of(values_, [](auto values) { return values.empty(); });
+  std::vector<std::byte> before;
+  if (has_views) before.assign(buffer_->bytes().begin(), buffer_->bytes().end());
+  const std::vector<std::size_t> places = plan_.offset_of;
+  lay_out();
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    if (!values_[i].empty()) continue;
+    const auto now = in_buffer({i});
+    std::ranges::copy(std::span(before).subspan(places[i], now.size()), now.begin());
+  }
+}
+
+RankState GradientExchange::state(Verdicts verdicts) const {
+  return {.rank = communicator_.rank(),
+          .step = step_,
+          .plan = plan_hash_,
+          .verdicts = verdicts,
+          .ready = ready_};
+}
+
+Agreement GradientExchange::negotiate(Verdicts wishes) {
+  Negotiation negotiation(communicator_.rank(), communicator_.size(), table_.size(),
+                          {state(wishes), report_});
+  send(negotiation.take_outgoing());
+  LateRanks late;
+  std::chrono::milliseconds waited = settings_.stall;
+  Reminder reminder{std::chrono::steady_clock::now() + waited, [&] {
+                      warn_of_stall(negotiation.awaited()->from, late, waited);
+                      reminder.due += 2 * waited;
+                      waited *= 3;
+                    }};
+  std::vector<std::byte> message;
+  while (const auto awaited = negotiation.awaited()) {
+    message.resize(awaited->bytes);
+    control_->receive(message, awaited->from, reminder);
+    negotiation.received(message);
+    send(negotiation.take_outgoing());
+    for (RankState& each : negotiation.take_late())
+      late[each.rank] = std::move(each);
+    // A rank that sends more than a notice of late ranks does not wait any more.
+    const auto next = negotiation.awaited();
+    if (next && next->from != awaited->from) late.clear();
+  }
+  under_way_.clear();
+  return negotiation.agreement();
+}
+
+/// Warns. It is unknown whether a silent rank waits itself.
+void GradientExchange::warn_of_stall(Rank awaited, const LateRanks& late,
+                                     std::chrono::milliseconds waited) {
+  const std::string since = "; this rank has waited for " + to_string(waited);
+  for (const auto& [rank, state] : late)
+    warn(describe_late(state, table_) + since);
+  if (late.empty())
+    warn("rank " + std::to_string(awaited.value) + " has sent nothing in step " +
+         std::to_string(step_) + since);
+  recorder_->ranks_are_late();
+}
+
+void GradientExchange::warn(const std::string& sentence) {
+  if (events_ != nullptr) events_->warned(sentence);
+}
+
+void GradientExchange::send(std::vector<Negotiation::Outgoing> messages) {
+  // Up to this length a message leaves without an action of its receiver, which may be sending one
+  // itself.
+  constexpr std::size_t kShort = 4096;
+  GradientCounters& counters = recorder_->counters();
+  for (Negotiation::Outgoing& each : messages) {
+    ++counters.negotiation_messages;
+    counters.negotiation_bytes += each.message.size();
+    if (each.message.size() <= kShort) {
+      control_->send(each.message, each.to, each.if_gone);
+      continue;
+    }
+    Handle handle = control_->start_send(each.message, each.to, each.if_gone);
+    under_way_.push_back({std::move(each.message), std::move(handle)});
+  }
+}
+
+bool GradientExchange::is_applied(const Agreement& agreement) const {
+  const bool is_bad =
+      agreement.details.report.has_value() && (settings_.non_finite == NonFiniteAction::skip ||
+                                               settings_.non_finite == NonFiniteAction::stop);
+  return !is_bad && !agreement.is_torn();
+}
+
+void GradientExchange::finish(const Agreement& agreement) {
+  launcher_->launch_rest(agreement.details.ready_on_any);
+  GradientCounters& counters = recorder_->counters();
+  const bool applies = is_applied(agreement);
+  if (!applies) ++counters.steps_without_results;
+  for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
+    if (!launcher_->is_launched(i)) continue;
+    const auto began = Timeline::Clock::now();
+    launcher_->wait(i);
+    const auto came = Timeline::Clock::now();
+    StreamCounters& stream = recorder_->counters_of(launcher_->stream_of(i));
+    ++counters.buckets;
+    ++stream.buckets;
+    counters.bucket_bytes += plan_.buckets[i].bytes;
+    stream.bytes += plan_.buckets[i].bytes;
+    stream.wait_seconds += seconds_of(came - began);
+    if (!applies) continue;
+    unpack(i, agreement.details.ready_on_all);
+    counters.unpack_seconds += seconds_of(Timeline::Clock::now() - came);
+  }
+}
+
+StepOutcome GradientExchange::outcome_of(const Agreement& agreement) {
+  StepOutcome outcome{.step = step_,
+                      .is_applied = is_applied(agreement),
+                      .skipped = agreement.details.ready_on_any.missing(),
+                      .non_finite = agreement.details.report,
+                      .is_somebody_leaving = agreement.summary.verdicts.is_leaving};
+  if (outcome.non_finite) warn(describe(*outcome.non_finite, step_, table_));
+  return outcome;
+}
+
+void GradientExchange::next_step() {
+  recorder_->step_ended();
+  ++step_;
+  begun_.clear();
+  ready_.clear();
+  report_.reset();
+  begin_launching();
+  if (watch_) watch_->step_begins();
+}
+
+/// Reports lateness. A failure is that of the whole job, which the next call will meet as well.
+void GradientExchange::notify_late(std::chrono::milliseconds lasted) {
+  if (is_over_) return;
+  RankState mine = state({});
+  mine.late_ms = static_cast<std::uint32_t>(std::min<std::int64_t>(lasted.count(), UINT32_MAX));
+  try {
+    send(late_notices(mine, communicator_.size()));
+  } catch (const Error&) {
+    return;
+  }
+}
+
+}  // namespace fastgpu::comm

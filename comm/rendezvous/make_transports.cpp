@@ -1,0 +1,66 @@
+#include "comm/rendezvous/make_transports.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+#include "comm/transports/mpi_transport.hpp"
+#include "comm/transports/shared_memory_transport.hpp"
+#include "comm/transports/tcp_transport.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// What a transport is made from.
+struct Parts {
+  Connections& connections;
+  TransportEvents& events;
+  TcpTransport& sockets;  ///< Connected to every rank.
+};
+
+/// Watches the processes of this host's ranks. Without pidfds in the kernel their connections alone
+/// show that they have ended.
+void watch_processes(const SharedMemoryTransport& shared, const Parts& parts) {
+  for (int r = 0; r < parts.connections.size; ++r) {
+    const pid_t process = shared.process_of({r});
+    if (process == 0 || process == ::getpid()) continue;
+    UniqueFd watched(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    if (watched) parts.sockets.watch_process({r}, std::move(watched));
+  }
+}
+
+std::unique_ptr<Transport> by_shared_memory(const Parts& parts) {
+  std::unique_ptr<SharedMemoryTransport> shared = std::move(parts.connections.shared);
+  if (!shared) return nullptr;
+  watch_processes(*shared, parts);
+  shared->open(parts.events, parts.sockets);
+  return shared;
+}
+
+std::unique_ptr<Transport> by_mpi(const Parts& parts) {
+  if (!parts.connections.messages) return nullptr;
+  return std::make_unique<MpiTransport>(std::move(parts.connections.messages),
+                                        parts.connections.size, parts.events);
+}
+
+/// The transports that are preferred to sockets, the best first; each returns null if the job does
+/// not use it.
+constexpr std::array kPreferred{by_shared_memory, by_mpi};
+
+}  // namespace
+
+Transports make_transports(Connections& connections, TransportEvents& events,
+                           ControlEvents& control_events) {
+  auto sockets =
+      std::make_unique<TcpTransport>(std::move(connections.sockets), events, control_events);
+  Transports made{.all = {}, .control = sockets.get()};
+  for (const auto make : kPreferred)
+    if (auto transport = make({connections, events, *sockets}))
+      made.all.push_back(std::move(transport));
+  made.all.push_back(std::move(sockets));
+  return made;
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,65 @@
+// Accepts the connections of the awaited ranks at a listening socket, many at a time, and refuses
+// strangers.
+#pragma once
+
+#include <list>
+#include <map>
+#include <string>
+
+#include "base/unique_fd.hpp"
+#include "comm/rendezvous/handshake.hpp"
+
+namespace fastgpu::comm {
+
+/// The connection of a rank that has proved itself.
+struct AcceptedPeer {
+  UniqueFd socket;
+  Endpoint listens_at;
+};
+
+using AcceptedPeers = std::multimap<Rank, AcceptedPeer>;
+
+/// An acceptor of connections. A stranger occupies at most one of a bounded number of pending
+/// connections for a bounded time, so that neither garbage nor silence keeps the ranks out.
+class PeerAcceptor {
+ public:
+  /// Borrows both. Awaits every rank above the host's own once, and sends them `session`.
+  PeerAcceptor(int listener, const Identity& host, const Session& session);
+
+  /// Awaits further connections of ranks that were accepted before: that many of each.
+  PeerAcceptor(int listener, const Identity& host, std::map<Rank, int> awaited);
+  ~PeerAcceptor();
+
+  /// Returns once all awaited ranks are connected. Throws ErrorKind::timeout at the deadline,
+  /// naming the ranks that have not come and the last connection that was refused. At rank 0 it
+  /// also throws ErrorKind::usage, at once, if a peer knows the secret and takes the job for one of
+  /// another size, and ErrorKind::conflict if a rank was started twice: such a job does not come
+  /// together.
+  AcceptedPeers accept_all(Deadline deadline);
+
+ private:
+  class PendingConnection;
+
+  void wait(Deadline deadline);
+  void accept_pending();
+  bool serve(PendingConnection& connection);
+  bool decide(PendingConnection& connection);
+  bool is_free(Rank rank);
+  bool is_complete();
+  void forget_if_departed(Rank rank);
+  void admit(PendingConnection& connection);
+  void give_up_if_hopeless(const PendingConnection& connection, Refusal refusal) const;
+  void note_refusal(const PendingConnection& connection, const std::string& reason);
+  std::string absent() const;
+
+  int listener_;
+  const Identity& host_;
+  Session session_;
+  std::map<Rank, int> awaited_;  ///< Connections.
+  bool may_come_again_;          ///< Whether a rank that was accepted may connect again.
+  AcceptedPeers accepted_;
+  std::list<PendingConnection> pending_;
+  std::string last_refusal_;
+};
+
+}  // namespace fastgpu::comm

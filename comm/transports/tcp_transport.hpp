@@ -1,0 +1,81 @@
+// Messages over connected stream sockets: several TCP connections to each rank on another host.
+// They also carry the notices between all ranks, whatever transport carries their data.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "comm/transports/tcp_peer.hpp"
+
+namespace fastgpu::comm {
+
+class TcpTransport final : public Transport, public ControlChannel {
+ public:
+  /// `sockets[r]` are connected to rank r, at least one, and `sockets[self]` is empty. Borrows the
+  /// listeners.
+  TcpTransport(std::vector<std::vector<UniqueFd>> sockets, TransportEvents& events,
+               ControlEvents& control_events);
+
+  /// Closes the connections once what was sent has arrived, or does not arrive soon: closing
+  /// earlier would take it back where the other side has sent something that this one has not read.
+  ~TcpTransport() override;
+
+  TransportCapabilities capabilities() const noexcept override { return {.flows = most_flows_}; }
+  bool reaches(Rank peer) const noexcept override;
+  void send(Outgoing& message) override;
+  void receive(Incoming& message) override;
+  bool progress() override;
+  bool may_sleep() override { return true; }
+  int poll_descriptor() const noexcept override { return epoll_.get(); }
+  bool is_quiet() const noexcept override;
+  void abandon() noexcept override;
+  std::vector<int> descriptors() const override;
+  void use_flows(int flows) override;
+
+  void wake(Rank peer) override { send_control(peer, FrameKind::bell, {}); }
+  void ask(Rank peer, std::span<const std::byte> question) override {
+    send_control(peer, FrameKind::question, question);
+  }
+  void answer(Rank peer, std::span<const std::byte> answer) override {
+    send_control(peer, FrameKind::answer, answer);
+  }
+  void send_abort(std::span<const std::byte> reason,
+                  std::chrono::milliseconds limit) noexcept override;
+  bool is_unacknowledged(Rank peer) const noexcept override;
+
+  /// Watches the process of this host that is `peer`, by its pidfd: once it has ended the peer is
+  /// lost, even if another process holds its connections open.
+  void watch_process(Rank peer, UniqueFd process);
+
+ private:
+  /// How one peer is polled.
+  struct Watch {
+    UniqueFd process{};      ///< Absent for a peer of another host.
+    bool is_paused = false;  ///< Nothing is read from it now.
+  };
+
+  TcpPeer* peer(Rank rank) const;  ///< Null for those lost too.
+  void send_control(Rank peer, FrameKind kind, std::span<const std::byte> bytes);
+  Watch& watch_of(Rank rank) { return watches_[static_cast<std::size_t>(rank.value)]; }
+  void poll_for(TcpPeer& peer, std::size_t flow) noexcept;
+  void pause_if_full(TcpPeer& peer);
+  void resume_if_room(TcpPeer& peer);
+  void process_ended(Rank rank);
+  void write(TcpPeer& peer);
+  void poll_for_writing(TcpPeer& peer);
+  bool read(std::uint64_t where);
+  /// `ended` is a flow, or kNoFlow.
+  static void read_the_rest(TcpPeer& from, std::size_t ended) noexcept;
+  void lose(Rank peer, const Error& error) noexcept;
+
+  TransportEvents& events_;
+  UniqueFd epoll_;
+  UnaskedBytes unasked_;
+  std::vector<std::unique_ptr<TcpPeer>> peers_;  ///< By rank; null for this one.
+  std::vector<Watch> watches_;                   ///< By rank.
+  int paused_ = 0;                               ///< Peers.
+  int most_flows_ = 1;
+};
+
+}  // namespace fastgpu::comm

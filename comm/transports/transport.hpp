@@ -1,0 +1,165 @@
+// The interface of every way in which messages move between this rank and the others of its job.
+// The engine that runs schedules knows this, and nothing of sockets, shared memory or MPI.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/strong.hpp"
+#include "comm/common/rank.hpp"
+#include "comm/kernels/reduce.hpp"
+#include "comm/transports/heap.hpp"
+
+namespace fastgpu::comm {
+
+/// Names one message between two ranks in one direction. Used again only after that message has
+/// arrived.
+using MessageTag = Strong<struct MessageTagTag, std::uint64_t>;
+
+/// A few bytes that travel ahead of a message, and are shown before anybody asks for it.
+constexpr std::size_t kNoteBytes = 32;
+using Note = std::array<std::byte, kNoteBytes>;
+
+/// Where the bytes of a message go, piece by piece and in any order.
+struct Sink {
+  std::span<std::byte> memory{};
+  std::optional<Reduction> reduction{};  ///< Absent: what comes is stored.
+
+  /// Puts `piece` at `offset`. A reducing sink takes whole elements.
+  void take(std::size_t offset, std::span<const std::byte> piece) const;
+
+  /// Whether it takes so many bytes there.
+  bool accepts(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+};
+
+/// What all peers of a transport may send together before it is asked for. Beyond it those peers
+/// are not read from that this rank awaits nothing of: they wait until there is room again.
+constexpr std::size_t kMostUnasked = 256 << 20;
+/// The same where what is awaited is behind it; more ends the job.
+constexpr std::size_t kMostUnaskedAtAll = 4 * kMostUnasked;
+/// Charged for each message, so that empty ones are bounded too.
+constexpr std::size_t kArrivalCost = 256;
+
+/// What the peers of one transport have sent before it was asked for.
+class UnaskedBytes {
+ public:
+  /// Throws ErrorKind::remote where there is no room at all.
+  void add(std::size_t bytes) {
+    if (bytes_ + bytes > kMostUnaskedAtAll)
+      throw Error(ErrorKind::remote,
+                  "it sent 1 GiB that was not asked for, ahead of what this rank waits for");
+    bytes_ += bytes;
+  }
+  void remove(std::size_t bytes) noexcept { bytes_ -= bytes; }
+  bool is_full() const noexcept { return bytes_ >= kMostUnasked; }
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
+/// One message that this rank sends. It belongs to whoever sends it; the transport borrows it, its
+/// bytes and its note until it calls TransportEvents::sent.
+struct Outgoing {
+  Rank peer{};
+  MessageTag tag{};
+  std::span<const std::byte> bytes{};
+  const Note* note = nullptr;  ///< Null: none.
+  std::int32_t priority =
+      0;                  ///< Higher overtakes what is under way, where the transport can do that.
+  std::size_t moved = 0;  ///< Bytes on their way, kept by the transport.
+};
+
+/// One message that this rank awaits, of exactly as many bytes as its sink has. Borrowed until
+/// TransportEvents::received.
+struct Incoming {
+  Rank peer{};
+  MessageTag tag{};
+  Sink sink{};
+  std::size_t moved = 0;  ///< Bytes that have come, kept by the transport.
+};
+
+/// A listener to transports, called only from within send, receive and progress. It may not call
+/// back into them.
+class TransportEvents {
+ public:
+  virtual ~TransportEvents() = default;
+
+  virtual void sent(Outgoing& message) = 0;  ///< Its bytes may change now.
+  virtual void received(Incoming& message) = 0;
+  virtual void noted(Rank from, MessageTag tag, const Note& note) = 0;
+
+  /// Reports that nothing more comes from `peer`, and nothing goes there. A peer that sent nonsense
+  /// is ErrorKind::remote too.
+  virtual void lost(Rank peer, const Error& error) = 0;
+
+  /// Reports that one of the transport's `descriptors` is about to be closed.
+  virtual void closing(int /*descriptor*/) {}
+};
+
+/// The properties of a transport; they do not change.
+struct TransportCapabilities {
+  int flows = 1;                 ///< Connections that one message may be spread over.
+  bool is_free_to_poll = false;  ///< `progress` costs no system call.
+  bool moves_only_when_called =
+      false;  ///< Data moves only within `progress`, not while a thread sleeps.
+  /// The time within which messages that a rank sent may arrive after the news of its loss.
+  std::chrono::milliseconds delay_of_last_messages{0};
+};
+
+/// A carrier of messages between this rank and others. Messages match by their tag alone, in
+/// whatever order the two sides ask for them. No function waits. One thread at a time.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual TransportCapabilities capabilities() const noexcept = 0;
+
+  /// Returns whether messages to and from `peer` can go this way: the same on both sides.
+  virtual bool reaches(Rank peer) const noexcept = 0;
+
+  /// Begin; both may report at once that the message is done.
+  virtual void send(Outgoing& message) = 0;
+  virtual void receive(Incoming& message) = 0;
+
+  /// Moves what can be moved without waiting; returns false where that was nothing.
+  virtual bool progress() = 0;
+
+  /// Prepares for sleep, and returns whether it is safe: from then on whatever arrives makes
+  /// `poll_descriptor`, or that of another transport, readable. `woke` follows the sleep.
+  virtual bool may_sleep() = 0;
+  virtual void woke() {}
+  virtual int poll_descriptor() const noexcept { return -1; }  ///< For poll(); -1: it has none.
+
+  /// Returns true while `progress` must be called even if this rank waits for no message.
+  virtual bool needs_progress() const noexcept { return false; }
+
+  /// Returns whether nothing that was sent is on its way and nothing is left unread; false if that
+  /// is unknown.
+  virtual bool is_quiet() const noexcept = 0;
+
+  /// Returns whether something of a rank that is lost has arrived and is not read.
+  virtual bool has_arrived(Rank /*lost*/) const noexcept { return false; }
+
+  /// Forgets the messages to a rank that is lost: their memory is touched no more.
+  virtual void forget(Rank /*lost*/) {}
+
+  /// Forgets all messages: their memory is touched no more.
+  virtual void abandon() noexcept = 0;
+
+  /// Returns the descriptors that a child made by fork must not keep open.
+  virtual std::vector<int> descriptors() const { return {}; }
+
+  /// Spreads messages over this many connections, if it has as many. May change between messages.
+  virtual void use_flows(int /*flows*/) {}
+
+  /// Returns memory from which receivers read directly; null if there is none.
+  virtual Heap* heap() noexcept { return nullptr; }
+};
+
+}  // namespace fastgpu::comm
