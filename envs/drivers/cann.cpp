@@ -18,8 +18,8 @@ void check_processors(const NodeFacts& facts) {
   if (std::ranges::any_of(facts.gpus, [](const Gpu& gpu) { return gpu.vendor == "ascend"; }))
     return;
   throw Error(ErrorKind::usage,
-              "there is no Ascend processor there, for which CANN is made; "
-              "--assume-gpu Ascend:8 --dry-run shows the plan for one");
+              "CANN needs an Ascend processor, but the node has none; --assume-gpu Ascend:8 "
+              "--dry-run shows the plan for one");
 }
 
 /// Returns the file's name without an address's query or fragment.
@@ -121,11 +121,11 @@ class Planner {
     const bool have_run = std::ranges::all_of(
         cann_.installers, [&](const CannInstaller& installer) { return has_run(installer); });
     if (have_run && !is_there_)
-      throw Error(ErrorKind::remote,
-                  "all installers of CANN " + cann_.version +
-                      " have run, and that version is not " + "there" +
-                      (facts_.canns.empty() ? "" : ", but " + joined(facts_.canns)) +
-                      ": see /var/log/ascend_seclog; 'rm " + begun_.path + "' lets them run again");
+      throw Error(
+          ErrorKind::remote,
+          "all installers of CANN " + cann_.version + " have run, but that version is not " +
+              "there" + (facts_.canns.empty() ? "" : ", but " + joined(facts_.canns)) +
+              ": see /var/log/ascend_seclog; 'rm " + begun_.path + "' allows them to run again");
     return make_step("Note that CANN " + cann_.version + " is complete", false, {without_notes()});
   }
 

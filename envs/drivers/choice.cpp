@@ -22,9 +22,9 @@ std::vector<std::string> packages_of(const Recipe& recipe, const NodeFacts& fact
     return {"nvidia-headless-" + branch + "-server" + (choice.open_modules ? "-open" : ""),
             "nvidia-utils-" + branch + "-server"};
   if (facts.os.id == "debian") return {"nvidia-driver", "nvidia-smi"};
-  throw Error(ErrorKind::usage, "'" + facts.os.name +
-                                    "' has no driver of its own: leave --from out, and NVIDIA's "
-                                    "repository is used");
+  throw Error(
+      ErrorKind::usage,
+      "'" + facts.os.name + "' has no driver packages: omit --from to use NVIDIA's repository");
 }
 
 void choose_release(const NodeFacts& facts, DriverChoice& choice) {

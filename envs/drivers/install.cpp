@@ -270,7 +270,7 @@ class Installation {
       else if (nodes_.cancel.requested())
         journey.failure = Error(ErrorKind::interrupted, "interrupted while the node reboots");
       else if (is_late)
-        journey.failure = Error(ErrorKind::timeout, "the node has not come back from its reboot");
+        journey.failure = Error(ErrorKind::timeout, "the node did not come back after its reboot");
     }
   }
 

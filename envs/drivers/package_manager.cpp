@@ -190,7 +190,7 @@ std::unique_ptr<PackageManager> package_manager(const NodeFacts& facts) {
       break;
   }
   throw Error(ErrorKind::usage,
-              "drivers are installed by apt or dnf, and '" + facts.os.name + "' has neither");
+              "drivers are installed by apt or dnf, but '" + facts.os.name + "' has neither");
 }
 
 }  // namespace fastgpu::envs

@@ -21,7 +21,7 @@ std::string listed(const std::vector<std::string>& names) {
 std::vector<Step> package_steps(const std::vector<std::string>& names, const NodeFacts& facts,
                                 Index index) {
   if (facts.packages != Packages::apt)
-    throw Error(ErrorKind::usage, "packages of apt are wanted (" + listed(names) + "), and '" +
+    throw Error(ErrorKind::usage, "apt packages are required (" + listed(names) + "), but '" +
                                       facts.os.name + "' has no apt");
   const auto manager = package_manager(facts);
   std::vector<PackageVersion> missing;

@@ -19,11 +19,11 @@ constexpr std::string_view kHex = "0123456789ABCDEF";
 constexpr unsigned kPublicKey = 6;  // The packet's tag; subkeys have another.
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw Error(ErrorKind::remote, "this is no OpenPGP public key: " + why);
+  throw Error(ErrorKind::remote, "this is not an OpenPGP public key: " + why);
 }
 
 unsigned byte_at(std::string_view bytes, std::size_t at) {
-  if (at >= bytes.size()) refuse("it is cut short");
+  if (at >= bytes.size()) refuse("it is truncated");
   return static_cast<unsigned char>(bytes[at]);
 }
 
@@ -64,7 +64,7 @@ std::string without_armour(std::string_view text) {
   std::string plain(text.substr(begin + kBegin.size()));
   std::erase(plain, '\r');
   const std::size_t body = plain.find("\n\n");
-  if (body == std::string::npos) refuse("its armour is not complete");
+  if (body == std::string::npos) refuse("its armour is incomplete");
   return from_base64(std::string_view(plain).substr(body, plain.find("\n-----END", body) - body));
 }
 
@@ -76,7 +76,7 @@ struct Packet {
 /// Removes the first packet and returns it.
 Packet take_packet(std::string_view& bytes) {
   const unsigned first = byte_at(bytes, 0);
-  if ((first & 0x80U) == 0) refuse("it begins with other bytes");
+  if ((first & 0x80U) == 0) refuse("its first byte is invalid");
   const bool is_new = (first & 0x40U) != 0;
   std::size_t header = 2;
   std::uint64_t length = byte_at(bytes, 1);
@@ -92,9 +92,9 @@ Packet take_packet(std::string_view& bytes) {
     length = number_at(bytes, 2, 4);
     header = 6;
   } else if (length >= 224) {
-    refuse("a packet comes in pieces");
+    refuse("a packet has a partial length");
   }
-  if (length > bytes.size() - header) refuse("it is cut short");
+  if (length > bytes.size() - header) refuse("it is truncated");
   const Packet packet{is_new ? first & 0x3fU : first >> 2U & 0xfU, bytes.substr(header, length)};
   bytes.remove_prefix(header + length);
   return packet;
@@ -102,7 +102,7 @@ Packet take_packet(std::string_view& bytes) {
 
 std::string fingerprint_of(std::string_view body) {
   if (byte_at(body, 0) != 4)
-    refuse("it is of version " + std::to_string(byte_at(body, 0)) + ", not 4");
+    refuse("it has version " + std::to_string(byte_at(body, 0)) + ", not 4");
   if (body.size() > 0xffff) refuse("it is too large");
   std::string hashed = {'\x99', static_cast<char>(body.size() >> 8U),
                         static_cast<char>(body.size() & 0xffU)};
@@ -129,7 +129,7 @@ std::string key_fingerprint(std::string_view text) {
   while (!rest.empty()) {
     const Packet packet = take_packet(rest);
     if (packet.tag != kPublicKey) continue;
-    if (!found.empty()) refuse("there is more than one in it");
+    if (!found.empty()) refuse("it contains more than one key");
     found = fingerprint_of(packet.body);
   }
   if (found.empty()) refuse("it contains no key");
@@ -146,7 +146,7 @@ std::string parse_fingerprint(std::string_view text) {
       std::ranges::all_of(digits, [](char c) { return kHex.find(c) != std::string_view::npos; });
   if (digits.size() != 40 || !is_hex)
     throw Error(ErrorKind::usage,
-                "'" + printable(text) + "' is no fingerprint: 40 hexadecimal digits are wanted");
+                "'" + printable(text) + "' is not a fingerprint: write 40 hexadecimal digits");
   return digits;
 }
 
@@ -161,7 +161,7 @@ std::string pinned_key(std::string text, const std::string& fingerprint,
   }();
   if (found != fingerprint)
     throw Error(ErrorKind::denied, source + ": the key's fingerprint is " + found +
-                                       ", and the one that is trusted has " + fingerprint);
+                                       ", but the trusted one is " + fingerprint);
   return text;
 }
 

@@ -77,7 +77,7 @@ class Planner {
     add("Install driver " + choice_.in_words() + (choice_.open_modules ? ", open modules" : ""),
         choice_.is_installed, std::move(commands));
     if (choice_.version.empty())
-      missing_.push_back("driver " + choice_.wanted + " (there are: " +
+      missing_.push_back("driver " + choice_.wanted + " (available: " +
                          joined(candidates(facts_, choice_.packages.front())) + ")");
   }
 
@@ -95,7 +95,7 @@ class Planner {
     for (const std::string& name : names)
       std::ranges::copy(candidates(facts_, name), std::back_inserter(there));
     missing_.push_back(
-        "a fabric manager of exactly the driver's version (there are: " + joined(there) + ")");
+        "a fabric manager of exactly the driver's version (available: " + joined(there) + ")");
   }
 
   void install_package(const std::string& what, const std::string& name) {
@@ -184,7 +184,7 @@ class Planner {
       packages.push_back({name});
     const bool done =
         std::ranges::all_of(names, [&](const std::string& name) { return is_there(name); });
-    add("Install what builds modules for kernel " + facts_.kernel, done,
+    add("Install the build tools for modules of kernel " + facts_.kernel, done,
         {manager_->read_distribution_index(), manager_->install(packages)});
   }
 
@@ -232,11 +232,11 @@ void check_gpu(const NodeFacts& facts) {
   if (is_of("nvidia")) return;
   if (is_of("ascend"))
     throw Error(ErrorKind::usage,
-                "there is no NVIDIA GPU there, but Ascend processors: their driver comes with "
-                "Huawei's images, and CANN by 'cann' in an env.yaml");
-  if (is_of("amd")) throw Error(ErrorKind::usage, "there is no NVIDIA GPU there, but one of AMD");
+                "the node has no NVIDIA GPU, but Ascend processors: their driver comes with "
+                "Huawei's images, and CANN with 'cann' in an env.yaml");
+  if (is_of("amd")) throw Error(ErrorKind::usage, "the node has no NVIDIA GPU, but one of AMD");
   throw Error(ErrorKind::usage,
-              "there is no GPU there; --assume-gpu L40S:8 --dry-run shows the plan for one");
+              "the node has no GPU; --assume-gpu L40S:8 --dry-run shows the plan for one");
 }
 
 }  // namespace

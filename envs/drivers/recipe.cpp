@@ -21,7 +21,7 @@ bool is_version(std::string_view text) {
 void check_version(const std::string& option, const std::string& text, const std::string& example) {
   if (text.empty() || is_version(text)) return;
   throw Error(ErrorKind::usage,
-              option + " '" + printable(text) + "' is no version: write it like " + example);
+              option + " '" + printable(text) + "' is not a version: write it like " + example);
 }
 
 std::string known_cudas(const Matrix& matrix) {
@@ -35,11 +35,11 @@ CudaRelease wanted_cuda(const Recipe& recipe, const Matrix& matrix) {
   const auto cuda = find_cuda(matrix, recipe.cuda);
   if (!cuda || cuda->version != recipe.cuda)
     throw Error(ErrorKind::usage,
-                "--cuda " + recipe.cuda + " is not known; known are " + known_cudas(matrix));
+                "--cuda " + recipe.cuda + " is unknown; known: " + known_cudas(matrix));
   if (!cuda->offered)
     throw Error(ErrorKind::usage,
                 "CUDA " + recipe.cuda +
-                    " is in no package repository of a current distribution; there are " +
+                    " is in no package repository of a current distribution; available: " +
                     known_cudas(matrix));
   return *cuda;
 }
@@ -58,7 +58,7 @@ std::string objection(const GpuModel& gpu, int branch) {
            std::to_string(branch);
   if (gpu.last_driver != 0 && gpu.last_driver < branch)
     return gpu.name + " (" + gpu.architecture + ") is supported up to driver " +
-           std::to_string(gpu.last_driver) + ", not by " + std::to_string(branch);
+           std::to_string(gpu.last_driver) + ", not " + std::to_string(branch);
   return "";
 }
 
@@ -87,21 +87,21 @@ void check_recipe(const Recipe& recipe, const Matrix& matrix) {
   check_version("--cuda", recipe.cuda, "13.0");
   check_version("--cudnn", recipe.cudnn, "9");
   if (!recipe.driver.empty() && !find_driver(matrix, recipe.driver))
-    throw Error(ErrorKind::usage, "--driver " + recipe.driver +
-                                      " is of no known branch; maintained are " +
-                                      maintained_drivers(matrix));
+    throw Error(ErrorKind::usage,
+                "--driver " + recipe.driver +
+                    " is not of a known branch; maintained: " + maintained_drivers(matrix));
   if (recipe.cuda.empty()) return;
   const CudaRelease cuda = wanted_cuda(recipe, matrix);
   if (!recipe.driver.empty() && carries(matrix, recipe.driver, cuda) == Carries::no) {
     const auto branch = find_driver(matrix, recipe.driver);
-    throw Error(ErrorKind::usage, "driver " + recipe.driver + " cannot carry CUDA " + cuda.version +
-                                      ": it carries CUDA " + branch->cuda +
-                                      " and older, and CUDA " + cuda.version + " needs driver " +
+    throw Error(ErrorKind::usage, "driver " + recipe.driver + " does not support CUDA " +
+                                      cuda.version + ": it supports CUDA " + branch->cuda +
+                                      " and older, but CUDA " + cuda.version + " needs driver " +
                                       cuda.compatible_driver + " or newer");
   }
   const auto made = std::ranges::find(cuda.cudnn, recipe.cudnn);
   if (!recipe.cudnn.empty() && made == cuda.cudnn.end())
-    throw Error(ErrorKind::usage, "cuDNN " + recipe.cudnn + " is not made for CUDA " +
+    throw Error(ErrorKind::usage, "cuDNN " + recipe.cudnn + " is not available for CUDA " +
                                       cuda.version + ", but " + cuda.cudnn.back() + " is");
 }
 
@@ -123,8 +123,8 @@ std::string repository_folder(const NodeFacts& facts) {
               "NVIDIA has no packages for " +
                   (facts.os.name.empty() ? std::string("a system without os-release")
                                          : "'" + printable(facts.os.name) + "'") +
-                  "; it has for Debian, Ubuntu, RHEL and its kin, Fedora, Amazon Linux 2023 and "
-                  "Alibaba Cloud Linux 3");
+                  "; it has some for Debian, Ubuntu, RHEL and its derivatives, Fedora, Amazon "
+                  "Linux 2023 and Alibaba Cloud Linux 3");
 }
 
 std::vector<std::string> packages_of_interest(const Recipe& recipe, const Matrix& matrix) {
@@ -170,12 +170,12 @@ int choose_branch(const Recipe& recipe, const NodeFacts& facts, const Matrix& ma
     const std::string name = std::to_string(driver.branch);
     std::string against = objection(facts, matrix, driver.branch);
     if (against.empty() && cuda && carries(matrix, name, *cuda) == Carries::no)
-      against = "driver " + name + " cannot carry CUDA " + cuda->version;
+      against = "driver " + name + " does not support CUDA " + cuda->version;
     if (against.empty()) return driver.branch;
     why = against;
   }
   throw Error(ErrorKind::usage, "no maintained driver (" + maintained_drivers(matrix) +
-                                    ") fits: " + why + "; --driver takes an older one");
+                                    ") fits: " + why + "; choose an older one with --driver");
 }
 
 namespace {
@@ -215,8 +215,8 @@ NodeFacts with_assumed_gpus(NodeFacts facts, std::string_view text, const Matrix
       known.push_back(gpu.name);
     const std::string near = nearest_name(text.substr(0, colon), known);
     throw Error(ErrorKind::usage,
-                "--assume-gpu '" + printable(text) + "': no such model is known" +
-                    (near.empty() ? "; L40S and H100 are" : ", did you mean " + near + "?"));
+                "--assume-gpu '" + printable(text) + "': unknown model" +
+                    (near.empty() ? "; L40S and H100 are known" : ", did you mean " + near + "?"));
   }
   facts.gpus.assign(many, {.vendor = "nvidia",
                            .model = "NVIDIA " + model->name,

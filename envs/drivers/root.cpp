@@ -53,7 +53,8 @@ std::optional<Error> answer_of(const HostResult<ssh::Exit>& ended, const std::st
     return Error(ErrorKind::denied, "sudo does not let '" + user + "' become root there");
   if (says("Sorry, try again"))
     return Error(ErrorKind::denied, "sudo refused the password of '" + user + "'");
-  return Error(ErrorKind::denied, "sudo does not make '" + user + "' root there: it exited with " +
+  return Error(ErrorKind::denied, "sudo does not let '" + user +
+                                      "' become root there: it exited with " +
                                       std::to_string(code) + ": " + last_line(said));
 }
 
@@ -62,18 +63,18 @@ std::optional<Error> answer_of(const HostResult<ssh::Exit>& ended, const std::st
 void check_rights(const NodeFacts& facts, const std::optional<Secret>& sudo_password) {
   if (facts.sudo == Sudo::none)
     throw Error(ErrorKind::denied, "'" + facts.user +
-                                       "' is not root there, and there is no sudo: drivers and "
-                                       "packages are root's to install");
+                                       "' is not root there, and there is no sudo: only root can "
+                                       "install drivers and packages");
   if (facts.sudo == Sudo::terminal)
     throw Error(ErrorKind::denied,
-                "sudo wants a terminal there (requiretty in sudoers), and commands of fastgpu have "
-                "none: write 'Defaults:" +
+                "sudo requires a terminal there (requiretty in sudoers), but commands of fastgpu "
+                "have none: write 'Defaults:" +
                     facts.user + " !requiretty' in sudoers, or connect as root");
   if (facts.sudo == Sudo::password && !sudo_password)
-    throw Error(ErrorKind::denied, "sudo asks '" + facts.user +
-                                       "' for a password there: give it by --ask-sudo-password or "
-                                       "--sudo-password-file, let sudo ask for none (NOPASSWD in "
-                                       "sudoers), or connect as root");
+    throw Error(ErrorKind::denied,
+                "sudo asks '" + facts.user +
+                    "' for a password there: use --ask-sudo-password or --sudo-password-file, "
+                    "allow sudo without a password (NOPASSWD in sudoers), or connect as root");
 }
 
 std::string root_command(const remote::AgentHash& agent, Sudo sudo,

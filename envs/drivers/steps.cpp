@@ -27,8 +27,8 @@ std::optional<Step> files_step(std::string title, const std::vector<NodeFile>& f
 
 namespace {
 
-constexpr const char* kHoldTitle = "Hold unattended upgrades off";
-constexpr const char* kReleaseTitle = "Let unattended upgrades go on";
+constexpr const char* kHoldTitle = "Pause unattended upgrades";
+constexpr const char* kReleaseTitle = "Resume unattended upgrades";
 
 /// Returns the step that writes missing files, then the file that confirms them: a kill in between
 /// is detected.
@@ -64,7 +64,7 @@ Plan framed(std::vector<Step> body, const NodeFacts& facts, const PackageManager
       hold, [&](const NodeFile& file) { return facts.files.contains(file.path); });
   std::vector<Step> steps;
   if (facts.packages_broken && !manager.repair().empty())
-    steps.push_back(make_step("Finish the installation that was cut off", false, manager.repair()));
+    steps.push_back(make_step("Finish the interrupted installation", false, manager.repair()));
   // Read-only steps come first: if one of them fails, no installation is held.
   const auto first = std::ranges::find_if(body, [](const Step& step) { return !step.reads_index; });
   std::move(body.begin(), first, std::back_inserter(steps));

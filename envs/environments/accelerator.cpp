@@ -38,8 +38,8 @@ void check_alike(const EnvironmentName& open, std::span<const KnownNode> nodes) 
   if (other == nodes.end()) return;
   throw Error(ErrorKind::conflict, "the nodes differ: " + first.name + " has " + kind_of(first) +
                                        ", " + other->name + " has " + kind_of(*other) +
-                                       ": name the accelerator, as in " + to_string(open) +
-                                       ", or nodes of one kind, as in --cluster CLUSTER/0");
+                                       ": choose the accelerator, as in " + to_string(open) +
+                                       ", or use nodes of one kind, as in --cluster CLUSTER/0");
 }
 
 std::string driver_of(const NodeFacts& facts) {
@@ -68,7 +68,7 @@ std::string branch_for(const Matrix& matrix, std::span<const GpuModel> models) {
     });
     if (driver.maintained && knows_all) return std::to_string(driver.branch);
   }
-  throw Error(ErrorKind::usage, "no maintained driver knows these GPUs: name the accelerator");
+  throw Error(ErrorKind::usage, "no maintained driver supports these GPUs: choose the accelerator");
 }
 
 /// Returns the drivers of all nodes, without duplicates; a branch for nodes without a driver.
@@ -126,16 +126,17 @@ AcceleratorChoice choose_cuda(const Matrix& matrix, const EnvironmentName& open,
     how = carried;
   }
   if (!best)
-    throw Error(ErrorKind::usage,
-                "driver " + joined(drivers) + " carries no CUDA for which " + to_string(open) +
-                    " could be made; fastgpu env matrix shows what each is made for");
+    throw Error(
+        ErrorKind::usage,
+        "driver " + joined(drivers) + " supports no CUDA with which " + to_string(open) +
+            " could be built; fastgpu env matrix shows the CUDA versions of each framework");
   const bool is_there = std::ranges::all_of(
       nodes, [](const KnownNode& node) { return !driver_of(node.facts).empty(); });
   AcceleratorChoice choice{.name = open, .reason = {}};
   choice.name.accelerator = {Platform::cuda, best->version};
-  choice.reason = std::string(is_there ? "driver " : "not all nodes have a driver yet, and ") +
-                  joined(drivers) + (drivers.size() == 1 ? " carries" : " carry") + " CUDA " +
-                  best->version + (how == Carries::minor ? " but for what is new in it" : "");
+  choice.reason = std::string(is_there ? "driver " : "some nodes have no driver yet, and ") +
+                  joined(drivers) + (drivers.size() == 1 ? " supports" : " support") + " CUDA " +
+                  best->version + (how == Carries::minor ? " except for its new features" : "");
   return choice;
 }
 
@@ -147,11 +148,11 @@ AcceleratorChoice choose_cann(const Matrix& matrix, const EnvironmentName& open,
     if (there.empty() || covers(possible.version, there)) choice.name.accelerator = possible;
   if (choice.name.accelerator.version.empty())
     throw Error(ErrorKind::usage, to_string(open) +
-                                      " is not made for Ascend; fastgpu env matrix "
-                                      "shows what each is made for");
-  choice.reason = there.empty() ? "there are Ascend processors and no CANN yet, and CANN " +
+                                      " is not available for Ascend; fastgpu env matrix shows the "
+                                      "accelerators of each framework");
+  choice.reason = there.empty() ? "the nodes have Ascend processors but no CANN yet, and CANN " +
                                       choice.name.accelerator.version + " is the newest"
-                                : "CANN " + there + " is there";
+                                : "CANN " + there + " is installed";
   return choice;
 }
 
@@ -171,7 +172,7 @@ AcceleratorChoice choose_accelerator(const Matrix& matrix, const EnvironmentName
       break;
     case Platform::cpu:
       choice.name.accelerator = {};
-      choice.reason = "no node has a GPU that the matrix knows of";
+      choice.reason = "no node has a GPU that is in the matrix";
       break;
   }
   resolve(matrix, choice.name);  // Throws if it is not possible.

@@ -55,13 +55,14 @@ class Check {
   void take(const TarEntry& entry) {
     const std::string shown = printable(entry.path);
     if (!transfer::is_inner_path(entry.path))
-      throw refused("the path '" + shown + "' in it leads elsewhere");
+      throw refused("its path '" + shown + "' leads out of it");
     const auto slash = entry.path.find('/');
     const bool is_top = slash == std::string::npos;
     if (top_.empty() && is_top && entry.kind == TarKind::directory) top_ = entry.path;
     if (top_.empty() || entry.path.substr(0, slash) != top_)
       throw refused("'" + shown + "' is not in the folder of one build");
-    if (is_top && entry.kind != TarKind::directory) throw refused("'" + shown + "' is no folder");
+    if (is_top && entry.kind != TarKind::directory)
+      throw refused("'" + shown + "' is not a folder");
     if (is_top) return;
     const std::string path = entry.path.substr(slash + 1);
     if (const std::string parent = transfer::split_path(path).first;
@@ -70,7 +71,7 @@ class Check {
     if (lines_.size() >= kMostEntries)
       throw refused("it has more than " + counted(kMostEntries, "file"));
     if (!lines_.emplace(path, line_for(entry, path)).second)
-      throw refused("'" + shown + "' comes twice");
+      throw refused("'" + shown + "' occurs twice");
   }
 
   /// Returns a manifest's line for such a file.
@@ -92,8 +93,7 @@ class Check {
       case TarKind::other:
         break;
     }
-    throw refused("'" + printable(entry.path) +
-                  "' is a device, or something else that no environment has");
+    throw refused("'" + printable(entry.path) + "' is not a file, folder or link");
   }
 
   std::string line_of_hard_link(const TarEntry& entry, agent::ManifestEntry found) {
@@ -101,7 +101,7 @@ class Check {
         entry.target.starts_with(top_ + "/") ? entry.target.substr(top_.size() + 1) : "";
     const auto line = lines_.find(target);
     if (line == lines_.end() || !line->second.starts_with('f'))
-      throw refused("'" + printable(entry.path) + "' is a name of no file in it");
+      throw refused("'" + printable(entry.path) + "' links to a file that is not in it");
     out_.linked.insert(target);
     found.size = agent::size_in(line->second);
     return line_of(found, agent::sum_in(line->second));
@@ -125,15 +125,14 @@ class Check {
   void check_manifest() {
     if (!details_.contains(std::string(kManifest)))
       throw refused("it has no " + std::string(kManifest) +
-                    ": it is no archive of an environment, or one that is not complete");
+                    ": it is not an archive of an environment, or it is incomplete");
     const std::string& text = details_.at(std::string(kManifest));
     out_.manifest = transfer::sha256_hex(text);
     lines_.erase(std::string(kManifest));
     for (const std::string& line : agent::Records(text, "its manifest").all("entry")) {
       const std::string path = agent::path_in(line);
       const auto found = lines_.find(path);
-      if (found == lines_.end())
-        throw refused(printable(path) + " is missing, which its manifest names");
+      if (found == lines_.end()) throw refused(printable(path) + " is in its manifest but missing");
       if (found->second != line) throw refused(printable(path) + " differs from its manifest");
       out_.size.count += agent::size_in(line);
       lines_.erase(found);
@@ -156,7 +155,7 @@ class Check {
     agent::check_environment_name(out_.lock.spec.name);
     out_.version = transfer::sha256_hex(lock).substr(0, kVersionDigits);
     if (top_ != out_.version)
-      throw refused("its folder is " + printable(top_) + ", and its lock is that of " +
+      throw refused("its folder is " + printable(top_) + ", but its lock is that of " +
                     out_.version);
     out_.prefix = prefix_in(detail(kRun));
   }
@@ -219,7 +218,7 @@ EnvironmentArchive check_archive(const fs::path& file, const Cancel& cancel) try
 void check_prefix(const EnvironmentArchive& archive, const std::string& prefix) {
   if (archive.prefix == prefix) return;
   throw Error(ErrorKind::usage, archive.file.string() + " was packed for " + archive.prefix +
-                                    ", and environments are in " + prefix +
+                                    ", but environments are in " + prefix +
                                     " on the nodes: unpack it with --prefix " +
                                     shell_quote(archive.prefix));
 }

@@ -17,7 +17,7 @@ constexpr std::uint64_t kHarmless = 256UL << 20;
 
 UniqueFd open_file(const std::filesystem::path& file) {
   UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd && errno == ENOENT) throw Error(ErrorKind::not_found, "there is no such file");
+  if (!fd && errno == ENOENT) throw Error(ErrorKind::not_found, "no such file");
   if (!fd) throw system_error("opening it", errno);
   return fd;
 }
@@ -25,7 +25,7 @@ UniqueFd open_file(const std::filesystem::path& file) {
 std::uint64_t size_of(const UniqueFd& file) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    throw Error(ErrorKind::usage, "it is no file");
+    throw Error(ErrorKind::usage, "it is not a file");
   return static_cast<std::uint64_t>(status.st_size);
 }
 
@@ -44,7 +44,7 @@ std::size_t ArchiveFile::read(std::span<char> out) {
   unpacked_ += size;
   if (unpacked_ > most_)
     throw Error(ErrorKind::usage, "it unpacks to more than " + to_string(Bytes{most_}) +
-                                      ", which no environment of its size does");
+                                      ", which is too much for its size");
   return size;
 }
 

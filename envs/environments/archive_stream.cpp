@@ -73,7 +73,7 @@ void ArchiveStream::add_entry(std::string& records, const TarEntry& entry) {
       sum_.emplace();
       return;
     case TarKind::other:  // Never in an archive that was checked.
-      throw Error(ErrorKind::usage, "it has changed meanwhile");
+      throw Error(ErrorKind::usage, "it has changed since it was checked");
   }
 }
 
@@ -107,7 +107,7 @@ std::size_t ArchiveStream::read_content() {
   for (;;) {
     const ssize_t size = ::read(content_, buffer_.data(), buffer_.size());
     if (size >= 0) return static_cast<std::size_t>(size);
-    if (errno != EINTR) throw system_error("reading what was kept of it", errno);
+    if (errno != EINTR) throw system_error("reading the kept part of it", errno);
   }
 }
 

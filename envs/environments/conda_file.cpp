@@ -31,7 +31,7 @@ Dependencies dependencies_of(const Value& list) {
       continue;
     }
     item.allow_only({"pip"});
-    if (out.pip) throw item.error("there are two lists of pip packages: make one of them");
+    if (out.pip) throw item.error("there are two lists of pip packages: merge them");
     out.pip = item.find("pip");
   }
   if (out.pip && out.pip->list().empty()) out.pip.reset();
@@ -58,8 +58,7 @@ std::string python_version_in(const Value& item) {
       std::ranges::all_of(version, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
   if (!is_version)
     throw item.error("'" + printable(spec) +
-                     "': beside pip packages the version of Python must be one, such as "
-                     "python=3.11");
+                     "': with pip packages write one version of Python, such as python=3.11");
   return version;
 }
 

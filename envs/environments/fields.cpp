@@ -44,7 +44,7 @@ std::string url_of(const Value& value, const char* what) {
 
 void check_url(const Value& value, const std::string& text, const char* what) {
   const std::string shown = "'" + printable(agent::hide_logins(text)) + "'";
-  if (!is_url(text)) throw value.error(shown + " is no address of " + what);
+  if (!is_url(text)) throw value.error(shown + " is not an address of " + what);
   if (agent::has_login(text))
     throw value.error(shown + " has a user name in it, which would be stored on all nodes");
   const auto begin = text.find("://") + 3;
@@ -54,14 +54,14 @@ void check_url(const Value& value, const std::string& text, const char* what) {
   const bool is_port = has_port && host.find_first_not_of("0123456789", colon + 1) == host.npos;
   if (host.empty() || colon == 0 || (has_port && !is_port))  // "user:pass/word@host"
     throw value.error(std::string("names no host and port of ") + what +
-                      "; in a password '/', '?', '#' and '@' are written %2F, %3F, %23 and %40");
+                      "; in a password write '/', '?', '#' and '@' as %2F, %3F, %23 and %40");
 }
 
 std::string sha256_of(const Value& value) {
   constexpr std::size_t kDigits = 64;
   std::string text = value.text();
   if (text.size() != kDigits || text.find_first_not_of("0123456789abcdef") != std::string::npos)
-    throw value.error("'" + printable(text) + "' is no SHA-256 of 64 hexadecimal digits");
+    throw value.error("'" + printable(text) + "' is not a SHA-256 of 64 hexadecimal digits");
   return text;
 }
 

@@ -93,8 +93,9 @@ std::vector<Entry> entries_in(std::string_view text, const std::string& source) 
     const auto value = words.next();
     const bool is_known = *word == "login" || *word == "password" || *word == "account";
     if (!is_known || !value || entries.empty())
-      throw Error(ErrorKind::usage,
-                  source + ": is no netrc file: write machine HOST login USER password PASSWORD");
+      throw Error(
+          ErrorKind::usage,
+          source + ": is not a netrc file: write machine HOST login USER password PASSWORD");
     if (*word == "login") entries.back().user = *value;
     if (*word == "password") entries.back().password = *value;
   }
@@ -112,8 +113,8 @@ void IndexLogins::add(const Secret& address) {
   const bool is_address = text.starts_with("https://") || text.starts_with("http://");
   if (!is_address || !agent::has_login(text) || host_in(agent::without_login(text)).empty())
     throw Error(ErrorKind::usage,
-                "the login of an index is written https://USER:PASSWORD@HOST/PATH; '/', '?', '#' "
-                "and '@' in a password as %2F, %3F, %23 and %40");
+                "write the login of an index as https://USER:PASSWORD@HOST/PATH; '/', '?', '#' and "
+                "'@' in a password as %2F, %3F, %23 and %40");
   const auto [user, password] = agent::login_of(text);
   known_.push_back({.place = with_slash(agent::without_login(text)),
                     .any_port = false,

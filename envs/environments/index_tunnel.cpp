@@ -91,7 +91,7 @@ std::uint16_t IndexTunnel::read_port() const {
       std::from_chars(line.data() + kMark.size(), line.data() + line.size(), port);
     line.clear();
   }
-  if (port == 0) throw Error(ErrorKind::remote, "the node opens no tunnel");
+  if (port == 0) throw Error(ErrorKind::remote, "the node did not open a tunnel");
   return port;
 }
 
@@ -136,10 +136,9 @@ UniqueFd IndexTunnel::connect(const std::string& host, std::uint16_t port) {
   if (found == places_.end()) {
     const std::scoped_lock lock(mutex_);
     refused_.insert(place);
-    throw Error(ErrorKind::denied,
-                "fastgpu connects only to the places of the indexes, "
-                "and '" +
-                    place + "' is not one of them: --fetch-host " + place + " allows it");
+    throw Error(ErrorKind::denied, "fastgpu connects only to the addresses of the indexes, and '" +
+                                       place + "' is not one of them: --fetch-host " + place +
+                                       " allows it");
   }
   return http::connect_to({.host = host, .port = port, .addresses = found->second}, network_,
                           kConnectLimit, stop_)

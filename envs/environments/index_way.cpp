@@ -142,10 +142,9 @@ Error no_way(const FetchPlan& plan, const ssh::Host& host, const std::optional<O
             (there->place == here.place ? "it" : index_at(plan, here.place)) + " either";
   else
     text += "this machine does not reach the package index " + index_at(plan, here.place);
-  return {ErrorKind::remote,
-          text + " (" + here.why +
-              "): start it, name another one as 'index' or 'channels' in env.yaml, or bring a "
-              "finished environment by fastgpu env unpack"};
+  return {ErrorKind::remote, text + " (" + here.why +
+                                 "): start it, set another 'index' or 'channels' in env.yaml, or "
+                                 "copy a finished environment with fastgpu env unpack"};
 }
 
 }  // namespace
@@ -217,7 +216,7 @@ Error IndexWay::explained(const Error& failure) const {
   if (refused.empty()) return failure;
   return {failure.kind(),
           std::string(failure.what()) + "; this machine did not connect to " + joined(refused) +
-              " for it, which is not a place of its indexes: " + "--fetch-host allows it"};
+              ", which is not an address of its indexes: " + "--fetch-host allows it"};
 }
 
 }  // namespace fastgpu::envs

@@ -230,7 +230,7 @@ class Installation {
   }
 
   void discard() {
-    nodes_.on_each(nodes_.those_that(&NodeSteps::discards), "removing what is incomplete",
+    nodes_.on_each(nodes_.those_that(&NodeSteps::discards), "removing incomplete builds",
                    [&](std::size_t) { return on_build("env-discard"); });
   }
 
@@ -248,9 +248,9 @@ class Installation {
       const std::string what = answer.damaged.empty() ? "its manifest" : answer.damaged.front();
       damaged.push_back(node);
       why.emplace_back(ErrorKind::remote,
-                       nodes_.host_of(node).name.value + ": arrived changed: " + what);
+                       nodes_.host_of(node).name.value + ": was changed on the way: " + what);
     }
-    nodes_.on_each(damaged, "removing what arrived changed",
+    nodes_.on_each(damaged, "removing damaged copies",
                    [&](std::size_t) { return on_build("env-discard"); });
     for (std::size_t i = 0; i < damaged.size(); ++i)
       nodes_.fail(damaged[i], why[i]);

@@ -70,12 +70,12 @@ std::uint64_t bytes_of(const Value& value) {
   std::uint64_t bytes = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), bytes);
   if (failure != std::errc() || end != text.data() + text.size() || bytes > kLargestArtefact)
-    throw value.error("'" + printable(text) + "' is no number of bytes");
+    throw value.error("'" + printable(text) + "' is not a number of bytes");
   return bytes;
 }
 
 bool is_yes(const Value& value) {
-  if (value.text() != "true") throw value.error("must be true, or not be there");
+  if (value.text() != "true") throw value.error("must be true or absent");
   return true;
 }
 
@@ -88,7 +88,7 @@ Artefact read_artefact(const Value& value) {
   if (agent::has_login(url))
     throw need(value, "url")
         .error("'" + printable(agent::hide_logins(url)) +
-               "' has a password in it: lock again: fastgpu env lock");
+               "' contains a password: lock again with fastgpu env lock");
   return {.package = need(value, "package").text(),
           .version = need(value, "version").text(),
           .url = url,
@@ -112,10 +112,9 @@ void check_sources(const EnvironmentLock& lock, const Value& root) {
   for (const Artefact& source : sources_in(lock))
     if (std::ranges::find(named, agent::normalized_package_name(source.package)) == named.end())
       throw need(root, "artefacts")
-          .error("of '" + printable(source.package) +
-                 "' there is a source, and 'sources' does not name it");
+          .error("'" + printable(source.package) + "' has a source, but is not in 'sources'");
   if (!sources_in(lock).empty() && lock.build_tools.empty())
-    throw root.error("it has sources, and no 'build_tools' that would build them");
+    throw root.error("it has sources, but no 'build_tools' to build them");
 }
 
 /// Throws if the text before the last line does not have the SHA-256 in that line.
@@ -123,7 +122,7 @@ void check_sum(const std::string& text, const Value& root) {
   const std::string said = sha256_of(need(root, "sum"));
   const auto at = text.rfind("\n" + std::string(kSumLine));
   if (at != std::string::npos && transfer::sha256_hex(text.substr(0, at + 1)) == said) return;
-  throw root.error("the lock was changed after it had been written; lock again: fastgpu env lock");
+  throw root.error("the lock was changed by hand; lock again with fastgpu env lock");
 }
 
 /// A package's artefacts in one text each.
@@ -189,9 +188,9 @@ std::string words_of(const std::vector<std::pair<std::string, std::string>>& ind
 void compare_specs(std::vector<std::string>& out, const EnvironmentSpec& before,
                    const EnvironmentSpec& after) {
   compare(out, "name", before.name, after.name);
-  compare(out, "wanted python", before.python, after.python);
-  compare(out, "wanted packages", joined(before.packages), joined(after.packages));
-  compare(out, "wanted wheels", joined(before.pip), joined(after.pip));
+  compare(out, "requested python", before.python, after.python);
+  compare(out, "requested packages", joined(before.packages), joined(after.packages));
+  compare(out, "requested wheels", joined(before.pip), joined(after.pip));
   compare(out, "sources", joined(before.sources), joined(after.sources));
   compare(out, "channels", joined(before.channels), joined(after.channels));
   compare(out, "index", joined(before.index), joined(after.index));

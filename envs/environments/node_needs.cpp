@@ -20,7 +20,7 @@ std::vector<std::string> apt_packages_of(const Value& value) {
         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string::npos;
     if (!is_name)
       throw items[i].error("'" + printable(name) +
-                           "' is no name of a package: write it like libaio1");
+                           "' is not a package name: write it like libaio1");
   }
   return names;
 }
@@ -32,11 +32,12 @@ CannInstaller installer_of(const Value& value) {
   const auto sum = value.find("sha256");
   if (url.has_value() == path.has_value() || !sum)
     throw value.error(
-        "an installer has 'url', its address, or 'path', its path on the nodes; and 'sha256'");
+        "an installer needs 'sha256' and either 'url' (its address) or 'path' (its path on the "
+        "nodes)");
   CannInstaller installer{.from = url ? url_of(*url, "an installer") : line_of(*path),
                           .sha256 = sha256_of(*sum)};
   if (path && !installer.from.starts_with('/'))
-    throw path->error("must begin with '/', and '" + printable(installer.from) + "' does not");
+    throw path->error("must begin with '/', but '" + printable(installer.from) + "' does not");
   return installer;
 }
 
@@ -45,7 +46,7 @@ Cann cann_of(const Value& value) {
   const auto version = value.find("version");
   const auto installers = value.find("installers");
   if (!version || !installers)
-    throw value.error("CANN has 'version', such as 8.3.RC1, and 'installers', a list");
+    throw value.error("CANN needs 'version', such as 8.3.RC1, and 'installers', a list");
   Cann cann{.version = version->parsed(
                 [](const std::string& text) { return parse_accelerator("can" + text).version; })};
   for (const Value& item : installers->list())

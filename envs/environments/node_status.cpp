@@ -47,7 +47,7 @@ std::vector<EnvironmentStatus> those_that_answered(
     if (status.prefix != out.front().prefix)
       throw Error(ErrorKind::conflict, "environments would be in " + out.front().prefix +
                                            " on one node and in " + status.prefix +
-                                           " on another: give one place for all by --prefix");
+                                           " on another: choose one for all with --prefix");
   return out;
 }
 

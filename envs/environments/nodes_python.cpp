@@ -19,7 +19,7 @@ std::string note_of(const NeededPython& needed, const PythonArchive& archive) {
     case PythonUse::environment:
       return lacks + ": the environment gets its own, " + archive.url;
     case PythonUse::builder:
-      return lacks + ": py-rattler gets its own, which is no part of the environment, " +
+      return lacks + ": py-rattler gets its own, which is not part of the environment, " +
              archive.url;
   }
   return lacks;

@@ -53,8 +53,8 @@ const PinnedFile& pinned_for(std::string_view machine, std::span<const PinnedFil
                              std::string_view what) {
   for (const PinnedFile& wheel : wheels)
     if (wheel.machine == machine) return wheel;
-  throw Error(ErrorKind::usage, "there is no " + std::string(what) + " for a processor '" +
-                                    std::string(machine) + "': x86_64 and aarch64 are known");
+  throw Error(ErrorKind::usage, "there is no " + std::string(what) + " for processor '" +
+                                    std::string(machine) + "': only for x86_64 and aarch64");
 }
 
 std::string fetch_pinned(const PinnedFile& file, std::string_view hint, http::Client& http,

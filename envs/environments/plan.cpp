@@ -48,9 +48,9 @@ std::string driver_objection(const std::string& version, const EnvironmentStatus
   if (!find_driver(matrix, node.driver)) return "";
   const auto cuda = find_cuda(matrix, version);
   if (!cuda || carries(matrix, node.driver, *cuda) != Carries::no) return "";
-  return "its driver " + node.driver + " cannot carry CUDA " + cuda->version +
-         ", for which the environment is made: fastgpu env install-driver --cuda " + cuda->version +
-         " brings one that can";
+  return "its driver " + node.driver + " does not support CUDA " + cuda->version +
+         ", which the environment needs: fastgpu env install-driver --cuda " + cuda->version +
+         " installs one that does";
 }
 
 std::string cann_objection(const std::string& version, const EnvironmentStatus& node) {
@@ -61,8 +61,8 @@ std::string cann_objection(const std::string& version, const EnvironmentStatus& 
   for (const std::string& one : node.cann)
     there += (there.empty() ? "" : ", ") + one;
   return (there.empty() ? "it has no CANN" : "its CANN is " + there) +
-         ", and the environment is made for CANN " + version +
-         ": name its installers as 'cann' in env.yaml, or install it there";
+         ", but the environment needs CANN " + version +
+         ": list its installers as 'cann' in env.yaml, or install it there";
 }
 
 /// Returns "2.36" of "glibc 2.36".
@@ -74,12 +74,12 @@ std::string version_number(const std::string& libc) {
 std::string misfit(const std::string& machine, const std::string& libc,
                    const EnvironmentStatus& node) {
   if (node.machine != machine)
-    return "its processor is " + node.machine + ", and the lock is for " + machine;
+    return "its processor is " + node.machine + ", but the lock is for " + machine;
   const std::string has = version_number(node.libc);
   const std::string wants = version_number(libc);
   if (has.empty() != wants.empty() || compare_versions(has, wants) < 0)
     return "its C library is " + (node.libc.empty() ? "unknown" : node.libc) +
-           ", and the lock was made for " + libc;
+           ", but the lock is for " + libc;
   return "";
 }
 
@@ -148,12 +148,12 @@ EnvironmentPlan plan_environment(std::span<const EnvironmentStatus> nodes,
 std::vector<std::string> describe(const EnvironmentPlan& plan, std::size_t node) {
   const NodeSteps& steps = plan.nodes[node];
   std::vector<std::string> out;
-  if (steps.discards) out.emplace_back("remove what is incomplete");
+  if (steps.discards) out.emplace_back("remove the incomplete build");
   if (steps.builds) out.emplace_back("solve and build");
   if (steps.unpacks) out.emplace_back("unpack the archive");
   if (steps.receives) out.emplace_back("receive the build and verify it");
   if (steps.switches) out.emplace_back("switch to it");
-  if (out.empty()) out.emplace_back("nothing: it is there");
+  if (out.empty()) out.emplace_back("nothing: already installed");
   return out;
 }
 
@@ -185,9 +185,10 @@ std::string shortage(const BuildSize& size, const EnvironmentStatus& node) {
   const Bytes wanted{size.all.count - std::min(size.all.count, size.in_base.count)};
   if (free.count == 0 || wanted <= free) return "";
   const bool has_base = wanted < size.all;
-  return "the build takes " + to_string(wanted) +
-         (has_base ? " beside the one that is there" : "") + ", and " + to_string(free) +
-         " are free in " + node.prefix + ": make room there, or name another place (--prefix)";
+  return "the build needs " + to_string(wanted) +
+         (has_base ? " in addition to the current one" : "") + ", but only " + to_string(free) +
+         " are free in " + node.prefix +
+         ": free some space there, or choose another place with --prefix";
 }
 
 std::string accelerator_objection(const EnvironmentSpec& spec, const EnvironmentStatus& node,

@@ -21,7 +21,7 @@ void check_plain(std::string_view text) {
   if (std::ranges::all_of(text, [](char c) { return c >= ' ' && c < '\x7f' && c != '\\'; })) return;
   constexpr std::size_t kMost = 100;
   throw Error(ErrorKind::remote, "the answer of uv has '" + printable(text, kMost) +
-                                     "', which is no name, version, address or sum");
+                                     "', which is not a name, version, address or checksum");
 }
 
 /// Returns the text in quotes behind `key = `, from `at` on, and moves `at` past it; empty if
@@ -117,9 +117,9 @@ std::vector<Artefact> read_package(std::string_view block,
     throw Error(ErrorKind::remote,
                 what + " has no wheel with an address and a SHA-256 in the package index");
   if (std::ranges::find(sources, agent::normalized_package_name(name)) == sources.end())
-    throw Error(ErrorKind::remote,
-                what + " has no wheel that fits, only its source: write sources: [" +
-                    printable(name) + "] in env.yaml to have it built");
+    throw Error(ErrorKind::remote, what +
+                                       " has no suitable wheel, only its source: write sources: [" +
+                                       printable(name) + "] in env.yaml to build it");
   return files;
 }
 

@@ -58,19 +58,17 @@ std::string versions_for(const std::vector<KnownPython>& known, const std::strin
 /// Returns the error with the known `versions`.
 Error no_python(const NeededPython& needed, const std::string& versions) {
   const std::string nowhere = "there is no " + to_string(needed) +
-                              " on this node, and no archive of it is known (" + versions +
+                              " on this node, and no archive for it (available: " + versions +
                               "): install it there, ";
   switch (needed.use) {
     case PythonUse::environment:
-      return {ErrorKind::not_found,
-              nowhere +
-                  "name another one or an archive as 'python' in env.yaml, or let conda bring "
-                  "it (--builder conda)"};
+      return {ErrorKind::not_found, nowhere +
+                                        "set another version or an archive as 'python' in "
+                                        "env.yaml, or use conda (--builder conda)"};
     case PythonUse::builder:
-      return {ErrorKind::not_found,
-              nowhere +
-                  "or name an archive by --python-table: py-rattler, which installs conda "
-                  "packages, is run by it"};
+      return {ErrorKind::not_found, nowhere +
+                                        "or add an archive with --python-table: py-rattler, which "
+                                        "installs conda packages, needs it"};
   }
   return {ErrorKind::not_found, nowhere};
 }
@@ -78,11 +76,11 @@ Error no_python(const NeededPython& needed, const std::string& versions) {
 std::string_view other_ways(PythonUse use) {
   switch (use) {
     case PythonUse::environment:
-      return "it is the environment's Python: --python-mirror names another place, 'python' in "
-             "env.yaml another archive";
+      return "this is the environment's Python: use another mirror with --python-mirror, or "
+             "another archive with 'python' in env.yaml";
     case PythonUse::builder:
-      return "it is the Python that runs py-rattler: --python-mirror names another place, "
-             "--python-table other archives";
+      return "this is the Python for py-rattler: use another mirror with --python-mirror, or other "
+             "archives with --python-table";
   }
   return "";
 }

@@ -33,7 +33,7 @@ fs::path fetch_rattler(std::string_view machine, const fs::path& directory, http
                        const Cancel& cancel) {
   const PinnedFile& wheel = pinned_for(machine, kWheels, "py-rattler");
   const fs::path file = directory / wheel.url.substr(wheel.url.rfind('/') + 1);
-  fetch_kept(wheel, file, "another way to py-rattler: --py-rattler FILE", http, cancel);
+  fetch_kept(wheel, file, "to use a local py-rattler: --py-rattler FILE", http, cancel);
   return file;
 }
 

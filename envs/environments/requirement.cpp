@@ -159,9 +159,9 @@ void keep_allowed(const std::string& line, std::vector<Artefact>& artefacts) {
   const std::string files = files_of(artefacts, wanted.project);
   std::erase_if(artefacts, is_refused);
   if (std::ranges::none_of(artefacts, is_of_it))
-    throw Error(ErrorKind::remote, "'" + printable(line, kMostShown) +
-                                       "': no file has a SHA-256 that --hash allows; there is " +
-                                       files);
+    throw Error(ErrorKind::remote,
+                "'" + printable(line, kMostShown) +
+                    "': no file has a SHA-256 that --hash allows; the files are " + files);
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ Requirement parse_requirement(std::string_view line) {
     if (option != kHash)
       throw Error(ErrorKind::usage, "the option '" + printable(option) + "' in '" +
                                         printable(agent::hide_logins(line), kMostShown) +
-                                        "' would have no effect here: leave it out");
+                                        "' has no effect here: remove it");
     const bool is_apart = option.size() == word.size() && i + 1 < words.size();
     word = is_apart ? words[++i] : word.substr(std::min(option.size() + 1, word.size()));
     out.hashes.push_back(sha256_in(word));

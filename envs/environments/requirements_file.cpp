@@ -91,7 +91,7 @@ class Reader {
     const auto text = read_(file);
     if (!text) throw Error(ErrorKind::not_found, "there is no file " + file.string());
     if (depth > kDeepest)
-      throw Error(ErrorKind::usage, file.string() + ": files name each other by -r");
+      throw Error(ErrorKind::usage, file.string() + ": files include each other with -r");
     for (const Line& line : lines_in(*text))
       try {
         line.text.starts_with('-') ? add_option(file, line, depth) : add_package(file, line);
@@ -135,10 +135,9 @@ class Reader {
     else if (option.name == "--extra-index-url")
       extra_.emplace_back(option.value);
     else
-      throw Error(ErrorKind::usage,
-                  "'" + printable(agent::hide_logins(line.text), kMostShown) +
-                      "' cannot be part of an environment: requirements, --hash, -r, --index-url "
-                      "and --extra-index-url can");
+      throw Error(ErrorKind::usage, "'" + printable(agent::hide_logins(line.text), kMostShown) +
+                                        "' is not supported here: use requirements, --hash, -r, "
+                                        "--index-url and --extra-index-url");
   }
 
   const ReadFile& read_;

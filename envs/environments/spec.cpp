@@ -20,7 +20,7 @@ using config::Value;
 
 constexpr const char* kUsualChannel = "conda-forge";
 constexpr const char* kElsewhere =
-    "name an 'index', and give its password by --index-credentials FILE or ~/.netrc";
+    "set an 'index', and put its password into --index-credentials FILE or ~/.netrc";
 /// The variables that activation sets itself.
 constexpr std::array kReserved = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "FASTGPU_ENV"};
 
@@ -39,9 +39,10 @@ void check_for_conda(const Value& packages) {
   for (const Value& item : packages.list())
     if (const Requirement one = parse_requirement(item.text());
         !one.wheel.empty() || !one.url.empty())
-      throw item.error("a wheel is no conda package: name it under 'pip'");
+      throw item.error("a wheel is not a conda package: list it under 'pip'");
     else if (!one.hashes.empty())
-      throw item.error("--hash is pip's, and the builder is conda: write like numpy[sha256=...]");
+      throw item.error(
+          "--hash is for pip, but the builder is conda: write it like numpy[sha256=...]");
 }
 
 /// Reads names without versions: the version is the solution's.
@@ -51,7 +52,7 @@ std::vector<std::string> sources_of(const Value& value) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!agent::is_package_name(names[i]))
       throw items[i].error("'" + printable(names[i]) +
-                           "' is no name of a package: write it like gast, without a version");
+                           "' is not a package name: write it like gast, without a version");
     names[i] = agent::normalized_package_name(names[i]);
   }
   std::ranges::sort(names);
@@ -94,12 +95,12 @@ void check_package_line(const std::string& line) {
   const auto comment = line.find('#');
   const bool is_of_address = comment != std::string::npos && line.find("://") < comment;
   if ((!plain && !is_path) || (comment != std::string::npos && !is_of_address))
-    throw Error(ErrorKind::usage, "'" + shown + "' is no requirement: write it like numpy<2.3");
+    throw Error(ErrorKind::usage, "'" + shown + "' is not a requirement: write it like numpy<2.3");
   if (!parse_requirement(line).wheel.empty()) return;  // Throws for options.
   if (const auto at = line.find("://"); at != std::string::npos && !names_wheel(line.substr(0, at)))
-    throw Error(ErrorKind::usage, "'" + shown +
-                                      "' is no package of an index: an environment is made of "
-                                      "wheels, so build one of it and put it on an index");
+    throw Error(
+        ErrorKind::usage,
+        "'" + shown + "' is not a package of an index: build a wheel of it and put it on an index");
   if (agent::hide_logins(line) != line)
     throw Error(ErrorKind::usage, "'" + shown +
                                       "' has a password in it, which would be stored on "
@@ -112,7 +113,7 @@ PythonArchive read_python_archive(const Value& value) {
   const auto url = value.find("archive");
   const auto sum = value.find("sha256");
   if (!url || !sum)
-    throw value.error("a Python's archive has 'archive', its address, and 'sha256'");
+    throw value.error("an archive of Python needs 'archive' (its address) and 'sha256'");
   return {.url = url_of(*url, "an archive"), .sha256 = sha256_of(*sum)};
 }
 
@@ -138,7 +139,7 @@ std::string index_address(const Value& value, IndexLogins& logins) {
   }
   check_url(value, text, "a package index");
   if (text.find_first_of("?#") != std::string::npos)
-    throw value.error("an index's address has no '?' and no '#'");
+    throw value.error("the address of an index cannot contain '?' or '#'");
   return text;
 }
 
@@ -156,7 +157,7 @@ std::vector<std::pair<std::string, std::string>> index_for_of(const Value& value
   std::vector<std::pair<std::string, std::string>> index_for;
   for (const auto& [name, address] : value.entries()) {
     if (!agent::is_package_name(name))
-      throw address.error("'" + printable(name) + "' is no name of a package");
+      throw address.error("'" + printable(name) + "' is not a package name");
     index_for.emplace_back(agent::normalized_package_name(name), index_address(address, logins));
   }
   std::ranges::sort(index_for);
@@ -178,7 +179,7 @@ std::vector<std::pair<std::string, std::string>> variables_of(const Value& value
                           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                                  (c >= '0' && c <= '9') || c == '_';
                         });
-    if (!usable) throw entry.error("'" + printable(name) + "' is no name of a variable");
+    if (!usable) throw entry.error("'" + printable(name) + "' is not a variable name");
     if (std::ranges::find(kReserved, name) != kReserved.end())
       throw entry.error("'" + name + "' is set by the environment itself");
     variables.emplace_back(name, entry.text());
@@ -205,15 +206,15 @@ std::vector<std::string> channels_of(const Value& value, IndexLogins& logins) {
     if (is_address) channel = index_address(items[i], logins);
     if (channel.find("/t/") != std::string::npos)
       throw items[i].error(
-          "has a token in its path ('/t/...'), which would be stored on all "
-          "nodes: a channel takes a user name and a password only");
+          "has a token in its path ('/t/...'), which would be stored on all nodes: use a user name "
+          "and a password for a channel");
     const bool is_name = std::ranges::all_of(channel, [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
              c == '-' || c == '_' || c == '.' || c == '/';
     });
     if (!is_address && (!is_name || channel.front() == '/' || channel.front() == '.'))
       throw items[i].error("'" + printable(agent::hide_logins(channel)) +
-                           "' is no channel: write a name such as conda-forge, or an address");
+                           "' is not a channel: write a name such as conda-forge, or an address");
   }
   return channels;
 }
@@ -235,18 +236,18 @@ void check_for_builder(const Value& root, const EnvironmentSpec& spec) {
     throw pip->error(
         "this is for wheels beside conda packages; the builder is uv: name them under 'packages'");
   if (const auto channels = root.find("channels"); channels && !is_conda)
-    throw channels->error("these are conda's, and the builder is uv");
+    throw channels->error("these are for conda, but the builder is uv");
   if (const auto index = root.find("index"); index && !has_wheels)
     throw index->error(
-        "this is for wheels, and the builder is conda: name its 'channels', or wheels under 'pip'");
+        "this is for wheels, but the builder is conda: use 'channels', or list wheels under 'pip'");
   for (const char* key : {"index_strategy", "index_for"})
     if (const auto one = root.find(key); one && !has_wheels)
-      throw one->error("this is for wheels; of conda's channels the first that has a package wins");
+      throw one->error("this is for wheels; conda uses the first channel that has a package");
   if (const auto sources = root.find("sources"); sources && is_conda)
-    throw sources->error("these are uv's, and the builder is conda, which builds nothing");
+    throw sources->error("these are for uv, but the builder is conda, which builds nothing");
   if (const auto python = root.find("python");
       python && is_conda && (spec.python_archive || spec.python.front() == '/'))
-    throw python->error("must be a version such as 3.11 where conda brings it");
+    throw python->error("must be a version such as 3.11 with builder conda");
 }
 
 /// Refuses another CANN than the one in a name.
@@ -257,7 +258,7 @@ void check_accelerator(const Value& root, const EnvironmentSpec& spec) {
   const Accelerator& made_for = wanted.name.accelerator;
   const std::string& version = spec.needs.cann->version;
   if (made_for.platform == Platform::cann && covers(made_for.version, version)) return;
-  throw root.find("cann")->error("CANN " + version + " does not go with '" + spec.from + "'");
+  throw root.find("cann")->error("CANN " + version + " does not match '" + spec.from + "'");
 }
 
 Mpi mpi_of(const Value& value) {

@@ -45,8 +45,7 @@ void lay_out_file(const PlacedFile& file, const fs::path& root) {
 }
 
 Error cannot_make(const fs::filesystem_error& e) {
-  return {ErrorKind::local,
-          "putting together what nodes need for building: " + std::string(e.what())};
+  return {ErrorKind::local, "preparing the build tools for the nodes: " + std::string(e.what())};
 }
 
 }  // namespace
@@ -89,7 +88,7 @@ void put_toolbox(const NodeAccess& access, const ssh::Host& host, const Toolbox&
   const auto copied = remote::copy_to(access.client, {&host, 1}, {directory}, place.string(),
                                       access.agent, options, nullptr, access.cancel);
   if (!copied[0].ok())
-    throw copied[0].error().during("copying what builds environments to " + host.name.value);
+    throw copied[0].error().during("copying the build tools to " + host.name.value);
 }
 
 }  // namespace fastgpu::envs

@@ -30,7 +30,7 @@ fs::path fetch_uv(std::string_view machine, const fs::path& directory, const fs:
                   http::Client& http, const Cancel& cancel) {
   const PinnedFile& wheel = pinned_for(machine, kWheels, "uv");
   const fs::path kept = directory / wheel.url.substr(wheel.url.rfind('/') + 1);
-  const std::string bytes = fetch_kept(wheel, kept, "another way to uv: --uv FILE", http, cancel);
+  const std::string bytes = fetch_kept(wheel, kept, "to use a local uv: --uv FILE", http, cancel);
   const std::string content =
       file_in_wheel(bytes, "uv-" + std::string(kUvVersion) + ".data/scripts/uv");
   const fs::path program = scratch / ("uv-" + std::string(machine));

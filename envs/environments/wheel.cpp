@@ -28,7 +28,7 @@ constexpr std::size_t kFileSize = 30;
 
 /// Returns a part of the archive, from `at` on.
 std::string_view part(std::string_view bytes, std::size_t at, std::size_t size) {
-  if (at > bytes.size() || bytes.size() - at < size) refuse("it is cut off");
+  if (at > bytes.size() || bytes.size() - at < size) refuse("it is truncated");
   return bytes.substr(at, size);
 }
 
@@ -44,7 +44,7 @@ T number(std::string_view bytes, std::size_t at) {
 std::size_t find_end(std::string_view bytes) {
   for (std::size_t at = bytes.size() < kEndSize ? 0 : bytes.size() - kEndSize + 1; at-- > 0;)
     if (number<std::uint32_t>(bytes, at) == kEndMark) return at;
-  refuse("it is no zip archive");
+  refuse("it is not a zip archive");
 }
 
 std::string inflated(std::string_view packed, std::size_t size) {
@@ -70,11 +70,12 @@ std::string content_of(std::string_view bytes, std::size_t entry) {
   const auto packed_size = number<std::uint32_t>(bytes, entry + 20);
   const auto size = number<std::uint32_t>(bytes, entry + 24);
   const auto at = number<std::uint32_t>(bytes, entry + 42);
-  if (number<std::uint32_t>(bytes, at) != kFileMark) refuse("its directory leads nowhere");
+  if (number<std::uint32_t>(bytes, at) != kFileMark) refuse("its directory points to no file");
   const std::size_t names =
       std::size_t{number<std::uint16_t>(bytes, at + 26)} + number<std::uint16_t>(bytes, at + 28);
   const std::string_view packed = part(bytes, at + kFileSize + names, packed_size);
-  if (method != kStored && method != kDeflated) refuse("a file in it is packed in another way");
+  if (method != kStored && method != kDeflated)
+    refuse("a file in it has an unknown compression method");
   std::string content = method == kStored ? std::string(packed) : inflated(packed, size);
   const auto* const data = reinterpret_cast<const Bytef*>(content.data());
   if (::crc32(0, data, static_cast<uInt>(content.size())) != sum) refuse("a file in it is damaged");

@@ -272,14 +272,14 @@ NodeFacts parse_facts(std::string_view text) {
   while (!text.empty() && take_line(text) != kFirstLine)
     continue;
   if (text.empty())
-    throw Error(ErrorKind::remote, "the node sent no facts, but '" + printable(whole) + "'");
+    throw Error(ErrorKind::remote, "the node sent no facts but '" + printable(whole) + "'");
   Reader reader;
   while (!text.empty()) {
     const Line line(take_line(text));
     if (line.word() == "end") return reader.finish();
     reader.read(line);
   }
-  throw Error(ErrorKind::remote, "the facts of the node are cut short");
+  throw Error(ErrorKind::remote, "the facts of the node are truncated");
 }
 
 std::string glibc_version(const NodeFacts& facts) {

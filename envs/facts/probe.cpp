@@ -37,7 +37,7 @@ ssh::Task task_for(const ssh::Host& host, const std::string& command, Answer& an
 HostResult<NodeFacts> outcome(const HostResult<ssh::Exit>& ended, const Answer& answer) try {
   if (!ended.ok()) return {ended.host, ended.error()};
   if (ended.value().code() != 0)
-    throw Error(ErrorKind::remote, "looking at the node ended with exit status " +
+    throw Error(ErrorKind::remote, "checking the node ended with exit status " +
                                        std::to_string(ended.value().code()) + ": " +
                                        printable(answer.err, 200));
   return {ended.host, parse_facts(answer.out)};

@@ -112,11 +112,11 @@ Accelerator parse_accelerator(const Part& part) {
     if (!is_version(version)) part.refuse("has no version of CUDA: write it like cu12.4, or cpu");
     return {Platform::cuda, std::string(version)};
   }
-  part.refuse("is no accelerator: write it like cu12.4, cpu or can8.3.RC1");
+  part.refuse("is not an accelerator: write it like cu12.4, cpu or can8.3.RC1");
 }
 
 std::string parse_python(const Part& part) {
-  if (!part.begins("py")) part.refuse("is no version of Python: a name ends like py312");
+  if (!part.begins("py")) part.refuse("is not a version of Python: a name ends like py312");
   const std::string_view digits = part.after("py");
   if (is_version(digits) && digits.find('.') != std::string_view::npos) {
     std::string joined = "py";

@@ -112,7 +112,7 @@ std::string filled(std::string text, const FrameworkRow& row) {
 Framework read_framework_tag(const Value& value) {
   for (const Framework framework : kFrameworks)
     if (value.text() == tag(framework)) return framework;
-  throw value.error("'" + value.text() + "' is no framework");
+  throw value.error("'" + value.text() + "' is not a framework");
 }
 
 void read_framework(const Value& row, std::vector<FrameworkRow>& rows) {

@@ -65,11 +65,11 @@ std::string reason(const Matrix& matrix, const EnvironmentName& name,
     if (fits(name.accelerator, row.accelerator))
       pythons.insert(pythons.end(), row.python.begin(), row.python.end());
   }
-  if (accelerators.empty()) return whole + " is not known; known are " + list_versions(versions);
+  if (accelerators.empty()) return whole + " is unknown; known: " + list_versions(versions);
   if (pythons.empty())
-    return whole + " is made for " + list_versions(accelerators) + ", not for " +
+    return whole + " is available for " + list_versions(accelerators) + ", not for " +
            to_string(name.accelerator);
-  return whole + " for " + to_string(name.accelerator) + " is made for Python " +
+  return whole + " for " + to_string(name.accelerator) + " is available for Python " +
          list_versions(pythons) + ", not for " + name.python;
 }
 
@@ -173,9 +173,9 @@ class Neighbours {
   std::string near;
   for (const EnvironmentName& possible : nearest_possible(matrix, name, 3))
     near += (near.empty() ? "" : ", ") + to_string(possible);
-  throw Error(ErrorKind::usage,
-              "environment " + to_string(name) + " cannot be: " + why +
-                  (near.empty() ? "; fastgpu env matrix shows what can" : "; nearest: " + near));
+  throw Error(ErrorKind::usage, "environment " + to_string(name) + " is not possible: " + why +
+                                    (near.empty() ? "; fastgpu env matrix shows the possible ones"
+                                                  : "; nearest: " + near));
 }
 
 }  // namespace
@@ -188,7 +188,7 @@ std::vector<std::string> Combination::losses() const {
   std::vector<std::string> sentences;
   for (const FrameworkRow& row : rows) {
     if (row.offered) continue;
-    const std::string what = whole_name(row) + " can no longer be had";
+    const std::string what = whole_name(row) + " is no longer available";
     sentences.push_back(row.note.empty() ? what : what + ": " + row.note);
   }
   return sentences;
@@ -196,7 +196,7 @@ std::vector<std::string> Combination::losses() const {
 
 std::vector<std::string> Combination::warnings() const {
   std::vector<std::string> sentences = losses();
-  if (nearest) sentences.push_back("the nearest that can be had is " + to_string(*nearest));
+  if (nearest) sentences.push_back("the nearest available name is " + to_string(*nearest));
   for (const FrameworkRow& row : rows)
     if (row.offered && !row.note.empty()) sentences.push_back(whole_name(row) + " is " + row.note);
   if (cuda && !cuda->offered)
@@ -204,7 +204,7 @@ std::vector<std::string> Combination::warnings() const {
                         " is in no package repository of a current distribution");
   if (python && !python->uv && python->conda)
     sentences.push_back("there is no archive of Python " + python->version +
-                        ": the nodes must have it, or conda bring it");
+                        ": it must be on the nodes or come from conda");
   return sentences;
 }
 

@@ -168,14 +168,14 @@ TEST_CASE("a machine is taken through its plan once, and a second run does nothi
 
   if (!first[0].ok()) FAIL(first[0].error().what());
   CHECK(first[0].value().did ==
-        std::vector<std::string>{"Hold unattended upgrades off",
-                                 "Install what builds modules for kernel 6.1.0",
+        std::vector<std::string>{"Pause unattended upgrades",
+                                 "Install the build tools for modules of kernel 6.1.0",
                                  "Add the repository https://developer.download.nvidia.com/compute/"
                                  "cuda/repos/debian12/x86_64, signed by "
                                  "EB693B3035CD5710E231E123A4B469963BF863CC",
                                  "Read the repository's index", "Keep driver packages at 580.95.05",
                                  "Install driver 580.95.05, open modules", "Load driver 580.95.05",
-                                 "Let unattended upgrades go on"});
+                                 "Resume unattended upgrades"});
   CHECK(second[0].value().did.empty());
   CHECK(second[0].value().plan.next() == nullptr);
 }
@@ -198,7 +198,7 @@ TEST_CASE("nodes go on beside one that fails, and that one goes on where it stoo
   CHECK(second[1].value().did == std::vector<std::string>{"Read the repository's index",
                                                           "Install driver 580.95.05, open modules",
                                                           "Load driver 580.95.05",
-                                                          "Let unattended upgrades go on"});
+                                                          "Resume unattended upgrades"});
 }
 
 TEST_CASE("a lock that another holds is waited for, and said once") {
@@ -252,7 +252,7 @@ TEST_CASE("a reboot is waited for, and the rest is done after it") {
   const auto& did = results[0].value().did;
   REQUIRE(did.size() >= 2);
   CHECK(did[did.size() - 2] == "Reboot into driver 580.95.05");
-  CHECK(did.back() == "Let unattended upgrades go on");
+  CHECK(did.back() == "Resume unattended upgrades");
 }
 
 TEST_CASE("without leave to reboot the node is left before that, and says so") {
@@ -292,7 +292,7 @@ TEST_CASE("a step that runs and changes nothing is not run for ever") {
   CHECK(test::mentions(
       results[0].error(),
       "Read the repository's index: the commands succeeded, but the check still fails: "
-      "the repository does not have driver 580.1.1 (there are: 580.95.05-1)"));
+      "the repository does not have driver 580.1.1 (available: 580.95.05-1)"));
 }
 
 TEST_CASE("without root's rights nothing is touched") {
@@ -305,14 +305,13 @@ TEST_CASE("without root's rights nothing is touched") {
   const auto results = site.install();
 
   CHECK(results[3].error().kind() == ErrorKind::denied);
-  CHECK(
-      test::mentions(results[3].error(),
-                     "sudo wants a terminal there (requiretty in sudoers), and commands of fastgpu "
-                     "have none: write 'Defaults:user !requiretty' in sudoers"));
+  CHECK(test::mentions(results[3].error(),
+                       "sudo requires a terminal there (requiretty in sudoers), but commands of "
+                       "fastgpu have none: write 'Defaults:user !requiretty' in sudoers"));
   CHECK(results[0].error().kind() == ErrorKind::denied);
-  CHECK(test::mentions(results[0].error(),
-                       "sudo asks 'user' for a password there: give it by "
-                       "--ask-sudo-password or --sudo-password-file"));
+  CHECK(test::mentions(
+      results[0].error(),
+      "sudo asks 'user' for a password there: use --ask-sudo-password or --sudo-password-file"));
   CHECK(test::mentions(results[1].error(), "there is no sudo"));
   CHECK(results[2].ok());
   for (const auto& seen : site.ssh.seen)
@@ -380,8 +379,9 @@ TEST_CASE("who may not use sudo is told so, and not that the password is wrong")
   const auto results = site.install();
 
   CHECK(std::string(results[0].error().what()) == "sudo does not let 'user' become root there");
-  CHECK(std::string(results[1].error().what()) ==
-        "sudo does not make 'user' root there: it exited with 1: sudo: your account is locked");
+  CHECK(
+      std::string(results[1].error().what()) ==
+      "sudo does not let 'user' become root there: it exited with 1: sudo: your account is locked");
 }
 
 TEST_CASE("where all is done no rights and no password are needed") {

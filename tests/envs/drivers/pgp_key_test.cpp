@@ -51,7 +51,7 @@ TEST_CASE("what is no key, or two, is refused") {
   CHECK(key_fingerprint(small).size() == 40);
   CHECK(test::mentions(failure_of([&] { key_fingerprint(small + small); }), "more than one"));
   CHECK(test::mentions(failure_of([] { key_fingerprint(std::string("\xc6\x02\x06\x00", 4)); }),
-                       "of version 6"));
+                       "has version 6"));
 }
 
 TEST_CASE("a fingerprint may be written in groups and small letters") {

@@ -87,15 +87,15 @@ TEST_SUITE_BEGIN("envs driver plan");
 TEST_CASE("a bare machine gets everything, in an order that works") {
   CHECK(titles(plan(l40s(), recipe_of("580", "13.0", "9"))) ==
         std::vector<std::string>{
-            "Hold unattended upgrades off",
-            "Install what builds modules for kernel 6.1.0-18-amd64",
+            "Pause unattended upgrades",
+            "Install the build tools for modules of kernel 6.1.0-18-amd64",
             kRepository,
             "Read the repository's index",
             "Install driver 580, open modules",
             "Install CUDA 13.0",
             "Install cuDNN 9 for CUDA 13",
             "Load driver 580",
-            "Let unattended upgrades go on",
+            "Resume unattended upgrades",
         });
 }
 
@@ -136,11 +136,11 @@ TEST_CASE("what the repository does not have is said, and its index read again")
   NodeFacts facts = l40s();
   read_index(facts);
   const Plan made = plan(facts, recipe_of("580.1.2"));
-  CHECK(made.next()->title == "Hold unattended upgrades off");
+  CHECK(made.next()->title == "Pause unattended upgrades");
   const Step& index = find(made, "Read the repository's index");
   CHECK(index.state == StepState::to_do);
   CHECK(index.note ==
-        "the repository does not have driver 580.1.2 (there are: 590.44.01-1, 580.95.05-1, "
+        "the repository does not have driver 580.1.2 (available: 590.44.01-1, 580.95.05-1, "
         "580.65.06-1)");
 }
 
@@ -220,7 +220,7 @@ TEST_CASE("GPUs before Turing get the closed modules, and no driver that has dro
             .ends_with("cuda-drivers=580.95.05-1"));
   const Error error = failure_of([&] { plan(facts, recipe_of("595")); });
   CHECK(error.kind() == ErrorKind::usage);
-  CHECK(mentions(error, "V100 (Volta) is supported up to driver 580, not by 595"));
+  CHECK(mentions(error, "V100 (Volta) is supported up to driver 580, not 595"));
   CHECK(mentions(failure_of([] { plan(l40s(), recipe_of("470")); }),
                  "L40S needs driver 535 or newer, not 470"));
 }
@@ -249,14 +249,14 @@ TEST_CASE("unattended upgrades that an earlier run held off go on, even with not
   NodeFacts facts = l40s();
   facts.nvidia = {.loaded = "580.95.05", .answers = true};
   facts.files["/etc/apt/apt.conf.d/99fastgpu-hold"] = "00";
-  CHECK(plan(facts, {}).next()->title == "Let unattended upgrades go on");
+  CHECK(plan(facts, {}).next()->title == "Resume unattended upgrades");
 }
 
 TEST_CASE("an installation that was cut off is finished first") {
   NodeFacts facts = l40s();
   facts.packages_broken = true;
   const Plan made = plan(facts, recipe_of("580"));
-  CHECK(made.next()->title == "Finish the installation that was cut off");
+  CHECK(made.next()->title == "Finish the interrupted installation");
   CHECK(words(made.next()->commands[0]).ends_with("dpkg --force-confold --configure -a"));
 }
 
@@ -272,7 +272,7 @@ NodeFacts rocky() {
 
 TEST_CASE("dnf gets a module's stream, the key by its file, and the same versions") {
   const Plan made = plan(rocky(), recipe_of("580"));
-  CHECK(find(made, "Install what builds modules").state == StepState::done);
+  CHECK(find(made, "Install the build tools for modules").state == StepState::done);
   CHECK(find(made, "Add the repository").title.find("rhel9/x86_64, signed by 610C7B14") !=
         std::string::npos);
   const Step& install = find(made, "Install driver");
@@ -290,7 +290,7 @@ TEST_CASE("dnf-automatic is kept from running first, and runs again at the end")
   NodeFacts facts = rocky();
   const Plan made = plan(facts, recipe_of("580"));
 
-  CHECK(made.next()->title == "Hold unattended upgrades off");
+  CHECK(made.next()->title == "Pause unattended upgrades");
   const std::vector<Argv>& hold = made.next()->commands;
   CHECK(words(hold.at(0))
             .ends_with("[Unit]\nConditionPathExists=!/etc/dnf/fastgpu-hold\n "
@@ -298,7 +298,7 @@ TEST_CASE("dnf-automatic is kept from running first, and runs again at the end")
   CHECK(words(hold.at(hold.size() - 2)).ends_with("systemctl daemon-reload"));
   CHECK(words(hold.back()).ends_with(" /etc/dnf/fastgpu-hold"));
   const Step& last = made.steps.back();
-  CHECK(last.title == "Let unattended upgrades go on");
+  CHECK(last.title == "Resume unattended upgrades");
   CHECK(words(last.commands.front()) == "rm -f -- /etc/dnf/fastgpu-hold");
   CHECK(words(last.commands.back()).ends_with("systemctl daemon-reload"));
 }
@@ -316,10 +316,10 @@ TEST_CASE("dnf-automatic held off in part, by a run that was killed, is held off
 
   carry_out(facts, {last});
   const Plan held = plan(facts, recipe_of("580"));
-  CHECK(find(held, "Hold unattended upgrades off").state == StepState::done);
+  CHECK(find(held, "Pause unattended upgrades").state == StepState::done);
 
   facts.nvidia = {.loaded = "580.95.05", .answers = true};
-  CHECK(plan(facts, {}).next()->title == "Let unattended upgrades go on");
+  CHECK(plan(facts, {}).next()->title == "Resume unattended upgrades");
 }
 
 TEST_CASE("the distribution's own driver needs no repository of NVIDIA") {
@@ -334,14 +334,14 @@ TEST_CASE("the distribution's own driver needs no repository of NVIDIA") {
   for (const Step& step : made.steps)
     CHECK(step.title.find("Add the repository") == std::string::npos);
   facts.os.id = "rocky";
-  CHECK(mentions(failure_of([&] { plan(facts, recipe); }), "has no driver of its own"));
+  CHECK(mentions(failure_of([&] { plan(facts, recipe); }), "has no driver packages"));
 }
 
 TEST_CASE("no GPU is a clear refusal, and an assumed one is planned for") {
   NodeFacts facts = machine("", 0);
   const Error error = failure_of([&] { plan(facts, recipe_of("580")); });
   CHECK(error.kind() == ErrorKind::usage);
-  CHECK(mentions(error, "there is no GPU there; --assume-gpu L40S:8 --dry-run"));
+  CHECK(mentions(error, "the node has no GPU; --assume-gpu L40S:8 --dry-run"));
 
   const Matrix matrix = builtin_matrix();
   const NodeFacts assumed = with_assumed_gpus(facts, "h100:8", matrix);
@@ -360,14 +360,14 @@ TEST_CASE("recipes that cannot be are refused before anything is asked of a node
     return std::string(failure_of([&] { check_recipe(recipe, matrix); }).what());
   };
   CHECK(refusal(recipe_of("535", "13.0")) ==
-        "driver 535 cannot carry CUDA 13.0: it carries CUDA 12.2 and older, and CUDA 13.0 needs "
-        "driver 580.65.06 or newer");
-  CHECK(refusal(recipe_of("abc")).find("--driver 'abc' is no version") == 0);
-  CHECK(refusal(recipe_of("581")).find("is of no known branch; maintained are 580") !=
+        "driver 535 does not support CUDA 13.0: it supports CUDA 12.2 and older, but CUDA 13.0 "
+        "needs driver 580.65.06 or newer");
+  CHECK(refusal(recipe_of("abc")).find("--driver 'abc' is not a version") == 0);
+  CHECK(refusal(recipe_of("581")).find("is not of a known branch; maintained: 580") !=
         std::string::npos);
   CHECK(refusal(recipe_of("", "10.0")).find("in no package repository") != std::string::npos);
-  CHECK(refusal(recipe_of("", "12.7")).find("--cuda 12.7 is not known") == 0);
-  CHECK(refusal(recipe_of("", "13.0", "8")) == "cuDNN 8 is not made for CUDA 13.0, but 9 is");
+  CHECK(refusal(recipe_of("", "12.7")).find("--cuda 12.7 is unknown") == 0);
+  CHECK(refusal(recipe_of("", "13.0", "8")) == "cuDNN 8 is not available for CUDA 13.0, but 9 is");
   check_recipe(recipe_of("535", "12.4", "9"), matrix);
 
   Recipe secret;
@@ -406,8 +406,8 @@ TEST_CASE("packages of the distribution are installed where they are missing, on
       plan_for(package_goal({"libaio1", "ffmpeg"}), plain_machine(), Index::perhaps_old);
 
   CHECK(titles(made) ==
-        std::vector<std::string>{"Read the distribution's index", "Hold unattended upgrades off",
-                                 "Install libaio1, ffmpeg", "Let unattended upgrades go on"});
+        std::vector<std::string>{"Read the distribution's index", "Pause unattended upgrades",
+                                 "Install libaio1, ffmpeg", "Resume unattended upgrades"});
   CHECK(words(find(made, "Install").commands.at(0)).ends_with("--allow-downgrades ffmpeg"));
   CHECK(titles(plan_for(package_goal({"libaio1"}), plain_machine(), Index::perhaps_old)) ==
         std::vector<std::string>{"+ Install libaio1"});
@@ -428,10 +428,10 @@ TEST_CASE("packages and a driver are one plan: upgrades are held off once, aroun
 
   const auto lines = titles(plan_for(goal, facts, Index::perhaps_old));
 
-  CHECK(lines.at(1) == "Hold unattended upgrades off");
+  CHECK(lines.at(1) == "Pause unattended upgrades");
   CHECK(lines.at(2) == "Install ffmpeg");
-  CHECK(lines.back() == "Let unattended upgrades go on");
-  CHECK(std::ranges::count(lines, "Hold unattended upgrades off") == 1);
+  CHECK(lines.back() == "Resume unattended upgrades");
+  CHECK(std::ranges::count(lines, "Pause unattended upgrades") == 1);
 }
 
 TEST_SUITE_END();

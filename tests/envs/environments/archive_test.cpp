@@ -181,20 +181,22 @@ TEST_CASE("paths that lead elsewhere, and what no environment has, are refused")
   };
   const std::string top = Packed().version + "/";
   for (const std::string path : {"../x", "/etc/x", "a/../../x", "./x", "a//x"})
-    CHECK(mentions(folder.refusal(with(tar_entry(path, '0', "x"))), "leads elsewhere"));
-  CHECK(mentions(folder.refusal(with(tar_entry(top + "../../x", '0', "x"))), "leads elsewhere"));
+    CHECK(mentions(folder.refusal(with(tar_entry(path, '0', "x"))), "leads out of it"));
+  CHECK(mentions(folder.refusal(with(tar_entry(top + "../../x", '0', "x"))), "leads out of it"));
   CHECK(mentions(folder.refusal(with(tar_entry("other/", '5'))), "the folder of one build"));
   CHECK(mentions(folder.refusal(tar_entry("x", '0') + test::tar_end()), "folder of one build"));
-  CHECK(mentions(folder.refusal(with(tar_entry(Packed().version, '2', {}, "/"))), "is no folder"));
-  CHECK(mentions(folder.refusal(with(tar_entry(top + "bin/python", '0', "x"))), "comes twice"));
+  CHECK(
+      mentions(folder.refusal(with(tar_entry(Packed().version, '2', {}, "/"))), "is not a folder"));
+  CHECK(mentions(folder.refusal(with(tar_entry(top + "bin/python", '0', "x"))), "occurs twice"));
   CHECK(mentions(folder.refusal(with(tar_entry(top + "bin/python/x", '0', "x"))),
                  "before its folder"));
   CHECK(mentions(folder.refusal(with(tar_entry(top + "new/x", '0', "x"))), "before its folder"));
   for (const char type : {'3', '4', '6', 'S'})
-    CHECK(mentions(folder.refusal(with(tar_entry(top + "bin/device", type))), "is a device"));
+    CHECK(mentions(folder.refusal(with(tar_entry(top + "bin/device", type))),
+                   "is not a file, folder or link"));
   for (const std::string target : {"/etc/shadow", "bin/none", "bin", "bin/python"})
     CHECK(mentions(folder.refusal(with(tar_entry(top + "h", '1', {}, top + target))),
-                   "is a name of no file"));
+                   "links to a file that is not in it"));
 }
 
 TEST_CASE("links lead nowhere else, but to the nodes' Python") {

@@ -85,7 +85,7 @@ TEST_CASE("what conda would do and an environment cannot is refused where it is 
   CHECK(refusal_of("dependencies: [{npm: [left-pad]}]\n").find("unknown field 'npm'") !=
         std::string::npos);
   CHECK(refusal_of("dependencies: [{pip: [-e .]}]\n")
-            .starts_with("dir/environment.yml (pip):1: '-e .' cannot be part"));
+            .starts_with("dir/environment.yml (pip):1: '-e .' is not supported here"));
   CHECK(refusal_of("platforms: [linux-64]\ndependencies: [six]\n").find("unknown field") !=
         std::string::npos);
 }

@@ -138,7 +138,7 @@ TEST_CASE("what is no login is refused without being shown") {
        {"joe s3cret", "login s3cret", "machine h login", "machine h user s3cret"}) {
     CAPTURE(text);
     const auto failure = failure_of([&] { logins.add_netrc(Secret(text), "x.netrc"); });
-    CHECK(test::mentions(failure, "x.netrc: is no netrc file"));
+    CHECK(test::mentions(failure, "x.netrc: is not a netrc file"));
     CHECK(std::string(failure.what()).find("s3cret") == std::string::npos);
   }
   logins.add_netrc(

@@ -109,12 +109,12 @@ TEST_CASE("locks without a difference have the same text") {
       {"libc", [](auto& lock) { lock.libc = "glibc 2.17"; }},
       {"interpreter", [](auto& lock) { lock.python = "/opt/python3"; }},
       {"name", [](auto& lock) { lock.spec.name = "other"; }},
-      {"wanted python", [](auto& lock) { lock.spec.python = "3.11"; }},
+      {"requested python", [](auto& lock) { lock.spec.python = "3.11"; }},
       {"python's archive",
        [](auto& lock) {
          lock.spec.python_archive = {"http://p.tar", kSum};
        }},
-      {"wanted packages", [](auto& lock) { lock.spec.packages = {"scipy"}; }},
+      {"requested packages", [](auto& lock) { lock.spec.packages = {"scipy"}; }},
       {"channels", [](auto& lock) { lock.spec.channels = {"bioconda"}; }},
       {"index", [](auto& lock) { lock.spec.index = {"http://index/"}; }},
       {"index_strategy", [](auto& lock) { lock.spec.index_strategy = IndexStrategy::best_match; }},
@@ -220,7 +220,7 @@ TEST_CASE(
   unnamed.spec.sources.clear();
   const Error e = failure_of([&] { parse_lock(to_text(unnamed), "env.lock"); });
   CHECK(e.kind() == ErrorKind::usage);
-  CHECK_MESSAGE(std::string(e.what()).find("'sources' does not name it") != std::string::npos,
+  CHECK_MESSAGE(std::string(e.what()).find("but is not in 'sources'") != std::string::npos,
                 e.what());
   auto without_tools = lock;
   without_tools.build_tools.clear();

@@ -188,11 +188,12 @@ TEST_CASE("a node has room for a build, or says how much is missing where it is 
   status.free_bytes = 1'000'000;
   CHECK(shortage({Bytes{1'000'000}}, status).empty());
   CHECK(shortage({Bytes{2'500'000}}, status) ==
-        "the build takes 2.5 MB, and 1 MB are free in /p: make room there, or name another place "
-        "(--prefix)");
+        "the build needs 2.5 MB, but only 1 MB are free in /p: free some space there, or choose "
+        "another place with --prefix");
   CHECK(shortage({Bytes{2'500'000}, Bytes{1'500'000}}, status).empty());
   CHECK(shortage({Bytes{2'500'000}, Bytes{1'000'000}}, status)
-            .starts_with("the build takes 1.5 MB beside the one that is there, and 1 MB are free"));
+            .starts_with(
+                "the build needs 1.5 MB in addition to the current one, but only 1 MB are free"));
   status.free_bytes = 0;
   CHECK(shortage({Bytes{2'500'000}}, status).empty());
 }
@@ -207,8 +208,8 @@ TEST_CASE("a driver is too old for an environment's CUDA only where both are kno
     return accelerator_objection(spec, status, matrix);
   };
   CHECK(objection("tr2.6.0_cu12.4_py311", "470.42.01") ==
-        "its driver 470.42.01 cannot carry CUDA 12.4, for which the environment is made: fastgpu "
-        "env install-driver --cuda 12.4 brings one that can");
+        "its driver 470.42.01 does not support CUDA 12.4, which the environment needs: fastgpu env "
+        "install-driver --cuda 12.4 installs one that does");
   CHECK(objection("tr2.6.0_cu12.4_py311", "535.54.03").empty());
   CHECK(objection("tr2.6.0_cu12.4_py311", "").empty());
   CHECK(objection("tr2.6.0_cpu_py311", "470.42.01").empty());
@@ -225,10 +226,10 @@ TEST_CASE("an environment for CANN is no good on a node without that CANN") {
     return accelerator_objection(spec, status, matrix);
   };
   CHECK(objection("tr2.8.0_can8.5.0_py311", {}) ==
-        "it has no CANN, and the environment is made for CANN 8.5.0: name its installers as 'cann' "
-        "in env.yaml, or install it there");
+        "it has no CANN, but the environment needs CANN 8.5.0: list its installers as 'cann' in "
+        "env.yaml, or install it there");
   CHECK(objection("tr2.8.0_can8.5.0_py311", {"8.3.RC1", "8.2.RC1"})
-            .starts_with("its CANN is 8.3.RC1, 8.2.RC1, and the environment is made for"));
+            .starts_with("its CANN is 8.3.RC1, 8.2.RC1, but the environment needs"));
   CHECK(objection("tr2.8.0_can8.5.0_py311", {"8.3.RC1", "8.5.0"}).empty());
   EnvironmentSpec brings_it;
   brings_it.from = "tr2.8.0_can8.5.0_py311";

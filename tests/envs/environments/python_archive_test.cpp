@@ -102,7 +102,7 @@ TEST_CASE("without a Python for py-rattler and without an archive of one it is s
   CHECK(error.kind() == ErrorKind::not_found);
   const std::string what = error.what();
   CHECK(what.find("no Python 3.10 or newer on this node") != std::string::npos);
-  CHECK(what.find("is known (3.9.2)") != std::string::npos);
+  CHECK(what.find("(available: 3.9.2)") != std::string::npos);
   CHECK(what.find("--python-table") != std::string::npos);
   CHECK(what.find("--builder conda") == std::string::npos);
   const Error other =

@@ -67,14 +67,14 @@ TEST_CASE("what cannot be part of an environment is refused with its file and li
     std::string line;
     std::string wanted;
   };
-  for (const Row& row : {Row{"-e .", "'-e .' cannot be part"},
-                         {"--no-binary :all:", "cannot be part"},
-                         {"-c constraints.txt", "cannot be part"},
-                         {"--require-hashes", "cannot be part"},
+  for (const Row& row : {Row{"-e .", "'-e .' is not supported here"},
+                         {"--no-binary :all:", "is not supported here"},
+                         {"-c constraints.txt", "is not supported here"},
+                         {"--require-hashes", "is not supported here"},
                          {"--find-links https://joe:s3cret@h/", "https://****@h/"},
-                         {"git+https://github.com/x/y", "is no package of an index"},
-                         {"x @ git+ssh://git@h/x", "is no package of an index"},
-                         {"https://h/x.whl", "is no package of an index"},
+                         {"git+https://github.com/x/y", "is not a package of an index"},
+                         {"x @ git+ssh://git@h/x", "is not a package of an index"},
+                         {"https://h/x.whl", "is not a package of an index"},
                          {"./local.whl", "is no wheel"},
                          {"./dist", "is no wheel"},
                          {"x --pre", "'--pre'"},
@@ -95,7 +95,7 @@ TEST_CASE("what cannot be part of an environment is refused with its file and li
   CHECK(test::mentions(failure_of([] {
                          read({{"dir/r.txt", "-r r.txt\n"}});
                        }),
-                       "files name each other"));
+                       "files include each other"));
 }
 
 TEST_SUITE_END();

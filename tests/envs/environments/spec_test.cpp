@@ -147,7 +147,7 @@ TEST_CASE("CANN is its version and its installers, each from an address or a pat
     return std::string(failure_of([&] { read("name: t\ncann: " + cann + "\n"); }).what());
   };
   CHECK(refusal("{version: 8.3.RC1}") ==
-        "env.yaml:2:7: 'cann': CANN has 'version', such as 8.3.RC1, and 'installers', a list");
+        "env.yaml:2:7: 'cann': CANN needs 'version', such as 8.3.RC1, and 'installers', a list");
   CHECK(refusal("{version: newest, installers: []}").find("no version of CANN") !=
         std::string::npos);
   CHECK(refusal("{version: 8.3.RC1, installers: []}").find("names no installer") !=
@@ -164,7 +164,7 @@ TEST_CASE("CANN is its version and its installers, each from an address or a pat
   }
   CHECK(test::mentions(
       failure_of([&] { read("from: tr2.7.1_can8.5.0_py311\n" + text.substr(text.find("cann:"))); }),
-      "env.yaml:3:3: 'cann': CANN 8.3.RC1 does not go with 'tr2.7.1_can8.5.0_py311'"));
+      "env.yaml:3:3: 'cann': CANN 8.3.RC1 does not match 'tr2.7.1_can8.5.0_py311'"));
 }
 
 TEST_CASE("what apt would take for an option, a pattern or a removal is refused") {
@@ -216,27 +216,27 @@ TEST_CASE("what cannot be is refused at its place") {
   const std::vector<Row> rows = {
       {"name: t\npakages: []\n", "env.yaml:2:1", "packages"},
       {"name: ../t\n", "env.yaml:1:7", "no name of an environment"},
-      {"packages: ['-r x']\n", "env.yaml:1:12", "no requirement"},
+      {"packages: ['-r x']\n", "env.yaml:1:12", "not a requirement"},
       {"packages: [\"a\\nb\"]\n", "env.yaml:1:12", "one line"},
       {"python: latest\n", "env.yaml:1:9", "a version such as 3.11"},
       {"python: {archive: https://p}\n", "env.yaml:1:9", "and 'sha256'"},
-      {"python: {archive: /x, sha256: a}\n", "env.yaml:1:19", "no address"},
-      {"python: {archive: 'http://x', sha256: a}\n", "env.yaml:1:39", "no SHA-256"},
-      {"index: ftp://x\n", "env.yaml:1:8", "no address"},
+      {"python: {archive: /x, sha256: a}\n", "env.yaml:1:19", "not an address"},
+      {"python: {archive: 'http://x', sha256: a}\n", "env.yaml:1:39", "not a SHA-256"},
+      {"index: ftp://x\n", "env.yaml:1:8", "not an address"},
       {"builder: pip\n", "env.yaml:1:10", "uv, conda or auto"},
       {"builder: uv\nchannels: [a]\n", "env.yaml:2:11", "the builder is uv"},
       {"channels: [a]\nindex: https://i\n", "env.yaml:2:8", "the builder is conda"},
-      {"channels: [a]\npython: /usr/bin/python3\n", "env.yaml:2:9", "where conda brings it"},
-      {"channels: [/etc]\n", "env.yaml:1:12", "no channel"},
-      {"channels: ['a b']\n", "env.yaml:1:12", "no channel"},
+      {"channels: [a]\npython: /usr/bin/python3\n", "env.yaml:2:9", "with builder conda"},
+      {"channels: [/etc]\n", "env.yaml:1:12", "not a channel"},
+      {"channels: ['a b']\n", "env.yaml:1:12", "not a channel"},
       {"sources: gast\n", "env.yaml:1:10", "list"},
       {"sources: [x, 'gast==0.2.2']\n", "env.yaml:1:14", "without a version"},
-      {"sources: [-x]\n", "env.yaml:1:11", "no name of a package"},
-      {"sources: ['https://x/y']\n", "env.yaml:1:11", "no name of a package"},
+      {"sources: [-x]\n", "env.yaml:1:11", "not a package name"},
+      {"sources: ['https://x/y']\n", "env.yaml:1:11", "not a package name"},
       {"channels: [a]\nsources: [gast]\n", "env.yaml:2:10", "the builder is conda"},
       {"mpi: mpich\n", "env.yaml:1:6", "package or system"},
       {"variables: {PATH: x}\n", "env.yaml:1:19", "set by the environment"},
-      {"variables: {'a b': x}\n", "env.yaml:1:20", "no name of a variable"},
+      {"variables: {'a b': x}\n", "env.yaml:1:20", "not a variable name"},
       {"post_install: [make]\n", "env.yaml:1:16", "a list of words"},
       {"from: torch\n", "env.yaml:1:7", "torch"},
   };

@@ -72,7 +72,7 @@ TEST_CASE("each host has its own outcome: an answer, a failed script, a lost con
   CHECK(results[0].value().host == "good");
   CHECK(results[1].error().kind() == ErrorKind::remote);
   CHECK(std::string(results[1].error().what()) ==
-        "looking at the node ended with exit status 127: sh: not found\\n");
+        "checking the node ended with exit status 127: sh: not found\\n");
   CHECK(results[2].error().kind() == ErrorKind::transient);
   CHECK(ssh.seen[0].command == "exec sh -s -- 'a b'");
   CHECK(ssh.seen[0].input == probe_script());

@@ -76,11 +76,11 @@ TEST_CASE("what no index has any more is said so, of each framework of a set, an
   REQUIRE(found.losses().size() == 1);
   const auto warnings = found.warnings();
   REQUIRE(warnings.size() == 4);
-  CHECK(warnings[0].find("PyTorch 1.3.0 can no longer be had: only AIACC-Training") == 0);
-  CHECK(warnings[1] == "the nearest that can be had is tf1.14.0_tr1.3.0_mx1.5.0_cu10.0_py36");
+  CHECK(warnings[0].find("PyTorch 1.3.0 is no longer available: only AIACC-Training") == 0);
+  CHECK(warnings[1] == "the nearest available name is tf1.14.0_tr1.3.0_mx1.5.0_cu10.0_py36");
   CHECK(warnings[2].find("CUDA 9.0 is in no package repository") == 0);
   CHECK(warnings[3] ==
-        "there is no archive of Python 3.6: the nodes must have it, or conda bring it");
+        "there is no archive of Python 3.6: it must be on the nodes or come from conda");
 }
 
 TEST_CASE("of the sets that worked as a whole all but the one for CUDA 9.0 can be had") {
@@ -101,13 +101,13 @@ TEST_CASE("what is different of a row that can be had is said, too") {
 
 TEST_CASE("what cannot be is refused with the reason and the nearest that can") {
   CHECK(refusal("tr2.5.1_cu13.0_py312") ==
-        "environment tr2.5.1_cu13.0_py312 cannot be: PyTorch 2.5.1 is made for can8.1.RC1, "
+        "environment tr2.5.1_cu13.0_py312 cannot be: PyTorch 2.5.1 is available for can8.1.RC1, "
         "can8.2.RC1, cpu, cu11.8, cu12.1, cu12.4, not for cu13.0; nearest: tr2.5.1_cu12.4_py312, "
         "tr2.9.1_cu13.0_py312, tr2.5.1_cu12.1_py312");
   CHECK(refusal("tr2.5.1_cu12.4_py36")
-            .find("is made for Python 3.9, 3.10, 3.11, 3.12, 3.13, not "
+            .find("is available for Python 3.9, 3.10, 3.11, 3.12, 3.13, not "
                   "for 3.6; nearest: tr2.5.1_cu12.4_py39") != std::string::npos);
-  CHECK(refusal("tf9.9_cu12.5_py312").find("TensorFlow 9.9 is not known; known are 1.12.0, ") !=
+  CHECK(refusal("tf9.9_cu12.5_py312").find("TensorFlow 9.9 is unknown; known: 1.12.0, ") !=
         std::string::npos);
 }
 

@@ -59,7 +59,7 @@ TEST_CASE("what is no name is refused with its place and what would be right") {
            Row{"tf1.15_cu100_py36", "did you mean cu10.0?"},
            Row{"tf1.15_cu10.0_py3.6", "'py3.6' at character 15 has a dot: did you mean py36?"},
            Row{"tf1.15_cu10.0_py", "write it like py36 or py312"},
-           Row{"tf1.15_cu10.0_36", "'36' at character 15 is no version of Python"},
+           Row{"tf1.15_cu10.0_36", "'36' at character 15 is not a version of Python"},
            Row{"tf1.15_cu10.0_py36_x", "'x' at character 20 comes after Python"},
            Row{"tf_cu10.0_py36", "has no version of TensorFlow: write it like tf2.5.1"},
            Row{"tf1.15_tf2.1_cu10.0_py36", "'tf2.1' at character 8 names TensorFlow a second time"},

@@ -193,7 +193,7 @@ def test_an_installer_that_fails_runs_again_and_those_before_it_do_not(user):
         assert_in("the chip is another one", failed.err)
         assert_equal(
             site.prepared(),
-            [TITLES[1:] + ["Let unattended upgrades go on"], []],
+            [TITLES[1:] + ["Resume unattended upgrades"], []],
             "done again, or not done",
         )
         for node in ("t/0", "t/1"):
@@ -230,7 +230,7 @@ def test_nodes_without_ascend_processors_and_versions_that_do_not_fit_are_refuse
         user.refused(
             site.words("--dry-run"),
             2,
-            "env.yaml:6:3: 'cann': CANN 8.3.RC1 does not go with 'tr2.7.1_can8.5.0_py311'",
+            "env.yaml:6:3: 'cann': CANN 8.3.RC1 does not match 'tr2.7.1_can8.5.0_py311'",
         )
         site.write(version="8.4.RC1")
         user.refused(site.words("--dry-run"), 2, "8.4.RC1")
@@ -240,7 +240,7 @@ def test_nodes_without_ascend_processors_and_versions_that_do_not_fit_are_refuse
             site.file.read_text().replace("tr2.7.1_py311", "tr2.7.1_can8.3.RC1_py311")
         )
         failed = site.create(code=2)
-        assert_in("t-1: there is no Ascend processor there", failed.err)
+        assert_in("t-1: CANN needs an Ascend processor", failed.err)
         assert_not_in("t-0: there", failed.err)
         plan = json.loads(site.create("--dry-run", "--assume-gpu", "Ascend:8").out)
         assert_equal(

@@ -21,7 +21,7 @@ from suite import assert_equal, assert_in, assert_is, assert_not_in, assert_true
 def test_without_a_gpu_it_is_refused_and_an_assumed_one_is_planned_for(user):
     with Site(user, gpus=False) as site:
         done = user.run(*site.words(), code=2)
-        assert_in("t-[0-1]: there is no GPU there; --assume-gpu", done.err)
+        assert_in("t-[0-1]: the node has no GPU; --assume-gpu", done.err)
         plan = json.loads(
             user.run(*site.words("--assume-gpu", "H100:8", "--dry-run", "-o", "json")).out
         )
@@ -30,7 +30,7 @@ def test_without_a_gpu_it_is_refused_and_an_assumed_one_is_planned_for(user):
         titles = [step["title"] for step in plan["groups"][0]["steps"]]
         assert_in("Install fabric manager 580, exactly the driver's version", titles)
         user.refused(site.words("--assume-gpu", "H100:8"), 2, "use it with --dry-run")
-        user.refused(site.words("--cuda", "99.9"), 2, "--cuda 99.9 is not known; known are 11.8, ")
+        user.refused(site.words("--cuda", "99.9"), 2, "--cuda 99.9 is unknown; known: 11.8, ")
         assert_equal(site.server.requests, [], "fetched")
 
 
@@ -119,7 +119,7 @@ def test_only_the_trusted_key_is_taken(user):
             words,
             3,
             "3bf863cc.pub: the key's fingerprint is ",
-            "the one that is trusted has EB693B3035CD5710E231E123A4B469963BF863CC",
+            "the trusted one is EB693B3035CD5710E231E123A4B469963BF863CC",
         )
         site.vendor.publish(site.other_key)
         failed = site.install(code=3)
@@ -148,7 +148,7 @@ def test_locks_that_another_holds_are_waited_for(user):
 
 def test_what_another_is_in_the_middle_of_was_not_cut_off(user):
     with Site(user) as site:
-        finish = "Finish the installation that was cut off"
+        finish = "Finish the interrupted installation"
 
         def steps_of_the_first():
             groups = json.loads(user.run(*site.words("--dry-run", "-o", "json")).out)["groups"]
@@ -177,10 +177,9 @@ def test_what_another_is_in_the_middle_of_was_not_cut_off(user):
 
 
 SUDO = {  # What `sudo` does for a user who is not root, each way refused before anything is done.
-    "": "'worker' is not root there, and there is no sudo: drivers and packages are root's",
+    "": "'worker' is not root there, and there is no sudo: only root can install drivers",
     "echo 'sudo: a password is required' >&2; exit 1": (
-        "sudo asks 'worker' for a password there: give it by --ask-sudo-password or "
-        "--sudo-password-file"
+        "sudo asks 'worker' for a password there: use --ask-sudo-password or --sudo-password-file"
     ),
     "echo 'Sorry, try again.' >&2; exit 1": "sudo asks 'worker' for a password there",
 }
@@ -217,7 +216,7 @@ def test_a_reboot_is_left_to_the_user_or_waited_for(user):
                 [
                     "Reboot into driver 580.95.05",
                     "Start the fabric manager",
-                    "Let unattended upgrades go on",
+                    "Resume unattended upgrades",
                 ],
                 f"{did}",
             )
@@ -235,7 +234,7 @@ def test_what_was_cut_off_in_the_middle_is_finished(user):
         assert_in("Install CUDA 12.8", nodes["t-0"]["error"]["message"], failed.out)
         did = site.did("--cuda", "12.8")
         assert_equal(did["t-1"], [], f"{did}")
-        assert_equal(did["t-0"][0], "Finish the installation that was cut off", f"{did}")
+        assert_equal(did["t-0"][0], "Finish the interrupted installation", f"{did}")
 
 
 def test_a_killed_run_is_gone_on_with(user):
@@ -244,7 +243,7 @@ def test_a_killed_run_is_gone_on_with(user):
             user.run(*site.words(), code=-9, environment={"FASTGPU_FAULT": f"drivers.step:{step}"})
         did = site.did()
         assert_true(did["t-0"], f"{did}")
-        assert_equal(did["t-0"][-1], "Let unattended upgrades go on", f"{did}")
+        assert_equal(did["t-0"][-1], "Resume unattended upgrades", f"{did}")
         assert_equal(site.did(), {"t-0": [], "t-1": []}, "not done")
 
 
@@ -314,9 +313,9 @@ def test_an_environment_brings_packages_and_driver_with_it(user):
         site.on_nodes("rm /usr/local/bin/lspci /usr/local/bin/nvidia-smi; rm -rf /run/fake", "t/1")
         plan = user.run(*words, "--dry-run", code=2)
         assert_equal([node["name"] for node in json.loads(plan.out)["nodes"]], ["t-0"], f"{plan}")
-        assert_in("t-1: there is no GPU", plan.err, f"{plan}")
+        assert_in("t-1: the node has no GPU", plan.err, f"{plan}")
         left = user.run(*words, code=2)
-        assert_in("t-1: there is no GPU there", left.err)
+        assert_in("t-1: the node has no GPU", left.err)
         assert_equal(json.loads(left.out)["nodes"][0]["done"], "nothing", left.err)
         file.write_text(wanted.replace("media-tools", "media-tolls"))
         left = user.run(*words, code=2)
@@ -325,7 +324,11 @@ def test_an_environment_brings_packages_and_driver_with_it(user):
         user.refused((*words, "--assume-gpu", "L40S:8"), 2, "use it with --dry-run")
         file.write_text(wanted + "driver: 999\n")
         user.refused(
-            (*words, "--dry-run"), 2, "requirements of the environment", "999", "no known branch"
+            (*words, "--dry-run"),
+            2,
+            "requirements of the environment",
+            "999",
+            "not of a known branch",
         )
 
 

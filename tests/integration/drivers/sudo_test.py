@@ -32,7 +32,7 @@ from env_site import find_uv
 
 FREE, ASKED = "ALL=(ALL) NOPASSWD: ALL", "ALL=(ALL) ALL"
 PASSWORD = "a 'long' $ecret\\"
-FINISH = "Finish the installation that was cut off"
+FINISH = "Finish the interrupted installation"
 
 
 def password_file(user, password=PASSWORD, mode=0o600):
@@ -46,8 +46,8 @@ def test_without_a_password_sudo_installs_all_of_it(user):
     with Site(user, nodes=1) as site, Worker(site) as worker:
         worker.may(FREE)
         did = worker.did("--cuda", "12.8")
-        assert_equal(did[0], "Hold unattended upgrades off", f"{did}")
-        assert_equal(did[-1], "Let unattended upgrades go on", f"{did}")
+        assert_equal(did[0], "Pause unattended upgrades", f"{did}")
+        assert_equal(did[-1], "Resume unattended upgrades", f"{did}")
         assert_in("Install CUDA 12.8", did)
         assert_in(
             "580.95.05",
@@ -69,7 +69,7 @@ def test_a_password_that_is_missing_wrong_or_open_to_others_changes_nothing(user
         assert_equal(plan["groups"][0]["nodes"], ["w-0"], f"{plan}")
         done = user.run(*worker.words(), code=3)
         assert_in(
-            "w-0: sudo asks 'worker' for a password there: give it by --ask-sudo-password or "
+            "w-0: sudo asks 'worker' for a password there: use --ask-sudo-password or "
             "--sudo-password-file",
             done.err,
         )
@@ -141,7 +141,7 @@ def test_an_environment_of_somebody_who_is_not_root_brings_packages_by_sudo(user
         words = ("env", "create", "-c", "w", "-f", str(file), "--uv", find_uv(), "-o", "json")
         refused = user.run(*words, code=3)
         assert_in(
-            "w-0: sudo asks 'worker' for a password there: give it by --ask-sudo-password",
+            "w-0: sudo asks 'worker' for a password there: use --ask-sudo-password",
             refused.err,
         )
         done = json.loads(
@@ -174,7 +174,7 @@ def cut_off(user, number, code, *words):
         worker.let_go_on()
         did = worker.did("--cuda", "12.8", *words)
         assert_equal(did[0], FINISH, f"{did}")
-        assert_equal(did[-1], "Let unattended upgrades go on", f"{did}")
+        assert_equal(did[-1], "Resume unattended upgrades", f"{did}")
         assert_equal(worker.did("--cuda", "12.8", *words), [], "something is left to do")
         assert_in(
             "ii", site.on_nodes("dpkg -l cuda-toolkit-12-8 | tail -1", "t/0"), "it is not installed"

@@ -38,7 +38,7 @@ class OldPython(Conda):
         self.knows(PYTHON)
         self.TOOL = (*Conda.TOOL, "--python-table", str(self.table))
         self.note = (
-            "has no Python 3.10 or newer: py-rattler gets its own, which is no part of the "
+            "has no Python 3.10 or newer: py-rattler gets its own, which is not part of the "
             f"environment, {self.address}"
         )
         self.on_nodes(

@@ -93,7 +93,7 @@ def test_a_lock_says_every_artefact_and_is_kept_to(site):
             assert_in(record["sha256"], text, f"no {file} in {text}")
             assert_in(f"/{file}", text, f"no {file} in {text}")
     site.file.write_text(text.replace('version: "1.0"', 'version: "1.1"', 1))
-    site.user.refused(site.words(), 2, "was changed after it had been written")
+    site.user.refused(site.words(), 2, "was changed by hand")
     site.file.write_text(text)
     site.index.add("beta", "9.0", {"bin/beta": "#!/bin/sh\necho nine\n"})
     site.create()

@@ -145,7 +145,7 @@ def test_locks_say_every_artefact_and_cannot_be_edited(site):
             assert_in(hashlib.sha256(content).hexdigest(), text, f"no {name} in {text}")
             assert_in(file, text, f"no {name} in {text}")
     site.file.write_text(text.replace('version: "1.0"', 'version: "1.1"', 1))
-    site.user.refused(site.words(), 2, "was changed after it had been written")
+    site.user.refused(site.words(), 2, "was changed by hand")
     site.file.write_text(text)
     # A lock does not move with its index.
     site.index.add("beta", "9.0", {"beta.py": "word = 'nine'\n"})
@@ -215,7 +215,7 @@ def test_what_cannot_be_solved_or_read_is_told_with_its_place(site):
     site.write("alpha", more="pakages: []\n")
     site.user.refused(site.words(), 2, f"{site.file}:7:1", "packages")
     site.write("-r /etc/passwd")
-    site.user.refused(site.words(), 2, f"{site.file}:6:", "no requirement")
+    site.user.refused(site.words(), 2, f"{site.file}:6:", "not a requirement")
     site.user.refused(["env", "create", "train", "-c", site.name, "--uv", UV], 2, "train")
     site.write("alpha")
     site.file.write_text(site.file.read_text().replace("/usr/bin/python3", "3.4"))
@@ -360,12 +360,10 @@ def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
         ["nothing", "failed"],
         f"{done.out}",
     )
-    assert_in(
-        f"{site.name}-1: its C library is glibc 2.17, and the lock was made for glibc", done.err
-    )
+    assert_in(f"{site.name}-1: its C library is glibc 2.17, but the lock is for glibc", done.err)
     site.on_nodes("rm", "/usr/local/bin/getconf", nodes="/1")
     for prefix, code, said in (
-        (("setarch", "i686"), 6, "its processor is i686, and the lock is for x86_64"),
+        (("setarch", "i686"), 6, "its processor is i686, but the lock is for x86_64"),
         ((), 0, ""),
     ):
         for pid in inits_of(f"{site.name}-1"):
@@ -522,8 +520,8 @@ def test_a_name_of_the_matrix_says_what_frameworks_are_installed(site):
 @with_site(Wheels)
 def test_frameworks_that_no_index_offers_are_refused_with_the_reason_and_what_is_near(site):
     lost, near = (
-        "PyTorch 1.3.0 can no longer be had: only AIACC-Training",
-        "the nearest that can be had is tf1.14.0_tr1.3.0_mx1.5.0_cu10.0_py36",
+        "PyTorch 1.3.0 is no longer available: only AIACC-Training",
+        "the nearest available name is tf1.14.0_tr1.3.0_mx1.5.0_cu10.0_py36",
     )
     spec = (
         "name: train\nfrom: tf1.12_tr1.3.0_mx1.5.0_cu9.0_py36\npython: /usr/bin/python3\n"
@@ -577,7 +575,7 @@ def test_a_driver_that_cannot_carry_the_environments_cuda_is_warned_of(site):
     )
     try:
         done = site.create("--from", "tr2.6_cu12.4_py311", "--dry-run")
-        assert_in(f"{site.name}-1: its driver 470.42.01 cannot carry CUDA 12.4", done.err)
+        assert_in(f"{site.name}-1: its driver 470.42.01 does not support CUDA 12.4", done.err)
         assert_not_in(f"{site.name}-0: its driver", done.err)
     finally:
         site.on_nodes("umount", "/proc/driver", nodes="/1")
@@ -612,8 +610,8 @@ def test_a_full_disk_is_told_and_nothing_is_half_there(site):
     )
     try:
         done = site.create(code=4)
-        assert_in(f"{site.name}-1: the build takes ", done.err)
-        assert_in(f"are free in {PREFIX}: make room there", done.err)
+        assert_in(f"{site.name}-1: the build needs ", done.err)
+        assert_in(f"are free in {PREFIX}: free some space there", done.err)
         assert_equal(
             site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip(),
             "",

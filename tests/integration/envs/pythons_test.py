@@ -151,7 +151,7 @@ def test_a_python_without_archive_is_refused_before_anything_is_made(site):
     for version in ("3.6", "2.7", f"{VERSION}.1"):
         site.wants(version)
         site.user.refused(site.words("--dry-run"), 5, f"there is no Python {version} on this node")
-        site.user.refused(site.words(), 5, "or let conda bring it (--builder conda)")
+        site.user.refused(site.words(), 5, "or use conda (--builder conda)")
     site.nothing_is_made()
     site.table.unlink()
     site.user.refused(site.words(), 5, "there is no file")

@@ -229,7 +229,7 @@ def test_a_name_that_leaves_the_accelerator_open_gets_that_of_the_nodes(site):
             "env", "create", "train", "-c", site.name + "/1", "-f", str(site.file), "--dry-run"
         )
         assert_in(
-            "tf2.20_cu12.9_py311 here: not all nodes have a driver yet, and 580 carries CUDA 12.9",
+            "tf2.20_cu12.9_py311 here: some nodes have no driver yet, and 580 supports CUDA 12.9",
             done.err,
         )
     done = site.create("train", "--dry-run", "--assume-gpu", "H100:8")
@@ -297,9 +297,7 @@ def test_cann_is_entered_where_it_is_and_missed_where_it_is_not(site):
             "packages: [alpha]\n"
         )
         done = site.create()
-        assert_in(
-            f"{site.name}-0: it has no CANN, and the environment is made for CANN 8.5.0", done.err
-        )
+        assert_in(f"{site.name}-0: it has no CANN, but the environment needs CANN 8.5.0", done.err)
         assert_not_in(f"{site.name}-1: it", done.err)
         said = site.program(
             "sh", "-c", "python -c 'import alpha'; echo has ${ASCEND_TOOLKIT_HOME:-none}"
@@ -316,7 +314,8 @@ def test_cann_is_entered_where_it_is_and_missed_where_it_is_not(site):
                     "env", "create", "-c", site.name + "/1", "--from", "tr2.8.0_py311", "--dry-run"
                 )
                 assert_in(
-                    "tr2.8.0_py311 is tr2.8.0_can8.5.0_py311 here: CANN 8.5.0 is there", done.err
+                    "tr2.8.0_py311 is tr2.8.0_can8.5.0_py311 here: CANN 8.5.0 is installed",
+                    done.err,
                 )
     finally:
         site.on_nodes("rm", "-r", "/usr/local/Ascend", nodes="/1")

@@ -112,7 +112,7 @@ def test_an_archive_is_unpacked_once_copied_and_used_like_any_environment(site):
     site.on_nodes("umount", "/usr/bin/tar")
     site.is_complete()
     assert_equal(site.done(), ["nothing", "nothing"], "done again")
-    assert_in("nothing: it is there", site.unpack("--dry-run").out.decode(), "not said")
+    assert_in("nothing: already installed", site.unpack("--dry-run").out.decode(), "not said")
     job = site.user.run(
         "run",
         "job",
@@ -185,7 +185,7 @@ def test_it_goes_where_it_was_packed_for_and_nowhere_else(site):
         site.user.refused(
             words,
             2,
-            "train.tar.zst was packed for /srv/envs, and environments are in ",
+            "train.tar.zst was packed for /srv/envs, but environments are in ",
             ": unpack it with --prefix /srv/envs",
         )
     assert_equal(
@@ -230,22 +230,22 @@ def spoiled_archives(site):
     yield "cannot be unpacked", b"no archive at all, and long enough for one"
     yield "is cut off", b""
     yield (
-        "'TOP/../../../../etc/x' in it leads elsewhere".replace("TOP/", ""),
+        "'TOP/../../../../etc/x' leads out of it".replace("TOP/", ""),
         site.changed(entry("../../../../etc/x")),
     )
     yield (
-        "'/etc/cron.d/x' in it leads elsewhere",
+        "'/etc/cron.d/x' leads out of it",
         site.changed(entry("/etc/cron.d/x", content=b"x")),
     )
     yield "bin/l leads out of it, to /etc", None
-    yield "is a device, or something else", site.changed(entry("TOP/bin/device", tarfile.CHRTYPE))
+    yield "is not a file, folder or link", site.changed(entry("TOP/bin/device", tarfile.CHRTYPE))
     yield (
-        "is a name of no file in it",
+        "links to a file that is not in it",
         site.changed(entry("TOP/bin/h", tarfile.LNKTYPE, target="/etc/shadow")),
     )
     yield "bin/more is not in its manifest", site.changed(entry("TOP/bin/more", content=b"x"))
     yield "it has no .fastgpu/manifest", site.changed(without("/.fastgpu/manifest"))
-    yield "beta.py is missing, which its manifest names", site.changed(without("/beta.py"))
+    yield "beta.py is in its manifest but missing", site.changed(without("/beta.py"))
     yield "beta.py differs from its manifest", site.changed(other_content)
     bomb = subprocess.run(
         ["sh", "-c", "head -c 1G /dev/zero | zstd -cq1"], capture_output=True, check=True
@@ -291,7 +291,7 @@ def test_what_is_cut_off_changed_or_made_to_harm_is_refused_before_a_node_is_ask
     site.user.refused(
         ["env", "unpack", str(site.user.folder / "none.tar.zst"), "-c", site.name],
         5,
-        "there is no such file",
+        "no such file",
     )
     left = changes(site) ^ before
     assert_false(left, f"left: {sorted(left)[:20]}")
@@ -313,7 +313,7 @@ def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
         nodes="/0",
     )
     try:
-        said = f"{site.name}-0: its C library is glibc 2.17, and the lock was made for glibc"
+        said = f"{site.name}-0: its C library is glibc 2.17, but the lock is for glibc"
         plan = site.unpack("--dry-run", code=6)
         assert_in(said, plan.err, f"{plan.out} {plan.err}")
         assert_in(b"unpack the archive", plan.out, f"{plan.out} {plan.err}")
@@ -389,7 +389,7 @@ def test_without_room_on_the_node_nothing_is_sent_and_nothing_is_half_there(site
     )
     try:
         site.user.refused(
-            site.unpack_words(), 4, f"{site.name}-0: the build takes ", f"are free in {PREFIX}"
+            site.unpack_words(), 4, f"{site.name}-0: the build needs ", f"are free in {PREFIX}"
         )
         assert_equal(
             site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip(),

@@ -50,13 +50,13 @@ TEST_CASE("people see a line for each release, with all that it runs on") {
   CHECK(session.out.text.find("tr2.5.1_cu12.4_py313\n") != std::string::npos);
 }
 
-TEST_CASE("a name says what it installs, and warns of what can no longer be had") {
+TEST_CASE("a name says what it installs, and warns of what is no longer available") {
   Session session;
   session.run({"env", "matrix", "tf1.12_tr1.3.0_mx1.5.0_cu9.0_py36", "-o", "json"});
   const auto found = nlohmann::json::parse(session.out.text);
   CHECK(found["offered"] == false);
   CHECK(found["frameworks"][2]["install"] == nlohmann::json::array({"mxnet-cu90==1.5.0"}));
-  CHECK(session.err.text.find("PyTorch 1.3.0 can no longer be had") != std::string::npos);
+  CHECK(session.err.text.find("PyTorch 1.3.0 is no longer available") != std::string::npos);
   CHECK(mentions(failure_of([&] {
                    session.run({"env", "matrix", "tr2.5.1_cu13.0_py312"});
                  }),
@@ -70,7 +70,7 @@ TEST_CASE("a driver that cannot be is refused before any node is asked") {
     return failure_of([&] { session.run(words); });
   };
   CHECK(mentions(refusal({"--driver", "535", "--cuda", "13.0"}),
-                 "driver 535 cannot carry CUDA 13.0"));
+                 "driver 535 does not support CUDA 13.0"));
   CHECK(mentions(refusal({"--assume-gpu", "L40S:8"}), "use it with --dry-run"));
   CHECK(refusal({"--reboot", "perhaps"}).kind() == ErrorKind::usage);
   CHECK(refusal({"--repository-key", "/nonexistent"}).kind() == ErrorKind::not_found);
