@@ -46,7 +46,7 @@ IpAddress IpAddress::parse(std::string_view text) {
     address.is_v6_ = true;
     if (::inet_pton(AF_INET6, copy.c_str(), address.bytes_.data()) == 1) return address;
   }
-  refuse(text, "is no IP address");
+  refuse(text, "is not an IP address");
 }
 
 std::string IpAddress::text() const {
@@ -56,7 +56,7 @@ std::string IpAddress::text() const {
 }
 
 IpRange IpRange::parse(std::string_view text) {
-  constexpr const char* kWrite = "is no range of addresses: write 192.0.2.7/32 or 192.0.2.0/24";
+  constexpr const char* kWrite = "is not a range of addresses: write 192.0.2.7/32 or 192.0.2.0/24";
   const std::size_t slash = text.find('/');
   IpRange range;
   try {

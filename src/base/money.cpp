@@ -34,8 +34,8 @@ double amount_in(std::string_view digits, std::string_view text) {
   const auto [stop, error] = std::from_chars(digits.data(), end, amount, std::chars_format::fixed);
   const bool is_plain = digits.find_first_not_of("0123456789.") == std::string_view::npos;
   if (error != std::errc{} || stop != end || !is_plain)
-    refuse(text, "is no amount of money: write 3USD or 0.25CNY");
-  if (!(amount > 0)) refuse(text, "is no amount of money: it has to be more than 0");
+    refuse(text, "is not an amount of money: write 3USD or 0.25CNY");
+  if (!(amount > 0)) refuse(text, "is not an amount of money: it has to be more than 0");
   if (amount > kMost) refuse(text, "is more money than fastgpu counts with (1e9)");
   return amount;
 }
@@ -44,7 +44,7 @@ double amount_in(std::string_view digits, std::string_view text) {
 
 Currency Currency::parse(std::string_view text) {
   if (text.size() != 3 || !std::ranges::all_of(text, is_letter))
-    refuse(text, "is no currency: write its three letters, such as USD");
+    refuse(text, "is not a currency: write its three letters, such as USD");
   Currency currency = kUsd;
   std::ranges::transform(text, currency.code_.begin(),
                          [](char c) { return c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c; });
@@ -86,7 +86,7 @@ Money parse_money(std::string_view text) {
   try {
     return {amount, Currency::parse(code)};
   } catch (const Error&) {
-    refuse(text, "is no amount of money: write 3USD or 0.25CNY");
+    refuse(text, "is not an amount of money: write 3USD or 0.25CNY");
   }
 }
 

@@ -24,7 +24,7 @@ UniqueFd open_file(const std::filesystem::path& path) {
   struct stat status {};
   if (fd && ::fstat(fd.get(), &status) == 0) {
     if (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode)) return fd;
-    throw Error(ErrorKind::usage, printable(path.string()) + " is no file but a " +
+    throw Error(ErrorKind::usage, printable(path.string()) + " is not a file but a " +
                                       (S_ISDIR(status.st_mode) ? "directory" : "device"));
   }
   if (errno == ENOENT)
@@ -67,7 +67,7 @@ TreePtr replaced_item(const Tree& list, std::span<const std::string> path, const
   const bool is_number = error == std::errc{} && end == word.data() + word.size();
   if (!is_number || index >= list.items.size())
     throw Error(ErrorKind::usage, set.place.text() + ": '" + printable(word) +
-                                      "' is no place in a list of " +
+                                      "' is not an index in a list of " +
                                       std::to_string(list.items.size()));
   Tree changed = list;
   changed.items[index] = replaced(list.items[index], path.subspan(1), set);

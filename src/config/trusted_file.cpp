@@ -25,7 +25,7 @@ bool others_may_write(const struct stat& status) {
 }
 
 std::string fault_of(const struct stat& status) {
-  if (!S_ISREG(status.st_mode)) return "it is no regular file";
+  if (!S_ISREG(status.st_mode)) return "it is not a regular file";
   if (!is_ours_or_roots(status))
     return "it belongs to another user (uid " + std::to_string(status.st_uid) + ")";
   if (others_may_write(status)) return "other users may write it (chmod go-w makes it usable)";

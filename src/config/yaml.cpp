@@ -126,7 +126,7 @@ class Builder final : public YAML::EventHandler {
   static void add_key(OpenTree& parent, const Tree& key) {
     if (key.kind != Tree::Kind::scalar) refuse(key.place, "a field's name must be plain text");
     if (!parent.keys.insert(key.text).second)
-      refuse(key.place, "field '" + printable(key.text) + "' is there twice");
+      refuse(key.place, "field '" + printable(key.text) + "' occurs twice");
     parent.key = Entry{.key = key.text, .place = key.place, .value = nullptr};
   }
 
@@ -201,7 +201,7 @@ TreePtr parse_yaml(const std::string& text, const std::string& source) {
   } catch (const YAML::Exception& e) {
     const Place place{.source = file, .line = e.mark.line + 1, .column = e.mark.column + 1};
     if (is_indented_by_tab(text, place.line))
-      refuse(place, "this line is indented by a tab, and YAML knows only blanks");
+      refuse(place, "this line is indented by a tab, but YAML allows only spaces");
     const char* const advice = has_inner_bracket(text, place.line)
                                    ? "; a value that has brackets is in quotes: \"n[01-04]\""
                                    : "";

@@ -26,7 +26,8 @@ std::string quoted(const std::filesystem::path& file) {
 void check_permissions(int fd, const std::filesystem::path& file) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) throw system_error("reading " + quoted(file), errno);
-  if (!S_ISREG(info.st_mode)) throw Error(ErrorKind::usage, quoted(file) + " is no regular file");
+  if (!S_ISREG(info.st_mode))
+    throw Error(ErrorKind::usage, quoted(file) + " is not a regular file");
   if (info.st_uid == ::geteuid() && (info.st_mode & 077) != 0)
     throw Error(ErrorKind::denied,
                 quoted(file) + " can be read by others; chmod 600 " + file.string());

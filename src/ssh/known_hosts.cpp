@@ -152,7 +152,7 @@ KnownHost known_host_in(std::span<const std::filesystem::path> files, std::strin
   for (const std::filesystem::path& file : files) {
     if (!path_exists(file)) continue;
     if (!std::filesystem::is_regular_file(file))
-      throw Error(ErrorKind::usage, file.string() + " is no regular file");
+      throw Error(ErrorKind::usage, file.string() + " is not a regular file");
     std::ifstream in(file, std::ios::binary);
     text.append(std::istreambuf_iterator<char>(in), {}) += '\n';
     if (!in) throw system_error("reading " + file.string(), errno);

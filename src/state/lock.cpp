@@ -59,7 +59,7 @@ UniqueFd attempt(const fs::path& path) {
     if (!file) throw system_error("opening the lock " + path.string(), errno);
     struct stat status {};
     if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-      throw Error(ErrorKind::local, "the lock " + path.string() + " is no regular file");
+      throw Error(ErrorKind::local, "the lock " + path.string() + " is not a regular file");
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;
       if (errno == EWOULDBLOCK) return {};

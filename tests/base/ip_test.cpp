@@ -27,7 +27,7 @@ TEST_CASE("what is no address is refused, with what was met") {
     CAPTURE(text);
     const Error error = failure_of([&] { IpAddress::parse(text); });
     CHECK(error.kind() == ErrorKind::usage);
-    CHECK(std::string(error.what()).find("is no IP address") != std::string::npos);
+    CHECK(std::string(error.what()).find("is not an IP address") != std::string::npos);
   }
 }
 

@@ -113,7 +113,7 @@ TEST_CASE("a file is read by its path, and one that is missing is not found") {
   const Error e = failure_of([&] { read_cluster_file(Document::read(path)); });
   CHECK(std::string(e.what()).starts_with(path.string() + ":1:8: "));
   CHECK(std::string(failure_of([&] { Document::read(temp.path()); }).what()) ==
-        temp.path().string() + " is no file but a directory");
+        temp.path().string() + " is not a file but a directory");
 }
 
 TEST_CASE("a file without a field is named, and nothing is waited for") {
@@ -146,7 +146,7 @@ TEST_CASE("a type that is given to a value is refused rather than ignored") {
 
 TEST_CASE("what is no text, or is indented by tabs, is called so at its place") {
   CHECK(std::string(failure_of([] { parse("a: 1\nb:\n\tc: 2\n"); }).what()) ==
-        "f.yaml:3:3: this line is indented by a tab, and YAML knows only blanks");
+        "f.yaml:3:3: this line is indented by a tab, but YAML allows only spaces");
   CHECK(std::string(failure_of([] { parse("a: 1\n\tb: 2\n"); }).what()).find("by a tab") !=
         std::string::npos);
   CHECK(std::string(failure_of([] { parse(std::string("a: 1\nb: \0x\n", 11)); }).what()) ==

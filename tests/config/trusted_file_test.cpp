@@ -56,11 +56,11 @@ TEST_CASE("what others may write, or is no file, is not read and not waited for"
   CHECK(read_trusted(write(temp.path() / "open", *kYes, 0646)).reason.starts_with("other users"));
   const auto fifo = temp.path() / "fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  CHECK(read_trusted(fifo).reason == "it is no regular file");
-  CHECK(read_trusted(temp.path()).reason == "it is no regular file");
-  CHECK(read_trusted("/dev/zero").reason == "it is no regular file");
+  CHECK(read_trusted(fifo).reason == "it is not a regular file");
+  CHECK(read_trusted(temp.path()).reason == "it is not a regular file");
+  CHECK(read_trusted("/dev/zero").reason == "it is not a regular file");
   std::filesystem::create_symlink("/dev/zero", temp.path() / "zero");
-  CHECK(read_trusted(temp.path() / "zero").reason == "it is no regular file");
+  CHECK(read_trusted(temp.path() / "zero").reason == "it is not a regular file");
   std::filesystem::create_symlink(temp.path() / "loop", temp.path() / "loop");
   CHECK_FALSE(read_trusted(temp.path() / "loop").reason.empty());
 }

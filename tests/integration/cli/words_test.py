@@ -42,13 +42,13 @@ def test_a_project_file_of_others_is_ignored_aloud(user):
     os.mkfifo(file)
     used, said = is_json(user, user.folder)
     assert_false(used, said)
-    assert_in("no regular file", said)
+    assert_in("not a regular file", said)
     file.unlink()
     for target in ("/dev/zero", str(user.folder)):
         file.symlink_to(target)
         used, said = is_json(user, user.folder)
         assert_false(used, said)
-        assert_in("no regular file", said)
+        assert_in("not a regular file", said)
         file.unlink()
 
 

@@ -296,8 +296,8 @@ def test_who_may_log_in_is_checked_before_anything_is_made(user):
             "--yes",
         )
         for text, said in (
-            ("banana", "is no range"),
-            ("1.2.3.4/99", "is no range"),
+            ("banana", "is not a range"),
+            ("1.2.3.4/99", "is not a range"),
             ("", "--ssh-from"),
             ("192.0.2.7/24", "did you mean 192.0.2.0/24?"),
             ("2001:db8::/32", "IPv4"),

@@ -150,10 +150,10 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"cloud:\n  max-price: 3\n",
        "cluster.yaml:2:14: 'cloud.max-price': '3' has no currency: write 3USD, or another one"},
       {"cloud:\n  hold-cost: cheap\n",
-       "cluster.yaml:2:14: 'cloud.hold-cost': 'cheap' is no amount of money: write 3USD or "
+       "cluster.yaml:2:14: 'cloud.hold-cost': 'cheap' is not an amount of money: write 3USD or "
        "0.25CNY"},
       {"cloud:\n  ssh-from: [192.0.2.1, banana]\n",
-       "cluster.yaml:2:25: 'cloud.ssh-from[1]': 'banana' is no range of addresses: write "
+       "cluster.yaml:2:25: 'cloud.ssh-from[1]': 'banana' is not a range of addresses: write "
        "192.0.2.7/32 or 192.0.2.0/24"},
       {"nodes: many\n",
        "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not 'many'"},
