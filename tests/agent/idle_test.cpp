@@ -159,7 +159,7 @@ TEST_CASE("records in records with a broken escape are refused") {
     CAPTURE(value);
     Records records;
     records.add("one", value);
-    CHECK(failure_of([&] { records.nested("one", "a waking"); }).kind() == ErrorKind::remote);
+    CHECK(test::failure_of([&] { records.nested("one", "a waking"); }).kind() == ErrorKind::remote);
   }
 }
 

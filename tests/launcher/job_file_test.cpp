@@ -10,7 +10,7 @@ namespace {
 using test::failure_of;
 
 JobFile read(const std::string& text) {
-  return read_job_file(Document::parse(text, "job.yaml"));
+  return read_job_file(config::Document::parse(text, "job.yaml"));
 }
 
 TEST_SUITE_BEGIN("launcher/job_file");

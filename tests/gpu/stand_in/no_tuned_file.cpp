@@ -1,4 +1,5 @@
-// Stands in for comm/gradients/tuned_file.cpp on machines without a package for JSON: nothing is kept.
+// Stands in for comm/gradients/tuned_file.cpp on machines without a package for JSON: nothing is
+// kept.
 #include "comm/gradients/tuner_cache.hpp"
 
 namespace fastgpu::comm {

@@ -10,7 +10,7 @@ namespace {
 using test::failure_of;
 
 ClusterFile read(const std::string& text) {
-  return read_cluster_file(Document::parse(text, "cluster.yaml"));
+  return read_cluster_file(config::Document::parse(text, "cluster.yaml"));
 }
 
 TEST_SUITE_BEGIN("provision/cluster_file");
