@@ -52,27 +52,27 @@ struct Elements {
 };
 
 /// An exchange of a model's gradients, one number throughout on each rank.
-class Exchange {
+class ModelExchange {
  public:
-  Exchange(Communicator& communicator, const GradientSettings& exchange, const Model& model,
-           Handing handing)
+  ModelExchange(Communicator& communicator, const GradientSettings& settings, const Model& model,
+                Handing handing)
       : communicator_(communicator),
         model_(model),
         handing_(handing),
         values_(model.gradients.size()),
-        exchange_(communicator, exchange) {
+        gradients_(communicator, settings) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const auto& [name, elements] = model.gradients[i];
       if (handing == Handing::copies) values_[i].resize(elements);
-      exchange_.add({.name = name, .shape = {elements}},
-                    std::as_writable_bytes(std::span(values_[i])));
+      gradients_.add({.name = name, .shape = {elements}},
+                     std::as_writable_bytes(std::span(values_[i])));
     }
   }
 
   StepOutcome exchange() {
     for (std::size_t i = values_.size(); i > 0; --i)
-      exchange_.ready({i - 1});
-    return exchange_.wait_step();
+      gradients_.ready({i - 1});
+    return gradients_.wait_step();
   }
 
   double step() {
@@ -87,7 +87,7 @@ class Exchange {
 
   /// Makes a step whose sums are checked: they are exact in every type for up to 128 ranks.
   void check_step() {
-    exchange_.use_operation(ReduceOp::sum);
+    gradients_.use_operation(ReduceOp::sum);
     do  // Moved views lose their content.
       fill();
     while (exchange().have_views_moved);
@@ -103,10 +103,10 @@ class Exchange {
                                          std::to_string(at) + " of " + model_.gradients[i].name +
                                          " is " + got.text(at) + ", not " + std::to_string(wanted));
     }
-    exchange_.use_operation(ReduceOp::average);
+    gradients_.use_operation(ReduceOp::average);
   }
 
-  GradientExchange& exchange() noexcept { return exchange_; }
+  GradientExchange& gradients() noexcept { return gradients_; }
 
  private:
   void fill() {
@@ -122,15 +122,15 @@ class Exchange {
   Elements elements_of(GradientId id) {
     if (handing_ == Handing::copies)
       return {ElementType::float32, std::as_writable_bytes(std::span(values_[id.value]))};
-    const auto view = exchange_.view(id);  // Taken before its type is known.
-    return {exchange_.wire_type(id), view};
+    const auto view = gradients_.view(id);  // Taken before its type is known.
+    return {gradients_.wire_type(id), view};
   }
 
   Communicator& communicator_;
   const Model& model_;
   Handing handing_;
   std::vector<std::vector<float>> values_;
-  GradientExchange exchange_;
+  GradientExchange gradients_;
 };
 
 Bytes bytes_of(const Model& model) {
@@ -142,22 +142,22 @@ Bytes bytes_of(const Model& model) {
 
 }  // namespace
 
-void measure_gradients(Communicator& communicator, const GradientSettings& exchange,
+void measure_gradients(Communicator& communicator, const GradientSettings& gradients,
                        const Model& model, const Settings& settings, const Emit& emit) {
-  Exchange exchange(communicator, exchange, model, settings.handing);
+  ModelExchange exchange(communicator, gradients, model, settings.handing);
   if (settings.is_checked) exchange.check_step();
   for (int step = 0; step < kWarmUpSteps; ++step)
     exchange.step();
   StepFigures figures{.model = model.name,
                       .gradients = model.gradients.size(),
-                      .buckets = exchange.exchange().buckets(),
+                      .buckets = exchange.gradients().buckets(),
                       .negotiation_bytes = 0,
                       .seconds = {}};
   for (int step = 0; step < settings.steps; ++step)
     figures.seconds.push_back(exchange.step());
   communicator.barrier();
   if (communicator.rank() != Rank{0}) return;
-  const GradientCounters& counters = exchange.exchange().counters();
+  const GradientCounters& counters = exchange.gradients().counters();
   figures.negotiation_bytes =
       static_cast<double>(counters.negotiation_bytes) / static_cast<double>(counters.steps);
   const Bytes bytes = bytes_of(model);

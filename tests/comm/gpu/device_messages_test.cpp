@@ -24,7 +24,7 @@ std::unique_ptr<DeviceCollectives> collectives_of(const OnRank& rank, By by) {
   if (by == By::way_of_the_host)
     return std::make_unique<gpu::StagedCollectives>(rank.comm, rank.device);
   rank.install_nccl();
-  return gpu::choose_path(rank.comm, rank.device, {.way = gpu::DevicePath::nccl}).nccl;
+  return gpu::choose_path(rank.comm, rank.device, {.path = gpu::DevicePath::nccl}).nccl;
 }
 
 /// Calls body(rank, collectives) on every rank; the ranks leave together.
