@@ -27,8 +27,8 @@ Document parse(const std::string& text) {
 void read_anything(const std::string& text) {
   try {
     const Document document = parse(text);
-    read_cluster_file(document);
-    read_job_file(document);
+    provision::read_cluster_file(document);
+    launcher::read_job_file(document);
   } catch (const Error& e) {
     CHECK(e.kind() == ErrorKind::usage);
   }
@@ -81,13 +81,13 @@ TEST_CASE("--set puts values over the file, and errors name it") {
   document.set("nodes=4");
   document.set("hosts.1.port=2222");
   document.set("name=x");
-  const ClusterFile file = read_cluster_file(document);
+  const provision::ClusterFile file = provision::read_cluster_file(document);
   CHECK(file.nodes == 4);
   CHECK(file.hosts[1].port == 2222);
   CHECK(file.hosts[1].address == "b");
   CHECK(file.name == "x");
   document.set("nodes=none");
-  CHECK(std::string(failure_of([&] { read_cluster_file(document); }).what()) ==
+  CHECK(std::string(failure_of([&] { provision::read_cluster_file(document); }).what()) ==
         "--set nodes=none: 'nodes' must be a whole number from 1 to 10000, not 'none'");
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("a file is read by its path, and one that is missing is not found") {
   const auto path = temp.path() / "c.yaml";
   CHECK(failure_of([&] { Document::read(path); }).kind() == ErrorKind::not_found);
   std::ofstream(path) << "nodes: x\n";
-  const Error e = failure_of([&] { read_cluster_file(Document::read(path)); });
+  const Error e = failure_of([&] { provision::read_cluster_file(Document::read(path)); });
   CHECK(std::string(e.what()).starts_with(path.string() + ":1:8: "));
   CHECK(std::string(failure_of([&] { Document::read(temp.path()); }).what()) ==
         temp.path().string() + " is not a file but a directory");
@@ -165,7 +165,7 @@ TEST_CASE("a dash reads standard input, and no more of it than is allowed") {
     if (::pipe(ends) != 0 || ::write(ends[1], "nodes: 3", 8) != 8) return 1;
     ::close(ends[1]);
     ::dup2(ends[0], STDIN_FILENO);
-    return read_cluster_file(Document::read("-")).nodes == 3 ? 0 : 2;
+    return provision::read_cluster_file(Document::read("-")).nodes == 3 ? 0 : 2;
   });
   CHECK(end.status == 0);
   CHECK(failure_of([] { Document::read("/dev/zero"); }).kind() == ErrorKind::usage);
