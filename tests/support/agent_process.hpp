@@ -24,7 +24,7 @@
 namespace fastgpu::test {
 
 inline std::string agent_path() {
-  return std::string(FASTGPU_BUILD_ROOT) + "/agent/fastgpu-agent";
+  return std::string(FASTGPU_BUILD_ROOT) + "/src/agent/fastgpu-agent";
 }
 
 /// A temporary home directory. The destructor removes it.

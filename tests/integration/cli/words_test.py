@@ -186,7 +186,7 @@ def test_fields_that_do_nothing_are_refused(user):
     for text, said in (
         ("name: x\nprovider: local\nhosts: [10.0.0.1]\n", "x.yaml:2:11"),
         ("name: x\nmax-life: 8\n", "lacks its unit"),
-        ("name: x\nprovider: aws\nlink-rate: 1gbit\n", "for provider local alone"),
+        ("name: x\nprovider: aws\nlink-rate: 1gbit\n", "for provider local only"),
     ):
         file.write_text(text)
         user.refused(["create", "cluster", "-f", str(file), "--dry-run"], 2, said)
