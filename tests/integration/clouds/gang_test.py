@@ -138,6 +138,38 @@ def test_a_creation_killed_while_it_holds_leaves_none_double(user):
     for_each_cloud(user, CLOUDSIM, killed)
 
 
+def test_a_creation_killed_between_two_requests_waits_for_the_machines_that_it_holds(user):
+    def killed(customer):
+        place = [(offer["zone"], offer["type"]) for offer in offers(customer)][0]
+        put_stock(customer, {place: 2})
+        customer.sim.control("settings", {"listing_delay_ms": 600_000})
+        words = customer.creation("t", "--detach", "--min-nodes", "3", "--hold", "60s", nodes=4)
+        # The second time, new tokens are on record for the nodes that are missing.
+        ended = customer.run(
+            *words, code=None, environment={"FASTGPU_FAULT": "provision:gathered:2"}
+        )
+        assert_equal(ended.returncode, -9, f"{customer.cloud}: {ended.returncode} {ended.err}")
+        made = len(customer.sim.books()["instances"])
+        assert_equal(made, 2, f"{customer.cloud}: {made} machines are held")
+        put_stock(customer, {place: 8})
+
+        def list_them():
+            time.sleep(4)
+            customer.sim.control("settings", {"listing_delay_ms": 300})
+            customer.sim.control("advance", {"seconds": 600})
+
+        listing = threading.Thread(target=list_them)
+        listing.start()
+        customer.run(*words)
+        listing.join()
+        made = len(customer.sim.books()["instances"])
+        assert_equal(made, 4, customer.cloud)
+        assert_equal(places(customer), {place: 4}, customer.cloud)
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, CLOUDSIM, killed)
+
+
 def test_a_lost_node_is_replaced_in_its_place(user):
     def replaced(customer):
         customer.create("t", "--timeout", "90s")

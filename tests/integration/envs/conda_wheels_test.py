@@ -57,7 +57,6 @@ class Both(Conda):
             {
                 f"bin/{SERIES}": program,
                 "bin/python": program,
-                "bin/python3": program,
                 "pyvenv.cfg": "home = /usr/bin\ninclude-system-site-packages = false\n"
                 f"version = {PYTHON}\n",
             },

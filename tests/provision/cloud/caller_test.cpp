@@ -4,7 +4,6 @@
 
 #include <deque>
 
-#include "provision/cloud/answer_form.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::provision::cloud {
