@@ -1,5 +1,5 @@
-// Whether the nodes of a job reach each other: what is asked of each, and what the answers mean.
-// Pure.
+// A check that the nodes of a job reach each other: the requests to each node, and the evaluation
+// of the answers. Pure.
 #pragma once
 
 #include <span>
@@ -28,7 +28,8 @@ struct ReachAnswer {
 void check_reach(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
                  std::span<const ReachAnswer> answers);
 
-/// The nodes' own addresses in the network that joins them, in order; empty where that is unknown.
+/// Returns the nodes' own addresses in the network that joins them, in order; empty if it is
+/// unknown.
 std::vector<std::string> joining_addresses(const JobFilesRequest& request,
                                            std::span<const agent::NodeFacts> facts);
 
