@@ -1,4 +1,4 @@
-// Jobs on a cluster: started, followed, stopped, looked at afterwards.
+// Starts, follows and stops jobs on a cluster, and reads what they left.
 #pragma once
 
 #include <chrono>
@@ -14,17 +14,17 @@
 
 namespace fastgpu::launcher {
 
-/// A node of the cluster as jobs need it.
+/// A node of the cluster, with the data that jobs need.
 struct ClusterNode {
-  ssh::Host host;  ///< How we reach it.
-  Peer peer;       ///< How the other nodes reach it.
+  ssh::Host host;  ///< The address, user and keys for this machine.
+  Peer peer;       ///< The address, user and keys for the other nodes.
 };
 
-/// Whether the nodes of a job are asked, while it starts, if they reach each other.
+/// Whether the start of a job checks that its nodes reach each other.
 enum class NetworkCheck : std::uint8_t { on, off };
 
 struct RunnerOptions {
-  remote::AgentProgram agent;  ///< Put on the nodes where it is missing.
+  remote::AgentProgram agent;  ///< Installed on nodes that lack it.
   std::chrono::milliseconds lease{30'000};
   std::chrono::milliseconds lost_after{15'000};
   Retention retention{};
@@ -42,23 +42,23 @@ struct LogRequest {
   LogMode mode = LogMode::what_there_is;
 };
 
-/// One job at a time, like the client it uses. All calls block.
+/// Runs one job at a time, as the client that it uses does. All calls block.
 class JobRunner {
  public:
-  /// `nodes`: all of the cluster; those that a placement names are used.
+  /// Takes all `nodes` of the cluster; a job uses those of its placement.
   JobRunner(ssh::Client& client, std::vector<ClusterNode> nodes, ClusterAccess access,
             RunnerOptions options);
 
-  /// Writes the job on its nodes and starts it. When this returns the job runs under its
-  /// supervisor; when it throws, or `cancel` comes, nothing of it runs. Starting the same id twice
-  /// is one start. `when_prepared` is called once the job's own directory is on every node, before
-  /// anything runs there: the moment to fill job_work_directory.
+  /// Writes the job's files on its nodes and starts it. After the return the job runs under its
+  /// supervisor. After an exception or a cancel nothing of it runs. A second start of the same id
+  /// changes nothing. Calls `when_prepared` once the job's own directory exists on every node, and
+  /// before anything runs there, so that the caller can fill job_work_directory.
   void start(const std::string& id, const JobRecord& job, const Cancel& cancel,
              const std::function<void()>& when_prepared = {});
 
-  /// Tries what `start` would do, and starts nothing: the nodes answer, mpirun is there, and so are
-  /// the working directory and a program that is named by a path. Throws as `start`. Returns what
-  /// the job would come to if its ranks cannot begin; absent: they can.
+  /// Checks what `start` needs, and starts nothing: that the nodes answer, and that mpirun, the
+  /// working directory and a program that is named by a path exist. Throws as `start` does. Returns
+  /// the job's outcome if its ranks could not begin; absent if they could.
   std::optional<Outcome> try_start(const JobRecord& job, const Cancel& cancel);
 
   /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere within five
@@ -89,7 +89,7 @@ class JobRunner {
   std::vector<agent::NodeFacts> put_ranks(const JobFilesRequest& request, const Cancel& cancel);
   void put_and_start(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
                      const Cancel& cancel);
-  /// The words by which the node at `place` is asked; empty where it is not.
+  /// Returns the words of the request to the node at `place`; empty if it gets none.
   std::vector<std::string> reach_words_for(const JobFilesRequest& request,
                                            std::span<const agent::NodeFacts> facts,
                                            std::size_t place) const;
