@@ -14,25 +14,28 @@
 
 namespace fastgpu::launcher {
 
-/// The limits for folders of ended jobs on nodes: the newest `count` that ended within `age` stay.
-/// The rest is removed when a job starts.
+/// The limits for folders of ended jobs on nodes. The newest `count` that ended within `age` are
+/// kept; the start of a job removes the others.
 struct Retention {
   int count = 50;
   std::chrono::seconds age{std::chrono::hours(30 * 24)};
 };
 
-/// Calls of the agent for one job.
+/// Builds the commands that call the agent for one job.
 class NodeCommands {
  public:
   NodeCommands(remote::AgentHash agent, std::string job_id);
 
-  /// Files below ~/.fastgpu, from standard input, and then in the same round trip:
+  /// Returns a command that writes files below ~/.fastgpu, which it reads from standard input, and
+  /// then prints the node's facts, in one round trip.
   std::string put_files_and_facts(const std::string& mpirun_in, const Retention& retention) const;
-  /// Asks for the same facts, fails where a rank could not start, and changes nothing.
+  /// Returns a command that prints the same facts and changes nothing. It fails if a rank could not
+  /// start.
   std::string trial_facts(const JobSpec& spec) const;
-  /// Starts the job, and then asks as `reach` does if there are words for it.
+  /// Returns a command that starts the job, and then checks as `reach` does unless `reach_words` is
+  /// empty.
   std::string put_files_and_start(const std::vector<std::string>& reach_words) const;
-  /// Asks whether the node gets to others of the job.
+  /// Returns a command that checks whether the node reaches other nodes of the job.
   std::string reach(const std::vector<std::string>& words) const;
 
   struct Follow {
@@ -45,10 +48,10 @@ class NodeCommands {
   };
   std::string follow(const Follow& what) const;
 
-  /// How far each log has been read, as `follow` takes it. Not in the command line, which carries
-  /// little: a node may have thousands of logs.
+  /// Returns the input of `follow`: the bytes of each log that have been read. A node may have
+  /// thousands of logs, too many for a command line.
   static std::string offsets(const std::map<std::string, std::uint64_t>& from);
-  /// Takes standard input for rank 0, on the first node.
+  /// Returns a command for the first node that passes its standard input on to rank 0.
   std::string input() const;
 
   std::string stop() const;
@@ -60,7 +63,8 @@ class NodeCommands {
   /// that path.
   std::string remote_shell(const std::string& home) const;
 
-  /// What mpirun runs as a rank, on whatever node: homes may differ.
+  /// Returns the command that mpirun runs as a rank. It is the same on all nodes, although their
+  /// home directories may differ.
   std::vector<std::string> rank() const;
 
  private:
