@@ -11,7 +11,7 @@
 
 namespace fastgpu::launcher {
 
-/// A node as the other nodes see it.
+/// The data by which other nodes log in to a node.
 struct Peer {
   std::string address;
   std::uint16_t port = 22;
@@ -21,7 +21,7 @@ struct Peer {
 
 struct ClusterAccess {
   std::string cluster_id;
-  Secret private_key;  ///< OpenSSH text; every node lets its owner in.
+  Secret private_key;  ///< In OpenSSH's format. All nodes accept it.
 };
 
 /// Returns the name for mpirun of the node at this place of the job; mpirun runs on the first one.
@@ -33,8 +33,8 @@ std::string mpirun_name(const Peer& peer, std::size_t place);
 /// Returns the directory of a cluster's files on a node, relative to home.
 std::string access_directory(const ClusterAccess& access);
 
-/// id_ed25519, known_hosts and ssh_config, named relative to ".fastgpu". `home` is the absolute
-/// home directory on the node that gets them.
+/// Returns id_ed25519, known_hosts and ssh_config, with names relative to ".fastgpu". `home` is the
+/// absolute home directory on the node that gets them.
 std::vector<agent::SmallFile> access_files(const ClusterAccess& access, std::span<const Peer> peers,
                                            const std::string& home);
 

@@ -27,7 +27,7 @@ struct NodeAnswer {
 std::vector<NodeAnswer> ask(ssh::Client& client, const std::vector<NodeTask>& tasks,
                             std::chrono::milliseconds timeout, const Cancel& cancel);
 
-/// Asks likewise, by commands that call the agent: it is installed if it is missing.
+/// Runs commands that call the agent, and installs it if it is missing.
 std::vector<NodeAnswer> ask_agent(ssh::Client& client, const std::vector<NodeTask>& tasks,
                                   const remote::AgentProgram& agent,
                                   std::chrono::milliseconds timeout, const Cancel& cancel);

@@ -13,23 +13,27 @@
 namespace fastgpu::launcher {
 
 enum class Engine : std::uint8_t { mpirun };
-/// Attached jobs end with us, detached ones live on.
+/// Whether a job ends with the fastgpu that started it, or goes on.
 enum class Presence : std::uint8_t { attached, detached };
-enum class Input : std::uint8_t { none, rank_0 };         ///< The reader of our standard input.
-enum class Crowding : std::uint8_t { refused, allowed };  ///< More ranks than slots.
+enum class Input : std::uint8_t { none, rank_0 };  ///< The rank that reads our standard input.
+enum class Crowding : std::uint8_t {
+  refused,
+  allowed
+};  ///< Whether there may be more ranks than slots.
 
 struct JobSpec {
   JobName name;
   std::vector<std::string> argv;
-  /// -np; absent: the number of slots (or per_node of each node).
+  /// -np; if absent, the number of slots, or `per_node` for each node.
   std::optional<int> ranks{};
   std::optional<int> per_node{};           ///< --npernode
   std::vector<std::string> environment{};  ///< "K=V", for every rank.
-  /// Directory on the nodes; relative to home; empty: home, or the directory of sync.
+  /// The working directory on the nodes, relative to home. Empty for home, or for the copy of
+  /// `sync` if there is one.
   std::string directory{};
-  std::string mpirun_in{};  ///< A directory there whose mpirun is used, if it has one.
-  std::string sync{};       ///< A directory here that is copied to the job's own directory there.
-  std::chrono::milliseconds timeout{0};  ///< 0: none.
+  std::string mpirun_in{};  ///< A directory on the nodes whose mpirun is used, if it has one.
+  std::string sync{};  ///< A local directory, which is copied to the job's directory on the nodes.
+  std::chrono::milliseconds timeout{0};  ///< 0 for no timeout.
   Presence presence = Presence::attached;
   Crowding crowding = Crowding::refused;
   Input input = Input::none;
