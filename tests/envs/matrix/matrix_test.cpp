@@ -101,7 +101,8 @@ TEST_CASE("what is different of a row that can be had is said, too") {
 
 TEST_CASE("what cannot be is refused with the reason and the nearest that can") {
   CHECK(refusal("tr2.5.1_cu13.0_py312") ==
-        "environment tr2.5.1_cu13.0_py312 cannot be: PyTorch 2.5.1 is available for can8.1.RC1, "
+        "environment tr2.5.1_cu13.0_py312 is not possible: PyTorch 2.5.1 is available for "
+        "can8.1.RC1, "
         "can8.2.RC1, cpu, cu11.8, cu12.1, cu12.4, not for cu13.0; nearest: tr2.5.1_cu12.4_py312, "
         "tr2.9.1_cu13.0_py312, tr2.5.1_cu12.1_py312");
   CHECK(refusal("tr2.5.1_cu12.4_py36")

@@ -176,7 +176,7 @@ TEST_CASE("what cannot be is refused with line and column") {
        "cluster.yaml:1:12: 'link-rate': 'fast' is not a link rate: write it like 300mbit, 1gbit or "
        "10gbit"},
       {"- a\n", "cluster.yaml:1:1: the file must be a map of names and values, not a list"},
-      {"name: a\nname: b\n", "cluster.yaml:2:1: field 'name' is there twice"},
+      {"name: a\nname: b\n", "cluster.yaml:2:1: field 'name' occurs twice"},
       {"a: 1\n---\nb: 2\n",
        "cluster.yaml:2:1: a second document begins here, and only one is read"},
       {"hosts: []\n", "cluster.yaml:1:8: 'hosts': there must be at least one host"},
