@@ -151,7 +151,7 @@ TEST_CASE("what is not as the manifest says is refused") {
   CHECK(mentions(refusal([](Packed& build) {
                    build.name({.mode = 0644, .size = 1, .path = "lost"}, sha256_hex("x"));
                  }),
-                 "lost is missing"));
+                 "lost is in its manifest but missing"));
   const std::string sum = sha256_hex("content");
   for (const std::string content : {"CONTENT", "content and more", ""})
     CHECK(mentions(refusal([&](Packed& build) {

@@ -78,7 +78,7 @@ TEST_CASE(
 }
 
 TEST_CASE("what conda would do and an environment cannot is refused where it is written") {
-  CHECK(refusal_of("dependencies: [python>=3.9, {pip: [six]}]\n").find("must be one") !=
+  CHECK(refusal_of("dependencies: [python>=3.9, {pip: [six]}]\n").find("write one version") !=
         std::string::npos);
   CHECK(refusal_of("dependencies: [{pip: [six]}, {pip: [numpy]}]\n").find("two lists") !=
         std::string::npos);
