@@ -72,7 +72,7 @@ def test_a_cluster_in_a_cloud_lives_as_any_other(user):
 def test_what_a_detached_creation_leaves_to_do_is_done_by_who_needs_the_nodes(user):
     def journey(customer):
         made = customer.create("t", "--detach")
-        assert_in("2 machines are on the way", made.err)
+        assert_in("2 machines are starting", made.err)
         assert_not_in("waiting for", made.err)
         shared = {tuple(node["host_keys"]) for node in customer.nodes("t")}
         assert_equal(len(shared), 1, f"not the key of the first boot: {shared}")
