@@ -23,7 +23,7 @@ struct NodeAddresses {
 /// Returns one address of each node, all in a network that joins the nodes. Tries in this order:
 /// the addresses by which the nodes are known, if the nodes have them; the addresses in a subnet
 /// that all nodes share, preferably of the best known addresses; the addresses that our logins
-/// reached. Ignores addresses that several nodes have, such as docker0's. Empty if there is no such
+/// reached. Ignores addresses that several nodes have, such as docker0's. Empty without such a
 /// network.
 std::vector<std::string> joining_addresses(std::span<const NodeAddresses> nodes);
 

@@ -170,7 +170,7 @@ def test_a_program_runs_in_a_session_of_its_own_with_its_words_unchanged(user):
         user.refused(
             ["tmux", name, "--detach", "--", "true"],
             6,
-            f"{name}-0 has a session fastgpu already",
+            f"{name}-0 already has a session fastgpu",
             "--session fastgpu",
         )
         assert_equal(
