@@ -77,7 +77,7 @@ void watch_for_notice(Services& services, const state::Cluster& cluster, agent::
 }
 
 /// Sends `order` to the nodes that have been reached. Returns the text of the order that the nodes
-/// have afterwards; "" for none. `told` is the text of the order that they had before.
+/// have afterwards; "" for none. `told` is the text of their previous order.
 std::string tell_nodes(Services& services, const state::Cluster& cluster,
                        const std::vector<state::Node>& nodes, const agent::GuardOrder& order,
                        const std::string& told) {

@@ -19,8 +19,8 @@ struct Bake {
   provision::cloud::ImageRequest request{};  ///< The token is made when it is recorded.
 };
 
-/// Returns the cluster's unfinished bake whose image is `made_of` the same content; absent if there
-/// is none.
+/// Returns the cluster's unfinished bake whose image is `made_of` the same content; absent
+/// without such a bake.
 std::optional<Bake> unfinished_bake(Services& services, const state::Cluster& cluster,
                                     const std::string& made_of);
 

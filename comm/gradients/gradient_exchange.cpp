@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Of what was looked at because it is not finite.
+/// Returns the value at `index`, which is not finite, for the report.
 NonFiniteReport::Value value_at(std::span<const std::byte> data, ElementType type,
                                 std::size_t index) {
   const std::size_t size = size_of(type);
@@ -86,12 +86,12 @@ void GradientExchange::begin(const Lock&) {
   planned_order_ = initial_order(table_);
   lay_out();
   if (communicator_.size() == 1) return;
-  // Those who wait are to know by the time that they have waited for settings_.stall.
+  // Ranks that wait must know this once they have waited for settings_.stall.
   const auto soon = std::max<std::chrono::milliseconds>(settings_.stall * 3 / 4, 1ms);
   watch_.emplace(mutex_, soon, [this](std::chrono::milliseconds lasted) { notify_late(lasted); });
 }
 
-/// Where gradients lie may differ from rank to rank, but not how they are summed.
+/// The memory of gradients may differ from rank to rank, but not how they are summed.
 void GradientExchange::choose_device_path() {
   gpu::DeviceSettings wish = settings_.device;
   const Codec codec = codec_of(settings_.wire, communicator_.size());

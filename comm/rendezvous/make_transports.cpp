@@ -13,7 +13,7 @@
 namespace fastgpu::comm {
 namespace {
 
-/// What a transport is made from.
+/// The parts that a transport is made from.
 struct Parts {
   Connections& connections;
   TransportEvents& events;

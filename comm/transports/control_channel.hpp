@@ -1,4 +1,4 @@
-// What ranks notify each other of beside their messages, whatever transport carries those.
+// The notices that ranks send each other beside their messages, over any transport.
 #pragma once
 
 #include <chrono>

@@ -26,7 +26,7 @@ using MessageTag = Strong<struct MessageTagTag, std::uint64_t>;
 constexpr std::size_t kNoteBytes = 32;
 using Note = std::array<std::byte, kNoteBytes>;
 
-/// Where the bytes of a message go, piece by piece and in any order.
+/// The receiver of the bytes of a message, piece by piece and in any order.
 struct Sink {
   std::span<std::byte> memory{};
   std::optional<Reduction> reduction{};  ///< Absent: what comes is stored.
@@ -38,15 +38,16 @@ struct Sink {
   bool accepts(std::uint64_t offset, std::uint64_t bytes) const noexcept;
 };
 
-/// What all peers of a transport may send together before it is asked for. Beyond it those peers
-/// are not read from that this rank awaits nothing of: they wait until there is room again.
+/// The limit for the bytes that all peers of a transport may send together before a call asks for
+/// them. Beyond it those peers are not read from that this rank awaits nothing of: they wait until
+/// there is room again.
 constexpr std::size_t kMostUnasked = 256 << 20;
 /// The same where what is awaited is behind it; more ends the job.
 constexpr std::size_t kMostUnaskedAtAll = 4 * kMostUnasked;
 /// Charged for each message, so that empty ones are bounded too.
 constexpr std::size_t kArrivalCost = 256;
 
-/// What the peers of one transport have sent before it was asked for.
+/// The bytes that the peers of one transport have sent before a call asked for them.
 class UnaskedBytes {
  public:
   /// Throws ErrorKind::remote where there is no room at all.
@@ -63,8 +64,8 @@ class UnaskedBytes {
   std::size_t bytes_ = 0;
 };
 
-/// One message that this rank sends. It belongs to whoever sends it; the transport borrows it, its
-/// bytes and its note until it calls TransportEvents::sent.
+/// One message that this rank sends. The sender owns it; the transport borrows
+/// it, its bytes and its note until it calls TransportEvents::sent.
 struct Outgoing {
   Rank peer{};
   MessageTag tag{};
