@@ -248,7 +248,7 @@ class Installation {
       const std::string what = answer.damaged.empty() ? "its manifest" : answer.damaged.front();
       damaged.push_back(node);
       why.emplace_back(ErrorKind::remote,
-                       nodes_.host_of(node).name.value + ": was changed on the way: " + what);
+                       nodes_.host_of(node).name.value + ": the copy of the build was damaged on the way: " + what);
     }
     nodes_.on_each(damaged, "removing damaged copies",
                    [&](std::size_t) { return on_build("env-discard"); });

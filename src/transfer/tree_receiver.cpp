@@ -322,7 +322,7 @@ void TreeReceiver::check_content(const Digest& expected) {
   const Digest found = sum_of_content();
   if (found != expected)
     throw Error(ErrorKind::remote, printable(path) +
-                                       " arrived with another SHA-256 than it was sent with; it "
+                                       " has another SHA-256 than when it was sent: it "
                                        "changed on the way, or while it was read");
   if (on_file_) on_file_({path, permission_bits(file_->record.mode), size_of_content(), found});
 }

@@ -356,7 +356,7 @@ class Receiver {
     const VerifyAnswer found = verify_manifest(to_, received_);
     if (found.damaged.empty()) return note_checked(to_, found.manifest);
     fs::remove_all(to_);
-    throw Error(ErrorKind::remote, to_.string() + " arrived changed: " + found.damaged.front());
+    throw Error(ErrorKind::remote, to_.string() + ": the copy of the build was damaged on the way: " + found.damaged.front());
   }
 
   fs::path to_;

@@ -168,7 +168,7 @@ def test_without_an_archive_that_is_new_enough_it_is_refused_before_anything_is_
             site.words(*more),
             5,
             f"{site.name}-0: there is no Python 3.10 or newer on this node",
-            "(3.9.25)",
+            "(available: 3.9.25)",
             "--python-table",
         )
     assert_equal(site.index.asked, [])

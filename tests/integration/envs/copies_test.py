@@ -40,7 +40,8 @@ def test_what_has_changed_where_it_comes_from_is_in_use_nowhere_else(site):
     done = site.create(code=None)
     assert_not_equal(done.returncode, 0, f"{done.returncode} {done.err}")
     assert_in(
-        f"{site.name}-1: arrived changed: lib/python3.11/site-packages/beta.py",
+        f"{site.name}-1: the copy of the build was damaged on the way: "
+        "lib/python3.11/site-packages/beta.py: has another content",
         done.err,
         f"{done.returncode} {done.err}",
     )
@@ -52,7 +53,7 @@ def test_what_has_changed_where_it_comes_from_is_in_use_nowhere_else(site):
     assert_not_equal(
         site.create(code=None).returncode,
         0,
-        "what arrived changed has stayed, and counts as complete",
+        "the damaged copy is still there, and counts as complete",
     )
 
 
