@@ -237,7 +237,7 @@ std::size_t column_of(const Table& table, std::string_view title) {
     all += (all.empty() ? "" : ", ") + table.columns[i].title;
   }
   throw Error(ErrorKind::usage,
-              "--sort-by '" + printable(title) + "' is no column of this table: it has " + all);
+              "--sort-by '" + printable(title) + "' is not a column of this table: it has " + all);
 }
 
 }  // namespace

@@ -103,9 +103,10 @@ std::string take_extras(std::string& text, std::size_t end) {
 }
 
 [[noreturn]] void refuse_wheel(const std::string& place) {
-  throw Error(ErrorKind::usage, "'" + printable(place, kMostShown) +
-                                    "' is no wheel: make one of a source by `pip wheel --no-deps "
-                                    "DIR`, and name that as ./NAME-1.0-py3-none-any.whl");
+  throw Error(ErrorKind::usage,
+              "'" + printable(place, kMostShown) +
+                  "' is not a wheel: make one of a source by `pip wheel --no-deps "
+                  "DIR`, and name that as ./NAME-1.0-py3-none-any.whl");
 }
 
 /// Reads a wheel that the text names in place of a version: on this machine, or at an address.

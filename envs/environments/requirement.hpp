@@ -27,7 +27,7 @@ struct Requirement {
 /// Reads "beta==1.0", "beta @ https://host/beta-1.0-py3-none-any.whl#sha256=...", or a wheel here:
 /// "./dist/beta-1.0-py3-none-any.whl", "beta @ file:///home/ann/beta-1.0-py3-none-any.whl". Throws
 /// ErrorKind::usage for an option other than --hash=sha256:..., which pip would obey and a solver
-/// here would not, and for a path that is no wheel.
+/// here would not, and for a path that is not a wheel.
 Requirement parse_requirement(std::string_view line);
 
 /// Returns the spec's requirements of wheels: `packages`, or `pip` beside conda packages.

@@ -34,7 +34,7 @@ std::string host_key_of(const config::Value& value) {
   const bool is_line = text.find('\n') == std::string::npos;
   if (!is_line || space == std::string::npos || space + 1 == text.size())
     throw value.error("'" + printable(text) +
-                      "' is no host key: write it like 'ssh-ed25519 AAAA...'");
+                      "' is not a host key: write it like 'ssh-ed25519 AAAA...'");
   return text;
 }
 
@@ -228,7 +228,7 @@ void read_idle(const config::Value& value, GuardEntry& guards) {
     const auto verb = rule.starts_with(kStop) ? kStop : kDelete;
     if (!rule.starts_with(verb) || !guard.empty())
       throw value.error("'" + printable(text) +
-                        "' is no rule: write it like 'stop after 30m, delete after 7d'");
+                        "' is not a rule: write it like 'stop after 30m, delete after 7d'");
     guard = rule.substr(verb.size());
     value.parsed([&](const std::string&) { return parse_duration(guard); });
     begin = end + 1;

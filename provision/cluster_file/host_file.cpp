@@ -88,7 +88,8 @@ class HostFile {
       if (e.kind() != ErrorKind::usage) throw;
       names.clear();
     }
-    if (names.empty()) refuse(word, "is no host: write n1, n1 slots=4, n1:4 or n[01-04] slots=4");
+    if (names.empty())
+      refuse(word, "is not a host: write n1, n1 slots=4, n1:4 or n[01-04] slots=4");
     return names;
   }
 

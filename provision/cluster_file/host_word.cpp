@@ -33,10 +33,11 @@ std::uint16_t port_in(std::string_view digits, std::string_view word) {
 }
 
 [[noreturn]] void refuse_range(std::string_view word) {
-  throw Error(ErrorKind::usage,
-              "'" + printable(word) +
-                  "' is no range of hosts: write n[01-04] or n[1,3-5]; an IPv6 address with a port "
-                  "is [fd00::1]:22");
+  throw Error(
+      ErrorKind::usage,
+      "'" + printable(word) +
+          "' is not a range of hosts: write n[01-04] or n[1,3-5]; an IPv6 address with a port "
+          "is [fd00::1]:22");
 }
 
 /// Returns true if the text begins with a bracketed IPv6 address, and not with a range: the
@@ -53,12 +54,13 @@ void check_address(std::string_view text) {
   constexpr std::size_t kLongest = 253;
   if (text.empty() || text.size() > kLongest || text.front() == '-' ||
       !std::ranges::all_of(text, is_address_character))
-    throw Error(ErrorKind::usage, "'" + printable(text) + "' is no address and no host name");
+    throw Error(ErrorKind::usage,
+                "'" + printable(text) + "' is neither an address nor a host name");
 }
 
 void check_user(std::string_view text) {
   if (text.empty() || text.front() == '-' || !std::ranges::all_of(text, is_user_character))
-    throw Error(ErrorKind::usage, "'" + printable(text) + "' is no user name");
+    throw Error(ErrorKind::usage, "'" + printable(text) + "' is not a user name");
 }
 
 HostParts split_host(std::string_view text) {

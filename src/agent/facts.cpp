@@ -130,7 +130,7 @@ void check_can_run(const std::filesystem::path& directory, const std::string& pr
   if (!std::filesystem::exists(file, ignored))
     throw Error(ErrorKind::not_found, printable(file.string()) + " does not exist");
   if (!std::filesystem::is_regular_file(file, ignored) || ::access(file.c_str(), X_OK) != 0)
-    throw Error(ErrorKind::denied, printable(file.string()) + " is no program that can be run");
+    throw Error(ErrorKind::denied, printable(file.string()) + " is not a program that can be run");
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ void check_is_text(const std::string& text, const Place& file) {
         (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
     if (is_control)
       refuse(place, "the byte " + printable(std::string(1, c)) +
-                        " is no part of a text: this is not YAML");
+                        " is not part of a text: this is not YAML");
     place.column = c == '\n' ? 1 : place.column + 1;
     place.line += c == '\n' ? 1 : 0;
   }

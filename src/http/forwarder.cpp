@@ -202,7 +202,8 @@ ForwardRequest parse_forward_request(std::string_view head) {
   std::string for_server = read_first_line(take_line(head), request);
   for (std::string_view line = take_line(head); !line.empty(); line = take_line(head)) {
     const auto colon = line.find(':');
-    if (colon == line.npos || colon == 0) throw bad("'" + printable(line, 20) + "' is no header");
+    if (colon == line.npos || colon == 0)
+      throw bad("'" + printable(line, 20) + "' is not a header");
     const std::string name = lower_case(line.substr(0, colon));
     if (name == "proxy-authorization") request.login = trimmed(line.substr(colon + 1));
     if (std::ranges::find(kOwnHeaders, name) == kOwnHeaders.end())

@@ -82,7 +82,7 @@ std::string public_key_blob(std::string_view line) {
   const std::string shown = printable(line);
   const auto fail = [&] {
     return Error(ErrorKind::usage,
-                 "\"" + shown + "\" is no public key of the form ssh-ed25519 AAAA...");
+                 "\"" + shown + "\" is not a public key of the form ssh-ed25519 AAAA...");
   };
   while (line.ends_with('\n') || line.ends_with('\r'))
     line.remove_suffix(1);

@@ -65,7 +65,7 @@ constexpr std::array kSecondTables = {
 
 [[noreturn]] void refuse_foreign(const fs::path& file) {
   throw Error(ErrorKind::local, "the state database " + file.string() +
-                                    " is corrupt (it is no database of fastgpu): move it away, "
+                                    " is corrupt (it is not a database of fastgpu): move it away, "
                                     "then `fastgpu gc` removes what its clusters left behind");
 }
 

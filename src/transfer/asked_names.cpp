@@ -45,7 +45,7 @@ void AskedNames::take(const std::string& path, EntryKind kind) {
   if (wanted.count-- == 0) throw refused(top, "which it had sent already");
   if (kind == EntryKind::link || (wanted.must_be_directory && kind != EntryKind::directory))
     throw refused(top, kind == EntryKind::link ? "a symbolic link, in place of what it leads to"
-                                               : "which is no directory");
+                                               : "which is not a directory");
 }
 
 void AskedNames::check_complete() const {

@@ -104,10 +104,10 @@ class Publisher {
   static void check_replaceable(int to, const std::string& name, const std::string& path,
                                 Kind source, Kind target) {
     if (source != target)
-      throw Error(
-          ErrorKind::conflict,
-          printable(path) + (target == Kind::directory ? " is a directory there, and a file here"
-                                                       : " is no directory there, but one here"));
+      throw Error(ErrorKind::conflict,
+                  printable(path) + (target == Kind::directory
+                                         ? " is a directory there, and a file here"
+                                         : " is not a directory there, but one here"));
     if (is_mount_point(to, name))
       throw Error(ErrorKind::conflict, printable(path) +
                                            " is a mount point there, which cannot be "

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw Error(ErrorKind::remote, "'" + printable(text) + "' is no position to resume from");
+  throw Error(ErrorKind::remote, "'" + printable(text) + "' is not a position to resume from");
 }
 
 std::uint64_t number(std::string_view digits, std::string_view whole) {

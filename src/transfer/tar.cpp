@@ -35,7 +35,7 @@ constexpr Field kMagic{257, 6};
 constexpr Field kPrefix{345, 155};
 
 Error malformed(const std::string& what) {
-  return {ErrorKind::usage, "it is no tar archive, or damaged: " + what};
+  return {ErrorKind::usage, "it is not a tar archive, or damaged: " + what};
 }
 
 std::string_view field(std::string_view header, Field where) {
@@ -64,7 +64,7 @@ std::uint64_t number_in(std::string_view header, Field where) {
     text.remove_prefix(1);
   const std::string_view digits = text.substr(0, text.find_first_not_of("01234567"));
   if (text.size() > digits.size() && text[digits.size()] != ' ' && text[digits.size()] != '\0')
-    throw malformed("'" + printable(text) + "' is no number");
+    throw malformed("'" + printable(text) + "' is not a number");
   std::from_chars(digits.data(), digits.data() + digits.size(), value, 8);
   return value;
 }
@@ -205,7 +205,7 @@ void TarReader::take_pax(const std::string& text, Extension& extension) const {
       std::uint64_t size = 0;
       const auto read = std::from_chars(value.data(), value.data() + value.size(), size);
       if (read.ec != std::errc() || read.ptr != value.data() + value.size() || size > kLargest)
-        throw malformed("'" + printable(value) + "' is no size");
+        throw malformed("'" + printable(value) + "' is not a size");
       extension.size = size;
     }
     if (key.starts_with("GNU.sparse")) throw malformed("it leaves out what is empty (--sparse)");
@@ -222,7 +222,7 @@ TarEntry TarReader::entry_of(const Extension& extension) const {
       .size = extension.size.value_or(number_in(header_, kSize)),
       .modified = static_cast<FileTime>(std::min(number_in(header_, kTime), kLatest)) * kSecond};
   if (entry.kind != TarKind::file && entry.size != 0)
-    throw malformed(printable(entry.path) + " has a content, and is no file");
+    throw malformed(printable(entry.path) + " has a content, and is not a file");
   return entry;
 }
 

@@ -78,7 +78,7 @@ TreeReceiver::TreeReceiver(const fs::path& destination, SourceCount count,
     const bool exists = fs::exists(fs::symlink_status(plain, ignored));
     if (count == SourceCount::several || (slash && exists))
       throw Error(exists ? ErrorKind::conflict : ErrorKind::not_found,
-                  shown_ + (exists ? " is no directory" : " does not exist"));
+                  shown_ + (exists ? " is not a directory" : " does not exist"));
     must_be_directory_ = slash;
     new_name_ = plain.filename().string();
     if (new_name_.empty() || new_name_ == "." || new_name_ == "..")

@@ -150,7 +150,7 @@ TEST_CASE("what is no text, or is indented by tabs, is called so at its place") 
   CHECK(std::string(failure_of([] { parse("a: 1\n\tb: 2\n"); }).what()).find("by a tab") !=
         std::string::npos);
   CHECK(std::string(failure_of([] { parse(std::string("a: 1\nb: \0x\n", 11)); }).what()) ==
-        "f.yaml:2:4: the byte \\x00 is no part of a text: this is not YAML");
+        "f.yaml:2:4: the byte \\x00 is not part of a text: this is not YAML");
   CHECK(failure_of([] {
           parse(
               "\x7f"

@@ -94,9 +94,9 @@ class CloudSim:
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="cloudsim-")
         port_file = pathlib.Path(self.folder.name, "port")
-        # The vendors' own descriptions, where they are at hand.
-        facts = SOURCE.parent / "shared/facts/cloud-api"
-        checked = ("--api-facts", str(facts)) if self.facts and facts.is_dir() else ()
+        # A directory of the vendors' own descriptions of their APIs, where there is one.
+        facts = os.environ.get("CLOUDSIM_API_FACTS")
+        checked = ("--api-facts", facts) if self.facts and facts else ()
         self.process = subprocess.Popen(
             [self.program, "--port-file", port_file, "--boot", self.boot, *checked, *self.options]
         )

@@ -19,7 +19,7 @@ int run_access_add(Arguments arguments) {
   const std::string line = options.take_word("the line");
   options.expect_end();
   if (!line.starts_with("ssh-") || line.find_first_of("\r\n") != std::string::npos)
-    throw Error(ErrorKind::usage, "'" + printable(line) + "' is no line of authorized_keys");
+    throw Error(ErrorKind::usage, "'" + printable(line) + "' is not a line of authorized_keys");
   add_authorized_key(line);
   return 0;
 }
@@ -30,7 +30,7 @@ int run_access_remove(Arguments arguments) {
   const std::string cluster = options.take_word("the cluster");
   options.expect_end();
   if (cluster.empty() || cluster.find_first_not_of("0123456789abcdef") != std::string::npos)
-    throw Error(ErrorKind::usage, "'" + printable(cluster) + "' is no cluster's identity");
+    throw Error(ErrorKind::usage, "'" + printable(cluster) + "' is not a cluster's identity");
   remove_authorized_key(mark);
   // This directory has the key with which this host logged in to the others.
   std::filesystem::remove_all(below_home(".fastgpu/clusters") / cluster);

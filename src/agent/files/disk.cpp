@@ -28,7 +28,7 @@ UniqueFd open_regular(const std::filesystem::path& path, int flags, unsigned mod
   UniqueFd file(::open(path.c_str(), flags | O_NONBLOCK | O_CLOEXEC, mode));
   struct stat status {};
   if (file && ::fstat(file.get(), &status) == 0 && !S_ISREG(status.st_mode))
-    throw Error(ErrorKind::local, path.string() + " is no regular file");
+    throw Error(ErrorKind::local, path.string() + " is not a regular file");
   return file;
 }
 
@@ -115,7 +115,8 @@ void make_private_directory(const std::filesystem::path& path) {
   }
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) throw failed("making", path);
-  if (!S_ISDIR(status.st_mode)) throw Error(ErrorKind::local, path.string() + " is no directory");
+  if (!S_ISDIR(status.st_mode))
+    throw Error(ErrorKind::local, path.string() + " is not a directory");
   if (!may_be_ours(status.st_uid))
     throw Error(ErrorKind::denied, path.string() + " belongs to another user");
 }

@@ -78,7 +78,7 @@ fs::path reports_directory() {
 
 fs::path report_file(const std::string& id) {
   if (id.empty() || id.find_first_not_of("0123456789abcdef") != std::string::npos)
-    throw Error(ErrorKind::usage, "'" + printable(id) + "' is no identity of a copy");
+    throw Error(ErrorKind::usage, "'" + printable(id) + "' is not an identity of a copy");
   return reports_directory() / id;
 }
 
@@ -356,7 +356,9 @@ class Receiver {
     const VerifyAnswer found = verify_manifest(to_, received_);
     if (found.damaged.empty()) return note_checked(to_, found.manifest);
     fs::remove_all(to_);
-    throw Error(ErrorKind::remote, to_.string() + ": the copy of the build was damaged on the way: " + found.damaged.front());
+    throw Error(
+        ErrorKind::remote,
+        to_.string() + ": the copy of the build was damaged on the way: " + found.damaged.front());
   }
 
   fs::path to_;

@@ -37,7 +37,7 @@ std::string joined(const std::vector<std::string>& words) {
 FoundVersion parse_found(const std::string& text) {
   const auto words = split(text, ' ');
   if (words.size() != 5)
-    throw Error(ErrorKind::remote, "'" + printable(text) + "' is no version of an environment");
+    throw Error(ErrorKind::remote, "'" + printable(text) + "' is not a version of an environment");
   return {words[0], words[1], words[2], words[3], words[4] == "current"};
 }
 
@@ -46,7 +46,7 @@ std::size_t parse_place(const std::string& text) {
   std::size_t place = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), place);
   if (failure != std::errc() || end != text.data() + text.size())
-    throw Error(ErrorKind::remote, "'" + printable(text) + "' is no place in a chain");
+    throw Error(ErrorKind::remote, "'" + printable(text) + "' is not a place in a chain");
   return place;
 }
 
@@ -85,7 +85,7 @@ void check_environment_name(std::string_view name) {
   if (!usable)
     throw Error(ErrorKind::usage,
                 "'" + printable(name) +
-                    "' is no name of an environment: it has 1 to 80 letters, "
+                    "' is not a name of an environment: it has 1 to 80 letters, "
                     "digits, '.', '_' and '-', and begins with a letter or digit");
 }
 
@@ -158,7 +158,7 @@ SolveRequest parse_solve_request(const Records& records) {
   for (const std::string& text : records.all("index_for")) {
     auto words = split(text, kBetweenWords);
     if (words.size() != 2)
-      throw Error(ErrorKind::remote, "'" + printable(text) + "' is no package with its index");
+      throw Error(ErrorKind::remote, "'" + printable(text) + "' is not a package with its index");
     request.index_for.push_back({std::move(words[0]), std::move(words[1])});
   }
   return request;

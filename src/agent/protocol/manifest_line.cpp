@@ -17,7 +17,7 @@ std::size_t start_of(int word, const std::string& line) {
   for (int passed = 0; passed < word; ++passed) {
     at = line.find(' ', at);
     if (at == std::string::npos)
-      throw Error(ErrorKind::remote, "'" + printable(line) + "' is no line of a manifest");
+      throw Error(ErrorKind::remote, "'" + printable(line) + "' is not a line of a manifest");
     ++at;
   }
   return at;

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 5> kCauses = {"none", "request", "timeout
 StopCause parse_cause(const std::string& text) {
   for (std::size_t i = 0; i < kCauses.size(); ++i)
     if (kCauses[i] == text) return static_cast<StopCause>(i);
-  throw Error(ErrorKind::remote, "job status: '" + printable(text) + "' is no cause");
+  throw Error(ErrorKind::remote, "job status: '" + printable(text) + "' is not a cause");
 }
 
 void add_how(Records& records, const process::ExitStatus& how) {

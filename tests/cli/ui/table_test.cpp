@@ -155,7 +155,8 @@ TEST_CASE("rows are sorted by a column as people count, and what is unknown come
   const Table table{{{"NAME"}, {"STATE", true}}, {}};
   const Error e = failure_of([&] { sorted_rows(table, "stat"); });
   CHECK(e.kind() == ErrorKind::usage);
-  CHECK(std::string(e.what()) == "--sort-by 'stat' is no column of this table: it has NAME, STATE");
+  CHECK(std::string(e.what()) ==
+        "--sort-by 'stat' is not a column of this table: it has NAME, STATE");
 }
 
 TEST_SUITE_END();

@@ -75,8 +75,8 @@ TEST_CASE("what cannot be part of an environment is refused with its file and li
                          {"git+https://github.com/x/y", "is not a package of an index"},
                          {"x @ git+ssh://git@h/x", "is not a package of an index"},
                          {"https://h/x.whl", "is not a package of an index"},
-                         {"./local.whl", "is no wheel"},
-                         {"./dist", "is no wheel"},
+                         {"./local.whl", "is not a wheel"},
+                         {"./dist", "is not a wheel"},
                          {"x --pre", "'--pre'"},
                          {"x --hash=md5:1", "cannot be checked"},
                          {"x @ https://joe:s3cret@h/x.whl", "has a password"}}) {

@@ -158,7 +158,7 @@ def test_a_wheel_that_would_replace_a_conda_package_is_refused_with_both_version
     site.write("absent-package")
     site.user.refused(site.words(), 1, "absent-package")
     site.write(f"needy-1.0-{platform.machine()}.whl")
-    site.user.refused(site.words(), 2, "is no wheel")
+    site.user.refused(site.words(), 2, "is not a wheel")
 
 
 run_tests(dict(globals()))

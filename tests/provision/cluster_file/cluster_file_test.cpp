@@ -188,14 +188,16 @@ TEST_CASE("what cannot be is refused with line and column") {
        "'aws'"},
       {"hosts:\n  - port: 22\n", "cluster.yaml:2:5: 'hosts[0]': 'address' is missing"},
       {"hosts:\n  - address: -oProxyCommand=x\n",
-       "cluster.yaml:2:14: 'hosts[0].address': '-oProxyCommand=x' is no address and no host name"},
+       "cluster.yaml:2:14: 'hosts[0].address': '-oProxyCommand=x' is neither an address nor a host "
+       "name"},
       {"hosts:\n  - address: a\n    port: 70000\n",
        "cluster.yaml:3:11: 'hosts[0].port' must be a whole number from 1 to 65535, not '70000'"},
       {"hosts:\n  - n[4-1]\n",
-       "cluster.yaml:2:5: 'hosts[0]': 'n[4-1]' is no range of hosts: write n[01-04] or n[1,3-5]; "
+       "cluster.yaml:2:5: 'hosts[0]': 'n[4-1]' is not a range of hosts: write n[01-04] or "
+       "n[1,3-5]; "
        "an "
        "IPv6 address with a port is [fd00::1]:22"},
-      {"hosts: a b\n", "cluster.yaml:1:8: 'hosts': 'a b' is no address and no host name"},
+      {"hosts: a b\n", "cluster.yaml:1:8: 'hosts': 'a b' is neither an address nor a host name"},
       {"hosts:\n  - a:70000\n",
        "cluster.yaml:2:5: 'hosts[0]': 'a:70000' has no port from 1 to 65535 behind its address"},
       {"hosts:\n  - {address: a:22, port: 23}\n",
@@ -209,7 +211,8 @@ TEST_CASE("what cannot be is refused with line and column") {
        "cluster.yaml:2:24: 'hosts[0].jump': 'b:x' has no port from 1 to 65535 behind its address"},
       {"hosts: [a, a]\n", "cluster.yaml:1:12: 'hosts[1]': host a port 22 is there twice"},
       {"hosts:\n  - {address: a, host_key: AAAA}\n",
-       "cluster.yaml:2:28: 'hosts[0].host_key': 'AAAA' is no host key: write it like 'ssh-ed25519 "
+       "cluster.yaml:2:28: 'hosts[0].host_key': 'AAAA' is not a host key: write it like "
+       "'ssh-ed25519 "
        "AAAA...'"},
       {"{1: 2}: x\n", "cluster.yaml:1:1: a field's name must be plain text"},
   };
