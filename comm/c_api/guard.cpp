@@ -6,7 +6,7 @@ namespace fastgpu::comm::c_api {
 namespace {
 
 /// C has no exceptions to carry the sentence in, and after fgc_init failed there is no handle
-/// either. This is the one variable of the library that belongs to nobody but its thread.
+/// either. This is the library's only variable that belongs to a single thread.
 thread_local std::string last_error;
 
 }  // namespace

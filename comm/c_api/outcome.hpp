@@ -1,4 +1,4 @@
-// How steps end, as C is told.
+// The results of steps in the form that C reads.
 #pragma once
 
 #include "comm/c_api/arguments.hpp"

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kBetweenWaitChecks{100};
 /// check.
 std::chrono::milliseconds longest_sleep(std::chrono::milliseconds wanted) noexcept;
 
-/// Throws ErrorKind::interrupted where the check says that the wait is to end.
+/// Throws ErrorKind::interrupted if the check asks for the end of the wait.
 void check_interrupt();
 
 /// poll() until `deadline`, whatever signals come: the number of ends that are ready, 0 once the
@@ -39,7 +39,7 @@ class WaitClock {
     if (++turns_ % kTurns != 0) return false;
     return is_due_now();
   }
-  /// The same after a sleep.
+  /// Returns what is_due() does, after a sleep.
   bool is_due_now() noexcept;
 
  private:

@@ -12,7 +12,7 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::string_view kPrefix = "FASTGPU_COMM_";
-/// As comm/README.md describes them.
+/// The variables that comm/README.md describes.
 constexpr std::string_view kNames[] = {
     "ALGORITHM",   "COLLECTIVES",   "COUNTERS",   "DEVICE",   "FLOWS",       "FUSION",
     "INTERFACE",   "JOIN_TIMEOUT",  "LANES",      "LIBRARY",  "MASTER_ADDR", "MASTER_PORT",

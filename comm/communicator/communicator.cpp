@@ -225,7 +225,7 @@ std::optional<Communicator> Communicator::split(int color, int key) {
   struct Wish {
     int color;
     int key;
-    std::uint64_t begin;  ///< For calls of the new communicators.
+    std::uint64_t begin;  ///< The number of the new communicators' first call.
   };
   const Wish mine{color, key, world_->contexts.end()};
   std::vector<Wish> all(group_->size());

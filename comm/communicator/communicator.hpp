@@ -84,7 +84,7 @@ class Communicator {
   const Topology& topology() const noexcept { return topology_; }
 
   /// Reduces in place; the result is the same to the last bit on every rank. `data` is aligned for
-  /// its elements. Throws ErrorKind::usage where the length is no multiple of their size.
+  /// its elements. Throws ErrorKind::usage if the length is not a multiple of their size.
   /// Where connections are busy the messages of a higher `priority` overtake others.
   Handle start_all_reduce(std::span<std::byte> data, Reduction reduction,
                           std::int32_t priority = 0);
@@ -96,8 +96,8 @@ class Communicator {
     all_reduce(std::as_writable_bytes(values), {kElementType<T>, op});
   }
 
-  /// `mine` receives the reduction of block rank() of everybody's `all`, which is size() blocks as
-  /// long as `mine`. They do not overlap.
+  /// Reduces block rank() of the `all` of every rank into `mine`. `all` has size() blocks as long
+  /// as `mine`. They do not overlap.
   Handle start_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
                               Reduction reduction);
   void reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
@@ -141,8 +141,8 @@ class Communicator {
     return world_->engine.has_lost((*group_)[static_cast<std::size_t>(rank.value)]);
   }
 
-  /// What has ended the job, or the loss of one of these ranks, as far as can be seen now. Any
-  /// thread, as give_up.
+  /// Returns what has ended the job, or the loss of one of these ranks, as far as it is known now.
+  /// Any thread may call it.
   std::optional<Error> trouble() { return world_->engine.trouble_of(*group_); }
   std::chrono::milliseconds timeout() const noexcept { return world_->engine.timeout(); }
 
@@ -157,8 +157,8 @@ class Communicator {
   /// of their ranks where keys are equal. Absent for a negative color.
   std::optional<Communicator> split(int color, int key);
 
-  /// Memory that other ranks of this host read directly where it is sent from. Throws
-  /// ErrorKind::capacity where there is none, for which the program's own memory will do.
+  /// Allocates memory from which other ranks of this host read directly. Throws
+  /// ErrorKind::capacity if there is none left: the program's own memory can be used instead.
   std::span<std::byte> allocate(std::size_t bytes) { return world_->engine.allocate(bytes); }
   void free(std::span<std::byte> memory) { world_->engine.free(memory.data()); }
 
@@ -188,10 +188,11 @@ class Communicator {
           engine(std::move(connections)) {}
 
     std::shared_ptr<mpi::Collectives> collectives;  ///< Null: none but ours.
-    std::optional<Algorithm> algorithm;  ///< Of all-reduces, where the user has named one.
+    std::optional<Algorithm>
+        algorithm;  ///< The algorithm of all-reduces, if the user has named one.
     Engine engine;
     Contexts contexts;
-    std::byte nothing{};  ///< What a barrier sends.
+    std::byte nothing{};  ///< The content of a barrier's messages.
     std::shared_ptr<const PreparedProgram> no_program =
         std::make_shared<const PreparedProgram>(Program{}, Averaging::none);
   };
@@ -242,7 +243,7 @@ class Communicator {
   mpi::Group* mpi_group_ = nullptr;  ///< MPI's communicator of the same ranks, where it is asked.
   std::uint64_t sequence_ = 0;
   std::vector<std::uint64_t> sent_;                                        ///< Messages, by rank.
-  std::vector<std::uint64_t> received_;                                    ///< As above.
+  std::vector<std::uint64_t> received_;                                    ///< Messages, by rank.
   std::map<ProgramKey, std::shared_ptr<const PreparedProgram>> programs_;  ///< Lately used.
 };
 

@@ -85,8 +85,8 @@ struct Mesh {
       sockets[index(rank)].push_back(std::move(peer.socket));
   }
 
-  std::vector<std::vector<UniqueFd>> sockets;  ///< By rank.
-  std::vector<Endpoint> endpoints;             ///< Where the ranks below this one listen.
+  std::vector<std::vector<UniqueFd>> sockets;  ///< The connections, by rank.
+  std::vector<Endpoint> endpoints;             ///< The addresses of the ranks below this one.
   UniqueFd listener;
   Endpoint listens_at{};
   Session session{};

@@ -10,7 +10,7 @@
 
 namespace fastgpu::comm::mpi {
 
-/// What a call reads and writes, as Work has it.
+/// The buffers of a call; see Work.
 struct Buffers {
   std::span<std::byte> data{};
   std::span<const std::byte> input{};
@@ -26,7 +26,8 @@ class Collectives {
   /// Throws ErrorKind::usage where MPI does not let several threads call it.
   explicit Collectives(std::shared_ptr<const World> world);
 
-  /// For some ranks of the world; all of them at once, with a number of their group's own.
+  /// Creates a group of some ranks of the world. All of these call it together, with a number that
+  /// no other group has.
   Group* group_of(std::span<const Rank> ranks, std::uint32_t number) const;
   Group* everybody() const noexcept { return world_->everybody(); }
 

@@ -15,8 +15,8 @@ class CallBook {
  public:
   explicit CallBook(Rank self) : self_(self) {}
 
-  /// A communicator has been made, the first call of which has this number. What others have said
-  /// about its calls already is kept.
+  /// Opens the chapter of a new communicator, whose first call has this number. Reports of other
+  /// ranks about its calls that came earlier are kept.
   void open(std::uint64_t number);
 
   /// Throws ErrorKind::usage, naming the other rank and both calls, where one that was ahead of
@@ -34,7 +34,7 @@ class CallBook {
   };
   /// The calls of one communicator.
   struct Chapter {
-    std::uint64_t next = 0;     ///< Of the calls, the one to come.
+    std::uint64_t next = 0;     ///< The number of the next call.
     std::vector<Known> recent;  ///< Empty before the first.
   };
   struct Early {
@@ -46,7 +46,7 @@ class CallBook {
   Chapter& chapter_of(std::uint64_t number);
 
   Rank self_;
-  std::vector<Chapter> chapters_;  ///< By communicator.
+  std::vector<Chapter> chapters_;  ///< The chapters, by communicator.
   std::vector<Early> early_;
 };
 

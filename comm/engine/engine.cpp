@@ -28,7 +28,7 @@ constexpr unsigned kTurnsBetweenLooks = 256;
 /// The time in which other ranks can receive the reason why this one gives up.
 constexpr auto kAbortTimeout = 500ms;
 
-/// Some hundred microseconds on a core that no other thread wants.
+/// A few hundred microseconds on a core that no other thread wants.
 constexpr int kYieldsOfWaiter = 1000;
 /// The background thread leaves the core to the program sooner.
 constexpr int kYieldsOfDriver = 100;

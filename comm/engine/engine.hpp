@@ -160,9 +160,9 @@ class Engine final : private TransportEvents, private ControlEvents {
   std::chrono::milliseconds timeout_;
   std::function<void(const std::string&)> warn_;
   Topology topology_;
-  std::vector<Route> routes_;          ///< By preference; their number does not change.
-  std::vector<Route*> route_to_;       ///< By rank.
-  ControlChannel* control_ = nullptr;  ///< In `routes_`.
+  std::vector<Route> routes_;          ///< The routes, best first; their number does not change.
+  std::vector<Route*> route_to_;       ///< The route to each rank.
+  ControlChannel* control_ = nullptr;  ///< One of `routes_`.
   PrivateHeap private_heap_;
   Heap* heap_ = &private_heap_;
   CallBook calls_;
@@ -170,7 +170,7 @@ class Engine final : private TransportEvents, private ControlEvents {
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Operation>> active_;  ///< Shared with the threads that wait for them.
   std::vector<std::pair<Operation*, StepIndex>> finished_;  ///< Reported by transports.
-  std::vector<std::optional<Error>> lost_;                  ///< By rank.
+  std::vector<std::optional<Error>> lost_;                  ///< The losses, by rank.
   std::vector<Rank> newly_lost_;
   std::optional<Error> trouble_;   ///< Reported by transports, or by another rank.
   bool is_trouble_known_ = false;  ///< All ranks know: one of them has notified this one.

@@ -16,19 +16,19 @@
 
 namespace fastgpu::comm {
 
-/// What is to be run. Buffers stay the caller's, and stay where they are until it is done.
+/// The work of an operation. Buffers belong to the caller, and must stay in place until it is done.
 struct Work {
   std::shared_ptr<const PreparedProgram> program;  ///< Shared with the cache that it comes from.
   std::shared_ptr<const std::vector<Rank>> group;  ///< World ranks of the program's ranks.
   std::span<std::byte> data{};
   std::span<const std::byte> input{};
-  Reduction reduction{};       ///< Its type is that of the elements.
-  std::uint64_t tag_base = 0;  ///< What all messages' tags begin with.
+  Reduction reduction{};       ///< The operation and the type of the elements.
+  std::uint64_t tag_base = 0;  ///< The beginning of every message's tag.
   Call call{};
-  std::int32_t priority = 0;  ///< Of its messages: higher overtakes.
-  bool is_courtesy = false;   ///< A message to somebody who may go, or have gone, without it.
-  bool has_note = true;       ///< Whether the call is told to, and expected of, the other ranks.
-  const char* part_of = nullptr;  ///< What it belongs to, which reports its waits; null: itself.
+  std::int32_t priority = 0;      ///< The priority of its messages: a higher one overtakes.
+  bool is_courtesy = false;       ///< True for a message to a rank that may end without it.
+  bool has_note = true;           ///< True if other ranks get a note of the call and expect one.
+  const char* part_of = nullptr;  ///< The call that reports its waits; null: this one.
   std::shared_ptr<OffloadedCollective>
       offloaded{};  ///< Runs it instead of the program, which is empty.
 };
@@ -67,7 +67,7 @@ class Operation {
   Sending& sending(StepIndex step);
   Receiving& receiving(StepIndex step);
 
-  /// Does a step that needs nobody else.
+  /// Runs a step that needs no other rank.
   void run(StepIndex step);
 
   /// The step has done its work: others may begin.
@@ -76,7 +76,7 @@ class Operation {
   /// Whom it was meant for needs it no more.
   void forgo() noexcept { left_ = 0; }
 
-  /// What runs it as a whole has done it.
+  /// Ends the operation after another engine (MPI or NCCL) has run it as a whole.
   void finished_offloaded();
 
   std::size_t steps_left() const noexcept { return left_; }
@@ -101,7 +101,7 @@ class Operation {
   std::vector<std::byte> scratch_;
   std::vector<std::byte> divided_;  ///< The input of an average that is divided first.
   Note note_{};
-  std::vector<std::uint32_t> waits_for_;  ///< Of each step: how many others.
+  std::vector<std::uint32_t> waits_for_;  ///< The number of steps that each step waits for.
   std::vector<StepIndex> ready_;
   std::size_t next_ready_ = 0;
   std::vector<Sending> sendings_;

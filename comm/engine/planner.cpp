@@ -31,7 +31,8 @@ constexpr std::uint64_t kShortOfTwo = 32 << 10;  // Two ranks send no more in on
 /// The lane of messages between two ranks, which no collective uses.
 constexpr std::uint8_t kMessageLane = 255;
 
-/// In the others every sum is made on one rank alone, which divides it.
+/// Returns where the sums are divided. In most programs each sum is made on one rank, which also
+/// divides it.
 Averaging averaging_of(const Plan& plan) {
   switch (plan.algorithm == Algorithm::hierarchical ? plan.across : plan.algorithm) {
     case Algorithm::ring:
@@ -46,14 +47,16 @@ Averaging averaging_of(const Plan& plan) {
   return Averaging::at_end;
 }
 
-/// What all ranks may send to one at once: a queue before a link that overflows costs TCP 200 ms.
+/// The bytes that all ranks together may send to one rank at once: if a queue before a link
+/// overflows, TCP loses 200 ms.
 constexpr std::uint64_t kMostAtOnce = 64 << 10;
 /// Ranks that one can exchange messages with in the time of a few steps.
 constexpr int kFewPeers = 100;
 
-/// For data that is not short, by machines that hold one rank each. Long slices fill the links in a
-/// ring, where everybody hears from one alone. Of shorter ones latency is the most of it, and a
-/// ring has a step for every rank. docs/benchmarks/scale.md has what each takes.
+/// Returns the algorithm for data that is not short, on machines with one rank each. Long slices
+/// fill the links in a ring, in which each rank receives from one other rank alone. Shorter ones
+/// are dominated by latency, and a ring has a step for every rank. docs/benchmarks/scale.md has the
+/// times of each.
 Algorithm between_machines(int ranks, std::uint64_t bytes) {
   if (ranks == 2) return Algorithm::direct;
   // Where ranks cannot all be paired, halving and doubling sends everything twice more.
@@ -120,7 +123,7 @@ class Planner {
     return program;
   }
 
-  /// Block `self` of everybody's input ends up in this rank's data.
+  /// Returns a program that reduces block `self` of every rank's input into this rank's data.
   Program reduce_scatter() const {
     const std::uint64_t block = count_ / static_cast<std::uint64_t>(place_.ranks);
     const Part mine{Buffer::data, 0, block};
@@ -157,7 +160,7 @@ class Planner {
   }
 
  private:
-  /// Of an all-reduce.
+  /// Returns the algorithm of an all-reduce.
   Algorithm algorithm() const {
     if (call_.plan.algorithm) return *call_.plan.algorithm;
     if (is_short()) return Algorithm::recursive_doubling;
@@ -165,7 +168,7 @@ class Planner {
     return is_inside_ ? Algorithm::direct : between_machines(place_.ranks, call_.bytes);
   }
 
-  /// Of an all-reduce that is not cut, in bytes.
+  /// Returns the bytes of the longest message of an all-reduce that is not cut.
   std::uint64_t longest_message() const {
     switch (algorithm()) {
       case Algorithm::ring:

@@ -12,29 +12,32 @@ namespace fastgpu::comm {
 /// Most messages on one channel, and most of lanes: what a message's tag has room for.
 constexpr std::uint64_t kMostOnChannel = std::uint64_t{1} << 20;
 
-/// Where the interpreter divides the sums of an average. Part of the plan: all ranks do the same.
+/// The place where the interpreter divides the sums of an average. It is part of the plan, so that
+/// all ranks do the same.
 enum class Averaging : std::uint8_t {
   none,
-  before,   ///< By every rank, what it gives: numbers of 16 bits have no room for their sum.
-  of_sums,  ///< Once, by the rank that has summed them, before they are passed on.
-  at_end    ///< By every rank, all its data: for programs in which every rank sums.
+  before,   ///< Every rank divides its input: a sum of 16-bit numbers may overflow.
+  of_sums,  ///< The rank that has summed them divides them, before it passes them on.
+  at_end    ///< Every rank divides all its data: for programs in which every rank sums.
 };
 
 struct PreparedProgram {
-  /// Throws ErrorKind::usage where a channel has more messages than can be told apart,
+  /// Throws ErrorKind::usage if a channel has more messages than tags,
   /// ErrorKind::internal where sums and half-made sums cannot be.
   PreparedProgram(Program program, Averaging averaging);
 
   Program program;
   Dependencies dependencies;
-  std::vector<std::uint32_t> number;  ///< Of each step: its place on its channel.
-  std::vector<bool> carries_note;     ///< Of each step: the first to its peer, which has the note.
-  std::vector<std::uint32_t> transfer;  ///< Of each step: its place among sends, or receives.
+  std::vector<std::uint32_t> number;  ///< The place of each step on its channel.
+  std::vector<bool>
+      carries_note;  ///< True for the first step to each peer, which carries the note.
+  std::vector<std::uint32_t> transfer;  ///< The place of each step among sends, or receives.
   std::uint32_t sends = 0;
   std::uint32_t receives = 0;
 
   Averaging averaging;
-  std::vector<bool> is_sum;  ///< Of each step: whether its part is a whole sum now, to be divided.
+  std::vector<bool>
+      is_sum;  ///< True for a step after which its part is a whole sum, to be divided.
 
  private:
   void number_messages();

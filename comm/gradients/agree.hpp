@@ -25,7 +25,7 @@ void check_same_registration(Communicator& communicator, const Registration& min
 
 /// Returns the order in which gradients became ready on rank 0, `mine` there, by a collective call.
 /// A gradient that was not ready keeps its place behind the others. Throws ErrorKind::remote if the
-/// answer is no order.
+/// answer is not an order of all gradients.
 std::vector<GradientId> order_of_rank_0(Communicator& communicator, const GradientTable& table,
                                         const std::vector<GradientId>& mine);
 

@@ -10,7 +10,7 @@
 
 namespace fastgpu::comm {
 
-/// Numbers that ranks tell each other: new ones are added at the end.
+/// Element types. Ranks send these numbers to each other: new ones are added at the end.
 enum class ElementType : std::uint8_t {
   float32,
   float64,
@@ -23,11 +23,11 @@ enum class ElementType : std::uint8_t {
 };
 constexpr std::size_t kElementTypes = 8;
 
-/// On integers, sum and product wrap and average rounds towards zero. On 16-bit floating-point
-/// numbers, each operation is carried out in float32 and rounded to nearest, ties to even; each
-/// rank's are divided before they are added to an average, so that no sum overflows.
-/// A floating-point result is NaN where one of the operands is, always with the same bits, and -0
-/// is less than 0: so a op b and b op a are the same to the last bit.
+/// The reductions. On integers, sum and product wrap and average rounds towards zero. On 16-bit
+/// floating-point numbers, each operation is carried out in float32 and rounded to nearest, ties to
+/// even; each rank's are divided before they are added to an average, so that no sum overflows. A
+/// floating-point result is NaN where one of the operands is, always with the same bits, and -0 is
+/// less than 0: so a op b and b op a are the same to the last bit.
 enum class ReduceOp : std::uint8_t { sum, average, min, max, product };
 constexpr std::size_t kReduceOps = 5;
 
@@ -36,11 +36,11 @@ struct Reduction {
   ReduceOp op = ReduceOp::sum;
 };
 
-std::size_t size_of(ElementType type) noexcept;  ///< In bytes.
+std::size_t size_of(ElementType type) noexcept;  ///< Returns bytes.
 std::string_view name_of(ElementType type) noexcept;
 std::string_view name_of(ReduceOp op) noexcept;
 
-/// The type of our own that stands for T; no other T compiles.
+/// The ElementType of T; no other T compiles.
 template <class T>
 constexpr ElementType kElementType = T::unsupported;
 template <>
@@ -64,8 +64,8 @@ inline constexpr ElementType kElementType<std::uint8_t> = ElementType::uint8;
 /// length, a multiple of the element's size, are aligned for it, and do not overlap.
 void reduce_into(std::span<std::byte> into, std::span<const std::byte> from, Reduction reduction);
 
-/// The same with every source in turn, each into.size() bytes, while `into` is read and written in
-/// memory once. The result has the bits that reduce_into with one source after the other gives.
+/// Reduces every source in turn, each into.size() bytes, while `into` is read and written in memory
+/// once. The result has the bits that reduce_into with one source after the other gives.
 void reduce_into(std::span<std::byte> into, std::span<const std::byte* const> sources,
                  Reduction reduction);
 

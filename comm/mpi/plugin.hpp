@@ -45,7 +45,7 @@ struct Collective {
 struct Arrival {
   int from = 0;
   int bytes = 0;
-  /// Done once the bytes have arrived; null: there is no such message.
+  /// A request that is done once the bytes have arrived; null: no such message has come.
   Request* request = nullptr;
 };
 

@@ -26,25 +26,28 @@ struct Connections {
   Rank rank{0};
   int size = 1;
   std::chrono::milliseconds timeout{60'000};  ///< A wait in which nothing moves ends the job then.
-  std::chrono::milliseconds silence{60'000};  ///< The same is reported to `warn` then.
-  std::function<void(const std::string&)> warn{};   ///< Null: reports are dropped. Any thread.
-  std::vector<std::vector<UniqueFd>> sockets{};     ///< By rank: at least one to each other rank.
+  std::chrono::milliseconds silence{
+      60'000};  ///< The time after which a silent rank is reported to `warn`.
+  std::function<void(const std::string&)> warn{};  ///< Null: reports are dropped. Any thread.
+  std::vector<std::vector<UniqueFd>>
+      sockets{};  ///< The connections, by rank: at least one to each other rank.
   std::unique_ptr<SharedMemoryTransport> shared{};  ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
   std::unique_ptr<mpi::Messages> messages{};        ///< Null: those to other hosts go by sockets.
   std::shared_ptr<mpi::Collectives> collectives{};  ///< Null: none but ours. Shared by the calls.
-  std::optional<Algorithm> algorithm{};  ///< Of all-reduces, where the user has named one.
+  std::optional<Algorithm>
+      algorithm{};  ///< The algorithm of all-reduces, if the user has named one.
 };
 
-/// What this rank would like; it gets what the other side of each connection likes too.
+/// The connections that this rank wishes; it gets those that the other side wishes too.
 struct Wishes {
   SharedMemory shared_memory = SharedMemory::on;
   std::optional<int> flows{};  ///< Connections to each rank; absent: what suits ranks and hosts.
   NetworkTransport transport = NetworkTransport::tcp;  ///< The other side's must be the same.
 };
 
-/// Connections between two hosts where nobody wishes for a number: enough where a network limits
-/// each of them, and no more however many ranks share them.
+/// The number of connections between two hosts if no rank wishes another: enough for a network that
+/// limits each of them, and no more however many ranks share them.
 constexpr int kUsualFlows = 4;
 
 /// Connections that two ranks of different nodes have by default. Each of a node's ranks speaks to

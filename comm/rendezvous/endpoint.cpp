@@ -123,8 +123,9 @@ int wait_until_connected(int socket, Deadline deadline) {
   return error;
 }
 
-/// What a connection just made is worth. A port of the ephemeral range that nobody listens at can
-/// be given to the very socket that tries to reach it; TCP then connects it to itself.
+/// Returns the error of a new connection; 0 if it is good. A port of the ephemeral range at which
+/// no program listens can be given to the very socket that tries to reach it; TCP then connects it
+/// to itself.
 int error_of_new_connection(int socket) {
   try {
     return local_end(socket) == remote_end(socket) ? ECONNREFUSED : 0;

@@ -21,13 +21,13 @@ enum class SharedMemory : std::uint8_t { off, on };
 /// How ranks learn where rank 0 is met.
 enum class Meeting : std::uint8_t { at_address, by_mpi };
 
-/// What mpirun says about where its ranks run.
+/// The number of hosts on which mpirun runs its ranks.
 enum class Hosts : std::uint8_t { one, several };
 
-/// What carries messages between ranks that share no memory.
+/// The transport between ranks that share no memory.
 enum class NetworkTransport : std::uint8_t { tcp, mpi };
 
-/// Who runs collectives.
+/// The library that runs collectives.
 enum class Collectives : std::uint8_t { ours, mpi };
 
 /// Connections between two ranks on different hosts, at most.
@@ -40,16 +40,15 @@ struct JobPlace {
   Rank rank{0};
   int size = 1;
   Meeting meeting = Meeting::at_address;
-  std::string
-      master_host;  ///< Where rank 0 is met; empty in a world of one, and where MPI tells it.
+  std::string master_host;  ///< The host of rank 0; empty in a world of one, and if MPI knows it.
   std::uint16_t master_port = 0;
-  std::vector<Endpoint> points{};  ///< Where rank 0 is met, once MPI has told it.
-  Hosts hosts = Hosts::several;    ///< Looked at where MPI tells where rank 0 is.
+  std::vector<Endpoint> points{};  ///< The addresses of rank 0, once MPI has sent them.
+  Hosts hosts = Hosts::several;    ///< Used if MPI sends the address of rank 0.
   Collectives collectives = Collectives::ours;
-  std::string mpi_plugin{};  ///< Its file; empty: where it usually lies.
+  std::string mpi_plugin{};  ///< The plugin's file; empty: the usual one.
   std::string interface {};  ///< Network interface to use, or empty: the one that leads to rank 0.
   Secret secret{};           ///< Empty: loopback only.
-  std::chrono::milliseconds timeout{60'000};  ///< For the meeting.
+  std::chrono::milliseconds timeout{60'000};  ///< The limit for the meeting.
   /// A wait in which nothing moves ends the job after this long, though all ranks live.
   std::chrono::milliseconds wait_timeout = std::chrono::minutes(30);
   std::chrono::milliseconds silence{60'000};  ///< Such a wait is reported after this long.
@@ -58,17 +57,17 @@ struct JobPlace {
   std::optional<int> flows{};
   SharedMemory shared_memory = SharedMemory::on;
   NetworkTransport transport = NetworkTransport::tcp;
-  std::optional<Algorithm> algorithm{};  ///< Of all-reduces; absent: what suits each of them.
+  std::optional<Algorithm> algorithm{};  ///< The algorithm of all-reduces; absent: chosen for each.
 };
 
 /// Reads RANK and WORLD_SIZE, or Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, or takes a world of
-/// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT, for which MPI
-/// stands in where the rank is Open MPI's; the secret of several ranks as read_secret() finds it;
+/// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT, which MPI
+/// replaces if the rank is Open MPI's; the secret of several ranks as read_secret() finds it;
 /// then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_TIMEOUT, which is for the meeting too where there is
 /// no FASTGPU_COMM_JOIN_TIMEOUT, FASTGPU_COMM_SILENCE, FASTGPU_COMM_FLOWS,
 /// FASTGPU_COMM_SHARED_MEMORY, FASTGPU_COMM_TRANSPORT, FASTGPU_COMM_ALGORITHM,
 /// FASTGPU_COMM_COLLECTIVES and FASTGPU_COMM_MPI_PLUGIN. Throws ErrorKind::usage, naming the
-/// variable, for whatever is missing or makes no sense.
+/// variable, for anything that is missing or not valid.
 JobPlace job_place(const Environment& environment);
 
 }  // namespace fastgpu::comm

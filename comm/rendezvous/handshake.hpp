@@ -67,7 +67,7 @@ std::optional<Endpoint> decode_endpoint(std::span<const std::byte> bytes);
 
 /// Runs the client's whole side: presents `me`, which listens at `listens_at`, to the rank behind
 /// `socket`. Returns the session that the server names. Throws ErrorKind::transient if the server
-/// hangs up, and final kinds if it refuses, is no rank, or does not know the secret.
+/// hangs up, and final kinds if it refuses, is not a rank, or does not know the secret.
 Session present(int socket, const Identity& me, const Endpoint& listens_at, Deadline deadline);
 
 /// The server's side of one handshake, a message at a time.

@@ -21,7 +21,8 @@ class PeerMemory {
 
   bool is_readable() const noexcept { return pid_ > 0; }
 
-  /// Fills `into` with the bytes at `address`. Throws ErrorKind::remote if there is no memory.
+  /// Fills `into` with the bytes at `address`. Throws ErrorKind::remote if no memory is mapped
+  /// there.
   void read(std::span<std::byte> into, std::uint64_t address) const;
 
  private:

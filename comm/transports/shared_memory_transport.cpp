@@ -12,12 +12,12 @@
 
 namespace fastgpu::comm {
 
-/// The beginning of what a rank shares; a mailbox to every other rank follows. Pages that nobody
-/// touches cost nothing.
+/// The beginning of what a rank shares; a mailbox to every other rank follows. Untouched pages cost
+/// nothing.
 struct SharedMemoryTransport::Post {
   alignas(64) std::atomic<std::uint32_t> is_asleep;
   Nonce nonce{};
-  std::uint64_t address_of_nonce = 0;  ///< In its owner's memory.
+  std::uint64_t address_of_nonce = 0;  ///< An address in its owner's memory.
   alignas(64) RegionRow regions[kMostRegions];
 
   static std::size_t bytes(int size) {

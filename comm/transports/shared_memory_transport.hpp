@@ -1,5 +1,5 @@
 // Messages between ranks of one host, through memory that they share. What a rank sends from its
-// shared heap is read there by the receiver, which reduces as it reads; what lies elsewhere is
+// shared heap is read there by the receiver, which reduces as it reads; other memory is
 // passed through cells that stay in the cache.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace fastgpu::comm {
 /// that only the other can have written: the same host, and no wall between them.
 class SharedMemoryTransport final : public Transport {
  public:
-  /// For a rank among `size`. Throws ErrorKind::capacity.
+  /// Creates the transport of a rank among `size`. Throws ErrorKind::capacity.
   SharedMemoryTransport(Rank self, int size);
   ~SharedMemoryTransport() override;
 
@@ -66,9 +66,9 @@ class SharedMemoryTransport final : public Transport {
   int size_;
   UniqueFd file_;
   Mapping mapping_;
-  Post* post_;  ///< In the mapping.
+  Post* post_;  ///< The beginning of the mapping.
   std::unique_ptr<SharedHeap> heap_;
-  std::vector<std::unique_ptr<Peer>> peers_;  ///< By rank; null where not connected.
+  std::vector<std::unique_ptr<Peer>> peers_;  ///< The peers, by rank; null where not connected.
   std::vector<Peer*> connected_;
   UnaskedBytes unasked_;
   TransportEvents* events_ = nullptr;

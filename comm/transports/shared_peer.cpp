@@ -43,7 +43,7 @@ void SharedPeer::send(Outgoing& message) {
   if (!unsent_.empty() || !try_to_send(message)) unsent_.push_back(&message);
 }
 
-/// False where there is no room now.
+/// Returns false if there is not enough room now.
 bool SharedPeer::try_to_send(Outgoing& message) {
   if (!answers_.empty() || !out_.has_room()) return false;
   const bool fits_beside = message.bytes.size() <= Descriptor::kBody - kNoteBytes;
@@ -201,7 +201,7 @@ void SharedPeer::on_message(const Descriptor& descriptor) {
   if (descriptor.kind == DescriptorKind::eager) in_.drop_bytes(bytes.size());
 }
 
-/// Until somebody asks for it.
+/// Keeps a message until a receive asks for it.
 void SharedPeer::keep(const Descriptor& descriptor, std::span<const std::byte> bytes) {
   if (arrivals_.find(descriptor.tag) != nullptr) refuse("it sent two messages where there is one");
   unasked_.add(kArrivalCost + bytes.size());

@@ -51,7 +51,7 @@ class SharedPeer {
   void forget_outgoing();
 
  private:
-  /// A message that has been told of and that nobody has asked for yet.
+  /// A message that has been announced, and that no receive has asked for yet.
   struct Arrival {
     Descriptor descriptor{};
     std::vector<std::byte> bytes{};
@@ -60,7 +60,7 @@ class SharedPeer {
   struct Reading {
     Incoming* message = nullptr;
     std::span<const std::byte> from{};  ///< Empty where only the kernel can read it.
-    std::uint64_t address = 0;          ///< For the kernel.
+    std::uint64_t address = 0;          ///< An address for the kernel's calls.
     std::uint32_t request = 0;
   };
   /// A message that goes through cells.
@@ -100,20 +100,20 @@ class SharedPeer {
   Mailbox& in_;
   PeerHeap heap_;
   PeerMemory memory_;
-  std::vector<std::byte> staged_;  ///< For pieces that are read from it, to be reduced.
+  std::vector<std::byte> staged_;  ///< A buffer for pieces that are read to be reduced.
   const SharedHeap& own_heap_;
   TransportEvents& events_;
   UnaskedBytes& unasked_;
 
   TagTable<Incoming*> wanted_;
   TagTable<Arrival> arrivals_;
-  std::size_t arrived_bytes_ = 0;  ///< In `arrivals_`.
+  std::size_t arrived_bytes_ = 0;  ///< The bytes in `arrivals_`.
   Numbered<Outgoing*> offered_;    ///< Offers and announcements that are not answered.
   Numbered<Incoming*> expected_;   ///< Messages that come through cells.
   std::deque<Reading> reading_;
   std::deque<CellTransfer> cell_transfers_;
   std::deque<Descriptor> answers_;  ///< That the mailbox has no room for.
-  std::deque<Outgoing*> unsent_;    ///< As above.
+  std::deque<Outgoing*> unsent_;    ///< The messages that are not sent yet.
   bool has_put_ = false;
 };
 

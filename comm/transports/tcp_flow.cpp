@@ -20,8 +20,8 @@ namespace {
 /// Bytes that a connection holds and has not sent: what is behind them could have gone by another.
 constexpr int kMostUnsent = 256 << 10;
 
-/// Frames read in one go before other connections have their turn. More where they are here
-/// already: no readiness of the socket would tell of them.
+/// The frames that are read in one go before other connections have their turn. More are read if
+/// they have arrived already, because poll() would not report them.
 constexpr int kFramesATurn = 32;
 
 [[noreturn]] void throw_lost(int error) {

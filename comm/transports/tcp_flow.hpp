@@ -11,7 +11,7 @@
 
 namespace fastgpu::comm {
 
-/// What is done with frames as they come.
+/// The receiver of frames as they come.
 class FrameEvents {
  public:
   virtual ~FrameEvents() = default;
@@ -19,8 +19,8 @@ class FrameEvents {
   /// Whether there is room for the next frame.
   virtual bool may_read() const noexcept = 0;
 
-  /// Where the bytes of a chunk may be put as they come; empty where they are to be handed to
-  /// `arrived` together.
+  /// Returns the memory for the bytes of a chunk as they come; empty if `arrived` is to get them
+  /// together.
   virtual std::span<std::byte> target_of(const Frame& frame) = 0;
 
   /// A whole frame: `bytes` are those of target_of where that gave room.
@@ -38,7 +38,7 @@ class TcpFlow {
   bool is_idle() const noexcept { return header_left_ == 0 && body_.empty(); }
   /// The flow is idle. Borrows `body` until it is idle again. `owner` is the caller's business.
   void begin(const Frame& frame, std::span<const std::byte> body, Outgoing* owner);
-  /// The same with bytes that are copied.
+  /// Begins to send a frame with a copy of its bytes.
   void begin_copy(const Frame& frame, std::span<const std::byte> body);
   /// True once the frame is written; false where the connection takes no more now. Throws
   /// ErrorKind::remote where it is gone.
@@ -52,7 +52,7 @@ class TcpFlow {
   /// where the connection has ended or carries nonsense.
   bool read(FrameEvents& events);
 
-  bool wants_to_write = false;  ///< Kept by whoever polls the socket.
+  bool wants_to_write = false;  ///< Kept by the poller of the socket.
 
  private:
   std::size_t receive(std::span<std::byte> into);
@@ -77,7 +77,7 @@ class TcpFlow {
   Frame frame_{};
   std::span<std::byte> target_{};
   std::size_t filled_ = 0;
-  std::unique_ptr<std::byte[]> staged_;  ///< For chunks that are handed over together.
+  std::unique_ptr<std::byte[]> staged_;  ///< A buffer for chunks that are handed over together.
 };
 
 }  // namespace fastgpu::comm

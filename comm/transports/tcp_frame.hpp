@@ -15,9 +15,9 @@ enum class FrameKind : std::uint8_t {
   chunk,     ///< Bytes of a message, from `offset` on, of `total`.
   wanted,    ///< The receiver of the message waits for it: a long one may come now.
   note,      ///< The note of a message.
-  bell,      ///< Nothing but a reason to wake up.
-  question,  ///< What the receiver waits for; the question's number.
-  answer,    ///< What the sender waits for.
+  bell,      ///< A reason to wake up, without content.
+  question,  ///< The message that the receiver waits for; the question's number.
+  answer,    ///< The message that the sender waits for.
   abort      ///< Why the sender gives up the job.
 };
 

@@ -219,7 +219,7 @@ void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes
   keep(frame, bytes);
 }
 
-/// For when it is asked for.
+/// Keeps the bytes until a receive asks for them.
 void TcpPeer::keep(const Frame& frame, std::span<const std::byte> bytes) {
   if (frame.total > kMostAhead) refuse("it sent a message that nobody asked for");
   unasked_.add(kArrivalCost + bytes.size());

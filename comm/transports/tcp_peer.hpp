@@ -15,8 +15,8 @@ namespace fastgpu::comm {
 
 /// Longer messages are asked for by their receiver.
 constexpr std::size_t kUnasked = 64 << 10;
-/// Of those, what goes to one peer before it has asked, for it has often not got that far when the
-/// connection has room: on a link that is full the question takes as long as what is ahead of it.
+/// The bytes of these that go to one peer before it asks. The peer often asks later than the
+/// connection has room: on a full link its question takes as long as the bytes before it.
 constexpr std::size_t kMostAhead = 2 << 20;
 
 /// Everything of TcpTransport that concerns one peer. A message is cut in chunks: each connection
@@ -68,7 +68,7 @@ class TcpPeer final : public FrameEvents {
     Frame frame{};
     std::vector<std::byte> bytes{};
   };
-  /// What came of a message before anybody asked for it.
+  /// The part of a message that came before a receive asked for it.
   struct Arrival {
     struct Chunk {
       std::uint64_t offset = 0;
@@ -112,11 +112,11 @@ class TcpPeer final : public FrameEvents {
   std::deque<Sending> sending_;    ///< The most urgent first.
   TagTable<Outgoing*> unwanted_;   ///< Long messages that the peer has not asked for, and waits.
   TagTable<std::size_t> ahead_;    ///< Bytes of those that go, or have gone, without that.
-  std::size_t ahead_bytes_ = 0;    ///< In `ahead_`.
+  std::size_t ahead_bytes_ = 0;    ///< The bytes in `ahead_`.
   TagTable<char> wanted_by_peer_;  ///< Messages that it has asked for, and that are not there yet.
   TagTable<Expected> incoming_;
   TagTable<Arrival> arrivals_;
-  std::size_t arrived_bytes_ = 0;  ///< In `arrivals_`.
+  std::size_t arrived_bytes_ = 0;  ///< The bytes in `arrivals_`.
   bool is_ending_ = false;
 };
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kEventsATurn = 32;
 
-/// In the place of a flow's number: the process.
+/// A number in place of a flow's, for the watch of the peer's process.
 constexpr std::size_t kProcess = 0xffff;
 constexpr std::size_t kNoFlow = SIZE_MAX;
 
@@ -207,7 +207,7 @@ void TcpTransport::resume_if_room(TcpPeer& peer) {
     read(packed(peer.rank(), f));
 }
 
-/// What it sent before is there, in its connections.
+/// Handles the end of a peer's process. The bytes that it sent before are still in its connections.
 void TcpTransport::process_ended(Rank rank) {
   TcpPeer* const from = peer(rank);
   events_.closing(watch_of(rank).process.get());

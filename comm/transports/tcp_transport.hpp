@@ -52,7 +52,7 @@ class TcpTransport final : public Transport, public ControlChannel {
   /// How one peer is polled.
   struct Watch {
     UniqueFd process{};      ///< Absent for a peer of another host.
-    bool is_paused = false;  ///< Nothing is read from it now.
+    bool is_paused = false;  ///< True while it is not read.
   };
 
   TcpPeer* peer(Rank rank) const;  ///< Null for those lost too.
@@ -72,8 +72,8 @@ class TcpTransport final : public Transport, public ControlChannel {
   TransportEvents& events_;
   UniqueFd epoll_;
   UnaskedBytes unasked_;
-  std::vector<std::unique_ptr<TcpPeer>> peers_;  ///< By rank; null for this one.
-  std::vector<Watch> watches_;                   ///< By rank.
+  std::vector<std::unique_ptr<TcpPeer>> peers_;  ///< The peers, by rank; null for this rank.
+  std::vector<Watch> watches_;                   ///< The watches, by rank.
   int paused_ = 0;                               ///< Peers.
   int most_flows_ = 1;
 };

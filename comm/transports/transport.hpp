@@ -42,7 +42,7 @@ struct Sink {
 /// them. Beyond it those peers are not read from that this rank awaits nothing of: they wait until
 /// there is room again.
 constexpr std::size_t kMostUnasked = 256 << 20;
-/// The same where what is awaited is behind it; more ends the job.
+/// The limit for unasked bytes ahead of the awaited ones; more ends the job.
 constexpr std::size_t kMostUnaskedAtAll = 4 * kMostUnasked;
 /// Charged for each message, so that empty ones are bounded too.
 constexpr std::size_t kArrivalCost = 256;
@@ -50,7 +50,7 @@ constexpr std::size_t kArrivalCost = 256;
 /// The bytes that the peers of one transport have sent before a call asked for them.
 class UnaskedBytes {
  public:
-  /// Throws ErrorKind::remote where there is no room at all.
+  /// Throws ErrorKind::remote if more than kMostUnaskedAtAll would be kept.
   void add(std::size_t bytes) {
     if (bytes_ + bytes > kMostUnaskedAtAll)
       throw Error(ErrorKind::remote,
@@ -91,7 +91,7 @@ class TransportEvents {
  public:
   virtual ~TransportEvents() = default;
 
-  virtual void sent(Outgoing& message) = 0;  ///< Its bytes may change now.
+  virtual void sent(Outgoing& message) = 0;  ///< Its bytes may change from now on.
   virtual void received(Incoming& message) = 0;
   virtual void noted(Rank from, MessageTag tag, const Note& note) = 0;
 
@@ -135,7 +135,9 @@ class Transport {
   /// `poll_descriptor`, or that of another transport, readable. `woke` follows the sleep.
   virtual bool may_sleep() = 0;
   virtual void woke() {}
-  virtual int poll_descriptor() const noexcept { return -1; }  ///< For poll(); -1: it has none.
+  virtual int poll_descriptor() const noexcept {
+    return -1;
+  }  ///< A descriptor for poll(); -1: none.
 
   /// Returns true while `progress` must be called even if this rank waits for no message.
   virtual bool needs_progress() const noexcept { return false; }
@@ -159,7 +161,7 @@ class Transport {
   /// Spreads messages over this many connections, if it has as many. May change between messages.
   virtual void use_flows(int /*flows*/) {}
 
-  /// Returns memory from which receivers read directly; null if there is none.
+  /// Returns the memory from which receivers read directly; null without such memory.
   virtual Heap* heap() noexcept { return nullptr; }
 };
 

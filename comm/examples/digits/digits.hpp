@@ -13,7 +13,7 @@ namespace digits {
 constexpr std::size_t kPixels = 64;
 
 /// Reads lines of 64 numbers from 0 to 16 and a digit, separated by commas. Throws
-/// std::runtime_error with `name` and the line's number for any other line, or if there is none.
+/// std::runtime_error with `name` and the line's number for any other line, and for an empty file.
 training::Dataset read_digits(std::istream& in, const std::string& name);
 training::Dataset load_digits(const std::filesystem::path& file);
 

@@ -21,7 +21,7 @@ typedef enum fgc_type {
   FGC_UINT8 = 7 /* Bytes of anything, where nothing is reduced. */
 } fgc_type;
 
-/* In bytes; 0 for a number that is no fgc_type. */
+/* Returns the bytes of an element; 0 for a number that is not an fgc_type. */
 size_t fgc_type_size(int type);
 
 /* On integers, sums and products wrap and averages round towards zero. On 16-bit floating-point
@@ -57,7 +57,7 @@ fgc_status fgc_all_reduce(fgc_comm* comm, void* data, size_t count, int type, in
 fgc_status fgc_all_reduce_async(fgc_comm* comm, void* data, size_t count, int type, int op,
                                 fgc_request** request);
 
-/* `mine`, of `count`, gets the reduction of block fgc_rank of everybody's `all`, which is
+/* Reduces block fgc_rank of the `all` of every rank into `mine`, of `count`; `all` is which is
  * fgc_size times as long. They do not overlap. */
 fgc_status fgc_reduce_scatter(fgc_comm* comm, const void* all, void* mine, size_t count, int type,
                               int op);

@@ -74,7 +74,7 @@ typedef struct fgc_outcome {
   int32_t non_finite_rank;     /* The rank that had it. */
   int32_t non_finite;          /* An fgc_non_finite: FGC_FINITE if nothing else was found. */
   int32_t is_applied;          /* 0: the step was skipped, and gradients have no results. */
-  int32_t is_somebody_leaving; /* 1: there is no further step. */
+  int32_t is_somebody_leaving; /* 1: this was the last step. */
   int32_t have_views_moved;    /* 1: ask for views again. */
 } fgc_outcome;
 

@@ -26,7 +26,7 @@ typedef enum fgc_status {
   FGC_OK = 0,
   FGC_USAGE = 1,      /* The call or a setting is wrong, or the ranks disagree. */
   FGC_DENIED = 2,     /* The ranks' secrets differ. */
-  FGC_CAPACITY = 3,   /* There is no memory of that kind left. */
+  FGC_CAPACITY = 3,   /* No memory of that kind is left. */
   FGC_CONFLICT = 4,   /* The port or the rank is taken. */
   FGC_TIMEOUT = 5,    /* Other ranks have not come, or have gone silent. */
   FGC_REMOTE = 6,     /* Another rank has gone, or found what it cannot go on with. */
@@ -35,7 +35,7 @@ typedef enum fgc_status {
   FGC_INTERRUPTED = 9 /* The program's own wait check has ended the wait: see fgc_on_wait. */
 } fgc_status;
 
-/* "usage" and so on; "unknown" for a number that is none. */
+/* "usage" and so on; "unknown" for any other number. */
 const char* fgc_status_name(int status);
 
 /* What went wrong in this thread's last call that failed: one sentence naming the rank concerned.
@@ -50,7 +50,7 @@ typedef int (*fgc_wait_check)(void* user);
 void fgc_on_wait(fgc_wait_check check, void* user);
 
 /* This rank and its connections to the others, or to some of them. A child that is made by fork()
- * is no rank: every call with what it has inherited is FGC_USAGE there, and frees nothing. */
+ * is not a rank: every call with what it has inherited is FGC_USAGE there, and frees nothing. */
 typedef struct fgc_comm fgc_comm;
 
 /* Joins the job that the environment describes: RANK and WORLD_SIZE, or mpirun's own variables; the
@@ -60,7 +60,7 @@ typedef struct fgc_comm fgc_comm;
  * Without a rank in the environment the process is a job of one.
  *
  * `settings` overrules the environment: "NAME=VALUE" for such variables, the last one followed by
- * NULL; "NAME=" hides a variable. NULL: there are none. */
+ * NULL; "NAME=" hides a variable. NULL: no variables. */
 fgc_status fgc_init(const char* const* settings, fgc_comm** comm);
 
 /* Frees a communicator; NULL is allowed. The rank leaves its job once all communicators, requests
@@ -89,7 +89,7 @@ fgc_status fgc_split(fgc_comm* comm, int color, int key, fgc_comm** group);
 
 /* Memory that other ranks of this host read where it is: what is sent from it, or reduced in it, is
  * not copied on its way between them. It lasts until it is freed, or the rank leaves the job.
- * FGC_CAPACITY where there is none, for which the program's own memory will do. */
+ * FGC_CAPACITY if none is left: the program's own memory can be used instead. */
 fgc_status fgc_mem_alloc(fgc_comm* comm, size_t bytes, void** memory);
 fgc_status fgc_mem_free(fgc_comm* comm, void* memory);
 
