@@ -268,7 +268,7 @@ def test_a_lock_that_was_edited_to_build_what_sources_does_not_name_is_refused(s
     )
     site.file.write_text(body + f"sum: {hashlib.sha256(body.encode()).hexdigest()}\n")
     assert_in("sources: []", body)
-    site.user.refused(site.words(), 2, "of 'old' has a source, but is not in 'sources'")
+    site.user.refused(site.words(), 2, "'old' has a source, but is not in 'sources'")
     body = text[: text.index("build_tools:")]
     site.file.write_text(body + f"sum: {hashlib.sha256(body.encode()).hexdigest()}\n")
     site.user.refused(site.words(), 2, "no 'build_tools'")
