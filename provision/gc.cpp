@@ -49,7 +49,7 @@ void close_ownerless_intents(const Tools& tools, GcMode mode, std::vector<Settle
 void remove_one(const Tools& tools, Provider& provider, const Orphan& orphan, GcMode mode,
                 std::vector<Settled>& items) {
   if (tools.store.find_cluster(orphan.cluster)) return;
-  Settled item{orphan.cluster.value, "orphan " + orphan.kind + " " + orphan.id};
+  Settled item{orphan.cluster.value, "orphan " + to_text(orphan)};
   try {
     if (mode == GcMode::remove) provider.remove_orphan(orphan);
   } catch (const Error& e) {

@@ -16,4 +16,25 @@ std::string Provider::difference(const state::Cluster& there, const std::string&
   return there.spec_json == wanted ? "" : "in another form";
 }
 
+std::string to_text(const Orphan& orphan) {
+  const auto word = [&]() -> std::string {
+    switch (orphan.kind) {
+      case Orphan::Kind::instance:
+        return "instance";
+      case Orphan::Kind::network:
+        return "network";
+      case Orphan::Kind::image:
+        return "image";
+      case Orphan::Kind::folder:
+        return "folder";
+      case Orphan::Kind::process:
+        return "process";
+      case Orphan::Kind::bridge:
+        return "bridge";
+    }
+    throw Error(ErrorKind::internal, "an orphan has an unknown kind");
+  };
+  return word() + " " + (orphan.region.empty() ? "" : orphan.region + "/") + orphan.id;
+}
+
 }  // namespace fastgpu::provision

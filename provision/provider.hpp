@@ -2,6 +2,7 @@
 // provision/providers/.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -60,10 +61,15 @@ struct Instance {
 
 /// A resource with our marks that belongs to no known cluster.
 struct Orphan {
-  std::string kind;  ///< "bridge", "instance", "directory", ...
+  enum class Kind : std::uint8_t { instance, network, image, folder, process, bridge };
+  Kind kind;
   std::string id;
   state::ClusterId cluster;  ///< The identity in its marks.
+  std::string region{};      ///< Empty if the provider has no regions.
 };
+
+/// Returns "instance us-east-1/i-0a1b", or "bridge fg-1" without a region.
+std::string to_text(const Orphan& orphan);
 
 struct Orphans {
   std::vector<Orphan> found{};

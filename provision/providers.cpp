@@ -7,40 +7,18 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "provision/providers/alibaba/info.hpp"
+#include "provision/providers/aws/info.hpp"
+#include "provision/providers/huawei/info.hpp"
+#include "provision/providers/local/info.hpp"
+#include "provision/providers/static/info.hpp"
+#include "provision/providers/tencent/info.hpp"
 
 namespace fastgpu::provision {
 namespace {
 
-constexpr std::array kProviders = {
-    ProviderInfo{.name = "local",
-                 .description = "nodes on this machine, isolated by kernel namespaces",
-                 .has_local_nodes = true,
-                 .no_takeover =
-                     "local nodes are processes of the machine that made them: log in there, and "
-                     "use fastgpu as the user whose state directory has the cluster"},
-    ProviderInfo{.name = "static",
-                 .description = "hosts that you have, listed in a file and reached by SSH",
-                 .needs_hosts_file = true,
-                 .no_takeover = "static hosts need no takeover: make a cluster of the same file "
-                                "here (`fastgpu create cluster -f cluster.yaml`)"},
-    ProviderInfo{.name = "aws",
-                 .description = "Amazon's cloud; credentials as the aws command finds them",
-                 .is_cloud = true,
-                 .can_stop_spot = false,
-                 .has_one_card_with_address = true},
-    ProviderInfo{.name = "alibaba",
-                 .description = "Alibaba Cloud; credentials as the aliyun command finds them",
-                 .is_cloud = true,
-                 .has_timer = true},
-    ProviderInfo{.name = "huawei",
-                 .description = "Huawei Cloud; credentials as its SDKs find them",
-                 .is_cloud = true,
-                 .has_timer = true},
-    ProviderInfo{.name = "tencent",
-                 .description = "Tencent Cloud; credentials as the tccli command finds them",
-                 .is_cloud = true,
-                 .has_timer = true},
-};
+constexpr std::array kProviders = {kLocalInfo,     kStaticInfo,   aws::kInfo,
+                                   alibaba::kInfo, huawei::kInfo, tencent::kInfo};
 
 }  // namespace
 

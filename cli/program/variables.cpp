@@ -7,8 +7,9 @@
 #include "base/join.hpp"
 #include "base/names.hpp"
 #include "cli/program/common_flags.hpp"
-#include "cli/workflows/cloud_endpoints.hpp"
 #include "config/settings.hpp"
+#include "provision/cloud/endpoint.hpp"
+#include "provision/providers.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -21,11 +22,8 @@ constexpr std::array<std::string_view, 2> kFamilies = {"FASTGPU_COMM_", "FASTGPU
 
 /// Variables that are read apart from flags and settings.
 constexpr std::array kRead = {
-    "FASTGPU_ADDRESS_URL",       // The URL of a service that returns this machine's public address.
-    "FASTGPU_LOCAL_DIR",         // Where local nodes are kept.
-    "FASTGPU_ALIBABA_ENDPOINT",  // The address of the cloud, in place of the usual one.
-    "FASTGPU_HUAWEI_ENDPOINT",
-    "FASTGPU_TENCENT_ENDPOINT",
+    "FASTGPU_ADDRESS_URL",  // The URL of a service that returns this machine's public address.
+    "FASTGPU_LOCAL_DIR",    // Where local nodes are kept.
     "FASTGPU_METADATA_ENDPOINT",
     "FASTGPU_CONFIG",         // The path of the user's settings file.
     "FASTGPU_IN_AUTOMATION",  // Forbids questions.
@@ -94,8 +92,10 @@ std::string fault_of(const std::string& name, std::span<const Command> table,
 std::vector<std::string> known_variables(std::span<const Command> table) {
   std::set<std::string> known(kRead.begin(), kRead.end());
   known.insert(kSetOnNodes.begin(), kSetOnNodes.end());
-  const auto endpoints = endpoint_variables();
-  known.insert(endpoints.begin(), endpoints.end());
+  for (const provision::ProviderInfo& provider : provision::provider_table())
+    if (!provider.endpoint_variable.empty())
+      std::ranges::copy(provision::cloud::endpoint_variables(provider.endpoint_variable),
+                        std::inserter(known, known.end()));
   for (const config::SettingInfo& setting : config::setting_table())
     known.insert(config::variable_name(setting.key));
   for (const Command& command : table) {

@@ -1,9 +1,10 @@
 #include "cli/workflows/cloud_factory.hpp"
 
+#include <algorithm>
+#include <array>
 #include <random>
 
 #include "base/names.hpp"
-#include "cli/workflows/cloud_endpoints.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
@@ -13,8 +14,18 @@ namespace fastgpu::cli {
 namespace {
 
 using provision::cloud::ApiTools;
-using provision::credentials::Credentials;
-using provision::credentials::Sources;
+using provision::cloud::FindCredentials;
+
+struct Maker {
+  std::string_view cloud;
+  std::unique_ptr<provision::cloud::Cloud> (*make)(const provision::cloud::CloudSetup& setup);
+};
+
+constexpr std::array kMakers = {
+    Maker{provision::alibaba::kInfo.name, provision::alibaba::make_cloud},
+    Maker{provision::aws::kInfo.name, provision::aws::make_cloud},
+    Maker{provision::huawei::kInfo.name, provision::huawei::make_cloud},
+    Maker{provision::tencent::kInfo.name, provision::tencent::make_cloud}};
 
 /// A service of Amazon that returns the public address of the client.
 constexpr const char* kAddressUrl = "https://checkip.amazonaws.com/";
@@ -57,7 +68,7 @@ CloudFactory::CloudFactory(Messages& messages, const state::Environment& environ
       http_(http::curl_settings(environment)),
       calls_(messages) {}
 
-ApiTools CloudFactory::tools(Credentials (*find)(const Sources&)) {
+ApiTools CloudFactory::tools(FindCredentials find) {
   return {.http = http_,
           .observer = calls_,
           .find_credentials =
@@ -73,36 +84,13 @@ ApiTools CloudFactory::tools(Credentials (*find)(const Sources&)) {
 }
 
 std::unique_ptr<provision::cloud::Cloud> CloudFactory::make(const std::string& name) {
-  const auto variable = [&](const char* key) {
-    return without_slash(environment_(key).value_or(""));
-  };
-  // Reads the address for all services and those for single ones, such as
-  // FASTGPU_HUAWEI_ENDPOINT_VPC.
-  const auto endpoint = [&](const std::string& key) {
-    std::map<std::string, std::string> by_service;
-    for (const char* service : kEndpointServices)
-      by_service[service] = variable(endpoint_variable(key, service).c_str());
-    return provision::cloud::Endpoint(variable(key.c_str()), by_service);
-  };
-  if (name == "aws")
-    return std::make_unique<provision::aws::AwsCloud>(
-        tools(provision::credentials::find_aws),
-        provision::aws::Endpoints{
-            variable("AWS_ENDPOINT_URL"),
-            variable("AWS_ENDPOINT_URL_EC2"),
-            {{"sts", variable("AWS_ENDPOINT_URL_STS")},
-             {"pricing", variable("AWS_ENDPOINT_URL_PRICING")},
-             {"servicequotas", variable("AWS_ENDPOINT_URL_SERVICE_QUOTAS")}}});
-  if (name == "alibaba")
-    return std::make_unique<provision::alibaba::AlibabaCloud>(
-        tools(provision::credentials::find_alibaba), endpoint("FASTGPU_ALIBABA_ENDPOINT"));
-  if (name == "huawei")
-    return std::make_unique<provision::huawei::HuaweiCloud>(
-        tools(provision::credentials::find_huawei), endpoint("FASTGPU_HUAWEI_ENDPOINT"));
-  if (name == "tencent")
-    return std::make_unique<provision::tencent::TencentCloud>(
-        tools(provision::credentials::find_tencent), endpoint("FASTGPU_TENCENT_ENDPOINT"));
-  return nullptr;
+  const auto found = std::ranges::find(kMakers, name, &Maker::cloud);
+  if (found == kMakers.end()) return nullptr;
+  return found->make({.tools = [this](FindCredentials find) { return tools(find); },
+                      .url_in =
+                          [this](const std::string& variable) {
+                            return without_slash(environment_(variable.c_str()).value_or(""));
+                          }});
 }
 
 IpRange CloudFactory::own_address() {

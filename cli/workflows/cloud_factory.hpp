@@ -11,6 +11,7 @@
 #include "http/curl_client.hpp"
 #include "provision/cloud/caller.hpp"
 #include "provision/cloud/cloud.hpp"
+#include "provision/cloud/cloud_setup.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {
@@ -43,8 +44,7 @@ class CloudFactory {
   IpRange own_address();
 
  private:
-  provision::cloud::ApiTools tools(
-      provision::credentials::Credentials (*find)(const provision::credentials::Sources&));
+  provision::cloud::ApiTools tools(provision::cloud::FindCredentials find);
 
   const state::Environment& environment_;
   const Cancel& cancel_;

@@ -542,19 +542,14 @@ Orphans CloudProvider::orphans(std::span<const state::ClusterId> known) {
 }
 
 void CloudProvider::remove_orphan(const Orphan& orphan) {
-  const std::size_t slash = orphan.id.find('/');
-  const std::string region = orphan.id.substr(0, slash);
-  if (orphan.kind == "instance") {
-    const std::vector<std::string> ids = {orphan.id.substr(slash + 1)};
-    cloud_.terminate(region, ids);
-    return;
+  if (orphan.kind == Orphan::Kind::instance) {
+    cloud_.terminate(orphan.region, std::span(&orphan.id, 1));
+  } else if (orphan.kind == Orphan::Kind::image) {
+    for (const OwnImage& image : cloud_.own_images(orphan.region, never_))
+      if (image.image.id == orphan.id) cloud_.remove_image(orphan.region, image);
+  } else {
+    end_in(orphan.region, orphan.cluster, {});
   }
-  if (orphan.kind == "image") {
-    for (const OwnImage& image : cloud_.own_images(region, never_))
-      if (image.image.id == orphan.id.substr(slash + 1)) cloud_.remove_image(region, image);
-    return;
-  }
-  end_in(region, orphan.cluster, {});
 }
 
 }  // namespace fastgpu::provision::cloud

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/names.hpp"
-#include "provision/cloud/file_stores.hpp"
+#include "provision/providers.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -212,7 +212,7 @@ CloudSpec parse_cloud_spec(const std::string& text) {
 Storage storage_of(const CloudSpec& spec, std::string_view cloud) {
   return {.has_data_disk = spec.request.data_disk.gib > 0,
           .mounts = spec.mounts,
-          .nfs_options = std::string(nfs_options(cloud))};
+          .nfs_options = std::string(provider_info(cloud).nfs_options)};
 }
 
 std::string difference(const CloudSpec& there, const CloudSpec& wanted) {

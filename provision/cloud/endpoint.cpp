@@ -1,6 +1,7 @@
 #include "provision/cloud/endpoint.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.hpp"
 #include "base/ip.hpp"
@@ -41,6 +42,16 @@ void check(const std::string& url) {
             "' is not a service URL: write one such as https://{service}.intl.tencentcloudapi.com");
 }
 
+/// The services whose addresses can be replaced one by one.
+constexpr std::array kServices = {"ecs", "vpc", "ims", "iam", "bss", "cvm", "tag", "sts"};
+
+/// Returns "FASTGPU_HUAWEI_ENDPOINT_VPC" for "FASTGPU_HUAWEI_ENDPOINT" and "vpc".
+std::string variable_of_service(std::string_view variable, std::string service) {
+  for (char& c : service)
+    c = static_cast<char>(c - 'a' + 'A');
+  return std::string(variable) + "_" + service;
+}
+
 }  // namespace
 
 Endpoint::Endpoint(std::string all, std::map<std::string, std::string> by_service)
@@ -66,6 +77,21 @@ bool Endpoint::mentions(const std::string& text) const {
          std::ranges::any_of(by_service_, [&](const auto& one) {
            return one.second.find(text) != std::string::npos;
          });
+}
+
+Endpoint Endpoint::in_variables(std::string_view variable,
+                                const std::function<std::string(const std::string&)>& url_in) {
+  std::map<std::string, std::string> by_service;
+  for (const char* service : kServices)
+    by_service[service] = url_in(variable_of_service(variable, service));
+  return Endpoint(url_in(std::string(variable)), by_service);
+}
+
+std::vector<std::string> endpoint_variables(std::string_view variable) {
+  std::vector<std::string> names{std::string(variable)};
+  for (const char* service : kServices)
+    names.push_back(variable_of_service(variable, service));
+  return names;
 }
 
 }  // namespace fastgpu::provision::cloud

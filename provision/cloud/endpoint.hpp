@@ -1,8 +1,11 @@
 // The hosts that receive a cloud's requests in place of its usual ones.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace fastgpu::provision::cloud {
 
@@ -15,6 +18,11 @@ class Endpoint {
   /// or https URL.
   Endpoint(std::string all, std::map<std::string, std::string> by_service = {});
   Endpoint(const char* all) : Endpoint(std::string(all)) {}
+  /// Reads the URLs for all services and those for single ones from environment variables, such as
+  /// FASTGPU_HUAWEI_ENDPOINT and FASTGPU_HUAWEI_ENDPOINT_VPC. `url_in` returns a variable's value;
+  /// empty if it is unset.
+  static Endpoint in_variables(std::string_view variable,
+                               const std::function<std::string(const std::string&)>& url_in);
 
   /// The destination of one request.
   struct Target {
@@ -34,5 +42,8 @@ class Endpoint {
   std::string all_{};
   std::map<std::string, std::string> by_service_{};
 };
+
+/// Returns the variables that in_variables() reads.
+std::vector<std::string> endpoint_variables(std::string_view variable);
 
 }  // namespace fastgpu::provision::cloud

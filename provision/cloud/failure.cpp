@@ -1,7 +1,7 @@
 #include "provision/cloud/failure.hpp"
 
 #include "base/names.hpp"
-#include "provision/cloud/quota_pages.hpp"
+#include "provision/providers.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -69,7 +69,7 @@ Error error_of(const Failure& failure, std::string_view doing) {
   if (!failure.request_id.empty())
     text.append(" (request ").append(shown(failure.request_id)).append(")");
   text.append(meaning.way_out);
-  const std::string_view page = quota_page(failure.cloud);
+  const std::string_view page = provider_info(failure.cloud).quota_page;
   if (failure.kind == FailureKind::quota && !page.empty())
     text.append("; to raise them, see ").append(page);
   return {meaning.kind, text};

@@ -31,15 +31,15 @@ std::vector<Orphan> orphans_in(Cloud& cloud, const std::string& region, const st
   for (const Machine& machine : machines)
     if (is_orphan(machine.marks) && machine.state != MachineState::ending &&
         machine.state != MachineState::gone)
-      found.push_back({"instance", region + "/" + machine.id, machine.marks.cluster});
+      found.push_back({Orphan::Kind::instance, machine.id, machine.marks.cluster, region});
   std::set<state::ClusterId> networks;
   for (const Part& part : cloud.parts(region, cancel))
     if (is_orphan(part.marks)) networks.insert(part.marks.cluster);
   for (const state::ClusterId& cluster : networks)
-    found.push_back({"network", region + "/" + cluster.value, cluster});
+    found.push_back({Orphan::Kind::network, cluster.value, cluster, region});
   for (const OwnImage& image : images_in(cloud, region, cancel))
     if (image.marks.owner == owner && image.state == ImageState::failed)
-      found.push_back({"image", region + "/" + image.image.id, image.marks.cluster});
+      found.push_back({Orphan::Kind::image, image.image.id, image.marks.cluster, region});
   return found;
 }
 

@@ -151,15 +151,18 @@ class FakeProvider final : public provision::Provider {
     const json books = read();
     for (const auto& [token, machine] : books["machines"].items())
       if (!owners.contains(machine["cluster"]))
-        all.found.push_back({"machine", token, {machine["cluster"].get<std::string>()}});
+        all.found.push_back(
+            {provision::Orphan::Kind::instance, token, {machine["cluster"].get<std::string>()}});
     for (const auto& [cluster, network] : books["networks"].items())
-      if (!owners.contains(cluster)) all.found.push_back({"network", cluster, {cluster}});
+      if (!owners.contains(cluster))
+        all.found.push_back({provision::Orphan::Kind::network, cluster, {cluster}});
     return all;
   }
 
   void remove_orphan(const provision::Orphan& orphan) override {
     edit([&](json& books) {
-      books[orphan.kind == "network" ? "networks" : "machines"].erase(orphan.id);
+      books[orphan.kind == provision::Orphan::Kind::network ? "networks" : "machines"].erase(
+          orphan.id);
     });
   }
 

@@ -24,7 +24,7 @@ TEST_CASE("gc removes what no cluster owns, and a dry run only names it") {
   std::filesystem::create_directories(world.shop.store.directory() / "clusters" / "deadbeef");
   const auto seen = collect_garbage(world.tools, GcMode::look);
   CHECK(seen.size() == 2);
-  CHECK(seen.at(0).what == "orphan machine lonely");
+  CHECK(seen.at(0).what == "orphan instance lonely");
   CHECK(world.shop.provider.machines() == 3);
   CHECK(collect_garbage(world.tools, GcMode::remove).size() == 2);
   CHECK(world.shop.provider.machines() == 2);

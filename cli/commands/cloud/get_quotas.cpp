@@ -1,7 +1,7 @@
 #include "cli/commands/cloud/region_rows.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/offer_views.hpp"
-#include "provision/cloud/quota_pages.hpp"
+#include "provision/providers.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -10,17 +10,18 @@ int show_quotas(Context& context, const CloudOptions& options) {
   const auto rows = rows_of(context, options, [&](const CloudPlace& place) {
     std::vector<Row> found;
     for (const auto& quota : place.cloud->quotas(place.region, context.cancel()))
-      found.push_back({{std::string(place.cloud->name()), place.region, quota.name,
-                        number_text(quota.limit), quota.used ? number_text(*quota.used) : "?",
-                        quota.unit, std::string(provision::cloud::quota_page(place.cloud->name()))},
-                       {{"cloud", place.cloud->name()},
-                        {"region", place.region},
-                        {"name", quota.name},
-                        {"limit", quota.limit},
-                        {"used", quota.used ? Json(*quota.used) : Json()},
-                        {"unit", quota.unit},
-                        {"raised_at", provision::cloud::quota_page(place.cloud->name())}},
-                       quota.name});
+      found.push_back(
+          {{std::string(place.cloud->name()), place.region, quota.name, number_text(quota.limit),
+            quota.used ? number_text(*quota.used) : "?", quota.unit,
+            std::string(provision::provider_info(place.cloud->name()).quota_page)},
+           {{"cloud", place.cloud->name()},
+            {"region", place.region},
+            {"name", quota.name},
+            {"limit", quota.limit},
+            {"used", quota.used ? Json(*quota.used) : Json()},
+            {"unit", quota.unit},
+            {"raised_at", provision::provider_info(place.cloud->name()).quota_page}},
+           quota.name});
     return found;
   });
   show_rows(context, "quotas",

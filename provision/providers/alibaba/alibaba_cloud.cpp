@@ -250,4 +250,10 @@ void AlibabaCloud::tag(const std::string& region, std::span<const std::string> i
     cloud::order_known(some, order, wait_, cancel);
 }
 
+std::unique_ptr<cloud::Cloud> make_cloud(const cloud::CloudSetup& setup) {
+  return std::make_unique<AlibabaCloud>(
+      setup.tools(credentials::find_alibaba),
+      cloud::Endpoint::in_variables(kInfo.endpoint_variable, setup.url_in));
+}
+
 }  // namespace fastgpu::provision::alibaba

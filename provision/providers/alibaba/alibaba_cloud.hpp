@@ -2,7 +2,9 @@
 #pragma once
 
 #include "provision/cloud/cloud.hpp"
+#include "provision/cloud/cloud_setup.hpp"
 #include "provision/providers/alibaba/alibaba_api.hpp"
+#include "provision/providers/alibaba/info.hpp"
 
 namespace fastgpu::provision::alibaba {
 
@@ -11,11 +13,12 @@ class AlibabaCloud final : public cloud::Cloud {
   AlibabaCloud(cloud::ApiTools tools, cloud::Endpoint endpoint)
       : wait_(tools.wait), api_(std::move(tools), std::move(endpoint)) {}
 
-  std::string_view name() const noexcept override { return "alibaba"; }
+  std::string_view name() const noexcept override { return kInfo.name; }
   cloud::Limits limits() const noexcept override {
     return {.machines_a_launch = 100,
             .machines_a_call = 100,
             .user_data = 32'768,
+            .has_timer = kInfo.has_timer,
             .has_reservations = true};
   }
   bool has_credentials() override;
@@ -68,5 +71,8 @@ class AlibabaCloud final : public cloud::Cloud {
   AlibabaApi api_;
   const Cancel never_{};
 };
+
+/// Creates the cloud, with the credentials and addresses that the environment names.
+std::unique_ptr<cloud::Cloud> make_cloud(const cloud::CloudSetup& setup);
 
 }  // namespace fastgpu::provision::alibaba

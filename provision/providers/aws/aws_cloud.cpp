@@ -199,4 +199,14 @@ void AwsCloud::tag(const std::string& region, std::span<const std::string> ids,
     cloud::order_known(some, order, wait_, cancel);
 }
 
+std::unique_ptr<cloud::Cloud> make_cloud(const cloud::CloudSetup& setup) {
+  return std::make_unique<AwsCloud>(
+      setup.tools(credentials::find_aws),
+      Endpoints{.all = setup.url_in("AWS_ENDPOINT_URL"),
+                .ec2 = setup.url_in("AWS_ENDPOINT_URL_EC2"),
+                .others = {{"sts", setup.url_in("AWS_ENDPOINT_URL_STS")},
+                           {"pricing", setup.url_in("AWS_ENDPOINT_URL_PRICING")},
+                           {"servicequotas", setup.url_in("AWS_ENDPOINT_URL_SERVICE_QUOTAS")}}});
+}
+
 }  // namespace fastgpu::provision::aws

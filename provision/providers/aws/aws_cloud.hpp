@@ -2,7 +2,9 @@
 #pragma once
 
 #include "provision/cloud/cloud.hpp"
+#include "provision/cloud/cloud_setup.hpp"
 #include "provision/providers/aws/ec2.hpp"
+#include "provision/providers/aws/info.hpp"
 #include "provision/providers/aws/prices.hpp"
 
 namespace fastgpu::provision::aws {
@@ -12,11 +14,11 @@ class AwsCloud final : public cloud::Cloud {
   AwsCloud(cloud::ApiTools tools, Endpoints endpoints)
       : wait_(tools.wait), ec2_(std::move(tools), std::move(endpoints)) {}
 
-  std::string_view name() const noexcept override { return "aws"; }
+  std::string_view name() const noexcept override { return kInfo.name; }
   cloud::Limits limits() const noexcept override {
     return {.machines_a_launch = 1000,
             .machines_a_call = 1000,
-            .has_timer = false,
+            .has_timer = kInfo.has_timer,
             .has_reservations = true};
   }
   bool has_credentials() override;
@@ -74,5 +76,8 @@ class AwsCloud final : public cloud::Cloud {
   Prices prices_{ec2_};
   const Cancel never_{};
 };
+
+/// Creates the cloud, with the credentials and addresses that the environment names.
+std::unique_ptr<cloud::Cloud> make_cloud(const cloud::CloudSetup& setup);
 
 }  // namespace fastgpu::provision::aws

@@ -342,4 +342,10 @@ std::optional<Failure> HuaweiCloud::try_launch(const cloud::Trial& trial, const 
   return failure == nullptr ? std::nullopt : std::optional(*failure);
 }
 
+std::unique_ptr<cloud::Cloud> make_cloud(const cloud::CloudSetup& setup) {
+  return std::make_unique<HuaweiCloud>(
+      setup.tools(credentials::find_huawei),
+      cloud::Endpoint::in_variables(kInfo.endpoint_variable, setup.url_in));
+}
+
 }  // namespace fastgpu::provision::huawei

@@ -6,7 +6,9 @@
 #include <mutex>
 
 #include "provision/cloud/cloud.hpp"
+#include "provision/cloud/cloud_setup.hpp"
 #include "provision/providers/huawei/api.hpp"
+#include "provision/providers/huawei/info.hpp"
 #include "provision/providers/huawei/machines.hpp"
 
 namespace fastgpu::provision::huawei {
@@ -16,12 +18,13 @@ class HuaweiCloud final : public cloud::Cloud {
   HuaweiCloud(cloud::ApiTools tools, cloud::Endpoint endpoint)
       : wait_(tools.wait), api_(std::move(tools), std::move(endpoint)) {}
 
-  std::string_view name() const noexcept override { return "huawei"; }
+  std::string_view name() const noexcept override { return kInfo.name; }
   cloud::Limits limits() const noexcept override {
     return {.machines_a_launch = 100,
             .machines_a_call = 1000,
             .user_data = 32768,
             .has_partial_launch = false,
+            .has_timer = kInfo.has_timer,
             .knows_images_again = false};
   }
   bool has_credentials() override;
@@ -106,5 +109,8 @@ class HuaweiCloud final : public cloud::Cloud {
   std::atomic<std::chrono::milliseconds> paused_{};
   const Cancel never_{};
 };
+
+/// Creates the cloud, with the credentials and addresses that the environment names.
+std::unique_ptr<cloud::Cloud> make_cloud(const cloud::CloudSetup& setup);
 
 }  // namespace fastgpu::provision::huawei

@@ -68,18 +68,18 @@ std::vector<Orphan> find_orphans(const LocalConfig& config,
   std::set<std::string> seen;  // Clusters that are known, or found already.
   for (const state::ClusterId& id : known)
     seen.insert(id.value);
-  const auto add = [&](const char* kind, const std::string& id, const std::string& cluster) {
+  const auto add = [&](Orphan::Kind kind, const std::string& id, const std::string& cluster) {
     if (!cluster.empty() && seen.insert(cluster).second) orphans.push_back({kind, id, {cluster}});
   };
   if (const auto storage = find_storage(config))
     for (const std::string& name : folders_in(*storage))
-      add("folder", (*storage / name).string(), name);
+      add(Orphan::Kind::folder, (*storage / name).string(), name);
   for (const MarkedProcess& process : marked_processes(*root_id))
-    add("process", std::to_string(process.pid), process.cluster);
+    add(Orphan::Kind::process, std::to_string(process.pid), process.cluster);
   NetlinkSocket socket;
   const std::string mark = find_mark(config);
   for (const Link& link : list_links(socket))
-    if (link.alias == mark) add("bridge", link.name, cluster_of_bridge(link.name));
+    if (link.alias == mark) add(Orphan::Kind::bridge, link.name, cluster_of_bridge(link.name));
   return orphans;
 }
 

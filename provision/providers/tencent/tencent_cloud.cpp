@@ -281,4 +281,10 @@ void TencentCloud::tag(const std::string& region, std::span<const std::string> i
     cloud::order_known(some, order, wait_, cancel);
 }
 
+std::unique_ptr<cloud::Cloud> make_cloud(const cloud::CloudSetup& setup) {
+  return std::make_unique<TencentCloud>(
+      setup.tools(credentials::find_tencent),
+      cloud::Endpoint::in_variables(kInfo.endpoint_variable, setup.url_in));
+}
+
 }  // namespace fastgpu::provision::tencent

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "provision/cloud/cloud.hpp"
+#include "provision/cloud/cloud_setup.hpp"
+#include "provision/providers/tencent/info.hpp"
 #include "provision/providers/tencent/tencent_api.hpp"
 
 namespace fastgpu::provision::tencent {
@@ -11,12 +13,13 @@ class TencentCloud final : public cloud::Cloud {
   TencentCloud(cloud::ApiTools tools, cloud::Endpoint endpoint)
       : wait_(tools.wait), api_(std::move(tools), std::move(endpoint)) {}
 
-  std::string_view name() const noexcept override { return "tencent"; }
+  std::string_view name() const noexcept override { return kInfo.name; }
   cloud::Limits limits() const noexcept override {
     return {.machines_a_launch = 100,
             .machines_a_call = 100,
             .user_data = 12'288,  // 16 KiB in base64.
-            .has_partial_launch = false};
+            .has_partial_launch = false,
+            .has_timer = kInfo.has_timer};
   }
   bool has_credentials() override;
   bool has_accepted_us() noexcept override { return api_.caller().has_been_accepted(); }
@@ -70,5 +73,8 @@ class TencentCloud final : public cloud::Cloud {
   TencentApi api_;
   const Cancel never_{};
 };
+
+/// Creates the cloud, with the credentials and addresses that the environment names.
+std::unique_ptr<cloud::Cloud> make_cloud(const cloud::CloudSetup& setup);
 
 }  // namespace fastgpu::provision::tencent

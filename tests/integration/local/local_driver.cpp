@@ -86,7 +86,7 @@ std::vector<state::Node> nodes_of(const Arguments& arguments) {
 
 int orphans(provision::Provider& provider, bool remove) {
   for (const provision::Orphan& orphan : provider.orphans({}).found) {
-    std::printf("%s %s %s\n", orphan.kind.c_str(), orphan.id.c_str(), orphan.cluster.value.c_str());
+    std::printf("%s %s\n", to_text(orphan).c_str(), orphan.cluster.value.c_str());
     if (remove) provider.remove_orphan(orphan);
   }
   return 0;

@@ -401,8 +401,8 @@ TEST_CASE("orphans are ours alone: of no other owner, and of no cluster that is 
   CHECK(bench.provider.orphans(known).found.empty());
   const auto orphans = bench.provider.orphans({}).found;
   REQUIRE(orphans.size() == 2);
-  CHECK(orphans[0].id == "r1/m0");
-  CHECK(orphans[1].id == "r1/c1");
+  CHECK(to_text(orphans[0]) == "instance r1/m0");
+  CHECK(to_text(orphans[1]) == "network r1/c1");
   for (const Orphan& orphan : orphans)
     bench.provider.remove_orphan(orphan);
   CHECK(bench.cloud.networks.empty());
@@ -414,7 +414,7 @@ TEST_CASE("a region that cannot be asked for orphans is named and hides none of 
   bench.cloud.closed_regions = {"r2"};
   const Orphans orphans = bench.provider.orphans({});
   REQUIRE(orphans.found.size() == 1);
-  CHECK(orphans.found[0].id == "r1/m0");
+  CHECK(to_text(orphans.found[0]) == "instance r1/m0");
   REQUIRE(orphans.failures.size() == 1);
   CHECK(std::string(orphans.failures[0].what()) == "region r2: you may not list them");
 }
@@ -430,7 +430,7 @@ TEST_CASE("images of ours that have failed are orphans, and those that are whole
   const std::vector<state::ClusterId> known = {{"c1"}};
   const auto orphans = bench.provider.orphans(known).found;
   REQUIRE(orphans.size() == 1);
-  CHECK(orphans[0].id == "r1/m-1");
+  CHECK(to_text(orphans[0]) == "image r1/m-1");
   bench.provider.remove_orphan(orphans[0]);
   CHECK(bench.cloud.images_made.size() == 2);
 }
