@@ -8,7 +8,6 @@
 #include "base/json.hpp"
 #include "base/literals.hpp"
 #include "base/units.hpp"
-#include "launcher/placement.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -80,6 +79,12 @@ NodeRanks parse_node(const Json& json) {
 }
 
 }  // namespace
+
+void check_count(const std::string& what, std::optional<int> count) {
+  if (!count || (*count >= 1 && *count <= kMostRanks)) return;
+  throw Error(ErrorKind::usage, what + ": " + std::to_string(*count) + " is not within 1 to " +
+                                    std::to_string(kMostRanks));
+}
 
 void validate(const JobSpec& spec) {
   check_name("job name", spec.name.value);

@@ -43,6 +43,9 @@ struct JobSpec {
 /// Throws ErrorKind::usage, naming the field and the value met.
 void validate(const JobSpec& spec);
 
+/// Throws ErrorKind::usage for a count below 1 or beyond 100 000.
+void check_count(const std::string& what, std::optional<int> count);
+
 /// The ranks of one node, numbered without a gap.
 struct NodeRanks {
   NodeName node;

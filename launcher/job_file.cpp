@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/host_names.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
 

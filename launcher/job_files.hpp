@@ -1,34 +1,16 @@
 // The files on the nodes before a job starts. Pure.
 #pragma once
 
-#include <chrono>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "agent/protocol/facts.hpp"
 #include "agent/protocol/files.hpp"
-#include "base/secret.hpp"
-#include "launcher/access.hpp"
-#include "launcher/job.hpp"
+#include "launcher/job_files_request.hpp"
 #include "launcher/node_commands.hpp"
 
 namespace fastgpu::launcher {
-
-/// One node of a job, with the data that the job needs.
-struct JobNode {
-  NodeRanks ranks;
-  Peer peer;
-};
-
-struct JobFilesRequest {
-  std::string id;
-  JobSpec spec;
-  std::vector<JobNode> nodes;  ///< Sorted by rank.
-  ClusterAccess access;
-  Secret communicator_secret;
-  std::chrono::milliseconds lease{30'000};
-};
 
 /// Returns the files for one node: the command of its ranks, and their variables. These are in
 /// files of their own, so that they are in no argument list and can be removed when the ranks have

@@ -81,12 +81,6 @@ std::vector<NodeRanks> place(std::span<const NodeSlots> nodes, const JobSpec& sp
   return placed;
 }
 
-void check_count(const std::string& what, std::optional<int> count) {
-  if (!count || (*count >= 1 && *count <= kMostRanks)) return;
-  throw Error(ErrorKind::usage, what + ": " + std::to_string(*count) + " is not within 1 to " +
-                                    std::to_string(kMostRanks));
-}
-
 int total_ranks(std::span<const NodeRanks> placement) {
   int total = 0;
   for (const NodeRanks& node : placement)

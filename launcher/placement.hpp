@@ -21,9 +21,6 @@ struct NodeSlots {
 /// ranks are left out. Throws ErrorKind::usage, with the possible numbers, if it does not fit.
 std::vector<NodeRanks> place(std::span<const NodeSlots> nodes, const JobSpec& spec);
 
-/// Throws ErrorKind::usage for a count below 1 or beyond 100 000.
-void check_count(const std::string& what, std::optional<int> count);
-
 int total_ranks(std::span<const NodeRanks> placement);
 
 }  // namespace fastgpu::launcher

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "agent/protocol/facts.hpp"
-#include "launcher/job_files.hpp"
+#include "launcher/job_files_request.hpp"
 
 namespace fastgpu::launcher {
 

@@ -44,22 +44,6 @@ Error with_way_out(const state::Cluster& cluster, const Error& e) {
 
 }  // namespace
 
-std::set<NodeName> unmet_nodes(const state::Store& store, const state::ClusterId& cluster) {
-  std::set<NodeName> unmet;
-  for (const state::Intent& intent : store.open_intents(cluster))
-    if (intent.action == kMeetNode) unmet.insert({intent.subject});
-  return unmet;
-}
-
-std::set<NodeName> just_asked_for(const state::Store& store, const state::ClusterId& cluster) {
-  const auto now = std::chrono::system_clock::now();
-  std::set<NodeName> names;
-  for (const state::Intent& intent : store.open_intents(cluster))
-    if (intent.action == kMeetNode && now - intent.opened < kUnlistedAtMost)
-      names.insert({intent.subject});
-  return names;
-}
-
 bool meet_nodes(const Tools& tools, const ClusterName& name, std::span<const Node> wanted) {
   if (unmet_nodes(tools.store, require_cluster(tools.store, name).id).empty()) return false;
   const HeldCluster held(tools, name);

@@ -6,14 +6,9 @@
 #include <span>
 
 #include "provision/tools.hpp"
+#include "provision/unmet_nodes.hpp"
 
 namespace fastgpu::provision {
-
-/// Returns the nodes of the cluster that were requested and have not been reached yet.
-std::set<NodeName> unmet_nodes(const state::Store& store, const state::ClusterId& cluster);
-
-/// Returns those among them that a cloud may not list yet.
-std::set<NodeName> just_asked_for(const state::Store& store, const state::ClusterId& cluster);
 
 /// Waits until those of `nodes` that have not been reached yet accept our login, with host keys
 /// that only they know. Returns false if all were reached before. Stores new facts; after a kill

@@ -1,11 +1,11 @@
 #include "provision/held_cluster.hpp"
 
 #include "base/fault_point.hpp"
-#include "provision/first_contact.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/settle.hpp"
 #include "provision/takeover.hpp"
+#include "provision/unmet_nodes.hpp"
 
 namespace fastgpu::provision {
 
@@ -19,14 +19,6 @@ state::ClusterLock lock_existing(const Tools& tools, const ClusterName& name) {
 
 }  // namespace
 
-state::ClusterLock lock_cluster(const Tools& tools, const ClusterName& name) {
-  return {tools.store, name, tools.lock_timeout, tools.cancel};
-}
-
-std::shared_ptr<void> hold_cluster(const Tools& tools, const state::Cluster& cluster) {
-  return tools.hold ? tools.hold(tools, cluster) : nullptr;
-}
-
 state::Cluster require_cluster(const state::Store& store, const ClusterName& name) {
   if (auto cluster = store.find_cluster(name)) return *std::move(cluster);
   std::vector<std::string> names;
@@ -36,15 +28,6 @@ state::Cluster require_cluster(const state::Store& store, const ClusterName& nam
   const std::string nearest = nearest_name(name.value, names);
   if (!nearest.empty()) message += ", did you mean '" + nearest + "'?";
   throw Error(ErrorKind::not_found, message);
-}
-
-void check_is_made(const state::Cluster& cluster) {
-  if (cluster.state != state::ClusterState::creating) return;
-  const std::string& name = cluster.name.value;
-  throw Error(ErrorKind::conflict, "cluster '" + name +
-                                       "' was left half-made: repeat its creation, or `fastgpu "
-                                       "delete cluster " +
-                                       name + "`");
 }
 
 HeldCluster::HeldCluster(const Tools& tools, const ClusterName& name)

@@ -1,20 +1,12 @@
 // A settled cluster under its lock: the beginning of every operation on an existing cluster.
 #pragma once
 
+#include "provision/cluster_lock.hpp"
 #include "provision/observe.hpp"
 #include "provision/tools.hpp"
 #include "state/lock.hpp"
 
 namespace fastgpu::provision {
-
-/// Waits for the lock for up to Tools::lock_timeout.
-state::ClusterLock lock_cluster(const Tools& tools, const ClusterName& name);
-
-/// Calls Tools::hold, for a cluster under its lock.
-std::shared_ptr<void> hold_cluster(const Tools& tools, const state::Cluster& cluster);
-
-/// Throws conflict, with a remedy, if the cluster's creation was never finished.
-void check_is_made(const state::Cluster& cluster);
 
 class HeldCluster {
  public:

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "provision/first_contact.hpp"
 #include "provision/journal.hpp"
 #include "provision/late_machines.hpp"
 #include "provision/observe.hpp"
 #include "provision/take_down.hpp"
 #include "provision/takeover.hpp"
+#include "provision/unmet_nodes.hpp"
 #include "state/lock.hpp"
 
 namespace fastgpu::provision {

@@ -4,7 +4,7 @@
 
 #include "base/fault_point.hpp"
 #include "provision/cluster_keys.hpp"
-#include "provision/held_cluster.hpp"
+#include "provision/cluster_lock.hpp"
 #include "provision/ids.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"

@@ -4,6 +4,7 @@
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
+#include "base/host_names.hpp"
 #include "base/names.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "cli/workflows/node_selection.hpp"

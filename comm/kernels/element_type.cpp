@@ -1,6 +1,6 @@
 // The names of element types and operations: without the operations on numbers, which need the
 // kernels.
-#include "comm/kernels/reduce.hpp"
+#include "comm/kernels/element_type.hpp"
 
 namespace fastgpu::comm {
 

@@ -1,7 +1,7 @@
 // The tables behind kernels_of, each from a source file compiled for its own instruction set.
 #pragma once
 
-#include "comm/kernels/kernels.hpp"
+#include "comm/kernels/kernel_table.hpp"
 
 namespace fastgpu::comm {
 

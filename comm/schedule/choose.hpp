@@ -6,21 +6,14 @@
 #include <vector>
 
 #include "comm/schedule/all_reduce.hpp"
+#include "comm/schedule/choice.hpp"
 #include "comm/schedule/network.hpp"
 
 namespace fastgpu::comm {
 
-enum class Collective : std::uint8_t { all_reduce, reduce_scatter, all_gather, broadcast };
-
 struct Candidate {
   Plan plan{};
   Seconds predicted{};
-};
-
-struct Choice {
-  Collective collective = Collective::all_reduce;
-  double bytes = 0;    ///< The size of one rank's data.
-  int most_lanes = 1;  ///< The number of lanes that the transport has.
 };
 
 /// Returns all plans worth considering, the quickest first; among equals, the simplest. Never

@@ -1,7 +1,9 @@
 // Closed forms of the time of plans on a network: coarse, and quick enough to compare them all.
 #pragma once
 
-#include "comm/schedule/choose.hpp"
+#include "comm/schedule/all_reduce.hpp"
+#include "comm/schedule/choice.hpp"
+#include "comm/schedule/network.hpp"
 
 namespace fastgpu::comm {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "comm/schedule/dependencies.hpp"
-#include "comm/simulator/simulator.hpp"
+#include "comm/simulator/simulated.hpp"
 
 namespace fastgpu::comm {
 

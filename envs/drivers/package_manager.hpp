@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "envs/drivers/plan.hpp"
+#include "envs/drivers/recipe.hpp"
+#include "envs/drivers/step.hpp"
 
 namespace fastgpu::envs {
 

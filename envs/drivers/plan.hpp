@@ -1,38 +1,13 @@
 // Plans the steps from a goal and a node's facts. No step runs here.
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
 #include "envs/drivers/recipe.hpp"
+#include "envs/drivers/step.hpp"
 
 namespace fastgpu::envs {
-
-using Argv = std::vector<std::string>;
-
-enum class StepState : std::uint8_t {
-  done,      ///< Done according to the facts: not run.
-  to_do,     ///< To run.
-  left_out,  ///< Unavailable here, and not essential; the note has the reason.
-};
-
-/// A step that makes one thing true on a node.
-struct Step {
-  std::string title;  ///< "Install driver 580.95.05", the same on every node that needs it
-  StepState state = StepState::to_do;
-  std::vector<Argv> commands{};  ///< The commands that make it true: run in this order, as root.
-  bool reboots = false;          ///< The node goes down and comes back.
-  bool reads_index = false;      ///< Makes the index Index::just_read.
-  std::string note{};
-};
-
-struct Plan {
-  std::vector<Step> steps;
-
-  /// Returns the first step to do; null if all is done.
-  const Step* next() const noexcept;
-  friend bool operator==(const Plan&, const Plan&);
-};
 
 /// The age of a node's view of its repository.
 enum class Index : std::uint8_t { perhaps_old, just_read };

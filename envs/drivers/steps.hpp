@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "envs/drivers/package_manager.hpp"
-#include "envs/drivers/plan.hpp"
+#include "envs/drivers/step.hpp"
 
 namespace fastgpu::envs {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "envs/environments/installation.hpp"
+#include "envs/environments/installation_request.hpp"
 
 namespace fastgpu::envs {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "envs/environments/installation.hpp"
+#include "envs/environments/installation_request.hpp"
 
 namespace fastgpu::envs {
 

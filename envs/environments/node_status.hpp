@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "envs/environments/installation.hpp"
+#include "envs/environments/installation_request.hpp"
 
 namespace fastgpu::envs {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "envs/environments/installation.hpp"
+#include "envs/environments/installation_request.hpp"
 
 namespace fastgpu::envs {
 

@@ -4,7 +4,7 @@
 
 #include "envs/environments/activate.hpp"
 #include "envs/environments/fields.hpp"
-#include "envs/environments/installation.hpp"
+#include "envs/environments/installation_request.hpp"
 #include "envs/environments/local_wheels.hpp"
 #include "envs/environments/parts.hpp"
 #include "envs/environments/pylock.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "agent/protocol/environment.hpp"
-#include "envs/environments/installation.hpp"
+#include "envs/environments/installation_request.hpp"
 #include "envs/environments/lock.hpp"
 
 namespace fastgpu::envs {

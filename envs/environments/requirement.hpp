@@ -1,12 +1,9 @@
 // One requirement in the form of env.yaml and requirements.txt: a package, and the permitted files.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "envs/environments/lock.hpp"
 
 namespace fastgpu::envs {
 
@@ -29,12 +26,5 @@ struct Requirement {
 /// ErrorKind::usage for an option other than --hash=sha256:..., which pip would obey and a solver
 /// here would not, and for a path that is not a wheel.
 Requirement parse_requirement(std::string_view line);
-
-/// Returns the spec's requirements of wheels: `packages`, or `pip` beside conda packages.
-std::span<const std::string> index_requirements(const EnvironmentSpec& spec);
-
-/// Keeps of each package the files that its requirement's hashes allow. Throws ErrorKind::remote,
-/// naming the requirement and the existing files, if no file is left.
-void keep_allowed_files(const EnvironmentSpec& spec, std::vector<Artefact>& artefacts);
 
 }  // namespace fastgpu::envs

@@ -3,6 +3,7 @@
 
 #include "agent/protocol/index_login.hpp"
 #include "agent/protocol/package_name.hpp"
+#include "envs/environments/allowed_files.hpp"
 #include "envs/environments/installation.hpp"
 #include "envs/environments/local_wheels.hpp"
 #include "envs/environments/pylock.hpp"

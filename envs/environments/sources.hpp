@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "envs/environments/installation.hpp"
+#include "envs/environments/installation_request.hpp"
 
 namespace fastgpu::envs {
 

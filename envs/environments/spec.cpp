@@ -388,6 +388,10 @@ std::string to_yaml(const EnvironmentSpec& spec) {
   return out;
 }
 
+std::span<const std::string> index_requirements(const EnvironmentSpec& spec) {
+  return spec.builder == Builder::conda ? spec.pip : spec.packages;
+}
+
 std::string sum_of(const EnvironmentSpec& spec) {
   return transfer::sha256_hex(to_yaml(spec));
 }

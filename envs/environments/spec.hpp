@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,6 +85,9 @@ PythonArchive read_python_archive(const config::Value& value);
 
 /// Throws ErrorKind::usage with line and column for an invalid file.
 EnvironmentSpec read_environment_spec(const config::Value& root);
+
+/// Returns the spec's requirements of wheels: `packages`, or `pip` beside conda packages.
+std::span<const std::string> index_requirements(const EnvironmentSpec& spec);
 
 /// Returns the text in one canonical spelling, so that equal specs have equal sums.
 std::string to_yaml(const EnvironmentSpec& spec);

@@ -14,6 +14,7 @@
 #include "provision/cloud/failure.hpp"
 #include "provision/cloud/model.hpp"
 #include "provision/cloud/own_image.hpp"
+#include "provision/cloud/tags.hpp"
 
 namespace fastgpu::provision::cloud {
 
@@ -30,15 +31,6 @@ struct Limits {
   /// True if a repeated request for an image yields the same image: by its name, or by the token.
   bool knows_images_again = true;
 };
-
-/// The tags on every resource that we make.
-constexpr std::string_view kClusterTag = "fastgpu-cluster";       ///< The cluster's identity.
-constexpr std::string_view kNameTag = "fastgpu-name";             ///< The cluster's name.
-constexpr std::string_view kOwnerTag = "fastgpu-owner";           ///< The state directory's mark.
-constexpr std::string_view kFirstTag = "fastgpu-first";           ///< The first node's index.
-constexpr std::string_view kTakenTag = "fastgpu-taken";           ///< Tags::taken
-constexpr std::string_view kLaunchedTag = "fastgpu-launched-as";  ///< Tags::launched_as
-constexpr std::string_view kHostKeyTag = "fastgpu-host-key";      ///< Tags::host_key
 
 /// Returns the tags that are not empty, under the names above.
 std::vector<std::pair<std::string, std::string>> pairs_of(const Tags& tags);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "provision/cloud/cloud.hpp"
+#include "provision/cloud/tags.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "base/names.hpp"
 
 namespace fastgpu {
 namespace {
@@ -39,6 +38,11 @@ void check_dotted_name(std::string_view what, std::string_view value) {
               std::string(what) + " '" + printable(value) +
                   "' is not usable: use 1 to 40 letters, digits, '.' and '-', begin with a letter, "
                   "and begin and end each part between dots with a letter or a digit");
+}
+
+ClusterName parse_cluster_name(std::string_view text) {
+  check_dotted_name("cluster name", text);
+  return {std::string(text)};
 }
 
 void check_node_name(std::string_view value) {

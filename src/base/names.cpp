@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/host_names.hpp"
 #include "base/utf8.hpp"
 
 namespace fastgpu {
@@ -64,11 +63,6 @@ void check_name(std::string_view what, std::string_view value) {
   throw Error(ErrorKind::usage, std::string(what) + " '" + printable(value) +
                                     "' is not usable: use 1 to 40 of a-z, 0-9 and '-', begin with "
                                     "a letter and do not end in '-'");
-}
-
-ClusterName parse_cluster_name(std::string_view text) {
-  check_dotted_name("cluster name", text);
-  return {std::string(text)};
 }
 
 JobName parse_job_name(std::string_view text) {

@@ -19,8 +19,6 @@ using JobName = Strong<struct JobNameTag, std::string>;
 /// `what` is the noun, such as "cluster name".
 void check_name(std::string_view what, std::string_view value);
 
-/// Checks by check_dotted_name() (host_names.hpp).
-ClusterName parse_cluster_name(std::string_view text);
 JobName parse_job_name(std::string_view text);
 
 /// Returns the candidate with the least edit distance to `word`; "" if no candidate is close

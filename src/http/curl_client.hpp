@@ -9,11 +9,9 @@
 #include <string>
 
 #include "http/client.hpp"
+#include "http/environment.hpp"
 
 namespace fastgpu::http {
-
-/// Returns the value of an environment variable; absent if it is not set.
-using Environment = std::function<std::optional<std::string>(const char* name)>;
 
 struct CurlSettings {
   /// The authorities to trust in place of the system's; empty for the system's.

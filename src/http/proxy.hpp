@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "http/curl_client.hpp"
+#include "http/environment.hpp"
 
 namespace fastgpu::http {
 

@@ -108,23 +108,6 @@ struct Incoming {
 
 }  // namespace
 
-ssh::RunOptions run_options(const CopyOptions& options) {
-  return {.width = options.width,
-          .connect_timeout = options.connect_timeout,
-          .timeout = options.timeout,
-          .silence = options.silence};
-}
-
-void check_readable(const std::vector<std::filesystem::path>& sources,
-                    const transfer::LeftOut& left_out) {
-  transfer::check_readable(sources, left_out);
-}
-
-Error named_failure(ErrorKind kind, const NodeName& host, const std::string& text) {
-  const bool is_disk = kind == ErrorKind::capacity && text.find("open files") == text.npos;
-  return {kind, (is_disk ? "no space left on " : "") + host.value + ": " + text};
-}
-
 std::string key_of(const std::vector<std::filesystem::path>& sources,
                    const std::string& destination) {
   return transfer::key_of(sources, destination);

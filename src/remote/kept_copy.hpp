@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "remote/copy.hpp"
+#include "remote/agent.hpp"
+#include "remote/copy_options.hpp"
 #include "transfer/resume.hpp"
 
 namespace fastgpu::remote {

@@ -1,7 +1,14 @@
 // Copies file trees to many hosts: sends them once, and each host passes them on to the next.
 #pragma once
 
-#include "remote/copy.hpp"
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "remote/agent.hpp"
+#include "remote/copy_options.hpp"
 
 namespace fastgpu::remote {
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "ssh/algorithms.hpp"
-#include "ssh/jump_stream.hpp"
 #include "ssh/tcp_stream.hpp"
 #include "ssh/wire.hpp"
 
@@ -52,12 +51,6 @@ std::vector<std::string> known_blobs(const Host& host) try {
 }
 
 }  // namespace
-
-std::string place(const Host& host) {
-  const bool v6 = host.address.find(':') != std::string::npos;
-  return host.name.value + " (" + (v6 ? "[" + host.address + "]" : host.address) + ":" +
-         std::to_string(host.port) + ")";
-}
 
 Connection::Connection(const Host& host, Identities& identities, Goal goal)
     : Connection(host, host.jumps.size(), identities, goal) {}

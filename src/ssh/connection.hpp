@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "ssh/host.hpp"
 #include "ssh/identity.hpp"
+#include "ssh/jump_stream.hpp"
 #include "ssh/session.hpp"
 
 namespace fastgpu::ssh {
@@ -20,27 +21,26 @@ enum class Goal : std::uint8_t {
 
 /// Connects through host.jumps; each jump is a connection of its own inside the previous one.
 /// Borrows the identities.
-class Connection {
+class Connection final : public JumpConnection {
  public:
   Connection(const Host& host, Identities& identities, Goal goal = Goal::authenticated);
 
   /// Proceeds as far as possible. Returns true once the goal is reached. Throws an Error that names
   /// the host: transient if the network or the host failed, denied if a key was wrong or refused.
-  bool advance();
+  bool advance() override;
 
   /// Returns true once the host has proved its identity. After that, another attempt would not
   /// help.
   bool past_handshake() const noexcept { return phase_ > Phase::handshaking; }
 
   const Host& host() const noexcept { return host_; }
-  Session& session() noexcept { return *session_; }
-  const Session& session() const noexcept { return *session_; }
+  Session& session() noexcept override { return *session_; }
+  const Session& session() const noexcept override { return *session_; }
   pollfd wanted() const { return session_->wanted(); }
   void woken() { session_->woken(); }
   void flush() { session_->flush(); }
 
-  /// Returns an error with the host's name and place before `reason`.
-  Error error(ErrorKind kind, const std::string& reason) const;
+  Error error(ErrorKind kind, const std::string& reason) const override;
   /// Returns the error for a connection that was not made within `limit`.
   Error timed_out(const std::string& limit) const;
   /// Returns the proven key in its binary form; for Goal::host_key.
@@ -67,8 +67,5 @@ class Connection {
   const Identity* identity_ = nullptr;
   std::unique_ptr<Session> session_;
 };
-
-/// Returns "train-3 (10.1.2.3:22)".
-std::string place(const Host& host);
 
 }  // namespace fastgpu::ssh

@@ -49,4 +49,7 @@ struct Host {
   friend bool operator==(const Host&, const Host&) = default;
 };
 
+/// Returns "train-3 (10.1.2.3:22)".
+std::string place(const Host& host);
+
 }  // namespace fastgpu::ssh

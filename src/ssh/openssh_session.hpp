@@ -1,7 +1,9 @@
 // An interactive session by OpenSSH's client, which uses our streams and terminal directly.
 #pragma once
 
-#include "ssh/interactive.hpp"
+#include "base/cancel.hpp"
+#include "ssh/client.hpp"
+#include "ssh/interactive_options.hpp"
 
 namespace fastgpu::ssh {
 

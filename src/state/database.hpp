@@ -9,13 +9,13 @@
 
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
+#include "state/model.hpp"
 #include "state/schema.hpp"
 #include "state/sqlite.hpp"
-#include "state/store.hpp"
 
 namespace fastgpu::state {
 
-class Store::Database {
+class Database {
  public:
   explicit Database(const std::filesystem::path& directory);
   ~Database();

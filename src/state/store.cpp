@@ -57,21 +57,21 @@ void refuse_value(std::string_view what, std::string_view value) {
                                     printable(value) + "' that cannot be read");
 }
 
-Store::Database::Database(const std::filesystem::path& directory)
+Database::Database(const std::filesystem::path& directory)
     : directory_(directory), open_(open_database(directory)) {}
 
-Store::Database::~Database() {
+Database::~Database() {
   if (open_.writable) empty_log(open_.connection, directory_);
 }
 
-void Store::Database::require_writable() const {
+void Database::require_writable() const {
   if (open_.writable) return;
   throw Error(ErrorKind::denied, "the state directory " + directory_.string() +
                                      " is read-only: make it writable, or set FASTGPU_STATE_DIR "
                                      "to another place");
 }
 
-void Store::Database::roll_back() noexcept {
+void Database::roll_back() noexcept {
   try {
     open_.connection.run("ROLLBACK");
   } catch (const Error&) {
@@ -80,7 +80,7 @@ void Store::Database::roll_back() noexcept {
   }
 }
 
-void Store::Database::atomically(const std::function<void()>& body) {
+void Database::atomically(const std::function<void()>& body) {
   require_writable();
   if (depth_ > 0) return body();
   open_.connection.run("BEGIN IMMEDIATE");
@@ -97,7 +97,7 @@ void Store::Database::atomically(const std::function<void()>& body) {
   }
 }
 
-void Store::Database::check_host_form(const Cluster& cluster) {
+void Database::check_host_form(const Cluster& cluster) {
   sqlite::Statement row = query(
       "SELECT name FROM clusters WHERE replace(lower(name), '.', '-')=? AND name!=? AND id!=?",
       host_form(cluster.name.value), cluster.name.value, cluster.id.value);

@@ -12,6 +12,8 @@
 
 namespace fastgpu::state {
 
+class Database;
+
 /// Stores clusters, nodes, jobs and intents. Every call is one transaction and is on disk when it
 /// returns. Several processes may use one directory at once; a call waits for up to five seconds
 /// for another process's transaction. Use a Store on one thread only.
@@ -76,7 +78,6 @@ class Store {
   std::vector<Intent> open_intents(const ClusterId& cluster) const;
 
  private:
-  class Database;
   std::unique_ptr<Database> database_;
 };
 

@@ -18,11 +18,11 @@ std::optional<TimePoint> optional_time(std::optional<std::int64_t> column) {
 
 }  // namespace
 
-bool Store::Database::has_second_tables() {
+bool Database::has_second_tables() {
   return writable() || query("SELECT 1 FROM sqlite_schema WHERE name='runs'").step();
 }
 
-void Store::Database::note_run(const Node& node) {
+void Database::note_run(const Node& node) {
   if (is_off(node)) return end_run(node.cluster, node.index);
   if (node.state == NodeState::deleting) return;  // It may have been stopped before.
   write("store:note_run",
@@ -33,7 +33,7 @@ void Store::Database::note_run(const Node& node) {
         node.cluster.value, node.index);
 }
 
-void Store::Database::end_run(const ClusterId& cluster, int index) {
+void Database::end_run(const ClusterId& cluster, int index) {
   write("store:end_run", "UPDATE runs SET ended=? WHERE cluster=? AND position=? AND ended IS NULL",
         to_column(std::chrono::system_clock::now()), cluster.value, index);
 }

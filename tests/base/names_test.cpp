@@ -1,4 +1,5 @@
 #include "base/names.hpp"
+#include "base/host_names.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "base/fault_point.hpp"
+#include "base/host_names.hpp"
 #include "cli/commands/cluster/cloud_options.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/cluster_options.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/counted.hpp"
+#include "base/host_names.hpp"
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/program/app.hpp"
 #include "cli/ui/view.hpp"

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/counted.hpp"
+#include "base/host_names.hpp"
 #include "base/units.hpp"
 #include "cli/commands/cluster/cloud_options.hpp"
 #include "cli/commands/cluster/guard_options.hpp"

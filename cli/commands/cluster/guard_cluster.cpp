@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "base/fault_point.hpp"
+#include "base/host_names.hpp"
 #include "base/time_text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/cluster/cloud_options.hpp"

@@ -1,4 +1,5 @@
 #include "envs/environments/requirement.hpp"
+#include "envs/environments/allowed_files.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,22 @@
+#include "remote/copy_options.hpp"
+
+namespace fastgpu::remote {
+
+ssh::RunOptions run_options(const CopyOptions& options) {
+  return {.width = options.width,
+          .connect_timeout = options.connect_timeout,
+          .timeout = options.timeout,
+          .silence = options.silence};
+}
+
+void check_readable(const std::vector<std::filesystem::path>& sources,
+                    const transfer::LeftOut& left_out) {
+  transfer::check_readable(sources, left_out);
+}
+
+Error named_failure(ErrorKind kind, const NodeName& host, const std::string& text) {
+  const bool is_disk = kind == ErrorKind::capacity && text.find("open files") == text.npos;
+  return {kind, (is_disk ? "no space left on " : "") + host.value + ": " + text};
+}
+
+}  // namespace fastgpu::remote
