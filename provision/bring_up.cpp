@@ -9,7 +9,7 @@
 #include "provision/ids.hpp"
 #include "provision/observe.hpp"
 #include "provision/plan.hpp"
-#include "provision/poll_interval.hpp"
+#include "provision/polling.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -77,7 +77,8 @@ void wake(const Tools& tools, Provider& provider, const state::Cluster& cluster,
 /// capacity if a machine is gone, timeout after the deadline.
 void await_addresses(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                      std::vector<Node>& nodes) {
-  std::chrono::milliseconds waited{0};
+  Polling polling(
+      [&](std::chrono::milliseconds pause, const Cancel&) { tools.clock.sleep(pause); });
   std::map<int, Clock::time_point> last_listed;
   while (!all_have_addresses(nodes)) {
     tools.cancel.check();
@@ -96,9 +97,7 @@ void await_addresses(const Tools& tools, Provider& provider, const state::Cluste
     if (all_have_addresses(nodes)) break;
     if (tools.clock.now() >= tools.deadline)
       throw Error(ErrorKind::timeout, "not every node had an address in time");
-    const std::chrono::milliseconds pause = poll_interval(waited);
-    tools.clock.sleep(pause);
-    waited += pause;
+    polling.pause(tools.cancel);
   }
   store_nodes(tools, nodes);
 }

@@ -16,7 +16,7 @@
 #include "provision/cloud/ownership.hpp"
 #include "provision/cluster_keys.hpp"
 #include "provision/held_cluster.hpp"
-#include "provision/poll_interval.hpp"
+#include "provision/polling.hpp"
 #include "provision/takeover.hpp"
 #include "ssh/keys.hpp"
 #include "ssh/scan.hpp"
@@ -110,17 +110,15 @@ std::vector<Machine> started(Services& services, const TakeoverRequest& request,
   const cloud::OwnerTags marks = machines.front().marks;
   const std::string region = machines.front().site.region;
   const auto most = static_cast<std::size_t>(api.limits().machines_a_call);
-  std::chrono::milliseconds waited{0};
+  provision::Polling polling(
+      [&](std::chrono::milliseconds pause, const Cancel&) { services.clock().sleep(pause); });
   while (!std::ranges::all_of(machines, is_up)) {
     for (const auto& ids : cloud::chunks(stopped_among(machines), most))
       api.start(region, ids, services.cancel());
-    if (waited > kStartLimit)
+    if (polling.waited() > kStartLimit)
       throw Error(ErrorKind::timeout, "the machines of cluster '" + request.name.value +
                                           "' did not start in 10 minutes");
-    const std::chrono::milliseconds pause = provision::poll_interval(waited);
-    services.clock().sleep(pause);
-    services.cancel().check();
-    waited += pause;
+    polling.pause(services.cancel());
     machines = cloud::machines_named(api.machines(region, marks.cluster, services.cancel()),
                                      request.name.value, "");
   }

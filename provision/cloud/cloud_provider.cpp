@@ -9,7 +9,7 @@
 #include "provision/cloud/batches.hpp"
 #include "provision/cloud/orphans.hpp"
 #include "provision/cloud/user_data.hpp"
-#include "provision/poll_interval.hpp"
+#include "provision/polling.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -190,26 +190,12 @@ std::vector<std::string> ids_to_change(std::span<const state::Node> nodes,
   return ids;
 }
 
-class Pauses {
- public:
-  explicit Pauses(const Wait& wait) : wait_(wait) {}
-
-  std::chrono::milliseconds waited() const { return waited_; }
-  bool are_left() const { return waited_ <= kTimeout; }
-
-  /// Waits until the next poll. Throws timeout once kTimeout is over.
-  void next(const Cancel& cancel, const std::string& for_what) {
-    if (!are_left()) throw Error(ErrorKind::timeout, for_what + " took more than 10 minutes");
-    const std::chrono::milliseconds pause = poll_interval(waited_);
-    wait_(pause, cancel);
-    cancel.check();
-    waited_ += pause;
-  }
-
- private:
-  const Wait& wait_;
-  std::chrono::milliseconds waited_{0};
-};
+/// Waits until the next poll. Throws timeout once kTimeout is over.
+void pause_for(Polling& polling, const Cancel& cancel, const std::string& doing) {
+  if (polling.waited() > kTimeout)
+    throw Error(ErrorKind::timeout, doing + " took more than 10 minutes");
+  polling.pause(cancel);
+}
 
 }  // namespace
 
@@ -325,7 +311,7 @@ std::vector<Machine> CloudProvider::machines_of_earlier(const state::Cluster& cl
                                                         std::span<const NodeRequest> requests,
                                                         const Cancel& cancel) {
   const std::string region = place_of(cluster).site.region;
-  for (Pauses pauses(wait_);; pauses.next(cancel, "waiting for machines to be listed")) {
+  for (Polling polling(wait_);; pause_for(polling, cancel, "waiting for machines to be listed")) {
     std::vector<Machine> there;
     if (std::ranges::any_of(requests, &NodeRequest::may_be_there))
       there = cloud_.machines(region, cluster.id, cancel);
@@ -334,7 +320,7 @@ std::vector<Machine> CloudProvider::machines_of_earlier(const state::Cluster& cl
       return !request.may_be_there || request.instance_id.empty() ||
              std::ranges::find(there, request.instance_id, &Machine::id) != there.end();
     });
-    if (is_complete || pauses.waited() >= kListingPatience) return there;
+    if (is_complete || polling.waited() >= kListingPatience) return there;
   }
 }
 
@@ -394,11 +380,11 @@ std::vector<Machine> CloudProvider::await_rest(const state::Cluster& cluster,
                                                std::span<const state::Node> nodes,
                                                const Change& change, const Cancel& cancel) {
   const std::string region = place_of(cluster).site.region;
-  for (Pauses pauses(wait_);; pauses.next(cancel, change.doing)) {
+  for (Polling polling(wait_);; pause_for(polling, cancel, change.doing)) {
     std::vector<Machine> there = cloud_.machines(region, cluster.id, cancel);
     const auto is_awaited = [&](const state::Node& node) {
       const Machine* machine = machine_of(there, node.instance_id, node.index);
-      if (machine == nullptr) return pauses.waited() < kListingPatience;
+      if (machine == nullptr) return polling.waited() < kListingPatience;
       return machine->state == MachineState::pending ||
              (machine->state == MachineState::stopping && change.wanted != MachineState::stopped);
     };
@@ -413,7 +399,7 @@ Results CloudProvider::change(const state::Cluster& cluster, std::span<const sta
   std::vector<Machine> there = await_rest(cluster, nodes, change, cancel);
   for (const auto& ids : chunks(ids_to_change(nodes, there, change.wanted), machines_a_call()))
     change.ask(region, ids);
-  Pauses pauses(wait_);
+  Polling polling(wait_);
   const auto has_settled_here = [&](const state::Node& node) {
     const Machine* machine = machine_of(there, node.instance_id, node.index);
     return machine == nullptr || has_settled(*machine, change.wanted);
@@ -421,7 +407,7 @@ Results CloudProvider::change(const state::Cluster& cluster, std::span<const sta
   for (;;) {
     there = cloud_.machines(region, cluster.id, cancel);
     if (std::ranges::all_of(nodes, has_settled_here)) break;
-    pauses.next(cancel, change.doing);
+    pause_for(polling, cancel, change.doing);
   }
   Results results;
   for (const state::Node& node : nodes) {
@@ -511,14 +497,15 @@ void CloudProvider::end_in(const std::string& region, const state::ClusterId& cl
   for (const std::string& id : told_)
     told.emplace(id, 0);
   // Machines that were ordered to end a moment ago are not gone yet.
-  for (Pauses pauses(wait_);;) {
-    pauses.next(never_, "removing the resources of cluster " + cluster.value + " in " + region);
-    if (!all_have_ended(region, cluster, told, pauses.waited())) continue;
+  for (Polling polling(wait_);;) {
+    pause_for(polling, never_,
+              "removing the resources of cluster " + cluster.value + " in " + region);
+    if (!all_have_ended(region, cluster, told, polling.waited())) continue;
     try {
       cloud_.remove_network(region, cluster, known);
       return;
     } catch (const Error& e) {
-      if (e.kind() != ErrorKind::conflict || !pauses.are_left()) throw;
+      if (e.kind() != ErrorKind::conflict || polling.waited() > kTimeout) throw;
     }
   }
 }

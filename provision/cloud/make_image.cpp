@@ -3,7 +3,7 @@
 #include "base/fault_point.hpp"
 #include "provision/cloud/find_or_make.hpp"
 #include "provision/observe.hpp"
-#include "provision/poll_interval.hpp"
+#include "provision/polling.hpp"
 #include "transfer/sha256.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -30,14 +30,10 @@ void remove_failed(Cloud& cloud, const ImageRequest& request, const Cancel& canc
 /// Looks for as long as a cloud may take to list a requested image; empty if it does not appear.
 std::string await_listing(Cloud& cloud, const ImageRequest& request, const Wait& wait,
                           milliseconds timeout, const Cancel& cancel) {
-  for (milliseconds waited{0};;) {
+  for (Polling polling(wait);; polling.pause(cancel)) {
     if (const auto found = find_image(cloud, request.region, request.marks.made_of, cancel))
       return found->image.id;
-    if (waited >= timeout) return {};
-    const milliseconds pause = poll_interval(waited);
-    wait(pause, cancel);
-    cancel.check();
-    waited += pause;
+    if (polling.waited() >= timeout) return {};
   }
 }
 
@@ -59,7 +55,7 @@ std::string ask(Cloud& cloud, const ImageRequest& request, const Wait& wait, con
 
 OwnImage await_image(Cloud& cloud, const ImageRequest& request, const Wait& wait,
                      const Cancel& cancel) {
-  for (milliseconds waited{0};;) {
+  for (Polling polling(wait);; polling.pause(cancel)) {
     const auto found = look(cloud, request.region, request.marks.made_of, cancel);
     if (found && found->state == ImageState::available) return *found;
     if (found && found->state == ImageState::failed) {
@@ -67,13 +63,9 @@ OwnImage await_image(Cloud& cloud, const ImageRequest& request, const Wait& wait
       throw Error(ErrorKind::remote, std::string(cloud.name()) + ": image " + request.name +
                                          " could not be made: " + found->failure);
     }
-    if (!found && waited >= kUnlistedAtMost)
+    if (!found && polling.waited() >= kUnlistedAtMost)
       throw Error(ErrorKind::remote, std::string(cloud.name()) + ": image " + request.name +
                                          " was accepted but is not listed");
-    const milliseconds pause = poll_interval(waited);
-    wait(pause, cancel);
-    cancel.check();
-    waited += pause;
   }
 }
 

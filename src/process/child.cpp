@@ -15,19 +15,10 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/pipe.hpp"
 
 namespace fastgpu::process {
 namespace {
-
-struct Pipe {
-  UniqueFd read_end, write_end;
-};
-
-Pipe make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("making a pipe", errno);
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 /// The step that failed in the child before its program ran, reported through a pipe.
 enum class Step : int { streams, directory, program };

@@ -9,7 +9,6 @@
 #include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
 #include "remote/local_failure.hpp"
-#include "remote/relay.hpp"
 #include "transfer/failure_status.hpp"
 #include "transfer/pace.hpp"
 #include "transfer/tree_receiver.hpp"

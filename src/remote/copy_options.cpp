@@ -19,4 +19,8 @@ Error named_failure(ErrorKind kind, const NodeName& host, const std::string& tex
   return {kind, (is_disk ? "no space left on " : "") + host.value + ": " + text};
 }
 
+std::uint64_t content_of(const std::vector<std::filesystem::path>& sources) {
+  return transfer::measure(sources).bytes;
+}
+
 }  // namespace fastgpu::remote

@@ -56,4 +56,7 @@ Error named_failure(ErrorKind kind, const NodeName& host, const std::string& tex
 void check_readable(const std::vector<std::filesystem::path>& sources,
                     const transfer::LeftOut& left_out = {});
 
+/// Returns the bytes of content in the trees. Unreadable entries count as 0.
+std::uint64_t content_of(const std::vector<std::filesystem::path>& sources);
+
 }  // namespace fastgpu::remote

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "remote/agent_call.hpp"
+#include "remote/copy.hpp"
 #include "remote/kept_copy.hpp"
 #include "remote/local_failure.hpp"
 #include "transfer/failure_status.hpp"
@@ -190,10 +191,6 @@ class Relay {
 };
 
 }  // namespace
-
-std::uint64_t content_of(const std::vector<std::filesystem::path>& sources) {
-  return transfer::measure(sources).bytes;
-}
 
 std::vector<HostResult<Copied>> copy_through(ssh::Client& client, std::span<const ssh::Host> hosts,
                                              const NodeRoute& route,

@@ -20,9 +20,6 @@ struct NodeRoute {
   std::vector<std::string> names;
 };
 
-/// Returns the bytes of content in the trees. Unreadable entries count as 0.
-std::uint64_t content_of(const std::vector<std::filesystem::path>& sources);
-
 /// Copies like copy_to(), but over a chain: the first host gets the stream from here, and each host
 /// passes it on to the next one while it receives it. So a copy takes about as long as to one host.
 /// `route.names` has a name for each of `hosts`. A host that cannot store the copy still passes it

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/pipe.hpp"
 #include "ssh/connection.hpp"
 #include "ssh/openssh.hpp"
 #include "ssh/openssh_failure.hpp"
@@ -71,14 +72,13 @@ void OpenSshLink::launch() {
                                       " bytes; ssh takes at most " +
                                       std::to_string(kLongestCommand));
   std::array<int, 2> pair{};
-  std::array<int, 2> log{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0)
     throw system_error("making a pair of sockets", errno);
   in_ = UniqueFd(pair[0]);
   const UniqueFd their_in(pair[1]);
-  if (::pipe2(log.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw system_error("making a pipe", errno);
-  log_ = UniqueFd(log[0]);
-  log_end_ = UniqueFd(log[1]);
+  Pipe log = make_pipe(O_CLOEXEC | O_NONBLOCK);
+  log_ = std::move(log.read_end);
+  log_end_ = std::move(log.write_end);
   ready_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
   if (!ready_) throw system_error("watching ssh", errno);
   call_.emplace(host_, connect_timeout_);

@@ -5,7 +5,7 @@
 #include "base/counted.hpp"
 #include "base/join.hpp"
 #include "provision/cloud/in_parts.hpp"
-#include "provision/poll_interval.hpp"
+#include "provision/polling.hpp"
 
 namespace fastgpu::provision::huawei {
 namespace {

@@ -2,7 +2,7 @@
 // description as well.
 #include <sstream>
 
-#include "provision/poll_interval.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
 
 namespace fastgpu::provision::huawei {
@@ -88,7 +88,7 @@ void HuaweiCloud::make_image(const cloud::ImageRequest& request, const Cancel& c
   const std::string id = answer["job_id"].text();
   if (id.empty())
     throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the answer names no job");
-  for (std::chrono::milliseconds waited{0};;) {
+  for (Polling polling(wait_);; polling.pause(cancel)) {
     const Document told = api_.call({.service = "ims",
                                      .region = request.region,
                                      .action = "ShowJob",
@@ -101,10 +101,6 @@ void HuaweiCloud::make_image(const cloud::ImageRequest& request, const Cancel& c
     const auto images = own_images(request.region, cancel);
     if (status == "SUCCESS" || cloud::image_made_of(images, request.marks.made_of) != nullptr)
       return;
-    const std::chrono::milliseconds pause = poll_interval(waited);
-    wait_(pause, cancel);
-    cancel.check();
-    waited += pause;
   }
 }
 

@@ -12,19 +12,10 @@
 #include "agent/jobs/supervisor.hpp"
 #include "agent/options.hpp"
 #include "agent/subcommands.hpp"
+#include "base/pipe.hpp"
 
 namespace fastgpu::agent {
 namespace {
-
-struct Pipe {
-  UniqueFd read_end, write_end;
-};
-
-Pipe make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("making a pipe", errno);
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 Plan read_plan(const std::filesystem::path& directory) {
   const auto text = read_file(directory / "spec");

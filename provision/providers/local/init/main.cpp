@@ -26,6 +26,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/pipe.hpp"
 #include "base/unique_fd.hpp"
 #include "provision/providers/local/init/file_system.hpp"
 #include "provision/providers/local/init/fuse.hpp"
@@ -127,12 +128,6 @@ std::string failure(const std::exception& e) {
   ::_exit(status);
 }
 
-std::array<UniqueFd, 2> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error("making a pipe", errno);
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 /// Makes the node's first process and stays until it has answered: dying before that ends it too.
 int make_node() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -142,21 +137,21 @@ int make_node() {
   given.outside.emplace();
   if (!given.order.fuse_overlayfs.empty())
     given.tree = serve_overlay(given.order.fuse_overlayfs, given.order.overlays.front());
-  std::array<UniqueFd, 2> alive = make_pipe();
-  std::array<UniqueFd, 2> done = make_pipe();
+  Pipe alive = make_pipe();
+  Pipe done = make_pipe();
   pid_t child = clone_into(kNamespaces | CLONE_NEWCGROUP);
   if (child < 0 && errno == EINVAL) child = clone_into(kNamespaces);
   if (child < 0) throw system_error("making the node's namespaces", errno);
   if (child == 0) {
-    given.maker = std::move(alive[0]);
-    alive[1] = UniqueFd();
-    done[0] = UniqueFd();
-    given.done = std::move(done[1]);
+    given.maker = std::move(alive.read_end);
+    alive.write_end = UniqueFd();
+    done.read_end = UniqueFd();
+    given.done = std::move(done.write_end);
     live(given);
   }
-  done[1] = UniqueFd();
+  done.write_end = UniqueFd();
   given.tree = UniqueFd();
-  pollfd wait{done[0].get(), 0, 0};
+  pollfd wait{done.read_end.get(), 0, 0};
   while (::poll(&wait, 1, -1) < 0 && errno == EINTR) {
   }
   return 0;

@@ -16,20 +16,11 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/pipe.hpp"
 #include "provision/providers/local/rootless/answers.hpp"
 
 namespace fastgpu::provision::local {
 namespace {
-
-struct Pipe {
-  UniqueFd read_end, write_end;
-};
-
-Pipe make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error("making a pipe", errno);
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
