@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "provision/journal.hpp"
+#include "provision/observe.hpp"
 
 namespace fastgpu::provision {
 

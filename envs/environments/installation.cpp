@@ -10,7 +10,9 @@
 #include "envs/environments/node_status.hpp"
 #include "envs/environments/nodes_python.hpp"
 #include "envs/environments/requests.hpp"
+#include "envs/environments/solving.hpp"
 #include "envs/environments/sources.hpp"
+#include "envs/environments/toolbox.hpp"
 #include "envs/environments/unpacking.hpp"
 
 namespace fastgpu::envs {
@@ -248,7 +250,8 @@ class Installation {
       const std::string what = answer.damaged.empty() ? "its manifest" : answer.damaged.front();
       damaged.push_back(node);
       why.emplace_back(ErrorKind::remote,
-                       nodes_.host_of(node).name.value + ": the copy of the build was damaged on the way: " + what);
+                       nodes_.host_of(node).name.value +
+                           ": the copy of the build was damaged on the way: " + what);
     }
     nodes_.on_each(damaged, "removing damaged copies",
                    [&](std::size_t) { return on_build("env-discard"); });

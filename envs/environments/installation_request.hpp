@@ -15,23 +15,9 @@
 #include "envs/environments/nodes.hpp"
 #include "envs/environments/plan.hpp"
 #include "envs/environments/python_archive.hpp"
+#include "envs/environments/toolbox.hpp"
 
 namespace fastgpu::envs {
-
-/// A file or a directory here, and its destination.
-struct PlacedFile {
-  std::filesystem::path source;
-  std::filesystem::path place;  ///< Relative: to the toolbox, or to each environment.
-};
-
-/// The tools for building on a node: a builder's programs, and the files for every environment. Its
-/// directory there is named by its hash.
-struct Toolbox {
-  std::vector<PlacedFile> files{};  ///< Files only, no directories.
-  std::string hash{};
-  /// The environment's Python, whose content is among the files.
-  std::optional<PythonArchive> python{};
-};
 
 struct InstallationRequest {
   EnvironmentSpec spec;

@@ -9,6 +9,7 @@
 #include "base/names.hpp"
 #include "base/unique_fd.hpp"
 #include "envs/environments/requirement.hpp"
+#include "envs/environments/toolbox.hpp"
 #include "state/directory.hpp"
 #include "transfer/sha256.hpp"
 

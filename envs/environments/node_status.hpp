@@ -7,6 +7,21 @@
 
 namespace fastgpu::envs {
 
+/// Returns the environments on the nodes. A name in `prepared` makes a place for that environment.
+std::vector<HostResult<agent::EnvironmentStatus>> look_at_nodes(const NodeAccess& access,
+                                                                std::span<const ssh::Host> hosts,
+                                                                const std::string& prefix,
+                                                                const std::string& prepared = {});
+
+/// The plan alone, and the nodes that did not answer or cannot use the archive.
+struct PlannedInstallation {
+  std::vector<HostResult<agent::EnvironmentStatus>> nodes;
+  EnvironmentPlan plan;                   ///< The plan of the usable nodes, in their order.
+  std::optional<PythonArchive> python{};  ///< The archive that the building node will get.
+};
+PlannedInstallation plan_installation(const NodeAccess& access, std::span<const ssh::Host> hosts,
+                                      const InstallationRequest& request);
+
 WantedEnvironment wanted_by(const InstallationRequest& request);
 
 /// Throws the first failure if no node answered, conflict if they do not agree on the prefix.

@@ -11,6 +11,7 @@
 #include "envs/environments/requirement.hpp"
 #include "envs/environments/solution.hpp"
 #include "envs/environments/sources.hpp"
+#include "envs/environments/toolbox.hpp"
 
 namespace fastgpu::envs {
 

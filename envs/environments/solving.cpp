@@ -1,10 +1,10 @@
-// Specs turned into locks, on a node or here.
+#include "envs/environments/solving.hpp"
+
 #include <algorithm>
 
 #include "agent/protocol/index_login.hpp"
 #include "agent/protocol/package_name.hpp"
 #include "envs/environments/allowed_files.hpp"
-#include "envs/environments/installation.hpp"
 #include "envs/environments/local_wheels.hpp"
 #include "envs/environments/pylock.hpp"
 #include "envs/environments/requests.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "envs/environments/toolbox.hpp"
 #include "state/directory.hpp"
 #include "transfer/sha256.hpp"
 

@@ -1,8 +1,8 @@
-// The directory with a node's tools for building.
+#include "envs/environments/toolbox.hpp"
+
 #include <algorithm>
 #include <fstream>
 
-#include "envs/environments/installation.hpp"
 #include "remote/copy.hpp"
 #include "transfer/sha256.hpp"
 

@@ -7,6 +7,7 @@
 #include "cli/workflows/helper_programs.hpp"
 #include "envs/environments/python_archive.hpp"
 #include "envs/environments/rattler.hpp"
+#include "envs/environments/toolbox.hpp"
 #include "envs/environments/uv.hpp"
 #include "http/curl_client.hpp"
 #include "state/directory.hpp"

@@ -9,6 +9,7 @@
 #include "cli/workflows/copy_route.hpp"
 #include "envs/environments/accelerator.hpp"
 #include "envs/environments/conda_file.hpp"
+#include "envs/environments/node_status.hpp"
 #include "envs/environments/pinned_file.hpp"
 #include "envs/facts/probe.hpp"
 #include "http/curl_client.hpp"

@@ -5,6 +5,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_tools.hpp"
+#include "envs/environments/node_status.hpp"
 
 namespace fastgpu::cli {
 namespace {

@@ -9,8 +9,11 @@
 #include "cli/commands/env/env_install.hpp"
 #include "cli/commands/shared/out_file.hpp"
 #include "envs/environments/local_wheels.hpp"
+#include "envs/environments/node_status.hpp"
 #include "envs/environments/nodes_python.hpp"
 #include "envs/environments/requests.hpp"
+#include "envs/environments/solving.hpp"
+#include "envs/environments/toolbox.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {

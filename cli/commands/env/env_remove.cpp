@@ -6,6 +6,7 @@
 #include "cli/commands/env/env_tools.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/name_folding.hpp"
+#include "envs/environments/node_status.hpp"
 
 namespace fastgpu::cli {
 namespace {

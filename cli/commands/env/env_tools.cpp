@@ -5,6 +5,7 @@
 
 #include "cli/workflows/copy_route.hpp"
 #include "cli/workflows/lookup.hpp"
+#include "envs/environments/node_status.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {
