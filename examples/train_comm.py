@@ -19,7 +19,7 @@ def train(comm, steps, batch_size):
     model = torch.nn.Linear(8, 1)
     broadcast_parameters(model, comm)  # fastgpu: All ranks begin with the model of rank 0.
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    optimizer = DistributedOptimizer(optimizer, comm, model.named_parameters())  # fastgpu
+    optimizer = DistributedOptimizer(optimizer, comm, model)  # fastgpu
     for step in range(1, steps + 1):
         batch = torch.randn(batch_size, 8)
         wanted = batch.sum(dim=1, keepdim=True)  # The model learns to add.

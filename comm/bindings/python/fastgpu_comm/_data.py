@@ -132,6 +132,26 @@ class Data:
         return self.writable()
 
 
+def version_view(value: Any) -> Any | None:
+    """An empty view of a tensor of PyTorch that shares its version counter; None for anything that
+    has none.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor) or value.is_inference():
+        return None
+    return value.detach().reshape(-1)[:0]
+
+
+def mark_written(value: Any) -> None:
+    """Advances the version of a tensor that is written to by its address, as PyTorch's own
+    functions in place do. A backward pass that has saved the earlier content then fails instead of
+    computing with other numbers.
+    """
+    view = version_view(value)
+    if view is not None:
+        view.zero_()
+
+
 def look_at(value: Any, what: str) -> Data:
     """Raises TypeError for what has no elements, ValueError for elements that do not lie one after
     the other.

@@ -10,6 +10,7 @@ from typing import Any, ContextManager, Mapping
 
 from . import _calls
 from ._calls import Call, Ranks
+from ._data import mark_written
 from ._handle import Handle
 from ._library import load, settings_list
 from .kinds import Op
@@ -214,12 +215,14 @@ class Communicator:
 
     def _run(self, call: Call) -> Any:
         name, arguments = self._placed(call)
+        mark_written(call.result)
         with on_device(call.device):
             load().call(name, *arguments)
         return call.result
 
     def _begin(self, call: Call) -> Request:
         name, arguments = self._placed(call)
+        mark_written(call.result)
         with on_device(call.device):
             pointer = load().make(name + "_async", *arguments)
         assert pointer is not None

@@ -9,7 +9,7 @@ import enum
 import logging
 from typing import Any, Callable, Mapping, NamedTuple
 
-from ._data import Data, look_at
+from ._data import Data, look_at, version_view
 from ._handle import Handle
 from ._library import (
     CountersStruct,
@@ -87,6 +87,7 @@ class Gradients:
         assert pointer is not None
         handler = WarningHandler(lambda sentence, _: on_warning(sentence.decode(errors="replace")))
         self._data: list[Data] = []
+        self._versions: list[Any] = []  # Of the tensors among them.
         self._names: list[str] = []
         self._ids: dict[str, int] = {}
         self._handle = Handle(
@@ -120,6 +121,9 @@ class Gradients:
                 "fgc_gradient_add", self._handle.pointer, ctypes.byref(given), ctypes.byref(number)
             )
         self._data.append(place)
+        version = version_view(place.owner)
+        if version is not None:
+            self._versions.append(version)
         self._names.append(name)
         self._ids[name] = number.value
         return number.value
@@ -170,9 +174,13 @@ class Gradients:
         step may follow all the same.
         """
         devices = [data.device for data in self._data if data.device is not None]
-        if devices:
-            return self._ended("fgc_device_gradients_wait", stream_of(devices[0]))
-        return self._ended("fgc_gradients_wait")
+        try:
+            if devices:
+                return self._ended("fgc_device_gradients_wait", stream_of(devices[0]))
+            return self._ended("fgc_gradients_wait")
+        finally:
+            for version in self._versions:
+                version.zero_()
 
     def leave(self) -> Outcome:
         """Ends the step like wait(), and announces to all ranks that this one makes no further

@@ -4,7 +4,7 @@ the same step.
     with fastgpu_comm.init() as comm:
         broadcast_parameters(model, comm)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        optimizer = DistributedOptimizer(optimizer, comm, model.named_parameters())
+        optimizer = DistributedOptimizer(optimizer, comm, model)
         for x, y in batches_of(comm.rank, comm.size):
             optimizer.zero_grad()
             # Gradients travel as soon as they are there; .grad is their average over all ranks.
@@ -121,6 +121,29 @@ def _unpack(value: Any, tensors: list[torch.Tensor]) -> Any:
     return (list if kind == "list" else tuple)(_unpack(one, tensors) for one in content)
 
 
+class _Buffers:
+    """The buffers of a module, such as the statistics of BatchNorm."""
+
+    def __init__(self, module: torch.nn.Module, group: Communicator) -> None:
+        self._module, self._group = module, group
+
+    def share(self) -> None:
+        """Gives all ranks the buffers of rank 0, those of one type in one message. A collective."""
+        kinds: dict[tuple[torch.dtype, torch.device], list[torch.Tensor]] = {}
+        for buffer in self._module.buffers():
+            kinds.setdefault((buffer.dtype, buffer.device), []).append(buffer.detach())
+        travelling = []
+        for buffers in kinds.values():
+            joined = torch.cat([buffer.reshape(-1) for buffer in buffers])
+            travelling.append((buffers, joined, self._group.broadcast_async(joined, 0)))
+        for buffers, joined, request in travelling:
+            request.wait()
+            if self._group.rank != 0:
+                parts = joined.split([buffer.numel() for buffer in buffers])
+                for buffer, part in zip(buffers, parts):
+                    buffer.copy_(part.reshape(buffer.shape))
+
+
 class _Parameter:
     """One parameter: the memory of its gradient that is registered, and where that gradient is in
     an exchange.
@@ -170,6 +193,8 @@ class _Parameter:
             if found is None:
                 self.gradient.zero_()
             elif self.is_new and found is not self.gradient:
+                if found.is_cuda:  # Backward may have made it on another stream.
+                    found.record_stream(torch.cuda.current_stream(found.device))
                 self.gradient.copy_(found.to_dense() if found.is_sparse else found)
             elif (
                 self.is_new
@@ -284,9 +309,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
     """An optimizer whose gradients are averages over all ranks (`op`: or sums).
 
     It takes the place of `optimizer`, also for schedulers of learning rates; state_dict() is that
-    of `optimizer`. `named_parameters` give gradients the names that errors and timelines have.
-    Every rank makes it at the same time, of the same parameters in the same order, then calls
-    backward() and step() equally often. `settings` are those of Gradients.
+    of `optimizer`. `named_parameters`, or the module that has them, give gradients the names that
+    errors and timelines have. Every rank makes it at the same time, of the same parameters in the
+    same order, then calls backward() and step() equally often. `settings` are those of Gradients.
 
     - Gradients travel while backward() computes others; when it returns, each .grad is the average.
       Clipping, logging and a GradScaler then work as they do on one rank. A further backward()
@@ -302,6 +327,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
     - Parameters that are unfrozen, or added by add_param_group(), after the first step take part
       from the next exchange on. Every rank does that at the same time; a difference is a UsageError
       on all ranks.
+    - If `named_parameters` is the module, all ranks have the buffers of rank 0 after each step,
+      such as the statistics of BatchNorm. DistributedDataParallel does that before the next
+      forward(). `broadcast_buffers=False` leaves each rank its own.
     - A sparse gradient travels as a dense one, and is sparse again afterwards.
     - After a step that FASTGPU_COMM_NANCHECK=skip has skipped, every .grad is NaN, and step()
       changes nothing and returns.
@@ -315,9 +343,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self,
         optimizer: torch.optim.Optimizer,
         comm: Communicator,
-        named_parameters: Iterable[tuple[str, torch.Tensor]] | None = None,
+        named_parameters: torch.nn.Module | Iterable[tuple[str, torch.Tensor]] | None = None,
         op: Op = Op.AVERAGE,
         settings: Mapping[str, str | None] | None = None,
+        broadcast_buffers: bool = True,
     ) -> None:
         # Not super().__init__(): what an optimizer has is `optimizer`'s, see __getattr__.
         self._inner = optimizer
@@ -326,10 +355,14 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 f"DistributedOptimizer: gradients are averaged or summed, not {Op(op).name}"
             )
         self._op, self._settings = Op(op), settings
-        self._names = {parameter: name for name, parameter in named_parameters or ()}
+        module = named_parameters if isinstance(named_parameters, torch.nn.Module) else None
+        named = named_parameters if module is None else module.named_parameters()
+        self._names = {parameter: name for name, parameter in named or ()}
         group = comm.split(0, comm.rank)  # The program's own calls may come at any time.
         assert group is not None
         self._group = group
+        has_buffers = module is not None and broadcast_buffers and comm.size > 1
+        self._buffers = _Buffers(module, group) if has_buffers else None
         self._passes = _Passes.of(comm)
         self._number = self._passes.made
         self._passes.made += 1
@@ -414,10 +447,14 @@ class DistributedOptimizer(torch.optim.Optimizer):
         with the average of its loss.
         """
         if closure is not None:
-            return self._inner.step(self._synchronized(closure))
-        is_applied = self.synchronize().is_applied
-        self._has_results = False
-        return self._inner.step() if is_applied else None
+            result = self._inner.step(self._synchronized(closure))
+        else:
+            is_applied = self.synchronize().is_applied
+            self._has_results = False
+            result = self._inner.step() if is_applied else None
+        if self._buffers is not None:
+            self._buffers.share()
+        return result
 
     def close(self) -> None:
         """Lets go of the parameters: backward then is as it was, and another DistributedOptimizer
