@@ -47,10 +47,33 @@ std::string master_name(const JobPlace& place) {
   return "rank 0 at " + printable(place.master_host) + ":" + std::to_string(place.master_port);
 }
 
+/// Gives link-local addresses the zone of FASTGPU_COMM_INTERFACE. Throws usage if there is none, or
+/// another than the address has.
+void complete_zones(const JobPlace& place, std::vector<Endpoint>& points) {
+  const std::string who = "rank " + std::to_string(place.rank.value) +
+                          ": the address of rank 0, '" + printable(place.master_host) + "', ";
+  for (Endpoint& point : points) {
+    if (!point.is_link_local()) continue;
+    const bool has_interface = !place.interface.empty();
+    if (point.zone == 0 && !has_interface)
+      throw Error(ErrorKind::usage, who +
+                                        "is known on one link alone: name the interface with it "
+                                        "(fe80::1%eth0), or in FASTGPU_COMM_INTERFACE");
+    if (!has_interface) continue;
+    const std::uint32_t zone = number_of_interface(place.interface);
+    if (point.zone != 0 && point.zone != zone)
+      throw Error(ErrorKind::usage, who + "is one of " + name_of_interface(point.zone) +
+                                        ", but FASTGPU_COMM_INTERFACE is '" +
+                                        printable(place.interface) + "': name the same interface");
+    point.zone = zone;
+  }
+}
+
 /// The addresses at which rank 0 may be met.
 std::vector<Endpoint> meeting_points(const JobPlace& place) {
   if (!place.points.empty()) return place.points;
   std::vector<Endpoint> points = resolve(place.master_host, place.master_port);
+  complete_zones(place, points);
   if (has_secret(place)) return points;
   std::erase_if(points, [](const Endpoint& point) { return !point.is_loopback(); });
   if (points.empty())
@@ -66,7 +89,7 @@ std::vector<Endpoint> meeting_points(const JobPlace& place) {
 Endpoint listening_address(const JobPlace& place, const Endpoint& nearby, std::uint16_t port) {
   Endpoint address = nearby;
   if (!place.interface.empty())
-    address = address_of_interface(place.interface, nearby.family);
+    address = address_of_interface(place.interface, nearby);
   else if (has_secret(place))
     address = any_address(nearby.family);
   address.port = port;
@@ -170,9 +193,9 @@ Mesh accept_ranks(const JobPlace& place, UniqueFd listener, Deadline deadline) {
 
 // ---- the others ----
 
-std::optional<Endpoint> source_address(const JobPlace& place, Family family) {
+std::optional<Endpoint> source_address(const JobPlace& place, const Endpoint& to) {
   if (place.interface.empty()) return std::nullopt;
-  return address_of_interface(place.interface, family);
+  return address_of_interface(place.interface, to);
 }
 
 /// A rank's connection to rank 0, and the address at which the rank listens itself.
@@ -195,7 +218,7 @@ MasterConnection present_at(const JobPlace& place, UniqueFd master, Deadline dea
 std::optional<MasterConnection> try_to_connect(const JobPlace& place, const Endpoint& point,
                                                Deadline deadline, std::string& obstacle) {
   const Deadline attempt = within(deadline, kConnectTimeout);
-  Connection connection = connect_to(point, source_address(place, point.family), attempt);
+  Connection connection = connect_to(point, source_address(place, point), attempt);
   if (connection.error != 0) {
     obstacle = to_string(point) + ": " + std::generic_category().message(connection.error);
     return std::nullopt;
@@ -250,7 +273,7 @@ UniqueFd connect_to_peer(const JobPlace& place, const Mesh& mesh, Rank peer, Dea
   const Endpoint& endpoint = mesh.endpoints[index(peer)];
   const std::string doing = "rank " + std::to_string(place.rank.value) + ": rank " +
                             std::to_string(peer.value) + " at " + to_string(endpoint);
-  Connection connection = connect_to(endpoint, source_address(place, endpoint.family), deadline);
+  Connection connection = connect_to(endpoint, source_address(place, endpoint), deadline);
   if (connection.error != 0)
     throw Error(ErrorKind::transient,
                 doing + ": " + std::generic_category().message(connection.error));
@@ -271,6 +294,10 @@ Mesh connect_to_ranks(const JobPlace& place, Deadline deadline) {
   mesh.session = master.session;
   mesh.endpoints[0] = remote_end(master.socket.get());
   std::ranges::copy(endpoints, mesh.endpoints.begin() + 1);
+  // Each machine numbers its links by itself: link-local addresses are those of the link to rank 0.
+  const std::uint32_t zone = local_end(master.socket.get()).zone;
+  for (Endpoint& endpoint : mesh.endpoints)
+    if (endpoint.is_link_local() && endpoint.zone == 0) endpoint.zone = zone;
   mesh.sockets[0].push_back(std::move(master.socket));
   for (Rank peer{1}; peer < place.rank; ++peer.value)
     mesh.sockets[index(peer)].push_back(connect_to_peer(place, mesh, peer, deadline));

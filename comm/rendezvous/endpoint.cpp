@@ -45,6 +45,7 @@ SocketAddress to_socket_address(const Endpoint& endpoint) {
     sockaddr_in6 address{};
     address.sin6_family = AF_INET6;
     address.sin6_port = htons(endpoint.port);
+    address.sin6_scope_id = endpoint.zone;
     std::memcpy(&address.sin6_addr, endpoint.address.data(), sizeof(address.sin6_addr));
     std::memcpy(&result.storage, &address, sizeof(address));
     result.length = sizeof(address);
@@ -73,18 +74,13 @@ std::optional<Endpoint> to_endpoint(const sockaddr* address) {
   } else {
     result.family = Family::ipv6;
     std::memcpy(result.address.data(), &ipv6.sin6_addr, sizeof(ipv6.sin6_addr));
+    if (result.is_link_local()) result.zone = ipv6.sin6_scope_id;
   }
   return result;
 }
 
 bool is_ipv4(const Endpoint& endpoint) {
   return endpoint.family == Family::ipv4;
-}
-
-/// Such an address means something on its own link only, which must be named with it.
-bool is_link_local(const Endpoint& endpoint) {
-  return !is_ipv4(endpoint) && endpoint.address[0] == std::byte{0xfe} &&
-         (endpoint.address[1] & std::byte{0xc0}) == std::byte{0x80};
 }
 
 int domain(Family family) {
@@ -143,10 +139,16 @@ bool Endpoint::is_loopback() const noexcept {
   return address == loopback;
 }
 
+bool Endpoint::is_link_local() const noexcept {
+  return family == Family::ipv6 && address[0] == std::byte{0xfe} &&
+         (address[1] & std::byte{0xc0}) == std::byte{0x80};
+}
+
 std::string to_string(const Endpoint& endpoint) {
   char text[INET6_ADDRSTRLEN] = "";
   ::inet_ntop(domain(endpoint.family), endpoint.address.data(), text, sizeof(text));
-  const std::string host = text;
+  std::string host = text;
+  if (endpoint.zone != 0) host += '%' + name_of_interface(endpoint.zone);
   const bool has_colons = endpoint.family == Family::ipv6;
   return (has_colons ? '[' + host + ']' : host) + ':' + std::to_string(endpoint.port);
 }
@@ -166,16 +168,33 @@ std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port) {
   throw Error(ErrorKind::not_found, "the address of rank 0, '" + printable(host) + "': " + why);
 }
 
-Endpoint address_of_interface(const std::string& interface, Family family) {
+std::uint32_t number_of_interface(const std::string& interface) {
+  const std::uint32_t number = ::if_nametoindex(interface.c_str());
+  if (number != 0) return number;
+  throw Error(ErrorKind::usage, "FASTGPU_COMM_INTERFACE is '" + printable(interface) +
+                                    "', but this machine has no such interface");
+}
+
+std::string name_of_interface(std::uint32_t number) {
+  char name[IF_NAMESIZE] = "";
+  return ::if_indextoname(number, name) != nullptr ? printable(name) : std::to_string(number);
+}
+
+Endpoint address_of_interface(const std::string& interface, const Endpoint& nearby) {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) throw system_error("listing the network interfaces", errno);
   const CHandle<ifaddrs, ::freeifaddrs> owner(list);
+  std::optional<Endpoint> found;
   for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
     if (one->ifa_addr == nullptr || interface != one->ifa_name) continue;
     const auto endpoint = to_endpoint(one->ifa_addr);
-    if (endpoint && endpoint->family == family) return Endpoint{family, endpoint->address, 0};
+    if (!endpoint || endpoint->family != nearby.family) continue;
+    // A link-local address reaches no other kind, and the reverse.
+    if (endpoint->is_link_local() == nearby.is_link_local()) return *endpoint;
+    if (!found) found = endpoint;
   }
-  const std::string kind = family == Family::ipv4 ? "IPv4" : "IPv6";
+  if (found) return *found;
+  const std::string kind = nearby.family == Family::ipv4 ? "IPv4" : "IPv6";
   throw Error(ErrorKind::usage, "FASTGPU_COMM_INTERFACE is '" + printable(interface) +
                                     "', but this machine has no such interface with an " + kind +
                                     " address");
@@ -192,7 +211,7 @@ std::vector<Endpoint> addresses_of_machine(const std::string& interface) {
     const bool is_wanted = interface.empty() ? is_up && !is_loopback : interface == one->ifa_name;
     if (!is_wanted || one->ifa_addr == nullptr) continue;
     const auto endpoint = to_endpoint(one->ifa_addr);
-    if (endpoint && !is_link_local(*endpoint)) found.push_back(*endpoint);
+    if (endpoint && !endpoint->is_link_local()) found.push_back(*endpoint);
   }
   if (found.empty())
     throw Error(ErrorKind::usage, interface.empty()

@@ -12,15 +12,21 @@
 
 namespace fastgpu::comm {
 
-std::string to_string(const Endpoint& endpoint);  ///< Returns "10.0.0.1:29500", "[::1]:29500".
+/// Returns "10.0.0.1:29500", "[::1]:29500", "[fe80::1%eth0]:29500".
+std::string to_string(const Endpoint& endpoint);
 
 /// Returns every address of `host`, in the resolver's order. Throws ErrorKind::not_found if it has
 /// none.
 std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port);
 
-/// Returns the first address of a network interface in `family`. Throws ErrorKind::usage if the
-/// interface or its address is missing.
-Endpoint address_of_interface(const std::string& interface, Family family);
+/// Returns the address of a network interface that reaches `nearby`: of its family, and link-local
+/// if that is, where there is a choice. Its port is 0. Throws ErrorKind::usage if the interface or
+/// its address is missing.
+Endpoint address_of_interface(const std::string& interface, const Endpoint& nearby);
+
+/// Returns the zone of an interface. Throws ErrorKind::usage if it is missing.
+std::uint32_t number_of_interface(const std::string& interface);
+std::string name_of_interface(std::uint32_t number);  ///< Returns "eth0"; the number if unknown.
 
 /// Returns the addresses of the interfaces that are up, apart from loopback, or of `interface`
 /// alone if that is not empty: IPv4 addresses, else IPv6 ones. Throws ErrorKind::usage if there is

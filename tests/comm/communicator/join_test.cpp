@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
@@ -183,6 +184,46 @@ TEST_CASE("an interface that does not have rank 0's address is refused at once")
   CHECK(e.kind() == ErrorKind::usage);
   CHECK(mentions(e, "FASTGPU_COMM_INTERFACE is 'lo'"));
   CHECK(std::chrono::steady_clock::now() - begin < 50s);
+}
+
+/// Returns true if this machine has loopback alone, so that the test may give it an address.
+bool is_alone() {
+  try {
+    addresses_of_machine("");
+    return false;
+  } catch (const Error&) {
+    return std::system("ip -6 address replace fe80::77/64 dev lo nodad") == 0;
+  }
+}
+
+TEST_CASE("ranks meet at a link-local address of the interface that is named") {
+  const auto of_lo = resolve("fe80::77%lo", 9);
+  CHECK(to_string(of_lo.front()) == "[fe80::77%lo]:9");
+  if (!is_alone()) return;
+  auto places = Meeting{.size = 3}.places();
+  for (auto& place : places)
+    place.master_host = "fe80::77%lo";
+  CHECK(sums_of(places) == std::vector<std::int32_t>(3, 6));
+  for (auto& place : places) {
+    place.master_host = "fe80::77";
+    place.interface = "lo";
+  }
+  CHECK(sums_of(places) == std::vector<std::int32_t>(3, 6));
+}
+
+TEST_CASE("a link-local address without its interface, or with another one, is refused at once") {
+  for (const int rank : {0, 1}) {
+    JobPlace place = Meeting{.timeout = 100s}.place(rank);
+    place.master_host = "fe80::77";
+    const Error none = failure_of([&] { join(place); });
+    CHECK(none.kind() == ErrorKind::usage);
+    CHECK(mentions(none, "fe80::1%eth0"));
+    place.master_host = "fe80::77%777";
+    place.interface = "lo";
+    const Error other = failure_of([&] { join(place); });
+    CHECK(other.kind() == ErrorKind::usage);
+    CHECK(mentions(other, "is one of 777, but FASTGPU_COMM_INTERFACE is 'lo'"));
+  }
 }
 
 TEST_CASE("an interface that does not exist is named") {
