@@ -25,9 +25,11 @@ struct CopyStep {
     using Word = std::conditional_t<kBytes % sizeof(std::uint32_t) == 0, std::uint32_t, T>;
     constexpr int kWords = static_cast<int>(kBytes / sizeof(Word));
     Vector<Word, kWords> vectors[kCount];
+    FASTGPU_UNROLL
     for (int k = 0; k < kCount; ++k)
       vectors[k] = load<kWords>(
           reinterpret_cast<const Word*>(from + at + static_cast<unsigned>(k) * stride));
+    FASTGPU_UNROLL
     for (int k = 0; k < kCount; ++k)
       store(reinterpret_cast<Word*>(to + at + static_cast<unsigned>(k) * stride), vectors[k]);
   }
@@ -51,10 +53,13 @@ struct ConvertStep {
   template <int kWidth, int kCount>
   FASTGPU_HOST_DEVICE void go(std::uint64_t at, std::uint64_t stride) noexcept {
     Vector<From, kWidth> in[kCount];
+    FASTGPU_UNROLL
     for (int k = 0; k < kCount; ++k)
       in[k] = load<kWidth>(from + at + static_cast<unsigned>(k) * stride);
+    FASTGPU_UNROLL
     for (int k = 0; k < kCount; ++k) {
       Vector<To, kWidth> out;
+      FASTGPU_UNROLL
       for (int i = 0; i < kWidth; ++i) {
         const Lane lane = value(in[k].values[i]);
         largest = magnitude_of(lane) > largest ? magnitude_of(lane) : largest;
@@ -85,11 +90,14 @@ struct AddStep {
   FASTGPU_HOST_DEVICE void go(std::uint64_t at, std::uint64_t stride) noexcept {
     Vector<From, kWidth> in[kCount];
     Vector<To, kWidth> sum[kCount];
+    FASTGPU_UNROLL
     for (int k = 0; k < kCount; ++k) {
       in[k] = load<kWidth>(from + at + static_cast<unsigned>(k) * stride);
       sum[k] = load<kWidth>(to + at + static_cast<unsigned>(k) * stride);
     }
+    FASTGPU_UNROLL
     for (int k = 0; k < kCount; ++k) {
+      FASTGPU_UNROLL
       for (int i = 0; i < kWidth; ++i) {
         const Lane addend = scaled(static_cast<Lane>(to_lane(in[k].values[i])), scale);
         const Lane before = to_lane(sum[k].values[i]);

@@ -64,7 +64,8 @@ class Device {
   virtual std::byte* allocate(std::size_t bytes) = 0;
   virtual void free(std::byte* memory) noexcept = 0;
 
-  /// Lets the device copy from and to this memory of the host directly.
+  /// Lets the device copy from and to this memory of the host directly. Throws ErrorKind::capacity
+  /// if the system refuses.
   virtual void pin(std::span<std::byte> host) = 0;
   virtual void unpin(std::byte* host) noexcept = 0;
 

@@ -36,12 +36,16 @@ struct FindStep {
     using Loaded = std::conditional_t<kWidth == 1, Bits, Word>;
     constexpr int kWords = kWidth * static_cast<int>(sizeof(T)) / static_cast<int>(sizeof(Loaded));
     Vector<Loaded, kWords> in[kCount];
+    FASTGPU_UNROLL
     for (int k = 0; k < kCount; ++k)
       in[k] = load<kWords>(
           reinterpret_cast<const Loaded*>(data + at + static_cast<unsigned>(k) * stride));
-    for (int k = 0; k < kCount; ++k)
+    FASTGPU_UNROLL
+    for (int k = 0; k < kCount; ++k) {
+      FASTGPU_UNROLL
       for (int i = 0; i < kWords; ++i)
         carries |= (in[k].values[i] & everywhere(kExponent)) + everywhere(kLowest);
+    }
   }
 
   FASTGPU_HOST_DEVICE bool met_non_finite() const noexcept {

@@ -15,6 +15,9 @@ namespace fastgpu::comm::gpu {
 
 constexpr unsigned kLanesInWarp = 32;
 constexpr int kThreads = 256;
+/// The minimum number of blocks that share a processor: the 128 registers that are left for a
+/// thread hold what is in flight. Without this number ptxas aims at more blocks, and spills.
+constexpr int kBlocksAtOnce = 2;
 constexpr unsigned kWarpsInBlock = kThreads / kLanesInWarp;
 constexpr unsigned kAllLanes = 0xffffffff;
 
@@ -24,7 +27,8 @@ __device__ inline Share share_of_this_thread() {
 
 /// Calls work(tile number, share) for all tiles of [0, tiles).
 template <class Work>
-__global__ void __launch_bounds__(kThreads) for_each_tile(std::uint64_t tiles, Work work) {
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+    for_each_tile(std::uint64_t tiles, Work work) {
   const std::uint64_t warps = std::uint64_t{gridDim.x} * kWarpsInBlock;
   const std::uint64_t first =
       std::uint64_t{blockIdx.x} * kWarpsInBlock + threadIdx.x / kLanesInWarp;
@@ -51,8 +55,11 @@ void launch(std::uint64_t tiles, const Work& work, StreamHandle stream, std::str
   if (tiles == 0) return;
   const std::uint64_t wanted = (tiles + kWarpsInBlock - 1) / kWarpsInBlock;
   const auto blocks = static_cast<unsigned>(std::min(wanted, resident_blocks<Work>()));
-  for_each_tile<<<blocks, kThreads, 0, stream>>>(tiles, work);
-  check(cudaGetLastError(), doing);
+  Work argument = work;
+  void* arguments[] = {&tiles, &argument};
+  // After <<<>>> only cudaGetLastError is left, which also returns older errors of the program.
+  check(cudaLaunchKernel(for_each_tile<Work>, dim3(blocks), dim3(kThreads), arguments, 0, stream),
+        doing);
 }
 
 /// Writes to `found` the first element of the tile that is not finite, if the threads of this warp

@@ -21,6 +21,7 @@ std::byte* allocate_pinned(std::size_t bytes) {
 
 void check(cudaError_t status, std::string_view doing) {
   if (status == cudaSuccess) return;
+  cudaGetLastError();  // It is reported here: the thread's next check of its own does not meet it.
   const auto kind = status == cudaErrorMemoryAllocation ? ErrorKind::capacity : ErrorKind::local;
   throw Error(kind, std::string(doing) + ": " + cudaGetErrorString(status) + " (" +
                         cudaGetErrorName(status) + ")");

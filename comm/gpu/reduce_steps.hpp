@@ -20,11 +20,14 @@ struct ReduceStep {
   FASTGPU_HOST_DEVICE void go(std::uint64_t at, std::uint64_t stride) noexcept {
     Vector<T, kWidth> a[kCount];
     Vector<T, kWidth> b[kCount];
+    FASTGPU_UNROLL
     for (int k = 0; k < kCount; ++k) {
       a[k] = load<kWidth>(into + at + static_cast<unsigned>(k) * stride);
       b[k] = load<kWidth>(from + at + static_cast<unsigned>(k) * stride);
     }
+    FASTGPU_UNROLL
     for (int k = 0; k < kCount; ++k) {
+      FASTGPU_UNROLL
       for (int i = 0; i < kWidth; ++i)
         a[k].values[i] = Element<T>::of(Op::of(to_lane(a[k].values[i]), to_lane(b[k].values[i])));
       store(into + at + static_cast<unsigned>(k) * stride, a[k]);
@@ -39,9 +42,11 @@ struct DivideStep {
 
   template <int kWidth, int kCount>
   FASTGPU_HOST_DEVICE void go(std::uint64_t at, std::uint64_t stride) noexcept {
+    FASTGPU_UNROLL
     for (int k = 0; k < kCount; ++k) {
       T* const place = data + at + static_cast<unsigned>(k) * stride;
       Vector<T, kWidth> vector = load<kWidth>(place);
+      FASTGPU_UNROLL
       for (int i = 0; i < kWidth; ++i)
         vector.values[i] = Element<T>::of(divided(to_lane(vector.values[i]), divisor));
       store(place, vector);

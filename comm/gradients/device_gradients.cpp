@@ -8,6 +8,9 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::size_t kMostZeros = std::size_t{1} << 20;
+/// The parts of one bucket that are kept: those of packing and unpacking, each of two kinds of
+/// step.
+constexpr std::size_t kKnownParts = 4;
 
 std::size_t end_of(const GradientPiece& piece, ElementType wire) {
   return piece.offset + piece.count * size_of(wire);
@@ -29,13 +32,16 @@ DeviceGradients::DeviceGradients(const DeviceTensors& tensors, const FusionPlan&
       wire_(device_, buffer.size()),
       stream_(gpu::stream_of(device_)),
       unpacked_(gpu::event_of(device_)),
+      known_(plan.buckets.size()),
       buckets_of_(types_.size()),
       reports_(std::move(reports)),
       ready_(types_.size()) {
   for (std::size_t i = 0; i < types_.size(); ++i)
     completed_.push_back(gpu::event_of(device_));
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
-    parts_.push_back(part_of(plan_.buckets[i], [](GradientId) { return true; }));
+    parts_.push_back(part_of(plan_.buckets[i], taken(plan_.buckets[i], [this](GradientId id) {
+                               return tensors_.has(id);
+                             })));
     for (const Group& group : parts_.back()->groups)
       for (const GradientPiece& piece : group.pieces)
         buckets_of_[piece.gradient.value].push_back(static_cast<std::uint32_t>(i));
@@ -57,25 +63,51 @@ DeviceGradients::~DeviceGradients() {
 }
 
 std::vector<DeviceGradients::Stretch> DeviceGradients::stretches_of(
-    const Bucket& bucket, const std::function<bool(GradientId)>& is_in) const {
+    const Bucket& bucket, const std::vector<bool>& is_taken) const {
   std::vector<Stretch> stretches;
   bool continues = false;
-  for (const GradientPiece& piece : bucket.pieces) {
-    const bool is_taken = is_in(piece.gradient);
-    if (is_taken && !continues) stretches.push_back({piece.offset, 0});
-    continues = is_taken;
-    if (is_taken) stretches.back().bytes = end_of(piece, bucket.type) - stretches.back().offset;
+  for (std::size_t i = 0; i < bucket.pieces.size(); ++i) {
+    const GradientPiece& piece = bucket.pieces[i];
+    if (is_taken[i] && !continues) stretches.push_back({piece.offset, 0});
+    continues = is_taken[i];
+    if (is_taken[i]) stretches.back().bytes = end_of(piece, bucket.type) - stretches.back().offset;
   }
   return stretches;
 }
 
+std::vector<bool> DeviceGradients::taken(const Bucket& bucket,
+                                         const std::function<bool(GradientId)>& is_in) {
+  std::vector<bool> is_taken;
+  for (const GradientPiece& piece : bucket.pieces)
+    is_taken.push_back(is_in(piece.gradient));
+  return is_taken;
+}
+
+/// Returns the part of the bucket's gradients on the device for which `is_in` is true.
+std::shared_ptr<const DeviceGradients::Part> DeviceGradients::known_part(
+    std::size_t bucket, const std::function<bool(GradientId)>& is_in) {
+  const Bucket& whole = plan_.buckets[bucket];
+  const auto is_here = [this](GradientId id) { return tensors_.has(id); };
+  auto is_taken = taken(whole, [&](GradientId id) { return is_here(id) && is_in(id); });
+  if (is_taken == taken(whole, is_here)) return parts_[bucket];
+  auto& known = known_[bucket];
+  const auto met = std::ranges::find(known, is_taken, &KnownPart::is_taken);
+  if (met != known.end()) return met->part;
+  if (known.size() == kKnownParts) {
+    gpu::finish_quietly(device_, stream_.get());  // The oldest list may be in use.
+    known.pop_front();
+  }
+  known.push_back({is_taken, part_of(whole, is_taken)});
+  return known.back().part;
+}
+
 std::shared_ptr<DeviceGradients::Part> DeviceGradients::part_of(
-    const Bucket& bucket, const std::function<bool(GradientId)>& is_in) const {
+    const Bucket& bucket, const std::vector<bool>& is_taken) const {
   auto part = std::make_shared<Part>();
-  const auto is_taken = [&](GradientId id) { return tensors_.has(id) && is_in(id); };
   part->stretches = stretches_of(bucket, is_taken);
-  for (const GradientPiece& piece : bucket.pieces) {
-    if (!is_taken(piece.gradient)) continue;
+  for (std::size_t i = 0; i < bucket.pieces.size(); ++i) {
+    const GradientPiece& piece = bucket.pieces[i];
+    if (!is_taken[i]) continue;
     const ElementType type = types_[piece.gradient.value];
     auto group = std::ranges::find(part->groups, type, &Group::type);
     if (group == part->groups.end())
@@ -101,7 +133,6 @@ void DeviceGradients::begin_step(Scale scale) {
   scale_ = std::move(scale);
   ready_.clear();
   sums_.clear();
-  incomplete_.clear();
   pieces_left_.clear();
   for (const auto& part : parts_) {
     std::size_t pieces = 0;
@@ -160,10 +191,8 @@ void DeviceGradients::drain() {
   std::unique_lock lock(mutex_);
   for (std::uint32_t bucket = 0; bucket < parts_.size() && !failure_; ++bucket) {
     if (pieces_left_[bucket] == 0) continue;
-    const auto part =
-        part_of(plan_.buckets[bucket], [this](GradientId id) { return ready_.contains(id); });
+    const auto part = known_part(bucket, [this](GradientId id) { return ready_.contains(id); });
     if (!part->groups.empty()) pack(bucket, part);
-    incomplete_.push_back(part);
     pieces_left_[bucket] = 0;
   }
   changed_.wait(lock, [this] { return (queue_.empty() && !is_reporting_) || failure_; });
@@ -217,20 +246,24 @@ void DeviceGradients::bring_over(const PackedPiece& found) {
 // ---- sums on the device ----
 
 DeviceGradients::Sum DeviceGradients::start_sum(std::uint32_t bucket, Reduction reduction) {
-  const std::lock_guard lock(mutex_);
   const Bucket& whole = plan_.buckets[bucket];
   const auto is_packed = [this](GradientId id) { return tensors_.has(id) && ready_.contains(id); };
-  copy_from_buffer(stretches_of(whole, std::not_fn(is_packed)));
-  sums_.push_back(collectives_->all_reduce(wire_.span().subspan(whole.offset, whole.bytes),
-                                           reduction, stream_.get()));
-  return {*this, bucket, sums_.back()};
+  std::unique_lock lock(mutex_);
+  copy_from_buffer(stretches_of(whole, taken(whole, std::not_fn(is_packed))));
+  lock.unlock();  // A first call waits until all ranks are connected; `ready` does not.
+  auto request = collectives_->all_reduce(wire_.span().subspan(whole.offset, whole.bytes),
+                                          reduction, stream_.get());
+  lock.lock();
+  sums_.push_back(request);
+  return {*this, bucket, std::move(request)};
 }
 
 void DeviceGradients::Sum::wait() {
   request_->wait_here();
   DeviceGradients& all = *owner_;
-  const auto of_host = all.stretches_of(all.plan_.buckets[bucket_],
-                                        [&all](GradientId id) { return !all.tensors_.has(id); });
+  const Bucket& whole = all.plan_.buckets[bucket_];
+  const auto is_of_host = [&all](GradientId id) { return !all.tensors_.has(id); };
+  const auto of_host = all.stretches_of(whole, taken(whole, is_of_host));
   if (of_host.empty()) return;
   all.copy_to_buffer(of_host);
   all.wait_for_copies();
@@ -240,15 +273,13 @@ void DeviceGradients::Sum::wait() {
 
 void DeviceGradients::unpack(std::size_t bucket, const GradientSet& ready) {
   const Bucket& whole = plan_.buckets[bucket];
-  const auto is_in = [&ready](GradientId id) { return ready.contains(id); };
-  const bool is_whole = std::ranges::all_of(
-      whole.pieces, [&](const GradientPiece& piece) { return is_in(piece.gradient); });
-  const auto part = is_whole ? parts_[bucket] : part_of(whole, is_in);
+  std::unique_lock lock(mutex_);
+  const auto part = known_part(bucket, [&ready](GradientId id) { return ready.contains(id); });
+  lock.unlock();
   if (!has_sums()) copy_from_buffer(part->stretches);
   for (const Group& group : part->groups)
     device_.unpack(*group.list, wire_.span().subspan(whole.offset, whole.bytes),
                    {whole.type, group.type}, stream_.get());
-  if (!is_whole) gpu::finish_quietly(device_, stream_.get());  // The list ends here.
 }
 
 void DeviceGradients::finish_step(std::optional<gpu::StreamHandle> stream) {

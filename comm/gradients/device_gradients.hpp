@@ -117,20 +117,28 @@ class DeviceGradients {
     std::vector<Group> groups;
     std::vector<Stretch> stretches;  ///< Stretches of the fusion buffer, from end to end.
   };
+  /// The part of a bucket for one choice of its pieces. Models leave the same parameters unused in
+  /// every step, and a part takes memory of the device.
+  struct KnownPart {
+    std::vector<bool> is_taken;
+    std::shared_ptr<const Part> part;
+  };
   struct Ready {
     std::uint32_t bucket = 0;
     std::shared_ptr<const Part> part;  ///< Shared by the plan and the work under way.
     gpu::DeviceEvent arrived;
   };
 
-  std::vector<Stretch> stretches_of(const Bucket& bucket,
-                                    const std::function<bool(GradientId)>& is_in) const;
+  static std::vector<bool> taken(const Bucket& bucket,
+                                 const std::function<bool(GradientId)>& is_in);
+  std::vector<Stretch> stretches_of(const Bucket& bucket, const std::vector<bool>& is_taken) const;
   void copy_to_buffer(std::span<const Stretch> stretches);
   void copy_from_buffer(std::span<const Stretch> stretches);
   void wait_for_copies();
   void bring_over(const PackedPiece& found);
-  std::shared_ptr<Part> part_of(const Bucket& bucket,
-                                const std::function<bool(GradientId)>& is_in) const;
+  std::shared_ptr<Part> part_of(const Bucket& bucket, const std::vector<bool>& is_taken) const;
+  std::shared_ptr<const Part> known_part(std::size_t bucket,
+                                         const std::function<bool(GradientId)>& is_in);
   void pack(std::uint32_t bucket, const std::shared_ptr<const Part>& part);
   void work(const std::stop_token& stop);
   void report(const Ready& ready);
@@ -150,6 +158,7 @@ class DeviceGradients {
   std::vector<gpu::DeviceEvent> completed_;  ///< One event for each gradient.
   /// One part for each bucket; shared with work under way.
   std::vector<std::shared_ptr<const Part>> parts_;
+  std::vector<std::deque<KnownPart>> known_;  ///< The incomplete parts of each bucket, newest last.
   std::vector<std::vector<std::uint32_t>> buckets_of_;  ///< The buckets of each gradient.
   Reports reports_;
   Scale scale_;  ///< The factor for packed numbers.
@@ -159,8 +168,7 @@ class DeviceGradients {
   GradientSet ready_;
   /// The number for each bucket; 0 once it is packed.
   std::vector<std::size_t> pieces_left_;
-  std::vector<gpu::DeviceCollectives::Request> sums_;    ///< Requests of this step.
-  std::vector<std::shared_ptr<const Part>> incomplete_;  ///< Parts of buckets that were not full.
+  std::vector<gpu::DeviceCollectives::Request> sums_;  ///< Requests of this step.
   std::deque<Ready> queue_;
   bool is_reporting_ = false;
   std::optional<Error> failure_;

@@ -336,6 +336,7 @@ void FakeDevice::copy(std::span<std::byte> to, std::span<const std::byte> from,
 std::unique_ptr<PackList> FakeDevice::prepare(std::span<const PlacedTensor> tensors) {
   const Lock lock(mutex_);
   check_works();
+  ++lists_;
   return std::make_unique<List>(tensors);
 }
 

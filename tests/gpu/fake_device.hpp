@@ -49,6 +49,7 @@ class FakeDevice final : public comm::gpu::Device {
   static FakeDevice* current() noexcept;
 
   int packs() const { return packs_; }  ///< Launches.
+  int lists() const { return lists_; }  ///< Lists prepared, each in memory of its own.
   std::size_t pinned() const;           ///< Bytes.
   std::size_t allocated() const;        ///< Bytes.
   std::size_t pageable_copies() const { return pageable_copies_; }
@@ -113,6 +114,7 @@ class FakeDevice final : public comm::gpu::Device {
   std::size_t limit_ = SIZE_MAX;
   std::atomic<bool> can_pin_{true};
   std::atomic<int> packs_{0};
+  std::atomic<int> lists_{0};
   std::atomic<std::size_t> pageable_copies_{0};
   std::map<comm::gpu::EventHandle, std::shared_ptr<Event>> events_;  ///< Shared with streams.
   std::map<comm::gpu::StreamHandle, std::unique_ptr<Stream>> streams_;

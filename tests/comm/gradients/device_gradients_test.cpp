@@ -320,6 +320,34 @@ TEST_CASE_TEMPLATE("what is ready on no rank is left alone, and its neighbours a
   CHECK(exchanged == std::vector<Floats>(2, Floats(8, 6)));
 }
 
+TEST_CASE_TEMPLATE("steps that leave out the same gradients prepare no list again", Way, Staged,
+                   ByNccl) {
+  std::vector<std::vector<int>> lists(2);
+  std::vector<Floats> last(2);
+  run_on<Way>(2, [&](const OnRank& rank) {
+    const DeviceValues<float> a(*rank.device, Floats(8, 1));
+    const DeviceValues<float> b(*rank.device, Floats(8, 1));
+    const DeviceValues<float> c(*rank.device, Floats(8, 1));
+    GradientExchange exchange(rank.comm, settings_with(WireType::same));
+    add(exchange, rank, "a", a);
+    add(exchange, rank, "b", b);
+    add(exchange, rank, "c", c);
+    exchange.use_operation(ReduceOp::sum);
+    for (int step = 0; step < 20; ++step) {
+      // One, the other and again one of two kinds of step; at last every kind, more than are kept.
+      const int kind = step < 8 ? step % 2 : step % 7;
+      for (const std::size_t id : {0U, 1U, 2U})
+        if (((static_cast<unsigned>(kind) + 1) >> id & 1U) != 0) exchange.ready({id});
+      exchange.wait_step();
+      if (step == 3 || step == 7) lists[rank.self].push_back(rank.device->lists());
+    }
+    last[rank.self] = a.read();
+  });
+  for (const auto& counts : lists)
+    CHECK(counts[0] == counts[1]);
+  CHECK(last[0] == last[1]);
+}
+
 TEST_CASE_TEMPLATE(
     "a gradient that is missing on one rank is an error on all, and the next step is fine", Way,
     Staged, ByNccl) {
