@@ -26,11 +26,13 @@ includes=(-I. -Isrc -Itests)
 # Where doctest is not installed, what stands in for it.
 echo '#include <doctest/doctest.h>' | g++ -E -x c++ - >/dev/null 2>&1 || includes+=(-Itests/gpu/stand_in)
 export includes_text="${includes[*]}"
+architectures=$(python3 comm/gpu/architectures.py nvcc | tr '\n' ' ')
+export architectures
 
 # As comm/kernels/meson.build and tests/gpu/meson.build have it.
 flags_of() {
   case $1 in
-    *.cu) echo "-optf comm/gpu/nvcc.options" ;;
+    *.cu) echo "$architectures -optf comm/gpu/nvcc.options" ;;
     comm/kernels/avx2.cpp) echo "-Xcompiler -O3,-ffp-contract=off,-mavx2,-mf16c" ;;
     comm/kernels/avx512.cpp) echo "-Xcompiler -O3,-ffp-contract=off,-mavx512f,-mavx512bw,-mavx512dq,-mavx512vl" ;;
     *) echo "-Xcompiler -O2,-ffp-contract=off,-fno-strict-aliasing,-Wno-psabi -DFASTGPU_VERSION=\"$version\"" ;;

@@ -33,6 +33,15 @@ TEST_CASE("a proof is the HMAC-SHA256 of RFC 4231") {
   CHECK(hex(proof) == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 
+TEST_CASE("secrets of any length prove as HMAC has it") {
+  // Test case 6 of RFC 4231, and a key that fills its block.
+  const std::string label = "Test Using Larger Than Block-Size Key - Hash Key First";
+  CHECK(hex(prove(Secret(std::string(131, '\xaa')), label, {})) ==
+        "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+  CHECK(hex(prove(Secret(std::string(64, 'k')), "Hi There", {})) ==
+        "5869e1671d6aa2838f1028b78343e7ee54efe2c036d66bdb25451fcd74beca6e");
+}
+
 TEST_CASE("a proof depends on the secret and on the label") {
   const Proof proof = prove(Secret("a"), "visitor", {});
   CHECK(is_equal(proof, prove(Secret("a"), "visitor", {})));
