@@ -24,6 +24,8 @@ std::string_view name_of(Collective collective) noexcept {
       return "broadcast";
     case Collective::all_to_all:
       return "all_to_all";
+    case Collective::message:
+      return "message";
     case Collective::barrier:
       return "barrier";
   }
@@ -56,6 +58,7 @@ double bus_factor(Collective collective, int ranks) noexcept {
     case Collective::all_to_all:
       return others;
     case Collective::broadcast:
+    case Collective::message:
       return 1;
     case Collective::barrier:
       return 0;

@@ -19,11 +19,13 @@ enum class Collective : std::uint8_t {
   all_gather,
   broadcast,
   all_to_all,
+  message,  ///< From rank 0 to rank 1; other ranks do nothing.
   barrier
 };
 inline constexpr std::array kCollectives = {Collective::all_reduce,     Collective::all_gather,
                                             Collective::reduce_scatter, Collective::broadcast,
-                                            Collective::all_to_all,     Collective::barrier};
+                                            Collective::all_to_all,     Collective::message,
+                                            Collective::barrier};
 
 inline constexpr std::array kTypes = {
     ElementType::float32, ElementType::float64, ElementType::float16, ElementType::bfloat16,
@@ -44,7 +46,7 @@ struct Call {
   Collective collective = Collective::all_reduce;
   ElementType type = ElementType::float32;
   std::span<std::byte> in;
-  std::span<std::byte> out;  ///< Equal to `in` for all_reduce and broadcast.
+  std::span<std::byte> out;  ///< Equal to `in` for all_reduce, broadcast and message.
 
   /// Returns the length that nccl-tests counts: the longer of the two.
   Bytes bytes() const noexcept { return {in.size() > out.size() ? in.size() : out.size()}; }

@@ -15,6 +15,10 @@ void FastgpuLibrary::run(const Call& call) {
       return communicator_.broadcast(call.in, {0});
     case Collective::all_to_all:
       return communicator_.all_to_all(call.in, call.out);
+    case Collective::message:
+      if (rank() == 0) return communicator_.send(call.in, {1});
+      if (rank() == 1) return communicator_.receive(call.out, {0});
+      return;
     case Collective::barrier:
       return communicator_.barrier();
   }

@@ -73,6 +73,8 @@ class GlooLibrary final : public Library {
   void check_has(const Call& call) const override {
     if (call.collective == Collective::reduce_scatter)
       throw Error(ErrorKind::usage, "--collective reduce_scatter: Gloo has none of any length");
+    if (call.collective == Collective::message)
+      throw Error(ErrorKind::usage, "--collective message: the benchmark of Gloo has none");
     if (is_reduction(call.collective) && call.type == ElementType::bfloat16)
       throw Error(ErrorKind::usage, "--dtype bfloat16: Gloo adds no such numbers");
   }
@@ -100,6 +102,7 @@ class GlooLibrary final : public Library {
         return gloo::alltoall(options);
       }
       case Collective::reduce_scatter:  // Refused before.
+      case Collective::message:         // Refused before.
       case Collective::barrier:
         return barrier();
     }

@@ -1,9 +1,12 @@
 #include "comm/bench/measure.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
 
+#include "base/error.hpp"
 #include "comm/bench/median.hpp"
 #include "comm/bench/pattern.hpp"
 
@@ -14,6 +17,9 @@ constexpr double kWarmUpSeconds = 5e-3;
 constexpr double kBatchSeconds = 25e-3;
 constexpr double kMostWarmUps = 20;
 constexpr double kMostCalls = 2000;
+/// A cold call is timed by itself, so that there are more of them than of batches.
+constexpr int kColdCalls = 3;
+constexpr std::uint64_t kAlignment = 64;  // The alignment of the second half of the memory.
 
 /// Returns the seconds that one of `calls` calls takes on the slowest rank.
 double batch(Library& library, const Call& call, int calls) {
@@ -31,14 +37,11 @@ int calls_for(double seconds, double each, double most) {
   return static_cast<int>(std::clamp(seconds / std::max(each, 1e-9), 1.0, most));
 }
 
-double median_seconds(Library& library, const Call& call, const Settings& settings) {
+/// Makes the first calls, and returns the number of calls in a batch.
+int warm_up(Library& library, const Call& call, const Settings& settings) {
   const double cold = batch(library, call, 1);
   const double warm = batch(library, call, calls_for(kWarmUpSeconds, cold, kMostWarmUps));
-  const int calls = settings.calls > 0 ? settings.calls : calls_in_batch(warm);
-  std::vector<double> seconds;
-  for (int i = 0; i < settings.repetitions; ++i)
-    seconds.push_back(batch(library, call, calls));
-  return median(std::move(seconds));
+  return settings.calls > 0 ? settings.calls : calls_in_batch(warm);
 }
 
 void check_once(Library& library, const Call& call) {
@@ -48,14 +51,21 @@ void check_once(Library& library, const Call& call) {
   check(call, place);
 }
 
-void measure(Library& library, const Settings& settings, const Call& call, const Emit& emit) {
-  if (settings.is_checked) check_once(library, call);
-  // Zeros stay zeros, however often they are added.
+/// Sets the data of a call to zeros, which stay zeros however often they are added.
+void clear(const Call& call) {
   std::ranges::fill(call.in, std::byte{0});
   std::ranges::fill(call.out, std::byte{0});
-  const double seconds = median_seconds(library, call, settings);
+}
+
+void measure(Library& library, const Settings& settings, const Call& call, const Emit& emit) {
+  if (settings.is_checked) check_once(library, call);
+  clear(call);
+  const int calls = warm_up(library, call, settings);
+  std::vector<double> seconds;
+  for (int i = 0; i < settings.repetitions; ++i)
+    seconds.push_back(batch(library, call, calls));
   const std::string name = settings.label.empty() ? library.name() : settings.label;
-  if (library.rank() == 0) emit(result_of(name, call, library.ranks(), seconds));
+  if (library.rank() == 0) emit(result_of(name, call, library.ranks(), median(std::move(seconds))));
 }
 
 std::vector<Call> kinds_of(const Settings& settings) {
@@ -68,33 +78,135 @@ std::vector<Call> kinds_of(const Settings& settings) {
   return kinds;
 }
 
+void check_can_run(const Library& library, const Call& kind) {
+  library.check_has(kind);
+  if (kind.collective == Collective::message && library.ranks() < 2)
+    throw Error(ErrorKind::usage, "--collective message: a message needs two ranks, not 1");
+}
+
+/// Calls act(call) for each kind and size, in the given memory.
+template <class Act>
+void for_each_call(const Settings& settings, int ranks, std::span<std::byte> memory, Act act) {
+  for (const Call& kind : kinds_of(settings)) {
+    std::optional<std::uint64_t> before;
+    for (const Bytes size : settings.sizes) {
+      const Call call = placed(kind, ranks, size, memory);
+      // Sizes that are rounded to the same length are measured once.
+      if (before != call.bytes().count) act(call, size);
+      before = call.bytes().count;
+    }
+  }
+}
+
+/// Memory that is read to take the place of all other data in the caches of this rank's CPU.
+class CacheSweep {
+ public:
+  CacheSweep() : memory_(bytes(), std::byte{1}) {}
+
+  void operator()() {
+    std::uint64_t sum = 0;
+    for (std::size_t at = 0; at < memory_.size(); at += kLine)
+      sum += static_cast<std::uint64_t>(memory_[at]);
+    sink_ = sum;
+  }
+
+ private:
+  static constexpr std::size_t kLine = 64;
+
+  /// Returns twice the size of the last cache, or what is plenty if that is unknown.
+  static std::size_t bytes() {
+    constexpr std::size_t kPlenty = std::size_t{64} << 20;
+    const long last = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return std::max(kPlenty, last > 0 ? 2 * static_cast<std::size_t>(last) : 0);
+  }
+
+  std::vector<std::byte> memory_;
+  volatile std::uint64_t sink_ = 0;  ///< A use of what was read.
+};
+
+/// One size of one collective, measured by all contestants.
+class Turns {
+ public:
+  Turns(std::span<const Contestant> contestants, const Settings& settings, const Call& kind,
+        Bytes size)
+      : contestants_(contestants), settings_(settings), seconds_(contestants.size()) {
+    for (const Contestant& each : contestants)
+      calls_.push_back(placed(kind, each.library.ranks(), size, each.memory));
+  }
+
+  void run(CacheSweep* sweep) {
+    std::vector<int> counts;
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      Library& library = contestants_[i].library;
+      if (settings_.is_checked) check_once(library, calls_[i]);
+      clear(calls_[i]);
+      counts.push_back(warm_up(library, calls_[i], settings_));
+    }
+    const int rounds = settings_.repetitions * (sweep != nullptr ? kColdCalls : 1);
+    for (int round = 0; round < rounds; ++round)
+      for (std::size_t i = 0; i < calls_.size(); ++i) {
+        if (sweep != nullptr) (*sweep)();
+        seconds_[i].push_back(
+            batch(contestants_[i].library, calls_[i], sweep != nullptr ? 1 : counts[i]));
+      }
+  }
+
+  void report(const Emit& emit) const {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      const Library& library = contestants_[i].library;
+      if (library.rank() == 0)
+        emit(result_of(contestants_[i].name, calls_[i], library.ranks(), median(seconds_[i])));
+    }
+  }
+
+ private:
+  std::span<const Contestant> contestants_;
+  const Settings& settings_;
+  std::vector<Call> calls_;
+  std::vector<std::vector<double>> seconds_;
+};
+
 }  // namespace
 
 int calls_in_batch(double seconds) {
   return calls_for(kBatchSeconds, seconds, kMostCalls);
 }
 
+Bytes memory_in_turns(const Settings& settings, int ranks) {
+  std::uint64_t most = 0;
+  for (const Call& kind : kinds_of(settings))
+    for (const Bytes size : settings.sizes)
+      most = std::max(most, usable_bytes(kind, ranks, size));
+  return {2 * ((most + kAlignment - 1) / kAlignment * kAlignment)};
+}
+
 void measure_collectives(Library& library, const Settings& settings, const Emit& emit) {
   const std::vector<Call> kinds = kinds_of(settings);
-  std::uint64_t most = 0;
-  for (const Call& kind : kinds) {
-    library.check_has(kind);
-    for (const Bytes size : settings.sizes)
-      most = std::max(most, usable_bytes(kind, library.ranks(), size));
-  }
+  for (const Call& kind : kinds)
+    check_can_run(library, kind);
   if (kinds.empty()) return;
-  constexpr std::uint64_t kAlignment = 64;  // The alignment of the second half.
-  const auto memory = library.memory(2 * ((most + kAlignment - 1) / kAlignment * kAlignment));
-  for (const Call& kind : kinds) {
-    std::optional<std::uint64_t> before;
-    for (const Bytes size : settings.sizes) {
-      const Call call = placed(kind, library.ranks(), size, memory);
-      // Sizes that are rounded to the same length are measured once.
-      if (before != call.bytes().count) measure(library, settings, call, emit);
-      before = call.bytes().count;
-    }
-  }
+  const auto memory = library.memory(memory_in_turns(settings, library.ranks()).count);
+  for_each_call(settings, library.ranks(), memory,
+                [&](const Call& call, Bytes) { measure(library, settings, call, emit); });
   library.barrier();
+}
+
+void measure_in_turns(std::span<const Contestant> contestants, const Settings& settings,
+                      Caches caches, const Emit& emit) {
+  if (contestants.empty()) return;
+  for (const Call& kind : kinds_of(settings))
+    for (const Contestant& each : contestants)
+      check_can_run(each.library, kind);
+  std::optional<CacheSweep> sweep;
+  if (caches == Caches::cold) sweep.emplace();
+  const Contestant& first = contestants.front();
+  for_each_call(settings, first.library.ranks(), first.memory, [&](const Call& kind, Bytes size) {
+    Turns turns(contestants, settings, kind, size);
+    turns.run(sweep ? &*sweep : nullptr);
+    turns.report(emit);
+  });
+  for (const Contestant& each : contestants)
+    each.library.barrier();
 }
 
 }  // namespace fastgpu::comm::bench

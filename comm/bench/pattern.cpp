@@ -139,6 +139,9 @@ void check(const Call& call, Place place) {
       return check_part(call, place, call.out, sum_of_all(call, place.ranks), mine);
     case Collective::broadcast:
       return check_part(call, place, call.out, given_by(call, {0, place.ranks}), 0);
+    case Collective::message:
+      if (place.rank != 1) return;
+      return check_part(call, place, call.out, given_by(call, {0, place.ranks}), 0);
     case Collective::all_gather:
       return check_blocks(call, place, 0);
     case Collective::all_to_all:

@@ -32,19 +32,22 @@ class FakeLibrary final : public Library {
  public:
   std::string name() const override { return "fake"; }
   int rank() const override { return 0; }
-  int ranks() const override { return 1; }
+  int ranks() const override { return size; }
   void check_has(const Call& call) const override {
     if (call.type == ElementType::int8) throw Error(ErrorKind::usage, "no int8");
   }
   void run(const Call& call) override {
     calls += 1;
+    memories.push_back(call.in.data());
     if (call.in.data() != call.out.data()) std::ranges::copy(call.in, call.out.begin());
     if (is_broken && call.out.size() > 40) call.out[40] ^= std::byte{1};
   }
   void barrier() override { barriers += 1; }
   double greatest(double number) override { return number; }
 
+  int size = 1;
   int calls = 0;
+  std::vector<const std::byte*> memories;  ///< Where the data of each call was.
   int barriers = 0;
   bool is_broken = false;
 };
@@ -179,6 +182,7 @@ TEST_CASE("bandwidths are those of nccl-tests") {
   CHECK(result.busbw == doctest::Approx(300e6));
   CHECK(bus_factor(Collective::all_gather, 4) == doctest::Approx(0.75));
   CHECK(bus_factor(Collective::broadcast, 4) == doctest::Approx(1));
+  CHECK(bus_factor(Collective::message, 4) == doctest::Approx(1));
   CHECK(bus_factor(Collective::all_reduce, 1) == doctest::Approx(0));
 }
 
@@ -191,6 +195,7 @@ TEST_CASE("a call has whole elements, and a block for every rank") {
   CHECK(bytes(Collective::all_reduce, 3, 1) == 4);
   CHECK(bytes(Collective::all_gather, 3, 8) == 12);
   CHECK(bytes(Collective::all_gather, 3, 40) == 36);
+  CHECK(bytes(Collective::message, 3, 10) == 8);
   CHECK(bytes(Collective::barrier, 3, 8) == 0);
 }
 
@@ -247,6 +252,64 @@ TEST_CASE("what the library has not is refused before anything is measured") {
   const Error e = failure_of([&] { measured(library, {"--dtype", "float32,int8"}); });
   CHECK(e.kind() == ErrorKind::usage);
   CHECK(library.calls == 0);
+}
+
+TEST_CASE("a message needs two ranks") {
+  FakeLibrary library;
+  const Error e = failure_of([&] { measured(library, {"--collective", "message"}); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(std::string(e.what()).find("two ranks, not 1") != std::string::npos);
+  library.size = 2;
+  CHECK(measured(library, {"--collective", "message", "--sizes", "8", "--repetitions", "1"})
+            .front()
+            .collective == "message");
+}
+
+/// Two libraries that take turns, the second one with two memories.
+struct TwoLibraries {
+  std::vector<Result> measured(const Words& words, Caches caches) {
+    const Settings all = settings(words);
+    std::vector<std::vector<std::byte>> memories(
+        3, std::vector<std::byte>(memory_in_turns(all, 1).count));
+    const std::vector<Contestant> contestants = {
+        {first, "a", memories[0]}, {second, "b", memories[1]}, {second, "b, its", memories[2]}};
+    std::vector<Result> results;
+    measure_in_turns(contestants, all, caches,
+                     [&](const Result& result) { results.push_back(result); });
+    return results;
+  }
+
+  FakeLibrary first;
+  FakeLibrary second;
+};
+
+TEST_CASE("libraries take turns, each with data of its own memory") {
+  TwoLibraries both;
+  const auto results = both.measured(
+      {"--sizes", "4,1K", "--repetitions", "2", "--calls", "3", "--no-check"}, Caches::warm);
+  std::vector<std::string> names;
+  for (const Result& result : results)
+    names.push_back(result.library + " " + std::to_string(result.bytes.count));
+  CHECK(names ==
+        std::vector<std::string>{"a 4", "b 4", "b, its 4", "a 1024", "b 1024", "b, its 1024"});
+  const auto& last = both.second.memories;  // Of the last size: two rounds, 3 calls a turn.
+  const std::vector<const std::byte*> rounds(last.end() - 12, last.end());
+  for (std::size_t i = 0; i < rounds.size(); ++i)
+    CHECK((rounds[i] == rounds[0]) == (i / 3 % 2 == 0));
+}
+
+TEST_CASE("a call that meets cold caches is timed by itself") {
+  TwoLibraries both;
+  both.measured({"--sizes", "4", "--repetitions", "2", "--no-check"}, Caches::cold);
+  // Two batches to warm up, then six calls, each after a barrier; and one barrier at the end.
+  CHECK(both.first.barriers == 2 + 6 + 1);
+}
+
+TEST_CASE("a wrong result is found in turns, too") {
+  TwoLibraries both;
+  both.second.is_broken = true;
+  const Error e = failure_of([&] { both.measured({"--sizes", "64"}, Caches::warm); });
+  CHECK(e.kind() == ErrorKind::remote);
 }
 
 TEST_CASE("a wrong result is told with its element, unless it is not looked at") {
@@ -308,6 +371,13 @@ TEST_CASE("the check knows what copies must leave, and where") {
     gather.copy(0, 0, 1, piece, piece);  // Rank 0's data where rank 1's belongs.
     CHECK_THROWS_AS(gather.check_all(), Error);
   }
+}
+
+TEST_CASE("a message leaves rank 0's data on rank 1, and nothing elsewhere") {
+  World message(Collective::message, ElementType::float32, 3, {40'000});
+  CHECK_THROWS_AS(message.check_all(), Error);
+  message.copy(0, 0, 1, 0, message.calls[0].in.size());
+  message.check_all();
 }
 
 TEST_CASE("the check knows the sums in every type") {

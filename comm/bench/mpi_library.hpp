@@ -1,0 +1,20 @@
+// MPI for the measuring programs. Those that have it run under mpirun.
+#pragma once
+
+#include "comm/bench/library.hpp"
+
+namespace fastgpu::comm::bench {
+
+/// MPI's collectives. MPI_Init has been called, and MPI_Finalize comes later.
+class MpiLibrary final : public Library {
+ public:
+  std::string name() const override { return "Open MPI"; }
+  int rank() const override;
+  int ranks() const override;
+  void check_has(const Call& call) const override;
+  void run(const Call& call) override;
+  void barrier() override;
+  double greatest(double number) override;
+};
+
+}  // namespace fastgpu::comm::bench
