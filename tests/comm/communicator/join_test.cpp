@@ -1,8 +1,10 @@
 #include "comm/communicator/join.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -143,6 +145,19 @@ TEST_CASE("ranks meet over TCP and are connected each to each") {
     CHECK(sums_of(meeting.places()) ==
           std::vector<std::int32_t>(static_cast<std::size_t>(size), size * (size + 1) / 2));
   }
+}
+
+TEST_CASE("a rank may have as many descriptors as the system allows it") {
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit few{std::min<rlim_t>(before.rlim_max, 256), before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &few);
+  const auto sums = sums_of(Meeting{}.places());
+  rlimit after{};
+  ::getrlimit(RLIMIT_NOFILE, &after);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(sums == std::vector<std::int32_t>(2, 3));
+  CHECK(after.rlim_cur == before.rlim_max);
 }
 
 TEST_CASE("without a secret ranks meet on the loopback interface") {
