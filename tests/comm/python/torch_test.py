@@ -450,6 +450,24 @@ def optimizers_come_and_go_without_end(comm):
 
 
 @on_ranks(2)
+def what_ranks_know_of_each_other_may_be_exchanged_apart_from_gradients(comm):
+    # As for gradients of a GPU, which there is not here.
+    before = DistributedOptimizer._has_device_gradients
+    DistributedOptimizer._has_device_gradients = lambda self: True
+    try:
+        for test in (
+            a_parameter_that_only_one_rank_uses_counts_as_zero_on_the_other,
+            parameters_that_are_unfrozen_or_added_later_are_averaged_too,
+            parameters_that_one_rank_alone_unfreezes_are_refused_on_all,
+            passes_within_passes_are_averaged,
+            sparse_gradients_are_averaged,
+        ):
+            test(comm)
+    finally:
+        DistributedOptimizer._has_device_gradients = before
+
+
+@on_ranks(2)
 def sums_are_not_summed_again(comm):
     model, wanted = Mlp(), Mlp()
     _optimizer = DistributedOptimizer(momentum(model), comm, op=fc.SUM)  # Exchanges while it lives.

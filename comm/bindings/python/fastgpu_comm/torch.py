@@ -372,6 +372,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._has_results = False
         self._last: Outcome | None = None
         self._presence: torch.Tensor | None = None
+        self._is_presence_apart = False
         self._gradients = self._new_gradients()
         self._register()
 
@@ -565,13 +566,22 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._send(parameter)
 
     def _begin(self) -> None:
-        """Registers, before the first gradient travels, the gradient that holds what each rank
-        knows of the others.
+        """Prepares, before the first gradient travels, what each rank knows of the others. It is
+        registered as a gradient unless it is exchanged apart.
         """
         with self._passes.lock:
             if self._presence is None:
                 self._presence = torch.zeros(2 * len(self._parameters) + 2, dtype=torch.float32)
-                self._gradients.register(_PRESENCE, self._presence)
+                self._is_presence_apart = self._has_device_gradients()
+                if not self._is_presence_apart:
+                    self._gradients.register(_PRESENCE, self._presence)
+
+    def _has_device_gradients(self) -> bool:
+        """Returns True if gradients are in a GPU's memory. What the ranks know of each other is
+        then exchanged apart from them, from host to host: with them it would be copied to the GPU
+        and back, and each step would wait for that.
+        """
+        return any(parameter.gradient.is_cuda for parameter in self._parameters.values())
 
     def _send(self, parameter: _Parameter) -> None:
         parameter.take(self._op, self._group.rank)
@@ -599,9 +609,12 @@ class DistributedOptimizer(torch.optim.Optimizer):
         has_more = any(parameter.has_more() for parameter in parameters)
         has_others = any(tensor not in self._parameters for _, tensor in self._wanted())
         self._presence.copy_(torch.tensor([*known, has_more, has_others], dtype=torch.float32))
-        self._gradients.ready(_PRESENCE)
+        if not self._is_presence_apart:
+            self._gradients.ready(_PRESENCE)
         try:
             self._last = self._gradients.wait()
+            if self._is_presence_apart and self._last.is_applied:
+                self._group.all_reduce(self._presence, Op.SUM)
         except BaseException:
             for parameter in parameters:
                 parameter.give_up()
