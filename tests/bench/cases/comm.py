@@ -3,6 +3,9 @@ between two hosts within it.
 
 Every bar is a ratio of medians of one run in which all take turns. Horovod and PyTorch join in
 where FASTGPU_BENCH_PYTHON, or python3, can import them.
+
+It is measured in parts, each of which ends in less than 25 minutes on a quiet machine and keeps its
+figures in the build folder. The page is made once all are there.
 """
 
 import functools
@@ -17,9 +20,10 @@ import time
 
 import shaped
 from cases import comm_page
-from cases.comm_figures import MIB
+from cases.comm_figures import COLLECTIVES, MIB, SIZES
 
-ROUNDS = 5
+ROUNDS = int(os.environ.get("FASTGPU_BENCH_ROUNDS", "5"))
+PACKAGE = pathlib.Path(__file__).parents[3] / "comm" / "bindings" / "python"
 PEERS = pathlib.Path(__file__).parents[1] / "peers"
 YIELD = [("mpi_yield_when_idle", "1")]
 # Its other form takes MPI_IN_PLACE for an address in Open MPI 4.1.4, and crashes.
@@ -38,6 +42,8 @@ class Programs:
         self.ours = str(build / "comm" / "fastgpu-comm-bench")
         self.mpi = str(build / "comm" / "bench_comm_mpi")
         self.gloo = str(build / "comm" / "bench_comm_gloo")
+        self.turns = str(build / "comm" / "bench_comm_turns")
+        self.library = str(build / "comm" / "libfastgpu_comm.so")
         self.python = os.environ.get("FASTGPU_BENCH_PYTHON", "/usr/bin/python3")
         self.stores = 0
 
@@ -106,6 +112,11 @@ class Programs:
         file.write_text(f"gradient {elements}\n")
         return str(file)
 
+    def small_gradients(self, count, elements):
+        file = self.folder / f"small-{count}-{elements}"
+        file.write_text("".join(f"gradient{i} {elements}\n" for i in range(count)))
+        return str(file)
+
 
 def in_turns(commands, rounds=ROUNDS):
     """{name: [seconds of each round]} of {name: function giving results}; a command that fails says
@@ -165,6 +176,26 @@ def all_reduce_here(programs, ranks):
     )
 
 
+def collectives_here(programs, ranks, caches):
+    """Ours and MPI's in one process, each with data in both kinds of memory:
+    {name: [{(bytes, collective): result}, ...]}.
+    """
+    found = {}
+    for _ in range(max(1, ROUNDS // 2)):  # Each has rounds of its own.
+        once = {}
+        for collective in COLLECTIVES:
+            words = ["--collective", collective, "--sizes", SIZES, "--repetitions", "5"]
+            lines = programs.here(
+                ranks, [programs.turns, *words, "--caches", caches, "--no-check"], YIELD
+            )
+            for line in lines:
+                key = (line["bytes"], line["collective"])
+                once.setdefault(line["library"], {})[key] = line
+        for name, results in once.items():
+            found.setdefault(name, []).append(results)
+    return found
+
+
 def gradients_here(programs, ranks, model, steps):
     ours = [programs.ours, "--model", model, "--steps", str(steps)]
     file = programs.model(model)
@@ -185,17 +216,24 @@ def gradients_here(programs, ranks, model, steps):
 
 
 def torch_here(programs, ranks, file, steps):
+    return python_here(programs, ranks, ["gradients_torch.py", file, str(steps)])
+
+
+def python_here(programs, ranks, words):
+    """A peer in Python whose ranks meet by the variables of PyTorch."""
     shared = {
         **os.environ,
         "WORLD_SIZE": str(ranks),
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": "29431",
         "GLOO_SOCKET_IFNAME": "lo",
+        "FASTGPU_COMM_MASTER_PORT": "29433",
+        "FASTGPU_COMM_LIBRARY": programs.library,
     }
     return shaped.results(
         [
             subprocess.Popen(
-                [programs.python, str(PEERS / "gradients_torch.py"), file, str(steps)],
+                [programs.python, str(PEERS / words[0]), *words[1:]],
                 env={**shared, "RANK": str(rank)},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
@@ -205,6 +243,36 @@ def torch_here(programs, ranks, file, steps):
             for rank in range(ranks)
         ]
     )
+
+
+def steps_here(programs, ranks):
+    """Whole steps of PyTorch: {model: {way: [result of each round]}}."""
+    found = {}
+    for model, file in (("resnet50", programs.model("resnet50")), ("linear", "linear")):
+        ways = found.setdefault(model, {})
+        words = ["steps_torch.py", str(PACKAGE), file, str(40 // ranks)]
+        for _ in range(ROUNDS):
+            for line in python_here(programs, ranks, words):
+                ways.setdefault(line["library"], []).append(line)
+    return found
+
+
+def wire(programs):
+    """Bytes of all ranks in a step, with all headers: a list of results, "what" in each."""
+    models = {
+        "ResNet-50": (programs.model("resnet50"), 10),
+        "161 gradients of 64 bytes": (programs.small_gradients(161, 16), 200),
+    }
+    ways = ["fastgpu"] + (["ddp"] if programs.has("torch.distributed") else [])
+    found = []
+    for what, (file, steps) in models.items():
+        for ranks in (2, 3, 4):
+            for way in ways:
+                peer = [programs.python, str(PEERS / "wire.py"), str(PACKAGE), programs.library]
+                words = ["unshare", "--net", *peer, str(ranks), file, str(steps), way]
+                text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+                found.append({"what": what, **json.loads(text)})
+    return found
 
 
 def one_tensor(programs):
@@ -322,44 +390,120 @@ def uneven(programs, link):
     return [statistics.median(part) for part in zip(*jobs, strict=True)]
 
 
-def measure(build):
+# ---- parts ----
+
+
+def hosts(programs):
+    with shaped.link(1000) as link:
+        found = {"hosts": two_hosts(programs, link), "2x2": two_by_two(programs, link)}
+        found["capped"], found["tuned"] = capped(programs, link)
+        found["uneven"] = uneven(programs, link)
+    return found
+
+
+def checks(programs):
+    return {
+        "one": one_tensor(programs),
+        "nan": nan_check(programs),
+        "negotiation": negotiation(programs),
+        "wire": wire(programs),
+    }
+
+
+def models(programs, ranks):
+    return {
+        f"resnet50 {ranks}": gradients_here(programs, ranks, "resnet50", 20),
+        f"bert-large {ranks}": gradients_here(programs, ranks, "bert-large", 3),
+    }
+
+
+def one_part(key, function, *arguments):
+    return lambda programs: {key: function(programs, *arguments)}
+
+
+PARTS = {
+    "checks": checks,
+    "hosts": hosts,
+    **{
+        f"{name}-{ranks}": part
+        for ranks in (2, 4)
+        for name, part in {
+            "warm": one_part(f"warm {ranks}", collectives_here, ranks, "warm"),
+            "cold": one_part(f"cold {ranks}", collectives_here, ranks, "cold"),
+            "all-reduce": one_part(f"all_reduce {ranks}", all_reduce_here, ranks),
+            "gradients": functools.partial(models, ranks=ranks),
+            "steps": one_part(f"steps {ranks}", steps_here, ranks),
+        }.items()
+    },
+}
+
+
+def is_rounds(value):
+    """Whether that is what in_turns gives for one name: it has keys that JSON has not."""
+    return isinstance(value, list) and all(
+        isinstance(one, dict) and all(isinstance(key, tuple) for key in one) for one in value
+    )
+
+
+def as_json(value):
+    if is_rounds(value):
+        return {"rounds": [list(one.values()) for one in value]}
+    if isinstance(value, dict):
+        return {str(key): as_json(one) for key, one in value.items()}
+    return value
+
+
+def from_json(value):
+    if isinstance(value, dict) and list(value) == ["rounds"]:
+        return [{(r["bytes"], r["collective"]): r for r in one} for one in value["rounds"]]
+    if isinstance(value, dict):
+        return {key: from_json(one) for key, one in value.items()}
+    return value
+
+
+def measure_part(build, part, on):
+    """Measures a part and keeps its figures in the build folder."""
+    kept = build / "bench-comm"
+    kept.mkdir(exist_ok=True)
+    print(f"==> comm:{part}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="fastgpu-bench-") as folder:
-        programs = Programs(build, folder)
-        say = functools.partial(print, file=sys.stderr, flush=True)
-        found = {}
-        for ranks in (2, 4):
-            say(f"==> all-reduce, {ranks} ranks")
-            found[f"all_reduce {ranks}"] = all_reduce_here(programs, ranks)
-            say(f"==> gradients of ResNet-50, {ranks} ranks")
-            found[f"resnet50 {ranks}"] = gradients_here(programs, ranks, "resnet50", 20)
-            say(f"==> gradients of BERT-large, {ranks} ranks")
-            found[f"bert-large {ranks}"] = gradients_here(programs, ranks, "bert-large", 3)
-        say("==> one tensor, the NaN check, negotiation")
-        found["one"] = one_tensor(programs)
-        found["nan"] = nan_check(programs)
-        found["negotiation"] = negotiation(programs)
-        with shaped.link(1000) as link:
-            say("==> two hosts")
-            found["hosts"] = two_hosts(programs, link)
-            say("==> two hosts of two ranks")
-            found["2x2"] = two_by_two(programs, link)
-            say("==> capped connections")
-            found["capped"], found["tuned"] = capped(programs, link)
-            found["uneven"] = uneven(programs, link)
-        return found
+        found = PARTS[part](Programs(build, folder))
+    text = json.dumps({**on, "rounds": ROUNDS, "found": as_json(found)}, indent=1)
+    (kept / f"{part}.json").write_text(text + "\n")
 
 
-def write(build, folder, described, today, machine):
-    """docs/benchmarks/comm.md, comm.json and its plots."""
-    found = measure(build)
-    text, data = comm_page.page(found, folder)
-    (folder / "comm.md").write_text(f"{text}\nMeasured on {today}: {described}.\n")
+def kept_parts(build):
+    """{part: what measure_part has kept}."""
+    return {
+        part: json.loads((build / "bench-comm" / f"{part}.json").read_text())
+        for part in PARTS
+        if (build / "bench-comm" / f"{part}.json").exists()
+    }
+
+
+def write(build, folder, described, today, machine, part=None):
+    """docs/benchmarks/comm.md, comm.json and its plots, of the figures of all parts; measures
+    `part`, or all of them.
+    """
+    on = {"date": today, "described": described, "machine": machine}
+    for one in [part] if part else PARTS:
+        measure_part(build, one, on)
+    parts = kept_parts(build)
+    missing = [one for one in PARTS if one not in parts]
+    if missing:
+        return f"The page needs figures of {' '.join('comm:' + one for one in missing)}."
+    found = {}
+    for one in parts.values():
+        found.update(from_json(one["found"]))
+    text, data = comm_page.page(found, folder, min(one["rounds"] for one in parts.values()))
+    places = sorted({f"{one['date']}: {one['described']}" for one in parts.values()})
+    (folder / "comm.md").write_text(f"{text}\nMeasured on {'; on '.join(places)}.\n")
     (folder / "comm.json").write_text(
         json.dumps(
             {
                 "schema": "fastgpu.benchmark/1",
                 "name": "comm",
-                "date": today,
+                "date": max(one["date"] for one in parts.values()),
                 "machine": machine,
                 **data,
             },

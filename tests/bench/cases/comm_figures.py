@@ -3,6 +3,16 @@
 import statistics
 
 MIB = 2**20
+COLLECTIVES = (
+    "all_reduce",
+    "all_gather",
+    "reduce_scatter",
+    "broadcast",
+    "all_to_all",
+    "message",
+    "barrier",
+)
+SIZES = "8,64,512,4K,64K,1M,4M,16M,100M"
 WIRE = 119.7e6  # Bytes a second that plain TCP brings over a link of 1 Gbit/s, headers taken off.
 
 
