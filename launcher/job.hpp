@@ -21,6 +21,9 @@ enum class Crowding : std::uint8_t {
   allowed
 };  ///< Whether there may be more ranks than slots.
 
+/// The maximum number of ranks of a job.
+constexpr int kMostRanks = 100'000;
+
 struct JobSpec {
   JobName name;
   std::vector<std::string> argv;

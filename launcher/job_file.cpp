@@ -6,11 +6,11 @@
 #include "base/host_names.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
+#include "launcher/job.hpp"
 
 namespace fastgpu::launcher {
 namespace {
 
-constexpr int kMostRanks = 10'000 * 1'024;
 constexpr int kMostSlots = 1'024;
 constexpr const char* kEngine = "mpirun";  ///< The only engine.
 

@@ -8,8 +8,6 @@
 namespace fastgpu::launcher {
 namespace {
 
-constexpr int kMostRanks = 100'000;
-
 std::string plural(long long count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }

@@ -51,7 +51,7 @@ TEST_CASE("what cannot be is refused with line and column") {
        "job.yaml:1:10: 'command': the command must be a list of words, such as [python, train.py]"},
       {"command: []\n", "job.yaml:1:10: 'command': the command is empty"},
       {"command: [a, [b]]\n", "job.yaml:1:14: 'command[1]' must be text, not a list"},
-      {"np: -1\n", "job.yaml:1:5: 'np' must be a whole number from 1 to 10240000, not '-1'"},
+      {"np: -1\n", "job.yaml:1:5: 'np' must be a whole number from 1 to 100000, not '-1'"},
       {"timeout: soon\n",
        "job.yaml:1:10: 'timeout': 'soon' is not a duration: write it like 250ms, 30s, 10m, 2h, "
        "1h30m, 7d or 1w"},
