@@ -75,6 +75,14 @@ class User:
     def two_nodes(self):
         return self.nodes(2)
 
+    def address_for(self, cluster):
+        """Returns the address of this machine that the nodes of a cluster reach."""
+        node = json.loads(self.run("get", "nodes", cluster, "-o", "json").out)["nodes"][0]
+        route = subprocess.run(
+            ["ip", "-j", "route", "get", node["address"]], check=True, capture_output=True
+        ).stdout
+        return json.loads(route)[0]["prefsrc"]
+
     def tmpfs(self, name, options):
         place = self.folder / name
         place.mkdir()
@@ -104,6 +112,28 @@ class User:
             [],
             "gc finds something",
         )
+
+
+def job_words(cluster, ranks, program, *more):
+    """Returns the words that run a job of that program. `more` are its name and further options."""
+    return ("run", "job", *more, "-c", cluster, "-np", str(ranks), "--", *program)
+
+
+def signal_relays(name):
+    """Returns a shell script that signals the agents that receive a copy and prints "signalled"."""
+    return (
+        "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q "
+        f"'fastgpu-agent.* [r]elay --to' && kill -{name} ${{p#/proc/}} && echo signalled; "
+        "done; true"
+    )
+
+
+def end_by_signal(process, number, code):
+    """Sends the signal, and checks the exit code that the process ends with. Returns its errors."""
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    assert_equal(process.returncode, code, err.decode())
+    return err.decode()
 
 
 def inits_of(node):

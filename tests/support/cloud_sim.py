@@ -178,24 +178,17 @@ class Customer:
         environment = self.environment(**more.pop("environment", {}))
         return self.user.refused(words, code, *said, environment=environment, **more)
 
+    def region(self):
+        return ("--cloud", self.cloud, "--region", self.about["region"])
+
+    def request(self, name, *more):
+        """Returns the words that ask for a cluster of machines of which the cloud has plenty."""
+        gpus = ("--gpus", self.about["gpus"])
+        return ("create", "cluster", name, *self.region(), *gpus, *more)
+
     def creation(self, name, *more, nodes=2):
-        return (
-            "create",
-            "cluster",
-            name,
-            "--cloud",
-            self.cloud,
-            "--region",
-            self.about["region"],
-            "--gpus",
-            self.about["gpus"],
-            "--nodes",
-            str(nodes),
-            "--ssh-from",
-            "127.0.0.1/32",
-            "--yes",
-            *more,
-        )
+        size = ("--nodes", str(nodes))
+        return self.request(name, *size, "--ssh-from", "127.0.0.1/32", "--yes", *more)
 
     def create(self, name, *more, nodes=2, **options):
         return self.run(*self.creation(name, *more, nodes=nodes), **options)

@@ -2,6 +2,7 @@
 way.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -11,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import run_tests, shared_cluster, within
+from cli_user import run_tests, shared_cluster, signal_relays, within
 from suite import (
     assert_equal,
     assert_false,
@@ -53,6 +54,31 @@ time.sleep(1)
 
 def nodes_of(user):
     return [f"{user.cluster}-{index}" for index in range(NODES)]
+
+
+def signal_relay_of(user, number, signal_name):
+    """Signals the program of that node that receives a copy, as soon as it runs."""
+    words = ("exec", f"{user.cluster}/{number}", "--", "sh", "-c", signal_relays(signal_name))
+    assert_true(
+        within(20, lambda: b"signalled" in user.run(*words).out),
+        f"the copy does not pass over node {number}",
+    )
+
+
+@contextlib.contextmanager
+def third_node_fails(user, file, digest):
+    """Restarts the nodes after the `with` block. Checks that all but the third have the file."""
+    name = user.cluster
+    try:
+        yield
+    finally:
+        user.run("stop", "cluster", name)
+        user.run("start", "cluster", name)
+    assert_equal(
+        sums(user, file),
+        {node: digest for node in nodes_of(user) if node != f"{name}-2"},
+        "who has it",
+    )
 
 
 def random_file(user, name, size=SIZE):
@@ -196,14 +222,7 @@ def test_what_is_behind_a_node_that_breaks_off_gets_it_all_the_same(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "broken")
     process = user.start("cp", path, f"{name}:", "--limit-rate", "60mbit", "-o", "json")
-    kill = (
-        "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q "
-        "'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
-    )
-    assert_true(
-        within(20, lambda: b"killed" in user.run("exec", f"{name}/1", "--", "sh", "-c", kill).out),
-        "the copy does not pass over the second node",
-    )
+    signal_relay_of(user, 1, "KILL")
     out, err = process.communicate(timeout=120)
     assert_equal(process.returncode, 0, f"{process.returncode}: {out} {err}")
     assert_equal(
@@ -212,11 +231,6 @@ def test_what_is_behind_a_node_that_breaks_off_gets_it_all_the_same(user):
     no_staging(user)
 
 
-# Of the node's program that receives.
-STOP_RELAY = (
-    "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* "
-    "[r]elay --to' && kill -STOP ${p#/proc/} && echo stopped; done; true"
-)
 CUT_LINK = "setsid sh -c 'sleep 0.2; ip link set eth0 down' >/dev/null 2>&1 </dev/null & echo cut"
 
 
@@ -225,13 +239,7 @@ def test_those_before_a_node_that_takes_no_more_do_not_give_up_each_other(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "held", 16 * SIZE)
     process = user.start("cp", path, f"{name}:", "-o", "json")
-    assert_true(
-        within(
-            20,
-            lambda: b"stopped" in user.run("exec", f"{name}/2", "--", "sh", "-c", STOP_RELAY).out,
-        ),
-        "the copy does not pass over the third node",
-    )
+    signal_relay_of(user, 2, "STOP")
     out, err = process.communicate(timeout=180)
     assert_equal(process.returncode, 0, f"{process.returncode}: {out} {err}")
     assert_equal([host["passed_on"] for host in json.loads(out)["hosts"][:2]], [True, True], out)
@@ -257,7 +265,7 @@ def test_a_node_that_is_gone_without_a_word_is_the_only_one_that_fails(user):
         "the copy does not pass over the third node",
     )
     user.run("exec", f"{name}/2", "--", "sh", "-c", CUT_LINK)
-    try:
+    with third_node_fails(user, "silent", digest):
         out, err = process.communicate(timeout=180)
         found = {host["name"]: host for host in json.loads(out)["hosts"]}
         assert_equal(
@@ -266,14 +274,6 @@ def test_a_node_that_is_gone_without_a_word_is_the_only_one_that_fails(user):
             f"{found} {err}",
         )
         assert_true(all(found[f"{name}-{number}"]["passed_on"] for number in (0, 1)), out)
-    finally:
-        user.run("stop", "cluster", name)
-        user.run("start", "cluster", name)
-    assert_equal(
-        sums(user, "silent"),
-        {node: digest for node in nodes_of(user) if node != f"{name}-2"},
-        "who has it",
-    )
 
 
 @shared_cluster
@@ -281,21 +281,13 @@ def test_nodes_behind_one_that_is_out_of_reach(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "alone")
     user.run("exec", f"{name}/2", "--", "python3", "-c", NO_SSH, code=None)
-    try:
+    with third_node_fails(user, "alone", digest):
         found = outcomes(user.run("cp", path, f"{name}:", "-o", "json", code=None, timeout=180))
         assert_is_not(found[f"{name}-2"]["error"], None, found)
         assert_true(
             all(found[node]["bytes"] == SIZE for node in nodes_of(user) if node != f"{name}-2"),
             found,
         )
-    finally:
-        user.run("stop", "cluster", name)
-        user.run("start", "cluster", name)
-    assert_equal(
-        sums(user, "alone"),
-        {node: digest for node in nodes_of(user) if node != f"{name}-2"},
-        "who has it",
-    )
 
 
 @shared_cluster

@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import run_tests, within
+from cli_user import job_words, run_tests, within
 from suite import (
     assert_equal,
     assert_in,
@@ -385,25 +385,9 @@ def test_ended_jobs_do_not_fill_the_nodes(user):
     (tree / "a.ckpt").write_text("large")
     keep = {"FASTGPU_KEEP_JOBS": "2"}
     for _ in range(4):
-        user.run(
-            "run",
-            "job",
-            "many",
-            "-c",
-            name,
-            "-np",
-            "2",
-            "--sync",
-            str(tree),
-            "--",
-            "sh",
-            "-c",
-            "cat data && test ! -e a.ckpt",
-            environment=keep,
-        )
-    running = user.start(
-        "run", "job", "held", "-c", name, "-np", "2", "--", "sleep", "1000", environment=keep
-    )
+        program = ["sh", "-c", "cat data && test ! -e a.ckpt"]
+        user.run(*job_words(name, 2, program, "many", "--sync", str(tree)), environment=keep)
+    running = user.start(*job_words(name, 2, ["sleep", "1000"], "held"), environment=keep)
     assert_true(
         within(
             20,
@@ -412,18 +396,7 @@ def test_ended_jobs_do_not_fill_the_nodes(user):
         "no start",
     )
     assert_true(within(10, lambda: len(folders(user, name)) == 3), f"left: {folders(user, name)}")
-    user.run(
-        "run",
-        "job",
-        "many",
-        "-c",
-        name,
-        "-np",
-        "2",
-        "--",
-        "true",
-        environment={"FASTGPU_KEEP_JOBS": "0"},
-    )
+    user.run(*job_words(name, 2, ["true"], "many"), environment={"FASTGPU_KEEP_JOBS": "0"})
     assert_true(
         within(10, lambda: folders(user, name)[0] == "held-1" and len(folders(user, name)) == 2),
         f"left: {folders(user, name)}",

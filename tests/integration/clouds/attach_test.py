@@ -16,7 +16,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
 import cloud_sim
-from cli_user import run_tests, within
+from cli_user import job_words, run_tests, within
 from cloud_sim import CloudSim, Customer
 from env_site import built_tool
 from suite import (
@@ -91,6 +91,12 @@ def created(customer, *more, nodes=2):
     )
 
 
+def kill_scaling(customer, point):
+    """Kills fastgpu at that point, while it scales the cluster to two nodes."""
+    environment = {"FASTGPU_FAULT": point}
+    customer.run("scale", "cluster", "t", "--nodes", "2", code=-9, environment=environment)
+
+
 def test_a_cluster_is_taken_over_changed_and_taken_back(user):
     def journey(customer):
         other = elsewhere(customer)
@@ -150,20 +156,8 @@ def test_environments_are_ready_for_who_takes_the_cluster_over(user):
         spec.write_text("name: train\npython: /usr/bin/python3\nmpi: system\n")
         customer.run("env", "create", "-c", "t", "-f", str(spec), "--uv", uv)
         other.run(*attachment(other))
-        job = other.run(
-            "run",
-            "job",
-            "-c",
-            "t",
-            "-np",
-            "1",
-            "--environment",
-            "train",
-            "--",
-            "python",
-            "-c",
-            "import sys; print(sys.prefix)",
-        )
+        program = ["python", "-c", "import sys; print(sys.prefix)"]
+        job = other.run(*job_words("t", 1, program, "--environment", "train"))
         assert_in(b"/envs/train/", job.out)
         other.run("delete", "cluster", "t", "--yes")
         customer.run("delete", "cluster", "t", "--forget", "--yes")
@@ -265,16 +259,7 @@ def test_a_stopped_cluster_is_started_where_that_is_wished(user):
 def test_the_lease_of_a_machine_that_is_dead_can_be_broken(user):
     def broken(customer, other):
         created(customer, nodes=1)
-        ended = customer.run(
-            "scale",
-            "cluster",
-            "t",
-            "--nodes",
-            "2",
-            code=None,
-            environment={"FASTGPU_FAULT": "provision:written"},
-        )
-        assert_equal(ended.returncode, -9, ended.err)
+        kill_scaling(customer, "provision:written")
         other.refused((*attachment(other), "--wait", "1s"), 6, "is being changed by", "--force")
         done = other.run(*attachment(other, "--force"))
         assert_in("broke the lease of ", done.err)
@@ -419,16 +404,7 @@ def test_a_takeover_that_was_killed_anywhere_goes_on(user):
 def test_what_a_killed_change_left_is_told_before_it_is_ended(user):
     def unrecorded(customer, other):
         created(customer, nodes=1)
-        ended = customer.run(
-            "scale",
-            "cluster",
-            "t",
-            "--nodes",
-            "2",
-            code=None,
-            environment={"FASTGPU_FAULT": "provision:reached"},
-        )
-        assert_equal(ended.returncode, -9, ended.err)
+        kill_scaling(customer, "provision:reached")
         other.refused(
             (*attachment(other), "--wait", f"{LEASE + 30}s"), 6, "does not list", "--end-unrecorded"
         )

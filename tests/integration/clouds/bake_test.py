@@ -16,7 +16,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
 import cloud_sim
-from cli_user import run_tests, within
+from cli_user import job_words, run_tests, within
 from cloud_sim import CloudSim, Customer
 from env_site import find_uv
 from suite import assert_equal, assert_false, assert_greater, assert_in, assert_not_in, assert_true
@@ -114,20 +114,8 @@ def is_in_service(customer):
         ).startswith("0\n"),
         "left in memory",
     )
-    job = customer.run(
-        "run",
-        "job",
-        "-c",
-        "t",
-        "-np",
-        "1",
-        "--environment",
-        "train",
-        "--",
-        "python",
-        "-c",
-        "print('at work')",
-    )
+    program = ["python", "-c", "print('at work')"]
+    job = customer.run(*job_words("t", 1, program, "--environment", "train"))
     assert_in(b"at work", job.out)
 
 
@@ -140,7 +128,7 @@ def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
                 "/root/.ssh/id_test; echo 1 > /var/kept",
             )
             # Jobs leave keys and logs behind.
-            customer.run("run", "job", "-c", "t", "-np", "1", "--", "true")
+            customer.run(*job_words("t", 1, ["true"]))
             secrets = lines_of_secrets(on_node(customer, SECRETS))
             before = on_node(customer, f"{SECRETS}; cat /etc/machine-id")
             plan = bake(customer, "--dry-run").out.decode()
@@ -186,20 +174,8 @@ def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
                 "environments"
             ]
             assert_equal([one["state"] for one in found], ["complete"], found)
-            job = customer.run(
-                "run",
-                "job",
-                "-c",
-                "u",
-                "-np",
-                "1",
-                "--environment",
-                "train",
-                "--",
-                "python",
-                "-c",
-                "print('ready at once')",
-            )
+            program = ["python", "-c", "print('ready at once')"]
+            job = customer.run(*job_words("u", 1, program, "--environment", "train"))
             assert_in(b"ready at once", job.out)
             customer.run(
                 "env", "create", "-c", "u", "-f", str(user.folder / "env.yaml"), "--uv", UV
@@ -287,18 +263,7 @@ def test_what_cannot_be_baked_is_refused_and_changes_nothing(user):
         customer.refused(
             ("env", "bake", "train", "-c", "t", "--image", "-x"), 2, "is not a valid image name"
         )
-        job = user.start(
-            "run",
-            "job",
-            "-c",
-            "t",
-            "-np",
-            "1",
-            "--",
-            "sleep",
-            "60",
-            environment=customer.environment(),
-        )
+        job = user.start(*job_words("t", 1, ["sleep", "60"]), environment=customer.environment())
         assert_true(within(20, lambda: b"running" in customer.run("get", "jobs").out), "no job")
         customer.refused(("env", "bake", "train", "-c", "t"), 6, "job")
         job.send_signal(signal.SIGINT)

@@ -261,20 +261,7 @@ def test_names_that_do_not_exist_are_not_found_with_the_nearest(user):
             ("--image", "\x1b[2J"),
         ):
             customer.refused(
-                (
-                    "create",
-                    "cluster",
-                    "t",
-                    *here,
-                    "--gpus",
-                    "T4:1",
-                    *words,
-                    "--ssh-from",
-                    "192.0.2.1",
-                    "--yes",
-                ),
-                2,
-                words[0],
+                customer.request("t", *words, "--ssh-from", "192.0.2.1", "--yes"), 2, words[0]
             )
         assert_equal(sim.alive(), ([], []), "something was made")
 
@@ -282,19 +269,7 @@ def test_names_that_do_not_exist_are_not_found_with_the_nearest(user):
 def test_who_may_log_in_is_checked_before_anything_is_made(user):
     with CloudSim(CLOUDSIM) as sim:
         customer = Customer(user, sim, "aws")
-        words = (
-            "create",
-            "cluster",
-            "t",
-            "--cloud",
-            "aws",
-            "--region",
-            "us-east-1",
-            "--gpus",
-            "T4:1",
-            "--detach",
-            "--yes",
-        )
+        words = customer.request("t", "--detach", "--yes")
         for text, said in (
             ("banana", "is not a range"),
             ("1.2.3.4/99", "is not a range"),
@@ -324,20 +299,8 @@ def test_who_may_log_in_is_checked_before_anything_is_made(user):
 def test_without_a_way_to_ask_for_our_address_the_flag_is_named(user):
     with CloudSim(CLOUDSIM) as sim:
         customer = Customer(user, sim, "aws")
-        words = (
-            "create",
-            "cluster",
-            "t",
-            "--cloud",
-            "aws",
-            "--region",
-            "us-east-1",
-            "--gpus",
-            "T4:1",
-            "--yes",
-        )
         customer.refused(
-            words,
+            customer.request("t", "--yes"),
             None,
             "--ssh-from 192.0.2.7/32",
             environment={"FASTGPU_ADDRESS_URL": "http://127.0.0.1:9/"},

@@ -17,7 +17,7 @@ from apt_repository import need_tools
 from driver_site import Site
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
-from cli_user import run_tests
+from cli_user import job_words, run_tests
 from env_site import find_uv
 from suite import assert_equal, assert_in, assert_not_in, assert_true
 
@@ -60,9 +60,7 @@ class Npus(Site):
 
     def __init__(self, user):
         super().__init__(user, gpus=False)
-        self.on_nodes(
-            f"cat >/usr/local/bin/lspci <<'END'\n{LSPCI}END\nchmod 755 /usr/local/bin/lspci"
-        )
+        self.put_program("lspci", LSPCI)
         self.system.add("python3-pip", "99-1")
         self.system.publish(self.key)
         self.on_nodes("dpkg --remove --force-all python3-pip 2>/dev/null; mkdir -p /run/fake/files")
@@ -144,20 +142,8 @@ def test_cann_is_brought_and_entered_and_a_second_run_does_nothing(user):
         )
         assert_not_in("/fastgpu", left)
         assert_not_in("99fastgpu", left)
-        said = user.run(
-            "run",
-            "job",
-            "-c",
-            "t",
-            "-np",
-            "2",
-            "--environment",
-            "train",
-            "--",
-            "sh",
-            "-c",
-            "echo in $ASCEND_TOOLKIT_HOME",
-        ).out
+        program = ["sh", "-c", "echo in $ASCEND_TOOLKIT_HOME"]
+        said = user.run(*job_words("t", 2, program, "--environment", "train")).out
         assert_equal(said.count(b"in /usr/local/Ascend/ascend-toolkit/latest"), 2, f"{said}")
         fetched = len(site.server.requests)
         assert_equal(site.prepared(), [[], []], "it was done again")

@@ -8,14 +8,12 @@ and whose os-release is RHEL's. The GPU is not.
 import json
 import os
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from apt_repository import Key, Server
 from cli_user import run_tests, within
-from driver_site import LSPCI, SYSTEMCTL, Site, driver_files
+from driver_site import Site, driver_files
 from rpm_repository import RpmRepository, need_tools
 from suite import assert_equal, assert_greater_equal, assert_in, assert_not_in, assert_true
 
@@ -31,21 +29,14 @@ SLOW = "touch /run/fake/waits\nwhile [ ! -e /run/fake/go ]; do sleep 0.1; done"
 class RpmSite(Site):
     """Two nodes with eight GPUs, dnf, and the repositories that they see."""
 
-    def __init__(self, user, signed_by_the_right_key=True):  # pylint: disable=super-init-not-called
-        self.user, self.folder = user, user.folder
-        user.run("create", "cluster", "t", "--nodes", "2")
-        address = json.loads(user.run("get", "nodes", "t", "-o", "json").out)["nodes"][0]["address"]
-        route = json.loads(
-            subprocess.run(
-                ["ip", "-j", "route", "get", address], check=True, capture_output=True
-            ).stdout
-        )
-        self.key, self.other_key = Key(self.folder / "key"), Key(self.folder / "other")
-        self.key_file = self.folder / "key.asc"
-        self.key_file.write_bytes(self.key.armoured)
+    def __init__(self, user, signed_by_the_right_key=True):
+        self.signed_by_the_right_key = signed_by_the_right_key
+        super().__init__(user)
+
+    def make_repositories(self):
         self.vendor = RpmRepository(
             self.folder / "www/nvidia/rhel9/x86_64",
-            self.key if signed_by_the_right_key else self.other_key,
+            self.key if self.signed_by_the_right_key else self.other_key,
         )
         self.fill()
         self.vendor.publish()
@@ -54,7 +45,8 @@ class RpmSite(Site):
         self.system.add("slow", "1-1", post=SLOW)
         self.system.add("kernel-devel-" + os.uname().release, "1-1")
         self.system.publish()
-        self.server = Server(self.folder / "www", route[0]["prefsrc"])
+
+    def use_repositories(self):
         repo = f"[system]\nname=system\nbaseurl={self.server.url}/system\ngpgcheck=0\n"
         self.on_nodes(
             "mkdir -p /run/fake /etc/yum.repos.d /etc/dnf && rm -f /etc/yum.repos.d/* && mv "
@@ -62,10 +54,6 @@ class RpmSite(Site):
             f"printf '%s' '{OS_RELEASE}' >/etc/os-release && printf '{repo}' "
             ">/etc/yum.repos.d/system.repo"
         )
-        for name, script in (("lspci", LSPCI), ("systemctl", SYSTEMCTL)):
-            self.on_nodes(
-                f"cat >/usr/local/bin/{name} <<'END'\n{script}END\nchmod 755 /usr/local/bin/{name}"
-            )
 
     def fill(self):
         """Each branch is a stream of the module, seen where that is enabled; CUDA is in none."""

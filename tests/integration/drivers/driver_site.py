@@ -95,15 +95,17 @@ class Site:
     def __init__(self, user, gpus=True, nodes=2):
         self.user, self.folder = user, user.folder
         user.run("create", "cluster", "t", "--nodes", str(nodes))
-        address = json.loads(user.run("get", "nodes", "t", "-o", "json").out)["nodes"][0]["address"]
-        route = json.loads(
-            subprocess.run(
-                ["ip", "-j", "route", "get", address], check=True, capture_output=True
-            ).stdout
-        )
         self.key, self.other_key = Key(self.folder / "key"), Key(self.folder / "other")
         self.key_file = self.folder / "key.asc"
         self.key_file.write_bytes(self.key.armoured)
+        self.make_repositories()
+        self.server = Server(self.folder / "www", user.address_for("t"))
+        self.use_repositories()
+        if gpus:
+            self.put_program("lspci", LSPCI)
+            self.put_program("systemctl", SYSTEMCTL)
+
+    def make_repositories(self):
         self.vendor = Repository(self.folder / "www/nvidia" / system_folder() / "x86_64")
         self.system = Repository(self.folder / "www/system")
         fill(self.vendor)
@@ -112,7 +114,8 @@ class Site:
         self.system.add("dkms", "3.0-1")
         for repository in (self.vendor, self.system):
             repository.publish(self.key)
-        self.server = Server(self.folder / "www", route[0]["prefsrc"])
+
+    def use_repositories(self):
         self.on_nodes(
             "mkdir -p /run/fake && rm -rf /etc/apt/sources.list /etc/apt/sources.list.d "
             "/var/lib/apt/lists/* && "
@@ -120,12 +123,10 @@ class Site:
             f"echo 'deb [trusted=yes] {self.server.url}/system /' "
             ">/etc/apt/sources.list.d/system.list"
         )
-        if gpus:
-            for name, script in (("lspci", LSPCI), ("systemctl", SYSTEMCTL)):
-                self.on_nodes(
-                    f"cat >/usr/local/bin/{name} <<'END'\n{script}END\n"
-                    f"chmod 755 /usr/local/bin/{name}"
-                )
+
+    def put_program(self, name, script):
+        path = f"/usr/local/bin/{name}"
+        self.on_nodes(f"cat >{path} <<'END'\n{script}END\nchmod 755 {path}")
 
     def __enter__(self):
         return self

@@ -13,7 +13,7 @@ from apt_repository import need_tools
 from driver_site import Held, Site, Worker
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
-from cli_user import run_tests
+from cli_user import job_words, run_tests
 from env_site import find_uv
 from suite import assert_equal, assert_in, assert_is, assert_not_in, assert_true
 
@@ -288,20 +288,8 @@ def test_an_environment_brings_packages_and_driver_with_it(user):
             ),
             f"{done}",
         )
-        job = user.run(
-            "run",
-            "job",
-            "-c",
-            "t",
-            "-np",
-            "2",
-            "--environment",
-            "train",
-            "--",
-            "sh",
-            "-c",
-            "media; nvidia-smi | head -1",
-        )
+        program = ["sh", "-c", "media; nvidia-smi | head -1"]
+        job = user.run(*job_words("t", 2, program, "--environment", "train"))
         assert_equal(job.out.count(b"media"), 2, f"{job.out}")
         assert_equal(job.out.count(b"580.95.05"), 2, f"{job.out}")
         again = json.loads(user.run(*words).out)

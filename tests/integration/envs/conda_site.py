@@ -61,19 +61,3 @@ class Conda(Site):
 
     def head(self):
         return f"channels: [{self.index.url}]\n"
-
-    def lock(self, name="env.lock"):
-        file = self.user.folder / name
-        self.user.run(
-            "env",
-            "lock",
-            "-f",
-            str(self.file),
-            "--force",
-            "--out",
-            str(file),
-            *self.TOOL,
-            "-c",
-            self.name,
-        )
-        return file

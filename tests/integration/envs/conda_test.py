@@ -8,7 +8,7 @@ import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import run_tests, within
+from cli_user import end_by_signal, run_tests, within
 from conda_site import MODULES, Conda
 from env_site import PREFIX, changes, with_site
 from suite import assert_equal, assert_false, assert_in, assert_true
@@ -49,21 +49,8 @@ def test_made_once_copied_used_and_removed_without_a_trace(site):
         2,
         "what every environment has is missing",
     )
-    job = site.user.run(
-        "run",
-        "job",
-        "-c",
-        site.name,
-        "-np",
-        "2",
-        "--environment",
-        "train",
-        "--",
-        "python",
-        "-c",
-        "import alpha",
-    )
-    assert_equal(job.out.count(b"alpha one"), 2, f"{job.out}")
+    said = site.job("python", "-c", "import alpha")
+    assert_equal(said.count("alpha one"), 2, said)
     assert_equal(
         site.on_nodes(
             "sh", "-c", "cat /tmp/mpirun-of-channel; rm /tmp/mpirun-of-channel", nodes="/0"
@@ -168,21 +155,8 @@ def test_killed_or_interrupted_the_same_command_goes_on(site):
             within(150, lambda: any(path.endswith(".tar.bz2") for path in site.index.asked)),
             "no file is asked for",
         )
-        process.send_signal(number)
-        _, err = process.communicate(timeout=30)
-        assert_equal(process.returncode, code, f"{process.returncode}, not {code}: {err.decode()}")
-        assert_true(
-            within(
-                15,
-                lambda: (
-                    site.user.run(
-                        "exec", site.name, "--", "pgrep", "-f", "[c]lient.py", code=None
-                    ).returncode
-                    == 1
-                ),
-            ),
-            "it runs on",
-        )
+        end_by_signal(process, number, code)
+        site.ends_everywhere("-f", "[c]lient.py")
         site.nothing_is_used()
     site.index.fault = ""
     site.create()

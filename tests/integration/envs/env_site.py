@@ -7,12 +7,11 @@ import os
 import pathlib
 import shutil
 import stat
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import shared_cluster
-from suite import assert_equal, skip
+from cli_user import job_words, shared_cluster, within
+from suite import assert_equal, assert_true, skip
 
 PREFIX = "/opt/fastgpu/envs"
 # What is not an environment's: the agent, the cluster's key, jobs, and what is logged whatever is
@@ -56,6 +55,11 @@ def changes(site):
     return found
 
 
+def builds_in(folder):
+    """Returns the names of an environment's builds in its folder."""
+    return [entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.is_symlink()]
+
+
 def built_tool(pattern):
     """What `./dev test` has taken from PyPI, or None."""
     return next(
@@ -87,14 +91,7 @@ class Site:
 
     def __init__(self, user):
         self.user, self.name = user, user.nodes(self.NODES)
-        nodes = json.loads(user.run("get", "nodes", self.name, "-o", "json").out)["nodes"]
-        route = subprocess.run(
-            ["ip", "-j", "route", "get", nodes[0]["address"]],
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        self.index = self.make_index(json.loads(route)[0]["prefsrc"])
+        self.index = self.make_index(user.address_for(self.name))
         self.file = user.folder / "env.yaml"
         self.write("alpha")
 
@@ -113,6 +110,34 @@ class Site:
 
     def create(self, *more, **options):
         return self.user.run(*self.words(*more), **options)
+
+    def lock(self, out="env.lock"):
+        """Makes a lock of env.yaml on the nodes. Returns its path."""
+        file = self.user.folder / out
+        self.user.run(
+            *("env", "lock", "-f", str(self.file), "--force", "--out", str(file)),
+            *(*self.TOOL, "-c", self.name),
+        )
+        return file
+
+    def pack(self, archive):
+        words = ("env", "pack", "train", "-c", self.name, "--force", "--out", str(archive))
+        return self.user.run(*words)
+
+    def remove(self):
+        self.user.run("env", "remove", "train", "-c", self.name)
+
+    def manifest_of_two_builds(self):
+        """Checks that two builds have the same files. Returns their manifest."""
+        manifests = []
+        for _ in range(2):
+            self.create()
+            show = f"tr '\\0' '\\n' <{PREFIX}/train/current/.fastgpu/manifest"
+            manifests.append(self.on_nodes("sh", "-c", show, nodes="/0"))
+            self.remove()
+        one, other = (set(manifest.splitlines()) for manifest in manifests)
+        assert_equal(manifests[0], manifests[1], "\n".join(sorted(one ^ other)[:10]))
+        return manifests[0]
 
     def listed(self):
         found = json.loads(self.user.run("env", "list", "-c", self.name, "-o", "json").out)[
@@ -140,6 +165,43 @@ class Site:
         return self.user.run(
             "env", "activate", "train", "-c", self.name + nodes, "--", *command
         ).out.decode()
+
+    def job(self, *program, more=()):
+        """Runs a job of two ranks in the environment. Returns its output."""
+        words = job_words(self.name, 2, program, "--environment", "train", *more)
+        return self.user.run(*words).out.decode()
+
+    @contextlib.contextmanager
+    def small_disk(self, place, node, size="300k"):
+        """A node's file system of that size at that place, as long as the `with` block runs."""
+        mount = f"mkdir -p {place} && mount -t tmpfs -o size={size} tmpfs {place}"
+        self.on_nodes("sh", "-c", mount, nodes=node)
+        try:
+            yield
+        finally:
+            self.on_nodes("umount", place, nodes=node)
+
+    @contextlib.contextmanager
+    def old_c_library(self, node):
+        """A node that reports an older C library, as long as the `with` block runs."""
+        getconf = "/usr/local/bin/getconf"
+        script = "#!/bin/sh\necho glibc 2.17\n"
+        self.on_nodes("sh", "-c", f"printf '{script}' >{getconf}; chmod 755 {getconf}", nodes=node)
+        try:
+            yield f"{self.name}-{node[1:]}: its C library is glibc 2.17, but the lock is for glibc"
+        finally:
+            self.on_nodes("rm", getconf, nodes=node)
+
+    def no_part_is_left(self, node):
+        left = self.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes=node)
+        assert_equal(left.strip(), "", f"a part is left on {node}")
+
+    def ends_everywhere(self, *pattern):
+        """Checks that the nodes soon run no process that this pattern of pgrep finds."""
+        pgrep = ("exec", self.name, "--", "pgrep", *pattern)
+        assert_true(
+            within(20, lambda: self.user.run(*pgrep, code=None).returncode == 1), "it runs on"
+        )
 
     def nothing_is_used(self):
         """No node runs anything of a new build."""

@@ -14,15 +14,14 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import inits_of, run_tests, within
-from env_site import PREFIX, changes, with_site
+from cli_user import end_by_signal, inits_of, job_words, run_tests, within
+from env_site import PREFIX, builds_in, changes, with_site
 from own_python import python_archive
 from package_index import wheel
 from shared_place import share_home
 from suite import (
     assert_equal,
     assert_false,
-    assert_greater,
     assert_greater_equal,
     assert_in,
     assert_not_equal,
@@ -60,32 +59,16 @@ def test_made_listed_verified_used_and_removed_without_a_trace(site):
         2,
         "the program does not run in it",
     )
-    job = site.user.run(
-        "run",
-        "job",
-        "-c",
-        site.name,
-        "-np",
-        "2",
-        "--environment",
-        "train",
-        "--env",
-        "K=v",
-        "--",
-        "sh",
-        "-c",
-        "python -c 'import alpha'; echo $FASTGPU_ENV $K",
-    )
-    assert_equal(job.out.count(b"alpha one"), 2, f"{job.out}")
-    assert_equal(job.out.count(b"train v"), 2, f"{job.out}")
+    program = "python -c 'import alpha'; echo $FASTGPU_ENV $K"
+    said = site.job("sh", "-c", program, more=("--env", "K=v"))
+    assert_equal(said.count("alpha one"), 2, said)
+    assert_equal(said.count("train v"), 2, said)
     site.user.run("env", "activate", "train", "-c", site.name)
     login = site.on_nodes("bash", "-lc", "echo $FASTGPU_ENV:$PATH")
     assert_equal(login.count("train:"), 2, f"logins do not get it: {login}")
     assert_equal(login.count(f"{PREFIX}/train/"), 2, f"logins do not get it: {login}")
     assert_true(site.listed()["train"]["active"], "it is not shown as active")
-    job = site.user.run(
-        "run", "job", "-c", site.name, "-np", "2", "--", "python", "-c", "import alpha"
-    )
+    job = site.user.run(*job_words(site.name, 2, ["python", "-c", "import alpha"]))
     assert_equal(job.out.count(b"alpha one"), 2, f"jobs do not get it: {job.out}")
     site.user.run("env", "remove", "--all", "-c", site.name)
     left = changes(site) ^ before
@@ -113,32 +96,12 @@ def test_another_spec_is_switched_to_and_the_old_build_stays_for_running_jobs(si
 
 @with_site(Wheels)
 def test_two_builds_of_the_same_are_the_same_to_the_last_file(site):
-    manifests = []
-    for _ in range(2):
-        site.create()
-        manifests.append(
-            site.on_nodes(
-                "sh",
-                "-c",
-                f"cd {PREFIX}/train/current/ && tr '\\0' '\\n' <.fastgpu/manifest",
-                nodes="/0",
-            )
-        )
-        site.user.run("env", "remove", "train", "-c", site.name)
-    assert_greater(manifests[0].count("__pycache__"), 0, "no bytecode")
-    assert_equal(
-        manifests[0],
-        manifests[1],
-        "\n".join(sorted(set(manifests[0].splitlines()) ^ set(manifests[1].splitlines()))[:10]),
-    )
+    assert_in("__pycache__", site.manifest_of_two_builds(), "no bytecode")
 
 
 @with_site(Wheels)
 def test_locks_say_every_artefact_and_cannot_be_edited(site):
-    lock = site.user.folder / "env.lock"
-    site.user.run(
-        "env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name
-    )
+    lock = site.lock()
     text = lock.read_text()
     for name, files in site.index.files.items():
         for file, content in files.items():
@@ -155,11 +118,8 @@ def test_locks_say_every_artefact_and_cannot_be_edited(site):
         2,
         "the lock was not kept to",
     )
-    other = site.user.folder / "other.lock"
     site.write("alpha")
-    site.user.run(
-        "env", "lock", "-f", str(site.file), "--out", str(other), "--uv", UV, "-c", site.name
-    )
+    other = site.lock("other.lock")
     diff = site.user.run("env", "diff", str(lock), str(other), code=1).out.decode()
     assert_in("beta 1.0 -> 9.0", diff)
     site.user.refused(["env", "diff", "a.lock", "b.lock"], 5, "a.lock")
@@ -174,10 +134,7 @@ def test_an_artefact_with_another_hash_stops_it_all(site):
     site.user.refused(site.words(), 1, "uv exited")
     site.nothing_is_used()
     site.index.fault = ""
-    lock = site.user.folder / "env.lock"
-    site.user.run(
-        "env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name
-    )
+    lock = site.lock()
     site.index.files[
         "beta"
     ].clear()  # The same file name with another content: the index has changed.
@@ -290,21 +247,8 @@ def test_ctrl_c_and_kill_end_what_runs_on_the_nodes(site):
         site.index.fault, site.index.asked = "hang", []
         process = site.user.start(*site.words())
         assert_true(within(60, lambda: site.index.asked), "the index is not asked")
-        process.send_signal(number)
-        _, err = process.communicate(timeout=30)
-        assert_equal(process.returncode, code, f"{process.returncode}, not {code}: {err.decode()}")
-        assert_true(
-            within(
-                15,
-                lambda: (
-                    site.user.run(
-                        "exec", site.name, "--", "pgrep", "-x", "uv", code=None
-                    ).returncode
-                    == 1
-                ),
-            ),
-            "uv runs on",
-        )
+        end_by_signal(process, number, code)
+        site.ends_everywhere("-x", "uv")
         site.nothing_is_used()
     site.index.fault = ""
     site.create()
@@ -347,21 +291,14 @@ def test_interrupted_at_every_step_the_same_command_goes_on(site):
 @with_site(Wheels)
 def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
     site.user.run("env", "create", "-c", site.name + "/0", "-f", str(site.file), *site.TOOL)
-    site.on_nodes(
-        "sh",
-        "-c",
-        "printf '#!/bin/sh\necho glibc 2.17\n"
-        "' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf",
-        nodes="/1",
-    )
-    done = site.create("-o", "json", code=6)
-    assert_equal(
-        [node["done"] for node in json.loads(done.out)["nodes"]],
-        ["nothing", "failed"],
-        f"{done.out}",
-    )
-    assert_in(f"{site.name}-1: its C library is glibc 2.17, but the lock is for glibc", done.err)
-    site.on_nodes("rm", "/usr/local/bin/getconf", nodes="/1")
+    with site.old_c_library("/1") as reason:
+        done = site.create("-o", "json", code=6)
+        assert_equal(
+            [node["done"] for node in json.loads(done.out)["nodes"]],
+            ["nothing", "failed"],
+            f"{done.out}",
+        )
+        assert_in(reason, done.err)
     for prefix, code, said in (
         (("setarch", "i686"), 6, "its processor is i686, but the lock is for x86_64"),
         ((), 0, ""),
@@ -408,7 +345,7 @@ def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
     archive = site.user.folder / "train.tar.zst"
     site.on_nodes("mount", "--bind", "/bin/false", "/usr/bin/zstd")  # Nodes need none.
     site.on_nodes("sh", "-c", "sed -i '1i cd /' /root/.bashrc")
-    site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(archive))
+    site.pack(archive)
     names = subprocess.run(
         ["tar", "--use-compress-program=zstd", "-tf", archive],
         capture_output=True,
@@ -605,58 +542,29 @@ def test_damage_is_found_and_a_node_without_it_gets_it_from_another(site):
 
 @with_site(Wheels)
 def test_a_full_disk_is_told_and_nothing_is_half_there(site):
-    site.on_nodes(
-        "sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/1"
-    )
-    try:
+    with site.small_disk(PREFIX, "/1"):
         done = site.create(code=4)
         assert_in(f"{site.name}-1: the build needs ", done.err)
         assert_in(f"are free in {PREFIX}: free some space there", done.err)
-        assert_equal(
-            site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip(),
-            "",
-            "a part is left",
-        )
-    finally:
-        site.on_nodes("umount", PREFIX, nodes="/1")
+        site.no_part_is_left("/1")
     # Not to be foreseen.
-    site.on_nodes(
-        "sh",
-        "-c",
-        f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=300k tmpfs {PREFIX}/train",
-        nodes="/1",
-    )
-    try:
+    with site.small_disk(f"{PREFIX}/train", "/1"):
         done = site.create(code=4)
         assert_in(f"{site.name}-1: ", done.err)
         assert_in("No space", done.err)
-        assert_equal(
-            site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip(),
-            "",
-            "a part is left",
-        )
-    finally:
-        site.on_nodes("umount", f"{PREFIX}/train", nodes="/1")
+        site.no_part_is_left("/1")
     site.create()
 
 
 @with_site(Wheels)
 def test_a_build_that_fails_leaves_nothing_behind(site):
     left = f"ls -A {PREFIX}/train; ls -d {PREFIX}/.fastgpu/cache 2>/dev/null || true"
-    site.on_nodes(
-        "sh",
-        "-c",
-        f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=300k tmpfs {PREFIX}/train",
-        nodes="/0",
-    )
-    try:
+    with site.small_disk(f"{PREFIX}/train", "/0"):
         done = site.create(code=4)
         assert_in("No space", done.err)
         assert_equal(
             site.on_nodes("sh", "-c", left, nodes="/0").strip(), "", "a part is left on a full disk"
         )
-    finally:
-        site.on_nodes("umount", f"{PREFIX}/train", nodes="/0")
     good = site.file.read_text()
     site.file.write_text(good + "post_install:\n  - ['false']\n")
     site.user.refused(site.words(), 1, "post_install: false: run exited with 1")
@@ -675,12 +583,7 @@ def test_a_place_that_nodes_share_gets_it_once(site):
         prefix = ("--prefix", "/srv/home/work/envs")
         done = json.loads(site.create("-o", "json", *prefix).out)
         assert_equal([node["done"] for node in done["nodes"]], ["built", "switched"], f"{done}")
-        builds = [
-            entry.name
-            for entry in (place / "work/envs/train").iterdir()
-            if entry.is_dir() and not entry.is_symlink()
-        ]
-        assert_equal(builds, [done["version"]])
+        assert_equal(builds_in(place / "work/envs/train"), [done["version"]])
         site.user.run("env", "verify", "train", "-c", site.name)
         assert_equal(
             site.program("python", "-c", "import alpha").count("alpha one"),
@@ -721,10 +624,7 @@ def test_wheels_of_this_machine_and_of_an_address_are_locked_by_their_sums(site)
     site.index.archives[f"/{other}"] = delta
     requirement = f"delta @ {site.index.root}/{other}"
     site.write(f"'./my dist/{name}'", f"'{requirement}'")
-    lock = site.file.parent / "env.lock"
-    site.user.run(
-        "env", "lock", "-f", str(site.file), "-c", site.name, "--out", str(lock), *site.TOOL
-    )
+    lock = site.lock()
     text = lock.read_text()
     assert_true(
         f"file:./my dist/{name}" in text

@@ -10,7 +10,7 @@ import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import run_tests, within
+from cli_user import end_by_signal, run_tests, within
 from env_site import PREFIX, with_site
 from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 from wheel_nodes import find_wheels
@@ -56,18 +56,7 @@ class Sources(Wheels):
 
     def locked(self):
         """A lock, made on the nodes, in place of env.yaml."""
-        self.user.run(
-            "env",
-            "lock",
-            "-f",
-            str(self.file),
-            "--force",
-            "--out",
-            str(self.file),
-            *self.TOOL,
-            "-c",
-            self.name,
-        )
+        self.lock(self.file)
         self.on_nodes("rm", "-f", RAN)
         return self.file.read_text()
 
@@ -133,25 +122,9 @@ def test_a_lock_says_what_is_a_source_and_what_builds_it_and_two_builds_of_it_ar
             assert_in(file, text, f"no {name} in {text}")
     assert_equal(text.count("source: true"), 1, text)
     assert_less(text.index("build_tools:"), text.index("setuptools"), text)
-    manifests = []
-    for _ in range(2):
-        site.create()
-        manifests.append(
-            site.on_nodes(
-                "sh",
-                "-c",
-                f"cd {PREFIX}/train/current/ && tr '\\0' '\\n' <.fastgpu/manifest",
-                nodes="/0",
-            )
-        )
-        site.user.run("env", "remove", "train", "-c", site.name)
-    assert_in("old.py", manifests[0], "what is in it")
-    assert_equal(manifests[0].count("setuptools"), 0, "what is in it")
-    assert_equal(
-        manifests[0],
-        manifests[1],
-        "\n".join(sorted(set(manifests[0].splitlines()) ^ set(manifests[1].splitlines()))[:10]),
-    )
+    manifest = site.manifest_of_two_builds()
+    assert_in("old.py", manifest, "what is in it")
+    assert_equal(manifest.count("setuptools"), 0, "what is in it")
     other = site.user.folder / "other.lock"
     other.write_text(text)
     site.add_old("old", "2.0")
@@ -313,7 +286,8 @@ def test_of_a_package_that_cannot_be_built_the_last_words_are_shown_and_nothing_
 
 @with_site(Sources)
 def test_one_that_never_ends_is_ended_by_ctrl_c_and_kill(site):
-    asleep = ("exec", site.name, "--", "pgrep", "-f", "[s]leep 4242")
+    asleep = ("-f", "[s]leep 4242")
+    find_asleep = ("exec", site.name, "--", "pgrep", *asleep)
     site.write("alpha", "old")
     for when, number, code in (
         ("if 'bdist_wheel' in sys.argv: ", signal.SIGINT, 130),
@@ -325,15 +299,12 @@ def test_one_that_never_ends_is_ended_by_ctrl_c_and_kill(site):
         )
         process = site.user.start(*site.words())
         assert_true(
-            within(30, lambda: site.user.run(*asleep, code=None).out.strip()), "it does not begin"
+            within(30, lambda: site.user.run(*find_asleep, code=None).out.strip()),
+            "it does not begin",
         )
-        process.send_signal(number)
-        _, err = process.communicate(timeout=30)
-        assert_equal(process.returncode, code)
-        assert_equal("building old 1.0 from its source" in err.decode(), bool(when), err.decode())
-        assert_true(
-            within(20, lambda: not site.user.run(*asleep, code=None).out.strip()), "it runs on"
-        )
+        said = end_by_signal(process, number, code)
+        assert_equal("building old 1.0 from its source" in said, bool(when), said)
+        site.ends_everywhere(*asleep)
         # Others keep theirs, out of sight.
         assert_true(
             within(10, lambda: not site.on_nodes("sh", "-c", LEFT, nodes="/0").strip()),

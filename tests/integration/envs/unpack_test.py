@@ -15,8 +15,8 @@ import sys
 import tarfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import run_tests, within
-from env_site import PREFIX, changes, with_site
+from cli_user import run_tests, signal_relays, within
+from env_site import PREFIX, builds_in, changes, with_site
 from shared_place import share_home
 from suite import assert_equal, assert_false, assert_greater, assert_in, assert_not_in, assert_true
 from wheels_site import Wheels
@@ -41,10 +41,8 @@ class Archived(Wheels):
         self.archive = user.folder / "train.tar.zst"
         self.create()
         self.program("python", "-c", "import alpha")
-        self.user.run(
-            "env", "pack", "train", "-c", self.name, "--force", "--out", str(self.archive)
-        )
-        self.user.run("env", "remove", "train", "-c", self.name)
+        self.pack(self.archive)
+        self.remove()
         self.index.asked = []
 
     def unpack_words(self, *more):
@@ -113,21 +111,8 @@ def test_an_archive_is_unpacked_once_copied_and_used_like_any_environment(site):
     site.is_complete()
     assert_equal(site.done(), ["nothing", "nothing"], "done again")
     assert_in("nothing: already installed", site.unpack("--dry-run").out.decode(), "not said")
-    job = site.user.run(
-        "run",
-        "job",
-        "-c",
-        site.name,
-        "-np",
-        "2",
-        "--environment",
-        "train",
-        "--",
-        "python",
-        "-c",
-        "import alpha",
-    )
-    assert_equal(job.out.count(b"alpha one"), 2, f"{job.out}")
+    said = site.job("python", "-c", "import alpha")
+    assert_equal(said.count("alpha one"), 2, said)
     site.user.run("env", "activate", "train", "-c", site.name)
     assert_equal(
         site.on_nodes("bash", "-lc", "echo $FASTGPU_ENV").count("train"), 2, "logins do not get it"
@@ -175,7 +160,7 @@ def test_what_it_replaces_stays_for_running_jobs_and_another_build_of_its_lock_d
 def test_it_goes_where_it_was_packed_for_and_nowhere_else(site):
     site.write("alpha")
     site.create("--prefix", "/srv/envs")
-    site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive))
+    site.pack(site.archive)
     site.user.run("env", "remove", "--all", "-c", site.name, "--prefix", "/srv/envs")
     for words in (
         site.unpack_words(),
@@ -305,15 +290,7 @@ def test_what_is_cut_off_changed_or_made_to_harm_is_refused_before_a_node_is_ask
 
 @with_site(Archived)
 def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
-    site.on_nodes(
-        "sh",
-        "-c",
-        "printf '#!/bin/sh\necho glibc 2.17\n"
-        "' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf",
-        nodes="/0",
-    )
-    try:
-        said = f"{site.name}-0: its C library is glibc 2.17, but the lock is for glibc"
+    with site.old_c_library("/0") as said:
         plan = site.unpack("--dry-run", code=6)
         assert_in(said, plan.err, f"{plan.out} {plan.err}")
         assert_in(b"unpack the archive", plan.out, f"{plan.out} {plan.err}")
@@ -332,8 +309,6 @@ def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
         alone = ["env", "unpack", str(site.archive), "-c", f"{site.name}/0"]
         for words in (alone, [*alone, "--dry-run"]):
             site.user.refused(words, 6, said)
-    finally:
-        site.on_nodes("rm", "/usr/local/bin/getconf", nodes="/0")
     assert_equal(site.done(), ["received", "nothing"], "not repaired")
 
 
@@ -350,17 +325,14 @@ def test_killed_at_every_step_and_in_the_midst_the_same_command_goes_on(site):
         f"{PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin "
         "2>/dev/null || echo 0"
     )
-    kill_agent = (
-        "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q "
-        "'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
-    )
     for how in (signal.SIGINT, signal.SIGKILL, "agent"):
         process = site.user.start(*site.unpack_words("--limit-rate", "40mbit"))
         assert_true(
             within(60, lambda: int(site.said_by(0, "sh", "-c", comes)) > 0), "nothing comes"
         )
         if how == "agent":
-            assert_in("killed", site.said_by(0, "sh", "-c", kill_agent), "it was over")
+            said = site.said_by(0, "sh", "-c", signal_relays("KILL"))
+            assert_in("signalled", said, "it was over")
         else:
             process.send_signal(how)
         _, err = process.communicate(timeout=60)
@@ -384,36 +356,15 @@ def test_killed_at_every_step_and_in_the_midst_the_same_command_goes_on(site):
 
 @with_site(Archived)
 def test_without_room_on_the_node_nothing_is_sent_and_nothing_is_half_there(site):
-    site.on_nodes(
-        "sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/0"
-    )
-    try:
+    with site.small_disk(PREFIX, "/0"):
         site.user.refused(
             site.unpack_words(), 4, f"{site.name}-0: the build needs ", f"are free in {PREFIX}"
         )
-        assert_equal(
-            site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip(),
-            "",
-            "a part is left",
-        )
-    finally:
-        site.on_nodes("umount", PREFIX, nodes="/0")
+        site.no_part_is_left("/0")
     # Not to be foreseen.
-    site.on_nodes(
-        "sh",
-        "-c",
-        f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=4m tmpfs {PREFIX}/train",
-        nodes="/0",
-    )
-    try:
+    with site.small_disk(f"{PREFIX}/train", "/0", size="4m"):
         site.user.refused(site.unpack_words(), 4, f"{site.name}-0: ", "No space")
-        assert_equal(
-            site.on_nodes("sh", "-c", f"ls -A {PREFIX}/train", nodes="/0").strip(),
-            "",
-            "a part is left",
-        )
-    finally:
-        site.on_nodes("umount", f"{PREFIX}/train", nodes="/0")
+        site.no_part_is_left("/0")
     site.unpack()
     site.is_complete()
 
@@ -421,15 +372,14 @@ def test_without_room_on_the_node_nothing_is_sent_and_nothing_is_half_there(site
 @with_site(Archived)
 def test_whoever_packs_is_warned_of_what_would_not_come_back(site):
     site.unpack()
-    pack = ["env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive)]
-    assert_not_in("warning", site.user.run(*pack).err, "warned of what is good")
+    assert_not_in("warning", site.pack(site.archive).err, "warned of what is good")
     site.on_nodes(
         "sh",
         "-c",
         f"echo more >>{PREFIX}/train/current/lib/python3.11/site-packages/beta.py",
         nodes="/0",
     )
-    said = site.user.run(*pack).err
+    said = site.pack(site.archive).err
     assert_in("warning: fastgpu env unpack would refuse it: ", said)
     assert_in("site-packages/beta.py differs from its manifest", said)
     site.user.run("env", "remove", "train", "-c", site.name)
@@ -437,7 +387,7 @@ def test_whoever_packs_is_warned_of_what_would_not_come_back(site):
         "alpha", more="post_install:\n  - [sh, -c, 'ln -s /etc/hostname $VIRTUAL_ENV/bin/out']\n"
     )
     site.create()
-    said = site.user.run(*pack).err
+    said = site.pack(site.archive).err
     assert_in("warning: fastgpu env unpack would refuse it: ", said)
     assert_in("the link bin/out leads out of it, to /etc/hostname", said)
     site.user.refused(site.unpack_words(), 2, "the link bin/out leads out of it, to /etc/hostname")
@@ -449,16 +399,10 @@ def test_a_place_that_nodes_share_gets_it_once(site):
     prefix = ("--prefix", "/srv/home/work/envs")
     try:
         site.create(*prefix)
-        site.user.run(
-            "env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive)
-        )
+        site.pack(site.archive)
         site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
         assert_equal(site.done(*prefix), ["unpacked", "switched"], "sent where it was already")
-        builds = [
-            entry.name
-            for entry in (place / "work/envs/train").iterdir()
-            if entry.is_dir() and not entry.is_symlink()
-        ]
+        builds = builds_in(place / "work/envs/train")
         assert_equal(len(builds), 1, f"{builds}")
         site.user.run("env", "verify", "train", "-c", site.name)
         site.user.run("env", "remove", "--all", "-c", site.name, *prefix)

@@ -2,14 +2,12 @@
 build's tools.
 """
 
-import json
 import os
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import shared_cluster
+from cli_user import job_words, shared_cluster
 from package_index import PackageIndex
 from suite import skip
 
@@ -34,13 +32,7 @@ class Nodes:
 
     def __init__(self, user, wheels):
         self.user, self.name = user, user.two_nodes()
-        address = json.loads(user.run("get", "nodes", self.name, "-o", "json").out)["nodes"][0][
-            "address"
-        ]
-        route = subprocess.run(
-            ["ip", "-j", "route", "get", address], capture_output=True, check=True, text=True
-        ).stdout
-        self.index = PackageIndex(json.loads(route)[0]["prefsrc"])
+        self.index = PackageIndex(user.address_for(self.name))
         self.index.add_wheels(wheels)
 
     def create(self, name, *packages, more=""):
@@ -58,20 +50,8 @@ class Nodes:
         ).out.decode()
 
     def job(self, name, *command, code=0, more=()):
-        return self.user.run(
-            "run",
-            "job",
-            "-c",
-            self.name,
-            "-np",
-            "2",
-            "--environment",
-            name,
-            *more,
-            "--",
-            *command,
-            code=code,
-        ).out.decode()
+        words = job_words(self.name, 2, command, "--environment", name, *more)
+        return self.user.run(*words, code=code).out.decode()
 
     def on_nodes(self, *command, nodes="", **options):
         return self.user.run("exec", self.name + nodes, "--", *command, **options).out.decode()
