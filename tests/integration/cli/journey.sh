@@ -9,10 +9,10 @@ for program in sshd mpirun ip; do
 done
 
 work=$(mktemp -d)
+. "$(dirname "$0")/../../support/checks.sh"
 export FASTGPU_STATE_DIR=$work/state NO_COLOR=1
 cluster=Cli.$RANDOM  # Its nodes' own host names have neither capitals nor dots.
 host_form=$(tr A-Z. a-z- <<<"$cluster")
-failed=0
 
 clean_up() {
   "$fastgpu" delete cluster "$cluster" --yes --quiet >/dev/null 2>&1
@@ -21,48 +21,6 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# check SENTENCE CODE COMMAND...: the command ends with CODE; what it said is in $out and $err.
-check() {
-  local sentence=$1 wanted=$2 code
-  shift 2
-  "$@" >"$work/out" 2>"$work/err" </dev/null
-  code=$?
-  if [[ $code == "$wanted" ]]; then
-    echo "ok: $sentence"
-  else
-    failed=1
-    echo "FAILED: $sentence: exit code $code, not $wanted: $*"
-    head -c 2000 "$work/out" "$work/err"
-  fi
-}
-# says SENTENCE FILE TEXT: that file of the last command has the text.
-says() {
-  if grep -qF -- "$3" "$work/$2"; then
-    echo "ok: $1"
-  else
-    failed=1
-    echo "FAILED: $1: no '$3' in $2:"
-    head -c 2000 "$work/$2"
-  fi
-}
-within() {  # within SECONDS COMMAND...: the command comes true in time
-  local end=$((SECONDS + $1))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    ((SECONDS < end)) || return 1
-    sleep 0.1
-  done
-}
-expect() {  # expect SENTENCE COMMAND...
-  local sentence=$1
-  shift
-  if "$@" >/dev/null 2>&1; then
-    echo "ok: $sentence"
-  else
-    failed=1
-    echo "FAILED: $sentence: $*"
-  fi
-}
 no_job_processes() { ! "$fastgpu" exec "$cluster" -- pgrep -x sleep; }
 no_link() { ! ip -o link | grep -q "$id"; }
 
@@ -187,4 +145,4 @@ says "to clean up" out '"settled": []'
 expect "no link is left" no_link
 expect "no mount is left" bash -c "! grep -q '$work' /proc/self/mountinfo"
 expect "no process is left" bash -c "! grep -lqs 'HOSTNAME=$host_form' /proc/[0-9]*/environ"
-exit $failed
+finish

@@ -12,22 +12,23 @@ useradd --create-home --shell /bin/bash "$user" || exit 77
 uid=$(id -u "$user")
 home=$(getent passwd "$user" | cut -d: -f6)
 first=$(grep "^$user:" /etc/subuid | cut -d: -f2)
-bin=$(mktemp -d)
-failed=0
+work=$(mktemp -d)
+. "$(dirname "$0")/../../support/checks.sh"
 
 # Ordinary users may not reach the folder that we are built in.
-chmod 755 "$bin"
-mkdir -p "$bin/bin" "$bin/libexec/fastgpu"
-cp "$1" "$bin/journey.sh"
-cp "$2" "$bin/bin/fastgpu"
-cp "$3" "$4" "$bin/libexec/fastgpu/"
+chmod 755 "$work"
+mkdir -p "$work/bin" "$work/libexec/fastgpu" "$work/integration/cli" "$work/support"
+cp "$1" "$work/integration/cli/"
+cp "$(dirname "$0")/../../support/checks.sh" "$work/support/"
+cp "$2" "$work/bin/fastgpu"
+cp "$3" "$4" "$work/libexec/fastgpu/"
 cluster=rl$RANDOM
 
 as_user() {
   runuser -u "$user" -- env -i PATH="$PATH" HOME="$home" NO_COLOR=1 FASTGPU_ROOTLESS=1 \
     XDG_STATE_HOME="$home/state" bash -c 'cd && exec "$@"' - "$@"
 }
-fastgpu() { as_user "$bin/bin/fastgpu" "$@"; }
+fastgpu() { as_user "$work/bin/fastgpu" "$@"; }
 # The user's own processes and those of the ids set aside for the user.
 processes() {
   local status id
@@ -49,50 +50,13 @@ clean_up() {
   for pid in $(processes | cut -d' ' -f1); do kill -KILL "$pid" 2>/dev/null; done
   within 10 no_processes
   userdel --remove "$user" 2>/dev/null
-  rm -rf "$bin" "$home"
+  rm -rf "$work" "$home"
 }
 trap clean_up EXIT
 
-# check SENTENCE CODE COMMAND...: the command ends with CODE; what it said is in $bin/out and err.
-check() {
-  local sentence=$1 wanted=$2 code
-  shift 2
-  "$@" >"$bin/out" 2>"$bin/err" </dev/null
-  code=$?
-  if [[ $code == "$wanted" ]]; then
-    echo "ok: $sentence"
-  else
-    failed=1
-    echo "FAILED: $sentence: exit code $code, not $wanted: $*"
-    head -c 2000 "$bin/out" "$bin/err"
-  fi
-}
-says() {  # says SENTENCE FILE TEXT
-  expect "$1" grep -qF -- "$3" "$bin/$2" || head -c 2000 "$bin/$2"
-}
-expect() {  # expect SENTENCE COMMAND...
-  local sentence=$1
-  shift
-  if "$@" >/dev/null 2>&1; then
-    echo "ok: $sentence"
-  else
-    failed=1
-    echo "FAILED: $sentence: $*"
-    return 1
-  fi
-}
-within() {  # within SECONDS COMMAND...
-  local end=$((SECONDS + $1))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    ((SECONDS < end)) || return 1
-    sleep 0.1
-  done
-}
-
 check "doctor finds all that a user without root needs" 0 fastgpu doctor
-if grep -q "without root *fail" "$bin/out"; then
-  cat "$bin/out"
+if grep -q "without root *fail" "$work/out"; then
+  cat "$work/out"
   exit 77
 fi
 
@@ -138,23 +102,22 @@ expect "nor a folder" test "$(ls "$home/state/fastgpu/local")" = "$(printf 'id\n
 
 sum=$(md5sum </etc/hosts)
 for pause in 0 0.05 0.1 0.2 0.4; do
-  fastgpu create cluster "$cluster" --nodes 8 >/dev/null 2>"$bin/err" &
+  fastgpu create cluster "$cluster" --nodes 8 >/dev/null 2>"$work/err" &
   pid=$!
-  within 10 grep -q creating "$bin/err"
+  within 10 grep -q creating "$work/err"
   sleep "$pause"
   for pid in $(processes | sed -n 's|^\([0-9]*\) [^ ]*/fastgpu create .*|\1|p'); do kill -INT "$pid" 2>/dev/null; done
   wait
-  expect "Ctrl-C ${pause} s into create says that it was interrupted" grep -q "interrupted\|^next:" "$bin/err"
+  expect "Ctrl-C ${pause} s into create says that it was interrupted" grep -q "interrupted\|^next:" "$work/err"
   fastgpu delete cluster "$cluster" --yes --quiet >/dev/null 2>&1
 done
 expect "and leaves no process" within 5 no_processes
 expect "nor a trace in this machine's own files" test "$sum" = "$(md5sum </etc/hosts)"
 
 if [[ ${5-} != quick ]]; then
-  as_user bash "$bin/journey.sh" "$bin/bin/fastgpu"
+  as_user bash "$work/integration/cli/journey.sh" "$work/bin/fastgpu"
   code=$?
-  [[ $code == 0 ]] || failed=1
-  echo "the journey ended with $code"
+  expect "the journey ends with 0" test "$code" = 0
   expect "the journey leaves no process" within 5 no_processes
 fi
 
@@ -162,18 +125,18 @@ covered() {  # In a mount namespace of its own, where a part of /proc is covered
   unshare --mount --propagation private bash -c 'mount --bind /dev/null /proc/meminfo && exec "$@"' - \
     runuser -u "$user" -- env -i PATH="$PATH" HOME="$home" XDG_STATE_HOME="$home/state" "$@"
 }
-check "where /proc is covered nothing is made" 1 covered "$bin/bin/fastgpu" create cluster "$cluster" --nodes 1
+check "where /proc is covered nothing is made" 1 covered "$work/bin/fastgpu" create cluster "$cluster" --nodes 1
 says "and said what would help" err "systempaths=unconfined"
-expect "in one line, too" test "$(wc -l <"$bin/err")" = 1
+expect "in one line, too" test "$(wc -l <"$work/err")" = 1
 expect "and no process is left there" within 5 no_processes
 
 usermod --del-subuids "$(awk -F: -v u="$user" '$1 == u {print $2 "-" $2 + $3 - 1}' /etc/subuid)" "$user"
 check "without subordinate ids nothing is made" 3 fastgpu create cluster "$cluster" --nodes 1
 says "which is said" err "user $user has no 65536 ids in /etc/subuid"
 says "with what to do" err "usermod --add-subuids"
-expect "in one line" test "$(wc -l <"$bin/err")" = 1
+expect "in one line" test "$(wc -l <"$work/err")" = 1
 check "no cluster is known" 5 fastgpu describe cluster "$cluster"
 check "doctor says it as well" 1 fastgpu doctor
 says "with its remedy" err "usermod --add-subuids"
 expect "and no process is left" within 5 no_processes
-exit $failed
+finish
