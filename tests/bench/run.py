@@ -7,14 +7,13 @@ comm:PART measures a part of comm alone. FASTGPU_BENCH_FOLDER is another folder 
 
 import datetime
 import importlib
-import json
 import os
 import pathlib
 import sys
 import tempfile
 
 import measure
-from pages import table
+from pages import table, write_page
 
 NAMES = (
     "startup",
@@ -68,22 +67,7 @@ def main():
                 f"Measured on {today}: {described}.\n"
             )
             print(text)
-            (folder / f"{name}.md").write_text(text)
-            (folder / f"{name}.json").write_text(
-                json.dumps(
-                    {
-                        "schema": "fastgpu.benchmark/1",
-                        "name": name,
-                        "date": today,
-                        "machine": on,
-                        "columns": head,
-                        "rows": rows,
-                        "note": note,
-                    },
-                    indent=1,
-                )
-                + "\n"
-            )
+            write_page(folder, text, name, today, on, {"columns": head, "rows": rows, "note": note})
 
 
 main()

@@ -22,6 +22,20 @@ def ports(host, peer):
     return {tuple(int(end.rsplit(":", 1)[1]) for end in line.split()[2:4]) for line in lines}
 
 
+FIRST_FLOW = 10  # The class of the first connection; class 1 has all other packets.
+
+
+def set_class(host, verb, parent, name, *rate):
+    """Adds or changes a class of the queue of a host's link."""
+    host.tc("class", verb, "dev", "eth0", "parent", parent, "classid", name, "htb", *rate)
+
+
+def set_cap(host, verb, number, mbit):
+    """Adds or changes the class of a connection, which gets at most `mbit` of the link."""
+    ceiling = ("ceil", f"{mbit}mbit", "burst", "64kb", "cburst", "64kb")
+    set_class(host, verb, "2:100", f"2:{number}", "rate", "1mbit", *ceiling)
+
+
 class Link:
     """Both hosts, and the wire between them of `mbit` each way."""
 
@@ -53,20 +67,8 @@ class Link:
     def shape(self):
         for host in self.hosts:
             host.tc(
-                "qdisc",
-                "replace",
-                "dev",
-                "eth0",
-                "root",
-                "handle",
-                "1:",
-                "tbf",
-                "rate",
-                f"{self.mbit}mbit",
-                "burst",
-                "128kb",
-                "latency",
-                "50ms",
+                *("qdisc", "replace", "dev", "eth0", "root", "handle", "1:", "tbf"),
+                *("rate", f"{self.mbit}mbit", "burst", "128kb", "latency", "50ms"),
             )
 
     def cap_flows(self, mbit):
@@ -77,107 +79,19 @@ class Link:
             host.tc(
                 "qdisc", "replace", "dev", "eth0", "root", "handle", "2:", "htb", "default", "1"
             )
-            host.tc(
-                "class",
-                "add",
-                "dev",
-                "eth0",
-                "parent",
-                "2:",
-                "classid",
-                "2:100",
-                "htb",
-                "rate",
-                f"{self.mbit}mbit",
-                "burst",
-                "128kb",
-            )
-            host.tc(
-                "class",
-                "add",
-                "dev",
-                "eth0",
-                "parent",
-                "2:100",
-                "classid",
-                "2:1",
-                "htb",
-                "rate",
-                "1mbit",
-                "ceil",
-                f"{mbit}mbit",
-                "burst",
-                "64kb",
-                "cburst",
-                "64kb",
-            )
-            for number, (here, there) in enumerate(sorted(ports(host, peer)), 10):
+            set_class(host, "add", "2:", "2:100", "rate", f"{self.mbit}mbit", "burst", "128kb")
+            set_cap(host, "add", 1, mbit)
+            for number, (here, there) in enumerate(sorted(ports(host, peer)), FIRST_FLOW):
+                set_cap(host, "add", number, mbit)
                 host.tc(
-                    "class",
-                    "add",
-                    "dev",
-                    "eth0",
-                    "parent",
-                    "2:100",
-                    "classid",
-                    f"2:{number}",
-                    "htb",
-                    "rate",
-                    "1mbit",
-                    "ceil",
-                    f"{mbit}mbit",
-                    "burst",
-                    "64kb",
-                    "cburst",
-                    "64kb",
-                )
-                host.tc(
-                    "filter",
-                    "add",
-                    "dev",
-                    "eth0",
-                    "parent",
-                    "2:",
-                    "protocol",
-                    "ip",
-                    "prio",
-                    "1",
-                    "u32",
-                    "match",
-                    "ip",
-                    "sport",
-                    here,
-                    "0xffff",
-                    "match",
-                    "ip",
-                    "dport",
-                    there,
-                    "0xffff",
-                    "flowid",
-                    f"2:{number}",
+                    *("filter", "add", "dev", "eth0", "parent", "2:", "protocol", "ip"),
+                    *("prio", "1", "u32", "match", "ip", "sport", here, "0xffff"),
+                    *("match", "ip", "dport", there, "0xffff", "flowid", f"2:{number}"),
                 )
 
     def change_flow(self, number, mbit):
         for host in self.hosts:
-            host.tc(
-                "class",
-                "change",
-                "dev",
-                "eth0",
-                "parent",
-                "2:100",
-                "classid",
-                f"2:{10 + number}",
-                "htb",
-                "rate",
-                "1mbit",
-                "ceil",
-                f"{mbit}mbit",
-                "burst",
-                "64kb",
-                "cburst",
-                "64kb",
-            )
+            set_cap(host, "change", FIRST_FLOW + number, mbit)
 
     def run(self, argv, ranks_each, environment=()):
         return results(start(self.hosts, argv, ranks_each, environment))

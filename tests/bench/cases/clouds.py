@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from pages import kind_of, table
+from pages import kind_of, table, write_page
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import User
@@ -465,20 +465,6 @@ def write(build, folder, described, today, machine):
     text = (
         f"{page(lived, peers, plan)}\nMeasured on {today}, {kind_of(build)} build: {described}.\n"
     )
-    (folder / "clouds.md").write_text(text)
-    (folder / "clouds.json").write_text(
-        json.dumps(
-            {
-                "schema": "fastgpu.benchmark/1",
-                "name": "clouds",
-                "date": today,
-                "machine": machine,
-                "lives": lived,
-                "boto3": peers,
-                "plan": plan,
-            },
-            indent=1,
-        )
-        + "\n"
-    )
+    data = {"lives": lived, "boto3": peers, "plan": plan}
+    write_page(folder, text, "clouds", today, machine, data)
     return text

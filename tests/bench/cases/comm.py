@@ -9,7 +9,6 @@ figures in the build folder. The page is made once all are there.
 """
 
 import functools
-import json
 import os
 import pathlib
 import statistics
@@ -21,6 +20,7 @@ import time
 import shaped
 from cases import comm_page
 from cases.comm_figures import COLLECTIVES, MIB, SIZES
+from pages import write_page
 
 ROUNDS = int(os.environ.get("FASTGPU_BENCH_ROUNDS", "5"))
 PACKAGE = pathlib.Path(__file__).parents[3] / "comm" / "bindings" / "python"
@@ -497,18 +497,7 @@ def write(build, folder, described, today, machine, part=None):
         found.update(from_json(one["found"]))
     text, data = comm_page.page(found, folder, min(one["rounds"] for one in parts.values()))
     places = sorted({f"{one['date']}: {one['described']}" for one in parts.values()})
-    (folder / "comm.md").write_text(f"{text}\nMeasured on {'; on '.join(places)}.\n")
-    (folder / "comm.json").write_text(
-        json.dumps(
-            {
-                "schema": "fastgpu.benchmark/1",
-                "name": "comm",
-                "date": max(one["date"] for one in parts.values()),
-                "machine": machine,
-                **data,
-            },
-            indent=1,
-        )
-        + "\n"
-    )
+    measured = f"{text}\nMeasured on {'; on '.join(places)}.\n"
+    last = max(one["date"] for one in parts.values())
+    write_page(folder, measured, "comm", last, machine, data)
     return text

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import sys
 
-from pages import table
+from pages import table, write_page
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 import comm_model
@@ -338,20 +338,6 @@ def write(build, folder, described, today, machine):
     draw_collectives(report, folder)
     draw_negotiation(report, folder)
     text = f"{page(report, rows)}\nMeasured on {today}: {described}.\n"
-    (folder / "scale.md").write_text(text)
-    (folder / "scale.json").write_text(
-        json.dumps(
-            {
-                "schema": "fastgpu.benchmark/1",
-                "name": "scale",
-                "date": today,
-                "machine": machine,
-                "columns": MEASURED_HEAD,
-                "rows": measured_rows(rows),
-                "predicted": report.root,
-            },
-            indent=1,
-        )
-        + "\n"
-    )
+    data = {"columns": MEASURED_HEAD, "rows": measured_rows(rows), "predicted": report.root}
+    write_page(folder, text, "scale", today, machine, data)
     return text

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from pages import kind_of, table
+from pages import kind_of, table, write_page
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import User
@@ -331,20 +331,6 @@ def write(build, folder, described, today, machine):
         f"{page(measured, first, versions)}\nMeasured on {today}, {kind_of(build)} build: "
         f"{described}.\n"
     )
-    (folder / "skypilot.md").write_text(text)
-    (folder / "skypilot.json").write_text(
-        json.dumps(
-            {
-                "schema": "fastgpu.benchmark/1",
-                "name": "skypilot",
-                "date": today,
-                "machine": machine,
-                "versions": versions,
-                "measured": measured,
-                "first": first,
-            },
-            indent=1,
-        )
-        + "\n"
-    )
+    data = {"versions": versions, "measured": measured, "first": first}
+    write_page(folder, text, "skypilot", today, machine, data)
     return text

@@ -2,15 +2,7 @@
 batch.
 """
 
-from ranks import (
-    check_dead_rank_is_named,
-    end_like_a_crash,
-    need,
-    on_ranks,
-    part,
-    raises,
-    run_tests,
-)
+from ranks import check_dead_rank_is_named, need, on_ranks, part, raises, run_tests
 from suite import assert_equal, assert_false, assert_true
 
 jax = need("jax", "PyPI: jax")
@@ -19,9 +11,13 @@ import jax.numpy as jnp  # noqa: E402
 import numpy  # noqa: E402
 from fastgpu_comm.jax import GradientExchange, broadcast  # noqa: E402
 
-STEPS, BATCH = 6, 12
-X = numpy.random.default_rng(1).normal(size=(STEPS, BATCH, 5)).astype("float32")
-Y = numpy.random.default_rng(2).normal(size=(STEPS, BATCH, 2)).astype("float32")
+from training import (  # noqa: E402
+    X,
+    Y,
+    check_not_applied,
+    check_same_as_on_one_rank,
+    train_until_rank_1_is_killed,
+)
 
 
 def parameters(rank=0):
@@ -61,10 +57,7 @@ def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
         model = broadcast(parameters(comm.rank), comm)
         exchange = GradientExchange(model, comm)
         found = trained(model, lambda rows: part(comm, rows), exchange, in_jit)
-        for one, other in zip(found, wanted):
-            assert_true(numpy.allclose(one, other, atol=1e-5), f"apart by {abs(one - other).max()}")
-            everybody = comm.all_gather(numpy.array(one))
-            assert_true((everybody == everybody[0]).all(), "ranks differ")
+        check_same_as_on_one_rank(comm, found, wanted)
         exchange.close()
 
 
@@ -111,8 +104,7 @@ def a_step_that_is_not_finite_is_told_and_gives_zeros(comm):
     results = exchange(
         jax.tree_util.tree_map(lambda p: jnp.full(p.shape, jnp.nan if comm.rank else 1.0), model)
     )
-    assert_false(exchange.outcome.is_applied, f"{exchange.outcome}")
-    assert_equal(exchange.outcome.non_finite_rank, 1, f"{exchange.outcome}")
+    check_not_applied(exchange.outcome)
     assert_false(any(result.any() for result in jax.tree_util.tree_leaves(results)), f"{results}")
     exchange(jax.tree_util.tree_map(jnp.ones_like, model))
     assert_true(exchange.outcome.is_applied)
@@ -122,10 +114,12 @@ def killed(in_jit):
     comm = fc.init()
     model = parameters()
     exchange = GradientExchange(model, comm)
-    for step in range(3):
-        if step == 2:
-            end_like_a_crash(comm, rank=1)
-        jax.block_until_ready(trained(model, lambda rows: part(comm, rows), exchange, in_jit))
+    train_until_rank_1_is_killed(
+        comm,
+        lambda: jax.block_until_ready(
+            trained(model, lambda rows: part(comm, rows), exchange, in_jit)
+        ),
+    )
 
 
 def killed_in_training():

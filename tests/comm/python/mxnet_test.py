@@ -2,16 +2,8 @@
 batch.
 """
 
-from ranks import (
-    check_dead_rank_is_named,
-    end_like_a_crash,
-    need,
-    on_ranks,
-    part,
-    raises,
-    run_tests,
-)
-from suite import assert_equal, assert_false, assert_true
+from ranks import check_dead_rank_is_named, need, on_ranks, part, raises, run_tests
+from suite import assert_false, assert_true
 
 mx = need("mxnet", "PyPI: mxnet, and numpy<1.24")
 import fastgpu_comm as fc  # noqa: E402
@@ -19,9 +11,14 @@ import numpy  # noqa: E402
 from fastgpu_comm.mxnet import GradientExchange, broadcast_parameters  # noqa: E402
 from mxnet import autograd, gluon, nd  # noqa: E402
 
-STEPS, BATCH = 6, 12
-X = numpy.random.default_rng(1).normal(size=(STEPS, BATCH, 5)).astype("float32")
-Y = numpy.random.default_rng(2).normal(size=(STEPS, BATCH, 2)).astype("float32")
+from training import (  # noqa: E402
+    BATCH,
+    X,
+    Y,
+    check_not_applied,
+    check_same_as_on_one_rank,
+    train_until_rank_1_is_killed,
+)
 
 
 def network(seed=0):
@@ -61,10 +58,7 @@ def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
         broadcast_parameters(net.collect_params(), comm)
         exchange = GradientExchange(net.collect_params(), comm, fc.SUM)
         found = trained(net, lambda rows: part(comm, rows), exchange)
-        for one, other in zip(found, wanted):
-            assert_true(numpy.allclose(one, other, atol=1e-4), f"apart by {abs(one - other).max()}")
-            everybody = comm.all_gather(one)
-            assert_true((everybody == everybody[0]).all(), "ranks differ")
+        check_same_as_on_one_rank(comm, found, wanted, tolerance=1e-4)
         exchange.close()
 
 
@@ -93,8 +87,7 @@ def a_step_that_is_not_finite_is_told_and_gives_zeros(comm):
     exchange = GradientExchange(net.collect_params(), comm)
     net[0].weight.grad()[:] = numpy.nan if comm.rank else 1
     exchange()
-    assert_false(exchange.outcome.is_applied, f"{exchange.outcome}")
-    assert_equal(exchange.outcome.non_finite_rank, 1, f"{exchange.outcome}")
+    check_not_applied(exchange.outcome)
     assert_false(net[0].weight.grad().asnumpy().any())
     net[0].weight.grad()[:] = 1
     exchange()
@@ -105,10 +98,9 @@ def killed_in_training():
     comm = fc.init()
     net = network()
     exchange = GradientExchange(net.collect_params(), comm)
-    for step in range(3):
-        if step == 2:
-            end_like_a_crash(comm, rank=1)
-        trained(net, lambda rows: part(comm, rows), exchange)
+    train_until_rank_1_is_killed(
+        comm, lambda: trained(net, lambda rows: part(comm, rows), exchange)
+    )
 
 
 def test_a_rank_that_dies_is_named():

@@ -5,15 +5,7 @@ joint batch.
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-from ranks import (
-    check_dead_rank_is_named,
-    end_like_a_crash,
-    need,
-    on_ranks,
-    part,
-    raises,
-    run_tests,
-)
+from ranks import check_dead_rank_is_named, need, on_ranks, part, raises, run_tests
 from suite import assert_equal, assert_false, assert_true
 
 tf = need("tensorflow", "PyPI: tensorflow-cpu")
@@ -21,9 +13,13 @@ import fastgpu_comm as fc  # noqa: E402
 import numpy  # noqa: E402
 from fastgpu_comm.tensorflow import GradientExchange, broadcast_variables  # noqa: E402
 
-STEPS, BATCH = 6, 12
-X = numpy.random.default_rng(1).normal(size=(STEPS, BATCH, 5)).astype("float32")
-Y = numpy.random.default_rng(2).normal(size=(STEPS, BATCH, 2)).astype("float32")
+from training import (  # noqa: E402
+    X,
+    Y,
+    check_not_applied,
+    check_same_as_on_one_rank,
+    train_until_rank_1_is_killed,
+)
 
 
 def variables(rank=0):
@@ -67,10 +63,7 @@ def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
         broadcast_variables(model, comm)
         exchange = GradientExchange(model, comm)
         found = trained(model, lambda rows: part(comm, rows), exchange, in_function)
-        for one, other in zip(found, wanted):
-            assert_true(numpy.allclose(one, other, atol=1e-5), f"apart by {abs(one - other).max()}")
-            everybody = comm.all_gather(one)
-            assert_true((everybody == everybody[0]).all(), "ranks differ")
+        check_same_as_on_one_rank(comm, found, wanted)
         exchange.close()
 
 
@@ -123,8 +116,7 @@ def a_step_that_is_not_finite_is_told_and_gives_zeros(comm):
     results = exchange(
         [tf.fill(variable.shape, float("nan") if comm.rank else 1.0) for variable in model]
     )
-    assert_false(exchange.outcome.is_applied, f"{exchange.outcome}")
-    assert_equal(exchange.outcome.non_finite_rank, 1, f"{exchange.outcome}")
+    check_not_applied(exchange.outcome)
     assert_false(any(result.numpy().any() for result in results), f"{results}")
     exchange([tf.ones_like(variable) for variable in model])
     assert_true(exchange.outcome.is_applied)
@@ -134,10 +126,9 @@ def killed(in_function):
     comm = fc.init()
     model = variables()
     exchange = GradientExchange(model, comm)
-    for step in range(3):
-        if step == 2:
-            end_like_a_crash(comm, rank=1)
-        trained(model, lambda rows: part(comm, rows), exchange, in_function)
+    train_until_rank_1_is_killed(
+        comm, lambda: trained(model, lambda rows: part(comm, rows), exchange, in_function)
+    )
 
 
 def killed_in_training():

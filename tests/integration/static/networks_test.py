@@ -3,15 +3,12 @@
 Exits with 77 where it cannot run.
 """
 
-import contextlib
 import os
-import select
-import socket
 import subprocess
-import threading
 import time
 
 import static_cluster_test
+from relay import Relay
 from static_cluster_test import NETWORK, line_of
 from suite import assert_equal, assert_false, assert_in, assert_less, assert_not_in, assert_true
 
@@ -50,33 +47,11 @@ def know_names(lab, **addresses):
     lab.fastgpu = str(wrapper)
 
 
-class Forwarder:
+class Forwarder(Relay):
     """A port here that leads to port 22 of an address, as a router does for hosts behind it."""
 
     def __init__(self, to):
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port, self.to = self.listener.getsockname()[1], to
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                threading.Thread(
-                    target=self.serve, args=(self.listener.accept()[0],), daemon=True
-                ).start()
-
-    def serve(self, client):
-        with (
-            client,
-            socket.create_connection((self.to, 22)) as server,
-            contextlib.suppress(OSError),
-        ):
-            ends = {client: server, server: client}
-            while True:
-                for end in select.select(list(ends), [], [])[0]:
-                    if not (data := end.recv(65536)):
-                        return
-                    ends[end].sendall(data)
+        super().__init__((to, 22))
 
     def entry(self, host, **more):
         lines = [

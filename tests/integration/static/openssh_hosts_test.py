@@ -4,19 +4,17 @@
 Exits with 77 where it cannot run.
 """
 
-import contextlib
 import hashlib
 import os
 import pathlib
 import pty
 import select
 import signal
-import socket
 import subprocess
-import threading
 import time
 
 import static_cluster_test
+from relay import Relay
 from static_cluster_test import NETWORK, line_of, make_key, ours
 from suite import (
     assert_equal,
@@ -382,36 +380,9 @@ def test_a_jump_host_with_a_key_and_a_port_of_its_own(lab):
     check_life(lab, inner.entry(jump=f"root@{gate.address}:2222"), hosts=(inner,))
 
 
-class SlowRelay:
-    """Says nothing for that long, then passes bytes on: an sshd that looks names up."""
-
-    def __init__(self, port, seconds):
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port, self.to, self.seconds = self.listener.getsockname()[1], port, seconds
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                threading.Thread(
-                    target=self.serve, args=(self.listener.accept()[0],), daemon=True
-                ).start()
-
-    def serve(self, client):
-        time.sleep(self.seconds)
-        server = socket.create_connection(("127.0.0.2", self.to))
-        ends = {client: server, server: client}
-        with client, server, contextlib.suppress(OSError):
-            while True:
-                for end in select.select(list(ends), [], [])[0]:
-                    if not (data := end.recv(65536)):
-                        return
-                    ends[end].sendall(data)
-
-
 def test_every_command_waits_for_a_connection_as_long_as_it_is_told_to(lab):
     one = lab.host("one", "127.0.0.2")
-    relay = SlowRelay(one.port, 3)
+    relay = Relay(("127.0.0.2", one.port), delay=3)  # An sshd that looks names up.
     entry = (
         f"  - {{name: one, address: 127.0.0.1, port: {relay.port}, user: root, host_keys: "
         f"['{line_of(one.key)}']}}\n"
