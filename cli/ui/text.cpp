@@ -8,10 +8,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Range {
-  char32_t first;
-  char32_t last;
-};
+using Range = CodePointRange;
 
 constexpr std::array kInvisible = {Range{0x300, 0x36f},   Range{0x200b, 0x200f},
                                    Range{0x20d0, 0x20ff}, Range{0xfe00, 0xfe0f},
@@ -20,12 +17,6 @@ constexpr std::array kWide = {
     Range{0x1100, 0x115f},   Range{0x2e80, 0x303e},  Range{0x3041, 0xa4cf}, Range{0xac00, 0xd7a3},
     Range{0xf900, 0xfaff},   Range{0xfe30, 0xfe6f},  Range{0xff00, 0xff60}, Range{0xffe0, 0xffe6},
     Range{0x1f300, 0x1faff}, Range{0x20000, 0x3fffd}};
-
-template <class Table>
-bool within(const Table& table, char32_t point) {
-  return std::ranges::any_of(
-      table, [point](const Range& r) { return point >= r.first && point <= r.last; });
-}
 
 /// The first code point of a text: its bytes, and its columns on a terminal.
 struct Glyph {
@@ -36,8 +27,8 @@ struct Glyph {
 Glyph first_glyph(std::string_view text) {
   const CodePoint point = first_code_point(text);
   if (!point.valid) return {1, 1};
-  if (steers(point.value) || within(kInvisible, point.value)) return {point.bytes, 0};
-  return {point.bytes, within(kWide, point.value) ? std::size_t{2} : std::size_t{1}};
+  if (steers(point.value) || is_in(kInvisible, point.value)) return {point.bytes, 0};
+  return {point.bytes, is_in(kWide, point.value) ? std::size_t{2} : std::size_t{1}};
 }
 
 }  // namespace

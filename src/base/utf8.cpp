@@ -6,10 +6,7 @@
 namespace fastgpu {
 namespace {
 
-struct Range {
-  char32_t first;
-  char32_t last;
-};
+using Range = CodePointRange;
 
 constexpr std::array kSteering = {Range{0x00, 0x1f},     Range{0x7f, 0x9f},
                                   Range{0x061c, 0x061c}, Range{0x200e, 0x200f},
@@ -74,9 +71,13 @@ CodePoint first_code_point(std::string_view text) noexcept {
   return {value, bytes, true};
 }
 
-bool steers(char32_t point) noexcept {
+bool is_in(std::span<const CodePointRange> ranges, char32_t point) noexcept {
   return std::ranges::any_of(
-      kSteering, [point](const Range& r) { return point >= r.first && point <= r.last; });
+      ranges, [point](const Range& r) { return point >= r.first && point <= r.last; });
+}
+
+bool steers(char32_t point) noexcept {
+  return is_in(kSteering, point);
 }
 
 std::string escaped(std::string_view text, Layout layout) {

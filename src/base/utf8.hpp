@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,14 @@ struct CodePoint {
 /// values above U+10FFFF are invalid.
 CodePoint first_code_point(std::string_view text) noexcept;
 
+/// The code points from `first` to `last`.
+struct CodePointRange {
+  char32_t first;
+  char32_t last;
+};
+
+bool is_in(std::span<const CodePointRange> ranges, char32_t point) noexcept;
+
 /// Returns true for code points that control a terminal instead of being shown: C0, DEL and C1
 /// control characters, marks that change the text direction, and separators of lines and
 /// paragraphs.
@@ -29,8 +38,7 @@ enum class Layout : std::uint8_t {
 };
 
 /// Returns `text` with all such code points and all bytes of invalid UTF-8 escaped: "\x1b",
-/// "\u202e", "
-/// ". If line ends stay, drops a carriage return before a line end.
+/// "\u202e", "\n". If line ends stay, drops a carriage return before a line end.
 std::string escaped(std::string_view text, Layout layout);
 
 /// Returns true if escaped(text, Layout::kept) would change `text`.

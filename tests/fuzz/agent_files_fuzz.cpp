@@ -5,19 +5,9 @@
 #include "agent/protocol/files.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/status.hpp"
-#include "base/error.hpp"
+#include "attempt.hpp"
 
-namespace {
-
-template <class Parse>
-void attempt(Parse parse) {
-  try {
-    parse();
-  } catch (const fastgpu::Error&) {
-  }
-}
-
-}  // namespace
+using fastgpu::fuzz::attempt;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -3,21 +3,11 @@
 #include <cstdint>
 
 #include "agent/protocol/lease.hpp"
-#include "base/error.hpp"
+#include "attempt.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/cluster_record.hpp"
 
-namespace {
-
-template <class Parse>
-void attempt(Parse parse) {
-  try {
-    parse();
-  } catch (const fastgpu::Error&) {
-  }
-}
-
-}  // namespace
+using fastgpu::fuzz::attempt;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <string>
 
-#include "base/error.hpp"
+#include "attempt.hpp"
 #include "provision/credentials/aws_roles.hpp"
 #include "provision/credentials/credentials.hpp"
+
+using fastgpu::fuzz::attempt;
 
 namespace {
 
@@ -20,14 +22,6 @@ class SameAnswer final : public http::Client {
  private:
   http::Response answer_;
 };
-
-template <class Action>
-void attempt(Action action) {
-  try {
-    action();
-  } catch (const Error&) {
-  }
-}
 
 }  // namespace
 

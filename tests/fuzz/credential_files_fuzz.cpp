@@ -3,22 +3,12 @@
 #include <cstdint>
 #include <string>
 
-#include "base/error.hpp"
+#include "attempt.hpp"
 #include "provision/credentials/aws_process.hpp"
 #include "provision/credentials/ini.hpp"
 #include "provision/credentials/json_keys.hpp"
 
-namespace {
-
-template <class Action>
-void attempt(Action action) {
-  try {
-    action();
-  } catch (const fastgpu::Error&) {
-  }
-}
-
-}  // namespace
+using fastgpu::fuzz::attempt;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fastgpu::provision::credentials;

@@ -2,23 +2,12 @@
 #include <cstdint>
 #include <string>
 
-#include "base/error.hpp"
+#include "attempt.hpp"
 #include "launcher/engines/mpirun.hpp"
 #include "launcher/job.hpp"
 #include "transfer/relay_report.hpp"
 
-namespace {
-
-template <class Work>
-void attempt(Work work) {
-  try {
-    work();
-  } catch (const fastgpu::Error& e) {
-    if (e.kind() == fastgpu::ErrorKind::internal) __builtin_trap();
-  }
-}
-
-}  // namespace
+using fastgpu::fuzz::attempt;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);

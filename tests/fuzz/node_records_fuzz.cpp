@@ -8,20 +8,13 @@
 #include "agent/protocol/guard.hpp"
 #include "agent/protocol/lease.hpp"
 #include "agent/protocol/manifest_line.hpp"
-#include "base/error.hpp"
+#include "attempt.hpp"
 
 namespace agent = fastgpu::agent;
+using fastgpu::ErrorKind;
+using fastgpu::fuzz::attempt;
 
 namespace {
-
-template <class Parse>
-void attempt(Parse parse) {
-  try {
-    parse();
-  } catch (const fastgpu::Error& e) {
-    if (e.kind() != fastgpu::ErrorKind::remote) __builtin_trap();
-  }
-}
 
 std::string text_of(const agent::Records& records) {
   return records.text();
@@ -33,7 +26,7 @@ std::string text_of(const std::string& text) {
 /// What has been read once is written in one way alone.
 template <class Read, class Write>
 void check_same(std::string_view text, Read read, Write write) {
-  attempt([&] {
+  attempt<ErrorKind::remote>([&] {
     const std::string once = text_of(write(read(text)));
     if (text_of(write(read(once))) != once) __builtin_trap();
   });
@@ -58,12 +51,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_same(text, from_records(agent::parse_verify_answer), records);
   check_same(text, agent::parse_guard_order, words);
   check_same(text, agent::parse_node_watch, words);
-  attempt([&] { agent::parse_node_facts(text); });
-  attempt([&] { agent::parse_lease_book(text); });
-  attempt([&] { agent::parse_lease_answer(text); });
+  attempt<ErrorKind::remote>([&] { agent::parse_node_facts(text); });
+  attempt<ErrorKind::remote>([&] { agent::parse_lease_book(text); });
+  attempt<ErrorKind::remote>([&] { agent::parse_lease_answer(text); });
   const std::string line(text);
-  attempt([&] { agent::sum_in(line); });
-  attempt([&] { agent::path_in(line); });
-  attempt([&] { agent::size_in(line); });
+  attempt<ErrorKind::remote>([&] { agent::sum_in(line); });
+  attempt<ErrorKind::remote>([&] { agent::path_in(line); });
+  attempt<ErrorKind::remote>([&] { agent::size_in(line); });
   return 0;
 }

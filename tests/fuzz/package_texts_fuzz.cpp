@@ -2,26 +2,14 @@
 #include <cstdint>
 #include <string>
 
-#include "base/error.hpp"
+#include "attempt.hpp"
 #include "envs/drivers/command_failure.hpp"
 #include "envs/environments/lock.hpp"
 #include "envs/environments/wheel.hpp"
 #include "ssh/client.hpp"
 
 namespace envs = fastgpu::envs;
-
-namespace {
-
-template <class Work>
-void attempt(Work work) {
-  try {
-    work();
-  } catch (const fastgpu::Error& e) {
-    if (e.kind() == fastgpu::ErrorKind::internal) __builtin_trap();
-  }
-}
-
-}  // namespace
+using fastgpu::fuzz::attempt;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);

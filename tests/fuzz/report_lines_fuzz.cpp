@@ -3,32 +3,22 @@
 #include <cstdint>
 #include <string>
 
-#include "base/error.hpp"
+#include "attempt.hpp"
 #include "cli/commands/env/env_demo_report.hpp"
 #include "cli/workflows/node_scripts/tmux.hpp"
 #include "comm/bench/result.hpp"
 
-namespace {
-
-template <class Work>
-void attempt(Work work) {
-  try {
-    work();
-  } catch (const fastgpu::Error& e) {
-    if (e.kind() != fastgpu::ErrorKind::remote) __builtin_trap();
-  }
-}
-
-}  // namespace
+using fastgpu::ErrorKind;
+using fastgpu::fuzz::attempt;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  attempt([&] {
+  attempt<ErrorKind::remote>([&] {
     namespace bench = fastgpu::comm::bench;
     const std::string once = bench::to_json(bench::parse_result(text));
     if (bench::to_json(bench::parse_result(once)) != once) __builtin_trap();
   });
-  attempt([&] {
+  attempt<ErrorKind::remote>([&] {
     const auto run = fastgpu::cli::parse_demo_report(text);
     if (run && !std::isfinite(run->accuracy)) __builtin_trap();
   });

@@ -6,22 +6,15 @@
 #include <cstdint>
 #include <string>
 
-#include "base/error.hpp"
+#include "attempt.hpp"
 #include "base/unique_fd.hpp"
 #include "ssh/identity.hpp"
 #include "ssh/keys.hpp"
 
-namespace {
+using fastgpu::ErrorKind;
+using fastgpu::fuzz::attempt;
 
-template <class Work>
-void attempt(Work work) {
-  try {
-    work();
-  } catch (const fastgpu::Error& e) {
-    if (e.kind() != fastgpu::ErrorKind::usage && e.kind() != fastgpu::ErrorKind::denied)
-      __builtin_trap();
-  }
-}
+namespace {
 
 void load_private_key(const std::uint8_t* data, std::size_t size) {
   const fastgpu::UniqueFd file(::memfd_create("key", MFD_CLOEXEC));
@@ -35,9 +28,9 @@ void load_private_key(const std::uint8_t* data, std::size_t size) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  attempt([&] { load_private_key(data, size); });
+  attempt<ErrorKind::usage, ErrorKind::denied>([&] { load_private_key(data, size); });
   const std::string line(reinterpret_cast<const char*>(data), size);
-  attempt([&] {
+  attempt<ErrorKind::usage, ErrorKind::denied>([&] {
     if (!fastgpu::ssh::fingerprint(line).starts_with("SHA256:")) __builtin_trap();
   });
   return 0;

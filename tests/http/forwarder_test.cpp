@@ -11,33 +11,18 @@
 #include "base/error.hpp"
 #include "http/connect.hpp"
 #include "support/failure.hpp"
+#include "support/sockets.hpp"
 
 namespace fastgpu::http {
 namespace {
 
 using namespace std::chrono_literals;
-
-struct Ends {
-  UniqueFd one;
-  UniqueFd other;
-};
-
-Ends pair() {
-  std::array<int, 2> fds{};
-  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) == 0);
-  return {UniqueFd(fds[0]), UniqueFd(fds[1])};
-}
+using test::connected_pair;
+using test::Ends;
+using test::read_all;
 
 void send_text(int fd, const std::string& text) {
   REQUIRE(::send(fd, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
-}
-
-std::string read_all(int fd) {
-  std::string text;
-  std::array<char, 4096> piece{};
-  for (ssize_t count = 0; (count = ::recv(fd, piece.data(), piece.size(), 0)) > 0;)
-    text.append(piece.data(), static_cast<std::size_t>(count));
-  return text;
 }
 
 /// What a client gets for what it sends, and what the server got.
@@ -49,8 +34,8 @@ struct Exchange {
 
 Exchange exchange(const std::string& sent, const std::string& said = "",
                   const std::optional<Error>& failure = {}) {
-  Ends client = pair();
-  Ends server = pair();
+  Ends client = connected_pair();
+  Ends server = connected_pair();
   Exchange out;
   const Cancel never;
   const Forwarding forwarding{.login = Secret("Basic right"),

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "fakes/fake_ssh.hpp"
+#include "launcher/frame_text.hpp"
 #include "launcher/job_runner.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"
@@ -15,18 +16,12 @@
 namespace fastgpu::launcher {
 namespace {
 
-using agent::FrameHeader;
 using agent::FrameKind;
 using agent::OutputStream;
 using test::failure_of;
 using test::FakeReply;
 using test::FakeSsh;
-
-std::string frame(FrameHeader header, const std::string& bytes) {
-  header.length = static_cast<std::uint32_t>(bytes.size());
-  const auto start = agent::encode(header);
-  return std::string(start.data(), start.size()) + bytes;
-}
+using test::frame;
 
 std::string data(int rank, const std::string& bytes) {
   return frame({.kind = FrameKind::data, .rank = rank}, bytes);
@@ -85,6 +80,21 @@ struct World {
   std::vector<std::string> answers;
   Recorder seen;
 };
+
+/// Follows job train-1 of a world by a runner.
+Outcome follow_job(World& world, OnCancel on_cancel) {
+  const test::TempDirectory directory;
+  const auto program = directory.path() / "agent";
+  std::ofstream(program) << "the program";
+  std::vector<ClusterNode> nodes(2);
+  nodes[0].host.name = {"n-0"};
+  nodes[1].host.name = {"n-1"};
+  JobRunner runner(world.client, nodes, {"c0ffee00", Secret("none")},
+                   {.agent = remote::read_agent_program(program)});
+  const JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = world.kPlacement};
+  const Cancel never;
+  return runner.follow("train-1", job, on_cancel, {}, world.seen, never);
+}
 
 TEST_SUITE_BEGIN("launcher/following");
 
@@ -200,9 +210,6 @@ TEST_CASE("statuses of any length are kept short") {
 }
 
 TEST_CASE("nothing is waited for once all ranks of a failed job have said how they ended") {
-  const test::TempDirectory directory;
-  const auto program = directory.path() / "agent";
-  std::ofstream(program) << "the program";
   agent::RankEnd failed;
   failed.how.code = 3;
   agent::JobEnd end;
@@ -211,16 +218,7 @@ TEST_CASE("nothing is waited for once all ranks of a failed job have said how th
   const std::string failure = frame({.kind = FrameKind::rank_status, .rank = 0}, to_text(failed));
   const auto commands_for = [&](const std::string& second, const std::string& word) {
     World world(failure + rank_status(1) + job_failed + last(), second);
-    std::vector<ClusterNode> nodes(2);
-    nodes[0].host.name = {"n-0"};
-    nodes[1].host.name = {"n-1"};
-    JobRunner runner(world.client, nodes, {"c0ffee00", Secret("none")},
-                     {.agent = remote::read_agent_program(program)});
-    const JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = world.kPlacement};
-    const Cancel never;
-    const Outcome outcome =
-        runner.follow("train-1", job, OnCancel::stop_job, {}, world.seen, never);
-    CHECK(outcome.exit_code == 3);
+    CHECK(follow_job(world, OnCancel::stop_job).exit_code == 3);
     return std::ranges::count_if(world.client.seen, [&](const FakeSsh::Seen& seen) {
       return seen.command.find(word) != std::string::npos;
     });
@@ -233,21 +231,10 @@ TEST_CASE("nothing is waited for once all ranks of a failed job have said how th
 }
 
 TEST_CASE("a job that a node tells lies about is stopped on all nodes") {
-  const test::TempDirectory directory;
-  const auto program = directory.path() / "agent";
-  std::ofstream(program) << "the program";
   World world(last(), job_status());
-  std::vector<ClusterNode> nodes(2);
-  nodes[0].host.name = {"n-0"};
-  nodes[1].host.name = {"n-1"};
-  JobRunner runner(world.client, nodes, {"c0ffee00", Secret("none")},
-                   {.agent = remote::read_agent_program(program)});
-  const JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = world.kPlacement};
-  const Cancel never;
   const auto follow = [&](OnCancel on_cancel) {
     world.client.seen.clear();
-    const Error e =
-        failure_of([&] { runner.follow("train-1", job, on_cancel, {}, world.seen, never); });
+    const Error e = failure_of([&] { follow_job(world, on_cancel); });
     CHECK(e.kind() == ErrorKind::denied);
     std::string done;
     for (const FakeSsh::Seen& seen : world.client.seen)

@@ -2,9 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include <random>
 #include <vector>
 
+#include "launcher/frame_text.hpp"
+#include "support/damaged_frames.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::launcher {
@@ -14,12 +15,7 @@ using agent::FrameHeader;
 using agent::FrameKind;
 using agent::OutputStream;
 using test::failure_of;
-
-std::string frame(FrameHeader header, const std::string& bytes) {
-  header.length = static_cast<std::uint32_t>(bytes.size());
-  const auto start = agent::encode(header);
-  return std::string(start.data(), start.size()) + bytes;
-}
+using test::frame;
 
 std::string data(int rank, std::uint64_t offset, const std::string& bytes) {
   return frame(
@@ -82,23 +78,8 @@ TEST_CASE("nothing may follow the last frame") {
 }
 
 TEST_CASE("random bytes end in an error or in waiting, never in harm") {
-  std::mt19937 random(1);
-  for (int round = 0; round < 20'000; ++round) {
-    // Half of them begin well and are damaged later, to reach behind the first check.
-    std::string text =
-        round % 2 == 0 ? data(1, 2, "abc") + data(3, 4, "defgh") : std::string(64, 0);
-    const int damaged = round % 2 == 0 ? 2 : 64;
-    for (int i = 0; i < damaged; ++i)
-      text[random() % text.size()] = static_cast<char>(random());
-    Seen seen;
-    try {
-      for (std::size_t at = 0; at < text.size(); at += 7)
-        seen.decoder.feed(std::string_view(text).substr(at, 7));
-    } catch (const Error& e) {
-      CHECK(e.kind() == ErrorKind::remote);
-    }
-    CHECK(seen.headers.size() <= 2);
-  }
+  test::feed_damaged_frames<Seen>(data(1, 2, "abc") + data(3, 4, "defgh"),
+                                  [](const Seen& seen) { CHECK(seen.headers.size() <= 2); });
 }
 
 TEST_SUITE_END();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <doctest/doctest.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,6 +19,7 @@
 #include "launcher/frames.hpp"
 #include "process/capture.hpp"
 #include "process/child.hpp"
+#include "support/temp_directory.hpp"
 
 namespace fastgpu::test {
 
@@ -27,26 +27,8 @@ inline std::string agent_path() {
   return std::string(FASTGPU_BUILD_ROOT) + "/src/agent/fastgpu-agent";
 }
 
-/// A temporary home directory. The destructor removes it.
-class ScratchHome {
- public:
-  ScratchHome() {
-    std::string name = (std::filesystem::temp_directory_path() / "fastgpu-test-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~ScratchHome() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchHome(const ScratchHome&) = delete;
-  ScratchHome& operator=(const ScratchHome&) = delete;
-
-  const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+/// The home directory of an agent.
+using ScratchHome = TempDirectory;
 
 inline void write_file(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::create_directories(path.parent_path());

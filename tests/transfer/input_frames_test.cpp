@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <random>
-
+#include "support/damaged_frames.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::transfer {
@@ -58,21 +57,8 @@ TEST_CASE("variables keep every byte but NUL, and are bounded") {
 }
 
 TEST_CASE("random bytes of input end in an error or in waiting, never in harm") {
-  std::mt19937 random(1);
-  for (int round = 0; round < 20'000; ++round) {
-    std::string text =
-        round % 2 == 0 ? to_text({.kind = InputKind::data}, "abc") : std::string(64, 0);
-    for (int i = 0; i < (round % 2 == 0 ? 2 : 64); ++i)
-      text[random() % text.size()] = static_cast<char>(random());
-    Seen seen;
-    try {
-      for (std::size_t at = 0; at < text.size(); at += 7)
-        seen.decoder.feed(std::string_view(text).substr(at, 7));
-    } catch (const Error& e) {
-      CHECK(e.kind() == ErrorKind::remote);
-    }
-    CHECK(seen.frames.size() <= 1);
-  }
+  test::feed_damaged_frames<Seen>(to_text({.kind = InputKind::data}, "abc"),
+                                  [](const Seen& seen) { CHECK(seen.frames.size() <= 1); });
 }
 
 TEST_SUITE_END();

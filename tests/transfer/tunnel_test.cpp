@@ -12,20 +12,14 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "support/sockets.hpp"
 
 namespace fastgpu::transfer {
 namespace {
 
-struct Ends {
-  UniqueFd one;
-  UniqueFd other;
-};
-
-Ends pair() {
-  std::array<int, 2> fds{};
-  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) == 0);
-  return {UniqueFd(fds[0]), UniqueFd(fds[1])};
-}
+using test::connected_pair;
+using test::Ends;
+using test::read_all;
 
 /// A listener on the loopback address, and clients for it.
 class Listener {
@@ -59,14 +53,6 @@ void send_all(int fd, const std::string& text) {
   }
 }
 
-std::string read_all(int fd) {
-  std::string text;
-  std::array<char, 4096> piece{};
-  for (ssize_t count = 0; (count = ::recv(fd, piece.data(), piece.size(), 0)) > 0;)
-    text.append(piece.data(), static_cast<std::size_t>(count));
-  return text;
-}
-
 /// Two ends of a tunnel, each served by a thread. Every stream leads to `at_far_end`.
 class Both {
  public:
@@ -89,14 +75,14 @@ class Both {
 
  private:
   UniqueFd opened() {
-    Ends ends = pair();
+    Ends ends = connected_pair();
     servers_.emplace_back(
         [this, end = std::move(ends.one)]() mutable { at_far_end_(std::move(end)); });
     return std::move(ends.other);
   }
 
   std::function<void(UniqueFd)> at_far_end_;
-  Ends line_ = pair();
+  Ends line_ = connected_pair();
   Cancel stop_;
   std::vector<std::jthread> servers_;
   std::jthread near_;
@@ -148,7 +134,7 @@ TEST_CASE("a stream that takes nothing holds up no other") {
 
 TEST_CASE("a client whose stream is refused sees its end") {
   const Listener listener;
-  Ends line = pair();
+  Ends line = connected_pair();
   Cancel stop;
   std::jthread near([&] { Tunnel(line.one.get(), line.one.get(), listener.get()).serve(stop); });
   std::jthread far([&] {
@@ -169,13 +155,13 @@ TEST_CASE("what no tunnel sends ends it") {
         open + frame('c', 1, std::string(4, '\xff')), frame('d', 1, "", 1U << 30U),
         open + frame('e', 1) + frame('d', 1, "x"), too_much}) {
     CAPTURE(text.substr(0, 20));
-    Ends line = pair();
+    Ends line = connected_pair();
     Cancel stop;
     std::vector<Ends> held;
     std::jthread writer([&] { send_all(line.one.get(), text); });
     try {
       Tunnel(line.other.get(), line.other.get(), -1, [&] {
-        held.push_back(pair());
+        held.push_back(connected_pair());
         return std::move(held.back().one);
       }).serve(stop);
       FAIL("it is served");
@@ -188,7 +174,7 @@ TEST_CASE("what no tunnel sends ends it") {
 }
 
 TEST_CASE("frames of a stream that is not there any more are passed over") {
-  Ends line = pair();
+  Ends line = connected_pair();
   Cancel stop;
   send_all(line.one.get(),
            frame('d', 7, "x") + frame('e', 7) + frame('r', 7) + frame('c', 7, "abcd"));

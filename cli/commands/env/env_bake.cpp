@@ -202,10 +202,7 @@ int run(Context& context, const Options& options) {
 
 Action make_env_bake_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  Argument& name = arguments.text("NAME", "", "The environment", options->name);
-  name.required = true;
-  name.values = Values::environment;
-  describe_env_target(arguments, options->target);
+  describe_named_environment(arguments, options->name, options->target);
   arguments.text("--image", "NAME", "Name of the image (fastgpu-NAME-DIGEST)", options->image);
   arguments.flag("--dry-run", "Show the steps, without running them", options->dry_run);
   return [options](Context& context) { return run(context, *options); };

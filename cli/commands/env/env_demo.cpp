@@ -130,10 +130,7 @@ int run(Context& context, const Options& options) {
 
 Action make_env_demo_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  Argument& name = arguments.text("NAME", "", "The environment", options->name);
-  name.required = true;
-  name.values = Values::environment;
-  describe_env_target(arguments, options->target);
+  describe_named_environment(arguments, options->name, options->target);
   arguments
       .count("--np", "N", "Number of ranks to compare with one (one per slot)", options->ranks, 2,
              kMostRanks)

@@ -135,10 +135,7 @@ int run(Context& context, const Options& options) {
 
 Action make_env_pack_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  Argument& name = arguments.text("NAME", "", "The environment", options->name);
-  name.required = true;
-  name.values = Values::environment;
-  describe_env_target(arguments, options->target);
+  describe_named_environment(arguments, options->name, options->target);
   describe_out_file(arguments, "Write the archive to this file [train.tar.zst]", options->out)
       .required = true;
   return [options](Context& context) { return run(context, *options); };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/counted.hpp"
+#include "provision/cloud/await_listing.hpp"
 #include "provision/cloud/batches.hpp"
 #include "provision/cloud/in_parts.hpp"
 #include "provision/providers/alibaba/machines.hpp"
@@ -10,7 +11,6 @@
 namespace fastgpu::provision::alibaba {
 namespace {
 
-using namespace std::chrono_literals;
 using cloud::Machine;
 using cloud::MachineState;
 
@@ -74,8 +74,6 @@ std::vector<Machine> AlibabaCloud::described(const std::string& region,
 /// Launches machines. The answer has only their ids: the node of each is read from its name, once
 /// it is listed.
 std::vector<Machine> AlibabaCloud::launch(const cloud::Launch& launch, const Cancel& cancel) {
-  constexpr auto kFirstPause = 500ms;
-  constexpr auto kTimeout = 20s;
   const std::string doing =
       "launching " + std::to_string(launch.count) + " " + launch.type + " in " + launch.site.zone;
   const auto answer =
@@ -85,17 +83,8 @@ std::vector<Machine> AlibabaCloud::launch(const cloud::Launch& launch, const Can
                  .doing = doing},
                 cancel);
   const std::vector<std::string> ids = launched_in(Answer(answer));
-  std::chrono::milliseconds waited{0};
-  for (auto pause = kFirstPause;; pause *= 2) {
-    std::vector<Machine> listed = described(launch.site.region, ids, cancel);
-    if (listed.size() >= ids.size()) return listed;
-    if (waited > kTimeout)
-      throw Error(ErrorKind::transient, "alibaba: " + doing + ": accepted, but not listed yet: " +
-                                            counted(ids.size() - listed.size(), "machine"));
-    wait_(pause, cancel);
-    cancel.check();
-    waited += pause;
-  }
+  const auto list = [&] { return described(launch.site.region, ids, cancel); };
+  return cloud::await_listing(ids.size(), "alibaba: " + doing, list, wait_, cancel);
 }
 
 /// Tries the launch in any existing network of the zone, because the request must name one.

@@ -7,6 +7,7 @@
 
 #include "base/time_text.hpp"
 #include "provision/cloud/cloud.hpp"
+#include "provision/cloud/state_words.hpp"
 #include "provision/providers/huawei/huawei_dialect.hpp"
 #include "provision/signing/base64.hpp"
 #include "provision/signing/hmac.hpp"
@@ -19,6 +20,7 @@ using cloud::Answer;
 using cloud::Launch;
 using cloud::Machine;
 using cloud::MachineState;
+using cloud::StateWord;
 using nlohmann::json;
 using std::chrono::system_clock;
 
@@ -33,23 +35,18 @@ constexpr int kMbitOut = 100;
 /// The shortest timer that the cloud accepts.
 constexpr std::chrono::minutes kSoonest = 30min;
 
-struct StateName {
-  std::string_view name;
-  MachineState state;
-};
-
 constexpr std::array kStates = {
-    StateName{"ACTIVE", MachineState::running},
-    StateName{"SHUTOFF", MachineState::stopped},
-    StateName{"ERROR", MachineState::failed},
-    StateName{"DELETED", MachineState::gone},
-    StateName{"SOFT_DELETED", MachineState::gone},
-    StateName{"SHELVED", MachineState::stopped},
-    StateName{"SHELVED_OFFLOADED", MachineState::stopped},
-    StateName{"MIGRATING", MachineState::running},
-    StateName{"RESIZE", MachineState::running},
-    StateName{"VERIFY_RESIZE", MachineState::running},
-    StateName{"REVERT_RESIZE", MachineState::running},
+    StateWord{"ACTIVE", MachineState::running},
+    StateWord{"SHUTOFF", MachineState::stopped},
+    StateWord{"ERROR", MachineState::failed},
+    StateWord{"DELETED", MachineState::gone},
+    StateWord{"SOFT_DELETED", MachineState::gone},
+    StateWord{"SHELVED", MachineState::stopped},
+    StateWord{"SHELVED_OFFLOADED", MachineState::stopped},
+    StateWord{"MIGRATING", MachineState::running},
+    StateWord{"RESIZE", MachineState::running},
+    StateWord{"VERIFY_RESIZE", MachineState::running},
+    StateWord{"REVERT_RESIZE", MachineState::running},
 };
 
 /// Returns true for an unknown id, which a list by ids has as an entry with nothing but the id and
@@ -69,9 +66,7 @@ MachineState state_of(const Answer& server) {
   if (task == "deleting" || task == "soft-deleting") return MachineState::ending;
   if (task == "powering-off") return MachineState::stopping;
   if (task == "powering-on" || task == "rebooting") return MachineState::pending;
-  const std::string status = server["status"].text();
-  const auto row = std::ranges::find(kStates, std::string_view(status), &StateName::name);
-  return row == kStates.end() ? MachineState::pending : row->state;
+  return cloud::state_by_word(kStates, server["status"].text());
 }
 
 /// Returns the value of a tag. Lists have tags as "key=value".

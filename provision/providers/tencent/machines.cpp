@@ -7,6 +7,7 @@
 #include "base/host_names.hpp"
 #include "base/time_text.hpp"
 #include "provision/cloud/cloud.hpp"
+#include "provision/cloud/state_words.hpp"
 #include "provision/signing/base64.hpp"
 #include "provision/signing/hmac.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using cloud::Machine;
 using cloud::MachineState;
+using cloud::StateWord;
 using std::chrono::system_clock;
 
 constexpr auto kShortestTimer = 6min;  // The cloud requires five minutes, by its own clock.
@@ -27,11 +29,6 @@ std::string tag_in(const Answer& tags, std::string_view key) {
     if (tag["Key"].text() == key) return tag["Value"].text();
   return {};
 }
-
-struct StateWord {
-  std::string_view word;
-  MachineState state;
-};
 
 // An instance that awaits destruction (SHUTDOWN) is useless, and goes only if it is ended once
 // more.
@@ -46,12 +43,6 @@ constexpr std::array kStates = {
     StateWord{"LAUNCH_FAILED", MachineState::failed},
     StateWord{"SHUTDOWN", MachineState::failed},
 };
-
-/// Returns the state. An unknown word counts as an existing machine.
-MachineState state_of(const Answer& instance) {
-  const auto row = std::ranges::find(kStates, instance["InstanceState"].text(), &StateWord::word);
-  return row == kStates.end() ? MachineState::pending : row->state;
-}
 
 std::string failure_of(const Answer& instance) {
   std::string said = instance["LatestOperationErrorMsg"].text();
@@ -90,7 +81,7 @@ Machine machine_from(const Answer& instance, const std::string& region) {
   Machine machine{
       .id = id,
       .index = index_of(instance, launched_as.empty() ? marks.cluster_name : launched_as),
-      .state = state_of(instance),
+      .state = cloud::state_by_word(kStates, instance["InstanceState"].text()),
       .address = address("PublicIpAddresses"),
       .private_address = address("PrivateIpAddresses"),
       .site = {region, instance["Placement"]["Zone"].text()},

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/counted.hpp"
+#include "provision/cloud/await_listing.hpp"
 #include "provision/cloud/batches.hpp"
 #include "provision/cloud/in_parts.hpp"
 #include "provision/providers/tencent/machines.hpp"
@@ -71,8 +72,6 @@ std::vector<Machine> TencentCloud::described(const std::string& region,
 /// Launches machines. The answer has only their ids: the node of each is read from its name, once
 /// it is listed.
 std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Cancel& cancel) {
-  constexpr auto kFirstPause = 500ms;
-  constexpr auto kTimeout = 20s;
   if (is_hpc(launch.type) && !launch.network.contains("hpc-cluster"))
     throw Error(ErrorKind::usage, "tencent: machines of type " + launch.type +
                                       " are connected by RDMA: ask for it with --rdma");
@@ -84,17 +83,8 @@ std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Can
                                      .doing = doing},
                                     cancel);
   const std::vector<std::string> ids = launched_in(Answer(answer));
-  milliseconds waited{0};
-  for (auto pause = kFirstPause;; pause *= 2) {
-    std::vector<Machine> listed = described(launch.site.region, ids, cancel);
-    if (listed.size() >= ids.size()) return listed;
-    if (waited > kTimeout)
-      throw Error(ErrorKind::transient, "tencent: " + doing + ": accepted, but not listed yet: " +
-                                            counted(ids.size() - listed.size(), "machine"));
-    wait_(pause, cancel);
-    cancel.check();
-    waited += pause;
-  }
+  const auto list = [&] { return described(launch.site.region, ids, cancel); };
+  return cloud::await_listing(ids.size(), "tencent: " + doing, list, wait_, cancel);
 }
 
 /// Tries the launch in any existing subnet of the zone.

@@ -1,7 +1,6 @@
 // `env-reach`: reports whether this node can connect to hosts, before files are downloaded from
 // them. `env-tunnel`: carries connections of this node's programs to the process that has started
 // it.
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,14 +12,15 @@
 #include <charconv>
 #include <cstring>
 #include <future>
-#include <sstream>
+#include <string>
+#include <vector>
 
+#include "agent/connect.hpp"
 #include "agent/environments/call.hpp"
 #include "agent/options.hpp"
 #include "agent/subcommands.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "process/capture.hpp"
 #include "transfer/tunnel.hpp"
 
 namespace fastgpu::agent {
@@ -39,50 +39,13 @@ bool has_proxy() {
   });
 }
 
-/// Returns the addresses of a host. Runs getent, because this static program cannot use the C
-/// library's look-up.
-std::vector<std::string> addresses_of(const std::string& host) {
-  const Cancel never;
-  const auto done =
-      process::capture({.argv = {"getent", "ahosts", "--", host}}, {.timeout = kTimeout}, never);
-  std::vector<std::string> addresses;
-  std::istringstream lines(done.out);
-  for (std::string line; std::getline(lines, line);) {
-    const std::string address = line.substr(0, line.find(' '));
-    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
-  }
-  return addresses;
-}
-
-/// Parses an address. The family is AF_UNSPEC for malformed text.
-sockaddr_storage parse_address(const std::string& address, std::uint16_t port) {
-  sockaddr_storage out{};
-  auto& v4 = reinterpret_cast<sockaddr_in&>(out);
-  auto& v6 = reinterpret_cast<sockaddr_in6&>(out);
-  if (::inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1) {
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(port);
-  } else if (::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1) {
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(port);
-  }
-  return out;
-}
-
 /// Connects to a numeric address. Returns 0, or the errno.
 int connect_to(const std::string& address, std::uint16_t port) {
-  const sockaddr_storage to = parse_address(address, port);
-  const UniqueFd socket(
-      ::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
-  if (!socket) return errno;
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) return 0;
-  if (errno != EINPROGRESS) return errno;
-  pollfd waiting{socket.get(), POLLOUT, 0};
+  const Connection made = begin_connection(address, port);
+  if (made.failure != EINPROGRESS) return made.failure;
+  pollfd waiting{made.socket.get(), POLLOUT, 0};
   if (::poll(&waiting, 1, std::chrono::milliseconds(kTimeout).count()) <= 0) return ETIMEDOUT;
-  int failure = 0;
-  socklen_t size = sizeof failure;
-  ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &failure, &size);
-  return failure;
+  return result_of_connection(made.socket.get());
 }
 
 /// Returns why a connection to `place` ("host:port") fails; "" if it succeeds.
@@ -94,7 +57,7 @@ std::string failure_at(const std::string& place) try {
   if (port == 0) return "it has no port";
   std::string host = place.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  const auto addresses = addresses_of(host);
+  const auto addresses = addresses_of(host, kTimeout);
   if (addresses.empty()) return "its name cannot be resolved";
   std::string why;
   for (const std::string& address : addresses) {

@@ -1,9 +1,7 @@
 // `reach-nodes`: checks whether this node can reach others of its cluster, before ranks wait for
 // them.
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,12 +12,12 @@
 #include <random>
 #include <sstream>
 
+#include "agent/connect.hpp"
 #include "agent/files/disk.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/records.hpp"
 #include "agent/subcommands.hpp"
-#include "base/unique_fd.hpp"
-#include "process/capture.hpp"
+#include "base/error.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -40,12 +38,12 @@ struct Probe {
   Wanted wanted = Wanted::answer;
   std::string address{};
   std::uint16_t port = 0;
-  UniqueFd socket{};
-  int failure = EINPROGRESS;
+  Connection connection{.failure = EINPROGRESS};
 
-  bool is_open() const noexcept { return failure == EINPROGRESS; }
+  bool is_open() const noexcept { return connection.failure == EINPROGRESS; }
   bool is_good() const noexcept {
-    return failure == 0 || (failure == ECONNREFUSED && wanted == Wanted::answer);
+    return connection.failure == 0 ||
+           (connection.failure == ECONNREFUSED && wanted == Wanted::answer);
   }
 };
 
@@ -62,54 +60,20 @@ std::uint16_t any_port() {
   return static_cast<std::uint16_t>(std::uniform_int_distribution<int>(first, last)(random));
 }
 
-/// Returns the addresses of a host. Runs a program for names, because this static program cannot
-/// use the C library's look-up.
-std::vector<std::string> addresses_of(const std::string& host) try {
+/// Returns the addresses of a host; none if they cannot be found.
+std::vector<std::string> addresses_to_try(const std::string& host) try {
   in6_addr ignored{};
   if (::inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
       ::inet_pton(AF_INET6, host.c_str(), &ignored) == 1)
     return {host};
-  const Cancel never;
-  const auto done =
-      process::capture({.argv = {"getent", "ahosts", "--", host}}, {.timeout = kTimeout}, never);
-  std::vector<std::string> addresses;
-  std::istringstream lines(done.out);
-  for (std::string line; std::getline(lines, line);) {
-    const std::string address = line.substr(0, line.find(' '));
-    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
-  }
-  return addresses;
+  return addresses_of(host, kTimeout);
 } catch (const Error&) {
   return {};
 }
 
-void begin(Probe& probe) {
-  sockaddr_storage to{};
-  socklen_t size = 0;
-  if (sockaddr_in v4{}; ::inet_pton(AF_INET, probe.address.c_str(), &v4.sin_addr) == 1) {
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(probe.port);
-    size = sizeof v4;
-    std::memcpy(&to, &v4, size);
-  } else if (sockaddr_in6 v6{}; ::inet_pton(AF_INET6, probe.address.c_str(), &v6.sin6_addr) == 1) {
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(probe.port);
-    size = sizeof v6;
-    std::memcpy(&to, &v6, size);
-  }
-  probe.socket =
-      UniqueFd(::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
-  const bool is_done =
-      !probe.socket ||
-      ::connect(probe.socket.get(), reinterpret_cast<const sockaddr*>(&to), size) != 0;
-  probe.failure = is_done ? errno : 0;
-}
-
 void take_result(Probe& probe) {
-  socklen_t size = sizeof probe.failure;
-  if (::getsockopt(probe.socket.get(), SOL_SOCKET, SO_ERROR, &probe.failure, &size) != 0)
-    probe.failure = errno;
-  probe.socket = UniqueFd();
+  probe.connection.failure = result_of_connection(probe.connection.socket.get());
+  probe.connection.socket = UniqueFd();
 }
 
 void await(std::vector<Probe>& probes) {
@@ -119,7 +83,7 @@ void await(std::vector<Probe>& probes) {
     std::vector<Probe*> open;
     for (Probe& probe : probes) {
       if (!probe.is_open()) continue;
-      waiting.push_back({probe.socket.get(), POLLOUT, 0});
+      waiting.push_back({probe.connection.socket.get(), POLLOUT, 0});
       open.push_back(&probe);
     }
     const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
@@ -131,7 +95,7 @@ void await(std::vector<Probe>& probes) {
       if (waiting[i].revents != 0) take_result(*open[i]);
   }
   for (Probe& probe : probes)
-    if (probe.is_open()) probe.failure = ETIMEDOUT;
+    if (probe.is_open()) probe.connection.failure = ETIMEDOUT;
 }
 
 /// Parses "host:port". An IPv6 address is in brackets.
@@ -150,19 +114,20 @@ Probe parse_listener(const std::string& target) {
 
 std::string why(const Probe& probe) {
   const std::string place = "TCP port " + std::to_string(probe.port) + ": ";
-  if (probe.failure == ETIMEDOUT) return place + "no answer within 5s";
-  return place + std::strerror(probe.failure);
+  if (probe.connection.failure == ETIMEDOUT) return place + "no answer within 5s";
+  return place + std::strerror(probe.connection.failure);
 }
 
 /// Adds one probe for each address of a host. The host is unreachable only if all of them fail.
 void add(Probe probe, std::vector<Probe>& probes, Records& answer) {
-  const auto addresses = addresses_of(probe.address);
+  const auto addresses = addresses_to_try(probe.address);
   if (addresses.empty()) answer.add("unreached", probe.target + " its name cannot be resolved");
   for (const std::string& address : addresses) {
-    Probe one{
-        .target = probe.target, .wanted = probe.wanted, .address = address, .port = probe.port};
-    begin(one);
-    probes.push_back(std::move(one));
+    probes.push_back({.target = probe.target,
+                      .wanted = probe.wanted,
+                      .address = address,
+                      .port = probe.port,
+                      .connection = begin_connection(address, probe.port)});
   }
 }
 

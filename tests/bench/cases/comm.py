@@ -9,6 +9,7 @@ figures in the build folder. The page is made once all are there.
 """
 
 import functools
+import json
 import os
 import pathlib
 import statistics

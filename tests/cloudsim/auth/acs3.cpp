@@ -6,18 +6,12 @@ namespace fastgpu::cloudsim::acs3 {
 std::string canonical_request(const Request& request,
                               const std::vector<std::string>& signed_headers) {
   const std::string path = request.path.empty() ? "/" : request.path;
-  std::string out =
-      request.method + "\n" + path + "\n" + canonical_query(request.query, Plus::is_space) + "\n";
-  std::string names;
-  for (const std::string& name : signed_headers) {
-    out += name;
-    out += ':';
-    out += trim(request.header(name).value_or(""));
-    out += '\n';
-    names += names.empty() ? "" : ";";
-    names += name;
-  }
-  return out + "\n" + names + "\n" + request.header("x-acs-content-sha256").value_or("");
+  const auto value_of = [&](const std::string& name) {
+    return trim(request.header(name).value_or(""));
+  };
+  return request.method + "\n" + path + "\n" + canonical_query(request.query, Plus::is_space) +
+         "\n" + canonical_headers(signed_headers, value_of) + "\n" +
+         request.header("x-acs-content-sha256").value_or("");
 }
 
 std::string signature(const std::string& secret, const std::string& canonical) {

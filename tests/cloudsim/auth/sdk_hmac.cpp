@@ -18,19 +18,13 @@ std::string canonical_path(const std::string& path) {
 
 std::string canonical_request(const Request& request,
                               const std::vector<std::string>& signed_headers) {
-  std::string out = request.method + "\n" + canonical_path(request.path) + "\n" +
-                    canonical_query(request.query) + "\n";
-  std::string names;
-  for (const std::string& name : signed_headers) {
-    out += name;
-    out += ':';
-    out += trim(request.header(name).value_or(""));
-    out += '\n';
-    names += names.empty() ? "" : ";";
-    names += name;
-  }
+  const auto value_of = [&](const std::string& name) {
+    return trim(request.header(name).value_or(""));
+  };
   const std::string said = request.header("x-sdk-content-sha256").value_or("");
-  return out + "\n" + names + "\n" + (said.empty() ? sha256_hex(request.body) : said);
+  return request.method + "\n" + canonical_path(request.path) + "\n" +
+         canonical_query(request.query) + "\n" + canonical_headers(signed_headers, value_of) +
+         "\n" + (said.empty() ? sha256_hex(request.body) : said);
 }
 
 std::string signature(const std::string& secret, const std::string& time,

@@ -27,6 +27,17 @@ std::string trim(std::string_view text) {
   return std::string(text.substr(begin, end == std::string_view::npos ? 0 : end + 1 - begin));
 }
 
+std::string canonical_headers(const std::vector<std::string>& names,
+                              const std::function<std::string(const std::string&)>& value_of) {
+  std::string lines;
+  std::string joined;
+  for (const std::string& name : names) {
+    lines += name + ":" + value_of(name) + "\n";
+    joined += (joined.empty() ? "" : ";") + name;
+  }
+  return lines + "\n" + joined;
+}
+
 std::string Claim::part(std::size_t n) const {
   const auto parts = split(credential, '/');
   return n < parts.size() ? parts[n] : "";

@@ -3,6 +3,7 @@
 // here.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,11 @@ std::string trim(std::string_view text);
 
 /// Returns "k=v&k=v" with both sides percent-encoded, sorted by encoded name and then by value.
 std::string canonical_query(std::string_view query, Plus plus = Plus::is_plus);
+
+/// Returns the part of a canonical request that has the signed headers: "name:value" lines, an
+/// empty line, and the names joined by ";".
+std::string canonical_headers(const std::vector<std::string>& names,
+                              const std::function<std::string(const std::string&)>& value_of);
 
 namespace sigv4 {
 std::string canonical_request(const Request& request,

@@ -24,18 +24,9 @@ std::string joined_header(const Request& request, const std::string& name) {
 std::string canonical_request(const Request& request,
                               const std::vector<std::string>& signed_headers,
                               const std::string& body_hash) {
-  std::string out =
-      request.method + "\n" + request.path + "\n" + canonical_query(request.query) + "\n";
-  std::string names;
-  for (const std::string& name : signed_headers) {
-    out += name;
-    out += ':';
-    out += joined_header(request, name);
-    out += '\n';
-    names += names.empty() ? "" : ";";
-    names += name;
-  }
-  return out + "\n" + names + "\n" + body_hash;
+  const auto value_of = [&](const std::string& name) { return joined_header(request, name); };
+  return request.method + "\n" + request.path + "\n" + canonical_query(request.query) + "\n" +
+         canonical_headers(signed_headers, value_of) + "\n" + body_hash;
 }
 
 std::string signature(const std::string& secret, const std::string& time, const std::string& scope,

@@ -5,17 +5,11 @@ namespace fastgpu::cloudsim::tc3 {
 
 std::string canonical_request(const Request& request,
                               const std::vector<std::string>& signed_headers) {
-  std::string out = request.method + "\n/\n" + request.query + "\n";
-  std::string names;
-  for (const std::string& name : signed_headers) {
-    out += name;
-    out += ':';
-    out += lower(trim(request.header(name).value_or("")));
-    out += '\n';
-    names += names.empty() ? "" : ";";
-    names += name;
-  }
-  return out + "\n" + names + "\n" + sha256_hex(request.body);
+  const auto value_of = [&](const std::string& name) {
+    return lower(trim(request.header(name).value_or("")));
+  };
+  return request.method + "\n/\n" + request.query + "\n" +
+         canonical_headers(signed_headers, value_of) + "\n" + sha256_hex(request.body);
 }
 
 std::string signature(const std::string& secret, const std::string& timestamp,

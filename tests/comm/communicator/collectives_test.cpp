@@ -4,9 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <numeric>
 #include <random>
 #include <thread>
 #include <vector>
@@ -15,6 +13,7 @@
 #include "comm/communicator/communicator.hpp"
 #include "comm/communicator/mpi_collectives.hpp"
 #include "support/connect_in_process.hpp"
+#include "support/reference_reduce.hpp"
 #include "support/run_ranks.hpp"
 
 namespace fastgpu::comm {
@@ -44,27 +43,6 @@ std::vector<std::vector<T>> contributions(int ranks, std::size_t length) {
   return all;
 }
 
-double reference(const std::vector<double>& values, ReduceOp op, bool is_integral) {
-  double sum = 0;
-  for (const double value : values)
-    sum += value;
-  switch (op) {
-    case ReduceOp::sum:
-      return sum;
-    case ReduceOp::average: {
-      const double mean = sum / static_cast<double>(values.size());
-      return is_integral ? std::trunc(mean) : mean;
-    }
-    case ReduceOp::min:
-      return *std::ranges::min_element(values);
-    case ReduceOp::max:
-      return *std::ranges::max_element(values);
-    case ReduceOp::product:
-      return std::accumulate(values.begin(), values.end(), 1.0, std::multiplies<>());
-  }
-  return 0;
-}
-
 /// Rounding of n additions, relative to the largest magnitudes that the inputs have.
 template <class T>
 double tolerance(int ranks) {
@@ -81,7 +59,7 @@ std::size_t wrong_elements(const std::vector<std::vector<T>>& inputs, const std:
     std::vector<double> column;
     for (const auto& input : inputs)
       column.push_back(static_cast<double>(input[i]));
-    const double expected = reference(column, op, std::is_integral_v<T>);
+    const double expected = test::reference_reduce(column, op, std::is_integral_v<T>);
     const double error = std::abs(static_cast<double>(result[i]) - expected);
     if (!(error <= tolerance<T>(static_cast<int>(inputs.size())))) ++wrong;
   }

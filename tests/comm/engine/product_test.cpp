@@ -13,6 +13,7 @@
 #include "comm/engine/engine.hpp"
 #include "comm/schedule/all_reduce.hpp"
 #include "support/connect_in_process.hpp"
+#include "support/reference_reduce.hpp"
 #include "support/run_ranks.hpp"
 
 namespace fastgpu::comm {
@@ -91,30 +92,6 @@ std::vector<T> contribution(int rank, std::size_t length, ReduceOp op) {
   return values;
 }
 
-double reference(std::span<const double> column, ReduceOp op, bool is_whole) {
-  double sum = 0;
-  double product = 1;
-  for (const double value : column) {
-    sum += value;
-    product *= value;
-  }
-  switch (op) {
-    case ReduceOp::sum:
-      return sum;
-    case ReduceOp::average: {
-      const double mean = sum / static_cast<double>(column.size());
-      return is_whole ? std::trunc(mean) : mean;
-    }
-    case ReduceOp::min:
-      return *std::ranges::min_element(column);
-    case ReduceOp::max:
-      return *std::ranges::max_element(column);
-    case ReduceOp::product:
-      return product;
-  }
-  return 0;
-}
-
 template <class T>
 using PerRank = std::vector<std::vector<T>>;
 
@@ -136,7 +113,7 @@ std::size_t wrong_elements(const PerRank<T>& inputs, const std::vector<T>& resul
       column[r] = as_double(inputs[r][i]);
       magnitude += std::abs(column[r]);
     }
-    const double expected = reference(column, op, kIsWhole<T>);
+    const double expected = test::reference_reduce(column, op, kIsWhole<T>);
     const double tolerance = epsilon<T>() * static_cast<double>(inputs.size()) * magnitude;
     if (!(std::abs(as_double(result[i]) - expected) <= tolerance)) ++wrong;
   }

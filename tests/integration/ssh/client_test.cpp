@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "integration/ssh/run_one.hpp"
 #include "ssh/scan.hpp"
 #include "ssh/ssh_client.hpp"
 #include "support/sshd_fixture.hpp"
@@ -12,27 +13,11 @@ namespace fastgpu {
 namespace {
 
 using namespace std::chrono_literals;
-using ssh::Exit;
 using ssh::Host;
 using ssh::Task;
-
-struct Captured {
-  std::string out;
-  std::string err;
-};
-
-Task task_on(const Host& host, const std::string& command, Captured& captured) {
-  return {.host = host,
-          .command = command,
-          .on_stdout = [&](std::string_view piece) { captured.out += piece; },
-          .on_stderr = [&](std::string_view piece) { captured.err += piece; }};
-}
-
-HostResult<Exit> run_one(Task task, const ssh::RunOptions& options = {}) {
-  ssh::SshClient client;
-  const Cancel cancel;
-  return client.run({std::move(task)}, options, cancel).at(0);
-}
+using test::Captured;
+using test::run_one;
+using test::task_on;
 
 TEST_SUITE_BEGIN("integration/ssh/client");
 
@@ -73,31 +58,12 @@ TEST_CASE("a run that is cancelled before it begins ends at once") {
 
 TEST_CASE("input of any bytes arrives unchanged and complete") {
   const test::Sshd sshd;
-  std::string sent;
-  for (int i = 0; i < 5'000'000; ++i)
-    sent += static_cast<char>(i * 7 + i / 251);
-  Captured captured;
-  Task task = task_on(sshd.host("a"), "cat", captured);
-  std::size_t at = 0;
-  task.next_input = [&]() -> std::optional<std::string> {
-    if (at == sent.size()) return std::nullopt;
-    std::string piece = sent.substr(at, 100'000);
-    at += piece.size();
-    return piece;
-  };
-  const auto result = run_one(std::move(task));
-  REQUIRE_MESSAGE(result.ok(), result.error().what());
-  CHECK(captured.out == sent);
+  test::check_that_any_bytes_arrive(sshd.host("a"), 5'000'000);
 }
 
 TEST_CASE("a command that reads none of its input ends all the same") {
   const test::Sshd sshd;
-  Captured captured;
-  Task task = task_on(sshd.host("a"), "exit 5", captured);
-  task.next_input = [] { return std::string(100'000, 'x'); };
-  const auto result = run_one(std::move(task));
-  REQUIRE_MESSAGE(result.ok(), result.error().what());
-  CHECK(result.value().code() == 5);
+  test::check_that_unread_input_holds_up_nothing(sshd.host("a"));
 }
 
 TEST_CASE("eight hosts answer in the order of the tasks") {

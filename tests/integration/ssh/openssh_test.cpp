@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 
+#include "integration/ssh/run_one.hpp"
 #include "ssh/first_contact.hpp"
 #include "ssh/interactive.hpp"
 #include "ssh/ssh_client.hpp"
@@ -12,9 +13,11 @@ namespace fastgpu {
 namespace {
 
 using namespace std::chrono_literals;
-using ssh::Exit;
 using ssh::Host;
 using ssh::Task;
+using test::Captured;
+using test::run_one;
+using test::task_on;
 
 /// libssh2 1.10 has none of them.
 constexpr const char* kHardened =
@@ -24,24 +27,6 @@ constexpr const char* kHardened =
 Host by_client(Host host) {
   host.openssh = ssh::OpenSsh{};
   return host;
-}
-
-struct Captured {
-  std::string out;
-  std::string err;
-};
-
-Task task_on(const Host& host, const std::string& command, Captured& captured) {
-  return {.host = host,
-          .command = command,
-          .on_stdout = [&](std::string_view piece) { captured.out += piece; },
-          .on_stderr = [&](std::string_view piece) { captured.err += piece; }};
-}
-
-HostResult<Exit> run_one(Task task, const ssh::RunOptions& options = {}) {
-  ssh::SshClient client;
-  const Cancel cancel;
-  return client.run({std::move(task)}, options, cancel).at(0);
 }
 
 TEST_SUITE_BEGIN("integration/ssh/openssh");
@@ -79,21 +64,7 @@ TEST_CASE("by the client the status of a command is its own, whatever it is") {
 
 TEST_CASE("by the client input of any bytes arrives unchanged and complete") {
   const test::Sshd sshd;
-  std::string sent;
-  for (int i = 0; i < 3'000'000; ++i)
-    sent += static_cast<char>(i * 7 + i / 251);
-  Captured captured;
-  Task task = task_on(by_client(sshd.host("a")), "cat", captured);
-  std::size_t at = 0;
-  task.next_input = [&]() -> std::optional<std::string> {
-    if (at == sent.size()) return std::nullopt;
-    std::string piece = sent.substr(at, 100'000);
-    at += piece.size();
-    return piece;
-  };
-  const auto result = run_one(std::move(task));
-  REQUIRE_MESSAGE(result.ok(), result.error().what());
-  CHECK(captured.out == sent);
+  test::check_that_any_bytes_arrive(by_client(sshd.host("a")), 3'000'000);
 }
 
 TEST_CASE("by the client a command that only reads gets all its input") {
@@ -112,12 +83,7 @@ TEST_CASE("by the client a command that only reads gets all its input") {
 
 TEST_CASE("by the client a command that reads none of its input ends all the same") {
   const test::Sshd sshd;
-  Captured captured;
-  Task task = task_on(by_client(sshd.host("a")), "exit 5", captured);
-  task.next_input = [] { return std::string(100'000, 'x'); };
-  const auto result = run_one(std::move(task));
-  REQUIRE_MESSAGE(result.ok(), result.error().what());
-  CHECK(result.value().code() == 5);
+  test::check_that_unread_input_holds_up_nothing(by_client(sshd.host("a")));
 }
 
 TEST_CASE("by the client a cancel closes the input of a supervisor, which ends what it started") {

@@ -22,14 +22,22 @@ Json create_hpc(const AlibabaCall& call) {
   return {{"HpcClusterId", made.id}};
 }
 
+/// Returns the resources of a kind whose ids are in a JSON array, or all of them without it.
+std::vector<const Resource*> wanted(const AlibabaCall& call, const std::string& kind,
+                                    const std::string& ids_parameter) {
+  const std::string ids = call.params.get(ids_parameter);
+  std::vector<const Resource*> found;
+  for (const Resource* each : call.world.resources_of(call.scope, kind))
+    if (ids.empty() || ids.find('"' + each->id + '"') != std::string::npos) found.push_back(each);
+  return found;
+}
+
 Json describe_hpc(const AlibabaCall& call) {
-  const std::string wanted = call.params.get("HpcClusterIds");  // A JSON array.
   std::vector<Json> items;
-  for (const Resource* each : call.world.resources_of(call.scope, "hpc"))
-    if (wanted.empty() || wanted.find('"' + each->id + '"') != std::string::npos)
-      items.push_back({{"HpcClusterId", each->id},
-                       {"Name", each->name},
-                       {"Description", each->data.at("description")}});
+  for (const Resource* each : wanted(call, "hpc", "HpcClusterIds"))
+    items.push_back({{"HpcClusterId", each->id},
+                     {"Name", each->name},
+                     {"Description", each->data.at("description")}});
   return paged(call, "HpcClusters", "HpcCluster", items, 100);
 }
 
@@ -60,14 +68,12 @@ Json create_set(const AlibabaCall& call) {
 }
 
 Json describe_sets(const AlibabaCall& call) {
-  const std::string wanted = call.params.get("DeploymentSetIds");  // A JSON array.
   std::vector<Json> items;
-  for (const Resource* each : call.world.resources_of(call.scope, "set"))
-    if (wanted.empty() || wanted.find('"' + each->id + '"') != std::string::npos)
-      items.push_back({{"DeploymentSetId", each->id},
-                       {"DeploymentSetName", each->name},
-                       {"DeploymentSetDescription", each->data.at("description")},
-                       {"Strategy", each->data.at("strategy")}});
+  for (const Resource* each : wanted(call, "set", "DeploymentSetIds"))
+    items.push_back({{"DeploymentSetId", each->id},
+                     {"DeploymentSetName", each->name},
+                     {"DeploymentSetDescription", each->data.at("description")},
+                     {"Strategy", each->data.at("strategy")}});
   return paged(call, "DeploymentSets", "DeploymentSet", items, 50);
 }
 

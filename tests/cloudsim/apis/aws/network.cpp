@@ -62,11 +62,16 @@ Json describe_vpcs(const Ec2Call& call) {
   return describe(call, "vpc", "VpcId", "vpcSet", vpc_facts, shape_vpc);
 }
 
-Json delete_vpc(const Ec2Call& call) {
-  Resource& vpc = resource(call, "vpc", call.params.get("VpcId"));
+/// Deletes the resource that a parameter names.
+Json delete_named(const Ec2Call& call, const std::string& kind, const std::string& id_parameter) {
+  Resource& named = resource(call, kind, call.params.get(id_parameter));
   stop_if_dry_run(call.params);
-  call.world.remove(vpc);
+  call.world.remove(named);
   return ok();
+}
+
+Json delete_vpc(const Ec2Call& call) {
+  return delete_named(call, "vpc", "VpcId");
 }
 
 Json modify_vpc(const Ec2Call& call) {
@@ -128,10 +133,7 @@ Json describe_subnets(const Ec2Call& call) {
 }
 
 Json delete_subnet(const Ec2Call& call) {
-  Resource& subnet = resource(call, "subnet", call.params.get("SubnetId"));
-  stop_if_dry_run(call.params);
-  call.world.remove(subnet);
-  return ok();
+  return delete_named(call, "subnet", "SubnetId");
 }
 
 Json modify_subnet(const Ec2Call& call) {

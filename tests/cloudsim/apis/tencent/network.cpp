@@ -46,20 +46,31 @@ bool named(const std::vector<std::string>& ids, const std::string& id) {
   return ids.empty() || std::ranges::find(ids, id) != ids.end();
 }
 
-Json describe_vpcs(const TencentCall& call) {
-  check_one_of(call, "VpcIds");
-  const std::vector<std::string> ids = call.list("VpcIds");
+/// Returns the resources of a kind that the ids and filters select.
+std::vector<const Resource*> selected(const TencentCall& call, const std::string& kind,
+                                      const std::string& ids_parameter,
+                                      Facts (*facts)(const Resource&)) {
+  check_one_of(call, ids_parameter);
+  const std::vector<std::string> ids = call.list(ids_parameter);
   for (const std::string& id : ids)
-    resource(call, "vpc", id);
+    resource(call, kind, id);
+  std::vector<const Resource*> found;
+  for (const Resource* each : call.world.resources_of(call.scope, kind))
+    if (named(ids, each->id) && passes(call, facts(*each), each->tags)) found.push_back(each);
+  return found;
+}
+
+Facts vpc_facts(const Resource& vpc) {
+  return {{"vpc-name", {vpc.name}},
+          {"vpc-id", {vpc.id}},
+          {"cidr-block", {vpc.data.at("cidr")}},
+          {"is-default", {"false"}}};
+}
+
+Json describe_vpcs(const TencentCall& call) {
   std::vector<Json> items;
-  for (const Resource* each : call.world.resources_of(call.scope, "vpc"))
-    if (named(ids, each->id) && passes(call,
-                                       {{"vpc-name", {each->name}},
-                                        {"vpc-id", {each->id}},
-                                        {"cidr-block", {each->data.at("cidr")}},
-                                        {"is-default", {"false"}}},
-                                       each->tags))
-      items.push_back(shape_vpc(*each));
+  for (const Resource* each : selected(call, "vpc", "VpcIds", vpc_facts))
+    items.push_back(shape_vpc(*each));
   return paged(call, "VpcSet", items, Numbers::text);
 }
 
@@ -100,21 +111,18 @@ Json create_subnet(const TencentCall& call) {
   return {{"Subnet", shape_subnet(call, made)}};
 }
 
+Facts subnet_facts(const Resource& subnet) {
+  return {{"subnet-name", {subnet.name}},
+          {"subnet-id", {subnet.id}},
+          {"vpc-id", {subnet.data.at("vpc")}},
+          {"cidr-block", {subnet.data.at("cidr")}},
+          {"zone", {subnet.data.at("zone")}}};
+}
+
 Json describe_subnets(const TencentCall& call) {
-  check_one_of(call, "SubnetIds");
-  const std::vector<std::string> ids = call.list("SubnetIds");
-  for (const std::string& id : ids)
-    resource(call, "subnet", id);
   std::vector<Json> items;
-  for (const Resource* each : call.world.resources_of(call.scope, "subnet"))
-    if (named(ids, each->id) && passes(call,
-                                       {{"subnet-name", {each->name}},
-                                        {"subnet-id", {each->id}},
-                                        {"vpc-id", {each->data.at("vpc")}},
-                                        {"cidr-block", {each->data.at("cidr")}},
-                                        {"zone", {each->data.at("zone")}}},
-                                       each->tags))
-      items.push_back(shape_subnet(call, *each));
+  for (const Resource* each : selected(call, "subnet", "SubnetIds", subnet_facts))
+    items.push_back(shape_subnet(call, *each));
   return paged(call, "SubnetSet", items, Numbers::text);
 }
 

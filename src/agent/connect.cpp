@@ -1,0 +1,63 @@
+#include "agent/connect.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <sstream>
+
+#include "process/capture.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+/// Parses an address. The family is AF_UNSPEC for malformed text.
+sockaddr_storage parse_address(const std::string& address, std::uint16_t port) {
+  sockaddr_storage out{};
+  auto& v4 = reinterpret_cast<sockaddr_in&>(out);
+  auto& v6 = reinterpret_cast<sockaddr_in6&>(out);
+  if (::inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+  } else if (::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1) {
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> addresses_of(const std::string& host, std::chrono::milliseconds timeout) {
+  const Cancel never;
+  const auto done =
+      process::capture({.argv = {"getent", "ahosts", "--", host}}, {.timeout = timeout}, never);
+  std::vector<std::string> addresses;
+  std::istringstream lines(done.out);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string address = line.substr(0, line.find(' '));
+    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+  }
+  return addresses;
+}
+
+Connection begin_connection(const std::string& address, std::uint16_t port) {
+  const sockaddr_storage to = parse_address(address, port);
+  Connection made;
+  made.socket =
+      UniqueFd(::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+  if (!made.socket ||
+      ::connect(made.socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
+    made.failure = errno;
+  return made;
+}
+
+int result_of_connection(int socket) {
+  int failure = 0;
+  socklen_t size = sizeof failure;
+  return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &failure, &size) == 0 ? failure : errno;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,28 @@
+// Connections to other hosts, begun to see whether they come about.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.hpp"
+
+namespace fastgpu::agent {
+
+/// Returns the addresses of a host, each once; none if its name cannot be resolved. Runs getent,
+/// because this static program cannot use the C library's look-up. Throws ErrorKind::timeout.
+std::vector<std::string> addresses_of(const std::string& host, std::chrono::milliseconds timeout);
+
+struct Connection {
+  UniqueFd socket{};
+  int failure = 0;  ///< EINPROGRESS until poll() reports the socket writable; otherwise an errno.
+};
+
+/// Begins a TCP connection to a numeric address.
+Connection begin_connection(const std::string& address, std::uint16_t port);
+
+/// Returns 0 or the errno of a connection that is not in progress any more.
+int result_of_connection(int socket);
+
+}  // namespace fastgpu::agent
