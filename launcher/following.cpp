@@ -22,7 +22,7 @@ constexpr milliseconds kBetweenTries{500};
 constexpr milliseconds kCatchUp{60'000};
 /// The time for the last ranks of a failed job, once their nodes are reached. They are killed
 /// sooner.
-constexpr milliseconds kLastWords{2'500};
+constexpr milliseconds kLastOutput{2'500};
 /// The time for one more connection to a node that was reachable a moment ago: a dead one is named
 /// soon.
 constexpr milliseconds kOnceMore{4'000};
@@ -88,7 +88,7 @@ void Following::collect_rest() {
     if (!rank_failed) lost_.push_back({nodes[i]->ranks.node, results[i].error().what()});
   }
   // Ranks that were asked to end may still have output.
-  if (is_reached) read_once(kLastWords, kOnceMore, Wait::yes, never);
+  if (is_reached) read_once(kLastOutput, kOnceMore, Wait::yes, never);
 }
 
 void Following::run_once(const Cancel& cancel) {

@@ -5,7 +5,7 @@
 namespace fastgpu::launcher {
 namespace {
 
-constexpr std::chrono::milliseconds kTimeout{30'000};
+constexpr std::chrono::milliseconds kGuardTimeout{30'000};
 
 std::vector<NodeAnswer> call_all(ssh::Client& client, std::span<const ssh::Host> hosts,
                                  const std::string& call, const std::string& input,
@@ -30,7 +30,7 @@ std::variant<agent::NodeWatch, Error> watch_in(const NodeAnswer& answer) try {
 void tell_guards(ssh::Client& client, std::span<const ssh::Host> hosts,
                  const agent::GuardOrder& order, const remote::AgentProgram& agent,
                  const Cancel& cancel) {
-  check(call_all(client, hosts, "guard-set", to_text(order), agent, cancel, kTimeout),
+  check(call_all(client, hosts, "guard-set", to_text(order), agent, cancel, kGuardTimeout),
         "setting the guard");
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kTimeout{60'000};  ///< The limit for writing files and starting.
+constexpr milliseconds kStartTimeout{60'000};  ///< The limit for writing files and starting.
 /// A cancel has five seconds: half of one for the followers, then these two, one after the other.
 constexpr milliseconds kStopFirst{3'000};
 constexpr milliseconds kSweep{1'300};
@@ -68,7 +68,7 @@ std::optional<Outcome> JobRunner::try_start(const JobRecord& job, const Cancel& 
   for (const JobNode& member : request.nodes)
     tasks.push_back(
         {.host = node(member.ranks.node).host, .command = on_node.trial_facts(job.spec)});
-  const auto answers = ask_agent(client_, tasks, options_.agent, kTimeout, cancel);
+  const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
   for (const NodeAnswer& answer : answers)
     if (const auto outcome = never_begun(answer)) return outcome;
   check(answers, "trying job " + job.spec.name.value);
@@ -84,7 +84,7 @@ std::optional<Outcome> JobRunner::try_start(const JobRecord& job, const Cancel& 
           {.host = node(request.nodes[i].ranks.node).host, .command = on_node.reach(words)});
       reached.push_back({.place = i});
     }
-  const auto said = ask(client_, questions, kTimeout, cancel);
+  const auto said = ask(client_, questions, kStartTimeout, cancel);
   check(said, "trying the network of job " + job.spec.name.value);
   for (std::size_t i = 0; i < said.size(); ++i)
     reached[i].text = said[i].out;
@@ -114,7 +114,7 @@ std::vector<agent::NodeFacts> JobRunner::put_ranks(const JobFilesRequest& reques
          .command =
              commands(request.id).put_files_and_facts(request.spec.mpirun_in, options_.retention),
          .input = encode_files(rank_files(request, member))});
-  const auto answers = ask_agent(client_, tasks, options_.agent, kTimeout, cancel);
+  const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
   check(answers, "preparing job " + request.id);
   std::vector<agent::NodeFacts> facts;
   for (const NodeAnswer& answer : answers)
@@ -138,7 +138,7 @@ void JobRunner::put_and_start(const JobFilesRequest& request,
           {.host = node(request.nodes[i].ranks.node).host, .command = on_node.reach(words)});
       reached.push_back({.place = i});
     }
-  const auto answers = ask(client_, tasks, kTimeout, cancel);
+  const auto answers = ask(client_, tasks, kStartTimeout, cancel);
   check(answers, "starting job " + request.id);
   for (ReachAnswer& answer : reached)
     answer.text = answers[&answer - reached.data() + (first_words.empty() ? 1 : 0)].out;
@@ -232,7 +232,7 @@ std::vector<HostResult<ssh::Exit>> JobRunner::remove(const std::string& id, cons
     if (const ClusterNode* there = find_node(ranks.node))
       tasks.push_back({.host = there->host, .command = commands(id).remove()});
   std::vector<HostResult<ssh::Exit>> results;
-  for (NodeAnswer& answer : ask_agent(client_, tasks, options_.agent, kTimeout, cancel)) {
+  for (NodeAnswer& answer : ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel)) {
     const bool refused = answer.result.ok() && answer.result.value().code() != 0;
     if (refused)
       answer.result.result = Error(ErrorKind::remote, answer.err.substr(0, answer.err.find('\n')));

@@ -22,7 +22,7 @@ void put(json& object, const char* key, const std::optional<seconds>& time) {
   if (time) object[key] = time->count();
 }
 
-std::optional<seconds> time_in(const json& object, const char* key) {
+std::optional<seconds> guard_time_in(const json& object, const char* key) {
   if (!object.contains(key)) return std::nullopt;
   return seconds(object.at(key).get<std::int64_t>());
 }
@@ -63,10 +63,10 @@ Guards guards_of(const std::string& spec_json) try {
   const json spec = parse_json(spec_json, "the cluster's guards on record", ErrorKind::local);
   if (!spec.is_object() || !spec.contains(kKey)) return {};
   const json& object = spec.at(kKey);
-  Guards guards{.max_life = time_in(object, "max_life_seconds"),
-                .unattended = time_in(object, "unattended_seconds"),
-                .idle_stop = time_in(object, "idle_stop_seconds"),
-                .idle_delete = time_in(object, "idle_delete_seconds")};
+  Guards guards{.max_life = guard_time_in(object, "max_life_seconds"),
+                .unattended = guard_time_in(object, "unattended_seconds"),
+                .idle_stop = guard_time_in(object, "idle_stop_seconds"),
+                .idle_delete = guard_time_in(object, "idle_delete_seconds")};
   if (object.contains("max_cost")) guards.max_cost = cost_in(object.at("max_cost"), spec);
   return guards;
 } catch (const json::exception& e) {

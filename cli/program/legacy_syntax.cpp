@@ -220,7 +220,7 @@ Words creation_in_our_words(const Words& words, const ReadText& read) {
 }
 
 /// Splits "task0.demo", the original's name of one machine, into its parts.
-std::optional<std::pair<std::string, std::string>> machine_of(const std::string& word) {
+std::optional<std::pair<std::string, std::string>> host_word_of(const std::string& word) {
   const std::size_t dot = word.find('.');
   if (!word.starts_with("task") || dot == std::string::npos || dot == 4) return std::nullopt;
   const std::string number = word.substr(4, dot - 4);
@@ -233,7 +233,7 @@ std::optional<std::pair<std::string, std::string>> machine_of(const std::string&
 std::string target_in_our_words(const std::string& verb, const std::string& word) {
   if (word.size() > 2 && word.front() == '{' && word.back() == '}')
     return word.substr(1, word.size() - 2);
-  const auto machine = machine_of(word);
+  const auto machine = host_word_of(word);
   if (!machine) return word;
   if (std::ranges::find(kVerbsOfClusters, verb) == kVerbsOfClusters.end())
     return machine->second + "/" + machine->first;

@@ -13,14 +13,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kIndent = 2;
-constexpr std::size_t kReadable = 20;  ///< A narrower column has no room for words.
+constexpr std::size_t kFieldIndent = 2;
+constexpr std::size_t kReadableValue = 20;  ///< A narrower column has no room for words.
 
 bool is_nothing(const Json& value) {
   return value.empty() || value == "";
 }
 
-bool is_plain(const Json& value) {
+bool is_plain_value(const Json& value) {
   return value.empty() || !value.is_structured();
 }
 
@@ -73,7 +73,7 @@ class Printer {
   void items(const Json& list, std::size_t depth);
   void table(const Json& list, std::size_t depth);
   void line(std::size_t depth, std::string_view text) {
-    out_ += std::string(depth * kIndent, ' ') + escaped(text, Layout::one_line) + "\n";
+    out_ += std::string(depth * kFieldIndent, ' ') + escaped(text, Layout::one_line) + "\n";
   }
   /// Writes one line: `lead`, then the value. Further lines of a long value begin below its first
   /// one.
@@ -86,12 +86,12 @@ class Printer {
 void Printer::fields(const Json& object, std::size_t depth) {
   std::size_t width = 0;
   for (const auto& [key, value] : object.items())
-    if (!is_nothing(value) && is_plain(value))
+    if (!is_nothing(value) && is_plain_value(value))
       width = std::max(width, display_width(label_of(key)));
   for (const auto& [key, value] : object.items()) {
     if (is_nothing(value)) continue;
     const std::string label = escaped(label_of(key), Layout::one_line) + ":";
-    if (is_plain(value)) {
+    if (is_plain_value(value)) {
       const std::string words = words_of(value);
       const std::string gap(width + 3 - std::min(width + 1, display_width(label)), ' ');
       put_value(depth, label + gap, {words, key == "state" ? color_of(words) : Color::none});
@@ -114,16 +114,16 @@ void Printer::items(const Json& list, std::size_t depth) {
 
 void Printer::put_value(std::size_t depth, const std::string& lead, const Cell& cell) {
   const std::string text = escaped(cell.text, Layout::one_line);
-  std::size_t indent = depth * kIndent + display_width(lead);
+  std::size_t indent = depth * kFieldIndent + display_width(lead);
   const auto room = static_cast<std::size_t>(std::max(0, terminal_.width));
-  out_ += std::string(depth * kIndent, ' ') + lead;
+  out_ += std::string(depth * kFieldIndent, ' ') + lead;
   std::vector<std::string> lines{text};
   if (room > 0 && indent + display_width(text) > room) {
-    if (indent + std::max(kReadable, longest_word(text)) > room) {  // Below the label.
-      indent = (depth + 2) * kIndent;
+    if (indent + std::max(kReadableValue, longest_word(text)) > room) {  // Below the label.
+      indent = (depth + 2) * kFieldIndent;
       out_ += "\n" + std::string(indent, ' ');
     }
-    lines = wrapped(text, room > indent + kReadable ? room - indent : kReadable);
+    lines = wrapped(text, room > indent + kReadableValue ? room - indent : kReadableValue);
   }
   for (const std::string& one : lines) {
     if (&one != &lines.front()) out_ += std::string(indent, ' ');
@@ -141,7 +141,7 @@ void Printer::table(const Json& list, std::size_t depth) {
   };
   for (const std::string& key : keys_of(list)) {
     const bool plain =
-        std::ranges::all_of(list, [&](const Json& i) { return is_plain(at(i, key)); });
+        std::ranges::all_of(list, [&](const Json& i) { return is_plain_value(at(i, key)); });
     if (!plain) {
       left_out += (left_out.empty() ? "" : ", ") + key;
       continue;
@@ -157,8 +157,8 @@ void Printer::table(const Json& list, std::size_t depth) {
     }
   }
   Terminal inside = terminal_;
-  inside.width = std::max(0, terminal_.width - static_cast<int>(depth * kIndent));
-  out_ += print_table(out, Detail::wide, inside).text.indented(depth * kIndent);
+  inside.width = std::max(0, terminal_.width - static_cast<int>(depth * kFieldIndent));
+  out_ += print_table(out, Detail::wide, inside).text.indented(depth * kFieldIndent);
   if (!left_out.empty()) line(depth, "(-o yaml shows " + left_out + " as well)");
 }
 

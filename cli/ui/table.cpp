@@ -5,6 +5,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "base/units.hpp"
@@ -15,9 +16,9 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kIndent = 2;  // The indent of the lines in which a row continues.
-constexpr std::size_t kProse = 28;  // A narrower column of prose is hard to read.
-constexpr std::size_t kNoLimit = ~std::size_t{0};
+constexpr std::size_t kTableIndent = 2;  // The indent of the lines in which a row continues.
+constexpr std::size_t kProse = 28;       // A narrower column of prose is hard to read.
+constexpr std::size_t kUnlimitedWidth = ~std::size_t{0};
 
 /// One column of the table and its cells. The title is the first cell.
 struct Strip {
@@ -99,7 +100,7 @@ Lines lines_of(const std::vector<Strip>& strips, std::size_t room) {
   Lines lines(1);
   std::size_t used = 0;
   for (const Strip& strip : strips) {
-    const std::size_t indent = lines.size() > 1 ? kIndent : 0;
+    const std::size_t indent = lines.size() > 1 ? kTableIndent : 0;
     if (!lines.back().empty() && indent + used + kGap + strip.width > room) {
       lines.emplace_back();
       used = 0;
@@ -186,14 +187,10 @@ SortKey key_of(const std::string& cell) {
   return *key;
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 /// Returns true if `a` comes before `b`. Compares runs of digits as numbers.
 bool comes_before(std::string_view a, std::string_view b) {
   while (!a.empty() && !b.empty()) {
-    if (!is_digit(a.front()) || !is_digit(b.front())) {
+    if (!is_ascii_digit(a.front()) || !is_ascii_digit(b.front())) {
       if (a.front() != b.front()) return a.front() < b.front();
       a.remove_prefix(1);
       b.remove_prefix(1);
@@ -269,14 +266,16 @@ Printed print_table(const Table& table, Detail detail, const Terminal& terminal,
     if (!table.columns[i].only_wide || detail == Detail::wide)
       strips.push_back(strip_of(table, i, titles));
   if (strips.empty()) return {};
-  const std::size_t room = terminal.width > 0 ? static_cast<std::size_t>(terminal.width) : kNoLimit;
+  const std::size_t room =
+      terminal.width > 0 ? static_cast<std::size_t>(terminal.width) : kUnlimitedWidth;
   Printed out;
   if (detail == Detail::usual) out.left_out = drop_optional(strips, room);
   share_room(strips, room);
   const Lines lines = lines_of(strips, room);
   for (std::size_t row = 0; row < strips.front().cells.size(); ++row)
     for (const auto& line : lines)
-      print_line(line, row, &line == &lines.front() ? 0 : kIndent, terminal.color_out, out.text);
+      print_line(line, row, &line == &lines.front() ? 0 : kTableIndent, terminal.color_out,
+                 out.text);
   return out;
 }
 

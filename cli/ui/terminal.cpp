@@ -9,12 +9,12 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr int kUsualWidth = 80;
+constexpr int kUsualColumns = 80;
 
 int width_of(int fd) {
   if (::isatty(fd) != 1) return 0;
   winsize size{};
-  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualWidth;
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualColumns;
   return size.ws_col;
 }
 

@@ -11,15 +11,15 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kTimeout{10'000};
+constexpr std::chrono::milliseconds kCheckTimeout{10'000};
 
-/// A cancel that is requested when the user's is, and after kTimeout at the latest.
+/// A cancel that is requested when the user's is, and after kCheckTimeout at the latest.
 class TimedCancel {
  public:
   explicit TimedCancel(const Cancel& users)
       : watcher_([this, &users] {
           pollfd waited[] = {{users.fd(), POLLIN, 0}, {done_.fd(), POLLIN, 0}};
-          ::poll(waited, 2, static_cast<int>(kTimeout.count()));
+          ::poll(waited, 2, static_cast<int>(kCheckTimeout.count()));
           cancel_.request();
         }) {}
   ~TimedCancel() { done_.request(); }

@@ -8,7 +8,7 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr int kMostFanout = 1'024;
+constexpr int kMostRoutes = 1'024;
 
 launcher::ClusterAccess access_of(Services& services, const state::Cluster& cluster) {
   const auto key = state::identity_file(services.state_directory(), cluster.id);
@@ -32,7 +32,7 @@ std::vector<launcher::Peer> peers_of(Services& services, const RemoteTarget& tar
 envs::NodeAccess node_access(Services& services) {
   return {.client = services.ssh(),
           .agent = services.agent(),
-          .options = {.width = services.settings().integer("fanout", 1, kMostFanout),
+          .options = {.width = services.settings().integer("fanout", 1, kMostRoutes),
                       .connect_timeout = services.settings().duration("connect-timeout"),
                       .silence = services.settings().duration("answer-timeout"),
                       .keeps_connections = true},

@@ -22,9 +22,9 @@ using provision::cloud::Asked;
 using provision::cloud::ImageState;
 using provision::cloud::OwnImage;
 
-constexpr std::chrono::minutes kTimeout{10};  // Timeout of a node that overwrites hidden files.
+constexpr std::chrono::minutes kBakeTimeout{10};  // Timeout of a node that overwrites hidden files.
 
-Json to_json(const provision::cloud::ImageRequest& request) {
+Json json_of(const provision::cloud::ImageRequest& request) {
   return {{"region", request.region},
           {"machine", request.machine},
           {"name", request.name},
@@ -69,7 +69,7 @@ std::optional<state::Node> node_of(Services& services, const state::Intent& inte
 void run_on(Services& services, const state::Cluster& cluster, const state::Node& node,
             const std::string& command, const std::string& what, const Cancel& cancel) {
   const ssh::Host host = to_host(services.store(), cluster, node);
-  const auto answers = launcher::ask(services.ssh(), {{host, command}}, kTimeout, cancel);
+  const auto answers = launcher::ask(services.ssh(), {{host, command}}, kBakeTimeout, cancel);
   if (const auto failure = script_failure(answers.at(0), what)) throw Error(*failure);
 }
 
@@ -100,7 +100,7 @@ state::Intent written_down(Services& services, const Bake& bake) {
                        .action = std::string(provision::kBakeImage),
                        .subject = bake.node.name.value,
                        .token = provision::new_token(),
-                       .detail = to_json(bake.request).dump()};
+                       .detail = json_of(bake.request).dump()};
   intent.id = services.store().open_intent(intent);
   return intent;
 }

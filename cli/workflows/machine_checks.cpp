@@ -209,7 +209,7 @@ Check check_clock() {
 
 }  // namespace
 
-std::string_view to_string(Verdict verdict) noexcept {
+std::string_view word_of(Verdict verdict) noexcept {
   switch (verdict) {
     case Verdict::ok:
       return "ok";

@@ -20,7 +20,7 @@ struct Check {
   std::string remedy;  ///< The remedy; empty if none is needed.
 };
 
-std::string_view to_string(Verdict verdict) noexcept;
+std::string_view word_of(Verdict verdict) noexcept;
 
 /// Checks each requirement by trying it: writes a file into the state directory and removes it, and
 /// runs each program. A check with Verdict::fail prevents clusters on this machine. Throws only

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/name_ranges.hpp"
 #include "base/names.hpp"
@@ -16,12 +17,8 @@ namespace {
 constexpr std::size_t kMostNames = 10'000;
 constexpr std::size_t kMostDigits = 9;  // Fits an int.
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_number(std::string_view text) {
-  return !text.empty() && text.size() <= kMostDigits && std::ranges::all_of(text, is_digit);
+  return !text.empty() && text.size() <= kMostDigits && std::ranges::all_of(text, is_ascii_digit);
 }
 
 int number(std::string_view text) {
@@ -38,7 +35,7 @@ struct Parts {
 
 Parts split(std::string_view name) {
   std::size_t at = name.size();
-  while (at > 0 && is_digit(name[at - 1]))
+  while (at > 0 && is_ascii_digit(name[at - 1]))
     --at;
   if (!is_number(name.substr(at))) return {name};
   return {name.substr(0, at), name.substr(at)};

@@ -9,7 +9,7 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kGlance{3'000};
+constexpr std::chrono::milliseconds kNoticeGlance{3'000};
 
 }  // namespace
 
@@ -28,8 +28,8 @@ std::vector<Notice> notices_of(Services& services, const state::Cluster& cluster
   if (!is_spot(cluster)) return {};
   std::vector<Notice> notices;
   const auto hosts = reachable_hosts(services, cluster, nodes);
-  for (const auto& watch :
-       launcher::watch_nodes(services.ssh(), hosts, services.agent(), services.cancel(), kGlance)) {
+  for (const auto& watch : launcher::watch_nodes(services.ssh(), hosts, services.agent(),
+                                                 services.cancel(), kNoticeGlance)) {
     if (!watch.ok()) continue;  // The node may be gone already; the cloud reports that.
     const agent::NodeWatch& said = watch.value();
     if (said.taken_back != 0 || said.at_risk != 0)

@@ -9,9 +9,9 @@ namespace {
 
 using provision::Granted;
 using provision::HostDoor;
-using Outcomes = provision::HostAccess::Outcomes;
+using AccessOutcomes = provision::HostAccess::Outcomes;
 
-constexpr std::chrono::milliseconds kTimeout{60'000};  // Added to the connect timeout.
+constexpr std::chrono::milliseconds kAccessTimeout{60'000};  // Added to the connect timeout.
 
 /// The agent's exit status for an action that the host does not allow.
 constexpr int kDenied = 126;
@@ -34,22 +34,23 @@ bool is_passing(ErrorKind kind) {
 
 }  // namespace
 
-Outcomes SshHostAccess::check(const state::Cluster& cluster, std::span<const HostDoor> doors,
-                              const Cancel& cancel) {
+AccessOutcomes SshHostAccess::check(const state::Cluster& cluster, std::span<const HostDoor> doors,
+                                    const Cancel& cancel) {
   return call_as_user(
       cluster, doors, [](const HostDoor&) { return std::vector<std::string>{"access-check"}; },
       cancel);
 }
 
-Outcomes SshHostAccess::open(const state::Cluster& cluster, std::span<const HostDoor> doors,
-                             const std::string& public_key, const Cancel& cancel) {
+AccessOutcomes SshHostAccess::open(const state::Cluster& cluster, std::span<const HostDoor> doors,
+                                   const std::string& public_key, const Cancel& cancel) {
   const auto words = [&](const HostDoor& door) {
     return std::vector<std::string>{"access-add", public_key + " " + door.mark};
   };
   return call_as_user(cluster, doors, words, cancel);
 }
 
-Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const HostDoor> doors) {
+AccessOutcomes SshHostAccess::close(const state::Cluster& cluster,
+                                    std::span<const HostDoor> doors) {
   const auto words = [&](const HostDoor& door) {
     return std::vector<std::string>{"access-remove", door.mark, cluster.id.value};
   };
@@ -57,7 +58,7 @@ Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const Hos
     return to_host(services_.store(), cluster, door.node);
   };
   const Cancel never;  // The caller may clean up after a cancel, which must not stop this.
-  Outcomes outcomes = call(doors, with_cluster_key, words, never);
+  AccessOutcomes outcomes = call(doors, with_cluster_key, words, never);
   // A host that refuses the cluster's key is asked again with the user's own keys: the cluster's
   // key was removed already, or never added.
   std::vector<HostDoor> shut;
@@ -67,7 +68,7 @@ Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const Hos
     shut.push_back(doors[i]);
     places.push_back(i);
   }
-  const Outcomes again = call_as_user(cluster, shut, words, never);
+  const AccessOutcomes again = call_as_user(cluster, shut, words, never);
   for (std::size_t i = 0; i < again.size(); ++i)
     outcomes[places[i]] = again[i];
   return outcomes;
@@ -103,8 +104,9 @@ Error SshHostAccess::explained(const Error& refusal, const provision::OpenSshUse
                                  "this at a terminal, which asks for it"};
 }
 
-Outcomes SshHostAccess::call_as_user(const state::Cluster& cluster, std::span<const HostDoor> doors,
-                                     const Words& words, const Cancel& cancel) {
+AccessOutcomes SshHostAccess::call_as_user(const state::Cluster& cluster,
+                                           std::span<const HostDoor> doors, const Words& words,
+                                           const Cancel& cancel) {
   if (doors.empty()) return {};
   const std::vector<provision::StaticHost> hosts = provision::parse_spec_json(cluster);
   const auto listed = [&](const HostDoor& door) -> const provision::StaticHost& {
@@ -127,7 +129,7 @@ Outcomes SshHostAccess::call_as_user(const state::Cluster& cluster, std::span<co
   for (const HostDoor& door : doors)
     if (needs_client(door)) for_client.push_back(listed(door));
   unlock(for_client);
-  Outcomes outcomes = call(
+  AccessOutcomes outcomes = call(
       doors, [&](const HostDoor& door) { return as_user(door, needs_client(door)); }, words,
       cancel);
   std::vector<HostDoor> refused;
@@ -143,22 +145,22 @@ Outcomes SshHostAccess::call_as_user(const state::Cluster& cluster, std::span<co
   }
   // OpenSSH's client may log in where libssh2 could not: with an agent, a certificate or another
   // key.
-  const Outcomes again = call(
+  const AccessOutcomes again = call(
       refused, [&](const HostDoor& door) { return as_user(door, true); }, words, cancel);
   for (std::size_t i = 0; i < again.size(); ++i)
     if (again[i].ok()) outcomes[places[i]] = again[i];
   return outcomes;
 }
 
-Outcomes SshHostAccess::call(std::span<const HostDoor> doors, const Key& key, const Words& words,
-                             const Cancel& cancel) {
+AccessOutcomes SshHostAccess::call(std::span<const HostDoor> doors, const Key& key,
+                                   const Words& words, const Cancel& cancel) {
   if (doors.empty()) return {};
   const remote::AgentProgram& agent = services_.agent();
   std::vector<launcher::NodeTask> tasks;
   for (const HostDoor& door : doors)
     tasks.push_back({.host = key(door), .command = remote::agent_command(agent.hash, words(door))});
-  const auto limit = kTimeout + services_.settings().duration("connect-timeout");
-  Outcomes outcomes;
+  const auto limit = kAccessTimeout + services_.settings().duration("connect-timeout");
+  AccessOutcomes outcomes;
   for (const auto& answer : launcher::ask_agent(services_.ssh(), tasks, agent, limit, cancel))
     outcomes.push_back(outcome_of(answer));
   return outcomes;

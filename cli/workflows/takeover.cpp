@@ -26,22 +26,22 @@ namespace fastgpu::cli {
 namespace {
 
 namespace cloud = provision::cloud;
-using cloud::Machine;
+using TaggedMachine = cloud::Machine;
 using provision::ClusterRecord;
 using provision::run_step;
 
 constexpr std::size_t kRegionsAtOnce = 32;
-constexpr std::chrono::seconds kTimeout{60};
+constexpr std::chrono::seconds kTakeoverTimeout{60};
 constexpr std::chrono::minutes kStartLimit{10};
 
 /// Returns the machines of the wanted cluster in the given regions, or in the cloud's usual ones.
-std::vector<Machine> find_machines(Services& services, const TakeoverRequest& request) {
+std::vector<TaggedMachine> find_machines(Services& services, const TakeoverRequest& request) {
   std::vector<std::string> regions = request.regions;
   if (regions.empty())
     for (const std::string_view region : cloud::usual_regions(request.provider))
       regions.emplace_back(region);
   cloud::Cloud& api = services.cloud(request.provider);
-  std::vector<Machine> all;
+  std::vector<TaggedMachine> all;
   std::optional<Error> failure;
   for (auto& answer : parallel_map(std::span<const std::string>(regions), kRegionsAtOnce,
                                    [&](const std::string& region) {
@@ -65,8 +65,8 @@ std::vector<Machine> find_machines(Services& services, const TakeoverRequest& re
 
 /// Throws if a machine does not run: during the takeover every node must receive our key and prove
 /// its identity.
-void check_running(std::span<const Machine> machines) {
-  for (const Machine& machine : machines)
+void check_running(std::span<const TaggedMachine> machines) {
+  for (const TaggedMachine& machine : machines)
     if (machine.state != cloud::MachineState::running)
       throw Error(ErrorKind::conflict, "machine " + machine.id + " (node " +
                                            std::to_string(machine.index) +
@@ -74,38 +74,38 @@ void check_running(std::span<const Machine> machines) {
                                            "key. --start starts stopped nodes");
 }
 
-struct Found {
-  std::vector<Machine> machines{};
-  Machine head{};
+struct FoundMachines {
+  std::vector<TaggedMachine> machines{};
+  TaggedMachine head{};
 };
 
-Found checked(std::vector<Machine> machines) {
+FoundMachines checked(std::vector<TaggedMachine> machines) {
   check_running(machines);
-  Machine head = cloud::head_of(machines);
+  TaggedMachine head = cloud::head_of(machines);
   return {std::move(machines), std::move(head)};
 }
 
 /// Returns the address at which we reach the head node. A machine without a public address must be
 /// in a network that we are in, too.
-std::string address_of(const Machine& head) {
+std::string address_of(const TaggedMachine& head) {
   return (head.address.empty() ? head.private_address : head.address).text();
 }
 
 /// Returns true once the machine is running and has an address.
-bool is_up(const Machine& machine) {
+bool is_up(const TaggedMachine& machine) {
   return machine.state == cloud::MachineState::running && !address_of(machine).empty();
 }
 
-std::vector<std::string> stopped_among(std::span<const Machine> machines) {
+std::vector<std::string> stopped_among(std::span<const TaggedMachine> machines) {
   std::vector<std::string> ids;
-  for (const Machine& machine : machines)
+  for (const TaggedMachine& machine : machines)
     if (machine.state == cloud::MachineState::stopped) ids.push_back(machine.id);
   return ids;
 }
 
 /// Starts the stopped machines and waits until they run. Returns all machines in their new state.
-std::vector<Machine> started(Services& services, const TakeoverRequest& request,
-                             std::vector<Machine> machines) {
+std::vector<TaggedMachine> started(Services& services, const TakeoverRequest& request,
+                                   std::vector<TaggedMachine> machines) {
   cloud::Cloud& api = services.cloud(request.provider);
   const cloud::OwnerTags marks = machines.front().marks;
   const std::string region = machines.front().site.region;
@@ -125,8 +125,9 @@ std::vector<Machine> started(Services& services, const TakeoverRequest& request,
   return machines;
 }
 
-Found find(Services& services, const provision::Tools& tools, const TakeoverRequest& request) {
-  std::vector<Machine> machines = find_machines(services, request);
+FoundMachines find(Services& services, const provision::Tools& tools,
+                   const TakeoverRequest& request) {
+  std::vector<TaggedMachine> machines = find_machines(services, request);
   if (request.starts && !stopped_among(machines).empty())
     run_step(tools, "starting stopped machines",
              [&] { machines = started(services, request, std::move(machines)); });
@@ -134,9 +135,10 @@ Found find(Services& services, const provision::Tools& tools, const TakeoverRequ
 }
 
 /// Finds the machines again once we have the lease: another change may have ended in between.
-Found look_again(Services& services, const TakeoverRequest& request, const Found& before) {
-  const Machine& head = before.head;
-  Found now = checked(
+FoundMachines look_again(Services& services, const TakeoverRequest& request,
+                         const FoundMachines& before) {
+  const TaggedMachine& head = before.head;
+  FoundMachines now = checked(
       cloud::machines_named(services.cloud(request.provider)
                                 .machines(head.site.region, head.marks.cluster, services.cancel()),
                             request.name.value, ""));
@@ -153,7 +155,8 @@ std::string identity_for(Services& services, const TakeoverRequest& request,
   return services.environment()("HOME").value_or("/") + "/.ssh/id_ed25519";
 }
 
-void listen_for_sockets(Services& services, const TakeoverRequest& request, const Machine& head) {
+void listen_for_sockets(Services& services, const TakeoverRequest& request,
+                        const TaggedMachine& head) {
   std::vector<IpRange> ranges = request.ssh_from;
   if (ranges.empty()) ranges = {services.clouds().own_address()};
   services.cloud(request.provider)
@@ -161,7 +164,7 @@ void listen_for_sockets(Services& services, const TakeoverRequest& request, cons
                     services.cancel());
 }
 
-void check_fingerprint(const Machine& head) {
+void check_fingerprint(const TaggedMachine& head) {
   if (!head.host_key.empty()) return;
   throw Error(ErrorKind::conflict,
               "machine " + head.id +
@@ -172,10 +175,10 @@ void check_fingerprint(const Machine& head) {
 
 /// Returns the key that the head node shows. Throws if it does not match the fingerprint in the
 /// node's tag.
-std::string verified_key(Services& services, const Machine& head) {
+std::string verified_key(Services& services, const TaggedMachine& head) {
   check_fingerprint(head);
   const ssh::Host host{.name = {"the head node"}, .address = address_of(head)};
-  const auto shown = ssh::scan_host_keys({&host, 1}, kTimeout, services.cancel());
+  const auto shown = ssh::scan_host_keys({&host, 1}, kTakeoverTimeout, services.cancel());
   if (!shown.front().ok()) throw shown.front().error();
   const std::string& key = shown.front().value();
   const std::string fingerprint = ssh::fingerprint(key);
@@ -189,7 +192,7 @@ std::string verified_key(Services& services, const Machine& head) {
 
 /// Returns the record on the head node. Throws remote if it contradicts the cloud: if it has
 /// another cluster, host key or place than the machine.
-ClusterRecord checked_record(launcher::HeadNode& head, const Machine& machine,
+ClusterRecord checked_record(launcher::HeadNode& head, const TaggedMachine& machine,
                              const TakeoverRequest& request, const Cancel& cancel) {
   ClusterRecord record =
       provision::parse_cluster_record(head.record(provision::kLargestRecord, cancel));
@@ -239,7 +242,8 @@ void put_keys(Services& services, const provision::Tools& tools, const state::Cl
       host.jumps = {as_user(cluster, nodes.front(), identity)};
     tasks.push_back({std::move(host), remote::agent_command(services.agent().hash, words)});
   }
-  check(launcher::ask_agent(services.ssh(), tasks, services.agent(), kTimeout, services.cancel()),
+  check(launcher::ask_agent(services.ssh(), tasks, services.agent(), kTakeoverTimeout,
+                            services.cancel()),
         "adding a key");
   fault_point("takeover:keys_put");
 }
@@ -247,7 +251,7 @@ void put_keys(Services& services, const provision::Tools& tools, const state::Cl
 /// Stores the cluster and the ways into its nodes here. The cluster is not ours yet.
 provision::ClusterView adopt(Services& services, const provision::Tools& tools,
                              const TakeoverRequest& request, const ClusterRecord& record,
-                             const Found& found, const std::string& identity) {
+                             const FoundMachines& found, const std::string& identity) {
   const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
   const auto& place = spec.places[cloud::parse_cloud_placement(record.cluster.network).place];
   const auto instances = cloud::instances_of(
@@ -262,10 +266,10 @@ provision::ClusterView adopt(Services& services, const provision::Tools& tools,
 }
 
 void mark_machines(Services& services, const state::Cluster& cluster,
-                   std::span<const Machine> machines, const std::string& taken) {
+                   std::span<const TaggedMachine> machines, const std::string& taken) {
   const cloud::Tags tags{.owner = services.owner(cluster.provider).mark(), .taken = taken};
   std::vector<std::string> ids;
-  for (const Machine& machine : machines)
+  for (const TaggedMachine& machine : machines)
     if (machine.marks.owner != tags.owner) ids.push_back(machine.id);
   if (!ids.empty())
     services.cloud(cluster.provider)
@@ -277,7 +281,7 @@ void mark_machines(Services& services, const state::Cluster& cluster,
 
 provision::ClusterView take_over(Services& services, const provision::Tools& tools,
                                  const TakeoverRequest& request) {
-  Found found;
+  FoundMachines found;
   run_step(tools, "looking for cluster " + request.name.value,
            [&] { found = find(services, tools, request); });
   listen_for_sockets(services, request, found.head);
@@ -304,15 +308,15 @@ provision::ClusterView take_over(Services& services, const provision::Tools& too
 }
 
 std::vector<std::string> plan_takeover(Services& services, const TakeoverRequest& request) {
-  std::vector<Machine> machines = find_machines(services, request);
+  std::vector<TaggedMachine> machines = find_machines(services, request);
   std::vector<std::string> steps;
   for (const std::string& id : stopped_among(machines))
     if (request.starts) steps.push_back("start machine " + id);
   if (steps.empty()) check_running(machines);
-  const Machine head = cloud::head_of(machines);
+  const TaggedMachine head = cloud::head_of(machines);
   check_fingerprint(head);
   steps.push_back("open port 22 of machine " + head.id + ", the head node, for this machine");
-  for (const Machine& machine : machines)
+  for (const TaggedMachine& machine : machines)
     steps.push_back("give machine " + machine.id + " our key and our mark");
   return steps;
 }

@@ -14,7 +14,7 @@ constexpr std::size_t kMostText = 256;
 /// Ranks that a sentence has room for.
 constexpr std::size_t kNamed = 4;
 
-std::string name(Rank rank) {
+std::string rank_name(Rank rank) {
   return "rank " + std::to_string(rank.value);
 }
 
@@ -107,8 +107,8 @@ std::optional<std::string> WaitGraph::dead_end() const {
   std::size_t named = 0;
   for (const auto& [rank, report] : reports_) {
     if (named == kNamed) break;
-    sentence += (named++ == 0 ? "" : ", ") + name(rank) + " waits in " + report.doing;
-    if (!report.awaited.empty()) sentence += " for " + name(report.awaited.front());
+    sentence += (named++ == 0 ? "" : ", ") + rank_name(rank) + " waits in " + report.doing;
+    if (!report.awaited.empty()) sentence += " for " + rank_name(report.awaited.front());
     if (report.awaited.size() > 1) sentence += " and others";
   }
   if (reports_.size() > kNamed)

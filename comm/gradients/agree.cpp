@@ -23,7 +23,7 @@ constexpr std::string_view kShared[] = {
 using SharedSettings = std::array<std::uint64_t, std::size(kShared)>;
 
 /// The first data to compare.
-struct Identity {
+struct GroupIdentity {
   std::uint64_t library = 0;
   std::uint64_t table = 0;
   std::uint64_t encoded_bytes = 0;
@@ -51,7 +51,7 @@ SharedSettings shared(const GradientSettings& settings) {
           static_cast<std::uint64_t>(settings.device.path)};
 }
 
-Identity identity_of(const Registration& registration) {
+GroupIdentity identity_of(const Registration& registration) {
   return {Fingerprint().add(registration.library).value(), registration.table.hash(),
           encode(registration.table).size(), shared(registration.settings)};
 }
@@ -82,12 +82,12 @@ std::string list_of(const std::vector<GradientId>& ids, const GradientTable& tab
 }  // namespace
 
 void check_same_registration(Communicator& communicator, const Registration& mine) {
-  const Identity own = identity_of(mine);
-  std::vector<Identity> all(static_cast<std::size_t>(communicator.size()));
+  const GroupIdentity own = identity_of(mine);
+  std::vector<GroupIdentity> all(static_cast<std::size_t>(communicator.size()));
   communicator.all_gather(std::as_bytes(std::span(&own, 1)),
                           std::as_writable_bytes(std::span(all)));
-  const Identity& first = all[0];
-  const auto odd = std::ranges::find_if(all, [&](const Identity& each) {
+  const GroupIdentity& first = all[0];
+  const auto odd = std::ranges::find_if(all, [&](const GroupIdentity& each) {
     return each.library != first.library || each.settings != first.settings ||
            each.table != first.table;
   });

@@ -4,9 +4,9 @@ namespace fastgpu::comm {
 namespace {
 
 /// The two halves of a collective, one piece of every slice at a time.
-class Exchange {
+class DirectExchange {
  public:
-  Exchange(Place place, std::uint64_t count, Cut cut, Program& program)
+  DirectExchange(Place place, std::uint64_t count, Cut cut, Program& program)
       : place_(place), count_(count), cut_(cut), writer_(program) {}
 
   /// Moves all contributions to their owners.
@@ -40,7 +40,7 @@ class Exchange {
 
 Program reduce_scatter_directly(Place place, std::uint64_t count, Cut cut) {
   Program program;
-  Exchange exchange(place, count, cut, program);
+  DirectExchange exchange(place, count, cut, program);
   for (int piece = 0; piece < cut.pieces; ++piece)
     exchange.contribute(piece);
   return program;
@@ -48,7 +48,7 @@ Program reduce_scatter_directly(Place place, std::uint64_t count, Cut cut) {
 
 Program all_gather_directly(Place place, std::uint64_t count, Cut cut) {
   Program program;
-  Exchange exchange(place, count, cut, program);
+  DirectExchange exchange(place, count, cut, program);
   for (int piece = 0; piece < cut.pieces; ++piece)
     exchange.distribute(piece);
   return program;
@@ -56,7 +56,7 @@ Program all_gather_directly(Place place, std::uint64_t count, Cut cut) {
 
 Program all_reduce_directly(Place place, std::uint64_t count, Cut cut) {
   Program program;
-  Exchange exchange(place, count, cut, program);
+  DirectExchange exchange(place, count, cut, program);
   // The next contributions go ahead of the results, which would hold them up on their channel.
   for (int piece = 0; piece <= cut.pieces; ++piece) {
     if (piece < cut.pieces) exchange.contribute(piece);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kHead = 8 + 8 + 4 + 1;
 static_assert(kHead + kNoteBytes + kInsideBytes == kEnvelopeBytes);
 
-[[noreturn]] void refuse() {
+[[noreturn]] void refuse_envelope() {
   throw Error(ErrorKind::remote, "it sent what no rank of this version sends");
 }
 
@@ -28,7 +28,7 @@ std::size_t encode(const Envelope& envelope, std::span<std::byte> into) {
 }
 
 Envelope decode_envelope(std::span<const std::byte> bytes) {
-  if (bytes.size() < kHead) refuse();
+  if (bytes.size() < kHead) refuse_envelope();
   WireReader in(bytes);
   Envelope envelope;
   envelope.tag = {in.get<std::uint64_t>()};
@@ -36,11 +36,12 @@ Envelope decode_envelope(std::span<const std::byte> bytes) {
   envelope.number = in.get<std::uint32_t>();
   const auto has_note = in.get<std::uint8_t>();
   const std::size_t head = kHead + (has_note != 0 ? kNoteBytes : 0);
-  if (has_note > 1 || bytes.size() < head || envelope.number > mpi::kHighestNumber) refuse();
+  if (has_note > 1 || bytes.size() < head || envelope.number > mpi::kHighestNumber)
+    refuse_envelope();
   if (has_note != 0) envelope.note = in.get_bytes<kNoteBytes>();
   envelope.inside = bytes.subspan(head);
   const std::size_t expected = envelope.number == 0 ? envelope.bytes : 0;
-  if (envelope.inside.size() != expected || expected > kInsideBytes) refuse();
+  if (envelope.inside.size() != expected || expected > kInsideBytes) refuse_envelope();
   return envelope;
 }
 

@@ -24,7 +24,7 @@ constexpr std::size_t kWindow = 3;
 constexpr int kEnvelopesATurn = 16;
 
 /// The time in which the last messages must be found by their receivers.
-constexpr std::chrono::seconds kDrainTimeout{2};
+constexpr std::chrono::seconds kMpiDrainTimeout{2};
 
 std::size_t bytes_of(const Outgoing& message) {
   return message.bytes.size();
@@ -39,7 +39,7 @@ std::size_t next_piece(const Message& message, std::size_t begun) {
   return std::min(kPieceBytes, bytes_of(message) - begun);
 }
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_mpi(const std::string& what) {
   throw Error(ErrorKind::remote, what);
 }
 
@@ -54,7 +54,7 @@ MpiTransport::MpiTransport(std::unique_ptr<mpi::Messages> messages, int size,
       staging_(kPieceBytes) {}
 
 MpiTransport::~MpiTransport() {
-  const Deadline deadline(kDrainTimeout);
+  const Deadline deadline(kMpiDrainTimeout);
   try {
     while (!posted_.empty() && !messages_->is_over() && !deadline.passed())
       if (!collect()) ::sched_yield();
@@ -181,9 +181,9 @@ void MpiTransport::open(Rank rank, std::span<const std::byte> bytes) {
 /// Keeps an envelope until it is asked for.
 void MpiTransport::keep(Peer& from, const Envelope& envelope) {
   if (from.arrivals.find(envelope.tag) != nullptr)
-    refuse("it sent two messages where there is one");
+    refuse_mpi("it sent two messages where there is one");
   from.arrived_bytes += kArrivalCost + envelope.inside.size();
-  if (from.arrived_bytes > kMostUnasked) refuse("it sent far more than anybody asked for");
+  if (from.arrived_bytes > kMostUnasked) refuse_mpi("it sent far more than anybody asked for");
   from.arrivals.add(
       envelope.tag,
       {envelope.bytes, envelope.number, {envelope.inside.begin(), envelope.inside.end()}});
@@ -193,8 +193,8 @@ void MpiTransport::begin(Incoming& message, const Arrival& what,
                          std::span<const std::byte> inside) {
   const std::size_t expected = bytes_of(message);
   if (what.bytes != expected)
-    refuse("it sent " + std::to_string(what.bytes) + " bytes where " + std::to_string(expected) +
-           " were expected");
+    refuse_mpi("it sent " + std::to_string(what.bytes) + " bytes where " +
+               std::to_string(expected) + " were expected");
   if (what.number != 0) {
     incoming_.push_back({&message, what.number});
     return;

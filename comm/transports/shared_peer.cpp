@@ -15,7 +15,7 @@ constexpr std::size_t kPiece = 128 << 10;
 
 constexpr int kDescriptorsATurn = 16;
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_shared(const std::string& what) {
   throw Error(ErrorKind::remote, what);
 }
 
@@ -31,7 +31,7 @@ void copy_note(Descriptor& descriptor, const Note& note) {
 std::span<const std::byte> inlined_bytes(const Descriptor& descriptor) {
   const std::size_t begin = descriptor.has_note != 0 ? kNoteBytes : 0;
   if (descriptor.length > Descriptor::kBody - begin)
-    refuse("it sent a descriptor that makes no sense");
+    refuse_shared("it sent a descriptor that makes no sense");
   return std::span(descriptor.body).subspan(begin, descriptor.length);
 }
 
@@ -184,14 +184,15 @@ void SharedPeer::open(const Descriptor& descriptor) {
     case DescriptorKind::note:
       return;
   }
-  refuse("it sent a descriptor of a kind that does not exist");
+  refuse_shared("it sent a descriptor of a kind that does not exist");
 }
 
 void SharedPeer::on_message(const Descriptor& descriptor) {
   std::span<const std::byte> bytes;
   if (descriptor.kind == DescriptorKind::inlined) bytes = inlined_bytes(descriptor);
   if (descriptor.kind == DescriptorKind::eager) {
-    if (bytes_of(descriptor) > kEagerBytes) refuse("it sent a descriptor that makes no sense");
+    if (bytes_of(descriptor) > kEagerBytes)
+      refuse_shared("it sent a descriptor that makes no sense");
     bytes = in_.bytes(bytes_of(descriptor));
   }
   if (wanted_.find(descriptor.tag) != nullptr)
@@ -203,7 +204,8 @@ void SharedPeer::on_message(const Descriptor& descriptor) {
 
 /// Keeps a message until a receive asks for it.
 void SharedPeer::keep(const Descriptor& descriptor, std::span<const std::byte> bytes) {
-  if (arrivals_.find(descriptor.tag) != nullptr) refuse("it sent two messages where there is one");
+  if (arrivals_.find(descriptor.tag) != nullptr)
+    refuse_shared("it sent two messages where there is one");
   unasked_.add(kArrivalCost + bytes.size());
   arrived_bytes_ += kArrivalCost + bytes.size();
   arrivals_.add(descriptor.tag, {descriptor, {bytes.begin(), bytes.end()}});
@@ -213,8 +215,8 @@ void SharedPeer::begin(Incoming& message, const Descriptor& descriptor,
                        std::span<const std::byte> bytes) {
   const std::size_t size = bytes_of(descriptor);
   if (size != message.sink.memory.size())
-    refuse("it sent " + std::to_string(size) + " bytes where " +
-           std::to_string(message.sink.memory.size()) + " were expected");
+    refuse_shared("it sent " + std::to_string(size) + " bytes where " +
+                  std::to_string(message.sink.memory.size()) + " were expected");
   if (descriptor.kind == DescriptorKind::inlined || descriptor.kind == DescriptorKind::eager)
     return deliver(message, bytes);
   const auto terms = descriptor.terms();
@@ -231,7 +233,7 @@ void SharedPeer::begin(Incoming& message, const Descriptor& descriptor,
 bool SharedPeer::begin_reading(Incoming& message, const Descriptor::Terms& terms) {
   const auto& reduction = message.sink.reduction;
   if (reduction && terms.offset % size_of(reduction->type) != 0)
-    refuse("it offered what begins within an element");
+    refuse_shared("it offered what begins within an element");
   try {
     const auto from = heap_.at({terms.region, terms.generation, terms.offset}, terms.bytes);
     reading_.push_back({&message, from, 0, terms.request});
@@ -251,7 +253,7 @@ void SharedPeer::deliver(Incoming& message, std::span<const std::byte> bytes) {
 void SharedPeer::on_wanted(const Descriptor& descriptor) {
   const auto terms = descriptor.terms();
   Outgoing** const message = offered_.find(terms.request);
-  if (message == nullptr) refuse("it wants a message that was not offered");
+  if (message == nullptr) refuse_shared("it wants a message that was not offered");
   cell_transfers_.push_back({*message, terms.number});
   offered_.remove(terms.request);
 }
@@ -261,7 +263,7 @@ void SharedPeer::on_piece(const Descriptor& descriptor) {
   Incoming** const expected = expected_.find(terms.number);
   if (expected == nullptr || terms.bytes > kCellBytes || terms.offset != (*expected)->moved ||
       !(*expected)->sink.accepts(terms.offset, terms.bytes))
-    refuse("it sent a piece of no message");
+    refuse_shared("it sent a piece of no message");
   Incoming& message = **expected;
   if (terms.offset + terms.bytes == message.sink.memory.size()) expected_.remove(terms.number);
   deliver(message, in_.cell().first(terms.bytes));
@@ -271,7 +273,7 @@ void SharedPeer::on_piece(const Descriptor& descriptor) {
 void SharedPeer::on_ack(const Descriptor& descriptor) {
   const std::uint32_t request = descriptor.terms().request;
   Outgoing** const message = offered_.find(request);
-  if (message == nullptr) refuse("it took a message that was not offered");
+  if (message == nullptr) refuse_shared("it took a message that was not offered");
   Outgoing& done = **message;
   offered_.remove(request);
   done.moved = done.bytes.size();

@@ -9,7 +9,7 @@
 namespace fastgpu::comm {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_tcp(const std::string& what) {
   throw Error(ErrorKind::remote, what);
 }
 
@@ -147,16 +147,16 @@ void TcpPeer::receive(Incoming& message) {
 
 void TcpPeer::check(const Incoming& message, const Frame& frame) {
   if (frame.total != message.sink.memory.size())
-    refuse("it sent " + std::to_string(frame.total) + " bytes where " +
-           std::to_string(message.sink.memory.size()) + " were expected");
-  if (!message.sink.accepts(frame.offset, frame.length)) refuse("it sent a part of an element");
+    refuse_tcp("it sent " + std::to_string(frame.total) + " bytes where " +
+               std::to_string(message.sink.memory.size()) + " were expected");
+  if (!message.sink.accepts(frame.offset, frame.length)) refuse_tcp("it sent a part of an element");
 }
 
 /// Every byte of a message comes once: whose place has been given to a connection may not be
 /// handed back before that connection is done with it.
 void TcpPeer::promise(Expected& expected, const Frame& frame) {
   expected.promised += frame.length;
-  if (expected.promised > frame.total) refuse("it sent bytes twice");
+  if (expected.promised > frame.total) refuse_tcp("it sent bytes twice");
 }
 
 std::span<std::byte> TcpPeer::target_of(const Frame& frame) {
@@ -200,7 +200,7 @@ void TcpPeer::asked_for(MessageTag tag) {
              wanted_by_peer_.size() < kMostUnasked / kArrivalCost) {
     wanted_by_peer_.add(tag, 0);
   } else {
-    refuse("it asked for a message twice");
+    refuse_tcp("it asked for a message twice");
   }
 }
 
@@ -221,22 +221,22 @@ void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes
 
 /// Keeps the bytes until a receive asks for them.
 void TcpPeer::keep(const Frame& frame, std::span<const std::byte> bytes) {
-  if (frame.total > kMostAhead) refuse("it sent a message that nobody asked for");
+  if (frame.total > kMostAhead) refuse_tcp("it sent a message that nobody asked for");
   unasked_.add(kArrivalCost + bytes.size());
   arrived_bytes_ += kArrivalCost + bytes.size();
   Arrival* arrival = arrivals_.find(frame.tag);
   if (arrival == nullptr)
     arrival = &arrivals_.add(frame.tag, {.total = frame.total});
   else if (arrival->here == arrival->total || frame.total != arrival->total)
-    refuse("it sent a message twice");
+    refuse_tcp("it sent a message twice");
   arrival->here += bytes.size();
-  if (arrival->here > arrival->total) refuse("it sent bytes twice");
+  if (arrival->here > arrival->total) refuse_tcp("it sent bytes twice");
   arrival->chunks.push_back({frame.offset, {bytes.begin(), bytes.end()}});
 }
 
 void TcpPeer::count(Incoming& message, std::size_t bytes) {
   message.moved += bytes;
-  if (message.moved > message.sink.memory.size()) refuse("it sent bytes twice");
+  if (message.moved > message.sink.memory.size()) refuse_tcp("it sent bytes twice");
   if (message.moved < message.sink.memory.size()) return;
   if (incoming_.find(message.tag) != nullptr) incoming_.take(message.tag);
   events_.received(message);

@@ -8,7 +8,7 @@
 namespace fastgpu::envs {
 namespace {
 
-constexpr const char* kFolder = "/var/cache/fastgpu";
+constexpr const char* kAdapterFolder = "/var/cache/fastgpu";
 
 bool has_adapter(const NodeFacts& facts, std::string_view prefix) {
   return std::ranges::any_of(
@@ -31,9 +31,10 @@ bool has_module(const NodeFacts& facts, std::string_view module) {
 std::vector<Argv> run_installer(const PackageManager& manager, const PinnedArchive& archive,
                                 const std::string& name, const std::string& folder,
                                 const Argv& installer) {
-  const std::string place = std::string(kFolder) + "/" + name;
+  const std::string place = std::string(kAdapterFolder) + "/" + name;
   const std::string file = place + ".tar.gz";
-  std::vector<Argv> commands = {{"mkdir", "-p", "-m", "0755", kFolder}, {"rm", "-rf", place, file}};
+  std::vector<Argv> commands = {{"mkdir", "-p", "-m", "0755", kAdapterFolder},
+                                {"rm", "-rf", place, file}};
   for (Argv& argv : manager.fetch(archive, file))
     commands.push_back(std::move(argv));
   commands.push_back({"mkdir", place});
@@ -41,7 +42,7 @@ std::vector<Argv> run_installer(const PackageManager& manager, const PinnedArchi
   Argv run = {"env", "-C", place + "/" + folder};
   run.insert(run.end(), installer.begin(), installer.end());
   commands.push_back(std::move(run));
-  commands.push_back({"rm", "-rf", kFolder});
+  commands.push_back({"rm", "-rf", kAdapterFolder});
   return commands;
 }
 

@@ -12,7 +12,7 @@
 namespace fastgpu::envs {
 namespace {
 
-constexpr const char* kFolder = "/var/cache/fastgpu";
+constexpr const char* kCannFolder = "/var/cache/fastgpu";
 
 void check_processors(const NodeFacts& facts) {
   if (std::ranges::any_of(facts.gpus, [](const Gpu& gpu) { return gpu.vendor == "ascend"; }))
@@ -50,9 +50,9 @@ Argv run_installer(const std::string& file, const std::string& version, bool is_
   return {"bash", "-c", kScript, "bash", file, version};
 }
 
-class Planner {
+class CannPlanner {
  public:
-  Planner(const Cann& cann, const NodeFacts& facts)
+  CannPlanner(const Cann& cann, const NodeFacts& facts)
       : cann_(cann),
         facts_(facts),
         manager_(package_manager(facts)),
@@ -91,9 +91,10 @@ class Planner {
   }
 
   Step install(const CannInstaller& installer) const {
-    const std::string file = std::string(kFolder) + "/cann/" + installer.sha256 + ".run";
-    std::vector<Argv> commands = {{"rm", "-rf", kFolder},
-                                  {"mkdir", "-p", "-m", "0755", std::string(kFolder) + "/cann"}};
+    const std::string file = std::string(kCannFolder) + "/cann/" + installer.sha256 + ".run";
+    std::vector<Argv> commands = {
+        {"rm", "-rf", kCannFolder},
+        {"mkdir", "-p", "-m", "0755", std::string(kCannFolder) + "/cann"}};
     if (!is_noted(begun_)) {
       commands.push_back(without_notes());
       commands.push_back(write_file(begun_));
@@ -102,7 +103,7 @@ class Planner {
                       std::back_inserter(commands));
     commands.push_back(run_installer(file, cann_.version, is_there_));
     commands.push_back(write_file(note_of(installer)));
-    commands.push_back({"rm", "-rf", kFolder});
+    commands.push_back({"rm", "-rf", kCannFolder});
     return make_step("Run " + name_of(installer), has_run(installer), std::move(commands));
   }
 
@@ -146,7 +147,7 @@ std::vector<std::string> cann_packages() {
 
 std::vector<Step> cann_steps(const Cann& cann, const NodeFacts& facts) {
   check_processors(facts);
-  return Planner(cann, facts).make();
+  return CannPlanner(cann, facts).make();
 }
 
 }  // namespace fastgpu::envs

@@ -20,7 +20,7 @@ Platform platform_of(const NodeFacts& facts) {
 }
 
 /// Returns the kind of a node in words.
-std::string kind_of(const KnownNode& node) {
+std::string accelerator_kind(const KnownNode& node) {
   const NodeFacts& facts = node.facts;
   if (platform_of(facts) != Platform::cann) return describe_gpus(facts);
   return describe_gpus(facts) + " with " + (facts.cann.empty() ? "no CANN" : "CANN " + facts.cann);
@@ -36,8 +36,9 @@ void check_alike(const EnvironmentName& open, std::span<const KnownNode> nodes) 
   const auto other = std::ranges::find_if(
       nodes, [&](const KnownNode& node) { return !are_alike(node.facts, first.facts); });
   if (other == nodes.end()) return;
-  throw Error(ErrorKind::conflict, "the nodes differ: " + first.name + " has " + kind_of(first) +
-                                       ", " + other->name + " has " + kind_of(*other) +
+  throw Error(ErrorKind::conflict, "the nodes differ: " + first.name + " has " +
+                                       accelerator_kind(first) + ", " + other->name + " has " +
+                                       accelerator_kind(*other) +
                                        ": choose the accelerator, as in " + to_string(open) +
                                        ", or use nodes of one kind, as in --cluster CLUSTER/0");
 }

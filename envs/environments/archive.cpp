@@ -23,7 +23,7 @@ using transfer::TarKind;
 constexpr std::size_t kMostEntries = 4'000'000;
 constexpr std::size_t kLargestManifest = 256UL << 20;
 constexpr std::size_t kLargestDetail = 16UL << 20;
-constexpr std::size_t kVersionDigits = 12;
+constexpr std::size_t kArchiveDigits = 12;
 constexpr std::string_view kManifest = ".fastgpu/manifest";
 constexpr std::string_view kLock = ".fastgpu/env.lock";
 constexpr std::string_view kRun = ".fastgpu/run";
@@ -153,7 +153,7 @@ class Check {
     const std::string& lock = detail(kLock);
     out_.lock = parse_lock(lock, std::string(kLock) + " in it");
     agent::check_environment_name(out_.lock.spec.name);
-    out_.version = transfer::sha256_hex(lock).substr(0, kVersionDigits);
+    out_.version = transfer::sha256_hex(lock).substr(0, kArchiveDigits);
     if (top_ != out_.version)
       throw refused("its folder is " + printable(top_) + ", but its lock is that of " +
                     out_.version);

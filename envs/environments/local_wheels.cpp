@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kHashDigits = 16;
+constexpr std::size_t kWheelDigits = 16;
 
 std::string sum_of_wheel(const fs::path& file) {
   const std::string shown = printable(file.lexically_normal().string(), 200);
@@ -42,12 +42,12 @@ std::string wheels_hash(const EnvironmentSpec& spec) {
   std::string files = "wheels";
   for (const LocalWheel& wheel : local_wheels(spec))
     files += " " + wheel.sha256 + fs::path(wheel.path).filename().string();
-  return transfer::sha256_hex(files).substr(0, kHashDigits);
+  return transfer::sha256_hex(files).substr(0, kWheelDigits);
 }
 
 /// Returns the wheel's path in the toolbox. Two wheels may have one name.
 fs::path place_of(const LocalWheel& wheel) {
-  return fs::path(wheel.sha256.substr(0, kHashDigits)) / fs::path(wheel.path).filename();
+  return fs::path(wheel.sha256.substr(0, kWheelDigits)) / fs::path(wheel.path).filename();
 }
 
 std::string encoded(const std::string& path) {

@@ -126,20 +126,20 @@ void check_sum(const std::string& text, const Value& root) {
 }
 
 /// A package's artefacts in one text each.
-struct Package {
+struct PackageEntry {
   std::string version;
   std::string sums;
   std::string addresses;
 };
-using Packages = std::map<std::string, Package>;
+using LockedPackages = std::map<std::string, PackageEntry>;
 
-Packages packages_of(const std::vector<Artefact>& artefacts, const std::string& what = "") {
-  Packages packages;
+LockedPackages packages_of(const std::vector<Artefact>& artefacts, const std::string& what = "") {
+  LockedPackages packages;
   const bool has_conda = std::ranges::any_of(
       artefacts, [](const Artefact& artefact) { return !artefact.record.empty(); });
   for (const Artefact& artefact : artefacts) {
     const bool is_beside = has_conda && artefact.record.empty();
-    Package& package = packages[what + (is_beside ? "wheel " : "") + artefact.package];
+    PackageEntry& package = packages[what + (is_beside ? "wheel " : "") + artefact.package];
     package.version = artefact.version;
     package.sums += artefact.sha256;
     package.addresses += artefact.url + " " + artefact.record + "\n";
@@ -158,11 +158,11 @@ void compare(std::vector<std::string>& out, const std::string& what, const std::
     out.push_back("~ " + what + " " + before + " -> " + after);
 }
 
-void compare_packages(std::vector<std::string>& out, Packages before, Packages after) {
+void compare_packages(std::vector<std::string>& out, LockedPackages before, LockedPackages after) {
   for (const auto& [name, package] : before)
     after.try_emplace(name);
   for (const auto& [name, fresh] : after) {
-    const Package& old = before[name];
+    const PackageEntry& old = before[name];
     compare(out, name, old.version, fresh.version);
     if (old.version != fresh.version) continue;
     if (old.sums != fresh.sums)

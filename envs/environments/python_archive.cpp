@@ -19,17 +19,17 @@ constexpr const char* kText =
 constexpr std::string_view kBase =
     "https://github.com/astral-sh/python-build-standalone/releases/download/";
 
-Value need(const Value& map, const char* key) {
+Value needed_value(const Value& map, const char* key) {
   if (auto value = map.find(key)) return *value;
   throw map.error(std::string("'") + key + "' is missing");
 }
 
 KnownPython read_known(const Value& row, const std::string& base) {
   row.allow_only({"version", "machine", "file", "sha256"});
-  return {.version = need(row, "version").text(),
-          .machine = need(row, "machine").text(),
-          .archive = {.url = base + "/" + need(row, "file").text(),
-                      .sha256 = need(row, "sha256").text()}};
+  return {.version = needed_value(row, "version").text(),
+          .machine = needed_value(row, "machine").text(),
+          .archive = {.url = base + "/" + needed_value(row, "file").text(),
+                      .sha256 = needed_value(row, "sha256").text()}};
 }
 
 bool fits(const std::string& version, const NeededPython& needed) {
@@ -95,9 +95,9 @@ std::vector<KnownPython> parse_pythons(const std::string& text, const std::strin
   const auto document = config::Document::parse(text, source);
   const Value root = document.root();
   root.allow_only({"date", "base", "archives"});
-  const std::string base = need(root, "base").text();
+  const std::string base = needed_value(root, "base").text();
   std::vector<KnownPython> known;
-  for (const Value& row : need(root, "archives").list())
+  for (const Value& row : needed_value(root, "archives").list())
     known.push_back(read_known(row, base));
   return known;
 }

@@ -14,7 +14,7 @@ constexpr const char* kClient =
 #include "conda_client.inc"
     ;
 
-constexpr std::array kWheels = {
+constexpr std::array kRattlerWheels = {
     PinnedFile{"x86_64",
                "https://files.pythonhosted.org/packages/8f/6d/"
                "3fa200701f73ba8c2230d76f01c4e928c1abad98d6c43722f5cace3c12ab/"
@@ -31,7 +31,7 @@ constexpr std::array kWheels = {
 
 fs::path fetch_rattler(std::string_view machine, const fs::path& directory, http::Client& http,
                        const Cancel& cancel) {
-  const PinnedFile& wheel = pinned_for(machine, kWheels, "py-rattler");
+  const PinnedFile& wheel = pinned_for(machine, kRattlerWheels, "py-rattler");
   const fs::path file = directory / wheel.url.substr(wheel.url.rfind('/') + 1);
   fetch_kept(wheel, file, "to use a local py-rattler: --py-rattler FILE", http, cancel);
   return file;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t";
 constexpr std::string_view kHash = "--hash";
-constexpr std::size_t kMostShown = 200;
+constexpr std::size_t kMostShownText = 200;
 
 /// Splits a line into words, with pip's rule for separating options.
 std::vector<std::string_view> words_of(std::string_view line) {
@@ -104,7 +104,7 @@ std::string take_extras(std::string& text, std::size_t end) {
 
 [[noreturn]] void refuse_wheel(const std::string& place) {
   throw Error(ErrorKind::usage,
-              "'" + printable(place, kMostShown) +
+              "'" + printable(place, kMostShownText) +
                   "' is not a wheel: make one of a source by `pip wheel --no-deps "
                   "DIR`, and name that as ./NAME-1.0-py3-none-any.whl");
 }
@@ -133,7 +133,7 @@ void take_file(Requirement& requirement) {
   const std::string project = agent::normalized_package_name(name.substr(0, name.find('-')));
   if (has_name && project_in(text) != project)
     throw Error(ErrorKind::usage,
-                "'" + printable(text, kMostShown) + "' names a wheel of " + printable(project));
+                "'" + printable(text, kMostShownText) + "' names a wheel of " + printable(project));
   requirement.project = project;
   requirement.text = requirement.at("file:" + requirement.wheel);
 }
@@ -156,7 +156,7 @@ Requirement parse_requirement(std::string_view line) {
     const std::string_view option = word.substr(0, word.find('='));
     if (option != kHash)
       throw Error(ErrorKind::usage, "the option '" + printable(option) + "' in '" +
-                                        printable(agent::hide_logins(line), kMostShown) +
+                                        printable(agent::hide_logins(line), kMostShownText) +
                                         "' has no effect here: remove it");
     const bool is_apart = option.size() == word.size() && i + 1 < words.size();
     word = is_apart ? words[++i] : word.substr(std::min(option.size() + 1, word.size()));

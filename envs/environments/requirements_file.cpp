@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kDeepest = 8;  // The limit for files that name each other.
-constexpr std::size_t kMostShown = 100;
+constexpr std::size_t kMostShownLine = 100;
 
 struct Line {
   int number;
@@ -135,7 +135,7 @@ class Reader {
     else if (option.name == "--extra-index-url")
       extra_.emplace_back(option.value);
     else
-      throw Error(ErrorKind::usage, "'" + printable(agent::hide_logins(line.text), kMostShown) +
+      throw Error(ErrorKind::usage, "'" + printable(agent::hide_logins(line.text), kMostShownLine) +
                                         "' is not supported here: use requirements, --hash, -r, "
                                         "--index-url and --extra-index-url");
   }

@@ -9,7 +9,7 @@
 namespace fastgpu::envs {
 namespace {
 
-constexpr std::size_t kHashDigits = 16;
+constexpr std::size_t kSourceDigits = 16;
 
 /// Returns the file's name. Its ending shows the format: tar, or zip for ".zip".
 std::string file_of(const Artefact& source) {
@@ -23,7 +23,7 @@ std::string sources_hash(const EnvironmentLock& lock) {
   std::string files = "sources";
   for (const Artefact& source : sources_in(lock))
     files += " " + file_of(source);
-  return transfer::sha256_hex(files).substr(0, kHashDigits);
+  return transfer::sha256_hex(files).substr(0, kSourceDigits);
 }
 
 void put_sources(const NodeAccess& access, const ssh::Host& host,

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kHashDigits = 16;
+constexpr std::size_t kToolDigits = 16;
 constexpr const char* kCommon = "common";
 constexpr std::size_t kPiece = 1UL << 20;
 
@@ -61,7 +61,7 @@ Toolbox make_toolbox(std::span<const PlacedFile> tools, std::span<const PlacedFi
     sum.add(file.place.string());
     add_content(file.source, sum);
   }
-  toolbox.hash = transfer::hex(sum.finish()).substr(0, kHashDigits);
+  toolbox.hash = transfer::hex(sum.finish()).substr(0, kToolDigits);
   return toolbox;
 } catch (const fs::filesystem_error& e) {
   throw cannot_make(e);

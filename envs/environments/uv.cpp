@@ -10,7 +10,7 @@ namespace fastgpu::envs {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::array kWheels = {
+constexpr std::array kUvWheels = {
     PinnedFile{"x86_64",
                "https://files.pythonhosted.org/packages/3d/aa/"
                "26d64642d808de4a652579ef950d7cd2d37f080a8babf9c67c6b75fc4c3f/"
@@ -28,7 +28,7 @@ constexpr std::array kWheels = {
 
 fs::path fetch_uv(std::string_view machine, const fs::path& directory, const fs::path& scratch,
                   http::Client& http, const Cancel& cancel) {
-  const PinnedFile& wheel = pinned_for(machine, kWheels, "uv");
+  const PinnedFile& wheel = pinned_for(machine, kUvWheels, "uv");
   const fs::path kept = directory / wheel.url.substr(wheel.url.rfind('/') + 1);
   const std::string bytes = fetch_kept(wheel, kept, "to use a local uv: --uv FILE", http, cancel);
   const std::string content =

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kWheel = ".whl";
 constexpr std::string_view kGlibc = "glibc ";
-constexpr std::size_t kMostShown = 200;
+constexpr std::size_t kMostShownName = 200;
 
 /// The names of glibc's versions before manylinux_2_17 and its like.
 constexpr std::array kNamedVersions = {std::pair{"manylinux1", "2_5"},
@@ -110,7 +110,7 @@ void check_wheels_fit(const EnvironmentLock& lock) {
     const std::string why = misfit_of_wheel(place.substr(place.rfind('/') + 1), platform);
     if (!why.empty())
       throw Error(ErrorKind::usage,
-                  "the wheel " + printable(place, kMostShown) + " does not fit: " + why +
+                  "the wheel " + printable(place, kMostShownName) + " does not fit: " + why +
                       ", and the environment has Python " + platform.python_version + " on " +
                       platform.machine + (platform.libc.empty() ? "" : " with " + platform.libc));
   }

@@ -16,7 +16,7 @@ void replace_all(std::string& text, const std::string& name, const std::string& 
 }
 
 /// Returns "[::1]:80" for "http://[::1]:80/x".
-std::string host_of(const std::string& url) {
+std::string host_and_port_of(const std::string& url) {
   const std::size_t begin = url.find("://") + 3;
   return url.substr(begin, url.find_first_of("/?", begin) - begin);
 }
@@ -35,7 +35,7 @@ bool stands_in(const std::string& host) {
 
 void check(const std::string& url) {
   const bool is_url = url.starts_with("http://") || url.starts_with("https://");
-  if (!url.empty() && (!is_url || host_of(url).empty()))
+  if (!url.empty() && (!is_url || host_and_port_of(url).empty()))
     throw Error(
         ErrorKind::usage,
         "'" + printable(url) +
@@ -68,7 +68,7 @@ Endpoint::Target Endpoint::of(const std::string& service, const std::string& reg
   if (url.empty()) return {"https://" + usual, usual};
   replace_all(url, "{service}", service);
   replace_all(url, "{region}", region);
-  const std::string host = host_of(url);
+  const std::string host = host_and_port_of(url);
   return {url, stands_in(host) ? usual : host};
 }
 

@@ -36,7 +36,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 /// Returns a positive number in plain digits; 0 for any other text.
-double number_in(std::string_view digits) {
+double rate_in(std::string_view digits) {
   double value = 0;
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, value, std::chars_format::fixed);
@@ -67,7 +67,7 @@ ExchangeRates ExchangeRates::parse(std::string_view text) {
       rates.date_ = value;
       continue;
     }
-    const double rate = number_in(value);
+    const double rate = rate_in(value);
     if (rate == 0)
       throw Error(ErrorKind::internal, "the exchange rate '" + printable(line) + "' is invalid");
     rates.rates_.insert_or_assign(Currency::parse(line.substr(0, space)), Rate{rate, false});
@@ -81,7 +81,7 @@ void ExchangeRates::set(std::string_view assignments) {
   for (const std::string_view part : split(assignments, ',')) {
     const std::string_view one = trimmed(part);
     const std::size_t equals = one.find('=');
-    const double rate = equals == one.npos ? 0 : number_in(one.substr(equals + 1));
+    const double rate = equals == one.npos ? 0 : rate_in(one.substr(equals + 1));
     if (rate == 0)
       throw Error(ErrorKind::usage,
                   "--exchange-rate '" + printable(one) +

@@ -51,7 +51,7 @@ Meaning meaning_of(FailureKind kind) {
 }
 
 /// Returns a cloud's words, fit for a terminal.
-std::string shown(std::string_view words) {
+std::string shown_words(std::string_view words) {
   return printable(words, 500);
 }
 
@@ -64,10 +64,10 @@ bool is_worth_repeating(FailureKind kind) noexcept {
 Error error_of(const Failure& failure, std::string_view doing) {
   const Meaning meaning = meaning_of(failure.kind);
   std::string text(doing);
-  text.append(": ").append(meaning.word).append(": ").append(shown(failure.code));
-  if (!failure.message.empty()) text.append(": ").append(shown(failure.message));
+  text.append(": ").append(meaning.word).append(": ").append(shown_words(failure.code));
+  if (!failure.message.empty()) text.append(": ").append(shown_words(failure.message));
   if (!failure.request_id.empty())
-    text.append(" (request ").append(shown(failure.request_id)).append(")");
+    text.append(" (request ").append(shown_words(failure.request_id)).append(")");
   text.append(meaning.way_out);
   const std::string_view page = provider_info(failure.cloud).quota_page;
   if (failure.kind == FailureKind::quota && !page.empty())

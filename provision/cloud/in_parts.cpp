@@ -27,9 +27,9 @@ bool names(std::string_view text, const std::string& id) {
   return false;
 }
 
-class Parts {
+class SentParts {
  public:
-  explicit Parts(const Order& order) : order_(order) {}
+  explicit SentParts(const Order& order) : order_(order) {}
 
   void give(Ids ids) {
     if (ids.empty()) return;
@@ -74,7 +74,7 @@ class Parts {
 }  // namespace
 
 std::vector<RefusedId> order_in_parts(std::span<const std::string> ids, const Order& order) {
-  Parts parts(order);
+  SentParts parts(order);
   parts.give(Ids(ids.begin(), ids.end()));
   return std::move(parts.refused);
 }

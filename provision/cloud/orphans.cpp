@@ -9,7 +9,7 @@
 namespace fastgpu::provision::cloud {
 namespace {
 
-constexpr std::size_t kCallsAtOnce = 8;
+constexpr std::size_t kDeletionsAtOnce = 8;
 
 /// Returns the images; empty if listing is denied, because then none can have been made.
 std::vector<OwnImage> images_in(Cloud& cloud, const std::string& region, const Cancel& cancel) try {
@@ -49,7 +49,7 @@ Orphans find_orphans(Cloud& cloud, const std::string& owner,
                      std::span<const state::ClusterId> known, const Cancel& cancel) {
   const auto regions = cloud.regions(cancel);
   const auto answers = parallel_map(
-      std::span(regions), kCallsAtOnce,
+      std::span(regions), kDeletionsAtOnce,
       [&](const std::string& region) { return orphans_in(cloud, region, owner, known, cancel); });
   cancel.check();
   Orphans all;

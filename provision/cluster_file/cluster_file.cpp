@@ -11,12 +11,11 @@
 #include "base/name_ranges.hpp"
 #include "base/names.hpp"
 #include "provision/cluster_file/host_word.hpp"
+#include "provision/cluster_spec.hpp"
 
 namespace fastgpu::provision {
 namespace {
 
-constexpr int kMostNodes = 10'000;
-constexpr int kMostSlots = 1'024;
 constexpr int kHighestPort = 65'535;
 constexpr std::uint16_t kSshPort = 22;
 

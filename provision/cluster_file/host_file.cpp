@@ -8,13 +8,13 @@
 #include "base/name_ranges.hpp"
 #include "base/names.hpp"
 #include "provision/cluster_file/host_word.hpp"
+#include "provision/cluster_spec.hpp"
 
 namespace fastgpu::provision {
 namespace {
 
 constexpr std::size_t kMostHosts = 10'000;
-constexpr int kHighestPort = 65'535;
-constexpr int kMostSlots = 1'024;
+constexpr int kHighestFilePort = 65'535;
 
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
@@ -116,7 +116,7 @@ class HostFile {
     const auto [stop, error] =
         std::from_chars(digits.data(), digits.data() + digits.size(), number);
     return error == std::errc{} && stop == digits.data() + digits.size() && number > kMostSlots &&
-           number <= kHighestPort;
+           number <= kHighestFilePort;
   }
 
   void take_user(std::string_view user, std::string_view word, HostEntry& host) const {
@@ -140,7 +140,7 @@ class HostFile {
     if (is_one_of({"slots"}) && !host.slots)
       host.slots = slots_in(value, word);
     else if (is_one_of({"port"}) && !host.port)
-      host.port = static_cast<std::uint16_t>(number_in(value, word, "port", kHighestPort));
+      host.port = static_cast<std::uint16_t>(number_in(value, word, "port", kHighestFilePort));
     else if (is_one_of({"username", "user_name", "user-name", "user"}) && host.user.empty())
       take_user(value, word, host);
     else if (key != "max_slots" && key != "max-slots")

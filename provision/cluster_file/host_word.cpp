@@ -10,8 +10,8 @@
 namespace fastgpu::provision {
 namespace {
 
-constexpr std::size_t kMostHosts = 10'000;
-constexpr int kHighestPort = 65'535;
+constexpr std::size_t kMostHostWords = 10'000;
+constexpr int kHighestWordPort = 65'535;
 
 bool is_user_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -26,7 +26,7 @@ std::uint16_t port_in(std::string_view digits, std::string_view word) {
   int port = 0;
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, port);
-  if (error != std::errc{} || stop != end || port < 1 || port > kHighestPort)
+  if (error != std::errc{} || stop != end || port < 1 || port > kHighestWordPort)
     throw Error(ErrorKind::usage,
                 "'" + printable(word) + "' has no port from 1 to 65535 behind its address");
   return static_cast<std::uint16_t>(port);
@@ -101,9 +101,9 @@ std::vector<HostWord> parse_host_words(std::string_view text) {
     const std::size_t at = item.rfind('@');
     const std::string_view place = at == item.npos ? item : item.substr(at + 1);
     const auto words = is_bracketed_address(place) ? std::optional(std::vector{std::string(item)})
-                                                   : expand_name(item, kMostHosts);
+                                                   : expand_name(item, kMostHostWords);
     if (!words) refuse_range(item);
-    if (words->size() > kMostHosts - hosts.size())
+    if (words->size() > kMostHostWords - hosts.size())
       throw Error(ErrorKind::usage, "'" + printable(text) + "' names over 10,000 hosts");
     for (const std::string& word : *words)
       hosts.push_back(parse_host_word(word));

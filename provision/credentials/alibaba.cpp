@@ -9,13 +9,13 @@ namespace {
 using nlohmann::json;
 using namespace std::string_literals;
 
-constexpr KeyNames kNames{"AccessKeyId", "AccessKeySecret", "SecurityToken", "Expiration"};
+constexpr KeyNames kAlibabaNames{"AccessKeyId", "AccessKeySecret", "SecurityToken", "Expiration"};
 
-bool is_complete(const Credentials& found) {
+bool are_complete(const Credentials& found) {
   return !found.keys.access_key.empty() && !found.keys.secret_key.reveal().empty();
 }
 
-std::optional<Credentials> in_environment(Search& search) {
+std::optional<Credentials> alibaba_in_environment(Search& search) {
   search.looked_at("ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET");
   for (const std::string prefix : {"ALIBABA_CLOUD_", "ALIBABACLOUD_", "ALICLOUD_", ""}) {
     const auto value = [&](const char* name) { return search.variable((prefix + name).c_str()); };
@@ -23,7 +23,7 @@ std::optional<Credentials> in_environment(Search& search) {
                                .secret_key = Secret(value("ACCESS_KEY_SECRET")),
                                .session_token = Secret(value("SECURITY_TOKEN"))},
                       .source = prefix + "ACCESS_KEY_ID"};
-    if (is_complete(found)) return found;
+    if (are_complete(found)) return found;
   }
   return std::nullopt;
 }
@@ -40,7 +40,7 @@ std::optional<Credentials> in_metadata(Search& search, const std::string& role) 
   if (!metadata.begin(step, need)) return std::nullopt;
   return role_keys(metadata,
                    {.folder = "/latest/meta-data/ram/security-credentials/",
-                    .names = kNames,
+                    .names = kAlibabaNames,
                     .who = "the instance metadata of Alibaba Cloud"},
                    role);
 }
@@ -64,7 +64,7 @@ std::optional<Credentials> in_profile(Search& search, const json& profile,
                .secret_key = Secret(text_of(profile, "access_key_secret")),
                .session_token = Secret(mode == "StsToken" ? text_of(profile, "sts_token") : ""s)},
       .source = where};
-  if (!is_complete(found)) return std::nullopt;
+  if (!are_complete(found)) return std::nullopt;
   return found;
 }
 
@@ -105,7 +105,7 @@ std::optional<Credentials> in_ini(Search& search) {
                             .secret_key = Secret(setting(section, "access_key_secret")),
                             .session_token = Secret(setting(section, "security_token"))},
                    .source = where};
-  if (!is_complete(keys)) return std::nullopt;
+  if (!are_complete(keys)) return std::nullopt;
   return keys;
 }
 
@@ -120,14 +120,14 @@ std::optional<Credentials> at_address(Search& search) {
   const std::string source = "the service at ALIBABA_CLOUD_CREDENTIALS_URI";
   if (answer.status != 200)
     throw Error(ErrorKind::denied, source + " answers HTTP " + std::to_string(answer.status));
-  return keys_in(parse_object(answer.body, source, ErrorKind::remote), kNames, source);
+  return keys_in(parse_object(answer.body, source, ErrorKind::remote), kAlibabaNames, source);
 }
 
 }  // namespace
 
 Credentials find_alibaba(const Sources& sources) {
   Search search(sources);
-  std::optional<Credentials> found = in_environment(search);
+  std::optional<Credentials> found = alibaba_in_environment(search);
   if (!found && !search.variable("ALIBABA_CLOUD_OIDC_TOKEN_FILE").empty() &&
       !search.variable("ALIBABA_CLOUD_ROLE_ARN").empty())
     throw unsupported("ALIBABA_CLOUD_OIDC_TOKEN_FILE", "OIDC");

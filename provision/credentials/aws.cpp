@@ -9,7 +9,7 @@
 namespace fastgpu::provision::credentials {
 namespace {
 
-std::optional<Credentials> in_environment(const Search& search) {
+std::optional<Credentials> aws_in_environment(const Search& search) {
   Credentials found{
       .keys = {.access_key = search.variable("AWS_ACCESS_KEY_ID"),
                .secret_key = Secret(search.variable("AWS_SECRET_ACCESS_KEY")),
@@ -82,7 +82,7 @@ class ProfileSearch {
 
   Credentials at_place(const std::string& profile, const std::string& place) {
     std::optional<Credentials> found;
-    if (place == "Environment") found = in_environment(search_);
+    if (place == "Environment") found = aws_in_environment(search_);
     if (place == "EcsContainer") found = aws_container_keys(search_);
     if (place == "Ec2InstanceMetadata") found = aws_instance_keys(search_);
     if (found) return *found;
@@ -144,7 +144,7 @@ Credentials find_aws(const Sources& sources) {
   search.looked_at("profile " + printable(profile) + " in " + profiles.keys_file.string());
   search.looked_at(profiles.config_file.string());
   search.looked_at("the container's and the instance's metadata");
-  std::optional<Credentials> found = in_environment(search);
+  std::optional<Credentials> found = aws_in_environment(search);
   if (!found && !given.empty() && !profiles.has(given))
     throw Error(ErrorKind::denied, "AWS_PROFILE names the profile " + printable(given) +
                                        ", which is neither in " + profiles.keys_file.string() +

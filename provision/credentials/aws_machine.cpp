@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr KeyNames kNames{"AccessKeyId", "SecretAccessKey", "Token", "Expiration"};
+constexpr KeyNames kAwsNames{"AccessKeyId", "SecretAccessKey", "Token", "Expiration"};
 
 /// Throws for a plain HTTP address outside this machine and its own host.
 void check_container_url(const std::string& text) {
@@ -55,7 +55,7 @@ std::optional<Credentials> aws_container_keys(const Search& search) {
   if (answer.status != 200)
     throw Error(ErrorKind::denied,
                 source + " returned no keys: HTTP " + std::to_string(answer.status));
-  return keys_in(parse_object(answer.body, source, ErrorKind::remote), kNames, source);
+  return keys_in(parse_object(answer.body, source, ErrorKind::remote), kAwsNames, source);
 }
 
 std::optional<Credentials> aws_instance_keys(const Search& search) {
@@ -72,7 +72,7 @@ std::optional<Credentials> aws_instance_keys(const Search& search) {
                        .token_header = "x-aws-ec2-metadata-token"};
   if (!metadata.begin(step, need)) return std::nullopt;
   return role_keys(metadata, {.folder = "/latest/meta-data/iam/security-credentials/",
-                              .names = kNames,
+                              .names = kAwsNames,
                               .who = "the instance metadata of AWS"});
 }
 

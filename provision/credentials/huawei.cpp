@@ -3,7 +3,7 @@
 namespace fastgpu::provision::credentials {
 namespace {
 
-std::optional<Credentials> in_environment(Search& search) {
+std::optional<Credentials> huawei_in_environment(Search& search) {
   search.looked_at("HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK");
   Credentials found{
       .keys = {.access_key = search.variable("HUAWEICLOUD_SDK_AK"),
@@ -33,7 +33,7 @@ std::optional<Credentials> in_file(Search& search) {
   return std::nullopt;
 }
 
-std::optional<Credentials> in_metadata(Search& search) {
+std::optional<Credentials> huawei_in_metadata(Search& search) {
   const std::string& base = search.sources().metadata_url;
   Metadata metadata(search, base.empty() ? "http://169.254.169.254" : base);
   search.looked_at("the instance metadata");
@@ -54,9 +54,9 @@ std::optional<Credentials> in_metadata(Search& search) {
 
 Credentials find_huawei(const Sources& sources) {
   Search search(sources);
-  std::optional<Credentials> found = in_environment(search);
+  std::optional<Credentials> found = huawei_in_environment(search);
   if (!found) found = in_file(search);
-  if (!found) found = in_metadata(search);
+  if (!found) found = huawei_in_metadata(search);
   if (!found)
     throw search.not_found(
         "Huawei Cloud",

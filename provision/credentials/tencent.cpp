@@ -10,7 +10,7 @@ bool is_complete(const Credentials& found) {
   return !found.keys.access_key.empty() && !found.keys.secret_key.reveal().empty();
 }
 
-std::optional<Credentials> in_environment(Search& search) {
+std::optional<Credentials> tencent_in_environment(Search& search) {
   search.looked_at("TENCENTCLOUD_SECRET_ID and TENCENTCLOUD_SECRET_KEY");
   Credentials found{.keys = {.access_key = search.variable("TENCENTCLOUD_SECRET_ID"),
                              .secret_key = Secret(search.variable("TENCENTCLOUD_SECRET_KEY")),
@@ -20,7 +20,7 @@ std::optional<Credentials> in_environment(Search& search) {
   return found;
 }
 
-std::optional<Credentials> in_metadata(Search& search) {
+std::optional<Credentials> tencent_in_metadata(Search& search) {
   const std::string& base = search.sources().metadata_url;
   Metadata metadata(search, base.empty() ? "http://metadata.tencentyun.com" : base);
   return role_keys(metadata, {.folder = "/latest/meta-data/cam/security-credentials/",
@@ -45,7 +45,7 @@ std::optional<Credentials> in_tccli(Search& search) {
   const auto path = search.sources().home / ".tccli" / (profile_name(search) + ".credential");
   search.looked_at(path.string());
   const json profile = json_file(search, path);
-  if (text_of(profile, "type") == "cvm-role") return in_metadata(search);
+  if (text_of(profile, "type") == "cvm-role") return tencent_in_metadata(search);
   if (!text_of(profile, "role-arn").empty())
     throw Error(ErrorKind::usage, path.string() +
                                       " assumes a role by role-arn, which fastgpu does not: set "
@@ -86,13 +86,13 @@ std::string region(const Search& search) {
 
 Credentials find_tencent(const Sources& sources) {
   Search search(sources);
-  std::optional<Credentials> found = in_environment(search);
+  std::optional<Credentials> found = tencent_in_environment(search);
   if (!found) found = in_tccli(search);
   if (!found) found = in_file(search, sources.home / ".tencentcloud" / "credentials");
   if (!found) found = in_file(search, "/etc/tencentcloud/credentials");
   if (!found) {
     search.looked_at("the instance metadata");
-    found = in_metadata(search);
+    found = tencent_in_metadata(search);
   }
   if (!found)
     throw search.not_found("Tencent Cloud",

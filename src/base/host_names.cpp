@@ -2,28 +2,23 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu {
 namespace {
 
-constexpr std::size_t kLongestName = 40;  // Leaves room for "-<index>" in a 64-byte host name.
-constexpr std::size_t kLongestIndex = 6;  // "-10000"
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool is_letter_or_digit(char c) {
-  return is_letter(c) || (c >= '0' && c <= '9');
-}
+constexpr std::size_t kLongestHostName = 40;  // Leaves room for "-<index>" in a 64-byte host name.
+constexpr std::size_t kLongestIndex = 6;      // "-10000"
 
 bool is_dotted_name(std::string_view value, std::size_t longest) {
-  if (value.empty() || value.size() > longest || !is_letter(value.front())) return false;
+  if (value.empty() || value.size() > longest || !is_ascii_letter(value.front())) return false;
   while (true) {
     const std::size_t end = std::min(value.find('.'), value.size());
     const std::string_view label = value.substr(0, end);
-    if (label.empty() || !is_letter_or_digit(label.front()) || !is_letter_or_digit(label.back()) ||
-        !std::ranges::all_of(label, [](char c) { return is_letter_or_digit(c) || c == '-'; }))
+    if (label.empty() || !is_ascii_letter_or_digit(label.front()) ||
+        !is_ascii_letter_or_digit(label.back()) ||
+        !std::ranges::all_of(label, [](char c) { return is_ascii_letter_or_digit(c) || c == '-'; }))
       return false;
     if (end == value.size()) return true;
     value.remove_prefix(end + 1);
@@ -33,7 +28,7 @@ bool is_dotted_name(std::string_view value, std::size_t longest) {
 }  // namespace
 
 void check_dotted_name(std::string_view what, std::string_view value) {
-  if (is_dotted_name(value, kLongestName)) return;
+  if (is_dotted_name(value, kLongestHostName)) return;
   throw Error(ErrorKind::usage,
               std::string(what) + " '" + printable(value) +
                   "' is not usable: use 1 to 40 letters, digits, '.' and '-', begin with a letter, "
@@ -46,7 +41,7 @@ ClusterName parse_cluster_name(std::string_view text) {
 }
 
 void check_node_name(std::string_view value) {
-  if (!is_dotted_name(value, kLongestName + kLongestIndex))
+  if (!is_dotted_name(value, kLongestHostName + kLongestIndex))
     throw Error(ErrorKind::usage, "node name '" + printable(value) + "' is not usable");
 }
 

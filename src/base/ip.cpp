@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLongest = INET6_ADDRSTRLEN + 4;  // The longest text, with "/128".
 
-[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+[[noreturn]] void refuse_address(std::string_view text, const std::string& why) {
   throw Error(ErrorKind::usage, "'" + printable(text) + "' " + why);
 }
 
@@ -46,7 +46,7 @@ IpAddress IpAddress::parse(std::string_view text) {
     address.is_v6_ = true;
     if (::inet_pton(AF_INET6, copy.c_str(), address.bytes_.data()) == 1) return address;
   }
-  refuse(text, "is not an IP address");
+  refuse_address(text, "is not an IP address");
 }
 
 std::string IpAddress::text() const {
@@ -62,19 +62,19 @@ IpRange IpRange::parse(std::string_view text) {
   try {
     range.first_ = IpAddress::parse(text.substr(0, slash));
   } catch (const Error&) {
-    refuse(text, kWrite);
+    refuse_address(text, kWrite);
   }
   const int most = range.is_v6() ? 128 : 32;
   range.prefix_ = most;
   if (slash == std::string_view::npos) return range;
   const std::string_view digits = text.substr(slash + 1);
   range.prefix_ = digits.empty() ? -1 : prefix_in(digits);
-  if (range.prefix_ < 0 || range.prefix_ > most) refuse(text, kWrite);
+  if (range.prefix_ < 0 || range.prefix_ > most) refuse_address(text, kWrite);
   const auto bytes = masked(range.first_.bytes_, range.prefix_);
   const bool has_host_bits = bytes != range.first_.bytes_;
   range.first_.bytes_ = bytes;
   if (has_host_bits)
-    refuse(text, "has bits set behind its prefix: did you mean " + range.text() + "?");
+    refuse_address(text, "has bits set behind its prefix: did you mean " + range.text() + "?");
   return range;
 }
 

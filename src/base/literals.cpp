@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/join.hpp"
 #include "base/names.hpp"
@@ -16,17 +17,10 @@ namespace {
 constexpr std::array<std::string_view, 4> kTrue = {"true", "yes", "on", "1"};
 constexpr std::array<std::string_view, 4> kFalse = {"false", "no", "off", "0"};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 }  // namespace
 
 bool parse_boolean(std::string_view text) {
-  const std::string word = lower(text);
+  const std::string word = ascii_lower(text);
   if (std::ranges::find(kTrue, word) != kTrue.end()) return true;
   if (std::ranges::find(kFalse, word) != kFalse.end()) return false;
   throw Error(ErrorKind::usage, "'" + printable(text) + "' is not usable: give true or false");

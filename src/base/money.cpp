@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 
@@ -20,11 +21,7 @@ void check_same(const Money& a, const Money& b) {
                                          b.currency.text() + " are taken for one currency");
 }
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+[[noreturn]] void refuse_money(std::string_view text, const std::string& why) {
   throw Error(ErrorKind::usage, "'" + printable(text) + "' " + why);
 }
 
@@ -34,17 +31,17 @@ double amount_in(std::string_view digits, std::string_view text) {
   const auto [stop, error] = std::from_chars(digits.data(), end, amount, std::chars_format::fixed);
   const bool is_plain = digits.find_first_not_of("0123456789.") == std::string_view::npos;
   if (error != std::errc{} || stop != end || !is_plain)
-    refuse(text, "is not an amount of money: write 3USD or 0.25CNY");
-  if (!(amount > 0)) refuse(text, "is not an amount of money: it has to be more than 0");
-  if (amount > kMost) refuse(text, "is more money than fastgpu counts with (1e9)");
+    refuse_money(text, "is not an amount of money: write 3USD or 0.25CNY");
+  if (!(amount > 0)) refuse_money(text, "is not an amount of money: it has to be more than 0");
+  if (amount > kMost) refuse_money(text, "is more money than fastgpu counts with (1e9)");
   return amount;
 }
 
 }  // namespace
 
 Currency Currency::parse(std::string_view text) {
-  if (text.size() != 3 || !std::ranges::all_of(text, is_letter))
-    refuse(text, "is not a currency: write its three letters, such as USD");
+  if (text.size() != 3 || !std::ranges::all_of(text, is_ascii_letter))
+    refuse_money(text, "is not a currency: write its three letters, such as USD");
   Currency currency = kUsd;
   std::ranges::transform(text, currency.code_.begin(),
                          [](char c) { return c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c; });
@@ -76,17 +73,17 @@ bool operator<(const Money& a, const Money& b) {
 }
 
 Money parse_money(std::string_view text) {
-  const auto* const letters = std::ranges::find_if(text, is_letter);
+  const auto* const letters = std::ranges::find_if(text, is_ascii_letter);
   std::string_view digits(text.begin(), static_cast<std::size_t>(letters - text.begin()));
   const std::string_view code = text.substr(digits.size());
   if (digits.ends_with(' ')) digits.remove_suffix(1);
   const double amount = amount_in(digits, text);
   if (code.empty())
-    refuse(text, "has no currency: write " + std::string(digits) + "USD, or another one");
+    refuse_money(text, "has no currency: write " + std::string(digits) + "USD, or another one");
   try {
     return {amount, Currency::parse(code)};
   } catch (const Error&) {
-    refuse(text, "is not an amount of money: write 3USD or 0.25CNY");
+    refuse_money(text, "is not an amount of money: write 3USD or 0.25CNY");
   }
 }
 

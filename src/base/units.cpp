@@ -8,6 +8,7 @@
 #include <limits>
 #include <span>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 
@@ -45,13 +46,6 @@ constexpr std::array kRates = {Unit{"bit", 1},    Unit{"kbit", 1e3}, Unit{"mbit"
 constexpr double kHundredYears = 100 * 365.25 * kDay;  // In milliseconds.
 constexpr double kLargestSize = 0x1p60;
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 [[noreturn]] void refuse(std::string_view what, std::string_view text, std::string_view examples) {
   throw Error(ErrorKind::usage, "'" + printable(text) + "' is not a " + std::string(what) +
                                     ": write it like " + std::string(examples));
@@ -59,7 +53,7 @@ std::string lower(std::string_view text) {
 
 /// Returns the factor of the unit `name`, in any case; NaN for an unknown unit.
 double factor_of(std::string_view name, std::span<const Unit> units) {
-  const std::string suffix = lower(name);
+  const std::string suffix = ascii_lower(name);
   for (const Unit& unit : units)
     if (unit.suffix == suffix) return unit.factor;
   return std::nan("");

@@ -82,9 +82,9 @@ std::string read_first_line(std::string_view line, ForwardRequest& request) {
 }
 
 /// Waits until `fd` is readable. Returns false after a stop request or a timeout.
-bool await(int fd, int milliseconds, const Cancel& cancel) {
+bool await(int fd, int timeout_ms, const Cancel& cancel) {
   std::array<pollfd, 2> polled = {pollfd{fd, POLLIN, 0}, pollfd{cancel.fd(), POLLIN, 0}};
-  return ::poll(polled.data(), polled.size(), milliseconds) > 0 && !cancel.requested();
+  return ::poll(polled.data(), polled.size(), timeout_ms) > 0 && !cancel.requested();
 }
 
 void send_all(int fd, std::string_view text) {

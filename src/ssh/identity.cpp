@@ -19,31 +19,32 @@ namespace {
 
 constexpr std::size_t kLargestFile = 64UL * 1024;
 
-std::string quoted(const std::filesystem::path& file) {
+std::string identity_text(const std::filesystem::path& file) {
   return "identity file " + file.string();
 }
 
 void check_permissions(int fd, const std::filesystem::path& file) {
   struct stat info {};
-  if (::fstat(fd, &info) != 0) throw system_error("reading " + quoted(file), errno);
+  if (::fstat(fd, &info) != 0) throw system_error("reading " + identity_text(file), errno);
   if (!S_ISREG(info.st_mode))
-    throw Error(ErrorKind::usage, quoted(file) + " is not a regular file");
+    throw Error(ErrorKind::usage, identity_text(file) + " is not a regular file");
   if (info.st_uid == ::geteuid() && (info.st_mode & 077) != 0)
     throw Error(ErrorKind::denied,
-                quoted(file) + " can be read by others; chmod 600 " + file.string());
+                identity_text(file) + " can be read by others; chmod 600 " + file.string());
 }
 
 UniqueFd open_file(const std::filesystem::path& file) {
   UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd && errno == ENOENT) throw Error(ErrorKind::not_found, quoted(file) + " does not exist");
-  if (!fd) throw system_error("opening " + quoted(file), errno);
+  if (!fd && errno == ENOENT)
+    throw Error(ErrorKind::not_found, identity_text(file) + " does not exist");
+  if (!fd) throw system_error("opening " + identity_text(file), errno);
   return fd;
 }
 
 std::string read_text(const UniqueFd& fd, const std::filesystem::path& file) {
   std::string text(kLargestFile, '\0');
   const ssize_t size = ::read(fd.get(), text.data(), text.size());
-  if (size < 0) throw system_error("reading " + quoted(file), errno);
+  if (size < 0) throw system_error("reading " + identity_text(file), errno);
   text.resize(static_cast<std::size_t>(size));
   return text;
 }
@@ -88,7 +89,7 @@ std::optional<Parsed> parse_pair(WireReader& reader) {
 
 Parsed parse(std::string_view text, const std::filesystem::path& file) {
   const Error unusable(ErrorKind::usage,
-                       quoted(file) +
+                       identity_text(file) +
                            " holds no Ed25519 key in OpenSSH's format; make one with "
                            "ssh-keygen -t ed25519");
   constexpr std::string_view kMagic("openssh-key-v1\0", 15);
@@ -99,7 +100,8 @@ Parsed parse(std::string_view text, const std::filesystem::path& file) {
   if (reader.bytes(kMagic.size()) != kMagic) throw unusable;
   const auto cipher = reader.string();
   if (cipher && *cipher != "none")
-    throw Error(ErrorKind::denied, quoted(file) + " has a passphrase; a key without one is needed");
+    throw Error(ErrorKind::denied,
+                identity_text(file) + " has a passphrase; a key without one is needed");
   reader.string();  // key derivation
   reader.string();  // its options
   if (reader.u32() != 1U) throw unusable;
@@ -136,7 +138,7 @@ Identity Identity::load(const std::filesystem::path& file) {
   Key key(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr,
                                        reinterpret_cast<const unsigned char*>(pair.seed.data()),
                                        pair.seed.size()));
-  if (!key) throw Error(ErrorKind::local, "libcrypto refused " + quoted(file));
+  if (!key) throw Error(ErrorKind::local, "libcrypto refused " + identity_text(file));
   return {std::move(pair.public_blob), std::move(key)};
 }
 

@@ -22,10 +22,10 @@ namespace {
 using namespace std::chrono_literals;
 
 // An argument of a program can have at most 128 KiB.
-constexpr std::size_t kLongestCommand = 120'000;
+constexpr std::size_t kLongestArgument = 120'000;
 constexpr std::size_t kMostLog = 64UL * 1024;
 // The client's own exit status for failures; a command may have the same one.
-constexpr int kFailed = 255;
+constexpr int kSshFailed = 255;
 
 void set_nonblocking(const UniqueFd& fd) {
   ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
@@ -67,10 +67,10 @@ void OpenSshLink::watch(int fd, std::uint32_t events) {
 }
 
 void OpenSshLink::launch() {
-  if (line_.size() > kLongestCommand)
+  if (line_.size() > kLongestArgument)
     throw error(ErrorKind::usage, "the command has " + std::to_string(line_.size()) +
                                       " bytes; ssh takes at most " +
-                                      std::to_string(kLongestCommand));
+                                      std::to_string(kLongestArgument));
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0)
     throw system_error("making a pair of sockets", errno);
@@ -116,7 +116,7 @@ bool OpenSshLink::connect() {
   read_early_errors();
   if (!ended_) return false;
   // This is the status of a command.
-  if (ended_->signal == 0 && ended_->code != kFailed) return true;
+  if (ended_->signal == 0 && ended_->code != kSshFailed) return true;
   throw openssh_failure(host_, log_text_, early_);
 }
 
@@ -206,7 +206,7 @@ std::optional<Exit> OpenSshLink::closed() {
   read_log();
   if (ended_->signal != 0)
     throw error(ErrorKind::transient, "ssh was " + process::describe(*ended_));
-  if (ended_->code == kFailed && lost())
+  if (ended_->code == kSshFailed && lost())
     throw error(ErrorKind::transient, "connection lost while the command ran");
   return Exit{.status = ended_->code, .signal = {}};
 }

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kFailed = 255;
+constexpr int kSessionFailed = 255;
 
 /// Returns the client's options. They name the variables to send, whose values are in the client's
 /// own environment.
@@ -41,9 +41,9 @@ Exit run_openssh_session(const Host& host, const InteractiveOptions& options,
     if (!ended && cancel.requested())
       throw Error(ErrorKind::interrupted, place(host) + ": interrupted");
   }
-  if (ended->code == kFailed && !openssh_logged_in(log.text()))
+  if (ended->code == kSessionFailed && !openssh_logged_in(log.text()))
     throw openssh_failure(host, log.text(), "");
-  if (ended->code == kFailed && openssh_lost(log.text()))
+  if (ended->code == kSessionFailed && openssh_lost(log.text()))
     throw Error(ErrorKind::transient, place(host) + ": connection lost");
   return {.status = ended->shell_code(), .signal = {}};
 }

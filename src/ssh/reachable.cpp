@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using time_point = Clock::time_point;
-using Result = std::variant<Reachable, Error>;
+using Reaching = std::variant<Reachable, Error>;
 
 class Waiting {
  public:
@@ -75,7 +75,7 @@ class Waiting {
 
   std::span<const Host> hosts_;
   const ReachOptions& options_;
-  std::vector<std::optional<Result>> results_;
+  std::vector<std::optional<Reaching>> results_;
   time_point until_;
   time_point denied_until_;
 };

@@ -14,7 +14,7 @@ namespace fastgpu::ssh {
 namespace {
 
 using time_point = Clock::time_point;
-using Result = std::variant<std::string, Error>;
+using ScannedKey = std::variant<std::string, Error>;
 
 class Scan {
  public:
@@ -41,7 +41,7 @@ class Scan {
   const Host& host_;
   Identities& identities_;
   std::unique_ptr<Connection> connection_;
-  std::optional<Result> result_;
+  std::optional<ScannedKey> result_;
 };
 
 /// Waits for one of the scans or a cancel, at most `limit`.

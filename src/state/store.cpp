@@ -10,7 +10,7 @@
 namespace fastgpu::state {
 namespace {
 
-constexpr std::string_view kSelect =
+constexpr std::string_view kSelectClusters =
     "SELECT id, name, provider, state, slots, user, spec, network, created FROM clusters ";
 
 Cluster cluster_of(const sqlite::Statement& row) {
@@ -124,15 +124,15 @@ void Store::atomically(const std::function<void()>& body) {
 }
 
 std::vector<Cluster> Store::clusters() const {
-  return all_of(database_->query(std::string(kSelect) + "ORDER BY name"));
+  return all_of(database_->query(std::string(kSelectClusters) + "ORDER BY name"));
 }
 
 std::optional<Cluster> Store::find_cluster(const ClusterName& name) const {
-  return first_of(database_->query(std::string(kSelect) + "WHERE name=?", name.value));
+  return first_of(database_->query(std::string(kSelectClusters) + "WHERE name=?", name.value));
 }
 
 std::optional<Cluster> Store::find_cluster(const ClusterId& id) const {
-  return first_of(database_->query(std::string(kSelect) + "WHERE id=?", id.value));
+  return first_of(database_->query(std::string(kSelectClusters) + "WHERE id=?", id.value));
 }
 
 void Store::insert_cluster(const Cluster& c) {

@@ -6,7 +6,7 @@
 namespace fastgpu::state {
 namespace {
 
-constexpr std::string_view kSelect =
+constexpr std::string_view kSelectJobs =
     "SELECT id, cluster, spec, state, exit_code, reason, created, ended FROM jobs ";
 
 Job job_of(const sqlite::Statement& row) {
@@ -25,14 +25,14 @@ Job job_of(const sqlite::Statement& row) {
 
 std::vector<Job> Store::jobs() const {
   std::vector<Job> jobs;
-  sqlite::Statement rows = database_->query(std::string(kSelect) + "ORDER BY sequence DESC");
+  sqlite::Statement rows = database_->query(std::string(kSelectJobs) + "ORDER BY sequence DESC");
   while (rows.step())
     jobs.push_back(job_of(rows));
   return jobs;
 }
 
 std::optional<Job> Store::find_job(const std::string& id) const {
-  sqlite::Statement rows = database_->query(std::string(kSelect) + "WHERE id=?", id);
+  sqlite::Statement rows = database_->query(std::string(kSelectJobs) + "WHERE id=?", id);
   if (!rows.step()) return std::nullopt;
   return job_of(rows);
 }

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kSelect =
+constexpr std::string_view kSelectNodes =
     "SELECT cluster, position, name, state, token, instance, address, port, private_address, user,"
     " slots, identity, host_keys, jumps FROM nodes WHERE cluster=? ORDER BY position";
 
@@ -68,7 +68,7 @@ Node node_of(const sqlite::Statement& row) {
 
 std::vector<Node> Store::nodes(const ClusterId& cluster) const {
   std::vector<Node> nodes;
-  sqlite::Statement rows = database_->query(kSelect, cluster.value);
+  sqlite::Statement rows = database_->query(kSelectNodes, cluster.value);
   while (rows.step())
     nodes.push_back(node_of(rows));
   return nodes;

@@ -10,8 +10,8 @@
 namespace fastgpu::transfer {
 namespace {
 
-constexpr std::string_view kMagic = "FGI1";
-constexpr std::size_t kHeader = 20;  // Magic, kind, three zeros, length, offset.
+constexpr std::string_view kInputMagic = "FGI1";
+constexpr std::size_t kInputHeader = 20;  // Magic, kind, three zeros, length, offset.
 // The limit of the kernel, including the NUL.
 constexpr std::size_t kLongestVariable = 128UL << 10;
 
@@ -30,7 +30,7 @@ std::uint64_t get(std::string_view from, std::size_t at, std::size_t width) {
 std::size_t length_of(std::string_view header) {
   const auto kind = get(header, 4, 1);
   const auto length = get(header, 8, 4);
-  const bool good = header.starts_with(kMagic) && kind >= 1 && kind <= 3 &&
+  const bool good = header.starts_with(kInputMagic) && kind >= 1 && kind <= 3 &&
                     get(header, 5, 3) == 0 && length <= kLargestInputFrame;
   if (good) return length;
   throw Error(ErrorKind::remote,
@@ -41,7 +41,7 @@ std::size_t length_of(std::string_view header) {
 
 std::string to_text(const InputFrame& frame, std::string_view bytes) {
   assert(bytes.size() <= kLargestInputFrame);
-  std::string out(kMagic);
+  std::string out(kInputMagic);
   put(out, static_cast<std::uint64_t>(frame.kind), 4);
   put(out, bytes.size(), 4);
   put(out, frame.offset, 8);
@@ -82,8 +82,9 @@ std::vector<std::string> decode_variables(std::string_view text) {
 void InputDecoder::feed(std::string_view bytes) {
   while (!bytes.empty()) {
     if (ended_) throw Error(ErrorKind::remote, "standard input: more comes behind its end");
-    const std::size_t wanted =
-        pending_.size() < kHeader ? kHeader : kHeader + length_of(pending_.substr(0, kHeader));
+    const std::size_t wanted = pending_.size() < kInputHeader
+                                   ? kInputHeader
+                                   : kInputHeader + length_of(pending_.substr(0, kInputHeader));
     const std::size_t taken = std::min(bytes.size(), wanted - pending_.size());
     pending_ += bytes.substr(0, taken);
     bytes.remove_prefix(taken);
@@ -92,10 +93,10 @@ void InputDecoder::feed(std::string_view bytes) {
 }
 
 bool InputDecoder::take_whole() {
-  if (pending_.size() < kHeader) return false;
+  if (pending_.size() < kInputHeader) return false;
   const std::string_view all = pending_;
-  const std::string_view content = all.substr(kHeader);
-  if (content.size() < length_of(all.substr(0, kHeader))) return false;
+  const std::string_view content = all.substr(kInputHeader);
+  if (content.size() < length_of(all.substr(0, kInputHeader))) return false;
   const InputFrame frame{.kind = static_cast<InputKind>(get(all, 4, 1)), .offset = get(all, 12, 8)};
   ended_ = frame.kind == InputKind::end;
   sink_(frame, content);

@@ -57,7 +57,7 @@ struct Encoder {
 /// Thrown for an incomplete record.
 struct Incomplete {};
 
-Error malformed(std::string_view what) {
+Error bad_record(std::string_view what) {
   return {ErrorKind::remote, "the stream of files is malformed: " + std::string(what)};
 }
 
@@ -80,7 +80,7 @@ class Fields {
   }
   std::string_view text(std::size_t longest) {
     const auto size = static_cast<std::size_t>(number(4));
-    if (size > longest) throw malformed("a field of " + std::to_string(size) + " bytes");
+    if (size > longest) throw bad_record("a field of " + std::to_string(size) + " bytes");
     return take(size);
   }
   std::uint32_t mode() { return static_cast<std::uint32_t>(number(4)); }
@@ -140,7 +140,7 @@ Record read_record(Fields& fields) {
     case 'A':
       return AliveRecord{};
     default:
-      throw malformed("a record of type " + std::to_string(static_cast<int>(type)));
+      throw bad_record("a record of type " + std::to_string(static_cast<int>(type)));
   }
 }
 
@@ -186,7 +186,7 @@ std::optional<Record> Decoder::next() try {
     at_ += fields.used();
   return record;
 } catch (const Incomplete&) {
-  if (!run_.empty()) throw malformed("a record is longer than what it is packed with");
+  if (!run_.empty()) throw bad_record("a record is longer than what it is packed with");
   return std::nullopt;
 }
 

@@ -1,6 +1,5 @@
 // Uses functions of libcrypto that need none of its tables of algorithms. They add 25 kB to a
 // static program, while the newer functions add 3.7 MB.
-#define OPENSSL_SUPPRESS_DEPRECATED
 #include "transfer/sha256.hpp"
 
 #include <openssl/sha.h>

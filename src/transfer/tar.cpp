@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kBlock = 512;
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 50;
 // The limit for a path, and for the pax header of an entry.
-constexpr std::uint64_t kLongestText = 1UL << 20;
+constexpr std::uint64_t kLongestHeaderText = 1UL << 20;
 constexpr FileTime kSecond = 1'000'000'000;
 // A limit in seconds; no FileTime is later.
 constexpr std::uint64_t kLatest = std::uint64_t{1} << 33;
@@ -34,7 +34,7 @@ constexpr Field kTarget{157, 100};
 constexpr Field kMagic{257, 6};
 constexpr Field kPrefix{345, 155};
 
-Error malformed(const std::string& what) {
+Error bad_archive(const std::string& what) {
   return {ErrorKind::usage, "it is not a tar archive, or damaged: " + what};
 }
 
@@ -55,7 +55,7 @@ std::uint64_t number_in(std::string_view header, Field where) {
   std::uint64_t value = 0;
   if (static_cast<unsigned char>(text.front()) == kBinary) {
     for (const char byte : text.substr(1)) {
-      if (value > kLargest) throw malformed("a number that is too large");
+      if (value > kLargest) throw bad_archive("a number that is too large");
       value = (value << 8) | static_cast<unsigned char>(byte);
     }
     return value;
@@ -64,7 +64,7 @@ std::uint64_t number_in(std::string_view header, Field where) {
     text.remove_prefix(1);
   const std::string_view digits = text.substr(0, text.find_first_not_of("01234567"));
   if (text.size() > digits.size() && text[digits.size()] != ' ' && text[digits.size()] != '\0')
-    throw malformed("'" + printable(text) + "' is not a number");
+    throw bad_archive("'" + printable(text) + "' is not a number");
   std::from_chars(digits.data(), digits.data() + digits.size(), value, 8);
   return value;
 }
@@ -122,7 +122,7 @@ std::optional<TarEntry> TarReader::next() {
   while (read_header()) {
     const char type = header_[kType];
     const std::uint64_t size = number_in(header_, kSize);
-    if (size > kLargest) throw malformed("an entry of " + std::to_string(size) + " bytes");
+    if (size > kLargest) throw bad_archive("an entry of " + std::to_string(size) + " bytes");
     if (type == 'L') {
       extension.path = text_in(read_text(size), {0, size});
     } else if (type == 'K') {
@@ -154,7 +154,8 @@ bool TarReader::read_header() {
   header_.resize(kBlock);
   fill(header_);
   if (is_zero(header_)) return false;
-  if (number_in(header_, kSum) != sum_of(header_)) throw malformed("the sum of an entry is wrong");
+  if (number_in(header_, kSum) != sum_of(header_))
+    throw bad_archive("the sum of an entry is wrong");
   return true;
 }
 
@@ -173,11 +174,11 @@ void TarReader::skip_rest() {
 void TarReader::expect_end() {
   std::array<char, 32 * kBlock> rest{};
   for (std::size_t size = 0; (size = read_bytes_(rest)) > 0;)
-    if (!is_zero({rest.data(), size})) throw malformed("something comes after its end");
+    if (!is_zero({rest.data(), size})) throw bad_archive("something comes after its end");
 }
 
 std::string TarReader::read_text(std::uint64_t size) {
-  if (size > kLongestText) throw malformed("a name of " + std::to_string(size) + " bytes");
+  if (size > kLongestHeaderText) throw bad_archive("a name of " + std::to_string(size) + " bytes");
   std::string text(size, '\0');
   left_ = size;
   padding_ = (kBlock - size % kBlock) % kBlock;
@@ -196,7 +197,7 @@ void TarReader::take_pax(const std::string& text, Extension& extension) const {
     const auto equals = rest.find('=');
     if (length > rest.size() || length < digits + 2 || rest[digits] != ' ' || equals >= length ||
         rest[length - 1] != '\n')
-      throw malformed("an entry's pax header");
+      throw bad_archive("an entry's pax header");
     const std::string_view key = rest.substr(digits + 1, equals - digits - 1);
     const std::string value(rest.substr(equals + 1, length - equals - 2));
     if (key == "path") extension.path = value;
@@ -205,10 +206,10 @@ void TarReader::take_pax(const std::string& text, Extension& extension) const {
       std::uint64_t size = 0;
       const auto read = std::from_chars(value.data(), value.data() + value.size(), size);
       if (read.ec != std::errc() || read.ptr != value.data() + value.size() || size > kLargest)
-        throw malformed("'" + printable(value) + "' is not a size");
+        throw bad_archive("'" + printable(value) + "' is not a size");
       extension.size = size;
     }
-    if (key.starts_with("GNU.sparse")) throw malformed("it leaves out what is empty (--sparse)");
+    if (key.starts_with("GNU.sparse")) throw bad_archive("it leaves out what is empty (--sparse)");
     rest.remove_prefix(length);
   }
 }
@@ -222,7 +223,7 @@ TarEntry TarReader::entry_of(const Extension& extension) const {
       .size = extension.size.value_or(number_in(header_, kSize)),
       .modified = static_cast<FileTime>(std::min(number_in(header_, kTime), kLatest)) * kSecond};
   if (entry.kind != TarKind::file && entry.size != 0)
-    throw malformed(printable(entry.path) + " has a content, and is not a file");
+    throw bad_archive(printable(entry.path) + " has a content, and is not a file");
   return entry;
 }
 

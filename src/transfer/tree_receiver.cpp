@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
-constexpr mode_t kMode = S_IRUSR | S_IWUSR;
+constexpr mode_t kPrivateMode = S_IRUSR | S_IWUSR;
 
 Error cannot_write(const std::string& path) {
   return system_error("writing " + printable(path), errno);
@@ -196,7 +196,7 @@ UniqueFd TreeReceiver::open_kept(const std::string& path, std::uint64_t kept) {
   if (!S_ISREG(info.st_mode) || info.st_nlink != 1)
     throw Error(ErrorKind::conflict, printable(path) + " is no longer the file that was kept");
   const std::string itself = "/proc/self/fd/" + std::to_string(found.get());
-  ::chmod(itself.c_str(), kMode);  // It may have been complete, and read-only.
+  ::chmod(itself.c_str(), kPrivateMode);  // It may have been complete, and read-only.
   UniqueFd fd(::open(itself.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   const auto size = static_cast<off_t>(kept);
   if (!fd || ::ftruncate(fd.get(), size) != 0 || ::lseek(fd.get(), size, SEEK_SET) != size)
@@ -207,12 +207,12 @@ UniqueFd TreeReceiver::open_kept(const std::string& path, std::uint64_t kept) {
 UniqueFd TreeReceiver::open_file(const std::string& path) {
   const auto [parent, name] = split_path(path);
   const int at = open_parent(parent);
-  UniqueFd fd(::openat(at, name.c_str(), kFlags | O_CREAT | O_EXCL, kMode));
+  UniqueFd fd(::openat(at, name.c_str(), kFlags | O_CREAT | O_EXCL, kPrivateMode));
   if (!fd &&
       errno ==
           EEXIST) {  // Two sources have this name, and the later one wins; or the file was kept.
     ::unlinkat(at, name.c_str(), 0);
-    fd = UniqueFd(::openat(at, name.c_str(), kFlags | O_CREAT | O_EXCL, kMode));
+    fd = UniqueFd(::openat(at, name.c_str(), kFlags | O_CREAT | O_EXCL, kPrivateMode));
   }
   if (!fd) throw cannot_write(path);
   return fd;

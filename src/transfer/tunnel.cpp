@@ -23,8 +23,8 @@ constexpr char kData = 'd';
 constexpr char kEnd = 'e';     // The end of the stream's data.
 constexpr char kCredit = 'c';  // The number of bytes taken.
 constexpr char kReset = 'r';   // The stream is gone.
-constexpr std::size_t kHeader = 9;
-constexpr std::size_t kPiece = 64UL << 10;
+constexpr std::size_t kTunnelHeader = 9;
+constexpr std::size_t kTunnelPiece = 64UL << 10;
 constexpr std::size_t kMostOutput = std::size_t{1} << 20;
 
 void add_number(std::string& text, std::uint32_t number) {
@@ -106,7 +106,7 @@ void Tunnel::accept_one() {
 }
 
 void Tunnel::read_frames() {
-  std::array<char, kPiece> piece{};
+  std::array<char, kTunnelPiece> piece{};
   const ssize_t count = ::read(in_, piece.data(), piece.size());
   if (count < 0 && is_dry(errno)) return;
   if (count <= 0) {
@@ -115,13 +115,13 @@ void Tunnel::read_frames() {
   }
   input_.append(piece.data(), static_cast<std::size_t>(count));
   std::size_t at = 0;
-  while (input_.size() - at >= kHeader) {
+  while (input_.size() - at >= kTunnelHeader) {
     const std::string_view frame = std::string_view(input_).substr(at);
     const std::size_t length = number_in(frame.substr(5));
-    if (length > kPiece) throw nonsense("a piece of " + std::to_string(length) + " bytes");
-    if (frame.size() < kHeader + length) break;
-    take(frame[0], number_in(frame.substr(1)), frame.substr(kHeader, length));
-    at += kHeader + length;
+    if (length > kTunnelPiece) throw nonsense("a piece of " + std::to_string(length) + " bytes");
+    if (frame.size() < kTunnelHeader + length) break;
+    take(frame[0], number_in(frame.substr(1)), frame.substr(kTunnelHeader, length));
+    at += kTunnelHeader + length;
   }
   input_.erase(0, at);
 }
@@ -203,7 +203,7 @@ bool Tunnel::write_waiting(std::uint32_t id, Stream& stream) {
 
 /// Returns false once the stream is over.
 bool Tunnel::read_some(std::uint32_t id, Stream& stream) {
-  std::array<char, kPiece> piece{};
+  std::array<char, kTunnelPiece> piece{};
   const ssize_t count =
       ::recv(stream.fd.get(), piece.data(), std::min(piece.size(), stream.credit), 0);
   if (count < 0 && is_dry(errno)) return true;

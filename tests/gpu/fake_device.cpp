@@ -294,19 +294,19 @@ bool FakeDevice::has_passed(EventHandle event) {
 
 namespace {
 /// CUDA too has a current device for each thread.
-thread_local FakeDevice* current_device = nullptr;
+thread_local FakeDevice* device_of_thread = nullptr;
 }  // namespace
 
 FakeDevice* FakeDevice::current() noexcept {
-  return current_device;
+  return device_of_thread;
 }
 
 void FakeDevice::as_current(const std::function<void()>& action) {
   struct Restore {
-    FakeDevice* before = std::exchange(current_device, nullptr);
-    ~Restore() { current_device = before; }
+    FakeDevice* before = std::exchange(device_of_thread, nullptr);
+    ~Restore() { device_of_thread = before; }
   } restore;
-  current_device = this;
+  device_of_thread = this;
   action();
 }
 

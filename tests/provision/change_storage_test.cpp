@@ -9,11 +9,10 @@ namespace fastgpu::provision {
 namespace {
 
 using test::failure_of;
+using test::kDemo;
 using test::mentions;
 using test::sample_spec;
 using test::World;
-
-const ClusterName kDemo{"demo"};
 const Mount kModels{"nas:/a", "/models"};
 
 std::string with_models(const std::string&) {

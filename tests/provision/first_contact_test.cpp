@@ -14,14 +14,13 @@ namespace {
 using state::ClusterState;
 using state::NodeState;
 using test::failure_of;
+using test::kDemo;
 using test::mentions;
 using test::sample_spec;
 
-const ClusterName kDemo{"demo"};
-
 /// A place as clouds are: addresses come late, and the first host key is everybody's.
-struct World : test::World {
-  World() {
+struct CloudWorld : test::World {
+  CloudWorld() {
     shop.provider.slow_addresses = true;
     shop.provider.shares_host_keys = true;
   }
@@ -40,7 +39,7 @@ struct World : test::World {
 TEST_SUITE_BEGIN("provision/first contact");
 
 TEST_CASE("a creation that does not wait ends once the place has promised the machines") {
-  World world;
+  CloudWorld world;
   world.shop.reachability.on_wait = [] { FAIL("somebody waits for nodes"); };
   const ClusterView view = world.promised();
   CHECK(view.cluster.state == ClusterState::running);
@@ -52,7 +51,7 @@ TEST_CASE("a creation that does not wait ends once the place has promised the ma
 }
 
 TEST_CASE("whoever needs the nodes first waits for them and gives them host keys of their own") {
-  World world;
+  CloudWorld world;
   const ClusterView view = world.promised();
   CHECK(view.nodes[0].host_keys == view.nodes[1].host_keys);
   CHECK(meet_nodes(world.tools, kDemo, view.nodes));
@@ -65,7 +64,7 @@ TEST_CASE("whoever needs the nodes first waits for them and gives them host keys
 }
 
 TEST_CASE("nodes that nobody needs yet stay unmet") {
-  World world;
+  CloudWorld world;
   const ClusterView view = world.promised();
   CHECK(meet_nodes(world.tools, kDemo, std::span(view.nodes).first(1)));
   CHECK(world.unmet() == 1);
@@ -74,7 +73,7 @@ TEST_CASE("nodes that nobody needs yet stay unmet") {
 }
 
 TEST_CASE("gc and settling leave a cluster alone whose nodes are unmet") {
-  World world;
+  CloudWorld world;
   world.promised();
   CHECK(settle(world.tools).empty());
   CHECK(world.shop.provider.machines() == 2);
@@ -82,14 +81,14 @@ TEST_CASE("gc and settling leave a cluster alone whose nodes are unmet") {
 }
 
 TEST_CASE("a machine that a place does not list yet is not lost") {
-  World world;
+  CloudWorld world;
   const ClusterView view = world.promised();
   world.shop.provider.lose_machine(view.nodes[1].token);
   CHECK(refresh_cluster(world.tools, kDemo).nodes[1].state == NodeState::running);
 }
 
 TEST_CASE("of a machine that did not start the way to another one is told") {
-  World world;
+  CloudWorld world;
   const ClusterView view = world.promised();
   world.shop.provider.lose_machine(view.nodes[1].token);
   const Error gone = failure_of([&] { meet_nodes(world.tools, kDemo, view.nodes); });
@@ -100,7 +99,7 @@ TEST_CASE("of a machine that did not start the way to another one is told") {
 }
 
 TEST_CASE("nodes that cannot be reached stay unmet, and nothing is removed") {
-  World world;
+  CloudWorld world;
   const ClusterView view = world.promised();
   world.shop.reachability.failures.emplace("demo-1", Error(ErrorKind::timeout, "no answer"));
   CHECK(failure_of([&] { meet_nodes(world.tools, kDemo, view.nodes); }).kind() ==
@@ -111,7 +110,7 @@ TEST_CASE("nodes that cannot be reached stay unmet, and nothing is removed") {
 }
 
 TEST_CASE("a cluster whose nodes nobody met is scaled, stopped, started and deleted") {
-  World world;
+  CloudWorld world;
   world.promised();
   scale_cluster(world.tools, kDemo, 1);
   CHECK(world.unmet() == 1);

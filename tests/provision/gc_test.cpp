@@ -11,9 +11,8 @@ namespace fastgpu::provision {
 namespace {
 
 using state::ClusterState;
+using test::kDemo;
 using test::World;
-
-const ClusterName kDemo{"demo"};
 
 TEST_SUITE_BEGIN("provision/gc");
 

@@ -15,11 +15,10 @@ namespace {
 using state::ClusterState;
 using state::NodeState;
 using test::failure_of;
+using test::kDemo;
 using test::mentions;
 using test::sample_spec;
 using test::World;
-
-const ClusterName kDemo{"demo"};
 
 TEST_SUITE_BEGIN("provision/lifecycle");
 

@@ -12,9 +12,8 @@ namespace {
 
 using state::NodeState;
 using test::failure_of;
+using test::kDemo;
 using test::World;
-
-const ClusterName kDemo{"demo"};
 
 /// As another state directory reads it from the head node.
 ClusterRecord record_of(const World& world) {

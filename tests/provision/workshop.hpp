@@ -15,6 +15,8 @@
 
 namespace fastgpu::test {
 
+inline const ClusterName kDemo{"demo"};
+
 /// Time that passes only while somebody sleeps.
 class FakeClock final : public Clock {
  public:

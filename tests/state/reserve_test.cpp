@@ -30,7 +30,7 @@ using test::sample_cluster;
 using test::sample_node;
 using test::TempDirectory;
 
-constexpr int kSkipped = 77;
+constexpr int kReserveSkipped = 77;
 constexpr int kNodes = 20;
 
 /// A small disk of this process's own at `place`; false where we may not have one.
@@ -87,7 +87,7 @@ TEST_CASE("the reserve is a quarter of what is free, and 4 MiB at most") {
 TEST_CASE("a cluster can be deleted on a disk without a single free byte, again and again") {
   const TempDirectory temp;
   const auto end = in_child([&] {
-    if (!mount_disk(temp.path(), "size=8m")) return kSkipped;
+    if (!mount_disk(temp.path(), "size=8m")) return kReserveSkipped;
     for (int round = 0; round < 30; ++round) {
       {
         Store store(temp.path());
@@ -103,13 +103,13 @@ TEST_CASE("a cluster can be deleted on a disk without a single free byte, again 
     }
     return 0;
   });
-  if (end.status != kSkipped) CHECK(end.status == 0);
+  if (end.status != kReserveSkipped) CHECK(end.status == 0);
 }
 
 TEST_CASE("a disk without a free inode does not stand in the way either") {
   const TempDirectory temp;
   const auto end = in_child([&] {
-    if (!mount_disk(temp.path(), "size=8m,nr_inodes=40")) return kSkipped;
+    if (!mount_disk(temp.path(), "size=8m,nr_inodes=40")) return kReserveSkipped;
     {
       Store store(temp.path());
       make_cluster(store);
@@ -122,19 +122,19 @@ TEST_CASE("a disk without a free inode does not stand in the way either") {
     delete_cluster(store);
     return store.clusters().empty() ? 0 : 1;
   });
-  if (end.status != kSkipped) CHECK(end.status == 0);
+  if (end.status != kReserveSkipped) CHECK(end.status == 0);
 }
 
 TEST_CASE("something new is not begun on a full disk") {
   const TempDirectory temp;
   const auto end = in_child([&] {
-    if (!mount_disk(temp.path(), "size=8m")) return kSkipped;
+    if (!mount_disk(temp.path(), "size=8m")) return kReserveSkipped;
     require_room(temp.path());
     fill_disk(temp.path() / "ballast");
     const Error e = failure_of([&] { require_room(temp.path()); });
     return e.kind() == ErrorKind::capacity && test::mentions(e, temp.path().string()) ? 0 : 1;
   });
-  if (end.status != kSkipped) CHECK(end.status == 0);
+  if (end.status != kReserveSkipped) CHECK(end.status == 0);
 }
 
 TEST_CASE("a database that is put back from a copy does not meet pages of a later time") {

@@ -10,16 +10,16 @@ using test::failure_of;
 
 TEST_SUITE_BEGIN("transfer/asked names");
 
-struct Sent {
+struct SentTree {
   std::string path;
   EntryKind kind = EntryKind::file;
 };
 
 /// The kind of the first refusal; internal where all is taken.
-ErrorKind answer(const std::vector<std::string>& sources, const std::vector<Sent>& sent) {
+ErrorKind answer(const std::vector<std::string>& sources, const std::vector<SentTree>& sent) {
   AskedNames names(sources, "user");
   try {
-    for (const Sent& one : sent)
+    for (const SentTree& one : sent)
       names.take(one.path, one.kind);
     names.check_complete();
     return ErrorKind::internal;

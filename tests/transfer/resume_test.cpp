@@ -25,8 +25,8 @@ std::string stream_from(const std::vector<fs::path>& sources, const Position& fr
 }
 
 /// The first `size` bytes of the stream come in, and no more.
-Error cut_off(const std::string& stream, std::size_t size, const fs::path& to,
-              const Position& from = {}) {
+Error cut_off_after(const std::string& stream, std::size_t size, const fs::path& to,
+                    const Position& from = {}) {
   return failure_of([&] {
     TreeReceiver receiver(to, SourceCount::one, Resumption{kKey, from});
     receiver.feed(std::string_view(stream).substr(0, size));
@@ -41,14 +41,14 @@ TEST_CASE("wherever a copy is cut off, it goes on from there and comes to the sa
   const auto wanted = listing(world.from());
   for (std::size_t at = 0; at < whole.size(); at += whole.size() / 37 + 1) {
     CAPTURE(at);
-    CHECK(cut_off(whole, at, world.to()).kind() == ErrorKind::transient);
+    CHECK(cut_off_after(whole, at, world.to()).kind() == ErrorKind::transient);
     CHECK(!fs::exists(world.to() / "tree"));
     const Position from = kept_position(world.to(), kKey);
     const std::string rest = stream_from({tree}, from);
     CHECK(rest.size() <= whole.size());
 
     // Cut off once more on the way.
-    CHECK(cut_off(rest, rest.size() / 2, world.to(), from).kind() == ErrorKind::transient);
+    CHECK(cut_off_after(rest, rest.size() / 2, world.to(), from).kind() == ErrorKind::transient);
     const Position later = kept_position(world.to(), kKey);
     CHECK(later >= from);
     TreeReceiver receiver(world.to(), SourceCount::one, Resumption{kKey, later});
@@ -66,7 +66,7 @@ TEST_CASE("what is kept saves sending it, the middle of a file too") {
   put(world.from() / "d/first", noise(3'000'000));
   put(world.from() / "d/second", noise(5'000'000));
   const std::string whole = stream_of({world.from() / "d"});
-  cut_off(whole, 6'000'000, world.to());
+  cut_off_after(whole, 6'000'000, world.to());
 
   const Position from = kept_position(world.to(), kKey);
 
@@ -92,7 +92,7 @@ TEST_CASE("who has more than the stream begins with takes it from there all the 
   const World world;
   put(world.from() / "d/first", noise(3'000'000), 0444);
   put(world.from() / "d/second", noise(5'000'000));
-  cut_off(stream_of({world.from() / "d"}), 6'000'000, world.to());
+  cut_off_after(stream_of({world.from() / "d"}), 6'000'000, world.to());
   const Position earlier{.files = 0, .bytes = 1'000'000};
 
   TreeReceiver receiver(world.to(), SourceCount::one, Resumption{kKey, earlier});
@@ -105,7 +105,7 @@ TEST_CASE("who has more than the stream begins with takes it from there all the 
 TEST_CASE("nobody goes on with more than is kept, and a file that has changed is found out") {
   const World world;
   put(world.from() / "d/file", noise(5'000'000));
-  cut_off(stream_of({world.from() / "d"}), 1'000'000, world.to());
+  cut_off_after(stream_of({world.from() / "d"}), 1'000'000, world.to());
   const Position from = kept_position(world.to(), kKey);
   CHECK(failure_of([&] {
           TreeReceiver(world.to(), SourceCount::one,
@@ -127,7 +127,7 @@ TEST_CASE(
   put(world.from() / "small", "x");
   const std::string whole = stream_of({world.from() / "d"});
   const auto is_kept = [&] { return fs::exists(world.to() / (".fastgpu-copy-" + kKey)); };
-  cut_off(whole, 1'000'000, world.to());
+  cut_off_after(whole, 1'000'000, world.to());
   receive(stream_of({world.from() / "small"}), world.to());
   CHECK(is_kept());
 
@@ -135,7 +135,7 @@ TEST_CASE(
   TreeReceiver(world.to(), SourceCount::one, Resumption{same_place, {}});
   CHECK(!is_kept());
 
-  cut_off(whole, 1'000'000, world.to());
+  cut_off_after(whole, 1'000'000, world.to());
   const fs::path notes = world.to() / (".fastgpu-copy-" + kKey) / "notes";
   fs::last_write_time(notes, fs::last_write_time(notes) - std::chrono::hours(25));
   receive(stream_of({world.from() / "small"}), world.to());
@@ -146,13 +146,13 @@ TEST_CASE("what is kept goes when it is dropped, but for a copy that goes on jus
   const World world;
   put(world.from() / "d/file", noise(5'000'000));
   const std::string whole = stream_of({world.from() / "d"});
-  cut_off(whole, 1'000'000, world.to());
+  cut_off_after(whole, 1'000'000, world.to());
   {
     const TreeReceiver living(world.to(), SourceCount::one, Resumption{kKey, {}});
     drop_kept_copies(world.to());
     CHECK(fs::exists(world.to() / (".fastgpu-copy-" + kKey)));
   }
-  cut_off(whole, 1'000'000, world.to());
+  cut_off_after(whole, 1'000'000, world.to());
   drop_kept_copies(world.to());
   CHECK(fs::is_empty(world.to()));
   drop_kept_copies(world.to() / "absent");

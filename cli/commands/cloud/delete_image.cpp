@@ -13,27 +13,27 @@ namespace {
 
 using provision::cloud::OwnImage;
 
-struct Options {
+struct DeleteImageOptions {
   CloudOptions place;
   std::string name;
   bool yes = false;
   bool dry_run = false;
 };
 
-struct Found {
+struct FoundImage {
   CloudPlace place;
   OwnImage image;
 };
 
 /// Returns the images with the given name or id. Throws if a region cannot be asked, because the
 /// image may be there.
-std::vector<Found> find_images(Context& context, const Options& options) {
+std::vector<FoundImage> find_images(Context& context, const DeleteImageOptions& options) {
   const auto places = places_of(context, options.place);
   const auto answers = parallel_map(std::span(places), places.size(), [&](const CloudPlace& place) {
     return place.cloud->own_images(place.region, context.cancel());
   });
   context.cancel().check();
-  std::vector<Found> found;
+  std::vector<FoundImage> found;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (const auto* error = std::get_if<Error>(&answers[i])) throw *error;
     for (const OwnImage& image : std::get<0>(answers[i]))
@@ -43,7 +43,7 @@ std::vector<Found> find_images(Context& context, const Options& options) {
   return found;
 }
 
-Found the_one(Context& context, const Options& options) {
+FoundImage the_one(Context& context, const DeleteImageOptions& options) {
   const auto found = find_images(context, options);
   const std::string shown = printable(options.name);
   if (found.empty())
@@ -58,7 +58,7 @@ Found the_one(Context& context, const Options& options) {
   return found[0];
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const DeleteImageOptions& options) {
   const auto [place, own] = the_one(context, options);
   const std::string what = "image " + own.image.id + " (" + own.image.name + ", " +
                            std::string(place.cloud->name()) + " " + place.region + ")";
@@ -84,7 +84,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_delete_image_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DeleteImageOptions>();
   arguments.text("NAME", "", "The image, by name or id", options->name).required = true;
   describe_place_options(arguments, options->place);
   describe_consent(arguments, options->yes);

@@ -15,13 +15,13 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options : ClusterOptions {
+struct AddipOptions : ClusterOptions {
   std::vector<std::string> ssh_from;
   bool all = false;
   bool dry_run = false;
 };
 
-std::vector<state::Cluster> clusters_of(Context& context, const Options& options) {
+std::vector<state::Cluster> clusters_of(Context& context, const AddipOptions& options) {
   if (options.all != options.name.empty())
     throw Error(ErrorKind::usage, "addip: name a cluster, or use --all");
   if (!options.all) {
@@ -48,7 +48,7 @@ std::string letting_in(const std::string& spec_json, const std::vector<IpRange>&
 
 /// Lets `ranges` log in and returns the changed cluster. Under --dry-run changes only the returned
 /// cluster.
-state::Cluster opened(Context& context, const Options& options, const state::Cluster& cluster,
+state::Cluster opened(Context& context, const AddipOptions& options, const state::Cluster& cluster,
                       const std::vector<IpRange>& ranges) {
   if (options.dry_run) {
     state::Cluster changed = provision::look_before_change(context.tools(), cluster.name).cluster;
@@ -62,7 +62,7 @@ state::Cluster opened(Context& context, const Options& options, const state::Clu
   return changed;
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const AddipOptions& options) {
   std::vector<IpRange> ranges = parse_ssh_from(options.ssh_from);
   const std::vector<state::Cluster> clusters = clusters_of(context, options);
   warn_of_world(context.ui(), ranges);
@@ -90,7 +90,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_addip_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AddipOptions>();
   describe_cluster_options(arguments, *options).required = false;
   arguments.list("--ssh-from", "CIDR",
                  "Allow SSH from this range, too (the public address of this machine)",

@@ -15,7 +15,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options : ClusterOptions {
+struct AttachClusterOptions : ClusterOptions {
   TakeoverRequest request;
   std::vector<std::string> ssh_from;
   bool dry_run = false;
@@ -31,7 +31,7 @@ void check_provider(const std::string& provider) {
   if (!reason.empty()) throw Error(ErrorKind::usage, "attach cluster: " + std::string(reason));
 }
 
-int run(Context& context, Options options) {
+int run(Context& context, AttachClusterOptions options) {
   check_provider(options.request.provider);
   for (const std::string& region : options.request.regions)
     provision::cloud::check_identifier("--region", region);
@@ -57,7 +57,7 @@ int run(Context& context, Options options) {
 }  // namespace
 
 Action make_attach_cluster_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AttachClusterOptions>();
   Argument& name = describe_cluster_options(arguments, *options);
   name.values = Values::none;
   name.help = "The name that the cluster was created with";

@@ -15,18 +15,19 @@ namespace fastgpu::cli {
 namespace {
 
 /// The outcome for one of several clusters.
-struct Result {
+struct ChangeResult {
   std::string cluster;
   std::optional<Error> failure{};
 };
 
-View view_of(const std::vector<Result>& results, std::string_view kind, const std::string& done) {
+View view_of(const std::vector<ChangeResult>& results, std::string_view kind,
+             const std::string& done) {
   View view;
   view.when_empty = "no clusters";
   view.root = document(kind);
   view.root["clusters"] = Json::array();
   view.table.columns = {{"CLUSTER"}, {"RESULT", false, Fit::prose}};
-  for (const Result& one : results) {
+  for (const ChangeResult& one : results) {
     const std::string text = one.failure ? one.failure->what() : done;
     Json item;
     item["name"] = one.cluster;
@@ -85,16 +86,9 @@ std::vector<state::Cluster> known_clusters(Context& context, const Names& names)
   return known;
 }
 
-std::string joined(const Names& names) {
-  std::string out;
-  for (const std::string& name : names)
-    out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 int for_each_cluster(Context& context, const Names& names, std::string_view kind,
                      const std::string& done, const std::function<void(const std::string&)>& act) {
-  std::vector<Result> results;
+  std::vector<ChangeResult> results;
   int code = 0;
   for (const std::string& name : names) {
     results.push_back({.cluster = name});

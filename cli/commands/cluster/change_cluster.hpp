@@ -43,8 +43,6 @@ Names wanted_names(Context& context, const ChangeOptions& options, const std::st
 /// result of their own later. Throws not_found if the only name is unknown.
 std::vector<state::Cluster> known_clusters(Context& context, const Names& names);
 
-std::string joined(const Names& names);  ///< Returns "a, b".
-
 /// Calls `act` for each cluster, even after a failure, and shows the results in a document of that
 /// `kind`: `done`, or the failure. Returns the exit code of the worst.
 int for_each_cluster(Context& context, const Names& names, std::string_view kind,

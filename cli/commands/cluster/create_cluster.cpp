@@ -29,7 +29,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options : ClusterOptions {
+struct CreateClusterOptions : ClusterOptions {
   CloudOptions cloud;
   GuardOptions guards;
   std::string provider;
@@ -47,7 +47,7 @@ struct Options : ClusterOptions {
 };
 
 /// Returns the cluster described by --file, --hostfile and --set. --file may also be a hostfile.
-provision::ClusterFile file_of(const Options& options) {
+provision::ClusterFile cluster_file_of(const CreateClusterOptions& options) {
   config::Document document;
   const std::string text = options.file.empty() ? "" : config::read_text(options.file);
   const bool is_host_file = provision::is_host_file(text);
@@ -66,8 +66,8 @@ provision::ClusterFile file_of(const Options& options) {
 }
 
 /// Returns the part of the spec that only the provider understands, as JSON.
-std::string own_part(Context& context, const Options& options, const provision::ClusterFile& file,
-                     const std::string& provider) {
+std::string own_part(Context& context, const CreateClusterOptions& options,
+                     const provision::ClusterFile& file, const std::string& provider) {
   if (provision::provider_info(provider).needs_hosts_file) {
     if (file.hosts.empty())
       throw Error(ErrorKind::usage,
@@ -86,7 +86,7 @@ std::string own_part(Context& context, const Options& options, const provision::
 }
 
 /// The wanted cluster, and the plan if it is in a cloud.
-struct Wanted {
+struct WantedCluster {
   provision::ClusterSpec spec;
   GuardOptions guards{};
   provision::cloud::ExchangeRates rates;
@@ -95,12 +95,12 @@ struct Wanted {
   std::optional<CloudPlan> plan{};
 };
 
-std::optional<Money> price_of_a_node(const Wanted& wanted) {
+std::optional<Money> price_of_a_node(const WantedCluster& wanted) {
   return wanted.plan ? wanted.plan->spec.places.front().price_per_hour : std::nullopt;
 }
 
 /// Returns the wanted guards, checked against the price at the best place.
-provision::Guards guards_of(const Wanted& wanted) {
+provision::Guards guards_of(const WantedCluster& wanted) {
   const auto price = price_of_a_node(wanted);
   const auto guards = with_options({}, wanted.guards, price, wanted.rates);
   const bool is_spot =
@@ -109,7 +109,7 @@ provision::Guards guards_of(const Wanted& wanted) {
   return guards;
 }
 
-void take_over_plan(Wanted& wanted) {
+void take_over_plan(WantedCluster& wanted) {
   wanted.spec.provider = wanted.plan->provider;
   wanted.spec.holding.most_cost = wanted.hold_cost;
   if (const auto price = price_of_a_node(wanted); price && wanted.hold_cost)
@@ -134,7 +134,7 @@ void check_cloud_options(const CloudOptions& options, const std::string& named) 
 
 /// Throws ErrorKind::usage for options that are for another provider than `place`. Otherwise they
 /// would be ignored silently.
-void check_fits(const Options& options, const provision::ClusterFile& file,
+void check_fits(const CreateClusterOptions& options, const provision::ClusterFile& file,
                 const std::string& place) {
   const auto refuse = [&](const std::string& what, const std::string& wanted) {
     throw Error(ErrorKind::usage, "create cluster: " + what + " for provider " + wanted +
@@ -159,7 +159,7 @@ std::vector<IpRange> usual_ranges(Context& context, const provision::cloud::Clou
   return {context.clouds().own_address()};
 }
 
-void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
+void plan_cloud(Context& context, const CloudOptions& options, WantedCluster& wanted) {
   provision::ClusterSpec& spec = wanted.spec;
   spec.holding = gang_policy_of(options, wanted.rates);
   wanted.hold_cost = spec.holding.most_cost;
@@ -173,10 +173,10 @@ void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
 }
 
 /// Returns the wanted cluster. Flags win over the file.
-Wanted wanted_of(Context& context, const Options& options) {
-  const provision::ClusterFile file = file_of(options);
+WantedCluster wanted_of(Context& context, const CreateClusterOptions& options) {
+  const provision::ClusterFile file = cluster_file_of(options);
   const CloudOptions cloud = over_file(options.cloud, file.cloud);
-  Wanted wanted{.spec = {}, .rates = rates_for(context, cloud.exchange_rates)};
+  WantedCluster wanted{.spec = {}, .rates = rates_for(context, cloud.exchange_rates)};
   provision::ClusterSpec& spec = wanted.spec;
   const std::string name = options.name.empty() ? file.name.value_or("") : options.name;
   if (name.empty())
@@ -213,7 +213,7 @@ Wanted wanted_of(Context& context, const Options& options) {
 }
 
 /// Returns the price of all nodes per hour; "none" if they are not in a cloud.
-std::string price_of(const Wanted& wanted) {
+std::string price_of(const WantedCluster& wanted) {
   return wanted.plan ? plan_price(*wanted.plan, wanted.spec.nodes) : "none";
 }
 
@@ -229,7 +229,7 @@ std::vector<std::string> storage_steps(const provision::cloud::CloudSpec& spec) 
   return steps;
 }
 
-View view_of(const provision::Plan& plan, const Wanted& wanted) {
+View view_of(const provision::Plan& plan, const WantedCluster& wanted) {
   View view;
   view.root = document("plan");
   view.root["plan"] = Json(provision::to_json(plan));
@@ -274,7 +274,8 @@ void show_next_steps(Ui& ui, const state::Cluster& cluster, std::span<const stat
 /// Creates the cluster. If a cloud has no capacity and nothing is left of the attempt, tries the
 /// next cloud.
 provision::CreateResult create_somewhere(Context& context, const provision::Tools& tools,
-                                         Wanted& wanted, const Options& options) {
+                                         WantedCluster& wanted,
+                                         const CreateClusterOptions& options) {
   const auto on_failure = options.keep ? provision::OnFailure::keep : provision::OnFailure::remove;
   const auto until = options.detach ? provision::Until::accepted : provision::Until::nodes_answer;
   std::set<std::string> refused;
@@ -320,7 +321,7 @@ void tell_idle_cards(Context& context, const provision::cloud::CloudSpec& spec) 
 
 /// Warns of ranges that may log in although this command does not name them: a repeated creation
 /// removes no range.
-void warn_of_others_let_in(Ui& ui, const state::Cluster& cluster, const Wanted& wanted) {
+void warn_of_others_let_in(Ui& ui, const state::Cluster& cluster, const WantedCluster& wanted) {
   if (!wanted.plan) return;
   const auto& ranges = wanted.plan->spec.ssh_from;
   for (const IpRange& there : provision::cloud::parse_cloud_spec(cluster.spec_json).ssh_from)
@@ -339,7 +340,7 @@ void tell_unchanged(Ui& ui, const state::Cluster& cluster) {
 }
 
 /// Asks the cloud, without a launch, whether the account may launch the planned machines.
-void try_launch(Context& context, const Wanted& wanted) {
+void try_launch(Context& context, const WantedCluster& wanted) {
   provision::cloud::Cloud& cloud = context.cloud(wanted.spec.provider);
   const auto outcome = provision::cloud::try_best_place(cloud, wanted.plan->spec, wanted.spec.nodes,
                                                         context.cancel());
@@ -347,7 +348,7 @@ void try_launch(Context& context, const Wanted& wanted) {
     context.ui().note(wanted.spec.provider + " accepted a trial launch of these machines");
 }
 
-int plan(Context& context, const Wanted& wanted) {
+int plan(Context& context, const WantedCluster& wanted) {
   Ui& ui = context.ui();
   const provision::Plan plan = provision::plan_cluster(context.tools(), wanted.spec);
   const bool buys = wanted.plan && plan.kind != provision::PlanKind::unchanged;
@@ -371,7 +372,7 @@ std::string machines_text(const provision::ClusterSpec& spec) {
 
 /// Shows what will be bought, and asks for consent unless the user has given it. Returns false if
 /// the user refuses.
-bool may_buy(Context& context, const Wanted& wanted, const Options& options) {
+bool may_buy(Context& context, const WantedCluster& wanted, const CreateClusterOptions& options) {
   if (!wanted.plan || context.store().find_cluster(wanted.spec.name)) return true;
   Ui& ui = context.ui();
   warn_of_world(ui, wanted.plan->spec.ssh_from);
@@ -386,8 +387,8 @@ bool may_buy(Context& context, const Wanted& wanted, const Options& options) {
   return consents(context, options.yes, "create " + what + "?");
 }
 
-int run(Context& context, const Options& options) {
-  Wanted wanted = wanted_of(context, options);
+int run(Context& context, const CreateClusterOptions& options) {
+  WantedCluster wanted = wanted_of(context, options);
   const provision::ClusterSpec& spec = wanted.spec;
   const std::string& name = spec.name.value;
   Ui& ui = context.ui();
@@ -427,7 +428,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_create_cluster_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CreateClusterOptions>();
   describe_cluster_options(arguments, *options).required = false;
   shared(arguments.text("--provider", "WHERE",
                         "local (nodes on this machine), static (existing hosts) or a cloud",

@@ -1,3 +1,4 @@
+#include "base/join.hpp"
 #include "cli/commands/cluster/change_cluster.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/dry_run.hpp"

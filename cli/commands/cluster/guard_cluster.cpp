@@ -23,7 +23,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options : ClusterOptions {
+struct GuardClusterOptions : ClusterOptions {
   GuardOptions guards;
   std::vector<std::string> exchange_rates;
   bool dry_run = false;
@@ -51,7 +51,8 @@ View view_of_guards(const state::Cluster& cluster, const GuardStatus& status) {
 
 /// Returns the cluster with its guards changed by the options. Throws ErrorKind::usage for guards
 /// that cannot be enforced.
-state::Cluster guarded(Context& context, const Options& options, state::Cluster cluster) {
+state::Cluster guarded(Context& context, const GuardClusterOptions& options,
+                       state::Cluster cluster) {
   const GuardStatus status =
       guard_status_of(context.store(), cluster, std::chrono::system_clock::now());
   const auto guards = with_options(status.guards, options.guards, status.price,
@@ -71,7 +72,7 @@ void show_guards(Context& context, const state::Cluster& cluster, const GuardSta
                       utc_text(status.end->when));
 }
 
-int plan(Context& context, const Options& options) {
+int plan(Context& context, const GuardClusterOptions& options) {
   const state::Cluster cluster = find_cluster(context, options.name);
   provision::require_ours(context.tools(), cluster);
   const state::Cluster wanted = guarded(context, options, cluster);
@@ -84,7 +85,7 @@ int plan(Context& context, const Options& options) {
 }
 
 /// Records the new guards, under the cluster's lock.
-void write_guards(Context& context, const Options& options, const ClusterName& name) {
+void write_guards(Context& context, const GuardClusterOptions& options, const ClusterName& name) {
   const provision::Tools tools = tools_for(context, options);
   const state::Cluster before = find_cluster(context, name.value);
   guarded(context, options, before);  // Throws for invalid guards before any node is contacted.
@@ -95,7 +96,7 @@ void write_guards(Context& context, const Options& options, const ClusterName& n
   fault_point("guard:written");
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const GuardClusterOptions& options) {
   if (options.dry_run) return plan(context, options);
   const ClusterName name = parse_cluster_name(options.name);
   const bool is_question = says_nothing(options.guards);
@@ -112,7 +113,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_guard_cluster_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GuardClusterOptions>();
   describe_cluster_options(arguments, *options);
   describe_guard_options(arguments, options->guards);
   describe_exchange_rates(arguments, options->exchange_rates);

@@ -15,7 +15,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options : ClusterOptions {
+struct MountOptions : ClusterOptions {
   std::string mount;
   bool remove = false;
   bool dry_run = false;
@@ -40,7 +40,7 @@ void take_away(Mounts& mounts, const std::string& what) {
 }
 
 /// Returns the spec of a cluster with its mounts changed by the options.
-std::string with_mounts(const std::string& spec_json, const Options& options) {
+std::string with_mounts(const std::string& spec_json, const MountOptions& options) {
   auto spec = provision::cloud::parse_cloud_spec(spec_json);
   if (options.remove)
     take_away(spec.mounts, options.mount);
@@ -50,7 +50,7 @@ std::string with_mounts(const std::string& spec_json, const Options& options) {
 }
 
 /// Returns the cluster's name. Throws for all faults that can be found without the nodes.
-ClusterName checked(Context& context, const Options& options) {
+ClusterName checked(Context& context, const MountOptions& options) {
   const state::Cluster cluster = find_cluster(context, options.name);
   if (!provision::is_cloud(cluster.provider))
     throw Error(ErrorKind::usage, "mount: cluster '" + options.name + "' is made by provider '" +
@@ -80,7 +80,7 @@ View view_of(const state::Cluster& cluster) {
   return view;
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const MountOptions& options) {
   const ClusterName name = checked(context, options);
   const auto change = [&](const std::string& spec) { return with_mounts(spec, options); };
   if (options.dry_run) {
@@ -98,7 +98,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_mount_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MountOptions>();
   describe_cluster_options(arguments, *options);
   arguments.text("EXPORT", "",
                  "The export, ADDRESS:/EXPORT, and the mount point, =/PATH (/fastgpu)",

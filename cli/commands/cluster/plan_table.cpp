@@ -15,7 +15,7 @@ using provision::cloud::Place;
 constexpr std::size_t kZonesNamed = 3;
 
 /// Places that differ only in their zones.
-struct Row {
+struct PlanRow {
   std::string cloud;
   Place place;  ///< The first of the places.
   std::vector<std::string> zones;
@@ -47,16 +47,16 @@ std::vector<std::pair<std::string, Place>> candidates(const CloudPlan& plan) {
   return all;
 }
 
-bool belongs(const Row& row, const std::string& cloud, const Place& place) {
+bool belongs(const PlanRow& row, const std::string& cloud, const Place& place) {
   return row.cloud == cloud && row.place.site.region == place.site.region &&
          row.place.type == place.type && row.place.price_per_hour == place.price_per_hour;
 }
 
-std::vector<Row> rows_of(const CloudPlan& plan) {
-  std::vector<Row> rows;
+std::vector<PlanRow> rows_of(const CloudPlan& plan) {
+  std::vector<PlanRow> rows;
   for (const auto& [cloud, place] : candidates(plan)) {
     const auto row = std::ranges::find_if(
-        rows, [&, &c = cloud, &p = place](const Row& one) { return belongs(one, c, p); });
+        rows, [&, &c = cloud, &p = place](const PlanRow& one) { return belongs(one, c, p); });
     if (row == rows.end())
       rows.push_back({cloud, place, {place.site.zone}});
     else
@@ -103,7 +103,7 @@ Table plan_table(const CloudPlan& plan, int nodes) {
                           {"TOTAL PRICE"},
                           {"TAKEN"}},
               .rows = {}};
-  for (const Row& row : rows_of(plan)) {
+  for (const PlanRow& row : rows_of(plan)) {
     const bool is_first = table.rows.empty();
     const auto& price = row.place.price_per_hour;
     table.rows.push_back({row.cloud, row.place.site.region, zones_text(row.zones), row.place.type,

@@ -1,4 +1,5 @@
 #include "base/counted.hpp"
+#include "base/join.hpp"
 #include "cli/commands/cluster/change_cluster.hpp"
 #include "cli/commands/cluster/plan_table.hpp"
 #include "cli/commands/commands.hpp"

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/join.hpp"
 #include "cli/commands/cluster/change_cluster.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/dry_run.hpp"

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kJustNow = 60;  // Seconds. Older activity keeps no node awake.
 
-struct Options {
+struct WhyAwakeOptions {
   std::string target;
 };
 
@@ -29,7 +29,7 @@ std::vector<agent::Waking> awake_now(const agent::NodeWatch& watch) {
   return wakings;
 }
 
-Json to_json(const NodeName& name, const agent::NodeWatch& watch) {
+Json json_of(const NodeName& name, const agent::NodeWatch& watch) {
   Json out = {{"name", name.value}, {"awake", Json::array()}};
   for (const agent::Waking& waking : awake_now(watch))
     out["awake"].push_back({{"kind", waking.kind},
@@ -64,11 +64,11 @@ void add_rows(View& view, const NodeName& name, const agent::NodeWatch& watch) {
   if (wakings.empty())
     view.table.rows.push_back(
         {name.value, "idle", "nothing", since_text(watch.idle_since), off_text(watch)});
-  view.root["nodes"].push_back(to_json(name, watch));
+  view.root["nodes"].push_back(json_of(name, watch));
   view.names.push_back(name.value);
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const WhyAwakeOptions& options) {
   const RemoteTarget target = running_nodes(context, options.target, Access::inspect);
   const Watches watches =
       launcher::watch_nodes(context.ssh(), target.hosts, context.agent(), context.cancel());
@@ -99,7 +99,7 @@ int run(Context& context, const Options& options) {
 
 Action make_why_awake_command(Arguments& arguments) {
   arguments.offer_table();
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WhyAwakeOptions>();
   Argument& target =
       arguments.text("CLUSTER[/NODES]", "", "The cluster, or some of its nodes", options->target);
   target.required = true;

@@ -9,7 +9,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct EnvActivateOptions {
   EnvTarget target;
   std::string name;
   bool off = false;
@@ -20,7 +20,7 @@ struct Options {
 using Answers = std::vector<HostResult<agent::Records>>;
 
 /// Runs a program in the environment on every node. Returns its exit code.
-int run_program(Context& context, EnvCluster& cluster, const Options& options) {
+int run_program(Context& context, EnvCluster& cluster, const EnvActivateOptions& options) {
   std::vector<std::string> argv = {
       (agent::details_of(
            agent::EnvironmentPlaces{cluster.find(options.name)}.current(options.name)) /
@@ -44,7 +44,8 @@ int run_program(Context& context, EnvCluster& cluster, const Options& options) {
 }
 
 /// Returns the changes of an activation, or the planned ones under --dry-run.
-View activation_view(const EnvCluster& cluster, const Options& options, const std::string& prefix) {
+View activation_view(const EnvCluster& cluster, const EnvActivateOptions& options,
+                     const std::string& prefix) {
   View view;
   view.root = document("environment-activation");
   view.root["name"] = options.name;
@@ -61,7 +62,7 @@ View activation_view(const EnvCluster& cluster, const Options& options, const st
   return view;
 }
 
-int activate(Context& context, const Options& options) {
+int activate(Context& context, const EnvActivateOptions& options) {
   if (options.dry_run && !options.program.empty())
     throw Error(ErrorKind::usage, "env activate: --dry-run cannot run a program: omit one of them");
   EnvCluster cluster(context, options.target);
@@ -90,7 +91,7 @@ int activate(Context& context, const Options& options) {
 }  // namespace
 
 Action make_env_activate_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnvActivateOptions>();
   describe_named_environment(arguments, options->name, options->target);
   arguments.flag("--off", "Deactivate: logins and jobs get no environment", options->off);
   arguments.flag("--dry-run", "Show which nodes would change, without changing them",

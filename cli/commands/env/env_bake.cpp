@@ -18,7 +18,7 @@ namespace {
 using provision::cloud::ImageState;
 using provision::cloud::OwnImage;
 
-struct Options {
+struct EnvBakeOptions {
   EnvTarget target;
   std::string name;
   std::string image;
@@ -61,14 +61,14 @@ void check_no_job_runs(Context& context, const state::Cluster& cluster) {
 }
 
 /// A node that an image can be made of, and its build of the environment.
-struct Candidate {
+struct BakeCandidate {
   state::Node node;
   EnvBuild build;
 };
 
 /// Returns the last node that has the complete environment. The first node is avoided, because it
 /// also works for the others.
-Candidate find_candidate(EnvCluster& cluster, const std::string& name) {
+BakeCandidate find_candidate(EnvCluster& cluster, const std::string& name) {
   const auto builds = complete_builds(cluster, name);
   const EnvBuild& last = builds.back();
   for (const state::Node& node : cluster.target().nodes)
@@ -76,7 +76,7 @@ Candidate find_candidate(EnvCluster& cluster, const std::string& name) {
   throw Error(ErrorKind::internal, "no node is called " + last.host.name.value);
 }
 
-BakePrecheck look_at(Context& context, const Candidate& candidate) {
+BakePrecheck look_at(Context& context, const BakeCandidate& candidate) {
   constexpr std::chrono::seconds kTimeout{60};
   const std::string command =
       bake_precheck_command(candidate.node, candidate.build.directory.parent_path().string());
@@ -85,7 +85,7 @@ BakePrecheck look_at(Context& context, const Candidate& candidate) {
   return parse_bake_precheck(answers.at(0));
 }
 
-void check_sight(const Candidate& candidate, const BakePrecheck& sight) {
+void check_sight(const BakeCandidate& candidate, const BakePrecheck& sight) {
   const std::string& node = candidate.node.name.value;
   if (sight.mount != "/")
     throw Error(ErrorKind::usage, node + ": the environment is on " + sight.mount +
@@ -96,8 +96,8 @@ void check_sight(const Candidate& candidate, const BakePrecheck& sight) {
 }
 
 /// Returns a digest of everything that an image depends on: images with the same digest are equal.
-std::string made_of(const state::Cluster& cluster, const Options& options,
-                    const Candidate& candidate, const BakePrecheck& sight) {
+std::string made_of(const state::Cluster& cluster, const EnvBakeOptions& options,
+                    const BakeCandidate& candidate, const BakePrecheck& sight) {
   const std::string below = provision::cloud::parse_cloud_placement(cluster.network).image;
   const std::vector<std::string> parts = {options.name,
                                           candidate.build.version,
@@ -108,8 +108,8 @@ std::string made_of(const state::Cluster& cluster, const Options& options,
   return provision::cloud::digest_of(parts);
 }
 
-Bake bake_of(Context& context, const state::Cluster& cluster, const Options& options,
-             const Candidate& candidate, const BakePrecheck& sight) {
+Bake bake_of(Context& context, const state::Cluster& cluster, const EnvBakeOptions& options,
+             const BakeCandidate& candidate, const BakePrecheck& sight) {
   const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
   const auto placement = provision::cloud::parse_cloud_placement(cluster.network);
   provision::cloud::ImageRequest request{
@@ -171,11 +171,11 @@ int show_there(Context& context, const Bake& bake, const OwnImage& image) {
   return 0;
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const EnvBakeOptions& options) {
   if (!options.image.empty()) check_image_name(options.image);
   EnvCluster environments(context, options.target);
   check_cluster(environments.target().cluster);
-  const Candidate candidate = find_candidate(environments, options.name);
+  const BakeCandidate candidate = find_candidate(environments, options.name);
   const BakePrecheck sight = look_at(context, candidate);
   check_sight(candidate, sight);
   const ClusterName name = environments.target().cluster.name;
@@ -201,7 +201,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_env_bake_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnvBakeOptions>();
   describe_named_environment(arguments, options->name, options->target);
   arguments.text("--image", "NAME", "Name of the image (fastgpu-NAME-DIGEST)", options->image);
   arguments.flag("--dry-run", "Show the steps, without running them", options->dry_run);

@@ -12,7 +12,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct EnvCreateOptions {
   EnvTarget target;
   std::string name;
   std::string file;
@@ -23,12 +23,12 @@ struct Options {
   std::vector<std::string> set;
 };
 
-bool is_name_alone(const Options& options) {
+bool is_name_alone(const EnvCreateOptions& options) {
   return options.file.empty() && options.requirements.empty() && options.set.empty() &&
          options.from.empty();
 }
 
-EnvironmentChoice choice_of_lock(const Options& options) {
+EnvironmentChoice choice_of_lock(const EnvCreateOptions& options) {
   if (!options.set.empty() || !options.from.empty() || !options.builder.empty())
     throw Error(ErrorKind::usage,
                 "env create: a lock cannot be changed: omit --set, --from and --builder");
@@ -43,7 +43,8 @@ EnvironmentChoice choice_of_lock(const Options& options) {
 
 /// Returns the request in the file, with the fields that the command line sets. A name of the
 /// matrix alone is enough, too.
-EnvironmentChoice choice_of_file(const config::Document& document, const Options& options) {
+EnvironmentChoice choice_of_file(const config::Document& document,
+                                 const EnvCreateOptions& options) {
   EnvironmentChoice choice{.spec = envs::read_environment_spec(document.root())};
   const std::string& file = options.file.empty() ? options.requirements : options.file;
   envs::pin_local_wheels(choice.spec, std::filesystem::path(file).parent_path());
@@ -76,8 +77,8 @@ std::optional<EnvironmentChoice> choice_on_nodes(const EnvCluster& cluster,
 
 /// Completes the request from the matrix. If the name is not in the matrix, takes the environment
 /// of that name from the nodes that have it.
-void complete(Context& context, const EnvCluster& cluster, const Options& options, PythonOf python,
-              EnvironmentChoice& choice) try {
+void complete(Context& context, const EnvCluster& cluster, const EnvCreateOptions& options,
+              PythonOf python, EnvironmentChoice& choice) try {
   complete_from(context, &cluster, options.install.needs.assumed_gpus, python, choice.spec);
   if (choice.spec.name.empty()) choice.spec.name = choice.spec.from;
 } catch (const Error& e) {
@@ -91,14 +92,14 @@ void complete(Context& context, const EnvCluster& cluster, const Options& option
 
 /// Returns where the Python comes from. The command line wins over the file, except for a Python
 /// that must be downloaded.
-PythonOf python_of(const config::Document& document, const Options& options,
+PythonOf python_of(const config::Document& document, const EnvCreateOptions& options,
                    const envs::EnvironmentSpec& spec) {
   const bool is_in_file = document.root().find("python").has_value();
   const bool stays = options.from.empty() ? is_in_file : spec.python_archive.has_value();
   return stays ? PythonOf::spec : PythonOf::name;
 }
 
-config::Document document_of(const Options& options) {
+config::Document document_of(const EnvCreateOptions& options) {
   if (options.requirements.empty())
     return options.file.empty() ? config::Document() : read_environment_file(options.file);
   if (!options.file.empty()) throw Error(ErrorKind::usage, "env create: give -f or -r, not both");
@@ -107,7 +108,7 @@ config::Document document_of(const Options& options) {
       options.requirements);
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const EnvCreateOptions& options) {
   if (!options.name.empty()) agent::check_environment_name(options.name);
   config::Document document = document_of(options);
   const bool is_lock = envs::is_lock(document);
@@ -126,7 +127,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_env_create_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnvCreateOptions>();
   arguments
       .text("NAME", "", "Name of the environment; a name in the matrix also defines its packages",
             options->name)

@@ -14,9 +14,9 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr int kMostRanks = 100'000;
+constexpr int kMostDemoRanks = 100'000;
 
-struct Options {
+struct EnvDemoOptions {
   EnvTarget target;
   std::string name;
   std::optional<int> ranks;
@@ -44,7 +44,7 @@ std::vector<std::string> frameworks_of(const EnvCluster& cluster, const std::str
   return frameworks;
 }
 
-int ranks_for(const RemoteTarget& target, const Options& options) {
+int ranks_for(const RemoteTarget& target, const EnvDemoOptions& options) {
   const int slots =
       std::accumulate(target.nodes.begin(), target.nodes.end(), 0,
                       [](int sum, const state::Node& node) { return sum + node.slots; });
@@ -56,8 +56,8 @@ int ranks_for(const RemoteTarget& target, const Options& options) {
   return ranks;
 }
 
-launcher::JobSpec spec_of(EnvCluster& cluster, const Options& options, const std::string& framework,
-                          int ranks) {
+launcher::JobSpec spec_of(EnvCluster& cluster, const EnvDemoOptions& options,
+                          const std::string& framework, int ranks) {
   const std::string run = envs::runner_in(cluster.record(), options.name);
   const agent::EnvironmentPlaces places{cluster.record().prefix.at(options.name)};
   launcher::JobSpec spec;
@@ -74,7 +74,7 @@ launcher::JobSpec spec_of(EnvCluster& cluster, const Options& options, const std
 }
 
 /// Runs the training on `ranks` ranks. Absent if the reader of our output is gone.
-std::optional<DemoRun> train(Context& context, EnvCluster& cluster, const Options& options,
+std::optional<DemoRun> train(Context& context, EnvCluster& cluster, const EnvDemoOptions& options,
                              const std::string& framework, int ranks) {
   const auto record = placed_on(cluster.target(), spec_of(cluster, options, framework, ranks));
   context.ui().progress(framework + " on " + counted(ranks, "rank"));
@@ -105,7 +105,7 @@ void require_everywhere(EnvCluster& cluster, const std::string& name) {
   cluster.require_on(name, nodes);
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const EnvDemoOptions& options) {
   EnvCluster cluster(context, options.target);
   const int ranks = ranks_for(cluster.target(), options);
   cluster.find(options.name);
@@ -129,11 +129,11 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_env_demo_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnvDemoOptions>();
   describe_named_environment(arguments, options->name, options->target);
   arguments
       .count("--np", "N", "Number of ranks to compare with one (one per slot)", options->ranks, 2,
-             kMostRanks)
+             kMostDemoRanks)
       .letter = "-np";
   arguments.duration("--timeout", "Stop a run after this long", options->timeout);
   arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);

@@ -35,14 +35,14 @@ bool is_for(const Demo& demo, const std::string& package) {
   });
 }
 
-std::string number(const char* format, double value) {
+std::string demo_number(const char* format, double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), format, value);
   return text.data();
 }
 
 std::string percent(double share) {
-  return number("%.2f %%", share * 100);
+  return demo_number("%.2f %%", share * 100);
 }
 
 std::string ranks_of(const DemoRun& run) {
@@ -65,7 +65,7 @@ std::optional<DemoRun> parse_demo_report(const std::string& line) {
               .seconds = field<double>(root, "seconds")};
   if (!is_share(run.accuracy) || run.ranks < 1)
     throw Error(ErrorKind::remote, "the demonstration reports an accuracy of " +
-                                       number("%g", run.accuracy) + " on " + ranks_of(run));
+                                       demo_number("%g", run.accuracy) + " on " + ranks_of(run));
   return run;
 }
 
@@ -108,7 +108,7 @@ View view_of(const std::string& environment, const std::vector<DemoRun>& runs) {
                                  {"loss", run.loss},
                                  {"seconds", run.seconds}});
     view.table.rows.push_back({run.framework, std::to_string(run.ranks), percent(run.accuracy),
-                               number("%.4f", run.loss), number("%.2f", run.seconds)});
+                               demo_number("%.4f", run.loss), demo_number("%.2f", run.seconds)});
   }
   for (const DemoRun& run : runs)
     if (view.names.empty() || view.names.back() != run.framework)

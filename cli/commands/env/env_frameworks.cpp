@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kUsualIndex = "https://pypi.org/simple";
 
-struct Options {
+struct EnvFrameworksOptions {
   EnvTarget target;
   std::string name;
   std::vector<std::string> frameworks;
@@ -120,7 +120,7 @@ void tell(Ui& ui, const envs::EnvironmentSpec& spec) {
     ui.note(package + " from " + address);
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const EnvFrameworksOptions& options) {
   EnvCluster cluster(context, options.target);
   EnvironmentChoice choice{.spec = spec_on_nodes(cluster, name_of(cluster, options.name))};
   if (options.frameworks.empty()) require_from_matrix(choice.spec, context.ui());
@@ -136,7 +136,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_env_frameworks_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnvFrameworksOptions>();
   arguments.text("NAME", "", "The environment (the active or the only one)", options->name).values =
       Values::environment;
   describe_env_target(arguments, options->target);

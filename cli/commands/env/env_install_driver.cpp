@@ -16,7 +16,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct EnvInstallDriverOptions {
   std::string cluster;
   envs::Recipe recipe;
   std::string from;
@@ -28,7 +28,7 @@ struct Options {
 };
 
 using Plans = std::vector<HostResult<envs::Planned>>;
-using Outcomes = std::vector<HostResult<envs::DriverOutcome>>;
+using DriverOutcomes = std::vector<HostResult<envs::DriverOutcome>>;
 
 std::string word_of(envs::StepState state) {
   switch (state) {
@@ -54,11 +54,11 @@ Color color_of_step(envs::StepState state) {
   return Color::none;
 }
 
-Json to_json(const Error& error) {
+Json json_of(const Error& error) {
   return Json{{"kind", word_for(error.kind())}, {"message", error.what()}};
 }
 
-Json to_json(const envs::Step& step) {
+Json json_of(const envs::Step& step) {
   Json item;
   item["title"] = step.title;
   item["state"] = word_of(step.state);
@@ -69,23 +69,23 @@ Json to_json(const envs::Step& step) {
 }
 
 /// Nodes with the same GPUs and the same plan.
-struct Group {
+struct NodeGroup {
   std::vector<std::string> nodes;
   const envs::Planned* planned = nullptr;
 };
 
-std::string machine_of(const envs::NodeFacts& facts) {
+std::string accelerators_of(const envs::NodeFacts& facts) {
   return envs::describe_gpus(facts) + ", " + facts.os.name + ", " + facts.arch;
 }
 
-std::vector<Group> folded(const Plans& plans) {
-  std::vector<Group> groups;
+std::vector<NodeGroup> folded(const Plans& plans) {
+  std::vector<NodeGroup> groups;
   for (const auto& result : plans) {
     if (!result.ok()) continue;
     const envs::Planned& planned = result.value();
-    const auto same = std::ranges::find_if(groups, [&](const Group& group) {
+    const auto same = std::ranges::find_if(groups, [&](const NodeGroup& group) {
       return group.planned->plan == planned.plan &&
-             machine_of(group.planned->facts) == machine_of(planned.facts);
+             accelerators_of(group.planned->facts) == accelerators_of(planned.facts);
     });
     if (same == groups.end())
       groups.push_back({{result.host.value}, &planned});
@@ -105,16 +105,16 @@ View view_of(const Plans& plans) {
                         {"STATE"},
                         {"NOTE", false, Fit::prose},
                         {"COMMANDS", true}};
-  for (const Group& group : folded(plans)) {
+  for (const NodeGroup& group : folded(plans)) {
     const std::string nodes = fold_names(group.nodes);
     Json item;
     item["nodes"] = group.nodes;
-    item["machine"] = machine_of(group.planned->facts);
+    item["machine"] = accelerators_of(group.planned->facts);
     item["steps"] = Json::array();
     view.names.push_back(nodes);
-    view.table.rows.push_back({nodes, machine_of(group.planned->facts), "", "", ""});
+    view.table.rows.push_back({nodes, accelerators_of(group.planned->facts), "", "", ""});
     for (const envs::Step& step : group.planned->plan.steps) {
-      item["steps"].push_back(to_json(step));
+      item["steps"].push_back(json_of(step));
       std::string commands;
       for (const envs::Argv& argv : step.commands)
         commands += (commands.empty() ? "" : "; ") + shell_join(argv);
@@ -127,7 +127,7 @@ View view_of(const Plans& plans) {
   for (const auto& result : plans)
     if (!result.ok())
       view.root["errors"].push_back(
-          Json{{"node", result.host.value}, {"error", to_json(result.error())}});
+          Json{{"node", result.host.value}, {"error", json_of(result.error())}});
   return view;
 }
 
@@ -156,7 +156,7 @@ int report_errors(Ui& ui, const std::vector<HostResult<T>>& results) {
   return code;
 }
 
-View view_of(const Outcomes& outcomes) {
+View view_of(const DriverOutcomes& outcomes) {
   View view;
   view.root = document("driver-installation");
   view.root["nodes"] = Json::array();
@@ -166,7 +166,7 @@ View view_of(const Outcomes& outcomes) {
     item["name"] = outcome.host.value;
     view.names.push_back(outcome.host.value);
     if (!outcome.ok()) {
-      item["error"] = to_json(outcome.error());
+      item["error"] = json_of(outcome.error());
       view.table.rows.push_back({outcome.host.value, "", Cell("failed", Color::red)});
     } else {
       const envs::DriverOutcome& done = outcome.value();
@@ -185,7 +185,7 @@ View view_of(const Outcomes& outcomes) {
   return view;
 }
 
-void finish(Options& options, const envs::Matrix& matrix) {
+void finish(EnvInstallDriverOptions& options, const envs::Matrix& matrix) {
   if (options.from == "distribution") options.recipe.source = envs::PackageSource::distribution;
   apply(options.source, options.recipe);
   envs::check_recipe(options.recipe, matrix);
@@ -193,8 +193,9 @@ void finish(Options& options, const envs::Matrix& matrix) {
     throw Error(ErrorKind::usage, "--assume-gpu only shows a plan: use it with --dry-run");
 }
 
-int install(Context& context, Options& options, const std::optional<Secret>& password,
-            const envs::DriverNodes& nodes, const envs::Matrix& matrix, const Plans& plans) {
+int install(Context& context, EnvInstallDriverOptions& options,
+            const std::optional<Secret>& password, const envs::DriverNodes& nodes,
+            const envs::Matrix& matrix, const Plans& plans) {
   std::vector<envs::NodeFacts> in_need;
   for (const auto& result : plans)
     if (result.ok() && result.value().plan.next() != nullptr)
@@ -204,7 +205,7 @@ int install(Context& context, Options& options, const std::optional<Secret>& pas
   const envs::InstallOptions how{
       .reboots = options.reboot == "never" ? envs::Reboots::never : envs::Reboots::automatic,
       .sudo_password = password};
-  const Outcomes outcomes =
+  const DriverOutcomes outcomes =
       bring_to_goal(context, nodes, envs::driver_goal(options.recipe, matrix), how);
   context.ui().show(view_of(outcomes));
   const bool unfinished = std::ranges::any_of(
@@ -212,7 +213,7 @@ int install(Context& context, Options& options, const std::optional<Secret>& pas
   return std::max(report_errors(context.ui(), outcomes), unfinished ? 1 : 0);
 }
 
-int run(Context& context, Options options) {
+int run(Context& context, EnvInstallDriverOptions options) {
   const envs::Matrix matrix = envs::builtin_matrix();
   finish(options, matrix);
   const RemoteTarget target = running_nodes(context, options.cluster);
@@ -230,7 +231,7 @@ int run(Context& context, Options options) {
 }  // namespace
 
 Action make_env_install_driver_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnvInstallDriverOptions>();
   Argument& cluster =
       arguments.text("--cluster", "CLUSTER[/NODES]", "Nodes to install on", options->cluster);
   cluster.letter = "-c";

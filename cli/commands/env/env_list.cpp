@@ -10,7 +10,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct EnvListOptions {
   EnvTarget target;
 };
 
@@ -94,7 +94,7 @@ int look(Context& context, EnvCluster& cluster, View& view) {
   return code;
 }
 
-std::vector<std::string> clusters_to_look_at(Context& context, const Options& options) {
+std::vector<std::string> clusters_to_look_at(Context& context, const EnvListOptions& options) {
   if (!options.target.cluster.empty()) return {options.target.cluster};
   std::vector<std::string> names;
   for (const state::Cluster& cluster : context.store().clusters())
@@ -102,7 +102,7 @@ std::vector<std::string> clusters_to_look_at(Context& context, const Options& op
   return names;
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const EnvListOptions& options) {
   View view;
   view.when_empty = "no environments; create one: fastgpu env create NAME -f env.yaml";
   view.root = document("environments");
@@ -121,7 +121,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_env_list_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnvListOptions>();
   describe_env_target(arguments, options->target);
   arguments.offer_table();
   return [options](Context& context) { return run(context, *options); };

@@ -11,7 +11,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct EnvMatrixOptions {
   std::string name;
   std::string cuda;
 };
@@ -46,7 +46,7 @@ std::string offered_word(const envs::FrameworkRow& row) {
   return row.note.empty() ? "no" : "no: " + row.note;
 }
 
-Json to_json(const envs::FrameworkRow& row) {
+Json json_of(const envs::FrameworkRow& row) {
   Json item;
   item["framework"] = display_name(row.framework);
   item["version"] = row.version;
@@ -74,7 +74,7 @@ std::vector<std::string> carriers(const envs::Matrix& matrix, const envs::CudaRe
   return branches;
 }
 
-Json to_json(const envs::Matrix& matrix, const envs::CudaRelease& cuda) {
+Json json_of(const envs::Matrix& matrix, const envs::CudaRelease& cuda) {
   Json item;
   item["version"] = cuda.version;
   item["least_driver"] = cuda.least_driver;
@@ -86,7 +86,7 @@ Json to_json(const envs::Matrix& matrix, const envs::CudaRelease& cuda) {
   return item;
 }
 
-Json to_json(const envs::DriverBranch& driver) {
+Json json_of(const envs::DriverBranch& driver) {
   Json item;
   item["branch"] = driver.branch;
   item["first"] = driver.first;
@@ -126,17 +126,17 @@ Json json_of(const envs::Matrix& matrix) {
   root["source"] = matrix.source;
   root["cuda"] = Json::array();
   for (const envs::CudaRelease& cuda : matrix.cudas)
-    root["cuda"].push_back(to_json(matrix, cuda));
+    root["cuda"].push_back(json_of(matrix, cuda));
   root["drivers"] = Json::array();
   for (const envs::DriverBranch& driver : matrix.drivers)
-    root["drivers"].push_back(to_json(driver));
+    root["drivers"].push_back(json_of(driver));
   root["python"] = Json::array();
   for (const envs::PythonRelease& python : matrix.pythons)
     root["python"].push_back(
         Json{{"version", python.version}, {"uv", python.uv}, {"conda", python.conda}});
   root["frameworks"] = Json::array();
   for (const envs::FrameworkRow& row : matrix.frameworks)
-    root["frameworks"].push_back(to_json(row));
+    root["frameworks"].push_back(json_of(row));
   root["sets"] = Json::array();
   for (const envs::KnownSet& set : matrix.sets)
     root["sets"].push_back(Json{{"name", to_string(set.name)}, {"source", set.source}});
@@ -210,7 +210,7 @@ View view_of(const envs::Combination& found) {
                         {"INDEX"},
                         {"OFFERED", false, Fit::optional}};
   for (const envs::FrameworkRow& row : found.rows) {
-    view.root["frameworks"].push_back(to_json(row));
+    view.root["frameworks"].push_back(json_of(row));
     view.table.rows.push_back({std::string(display_name(row.framework)), row.version,
                                joined(row.requirements, " "), joined(row.sources, " "),
                                row.index.empty() ? "PyPI" : row.index, row.offered ? "yes" : "no"});
@@ -250,7 +250,7 @@ int show_open(Context& context, const envs::Matrix& matrix, const envs::Environm
   return 0;
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const EnvMatrixOptions& options) {
   envs::Matrix matrix = envs::builtin_matrix();
   if (!options.name.empty()) {
     const envs::WantedName wanted = envs::parse_wanted_name(options.name);
@@ -269,7 +269,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_env_matrix_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnvMatrixOptions>();
   arguments.text("NAME", "", "Show what this environment name resolves to", options->name).values =
       Values::matrix_name;
   arguments.text("--cuda", "VERSION", "Show only what works with this CUDA", options->cuda);

@@ -19,7 +19,7 @@ namespace {
 /// directory.
 constexpr const char* kFromHome = R"(exec "$HOME/$0" "$@")";
 
-struct Options {
+struct EnvPackOptions {
   EnvTarget target;
   std::string name;
   OutFile out;
@@ -87,7 +87,7 @@ std::string objection_to(Context& context, const std::string& archive) try {
   return e.what();
 }
 
-View view_of(const EnvBuild& build, const Options& options, Bytes bytes,
+View view_of(const EnvBuild& build, const EnvPackOptions& options, Bytes bytes,
              const std::string& objection) {
   View view;
   view.root = document("environment-archive");
@@ -101,7 +101,7 @@ View view_of(const EnvBuild& build, const Options& options, Bytes bytes,
   return view;
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const EnvPackOptions& options) {
   check_out_file(options.out);
   EnvCluster cluster(context, options.target);
   const EnvBuild build = complete_builds(cluster, options.name).front();
@@ -134,7 +134,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_env_pack_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnvPackOptions>();
   describe_named_environment(arguments, options->name, options->target);
   describe_out_file(arguments, "Write the archive to this file [train.tar.zst]", options->out)
       .required = true;

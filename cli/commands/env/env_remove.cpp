@@ -11,7 +11,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct EnvRemoveOptions {
   EnvTarget target;
   std::string name;
   bool all = false;
@@ -28,7 +28,7 @@ struct Removal {
 };
 
 /// Adds the environments of one node that are to be removed.
-void add_removals(const HostResult<agent::EnvironmentStatus>& node, const Options& options,
+void add_removals(const HostResult<agent::EnvironmentStatus>& node, const EnvRemoveOptions& options,
                   std::vector<Removal>& removals) {
   const agent::EnvironmentStatus& status = node.value();
   std::set<std::string> names;
@@ -62,7 +62,7 @@ View removal_view(const std::vector<Removal>& removals, bool dry_run) {
 
 /// Removes environments under one prefix. Returns the exit code.
 int remove_below(Context& context, const EnvCluster& cluster, const std::string& prefix,
-                 const Options& options, std::vector<Removal>& removals) {
+                 const EnvRemoveOptions& options, std::vector<Removal>& removals) {
   const auto looked = envs::look_at_nodes(cluster.access(), cluster.hosts(), prefix);
   Answers answers;
   if (!options.dry_run) {
@@ -76,7 +76,7 @@ int remove_below(Context& context, const EnvCluster& cluster, const std::string&
   return options.dry_run ? report(context, looked) : report(context, answers);
 }
 
-int remove(Context& context, const Options& options) {
+int remove(Context& context, const EnvRemoveOptions& options) {
   if (options.all == !options.name.empty())
     throw Error(ErrorKind::usage, "env remove: name an environment, or use --all");
   EnvTarget target = options.target;
@@ -104,7 +104,7 @@ int remove(Context& context, const Options& options) {
 }  // namespace
 
 Action make_env_remove_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnvRemoveOptions>();
   arguments.text("NAME", "", "The environment", options->name).values = Values::environment;
   describe_env_target(arguments, options->target);
   arguments.flag("--all", "Remove all environments and everything that came with them",

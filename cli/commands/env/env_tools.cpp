@@ -12,7 +12,7 @@ namespace fastgpu::cli {
 namespace {
 
 // Two concurrent changes are a mistake, not a queue.
-constexpr std::chrono::milliseconds kTimeout{0};
+constexpr std::chrono::milliseconds kNoTimeout{0};
 
 }  // namespace
 
@@ -38,7 +38,7 @@ EnvCluster::EnvCluster(Context& context, RemoteTarget target)
     : context_(context), target_(std::move(target)), record_(envs::read_record(directory())) {}
 
 void EnvCluster::lock() {
-  lock_.emplace(context_.store(), target_.cluster.name, kTimeout, context_.cancel());
+  lock_.emplace(context_.store(), target_.cluster.name, kNoTimeout, context_.cancel());
 }
 
 std::filesystem::path EnvCluster::directory() const {

@@ -6,14 +6,14 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct EnvUnpackOptions {
   EnvTarget target;
   std::string archive;
   InstallOptions install;
 };
 
 /// Checks the whole archive before any node is asked.
-int run(Context& context, const Options& options) {
+int run(Context& context, const EnvUnpackOptions& options) {
   EnvCluster cluster(context, options.target);
   context.ui().progress("reading " + options.archive);
   EnvironmentChoice choice;
@@ -27,7 +27,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_env_unpack_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnvUnpackOptions>();
   Argument& archive =
       arguments.text("FILE", "", "An archive (.tar.zst) of `env pack`", options->archive);
   archive.required = true;

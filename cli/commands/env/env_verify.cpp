@@ -7,14 +7,14 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct EnvVerifyOptions {
   EnvTarget target;
   std::string name;
 };
 
 using Answers = std::vector<HostResult<agent::Records>>;
 
-int verify(Context& context, const Options& options) {
+int verify(Context& context, const EnvVerifyOptions& options) {
   EnvCluster cluster(context, options.target);
   const Answers answers = cluster.call({"env-verify", cluster.find(options.name), options.name});
   View view;
@@ -48,7 +48,7 @@ int verify(Context& context, const Options& options) {
 }  // namespace
 
 Action make_env_verify_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnvVerifyOptions>();
   describe_named_environment(arguments, options->name, options->target);
   return [options](Context& context) { return verify(context, *options); };
 }

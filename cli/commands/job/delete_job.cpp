@@ -13,7 +13,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct DeleteJobOptions {
   std::vector<std::string> names;
   std::optional<std::chrono::milliseconds> older_than;
   bool all = false;
@@ -21,7 +21,7 @@ struct Options {
   bool yes = false;
 };
 
-void check(const Options& options) {
+void check(const DeleteJobOptions& options) {
   const bool by_rule = options.all || options.older_than;
   if (options.names.empty() && !by_rule)
     throw Error(ErrorKind::usage,
@@ -32,7 +32,7 @@ void check(const Options& options) {
 }
 
 /// Returns the named jobs, each once. Throws conflict for a running job.
-std::vector<state::Job> named_jobs(Context& context, const Options& options) {
+std::vector<state::Job> named_jobs(Context& context, const DeleteJobOptions& options) {
   std::vector<state::Job> jobs;
   std::set<std::string> seen;
   for (const std::string& name : options.names) {
@@ -47,7 +47,7 @@ std::vector<state::Job> named_jobs(Context& context, const Options& options) {
 }
 
 /// Returns the jobs that have ended, or only those that ended long enough ago.
-std::vector<state::Job> old_jobs(Context& context, const Options& options) {
+std::vector<state::Job> old_jobs(Context& context, const DeleteJobOptions& options) {
   const auto now = std::chrono::system_clock::now();
   std::vector<state::Job> jobs;
   for (const state::Job& job : context.store().jobs()) {
@@ -58,7 +58,8 @@ std::vector<state::Job> old_jobs(Context& context, const Options& options) {
   return jobs;
 }
 
-bool is_agreed(Context& context, const Options& options, const std::vector<state::Job>& jobs) {
+bool is_agreed(Context& context, const DeleteJobOptions& options,
+               const std::vector<state::Job>& jobs) {
   const std::string what = jobs.size() == 1 ? "job " + jobs[0].id : counted(jobs.size(), "job");
   return consents(context, options.yes, "Delete " + what + " with logs and copied files?");
 }
@@ -101,7 +102,7 @@ View view_of(const std::vector<Deletion>& deletions, bool dry_run) {
   return view;
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const DeleteJobOptions& options) {
   check(options);
   const auto jobs =
       options.names.empty() ? old_jobs(context, options) : named_jobs(context, options);
@@ -131,7 +132,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_delete_job_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DeleteJobOptions>();
   Argument& names = arguments.list(
       "JOB", "", "Ended jobs; a name without a number is its newest run", options->names);
   names.values = Values::job;

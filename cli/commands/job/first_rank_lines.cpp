@@ -3,7 +3,7 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::size_t kLongestLine = std::size_t{16} << 20;
+constexpr std::size_t kLongestHeldLine = std::size_t{16} << 20;
 
 }  // namespace
 
@@ -16,7 +16,7 @@ void FirstRankLines::output(int rank, agent::OutputStream stream, std::string_vi
        from = end + 1)
     take(unfinished_.substr(from, end - from));
   unfinished_.erase(0, from);
-  if (unfinished_.size() > kLongestLine) {
+  if (unfinished_.size() > kLongestHeldLine) {
     fail(Error(ErrorKind::remote, "rank 0 wrote a line that is too long"));
     unfinished_.clear();
   }

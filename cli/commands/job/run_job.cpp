@@ -24,9 +24,9 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr int kMostRanks = 100'000;
+constexpr int kMostJobRanks = 100'000;
 
-struct Options {
+struct RunJobOptions {
   std::string name;
   std::string cluster;
   std::string file;
@@ -45,7 +45,7 @@ struct Options {
   std::vector<std::string> program;
 };
 
-launcher::JobFile file_of(const Options& options) {
+launcher::JobFile job_file_of(const RunJobOptions& options) {
   config::Document document;
   if (!options.file.empty()) document = config::Document::read(options.file);
   for (const std::string& assignment : options.set)
@@ -73,7 +73,8 @@ std::string name_from(const std::string& program) {
 
 /// Makes the ranks run in the chosen or the active environment. Throws if it is incomplete on one
 /// of their nodes.
-void enter_environment(const Options& options, EnvCluster& cluster, launcher::JobRecord& job) {
+void enter_environment(const RunJobOptions& options, EnvCluster& cluster,
+                       launcher::JobRecord& job) {
   if (options.no_environment) return;
   const std::string name =
       options.environment.empty() ? cluster.record().active : options.environment;
@@ -100,7 +101,8 @@ void check_sync(const std::string& path) {
 
 /// Returns the variables for the ranks. For a bare NAME that is not set, the error mentions
 /// --environment, because NAME may be meant as an environment.
-std::vector<std::string> own_variables(const Options& options, const state::Environment& ours) try {
+std::vector<std::string> own_variables(const RunJobOptions& options,
+                                       const state::Environment& ours) try {
   return variables_of(options.variables, ours);
 } catch (const Error& e) {
   for (const std::string& text : options.variables.given) {
@@ -114,7 +116,7 @@ std::vector<std::string> own_variables(const Options& options, const state::Envi
 }
 
 /// Returns the specification of the job. Flags win over the file.
-launcher::JobSpec spec_of(const Options& options, const launcher::JobFile& file,
+launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile& file,
                           const std::vector<std::string>& variables) {
   launcher::JobSpec spec;
   spec.argv = options.program.empty() ? file.command : options.program;
@@ -146,7 +148,8 @@ launcher::JobSpec spec_of(const Options& options, const launcher::JobFile& file,
   return spec;
 }
 
-std::string cluster_of(Context& context, const Options& options, const launcher::JobFile& file) {
+std::string cluster_of(Context& context, const RunJobOptions& options,
+                       const launcher::JobFile& file) {
   return usual_cluster(
       context, options.cluster.empty() ? file.cluster.value_or("") : options.cluster, "run job");
 }
@@ -167,7 +170,7 @@ View view_of(const launcher::JobRecord& record) {
 
 /// Returns our standard input for rank 0; null for a detached job, and if the job file was read
 /// from standard input.
-std::unique_ptr<remote::SharedInput> input_for(const Options& options,
+std::unique_ptr<remote::SharedInput> input_for(const RunJobOptions& options,
                                                const launcher::JobSpec& spec) {
   const bool is_detached = spec.presence == launcher::Presence::detached;
   if (is_detached || options.file == "-" || !is_passed_on(STDIN_FILENO)) return nullptr;
@@ -180,8 +183,8 @@ std::string places_of(const launcher::JobRecord& record) {
   return counted(ranks, "rank") + " on " + counted(record.placement.size(), "node");
 }
 
-int run(Context& context, const Options& options) {
-  const launcher::JobFile file = file_of(options);
+int run(Context& context, const RunJobOptions& options) {
+  const launcher::JobFile file = job_file_of(options);
   const launcher::JobSpec spec =
       spec_of(options, file, own_variables(options, context.environment()));
   EnvCluster cluster(context, running_nodes(context, cluster_of(context, options, file)));
@@ -217,7 +220,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_run_job_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunJobOptions>();
   arguments.text("NAME", "", "Name of the job (its program)", options->name);
   Argument& cluster =
       shared(arguments.text("--cluster", "CLUSTER[/NODES]",
@@ -236,9 +239,10 @@ Action make_run_job_command(Arguments& arguments) {
                  options->dry_run);
   arguments.group("Rank");
   arguments
-      .count("--np", "N", "Total number of ranks (one per slot)", options->ranks, 1, kMostRanks)
+      .count("--np", "N", "Total number of ranks (one per slot)", options->ranks, 1, kMostJobRanks)
       .letter = "-np";
-  arguments.count("--npernode", "K", "Number of ranks per node", options->per_node, 1, kMostRanks);
+  arguments.count("--npernode", "K", "Number of ranks per node", options->per_node, 1,
+                  kMostJobRanks);
   arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
   arguments.group("Environment");
   describe_variables(arguments, options->variables, "every rank");

@@ -16,7 +16,7 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr int kMostFanout = 1'024;
+constexpr int kMostCopies = 1'024;
 
 /// The minimum size for copies from node to node: smaller files arrive before the nodes can reach
 /// each other.
@@ -27,7 +27,7 @@ constexpr std::uint64_t kWorthKeeping = 8 << 20;
 /// The exit code if some files disappeared during the copy, and all others were copied.
 constexpr int kSomeVanished = 1;
 
-struct Options {
+struct CpOptions {
   std::vector<std::string> paths;
   std::optional<int> fanout;
   std::optional<std::chrono::milliseconds> timeout;
@@ -38,14 +38,14 @@ struct Options {
 };
 
 /// One side of a copy: a path on this machine, or "CLUSTER[/NODES]:PATH".
-struct Place {
+struct CopyPlace {
   std::string target;  ///< Empty for a path on this machine.
   std::string path;
 };
 
 /// Parses a place. A text without ':', or one that begins with '/' or '.', is a path on this
 /// machine.
-Place parse_place(const std::string& text) {
+CopyPlace parse_place(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos || colon == 0 || text.front() == '/' || text.front() == '.')
     return {"", text};
@@ -62,13 +62,13 @@ struct Copy {
 Copy parse_copy(const std::vector<std::string>& paths) {
   if (paths.size() < 2)
     throw Error(ErrorKind::usage, "cp: give at least one source and a destination");
-  const Place last = parse_place(paths.back());
+  const CopyPlace last = parse_place(paths.back());
   Copy copy{.target = last.target,
             .sources = {},
             .destination = last.path,
             .to_nodes = !last.target.empty()};
   for (std::size_t i = 0; i + 1 < paths.size(); ++i) {
-    const Place source = parse_place(paths[i]);
+    const CopyPlace source = parse_place(paths[i]);
     if (copy.to_nodes && !source.target.empty())
       throw Error(ErrorKind::usage,
                   "cp: '" + printable(paths[i]) + "' and '" + printable(paths.back()) +
@@ -131,7 +131,7 @@ std::string step_of(const Copy& wanted, std::size_t nodes) {
 /// Returns the route for copies from node to node; absent if sending to every node from here is
 /// better.
 std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget& target,
-                                           const Options& options, std::uint64_t content) try {
+                                           const CpOptions& options, std::uint64_t content) try {
   const bool is_worth_it = !options.direct && target.hosts.size() > 1 && content >= kWorthPassingOn;
   if (!is_worth_it || !has_own_key(context, target.cluster)) return std::nullopt;
   return make_route(context, target);
@@ -140,11 +140,11 @@ std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget&
   return std::nullopt;  // The copy itself will report the node's fault.
 }
 
-using Results = std::vector<HostResult<remote::Copied>>;
+using CopyResults = std::vector<HostResult<remote::Copied>>;
 
-remote::CopyOptions copy_options(Context& context, const Options& options) {
+remote::CopyOptions copy_options(Context& context, const CpOptions& options) {
   remote::CopyOptions settings;
-  settings.width = options.fanout.value_or(context.settings().integer("fanout", 1, kMostFanout));
+  settings.width = options.fanout.value_or(context.settings().integer("fanout", 1, kMostCopies));
   settings.connect_timeout = context.settings().duration("connect-timeout");
   settings.silence = context.settings().duration("answer-timeout");
   settings.timeout = options.timeout.value_or(settings.timeout);
@@ -152,8 +152,8 @@ remote::CopyOptions copy_options(Context& context, const Options& options) {
   return settings;
 }
 
-Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
-             const Options& options) {
+CopyResults copy(Context& context, const Copy& wanted, const RemoteTarget& target,
+                 const CpOptions& options) {
   remote::CopyOptions settings = copy_options(context, options);
   const std::string step = step_of(wanted, target.hosts.size());
   if (!wanted.to_nodes) {
@@ -174,8 +174,8 @@ Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
                          settings, &progress, context.cancel());
 }
 
-Results try_copy(Context& context, const Copy& wanted, const RemoteTarget& target,
-                 const Options& options) {
+CopyResults try_copy(Context& context, const Copy& wanted, const RemoteTarget& target,
+                     const CpOptions& options) {
   const remote::CopyOptions settings = copy_options(context, options);
   if (!wanted.to_nodes)
     return remote::try_copy_from(context.ssh(), target.hosts, wanted.sources, wanted.destination,
@@ -185,7 +185,7 @@ Results try_copy(Context& context, const Copy& wanted, const RemoteTarget& targe
                              context.agent(), settings, context.cancel());
 }
 
-View view_of(const Results& results) {
+View view_of(const CopyResults& results) {
   View view;
   view.root = document("copy");
   view.root["hosts"] = Json::array();
@@ -214,7 +214,7 @@ bool is_cut_off(const HostResult<remote::Copied>& result) {
 }
 
 /// Warns of each file that disappeared before it could be copied. Returns their number.
-std::size_t name_vanished(Context& context, const Results& results) {
+std::size_t name_vanished(Context& context, const CopyResults& results) {
   std::set<std::string> names;
   for (const auto& result : results)
     if (result.ok()) names.insert(result.value().vanished.begin(), result.value().vanished.end());
@@ -224,7 +224,7 @@ std::size_t name_vanished(Context& context, const Results& results) {
 }
 
 /// Shows the error of each failed host. Returns the exit code.
-int show_failures(Ui& ui, const Results& results) {
+int show_failures(Ui& ui, const CopyResults& results) {
   int code = 0;
   for (const auto& result : results) {
     if (result.ok()) continue;
@@ -249,19 +249,20 @@ std::vector<std::string> steps_of(const Copy& wanted, const RemoteTarget& target
   return steps;
 }
 
-int plan(Context& context, const Copy& wanted, const RemoteTarget& target, const Options& options) {
-  const Results results = try_copy(context, wanted, target, options);
+int plan(Context& context, const Copy& wanted, const RemoteTarget& target,
+         const CpOptions& options) {
+  const CopyResults results = try_copy(context, wanted, target, options);
   if (const int code = show_failures(context.ui(), results); code != 0) return code;
   return show_dry_run(context.ui(), "cp", options.paths.back(), steps_of(wanted, target));
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const CpOptions& options) {
   const Copy wanted = parse_copy(options.paths);
   if (wanted.to_nodes) remote::check_readable({wanted.sources.begin(), wanted.sources.end()});
   const RemoteTarget target = running_nodes(context, wanted.target);
   if (options.dry_run) return plan(context, wanted, target, options);
   context.set_stop_notice("stopping the copy");
-  const Results results = copy(context, wanted, target, options);
+  const CopyResults results = copy(context, wanted, target, options);
   context.ui().end_progress();
   if (!context.ui().for_people()) context.ui().show(view_of(results));
   int code = show_failures(context.ui(), results);
@@ -289,14 +290,14 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_cp_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CpOptions>();
   Argument& paths =
       arguments.list("PATH", "", "Sources, then the destination; CLUSTER[/NODES]:PATH is on nodes",
                      options->paths);
   paths.required = true;
   paths.values = Values::remote_path;
   shared(arguments.count("--fanout", "N", "Maximum number of nodes at once (256)", options->fanout,
-                         1, kMostFanout));
+                         1, kMostCopies));
   arguments.duration("--timeout", "Give up after this long", options->timeout);
   checked(arguments.text("--limit-rate", "RATE", "Limit the total rate [300mbit]", options->rate),
           parse_bit_rate);

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kMostFanout = 1'024;
 
-struct Options {
+struct ExecCommandOptions {
   std::string target;
   std::string left_out;
   bool fold = false;
@@ -37,13 +37,13 @@ struct Options {
   std::vector<std::string> program;
 };
 
-using Results = std::vector<HostResult<remote::Executed>>;
+using ExecResults = std::vector<HostResult<remote::Executed>>;
 
 int code_of(const HostResult<remote::Executed>& result) {
   return result.ok() ? result.value().exit.code() : exit_code(result.error().kind());
 }
 
-int highest_code(const Results& results) {
+int highest_code(const ExecResults& results) {
   int highest = 0;
   for (const auto& result : results)
     highest = std::max(highest, code_of(result));
@@ -72,7 +72,7 @@ void add_output(Json& out, const Written& written) {
   out["stderr_file"] = written.files->has_errors(written.host) ? path(Channel::err) : Json(nullptr);
 }
 
-Json to_json(const HostResult<remote::Executed>& result, const Written& written) {
+Json json_of(const HostResult<remote::Executed>& result, const Written& written) {
   Json out;
   out["name"] = result.host.value;
   out["exit_code"] = code_of(result);
@@ -89,8 +89,8 @@ Json to_json(const HostResult<remote::Executed>& result, const Written& written)
   return out;
 }
 
-View view_of(const Options& options, const Results& results, const std::vector<HeldOutput>& held,
-             const FileSink* files) {
+View view_of(const ExecCommandOptions& options, const ExecResults& results,
+             const std::vector<HeldOutput>& held, const FileSink* files) {
   View view;
   view.root = document("exec");
   view.root["target"] = options.target;
@@ -98,7 +98,7 @@ View view_of(const Options& options, const Results& results, const std::vector<H
   view.root["exit_code"] = highest_code(results);
   view.root["hosts"] = Json::array();
   for (std::size_t i = 0; i < results.size(); ++i) {
-    view.root["hosts"].push_back(to_json(results[i], {held[i], files, i}));
+    view.root["hosts"].push_back(json_of(results[i], {held[i], files, i}));
     view.names.push_back(results[i].host.value);
   }
   return view;
@@ -109,7 +109,7 @@ std::string mebibytes(std::size_t bytes) {
 }
 
 /// Warns of the hosts whose output was truncated, and shows how to get all of it.
-void report_cut(Ui& ui, const Results& results, const std::vector<HeldOutput>& held) {
+void report_cut(Ui& ui, const ExecResults& results, const std::vector<HeldOutput>& held) {
   std::vector<std::string> cut;
   for (std::size_t i = 0; i < results.size(); ++i)
     if (held[i].truncated) cut.push_back(results[i].host.value);
@@ -139,7 +139,7 @@ void show_groups(Ui& ui, const std::vector<remote::Output>& outputs, std::string
   }
 }
 
-void show_folded(Ui& ui, const Results& results, const std::vector<HeldOutput>& held) {
+void show_folded(Ui& ui, const ExecResults& results, const std::vector<HeldOutput>& held) {
   std::vector<remote::Output> whole;
   std::vector<remote::Output> cut;
   std::vector<remote::Output> errors;
@@ -157,7 +157,7 @@ void show_folded(Ui& ui, const Results& results, const std::vector<HeldOutput>& 
   show_groups(ui, cut, ", cut");
 }
 
-enum class Names : std::uint8_t { each, folded };
+enum class HostNames : std::uint8_t { each, folded };
 
 /// Returns how a host's program ended: "exited with 1"; "" after a success.
 std::string ending_of(const HostResult<remote::Executed>& result) {
@@ -170,17 +170,17 @@ std::string ending_of(const HostResult<remote::Executed>& result) {
 /// Texts, each with the hosts that have it, in the order of their first hosts.
 using Alike = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-void add(Alike& all, const std::string& text, const std::string& host, Names names) {
+void add(Alike& all, const std::string& text, const std::string& host, HostNames names) {
   if (text.empty()) return;
   const auto found = std::ranges::find(all, text, &Alike::value_type::first);
-  if (found != all.end() && names == Names::folded)
+  if (found != all.end() && names == HostNames::folded)
     found->second.push_back(host);
   else
     all.push_back({text, {host}});
 }
 
-/// Reports failures. Equal ones of several hosts share a line if `names` is Names::folded.
-void report(Ui& ui, const Results& results, Names names) {
+/// Reports failures. Equal ones of several hosts share a line if `names` is HostNames::folded.
+void report(Ui& ui, const ExecResults& results, HostNames names) {
   Alike endings, unsupervised;
   for (const auto& result : results) {
     const std::string& host = result.host.value;
@@ -194,7 +194,7 @@ void report(Ui& ui, const Results& results, Names names) {
     ui.warn(fold_names(hosts) + ": ran without a supervisor: " + text);
 }
 
-remote::ExecOptions settings_of(Context& context, const Options& options) {
+remote::ExecOptions settings_of(Context& context, const ExecCommandOptions& options) {
   remote::ExecOptions settings;
   settings.width = options.fanout.value_or(context.settings().integer("fanout", 1, kMostFanout));
   settings.connect_timeout = context.settings().duration("connect-timeout");
@@ -219,7 +219,7 @@ std::unique_ptr<remote::SharedInput> input_for(std::size_t hosts, int width) {
   return std::make_unique<remote::SharedInput>(STDIN_FILENO, hosts);
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const ExecCommandOptions& options) {
   if (options.fold && !options.out_directory.empty())
     throw Error(ErrorKind::usage, "exec: --fold and --outdir exclude each other: use one of them");
   remote::ExecOptions settings = settings_of(context, options);
@@ -239,7 +239,7 @@ int run(Context& context, const Options& options) {
   const auto input = input_for(names.size(), settings.width);
   settings.input = input.get();
   context.set_stop_notice("stopping the program on " + counted(names.size(), "node"));
-  const Results results =
+  const ExecResults results =
       remote::exec_everywhere(context.ssh(), target.hosts, options.program, context.agent(),
                               settings, sink, context.cancel());
   context.ui().end_progress();
@@ -251,7 +251,7 @@ int run(Context& context, const Options& options) {
     context.ui().show(view);
   } else {
     if (options.fold) show_folded(context.ui(), results, holding->held());
-    report(context.ui(), results, options.fold ? Names::folded : Names::each);
+    report(context.ui(), results, options.fold ? HostNames::folded : HostNames::each);
   }
   return highest_code(results);
 }
@@ -259,7 +259,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_exec_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExecCommandOptions>();
   Argument& target = arguments.text(
       "CLUSTER[/NODES]", "", "All nodes, or some: demo/0,2 or demo/demo-[0-3] or demo/@workers",
       options->target);

@@ -10,7 +10,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct SshOptions {
   std::string target;
   bool terminal = false;
   bool config = false;
@@ -18,7 +18,7 @@ struct Options {
 };
 
 /// Prints an OpenSSH configuration for reaching the nodes by other programs.
-int print_config(Context& context, const Options& options) {
+int print_config(Context& context, const SshOptions& options) {
   if (!options.program.empty())
     throw Error(ErrorKind::usage, "ssh: --config runs nothing: leave out '" +
                                       printable(shell_join(options.program)) + "'");
@@ -33,7 +33,7 @@ int print_config(Context& context, const Options& options) {
   return 0;
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const SshOptions& options) {
   if (options.config) return print_config(context, options);
   const RemoteTarget found = one_node(context, options.target, "ssh");
   const bool login = has_terminal() && options.program.empty();
@@ -45,7 +45,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_ssh_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SshOptions>();
   Argument& target =
       arguments.text("CLUSTER[/NODE]", "", "The node (the first one)", options->target);
   target.required = true;

@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kLongestListing{30};
 /// The maximum size of a listing in bytes. The rest is dropped.
 constexpr std::size_t kMostListing = 1 << 20;
 
-struct Options {
+struct TmuxOptions {
   std::string target;
   std::string session = "fastgpu";
   bool detached = false;
@@ -63,7 +63,7 @@ int code_of(const ssh::Exit& exit, const RemoteTarget& found, const std::string&
   return exit.code();
 }
 
-int enter(Context& context, const Options& options) {
+int enter(Context& context, const TmuxOptions& options) {
   const RemoteTarget found = one_node(context, options.target, "tmux");
   const ssh::Host& host = found.hosts.front();
   const auto start = options.detached ? TmuxStart::detached : TmuxStart::attached;
@@ -108,7 +108,7 @@ void add_rows(View& view, const NodeName& node, std::string_view text) {
   }
 }
 
-int list(Context& context, const Options& options) {
+int list(Context& context, const TmuxOptions& options) {
   const RemoteTarget found = running_nodes(context, options.target, Access::inspect);
   remote::ExecOptions settings;
   settings.connect_timeout = context.settings().duration("connect-timeout");
@@ -139,7 +139,7 @@ int list(Context& context, const Options& options) {
   return failures == 0 ? 0 : 1;
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const TmuxOptions& options) {
   check_session_name(options.session);
   if (options.list && (options.detached || !options.program.empty()))
     throw Error(ErrorKind::usage, "tmux: --list starts no session: omit --detach and the program");
@@ -154,7 +154,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_tmux_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TmuxOptions>();
   Argument& target =
       arguments.text("CLUSTER[/NODE]", "", "The node (the first one)", options->target);
   target.required = true;

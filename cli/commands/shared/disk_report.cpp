@@ -27,13 +27,13 @@ constexpr std::array kKinds = {state::KindOfFolder{".fastgpu", "jobs"},
 constexpr std::array<std::string_view, kKinds.size()> kNames = {"job folders", "environments"};
 
 /// A directory to measure, and its description for the user.
-struct Place {
+struct DiskPlace {
   std::string what;
   fs::path path;
 };
 
-std::vector<Place> places_of_nodes(const fs::path& storage) {
-  std::vector<Place> places;
+std::vector<DiskPlace> places_of_nodes(const fs::path& storage) {
+  std::vector<DiskPlace> places;
   for (const std::string& cluster : local::folders_in(storage)) {
     const auto record = local::read_cluster(storage / cluster);
     if (!record) continue;
@@ -43,8 +43,8 @@ std::vector<Place> places_of_nodes(const fs::path& storage) {
   return places;
 }
 
-std::vector<Place> places_of_state(const fs::path& directory) {
-  std::vector<Place> places;
+std::vector<DiskPlace> places_of_state(const fs::path& directory) {
+  std::vector<DiskPlace> places;
   for (const auto& [what, name] :
        {std::pair{"tools and downloads", "tools"}, std::pair{"files being copied", "scratch"},
         std::pair{"keys and records of clusters", "clusters"},
@@ -55,7 +55,7 @@ std::vector<Place> places_of_state(const fs::path& directory) {
 }
 
 /// Returns a description of the place with its size, and the parts that a command can remove.
-std::string text_of(const Place& place, const state::FolderUse& use) {
+std::string text_of(const DiskPlace& place, const state::FolderUse& use) {
   std::string text = place.what;
   for (std::size_t i = 0; i < kKinds.size(); ++i)
     if (use.parts[i].count >= kLeastShown)
@@ -63,9 +63,10 @@ std::string text_of(const Place& place, const state::FolderUse& use) {
   return text;
 }
 
-DiskReport measured(const fs::path& path, const std::vector<Place>& places, const Cancel& cancel) {
+DiskReport measured(const fs::path& path, const std::vector<DiskPlace>& places,
+                    const Cancel& cancel) {
   DiskReport report{path, state::room_at(path), {}};
-  for (const Place& place : places) {
+  for (const DiskPlace& place : places) {
     state::FolderUse use = state::measure(place.path, kKinds, cancel);
     if (use.size.count >= kLeastShown)
       report.items.push_back({text_of(place, use), std::move(use)});
@@ -81,8 +82,8 @@ std::vector<DiskReport> report_full_disks(Context& context) {
   const fs::path directory = context.state_directory();
   const auto storage = local::find_storage(
       {.root = local_place(context.environment(), directory), .init_program = {}});
-  std::map<dev_t, std::pair<fs::path, std::vector<Place>>> disks;
-  const auto add = [&](const fs::path& place, const std::vector<Place>& places) {
+  std::map<dev_t, std::pair<fs::path, std::vector<DiskPlace>>> disks;
+  const auto add = [&](const fs::path& place, const std::vector<DiskPlace>& places) {
     const auto status = find_status(place);
     if (!status) return;
     auto& [first, all] = disks[status->st_dev];

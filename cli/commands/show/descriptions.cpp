@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/counted.hpp"
+#include "base/join.hpp"
 #include "base/json.hpp"
 #include "base/quote.hpp"
 #include "base/time_text.hpp"
@@ -74,13 +75,6 @@ std::vector<std::string> texts_of(std::span<const IpRange> ranges) {
   for (const IpRange& range : ranges)
     texts.push_back(range.text());
   return texts;
-}
-
-std::string joined(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts)
-    out += (out.empty() ? "" : ", ") + text;
-  return out;
 }
 
 /// Returns the label for a part of the cloud's network: "security group" for "security-group".

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kMostRanks = 100'000;
 
-struct Options {
+struct BenchCommOptions {
   std::string cluster;
   /// Arguments for the measuring program, which parses them again.
   std::vector<std::string> measured;
@@ -36,7 +36,7 @@ bool is_file(const std::string& model) {
   return !model.empty() && !comm::bench::is_known_model(model);
 }
 
-std::vector<std::string> words_of(const Options& options) {
+std::vector<std::string> words_of(const BenchCommOptions& options) {
   std::vector<std::string> words = options.measured;
   if (!options.model.empty())
     words.push_back("--model=" + (is_file(options.model) ? BenchFiles::model_file(options.model)
@@ -45,12 +45,12 @@ std::vector<std::string> words_of(const Options& options) {
 }
 
 /// Throws for values that the nodes would refuse.
-void check(const Options& options) {
+void check_bench(const BenchCommOptions& options) {
   comm::bench::settings_of({.name = "bench comm", .about = "", .options = {}}, words_of(options));
   if (!options.model.empty()) comm::bench::find_model(options.model);
 }
 
-launcher::JobSpec spec_of(const Options& options, const state::Environment& ours) {
+launcher::JobSpec spec_of(const BenchCommOptions& options, const state::Environment& ours) {
   launcher::JobSpec spec;
   spec.name = parse_job_name("bench-comm");
   spec.argv = {BenchFiles::program()};
@@ -76,7 +76,7 @@ void show(Context& context, const BenchReport& report) {
 }
 
 /// Returns the command line that the page shows.
-std::string command_of(const Options& options) {
+std::string command_of(const BenchCommOptions& options) {
   std::vector<std::string> words = {"fastgpu", "bench", "comm", options.cluster};
   std::ranges::copy(options.measured, std::back_inserter(words));
   if (!options.model.empty()) words.push_back("--model=" + options.model);
@@ -86,8 +86,8 @@ std::string command_of(const Options& options) {
   return shell_join(words);
 }
 
-int run(Context& context, const Options& options) {
-  check(options);
+int run(Context& context, const BenchCommOptions& options) {
+  check_bench(options);
   launcher::JobSpec spec = spec_of(options, context.environment());
   const RemoteTarget target = running_nodes(context, options.cluster);
   const BenchFiles files(context.state_directory(), is_file(options.model) ? options.model : "");
@@ -107,7 +107,7 @@ int run(Context& context, const Options& options) {
 }
 
 /// Adds an option for the measuring program. The program's own parser checks its value here, too.
-Argument& passed_on(Arguments& arguments, Options& options, const std::string& name,
+Argument& passed_on(Arguments& arguments, BenchCommOptions& options, const std::string& name,
                     std::string_view value, std::string_view help) {
   Argument& made = arguments.add({.name = name, .value = std::string(value)});
   made.help = help;
@@ -125,7 +125,7 @@ std::vector<std::string> names_of(const Names& items) {
   return names;
 }
 
-void describe_measured(Arguments& arguments, Options& options) {
+void describe_measured(Arguments& arguments, BenchCommOptions& options) {
   passed_on(arguments, options, "--sizes", "LEAST:MOST:FACTOR|LIST",
             "Message sizes in bytes; K, M and G are powers of 2 (8:128M:4)");
   Argument& model = arguments.add({.name = "--model", .value = "MODEL"});
@@ -159,7 +159,7 @@ void describe_measured(Arguments& arguments, Options& options) {
 }  // namespace
 
 Action make_bench_comm_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchCommOptions>();
   Argument& cluster =
       arguments.text("CLUSTER[/NODES]", "", "The nodes to measure on", options->cluster);
   cluster.required = true;

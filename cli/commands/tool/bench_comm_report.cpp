@@ -103,17 +103,17 @@ std::string name_of(const Result& result) {
 }
 
 /// The results of one library, collective and type, in their order.
-struct Group {
+struct ResultGroup {
   std::string name;
   std::vector<const Result*> results;
 };
 
-std::vector<Group> groups_of(const std::vector<Result>& results) {
-  std::vector<Group> groups;
+std::vector<ResultGroup> groups_of(const std::vector<Result>& results) {
+  std::vector<ResultGroup> groups;
   for (const Result& result : results) {
     if (is_of_model(result)) continue;
     const std::string name = name_of(result);
-    auto found = std::ranges::find(groups, name, &Group::name);
+    auto found = std::ranges::find(groups, name, &ResultGroup::name);
     if (found == groups.end()) found = groups.insert(groups.end(), {name, {}});
     found->results.push_back(&result);
   }
@@ -122,7 +122,7 @@ std::vector<Group> groups_of(const std::vector<Result>& results) {
 
 std::vector<std::string> averages(const std::vector<Result>& results) {
   std::vector<std::string> lines;
-  for (const Group& group : groups_of(results)) {
+  for (const ResultGroup& group : groups_of(results)) {
     double sum = 0;
     for (const Result* result : group.results)
       sum += result->busbw;
@@ -197,7 +197,7 @@ Plot plot_of(const std::vector<Result>& results, double (*value)(const Result&))
   Plot plot;
   plot.x_text = bytes_text;
   plot.x_label = "size of the message";
-  for (const Group& group : groups_of(results)) {
+  for (const ResultGroup& group : groups_of(results)) {
     plot.curves.push_back({group.name, {}});
     for (const Result* result : group.results)
       plot.curves.back().points.push_back(

@@ -21,7 +21,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct CompleteOptions {
   std::vector<std::string> words;
 };
 
@@ -131,7 +131,7 @@ std::string answer(const Completion& completion) {
   return out;
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const CompleteOptions& options) {
   try {
     const auto directory = named_state_directory(options.words);
     if (directory && !directory->empty()) context.set_state_directory(*directory);
@@ -145,7 +145,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_complete_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompleteOptions>();
   arguments.program({"The words of the line", false, &options->words});
   return [options](Context& context) { return run(context, *options); };
 }

@@ -92,11 +92,11 @@ end
 complete -c fastgpu -f -a '(__fastgpu_complete)'
 )SH";
 
-struct Options {
+struct CompletionOptions {
   std::string shell;
 };
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const CompletionOptions& options) {
   if (options.shell == "bash") context.ui().data(kBash);
   if (options.shell == "zsh") context.ui().data(kZsh);
   if (options.shell == "fish") context.ui().data(kFish);
@@ -106,7 +106,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_completion_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompletionOptions>();
   Argument& shell = arguments.text("SHELL", "", "The shell", options->shell);
   shell.values = Values::choice;
   shell.choices = {"bash", "zsh", "fish"};

@@ -16,7 +16,7 @@ View view_of(const std::vector<Check>& checks) {
   view.root["checks"] = Json::array();
   view.table.columns = {{"CHECK"}, {"RESULT"}, {"FOUND", false, Fit::prose}};
   for (const Check& check : checks) {
-    const std::string_view verdict = to_string(check.verdict);
+    const std::string_view verdict = word_of(check.verdict);
     view.names.push_back(check.name);
     view.table.rows.push_back(
         {check.name, Cell(std::string(verdict), color_of(verdict)), check.found});

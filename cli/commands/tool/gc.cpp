@@ -13,7 +13,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct GcOptions {
   bool dry_run = false;
 };
 
@@ -42,7 +42,7 @@ View view_of(const std::vector<provision::Settled>& all, const std::vector<DiskR
 
 /// Settles abandoned jobs. Must run before the clusters are settled, because these may be deleted
 /// then.
-std::vector<provision::Settled> settle_jobs(Context& context, const Options& options) {
+std::vector<provision::Settled> settle_jobs(Context& context, const GcOptions& options) {
   std::vector<provision::Settled> out;
   for (const state::Job& job : abandoned_jobs(context)) {
     const auto cluster = context.store().find_cluster(job.cluster);
@@ -58,7 +58,7 @@ std::vector<provision::Settled> settle_jobs(Context& context, const Options& opt
   return out;
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const GcOptions& options) {
   const auto mode = options.dry_run ? provision::GcMode::look : provision::GcMode::remove;
   std::vector<provision::Settled> settled = settle_jobs(context, options);
   const auto carrying = options.dry_run ? Execution::dry_run : Execution::apply;
@@ -81,7 +81,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_gc_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GcOptions>();
   arguments.flag("--dry-run", "Show what would be removed, without removing it", options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }

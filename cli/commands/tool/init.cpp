@@ -18,7 +18,7 @@ constexpr std::string_view kJobFile =
 #include "templates/job.inc"
     ;
 
-struct Options {
+struct InitOptions {
   std::string kind = "cluster";
   std::string file;
 };
@@ -36,7 +36,7 @@ void write_new(const std::string& path, std::string_view text) {
   throw system_error("writing " + path, error);
 }
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const InitOptions& options) {
   const bool cluster = options.kind == "cluster";
   const std::string_view text = cluster ? kClusterFile : kJobFile;
   if (options.file == "-") {
@@ -59,7 +59,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_init_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InitOptions>();
   Argument& kind = arguments.text("WHAT", "", "Kind of file (cluster)", options->kind);
   kind.values = Values::choice;
   kind.choices = {"cluster", "job"};

@@ -10,7 +10,7 @@
 namespace fastgpu::cli {
 namespace {
 
-struct Options {
+struct ManOptions {
   std::string directory;
 };
 
@@ -23,7 +23,7 @@ void write_page(const std::filesystem::path& directory, const std::string& name,
   if (!out) throw Error(ErrorKind::local, "writing " + file.string() + " failed");
 }
 
-int run(const Options& options) {
+int run(const ManOptions& options) {
   const std::filesystem::path directory(options.directory);
   std::filesystem::create_directories(directory);
   write_page(directory, "fastgpu", man_page_for_all(commands()));
@@ -36,7 +36,7 @@ int run(const Options& options) {
 }  // namespace
 
 Action make_man_command(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ManOptions>();
   arguments.text("DIR", "", "Directory to write the manual pages to", options->directory).required =
       true;
   return [options](Context&) { return run(*options); };

@@ -35,7 +35,7 @@ Versions libraries_of_agent(const Cancel& cancel) try {
   return {};
 }
 
-Json to_json(const Versions& versions) {
+Json json_of(const Versions& versions) {
   Json out = Json::object();
   for (const auto& [name, version] : versions)
     out[name] = version;
@@ -53,8 +53,8 @@ Action make_version_command(Arguments&) {
     View view;
     view.root = document("version");
     view.root["version"] = FASTGPU_VERSION;
-    view.root["libraries"] = to_json(own_libraries());
-    view.root["agent_libraries"] = to_json(libraries_of_agent(context.cancel()));
+    view.root["libraries"] = json_of(own_libraries());
+    view.root["agent_libraries"] = json_of(libraries_of_agent(context.cancel()));
     view.names = {FASTGPU_VERSION};
     context.ui().show(view);
     return 0;

@@ -16,14 +16,14 @@ ImageState state_of(const std::string& state) {
   return state == "Creating" || state == "Waiting" ? ImageState::pending : ImageState::failed;
 }
 
-std::string tag_in(const Answer& thing, std::string_view key) {
+std::string image_tag(const Answer& thing, std::string_view key) {
   for (const Answer& tag : thing["Tags"]["Tag"].items())
     if (tag["TagKey"].text() == key) return tag["TagValue"].text();
   return {};
 }
 
 cloud::ImageMarks marks_of(const Answer& thing) {
-  return cloud::image_marks([&](std::string_view key) { return tag_in(thing, key); });
+  return cloud::image_marks([&](std::string_view key) { return image_tag(thing, key); });
 }
 
 OwnImage own_image(const Answer& item) {
@@ -46,7 +46,7 @@ OwnImage left_snapshot(const Answer& item) {
   return {
       .image = {.id = id, .name = {}, .architecture = {}, .created = item["CreationTime"].text()},
       .state = ImageState::failed,
-      .failure = "left of " + tag_in(item, cloud::kLeftTag),
+      .failure = "left of " + image_tag(item, cloud::kLeftTag),
       .marks = marks_of(item),
       .snapshots = {id}};
 }

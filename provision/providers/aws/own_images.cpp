@@ -12,7 +12,7 @@ ImageState state_of(const std::string& state) {
   return state == "pending" || state == "transient" ? ImageState::pending : ImageState::failed;
 }
 
-std::string tag_in(const pugi::xml_node& image, std::string_view key) {
+std::string image_tag(const pugi::xml_node& image, std::string_view key) {
   for (const pugi::xml_node& tag : items(image, "tagSet"))
     if (tag.child_value("key") == key) return tag.child_value("value");
   return {};
@@ -25,7 +25,7 @@ OwnImage own_image(const pugi::xml_node& item) {
                 .architecture = item.child_value("architecture"),
                 .created = item.child_value("creationDate")},
       .state = state_of(item.child_value("imageState")),
-      .marks = cloud::image_marks([&](std::string_view key) { return tag_in(item, key); })};
+      .marks = cloud::image_marks([&](std::string_view key) { return image_tag(item, key); })};
   if (own.state == ImageState::failed)
     own.failure = item.child("stateReason").child_value("message");
   return own;

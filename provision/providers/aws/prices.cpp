@@ -8,7 +8,7 @@ namespace {
 using cloud::Answer;
 using nlohmann::json;
 
-constexpr int kMostPages = 10;  // Each page has 100 products; there are about 30 regions.
+constexpr int kMostPricePages = 10;  // Each page has 100 products; there are about 30 regions.
 
 /// Returns the price in the price list's form: each product is a JSON text, with prices by terms
 /// and dimensions.
@@ -76,7 +76,7 @@ std::optional<Money> Prices::of(const std::string& type, const std::string& regi
 PricesByRegion Prices::ask(const std::string& type, const std::string& list, const Cancel& cancel) {
   PricesByRegion prices;
   json wanted = question(type);
-  for (int page = 0; page < kMostPages; ++page) {
+  for (int page = 0; page < kMostPricePages; ++page) {
     const cloud::Document answer =
         ec2_.json("pricing", list, "AWSPriceListService.GetProducts", wanted, cancel);
     add_prices(answer, prices);

@@ -10,7 +10,7 @@ using cloud::Answer;
 
 constexpr std::string_view kProject = "{project}";
 constexpr std::size_t kPage = 1000;
-constexpr int kMostPages = 1'000;
+constexpr int kMostListPages = 1'000;
 
 /// Returns true for services that serve all regions from one host, and have no project in their
 /// paths.
@@ -95,7 +95,7 @@ std::vector<Document> Api::list(ApiCall call, const char* name, const Cancel& ca
   std::string marker;
   const std::size_t own = call.query.size();
   call.holds = name;
-  for (int page = 0; page < kMostPages; ++page) {
+  for (int page = 0; page < kMostListPages; ++page) {
     call.query.resize(own);
     call.query.emplace_back("limit", std::to_string(kPage));
     if (!marker.empty()) call.query.emplace_back("marker", marker);

@@ -23,8 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kLimit{90};  // A loaded machine may take this long.
-constexpr std::size_t kDescriptors = 6;     // Descriptors of a boot while it begins.
+constexpr std::chrono::seconds kBootLimit{90};  // A loaded machine may take this long.
+constexpr std::size_t kDescriptors = 6;         // Descriptors of a boot while it begins.
 
 UniqueFd in_memory(const std::string& text) {
   UniqueFd file(::memfd_create("fastgpu-boot-order", MFD_CLOEXEC));
@@ -96,7 +96,7 @@ class Booter {
                           .environment = std::vector<std::string>{},
                           .grouping = process::Grouping::session,
                           .on_parent_death = process::OnParentDeath::kill});
-    boots_.push_back({place, std::move(child), "", steady_clock::now() + kLimit});
+    boots_.push_back({place, std::move(child), "", steady_clock::now() + kBootLimit});
   } catch (const Error& e) {
     outcomes_[place] = e.during(who(place));
   }

@@ -12,7 +12,7 @@ ImageState state_of(const std::string& state) {
   return state.ends_with("FAILED") ? ImageState::failed : ImageState::pending;
 }
 
-std::string tag_in(const Answer& image, std::string_view key) {
+std::string image_tag(const Answer& image, std::string_view key) {
   for (const Answer& tag : image["Tags"].items())
     if (tag["Key"].text() == key) return tag["Value"].text();
   return {};
@@ -25,7 +25,7 @@ OwnImage own_image(const Answer& item) {
                 .architecture = item["Architecture"].text(),
                 .created = item["CreatedTime"].text()},
       .state = state_of(item["ImageState"].text()),
-      .marks = cloud::image_marks([&](std::string_view key) { return tag_in(item, key); })};
+      .marks = cloud::image_marks([&](std::string_view key) { return image_tag(item, key); })};
   if (own.state == ImageState::failed) own.failure = item["ImageState"].text();
   return own;
 }

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 /// How long to wait for the lock. All nodes are called at the same time, and some may share the
 /// place, but these calls are short.
-constexpr std::chrono::milliseconds kTimeout{3'000};
+constexpr std::chrono::milliseconds kLookTimeout{3'000};
 
 /// The arguments PREFIX NAME [VERSION], for an existing environment.
 struct Named {
@@ -82,7 +82,7 @@ void remove_all(const EnvironmentPlaces& places) {
 
 /// Removes one environment, or all of them if `name` is empty.
 void remove(const EnvironmentPlaces& places, const std::string& name) try {
-  const UniqueFd lock = lock_prefix(places, kTimeout);
+  const UniqueFd lock = lock_prefix(places, kLookTimeout);
   name.empty() ? remove_all(places) : remove_one(places, name);
 } catch (const Error& e) {
   if (e.kind() != ErrorKind::not_found) throw;
@@ -124,7 +124,7 @@ int run_env_show(Arguments arguments) {
 int run_env_use(Arguments arguments) {
   return run_call([&] {
     const Named named = take_named(arguments);
-    const UniqueFd lock = lock_prefix(named.places, kTimeout);
+    const UniqueFd lock = lock_prefix(named.places, kLookTimeout);
     if (manifest_sum(named.directory()).empty())
       throw Error(ErrorKind::conflict, named.directory().string() + " is not complete");
     check_linked_python(named.directory());
@@ -140,7 +140,7 @@ int run_env_use(Arguments arguments) {
 int run_env_discard(Arguments arguments) {
   return run_call([&] {
     const Named named = take_named(arguments);
-    const UniqueFd lock = lock_prefix(named.places, kTimeout);
+    const UniqueFd lock = lock_prefix(named.places, kLookTimeout);
     forget_checked(named.directory());
     fs::remove_all(named.directory());
   });
@@ -149,7 +149,7 @@ int run_env_discard(Arguments arguments) {
 int run_env_activate(Arguments arguments) {
   return run_call([&] {
     const Named named = take_named(arguments);
-    const UniqueFd lock = lock_prefix(named.places, kTimeout);
+    const UniqueFd lock = lock_prefix(named.places, kLookTimeout);
     switch_link(named.places.active(), "../" + named.name);
     add_login_lines(named.places);
   });
@@ -161,7 +161,7 @@ int run_env_deactivate(Arguments arguments) {
     const auto places = places_at(options.take_word("the prefix"));
     options.expect_end();
     if (!fs::exists(places.own())) return remove_login_lines(places);
-    const UniqueFd lock = lock_prefix(places, kTimeout);
+    const UniqueFd lock = lock_prefix(places, kLookTimeout);
     deactivate(places);
   });
 }

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr time_t kBuildTime = 946'684'800;
-constexpr unsigned kReadable = 0644;
+constexpr unsigned kReadableFile = 0644;
 
 /// Returns a path beside the build and not inside it, because the build's content is copied to
 /// other nodes.
@@ -39,7 +39,7 @@ bool has_build_time(const struct stat& status) noexcept {
 }
 
 void note_checked(const fs::path& version, const std::string& manifest) try {
-  write_atomically(note_of(version), note_for(manifest), kReadable);
+  write_atomically(note_of(version), note_for(manifest), kReadableFile);
 } catch (const Error&) {
   forget_checked(version);
 }

@@ -33,7 +33,7 @@ std::string series_of(const std::string& version) {
 }
 
 /// Returns the version in the interpreter's name, or else runs it.
-std::string version_of(const fs::path& interpreter) {
+std::string linked_version(const fs::path& interpreter) {
   constexpr std::string_view kName = "python";
   const std::string name = interpreter.filename();
   const std::string tail = name.starts_with(kName) ? name.substr(kName.size()) : "";
@@ -54,7 +54,7 @@ void check_linked_python(const fs::path& version) {
                                           shown + ", and this node has none there: install it" +
                                           std::string(kHelp));
   std::error_code failure;
-  const std::string found = version_of(fs::canonical(python, failure));
+  const std::string found = linked_version(fs::canonical(python, failure));
   if (!wanted.empty() && series_of(found) != series_of(wanted))
     throw Error(ErrorKind::conflict, shown + " is Python " + found +
                                          " on this node, and the environment was made with " +

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 /// A mark in our first line: the text before it had no newline at its end, or the file did not
 /// exist.
 constexpr std::string_view kMadeNewline = " (and the newline before)";
-constexpr std::string_view kMadeFile = " (and this file)";
+constexpr std::string_view kMadeLoginFile = " (and this file)";
 
 /// Returns the startup files. Logins of all users read root's file. For other users, bash reads the
 /// first one that exists.
@@ -71,7 +71,7 @@ void remove_login_lines_of(const EnvironmentPlaces& places, const fs::path& file
   std::string front = text->substr(0, begin);
   const std::string back = text->substr(end + last_mark(places).size());
   if (remark.starts_with(kMadeNewline)) front.pop_back();
-  if (remark.starts_with(kMadeFile) && front.empty() && back.empty()) {
+  if (remark.starts_with(kMadeLoginFile) && front.empty() && back.empty()) {
     fs::remove(file);  // Another node with the same home directory may have removed it.
     return;
   }
@@ -84,7 +84,7 @@ void add_login_lines(const EnvironmentPlaces& places) {
   const fs::path file = start_up_file();
   const auto before = read_file(file);
   if (before && before->find(first_mark(places)) != std::string::npos) return;
-  if (!before) return rewrite(file, lines(places, kMadeFile));
+  if (!before) return rewrite(file, lines(places, kMadeLoginFile));
   const bool lacks_newline = !before->empty() && before->back() != '\n';
   rewrite(file, *before + (lacks_newline ? "\n" + lines(places, kMadeNewline) : lines(places, "")));
 }

@@ -15,7 +15,7 @@ namespace fastgpu::agent {
 namespace {
 
 constexpr std::size_t kLargestOrder = 256UL << 20;
-constexpr mode_t kReadable = 0644;
+constexpr mode_t kReadableMode = 0644;
 // The timeout in milliseconds, after which the sender sends a sign of life.
 constexpr int kLongestWait = 1000;
 
@@ -27,7 +27,7 @@ std::filesystem::path order_of(const std::filesystem::path& version) {
 
 void append_order(const std::filesystem::path& version, std::span<const std::string> paths) {
   const auto file = order_of(version);
-  const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kReadable));
+  const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kReadableMode));
   if (!fd) throw system_error("opening " + file.string(), errno);
   std::string text;
   for (const std::string& path : paths)

@@ -28,7 +28,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kTimeout = 3s;
+constexpr auto kIndexTimeout = 3s;
 constexpr std::array kProxies = {"https_proxy", "HTTPS_PROXY", "http_proxy",
                                  "HTTP_PROXY",  "all_proxy",   "ALL_PROXY"};
 
@@ -44,7 +44,7 @@ int connect_to(const std::string& address, std::uint16_t port) {
   const Connection made = begin_connection(address, port);
   if (made.failure != EINPROGRESS) return made.failure;
   pollfd waiting{made.socket.get(), POLLOUT, 0};
-  if (::poll(&waiting, 1, std::chrono::milliseconds(kTimeout).count()) <= 0) return ETIMEDOUT;
+  if (::poll(&waiting, 1, std::chrono::milliseconds(kIndexTimeout).count()) <= 0) return ETIMEDOUT;
   return result_of_connection(made.socket.get());
 }
 
@@ -57,7 +57,7 @@ std::string failure_at(const std::string& place) try {
   if (port == 0) return "it has no port";
   std::string host = place.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  const auto addresses = addresses_of(host, kTimeout);
+  const auto addresses = addresses_of(host, kIndexTimeout);
   if (addresses.empty()) return "its name cannot be resolved";
   std::string why;
   for (const std::string& address : addresses) {

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr auto kLongestBuild = 1h;  // The time limit for one package.
-constexpr Bytes kMostOutput{64 << 20};
+constexpr Bytes kMostBuildOutput{64 << 20};
 constexpr std::size_t kLinesShown = 12;
 constexpr std::size_t kMostOfALine = 300;
 constexpr const char* kZip = ".zip";
@@ -120,8 +120,9 @@ class SourceBuilds {
                                       tools.python(), "--out-dir", wheels_of(source).string(),
                                       unpacked(source, tools).string()}};
     command.environment = uv_.environment();
-    const auto done = process::capture(
-        std::move(command), {.limit = kMostOutput, .timeout = kLongestBuild}, listener_.gone());
+    const auto done =
+        process::capture(std::move(command), {.limit = kMostBuildOutput, .timeout = kLongestBuild},
+                         listener_.gone());
     if (done.status.ok()) return;
     const std::string said = last_words(done);
     const bool is_full = said.find("No space left") != said.npos;

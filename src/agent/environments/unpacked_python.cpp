@@ -15,14 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kBetweenTries{20};
+constexpr std::chrono::milliseconds kBetweenUnpacks{20};
 
 /// Waits for the lock and returns it: one process unpacks, and the others wait for it.
 UniqueFd lock_of(const fs::path& archive, const Listener& listener) {
   for (;;) {
     if (auto lock = try_lock(archive.string() + ".lock")) return std::move(*lock);
     listener.gone().check();
-    std::this_thread::sleep_for(kBetweenTries);
+    std::this_thread::sleep_for(kBetweenUnpacks);
   }
 }
 

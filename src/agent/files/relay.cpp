@@ -41,7 +41,7 @@ using namespace std::chrono_literals;
 /// behind it. It also delays the nodes before it; therefore a node with more nodes behind it waits
 /// longer, or they would give up each other. The limit is longer than ssh needs to detect a lost
 /// connection.
-constexpr std::chrono::milliseconds kTimeout{30'000};
+constexpr std::chrono::milliseconds kRelayTimeout{30'000};
 constexpr std::chrono::milliseconds kTimeoutPerNode{1'000};
 constexpr std::chrono::milliseconds kLongestEnd{600'000};
 /// How long to wait for any data. An idle sender sends signs of life; without these, the previous
@@ -51,7 +51,7 @@ constexpr std::chrono::milliseconds kBeat{5'000};
 constexpr std::size_t kMostReports = 8 << 20;
 constexpr std::uintmax_t kSpared = 1UL << 30;
 
-struct Request {
+struct RelayRequest {
   std::string from;  ///< Empty if standard input is the stream.
   std::string to;
   std::string config;  ///< The path of the ssh configuration, relative to the home directory.
@@ -92,9 +92,9 @@ void keep_report(const std::string& id, const std::string& line) {
       fs::remove(entry.path(), ignored);
 }
 
-Request parse(Arguments arguments) {
+RelayRequest parse_relay(Arguments arguments) {
   Options options(arguments);
-  Request request;
+  RelayRequest request;
   request.from = options.take_value("--from").value_or("");
   request.to = options.take_value("--to").value_or("");
   request.config = options.take_value("--config").value_or("");
@@ -124,10 +124,10 @@ void widen(int pipe) {
 /// node afterwards.
 class Next {
  public:
-  explicit Next(const Request& request)
+  explicit Next(const RelayRequest& request)
       : reports_(request.reports()),
         is_out_(request.is_out),
-        timeout_(kTimeout + request.hosts.size() * kTimeoutPerNode) {
+        timeout_(kRelayTimeout + request.hosts.size() * kTimeoutPerNode) {
     if (request.hosts.empty()) return;
     std::vector<std::string> there = {"relay", "--to", request.to, "--config", request.config};
     if (request.count == transfer::SourceCount::several) there.emplace_back("--several");
@@ -198,7 +198,7 @@ class Next {
 };
 
 /// Returns the files of a build whose order is known; null for other trees.
-transfer::FirstFiles first_files(const Request& request, const fs::path& source) {
+transfer::FirstFiles first_files(const RelayRequest& request, const fs::path& source) {
   if (!request.is_build) return {};
   const auto files = std::make_shared<OrderedFiles>(
       source, request.is_early ? std::optional(STDIN_FILENO) : std::nullopt);
@@ -249,7 +249,7 @@ class SteadyStream {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-void send(const Request& request, Next& next) {
+void send(const RelayRequest& request, Next& next) {
   const auto from = request.resumption ? request.resumption->from : transfer::Position();
   const fs::path source = below_home(request.from);
   const KnownSums in_base =
@@ -281,7 +281,7 @@ void send(const Request& request, Next& next) {
 /// A copy that may fail on this node. The whole stream is still read, for the nodes behind.
 class Receiver {
  public:
-  explicit Receiver(const Request& request)
+  explicit Receiver(const RelayRequest& request)
       : to_(transfer::below_home(request.to)),
         is_build_(request.is_build),
         is_early_(request.is_early),
@@ -386,7 +386,7 @@ bool await_input(std::chrono::milliseconds silence) {
   return ready != 0;
 }
 
-void receive(const Request& request, Next& next) {
+void receive(const RelayRequest& request, Next& next) {
   Receiver receiver(request);
   widen(STDIN_FILENO);
   std::string buffer(256UL * 1024, '\0');
@@ -412,7 +412,7 @@ void receive(const Request& request, Next& next) {
 }  // namespace
 
 int run_relay(Arguments arguments) try {
-  const Request request = parse(arguments);
+  const RelayRequest request = parse_relay(arguments);
   Next next(request);
   if (request.from.empty())
     receive(request, next);

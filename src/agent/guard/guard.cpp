@@ -30,7 +30,7 @@ constexpr std::size_t kLongestOrder = 65'536;
 constexpr milliseconds kGlance{1'000};
 constexpr const char* kUnit = "/etc/systemd/system/fastgpu-guard.service";
 
-std::int64_t now_s() {
+std::int64_t guard_now_s() {
   return now_ns() / 1'000'000'000;
 }
 
@@ -39,7 +39,7 @@ std::string time_text(std::int64_t seconds) {
   return utc_text(std::chrono::system_clock::from_time_t(seconds), "%Y-%m-%d %H:%M:%SZ");
 }
 
-void pause_for(milliseconds duration) {
+void guard_pause(milliseconds duration) {
   ::poll(nullptr, 0, static_cast<int>(duration.count()));
 }
 
@@ -105,7 +105,7 @@ void stop_guard(const fs::path& place) {
     pid_t pid = 0;
     std::from_chars(text.data(), text.data() + text.size(), pid);
     if (pid > 1) ::kill(pid, SIGTERM);  // The file is missing if the guard has only just started.
-    pause_for(milliseconds(20));
+    guard_pause(milliseconds(20));
   }
 }
 
@@ -113,13 +113,13 @@ void stop_guard(const fs::path& place) {
 class Guard {
  public:
   explicit Guard(fs::path place) : place_(std::move(place)), before_(observe_node()) {
-    watch_.idle_since = watched_ = now_s();
+    watch_.idle_since = watched_ = guard_now_s();
   }
 
   void look(const GuardOrder& order) {
     NodeActivity now = observe_node();
     auto wakings = wakings_of(before_, now, ::getpid());
-    watch_.looked = now_s();
+    watch_.looked = guard_now_s();
     keep_beginnings(wakings, watch_.wakings, watch_.looked);
     watch_.wakings = std::move(wakings);
     watch_.idle_since = idle_since(watch_.wakings, watch_.idle_since);
@@ -129,14 +129,14 @@ class Guard {
     write_atomically(place_ / "watch", to_text(watch_));
   }
 
-  bool is_time() const { return watch_.powers_off != 0 && now_s() >= watch_.powers_off; }
+  bool is_time() const { return watch_.powers_off != 0 && guard_now_s() >= watch_.powers_off; }
 
   /// Cancels another planned shutdown. Our time replaces the one that the machine has set at its
   /// first boot, which may still be in progress.
   void take_over_shutdown() const {
     constexpr std::int64_t kFirstBoot = 600;
     const bool is_planned = fs::exists("/run/systemd/shutdown/scheduled");
-    if (is_planned && now_s() - watched_ < kFirstBoot) run_quietly({"shutdown", "-c"});
+    if (is_planned && guard_now_s() - watched_ < kFirstBoot) run_quietly({"shutdown", "-c"});
   }
 
  private:
@@ -158,9 +158,9 @@ class Guard {
 
 NodeWatch glance(const std::optional<GuardOrder>& order) {
   const NodeActivity before = observe_node();
-  pause_for(kGlance);
+  guard_pause(kGlance);
   const NodeActivity now = observe_node();
-  NodeWatch watch{.looked = now_s()};
+  NodeWatch watch{.looked = guard_now_s()};
   watch.wakings = wakings_of(before, now, ::getpid());
   keep_beginnings(watch.wakings, {}, watch.looked);
   if (order) set_power_off(watch, {.ends = order->ends, .off = order->off}, 0);
@@ -198,7 +198,7 @@ int run_guard_run(Arguments arguments) {
   for (milliseconds pause = kGlance;;) {
     const auto order = read_order(place);
     if (!order) return 0;
-    pause_for(std::min(pause, order->period));
+    guard_pause(std::min(pause, order->period));
     pause = order->period;
     guard.look(*order);
     if (order->off.empty()) continue;

@@ -11,10 +11,10 @@
 namespace fastgpu::agent {
 namespace {
 
-constexpr std::chrono::milliseconds kTimeout{1'000};
+constexpr std::chrono::milliseconds kNoticeTimeout{1'000};
 
 /// The service of a cloud that gives notices, and its protocol.
-struct Service {
+struct NoticeService {
   std::string_view cloud;
   std::string_view address;
   std::string_view token_path;      ///< Empty if no token is needed.
@@ -26,17 +26,18 @@ struct Service {
 };
 
 constexpr std::array kServices = {
-    Service{"aws", "169.254.169.254", "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds",
-            "X-aws-ec2-metadata-token", "/latest/meta-data/spot/instance-action",
-            "/latest/meta-data/events/recommendations/rebalance"},
-    Service{"alibaba", "100.100.100.200", "/latest/api/token",
-            "X-aliyun-ecs-metadata-token-ttl-seconds", "X-aliyun-ecs-metadata-token",
-            "/latest/meta-data/instance/spot/termination-time", ""},
-    Service{"tencent", "169.254.0.23", "", "", "", "/latest/meta-data/spot/termination-time", "",
-            28'800},
-    Service{"huawei", "169.254.169.254", "/meta-data/latest/api/token",
-            "X-Metadata-Token-Ttl-Seconds", "X-Metadata-Token",
-            "/openstack/latest/spot/instance-action", ""},
+    NoticeService{"aws", "169.254.169.254", "/latest/api/token",
+                  "X-aws-ec2-metadata-token-ttl-seconds", "X-aws-ec2-metadata-token",
+                  "/latest/meta-data/spot/instance-action",
+                  "/latest/meta-data/events/recommendations/rebalance"},
+    NoticeService{"alibaba", "100.100.100.200", "/latest/api/token",
+                  "X-aliyun-ecs-metadata-token-ttl-seconds", "X-aliyun-ecs-metadata-token",
+                  "/latest/meta-data/instance/spot/termination-time", ""},
+    NoticeService{"tencent", "169.254.0.23", "", "", "", "/latest/meta-data/spot/termination-time",
+                  "", 28'800},
+    NoticeService{"huawei", "169.254.169.254", "/meta-data/latest/api/token",
+                  "X-Metadata-Token-Ttl-Seconds", "X-Metadata-Token",
+                  "/openstack/latest/spot/instance-action", ""},
 };
 
 constexpr std::string_view kPattern = "dddd-dd-dd?dd:dd:dd";
@@ -55,18 +56,18 @@ int number_at(std::string_view text, std::size_t place, std::size_t size) {
 }
 
 /// Returns the header with the token; "" if the service needs none, or gives none.
-std::string token_header(const Service& service, std::string_view address) {
+std::string token_header(const NoticeService& service, std::string_view address) {
   if (service.token_path.empty()) return {};
   const std::string request = std::string(service.token_lifetime) + ": 60\r\n";
-  const auto token = fetch_metadata(address, "PUT", service.token_path, request, kTimeout);
+  const auto token = fetch_metadata(address, "PUT", service.token_path, request, kNoticeTimeout);
   if (!token || token->empty() || token->find_first_of("\r\n") != std::string::npos) return {};
   return std::string(service.token) + ": " + *token + "\r\n";
 }
 
-std::int64_t time_at(const Service& service, std::string_view address, std::string_view path,
+std::int64_t time_at(const NoticeService& service, std::string_view address, std::string_view path,
                      const std::string& headers) {
   if (path.empty()) return 0;
-  const auto answer = fetch_metadata(address, "GET", path, headers, kTimeout);
+  const auto answer = fetch_metadata(address, "GET", path, headers, kNoticeTimeout);
   const std::int64_t time = answer ? time_in(*answer) : 0;
   return time == 0 ? 0 : time - service.ahead;
 }
@@ -90,7 +91,7 @@ std::int64_t time_in(std::string_view text) {
 }
 
 SpotNotice spot_notice(std::string_view cloud, std::string_view address) {
-  const auto service = std::ranges::find(kServices, cloud, &Service::cloud);
+  const auto service = std::ranges::find(kServices, cloud, &NoticeService::cloud);
   if (service == kServices.end()) return {};
   const std::string_view where = address.empty() ? service->address : address;
   const std::string headers = token_header(*service, where);

@@ -16,18 +16,18 @@
 namespace fastgpu::agent {
 namespace {
 
-constexpr std::chrono::milliseconds kGrace{2'000};
+constexpr std::chrono::milliseconds kExecGrace{2'000};
 
-struct Request {
+struct ExecRequest {
   std::vector<std::string> environment;
   std::vector<std::string> argv;
   bool gets_variables = false;  ///< The first frame of our standard input has variables.
   bool gets_input = false;      ///< The later frames have input.
 };
 
-Request parse(Arguments arguments) {
+ExecRequest parse_exec(Arguments arguments) {
   Options options(arguments);
-  Request request;
+  ExecRequest request;
   request.gets_variables = options.take_flag("--variables");
   request.gets_input = options.take_flag("--input");
   if (!options.take_flag("--"))
@@ -45,7 +45,7 @@ std::string new_marker() {
          std::to_string(random()) + std::to_string(random());
 }
 
-process::Command command_of(const Request& request, const std::string& marker) {
+process::Command command_of(const ExecRequest& request, const std::string& marker) {
   process::Command command{.argv = request.argv};
   command.in.mode = request.gets_input ? process::StreamMode::pipe : process::StreamMode::null;
   command.grouping = process::Grouping::session;
@@ -75,7 +75,7 @@ bool wait_for_end_or_order(SignalQueue& signals, Reaper& reaper, ProgramInput& i
 }  // namespace
 
 int run_exec(Arguments arguments) {
-  Request request = parse(arguments);
+  ExecRequest request = parse_exec(arguments);
   ProgramInput input(STDIN_FILENO);
   if (request.gets_variables) request.environment = input.wait_for_variables();
   const std::string marker = new_marker();
@@ -88,7 +88,7 @@ int run_exec(Arguments arguments) {
   Reaper reaper(pid);
   if (wait_for_end_or_order(signals, reaper, input)) {
     const ProcessGroup all{.marker = marker, .session = pid, .descendants = Descendants::included};
-    end_processes(all, kGrace, [&] { reaper.reap(); });
+    end_processes(all, kExecGrace, [&] { reaper.reap(); });
   }
   return end_like(reaper.ended().value_or(process::ExitStatus{.code = 0, .signal = SIGKILL}));
 }

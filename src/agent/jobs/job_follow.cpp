@@ -25,7 +25,7 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-std::optional<Plan> plan_in(const std::filesystem::path& file) {
+std::optional<Plan> followed_plan(const std::filesystem::path& file) {
   const auto text = read_file(file);
   if (!text) return std::nullopt;
   return parse_plan(*text);
@@ -58,8 +58,8 @@ class Follower {
   explicit Follower(FollowOptions options)
       : options_(std::move(options)),
         ranks_(options_.directory / "ranks"),
-        spec_(plan_in(options_.directory / "spec")),
-        rank_plan_(plan_in(options_.directory / "rank")),
+        spec_(followed_plan(options_.directory / "spec")),
+        rank_plan_(followed_plan(options_.directory / "rank")),
         writer_([this] { renew(); }) {
     if (!spec_ && !rank_plan_)
       throw Error(ErrorKind::not_found, options_.directory.string() + ": no job is there");

@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
 /// The time between SIGTERM and SIGKILL for the program.
-constexpr milliseconds kGrace{800};
+constexpr milliseconds kRankGrace{800};
 
 /// Returns a number from the first variable that is set: each launcher has its own name for it.
 int number_of(std::initializer_list<const char*> names, int fallback) {
@@ -130,7 +130,7 @@ class RankRun {
     child_.signal(number);
     if (!ends) return;
     end.told = true;
-    kill_at_ = SteadyClock::now() + kGrace;
+    kill_at_ = SteadyClock::now() + kRankGrace;
   }
 
   process::Child child_;

@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kTimeout = 5s;  // A lost first packet is sent again after 1 s and 3 s.
+constexpr milliseconds kProbeTimeout = 5s;  // A lost first packet is sent again after 1 s and 3 s.
 
 enum class Wanted : std::uint8_t {
   connection,  ///< A program must accept the connection.
@@ -66,7 +66,7 @@ std::vector<std::string> addresses_to_try(const std::string& host) try {
   if (::inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
       ::inet_pton(AF_INET6, host.c_str(), &ignored) == 1)
     return {host};
-  return addresses_of(host, kTimeout);
+  return addresses_of(host, kProbeTimeout);
 } catch (const Error&) {
   return {};
 }
@@ -77,7 +77,7 @@ void take_result(Probe& probe) {
 }
 
 void await(std::vector<Probe>& probes) {
-  const auto deadline = steady_clock::now() + kTimeout;
+  const auto deadline = steady_clock::now() + kProbeTimeout;
   for (;;) {
     std::vector<pollfd> waiting;
     std::vector<Probe*> open;

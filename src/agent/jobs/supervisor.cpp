@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr milliseconds kGrace{2'000};  ///< The time between SIGTERM and SIGKILL.
+constexpr milliseconds kJobGrace{2'000};  ///< The time between SIGTERM and SIGKILL.
 constexpr milliseconds kLongestNap{1'000};
 constexpr milliseconds kLastWords{1'200};  ///< Longer than a rank waits for its program.
 
@@ -85,7 +85,7 @@ class Watch {
 /// Sends SIGTERM to the launcher only: mpirun passes it on to all ranks on all nodes.
 void end_launcher(pid_t launcher, SignalQueue& signals, Reaper& reaper) {
   ::kill(launcher, SIGTERM);
-  const auto deadline = SteadyClock::now() + kGrace;
+  const auto deadline = SteadyClock::now() + kJobGrace;
   while (!reaper.ended() && SteadyClock::now() < deadline) {
     pollfd fd{signals.fd(), POLLIN, 0};
     ::poll(&fd, 1, 50);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 
@@ -11,10 +12,6 @@ namespace {
 
 constexpr std::size_t kLongestName = 80;
 constexpr char kBetweenWords = '\x1f';
-
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 std::vector<std::string> split(std::string_view text, char between) {
   std::vector<std::string> words(1);
@@ -78,9 +75,10 @@ BuilderChoice choice_in(const Records& records) {
 }  // namespace
 
 void check_environment_name(std::string_view name) {
-  const bool usable = !name.empty() && name.size() <= kLongestName && is_plain(name.front()) &&
+  const bool usable = !name.empty() && name.size() <= kLongestName &&
+                      is_ascii_letter_or_digit(name.front()) &&
                       std::ranges::all_of(name, [](char c) {
-                        return is_plain(c) || c == '.' || c == '_' || c == '-';
+                        return is_ascii_letter_or_digit(c) || c == '.' || c == '_' || c == '-';
                       });
   if (!usable)
     throw Error(ErrorKind::usage,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
+
 namespace fastgpu::agent {
 namespace {
 
@@ -9,15 +11,13 @@ bool is_between(char c) {
   return c == '-' || c == '_' || c == '.';
 }
 
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 }  // namespace
 
 bool is_package_name(std::string_view text) {
-  return !text.empty() && is_plain(text.front()) && is_plain(text.back()) &&
-         std::ranges::all_of(text, [](char c) { return is_plain(c) || is_between(c); });
+  return !text.empty() && is_ascii_letter_or_digit(text.front()) &&
+         is_ascii_letter_or_digit(text.back()) && std::ranges::all_of(text, [](char c) {
+           return is_ascii_letter_or_digit(c) || is_between(c);
+         });
 }
 
 std::string normalized_package_name(std::string_view name) {

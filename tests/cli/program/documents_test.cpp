@@ -30,7 +30,7 @@ std::vector<const Command*> visible_commands() {
   return out;
 }
 
-std::string text_of(const std::filesystem::path& file) {
+std::string written_text(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
@@ -60,7 +60,7 @@ TEST_CASE("every kind of document in the sources is one that a command names, wr
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(FASTGPU_SOURCE_ROOT "/cli")) {
     if (entry.path().extension() != ".cpp") continue;
-    const std::string text = text_of(entry.path());
+    const std::string text = written_text(entry.path());
     for (std::sregex_iterator at(text.begin(), text.end(), kLiteral), end; at != end; ++at)
       CHECK_MESSAGE(known.contains((*at)[1]), entry.path().string() << ": " << (*at)[1]);
   }
@@ -69,7 +69,7 @@ TEST_CASE("every kind of document in the sources is one that a command names, wr
 }
 
 TEST_CASE("the page on output has the schemas of every command") {
-  const std::string page = text_of(FASTGPU_SOURCE_ROOT "/docs/reference/output.md");
+  const std::string page = written_text(FASTGPU_SOURCE_ROOT "/docs/reference/output.md");
   for (const DocumentsOf& one : all_documents()) {
     std::string line = "| `" + std::string(one.command) + "` | ";
     for (const std::string_view kind : one.kinds())
@@ -170,14 +170,14 @@ TEST_CASE("a file is written, and never over another one unasked") {
   const fastgpu::test::TempDirectory directory;
   const std::string path = (directory.path() / "env.lock").string();
   write_out_file({.path = path}, "first");
-  CHECK(text_of(path) == "first");
+  CHECK(written_text(path) == "first");
   const Error e = failure_of([&] { write_out_file({.path = path}, "second"); });
   CHECK(e.kind() == ErrorKind::conflict);
   CHECK(std::string(e.what()).find(path) != std::string::npos);
   CHECK(std::string(e.what()).find("--force") != std::string::npos);
-  CHECK(text_of(path) == "first");
+  CHECK(written_text(path) == "first");
   write_out_file({.path = path, .force = true}, "second");
-  CHECK(text_of(path) == "second");
+  CHECK(written_text(path) == "second");
   for (const char* other : {"/dev/null", "/tmp"})
     CHECK(failure_of([&] { check_out_file({.path = other, .force = true}); }).kind() ==
           ErrorKind::usage);

@@ -9,7 +9,7 @@ namespace fastgpu::cli {
 namespace {
 
 using Words = std::vector<std::string>;
-using test::failure_of;
+using fastgpu::test::failure_of;
 
 Words ours(const Words& words, const std::string& file = "") {
   return translate_legacy_command(words, [&](const std::string&) { return file; });

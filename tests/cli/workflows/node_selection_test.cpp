@@ -8,8 +8,8 @@
 namespace fastgpu::cli {
 namespace {
 
-using test::failure_of;
-using test::mentions;
+using fastgpu::test::failure_of;
+using fastgpu::test::mentions;
 
 /// Five nodes, n01 to n05, of which the last is stopped.
 std::vector<state::Node> five() {

@@ -44,7 +44,7 @@ std::uint16_t free_port() {
   return local_end(listen_at(loopback(0)).get()).port;
 }
 
-struct Meeting {
+struct JoinMeeting {
   int size = 2;
   std::string secret = "a shared secret";
   std::chrono::milliseconds timeout = kLong;
@@ -140,7 +140,7 @@ TEST_CASE("ranks agree on the smaller number of connections that either of them 
 
 TEST_CASE("ranks meet over TCP and are connected each to each") {
   for (const int size : {1, 2, 3, 8}) {
-    const Meeting meeting{.size = size};
+    const JoinMeeting meeting{.size = size};
     CAPTURE(size);
     CHECK(sums_of(meeting.places()) ==
           std::vector<std::int32_t>(static_cast<std::size_t>(size), size * (size + 1) / 2));
@@ -161,12 +161,12 @@ TEST_CASE("a rank may have as many descriptors as the system allows it") {
 }
 
 TEST_CASE("without a secret ranks meet on the loopback interface") {
-  const Meeting meeting{.size = 3, .secret = ""};
+  const JoinMeeting meeting{.size = 3, .secret = ""};
   CHECK(sums_of(meeting.places()) == std::vector<std::int32_t>(3, 6));
 }
 
 TEST_CASE("without a secret an address that others can reach is refused") {
-  Meeting meeting{.secret = ""};
+  JoinMeeting meeting{.secret = ""};
   for (auto place : meeting.places()) {
     place.master_host = "192.0.2.1";
     const Error e = failure_of([&] { join(place); });
@@ -176,7 +176,7 @@ TEST_CASE("without a secret an address that others can reach is refused") {
 }
 
 TEST_CASE("ranks meet over the interface that is asked for") {
-  auto places = Meeting{.size = 3}.places();
+  auto places = JoinMeeting{.size = 3}.places();
   for (auto& place : places)
     place.interface = "lo";
   CHECK(sums_of(places) == std::vector<std::int32_t>(3, 6));
@@ -190,7 +190,7 @@ TEST_CASE("an interface that does not have rank 0's address is refused at once")
     return;  // There is loopback alone.
   }
   if (own.front().family != Family::ipv4) return;
-  JobPlace place = Meeting{.timeout = 100s}.place(0);
+  JobPlace place = JoinMeeting{.timeout = 100s}.place(0);
   place.master_host = to_string(own.front());
   place.master_host.resize(place.master_host.rfind(':'));
   place.interface = "lo";
@@ -242,7 +242,7 @@ TEST_CASE("a link-local address without its interface, or with another one, is r
 }
 
 TEST_CASE("an interface that does not exist is named") {
-  JobPlace place = Meeting{}.place(0);
+  JobPlace place = JoinMeeting{}.place(0);
   place.interface = "nosuch0";
   const Error e = failure_of([&] { join(place); });
   CHECK(e.kind() == ErrorKind::usage);
@@ -250,7 +250,7 @@ TEST_CASE("an interface that does not exist is named") {
 }
 
 TEST_CASE("a rank with another secret is denied, and rank 0 says whom it turned away") {
-  auto places = Meeting{.timeout = kShort}.places();
+  auto places = JoinMeeting{.timeout = kShort}.places();
   places[1].secret = Secret("another one");
   const auto failures = failures_of(places);
   CHECK(failures[0].kind() == ErrorKind::timeout);
@@ -262,13 +262,13 @@ TEST_CASE("a rank with another secret is denied, and rank 0 says whom it turned 
 }
 
 TEST_CASE("a rank without the secret is denied") {
-  auto places = Meeting{.timeout = kShort}.places();
+  auto places = JoinMeeting{.timeout = kShort}.places();
   places[1].secret = Secret();
   CHECK(failures_of(places)[1].kind() == ErrorKind::denied);
 }
 
 TEST_CASE("ranks that disagree on their number are told so") {
-  auto places = Meeting{.timeout = kShort}.places();
+  auto places = JoinMeeting{.timeout = kShort}.places();
   places[1].size = 3;
   const auto failures = failures_of(places);
   CHECK(failures[1].kind() == ErrorKind::usage);
@@ -280,18 +280,18 @@ TEST_CASE("ranks that disagree on their number are told so") {
 
 TEST_CASE("rank 0 does not wait for a job that cannot come together") {
   const auto begin = std::chrono::steady_clock::now();
-  const Meeting meeting{.size = 3, .timeout = 100s};
+  const JoinMeeting meeting{.size = 3, .timeout = 100s};
   auto other_size = meeting.place(1);
   other_size.size = 4;
   CHECK(failures_of({meeting.place(0), other_size})[0].kind() == ErrorKind::usage);
-  const Meeting twice{.size = 3, .timeout = 100s};
+  const JoinMeeting twice{.size = 3, .timeout = 100s};
   const auto failures = failures_of({twice.place(0), twice.place(1), twice.place(1)});
   CHECK(failures[0].kind() == ErrorKind::conflict);
   CHECK(std::chrono::steady_clock::now() - begin < 50s);
 }
 
 TEST_CASE("a stranger without the secret does not end the meeting by a wrong size") {
-  const Meeting meeting{.size = 2};
+  const JoinMeeting meeting{.size = 2};
   std::jthread stranger([&] {
     const UniqueFd socket = connect_stranger(meeting.port);
     const Identity identity{{1}, 7, Secret("another"), {}};
@@ -312,7 +312,7 @@ TEST_CASE("a stranger without the secret does not end the meeting by a wrong siz
 }
 
 TEST_CASE("a rank with another version of the library is refused, and both say so") {
-  const Meeting meeting{.timeout = kShort};
+  const JoinMeeting meeting{.timeout = kShort};
   const std::vector<JobPlace> host{meeting.place(0)};
   Error visit(ErrorKind::internal, "");
   std::jthread newer([&] {
@@ -335,13 +335,13 @@ TEST_CASE("a rank with another version of the library is refused, and both say s
 }
 
 TEST_CASE("a rank out of range is refused") {
-  auto places = Meeting{.timeout = kShort}.places();
+  auto places = JoinMeeting{.timeout = kShort}.places();
   places[1].rank = {7};
   CHECK(mentions(failures_of(places)[1], "out of range"));
 }
 
 TEST_CASE("of two processes with the same rank one gets in and the other is told") {
-  const Meeting meeting{.size = 3, .timeout = kShort};
+  const JoinMeeting meeting{.size = 3, .timeout = kShort};
   const auto failures = failures_of({meeting.place(0), meeting.place(1), meeting.place(1)});
   CHECK(failures[0].kind() == ErrorKind::conflict);
   CHECK(mentions(failures[0], "came as rank 1, which has come already"));
@@ -351,7 +351,7 @@ TEST_CASE("of two processes with the same rank one gets in and the other is told
 }
 
 TEST_CASE("a rank that was let in and left again may come again") {
-  const Meeting meeting{.size = 3};
+  const JoinMeeting meeting{.size = 3};
   const std::jthread master([&] { join(meeting.place(0)); });
   {
     const UniqueFd first = connect_stranger(meeting.port);
@@ -363,7 +363,7 @@ TEST_CASE("a rank that was let in and left again may come again") {
 }
 
 TEST_CASE("ranks that never come are named at the deadline") {
-  const JobPlace place = Meeting{.size = 12, .timeout = 50ms}.place(0);
+  const JobPlace place = JoinMeeting{.size = 12, .timeout = 50ms}.place(0);
   const Error e = failure_of([&] { join(place); });
   CHECK(e.kind() == ErrorKind::timeout);
   CHECK(
@@ -371,7 +371,7 @@ TEST_CASE("ranks that never come are named at the deadline") {
 }
 
 TEST_CASE("a rank 0 that never comes is named with its address") {
-  const Meeting meeting{.timeout = 50ms};
+  const JoinMeeting meeting{.timeout = 50ms};
   const Error e = failure_of([&] { join(meeting.place(1)); });
   CHECK(e.kind() == ErrorKind::timeout);
   CHECK(mentions(e, "rank 1: rank 0 at 127.0.0.1:" + std::to_string(meeting.port)));
@@ -380,12 +380,12 @@ TEST_CASE("a rank 0 that never comes is named with its address") {
 
 TEST_CASE("a port in use is a conflict") {
   const UniqueFd squatter = listen_at(loopback(0));
-  const Meeting meeting{.port = local_end(squatter.get()).port};
+  const JoinMeeting meeting{.port = local_end(squatter.get()).port};
   CHECK(failure_of([&] { join(meeting.place(0)); }).kind() == ErrorKind::conflict);
 }
 
 TEST_CASE("strangers who send garbage, nothing, or half a message do not disturb the meeting") {
-  const Meeting meeting{.size = 2};
+  const JoinMeeting meeting{.size = 2};
   std::int32_t sum = 0;
   {
     const std::jthread master([&] {
@@ -409,7 +409,7 @@ TEST_CASE("strangers who send garbage, nothing, or half a message do not disturb
 }
 
 TEST_CASE("more strangers than there are seats do not keep a rank out") {
-  const Meeting meeting{.size = 2};
+  const JoinMeeting meeting{.size = 2};
   const std::jthread master([&] { join(meeting.place(0)); });
   std::vector<UniqueFd> strangers(600);
   for (UniqueFd& stranger : strangers)
@@ -419,7 +419,7 @@ TEST_CASE("more strangers than there are seats do not keep a rank out") {
 
 TEST_CASE("a stranger in rank 0's place is recognised by what it answers") {
   const UniqueFd listener = listen_at(loopback(0));
-  const Meeting meeting{.port = local_end(listener.get()).port};
+  const JoinMeeting meeting{.port = local_end(listener.get()).port};
   const std::jthread impostor([&] {
     UniqueFd stranger;
     while (!stranger)
@@ -435,7 +435,7 @@ TEST_CASE("a stranger in rank 0's place is recognised by what it answers") {
 
 TEST_CASE("a stranger who speaks the protocol but lacks the secret is no rank 0") {
   const UniqueFd listener = listen_at(loopback(0));
-  const Meeting meeting{.port = local_end(listener.get()).port};
+  const JoinMeeting meeting{.port = local_end(listener.get()).port};
   const std::jthread impostor([&] {
     UniqueFd stranger;
     while (!stranger)
@@ -457,14 +457,14 @@ TEST_CASE("a stranger who speaks the protocol but lacks the secret is no rank 0"
 
 TEST_CASE("a listener that never answers is given up at the deadline") {
   const UniqueFd silent = listen_at(loopback(0));
-  const Meeting meeting{.timeout = 50ms, .port = local_end(silent.get()).port};
+  const JoinMeeting meeting{.timeout = 50ms, .port = local_end(silent.get()).port};
   const Error e = failure_of([&] { join(meeting.place(1)); });
   CHECK(e.kind() == ErrorKind::timeout);
   CHECK(mentions(e, "no answer in time"));
 }
 
 TEST_CASE("a rank that leaves after the meeting is named by those who wait for it") {
-  const auto places = Meeting{.size = 3}.places();
+  const auto places = JoinMeeting{.size = 3}.places();
   const auto outcomes = outcomes_of_ranks(places, [](const JobPlace& place) {
     Communicator comm(join(place));
     if (place.rank != Rank{2}) comm.barrier();

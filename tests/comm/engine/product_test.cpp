@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::run_ranks;
 
-constexpr int kMostRanks = 9;
+constexpr int kMostTriedRanks = 9;
 constexpr std::size_t kLengths[] = {0, 1, 97, 255, 257};
 /// Longer than what is sent unasked, so that every way of a message is taken.
 constexpr std::size_t kLongLength = 40'009;
@@ -219,7 +219,7 @@ TEST_SUITE_BEGIN("comm/product");
 TEST_CASE_TEMPLATE("every algorithm reduces every type by every operation, to the same bits", T,
                    float, double, std::int32_t, std::int64_t, Float16, BFloat16, std::int8_t,
                    std::uint8_t) {
-  for (int size = 1; size <= kMostRanks; ++size) {
+  for (int size = 1; size <= kMostTriedRanks; ++size) {
     const auto shared_memory = size % 2 == 0 ? SharedMemory::off : SharedMemory::on;
     CHECK(complaints<T>(size, shared_memory, kLengths) == std::vector<std::string>());
   }
@@ -235,7 +235,7 @@ TEST_CASE_TEMPLATE("and long data as short", T, float, std::int8_t) {
 
 TEST_CASE_TEMPLATE("a reduce-scatter does so for every type and operation", T, float, double,
                    std::int32_t, std::int64_t, Float16, BFloat16, std::int8_t, std::uint8_t) {
-  for (int size = 1; size <= kMostRanks; ++size) {
+  for (int size = 1; size <= kMostTriedRanks; ++size) {
     auto ranks = test::communicators_in_process(
         size, 20s, size % 2 == 0 ? SharedMemory::on : SharedMemory::off);
     for (const ReduceOp op : kOps) {

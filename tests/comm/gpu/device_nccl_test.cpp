@@ -23,7 +23,7 @@ using test::OnRank;
 using test::outcomes_on_devices;
 using test::run_on_devices;
 using Floats = std::vector<float>;
-constexpr Reduction kSum{ElementType::float32, ReduceOp::sum};
+constexpr Reduction kNcclSum{ElementType::float32, ReduceOp::sum};
 
 std::shared_ptr<gpu::NcclLibrary> fake(const NcclFunctions& functions = test::fake_nccl()) {
   return std::make_shared<gpu::NcclLibrary>(functions);
@@ -98,7 +98,7 @@ TEST_CASE("a call returns at once, and its work has its place in the stream") {
     const DeviceValues<float> values(*rank.device, Floats(100, -1));
     rank.device->hold();
     rank.device->run(stream.get(), [&] { std::ranges::fill(std::span(values.data(), 100), 2.0F); });
-    const auto first = nccl.all_reduce(values.bytes(), kSum, stream.get());
+    const auto first = nccl.all_reduce(values.bytes(), kNcclSum, stream.get());
     first->wait();
     rank.device->run(stream.get(), [&] { values.data()[7] += 1; });
     rank.device->go_on();
@@ -118,14 +118,14 @@ TEST_CASE("a rank that goes ends the calls of the others, by name, and their str
       [&](const OnRank& rank) {
         auto nccl = std::make_unique<NcclCollectives>(*rank.comm.split(0, 0), rank.device, fake());
         const DeviceValues<float> values(*rank.device, Floats(10, 1));
-        nccl->all_reduce(values.bytes(), kSum, nullptr)->wait_here();
+        nccl->all_reduce(values.bytes(), kNcclSum, nullptr)->wait_here();
         if (rank.self == 1) {
           called.wait();
           nccl.reset();
           const Communicator gone = std::move(rank.comm);
           return;
         }
-        const auto request = nccl->all_reduce(values.bytes(), kSum, nullptr);
+        const auto request = nccl->all_reduce(values.bytes(), kNcclSum, nullptr);
         request->wait();
         called.count_down();
         values.read();  // The stream is not stuck in the call.
@@ -175,7 +175,7 @@ TEST_CASE("a rank may leave once its own part is done, though another's ends a l
     auto nccl = std::make_unique<NcclCollectives>(*rank.comm.split(0, 0), rank.device,
                                                   rank.self == 0 ? fake() : fake(slow));
     const DeviceValues<float> values(*rank.device, Floats(10, 1));
-    const auto request = nccl->all_reduce(values.bytes(), kSum, nullptr);
+    const auto request = nccl->all_reduce(values.bytes(), kNcclSum, nullptr);
     request->wait_here();
     results[rank.self] = values.read();
     if (rank.self == 1) return;
@@ -211,7 +211,7 @@ TEST_CASE("a rank may leave while NCCL still takes another's part of the same ca
                                                   rank.self == 0 ? fake() : fake(busy));
     const DeviceValues<float> values(*rank.device, Floats(10, 1));
     if (rank.self == 1) second = &rank.comm;
-    nccl->all_reduce(values.bytes(), kSum, nullptr)->wait_here();
+    nccl->all_reduce(values.bytes(), kNcclSum, nullptr)->wait_here();
     results[rank.self] = values.read();
     if (rank.self == 1) return;
     nccl.reset();
@@ -239,7 +239,7 @@ TEST_CASE("an error that NCCL tells later ends the calls of all ranks") {
     rank.comm.barrier();
     if (rank.self == 1) return rank.comm.barrier();
     has_broken = true;
-    nccl.all_reduce(values.bytes(), kSum, nullptr)->wait_here();
+    nccl.all_reduce(values.bytes(), kNcclSum, nullptr)->wait_here();
   });
   for (const auto& outcome : outcomes)
     CHECK(test::mentions(test::failure_in(outcome), "remote process exited"));
@@ -252,7 +252,7 @@ TEST_CASE("a call that is refused ends the calls of all ranks") {
   const auto outcomes = outcomes_on_devices(2, [&](const OnRank& rank) {
     auto nccl = collectives_of(rank, rank.self == 0 ? functions : test::fake_nccl());
     const DeviceValues<float> values(*rank.device, Floats(10, 1));
-    const auto request = nccl.all_reduce(values.bytes(), kSum, nullptr);
+    const auto request = nccl.all_reduce(values.bytes(), kNcclSum, nullptr);
     request->wait_here();
   });
   for (const auto& outcome : outcomes)
@@ -268,7 +268,7 @@ TEST_CASE("a call that a rank never makes fails after FASTGPU_COMM_TIMEOUT") {
         auto nccl = collectives_of(rank);
         const DeviceValues<float> values(*rank.device, Floats(10, 1));
         if (rank.self == 1) return has_failed.wait();
-        const auto request = nccl.all_reduce(values.bytes(), kSum, nullptr);
+        const auto request = nccl.all_reduce(values.bytes(), kNcclSum, nullptr);
         request->finish();
         has_failed.count_down();
         request->wait_here();
@@ -290,7 +290,7 @@ TEST_CASE("a call waits for its stream as long as that takes, and is not late by
         const auto stream = gpu::stream_of(*rank.device);
         const DeviceValues<float> values(*rank.device, Floats(10, 1));
         rank.device->run(stream.get(), [&] { may_go_on.wait(false); });
-        const auto request = nccl.all_reduce(values.bytes(), kSum, stream.get());
+        const auto request = nccl.all_reduce(values.bytes(), kNcclSum, stream.get());
         if (rank.self == 0) {
           const auto begun = Clock::now();
           while (Clock::now() - begun < 1300ms)
@@ -312,7 +312,7 @@ TEST_CASE("a device that fails ends the calls of all ranks") {
     auto nccl = collectives_of(rank);
     const DeviceValues<float> values(*rank.device, Floats(10, 1));
     if (rank.self == 1) rank.device->hold();
-    const auto request = nccl.all_reduce(values.bytes(), kSum, nullptr);
+    const auto request = nccl.all_reduce(values.bytes(), kNcclSum, nullptr);
     if (rank.self == 1) rank.device->break_down("an uncorrectable error was met");
     request->wait_here();
   });
@@ -326,7 +326,7 @@ TEST_CASE("nothing is left once nobody needs it, waited for or not") {
     {
       const DeviceValues<float> values(*rank.device, Floats(1000, 1));
       auto nccl = collectives_of(rank);
-      nccl.all_reduce(values.bytes(), kSum, nullptr);
+      nccl.all_reduce(values.bytes(), kNcclSum, nullptr);
       nccl.send(values.bytes(), {static_cast<int>(1 - rank.self)}, nullptr);
       nccl.receive(values.bytes(), {static_cast<int>(1 - rank.self)}, nullptr);
     }

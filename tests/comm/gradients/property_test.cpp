@@ -24,11 +24,11 @@ using test::communicators_in_process;
 using test::run_ranks;
 using Random = std::mt19937;
 
-enum class Memory : std::uint8_t { own, view };
+enum class RankMemory : std::uint8_t { own, view };
 
 struct Gradient {
   GradientInfo info;
-  Memory memory = Memory::own;
+  RankMemory memory = RankMemory::own;
 };
 
 /// What a job is made of: the same on all ranks, and all of it from one seed.
@@ -65,7 +65,7 @@ struct Job {
                                         ElementType::float64, ElementType::int32),
                             .shape = {random() % longest},
                             .priority = static_cast<std::int32_t>(random() % 3)},
-                           any(Memory::own, Memory::own, Memory::view)});
+                           any(RankMemory::own, RankMemory::own, RankMemory::view)});
     }
     if (random() % 2 == 0)
       for (Gradient& gradient : gradients)
@@ -155,7 +155,7 @@ class Player {
         memory_(job.gradients.size()) {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       const auto& [info, memory] = job.gradients[i];
-      if (memory == Memory::own) memory_[i].resize(info.shape[0] * size_of(info.type));
+      if (memory == RankMemory::own) memory_[i].resize(info.shape[0] * size_of(info.type));
       exchange_.add(info, memory_[i]);
     }
     exchange_.use_operation(job.op);
@@ -174,7 +174,7 @@ class Player {
   }
 
  private:
-  bool is_view(std::size_t i) const { return job_.gradients[i].memory == Memory::view; }
+  bool is_view(std::size_t i) const { return job_.gradients[i].memory == RankMemory::view; }
   ElementType type_of(std::size_t i) const {
     return is_view(i) ? exchange_.wire_type({i}) : job_.gradients[i].info.type;
   }

@@ -17,7 +17,7 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kConvertInfinity = std::numeric_limits<float>::infinity();
 /// Around the ends of vectors and of the blocks that are searched at once.
 const std::vector<std::size_t> kLengths{1, 7, 8, 9, 31, 33, 100, 4095, 4096, 4097, 9000};
 
@@ -33,7 +33,7 @@ TEST_CASE("the first NaN or infinity is found at every place") {
     CAPTURE(level.name);
     for (const std::size_t length : kLengths) {
       for (const std::size_t place : {std::size_t{0}, length / 2, length - 1}) {
-        for (const float bad : {kNan, -kNan, kInfinity, -kInfinity}) {
+        for (const float bad : {kNan, -kNan, kConvertInfinity, -kConvertInfinity}) {
           std::vector<float> from(length, 1);
           from[place] = bad;
           from[length - 1] = bad;

@@ -11,7 +11,7 @@
 namespace fastgpu::comm {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kPackInfinity = std::numeric_limits<float>::infinity();
 constexpr Conversion kHalved{ElementType::float32, ElementType::float16, 0.5};
 
 /// Gradients of odd lengths, and one of none.
@@ -68,9 +68,9 @@ TEST_CASE("the check names the first tensor and the first element in it") {
       return pack_checked(buffer, gradients.read_only(), kHalved, level.kernels);
     };
     CHECK(check() == std::nullopt);
-    gradients.values[3][0] = kInfinity;
+    gradients.values[3][0] = kPackInfinity;
     CHECK(check() == NonFinite{3, 0});
-    gradients.values[2][4999] = -kInfinity;
+    gradients.values[2][4999] = -kPackInfinity;
     CHECK(check() == NonFinite{2, 4999});
     gradients.values[2][77] = std::numeric_limits<float>::quiet_NaN();
     CHECK(check() == NonFinite{2, 77});
@@ -84,8 +84,8 @@ TEST_CASE("a list is searched without being packed") {
       return first_non_finite(gradients.read_only(), ElementType::float32, level.kernels);
     };
     CHECK(search() == std::nullopt);
-    gradients.values[3][0] = kInfinity;
-    gradients.values[2][4321] = kInfinity;
+    gradients.values[3][0] = kPackInfinity;
+    gradients.values[2][4321] = kPackInfinity;
     CHECK(search() == NonFinite{2, 4321});
   }
 }
@@ -104,7 +104,7 @@ TEST_CASE("what was packed is added to what tensors hold") {
 
 TEST_CASE("a find changes nothing of what is written") {
   Gradients gradients;
-  gradients.values[0][1] = kInfinity;
+  gradients.values[0][1] = kPackInfinity;
   std::vector<std::byte> checked(packed_bytes(gradients.read_only(), ElementType::float16));
   std::vector<std::byte> unchecked(checked.size());
   pack_checked(checked, gradients.read_only(), kHalved);

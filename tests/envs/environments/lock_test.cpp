@@ -13,7 +13,7 @@ namespace {
 
 using test::failure_of;
 
-const std::string kSum(64, 'a');
+const std::string kLockSum(64, 'a');
 
 EnvironmentLock lock_of(std::vector<Artefact> artefacts) {
   EnvironmentLock lock{.spec = {},
@@ -29,12 +29,12 @@ EnvironmentLock lock_of(std::vector<Artefact> artefacts) {
   return lock;
 }
 
-const Artefact kNumpy{"numpy", "2.2.6", "https://f.example/numpy-2.2.6-cp311.whl", kSum};
+const Artefact kNumpy{"numpy", "2.2.6", "https://f.example/numpy-2.2.6-cp311.whl", kLockSum};
 
 TEST_SUITE_BEGIN("envs/lock");
 
 TEST_CASE("a lock is read as it was written") {
-  const auto lock = lock_of({kNumpy, {"six", "1.0", "https://f.example/six.whl", kSum}});
+  const auto lock = lock_of({kNumpy, {"six", "1.0", "https://f.example/six.whl", kLockSum}});
 
   const auto read = parse_lock(to_text(lock), "env.lock");
 
@@ -54,7 +54,7 @@ TEST_CASE("the size of a package, where its index tells it, stays in the lock") 
 }
 
 TEST_CASE("what a channel says of a package stays in the lock") {
-  const Artefact conda{"beta", "1.0", "https://c.example/linux-64/beta-1.0-0.conda", kSum,
+  const Artefact conda{"beta", "1.0", "https://c.example/linux-64/beta-1.0-0.conda", kLockSum,
                        "{\"build\":\"0\",\"depends\":[\"a >=1\"]}"};
 
   const auto read = parse_lock(to_text(lock_of({conda})), "env.lock");
@@ -91,9 +91,9 @@ TEST_CASE("locks and specs are told apart") {
 }
 
 TEST_CASE("differences name what came, went and changed") {
-  const auto before = lock_of({kNumpy, {"old", "1", "u", kSum}, {"same", "1", "u", kSum}});
-  auto after = lock_of({{"numpy", "2.3.0", "u", kSum},
-                        {"new", "1", "u", kSum},
+  const auto before = lock_of({kNumpy, {"old", "1", "u", kLockSum}, {"same", "1", "u", kLockSum}});
+  auto after = lock_of({{"numpy", "2.3.0", "u", kLockSum},
+                        {"new", "1", "u", kLockSum},
                         {"same", "1", "u", std::string(64, 'b')}});
   after.python_version = "3.12.1";
 
@@ -112,7 +112,7 @@ TEST_CASE("locks without a difference have the same text") {
       {"requested python", [](auto& lock) { lock.spec.python = "3.11"; }},
       {"python's archive",
        [](auto& lock) {
-         lock.spec.python_archive = {"http://p.tar", kSum};
+         lock.spec.python_archive = {"http://p.tar", kLockSum};
        }},
       {"requested packages", [](auto& lock) { lock.spec.packages = {"scipy"}; }},
       {"channels", [](auto& lock) { lock.spec.channels = {"bioconda"}; }},
@@ -125,7 +125,7 @@ TEST_CASE("locks without a difference have the same text") {
       {"sources", [](auto& lock) { lock.spec.sources = {"numpy"}; }},
       {"build tool setuptools",
        [](auto& lock) {
-         lock.build_tools = {{"setuptools", "80", "u", kSum}};
+         lock.build_tools = {{"setuptools", "80", "u", kLockSum}};
        }},
       {"mpi", [](auto& lock) { lock.spec.mpi = Mpi::system; }},
       {"from", [](auto& lock) { lock.spec.from = "tr2.8.0_cpu_py311"; }},
@@ -161,18 +161,18 @@ TEST_CASE("what uv says of packages is read") {
       "wheels = [{ url = \"http://i/a.whl\", upload-time = 2026-03-19T14:22:23Z, size = 3, hashes "
       "= { "
       "sha256 = \"" +
-      kSum +
+      kLockSum +
       "\" } }]\n\n[[packages]]\nname = \"b\"\nversion = \"2\"\nwheels = [\n"
       "    { url = \"http://i/b1.whl\", hashes = { sha256 = \"" +
-      kSum +
+      kLockSum +
       "\" } },\n"
       "    { url = \"http://i/b2.whl\", hashes = { sha256 = \"" +
-      kSum + "\" } },\n]\n";
+      kLockSum + "\" } },\n]\n";
 
   const auto artefacts = read_pylock(text);
 
   REQUIRE(artefacts.size() == 3);
-  CHECK(artefacts[0] == Artefact{"a", "1.0", "http://i/a.whl", kSum, "", 3});
+  CHECK(artefacts[0] == Artefact{"a", "1.0", "http://i/a.whl", kLockSum, "", 3});
   CHECK(artefacts[2].url == "http://i/b2.whl");
   CHECK(read_pylock(write_pylock(artefacts)) == artefacts);
   CHECK(write_pylock({}).find("packages = []\n") != std::string::npos);
@@ -182,7 +182,7 @@ TEST_CASE("a source is taken of a package that has no wheel, where that is named
   const std::string text =
       "[[packages]]\nname = \"old\"\nversion = \"1\"\nsdist = { url = \"http://i/old-1.tar.gz\", "
       "size = 3, hashes = { sha256 = \"" +
-      kSum + "\" } }\n";
+      kLockSum + "\" } }\n";
 
   const auto artefacts = read_pylock(text, {"old"});
 
@@ -196,7 +196,7 @@ TEST_CASE("a source is taken of a package that has no wheel, where that is named
 }
 
 TEST_CASE("what is built with other tools is another artefact") {
-  Artefact source{"old", "1", "http://i/old-1.tar.gz", kSum};
+  Artefact source{"old", "1", "http://i/old-1.tar.gz", kLockSum};
   source.is_source = true;
   const Artefact tool{"setuptools", "80", "u", std::string(64, 'b')};
 
@@ -206,10 +206,10 @@ TEST_CASE("what is built with other tools is another artefact") {
 
 TEST_CASE(
     "a lock with sources is read as it was written, and not where nothing builds or names them") {
-  auto lock = lock_of({kNumpy, {"old", "1", "http://i/old-1.tar.gz", kSum}});
+  auto lock = lock_of({kNumpy, {"old", "1", "http://i/old-1.tar.gz", kLockSum}});
   lock.artefacts[1].is_source = true;
   lock.spec.sources = {"old"};
-  lock.build_tools = {{"setuptools", "80", "u", kSum}};
+  lock.build_tools = {{"setuptools", "80", "u", kLockSum}};
 
   const auto again = parse_lock(to_text(lock), "env.lock");
   CHECK(again.artefacts == lock.artefacts);
@@ -235,7 +235,7 @@ TEST_CASE("a size that no file has is not believed, for a lock with it could not
     const auto artefacts = read_pylock(
         "[[packages]]\nname = \"a\"\nversion = \"1\"\nwheels = [{ url = \"http://i/a.whl\", size "
         "= " +
-        size + ", hashes = { sha256 = \"" + kSum + "\" } }]\n");
+        size + ", hashes = { sha256 = \"" + kLockSum + "\" } }]\n");
     CHECK(artefacts.at(0).bytes == 0);
     CHECK(parse_lock(to_text(lock_of(artefacts)), "env.lock").artefacts == artefacts);
   }

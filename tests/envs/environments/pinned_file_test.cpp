@@ -31,11 +31,11 @@ class FakeServers final : public http::Client {
   std::vector<std::string> asked;
 };
 
-const std::string kSum = transfer::sha256_hex("content");
+const std::string kContentSum = transfer::sha256_hex("content");
 
 std::string fetched(FakeServers& servers, const std::string& url) {
   const Cancel never;
-  return fetch_pinned({.url = url, .sha256 = kSum}, "a hint", servers, never);
+  return fetch_pinned({.url = url, .sha256 = kContentSum}, "a hint", servers, never);
 }
 
 TEST_SUITE_BEGIN("envs/pinned file");
@@ -81,8 +81,8 @@ TEST_CASE("what was kept is used while it is the file, and fetched again once it
   FakeServers servers;
   servers.answers["https://f.example/uv.whl"] = {.status = 200, .headers = {}, .body = "content"};
   const auto fetch = [&] {
-    return fetch_kept({.url = "https://f.example/uv.whl", .sha256 = kSum}, kept, "a hint", servers,
-                      never);
+    return fetch_kept({.url = "https://f.example/uv.whl", .sha256 = kContentSum}, kept, "a hint",
+                      servers, never);
   };
   CHECK(fetch() == "content");
   CHECK(fetch() == "content");

@@ -14,16 +14,18 @@ namespace {
 
 using test::failure_of;
 
-const std::string kSum(64, 'a');
+const std::string kArchiveSum(64, 'a');
 
 std::vector<KnownPython> table() {
   return parse_pythons(
       "base: https://p.example\narchives:\n"
       "  - {version: 3.9.2, machine: x86_64, file: nine.tar.gz, sha256: " +
-          kSum + "}\n" +
-          "  - {version: 3.10.9, machine: x86_64, file: ten.tar.gz, sha256: " + kSum + "}\n" +
-          "  - {version: 3.10.12, machine: x86_64, file: newer.tar.gz, sha256: " + kSum + "}\n" +
-          "  - {version: 3.10.9, machine: aarch64, file: arm.tar.gz, sha256: " + kSum + "}\n",
+          kArchiveSum + "}\n" +
+          "  - {version: 3.10.9, machine: x86_64, file: ten.tar.gz, sha256: " + kArchiveSum +
+          "}\n" + "  - {version: 3.10.12, machine: x86_64, file: newer.tar.gz, sha256: " +
+          kArchiveSum + "}\n" +
+          "  - {version: 3.10.9, machine: aarch64, file: arm.tar.gz, sha256: " + kArchiveSum +
+          "}\n",
       "pythons.yaml");
 }
 
@@ -59,7 +61,7 @@ TEST_CASE("the node's own Python is taken where it fits, else the newest known a
 TEST_CASE("an archive that the spec names wins, and where it names a path nothing is looked for") {
   EnvironmentSpec named;
   named.python.clear();
-  named.python_archive = PythonArchive{.url = "https://own.example/p.tar", .sha256 = kSum};
+  named.python_archive = PythonArchive{.url = "https://own.example/p.tar", .sha256 = kArchiveSum};
   CHECK(choose_python(named, "", "x86_64", table())->url == "https://own.example/p.tar");
   CHECK_FALSE(needed_python(named));
   EnvironmentSpec path;
@@ -155,15 +157,17 @@ TEST_CASE("a lock keeps the archive of a Python that the node lacked") {
   EnvironmentLock lock{};
   lock.spec.name = "train";
   const std::string without = to_text(lock);
-  lock.python_archive = PythonArchive{.url = "https://p.example/newer.tar.gz", .sha256 = kSum};
+  lock.python_archive =
+      PythonArchive{.url = "https://p.example/newer.tar.gz", .sha256 = kArchiveSum};
 
   const EnvironmentLock read = parse_lock(to_text(lock), "env.lock");
 
   CHECK(archive_of(read)->url == "https://p.example/newer.tar.gz");
-  CHECK(archive_of(read)->sha256 == kSum);
+  CHECK(archive_of(read)->sha256 == kArchiveSum);
   CHECK(to_text(read) == to_text(lock));
-  CHECK(differences(parse_lock(without, "before"), read) ==
-        std::vector<std::string>{"+ python's archive https://p.example/newer.tar.gz " + kSum});
+  CHECK(
+      differences(parse_lock(without, "before"), read) ==
+      std::vector<std::string>{"+ python's archive https://p.example/newer.tar.gz " + kArchiveSum});
   CHECK_FALSE(archive_of(parse_lock(without, "before")));
 }
 

@@ -19,15 +19,16 @@ MachineStatus machine(const std::string& name, const std::vector<agent::FoundVer
   return found;
 }
 
-const agent::FoundVersion kGood{"train", "v1", "spec", "manifest", true};
-const agent::FoundVersion kHalf{"train", "v1", "", "", false};
+const agent::FoundVersion kGoodNode{"train", "v1", "spec", "manifest", true};
+const agent::FoundVersion kHalfNode{"train", "v1", "", "", false};
 
 TEST_SUITE_BEGIN("envs/record");
 
 TEST_CASE("what machines say is taken up, and comes out of the file as it went in") {
   const test::TempDirectory folder;
   EnvironmentsRecord record;
-  take_up(record, std::vector{machine("a", {kGood}), machine("b", {kHalf}), machine("c", {})});
+  take_up(record,
+          std::vector{machine("a", {kGoodNode}), machine("b", {kHalfNode}), machine("c", {})});
 
   CHECK(record.prefix.at("train") == "/p");
   CHECK(is_on(record, "train", "a"));
@@ -46,7 +47,7 @@ TEST_CASE("what machines say is taken up, and comes out of the file as it went i
 
 TEST_CASE("a machine that has lost an environment is not counted any more") {
   EnvironmentsRecord record;
-  take_up(record, std::vector{machine("a", {kGood}), machine("b", {kGood})});
+  take_up(record, std::vector{machine("a", {kGoodNode}), machine("b", {kGoodNode})});
   take_up(record, std::vector{machine("b", {})});
   CHECK(is_on(record, "train", "a"));
   CHECK_FALSE(is_on(record, "train", "b"));
@@ -54,7 +55,7 @@ TEST_CASE("a machine that has lost an environment is not counted any more") {
 
 TEST_CASE("what is remembered is not moved by what lies in another place") {
   EnvironmentsRecord record{.active = "", .prefix = {{"train", "/q"}}, .machines = {}};
-  take_up(record, std::vector{machine("a", {kGood}, "train")});
+  take_up(record, std::vector{machine("a", {kGoodNode}, "train")});
   CHECK(record.prefix.at("train") == "/q");
   CHECK_FALSE(is_on(record, "train", "a"));
   CHECK(record.active.empty());
@@ -67,11 +68,11 @@ TEST_CASE("what logins get on all machines is what jobs get, where nothing else 
     std::string after;
   };
   const std::vector<Row> rows = {
-      {"", {machine("a", {kGood}, "train"), machine("b", {kGood}, "train")}, "train"},
-      {"", {machine("a", {kGood}, "train"), machine("b", {kGood})}, ""},
-      {"", {machine("a", {kGood}, "train"), machine("b", {kHalf}, "train")}, ""},
+      {"", {machine("a", {kGoodNode}, "train"), machine("b", {kGoodNode}, "train")}, "train"},
+      {"", {machine("a", {kGoodNode}, "train"), machine("b", {kGoodNode})}, ""},
+      {"", {machine("a", {kGoodNode}, "train"), machine("b", {kHalfNode}, "train")}, ""},
       {"", {}, ""},
-      {"other", {machine("a", {kGood}, "train")}, "other"},
+      {"other", {machine("a", {kGoodNode}, "train")}, "other"},
   };
   for (const Row& row : rows) {
     EnvironmentsRecord record{.active = row.before, .prefix = {}, .machines = {}};

@@ -21,7 +21,7 @@ const std::string kA(64, 'a');
 const std::string kB(64, 'b');
 const std::string kC(64, 'c');
 
-EnvironmentSpec read(const std::string& text) {
+EnvironmentSpec requirements_in(const std::string& text) {
   return read_environment_spec(config::Document::parse(text, "env.yaml").root());
 }
 
@@ -101,8 +101,9 @@ TEST_CASE("a path or an address that is no wheel is refused") {
     CAPTURE(line);
     CHECK(failure_of([&] { check_package_line(line); }).kind() == ErrorKind::usage);
   }
-  CHECK(failure_of([] { read("builder: conda\npackages: [./a-1-py3-none-any.whl]\n"); }).kind() ==
-        ErrorKind::usage);
+  CHECK(failure_of([] {
+          requirements_in("builder: conda\npackages: [./a-1-py3-none-any.whl]\n");
+        }).kind() == ErrorKind::usage);
 }
 
 TEST_CASE(
@@ -110,13 +111,13 @@ TEST_CASE(
   const test::TempDirectory folder;
   const std::string name = "foo-1.0-py3-none-any.whl";
   std::ofstream(folder.path() / name) << "a wheel";
-  EnvironmentSpec spec =
-      read("name: t\nmpi: system\npackages: [six, './" + name + "[x] ; python_version > \"3\"']\n");
+  EnvironmentSpec spec = requirements_in("name: t\nmpi: system\npackages: [six, './" + name +
+                                         "[x] ; python_version > \"3\"']\n");
   pin_local_wheels(spec, folder.path());
   const std::string sum = transfer::sha256_hex("a wheel");
   CHECK(spec.packages[1] ==
         "foo[x] @ file:./" + name + " ; python_version > \"3\" --hash=sha256:" + sum);
-  CHECK(read(to_yaml(spec)).packages == spec.packages);
+  CHECK(requirements_in(to_yaml(spec)).packages == spec.packages);
   const auto request = solve_request(spec, {}, "/opt/my envs");
   REQUIRE(request.packages.size() == 2);
   CHECK(request.packages[1].starts_with("foo[x] @ file:///opt/my%20envs/.fastgpu/tools/"));
@@ -156,28 +157,30 @@ TEST_CASE("an option that would have no effect is refused with its name and plac
                          {"--hash=sha256:" + kA.substr(1), "cannot be checked"},
                          {"--hash=sha256:" + kA + "g", "cannot be checked"}}) {
     CAPTURE(row.options);
-    const auto failure =
-        failure_of([&] { read("name: t\npackages: [x, 'beta==1.0 " + row.options + "']\n"); });
+    const auto failure = failure_of(
+        [&] { requirements_in("name: t\npackages: [x, 'beta==1.0 " + row.options + "']\n"); });
     CHECK(failure.kind() == ErrorKind::usage);
     CHECK(test::mentions(failure, "env.yaml:2:15"));
     CHECK(test::mentions(failure, row.wanted));
   }
-  CHECK(test::mentions(
-      failure_of([] { read("channels: [c]\npackages: ['a --hash=sha256:" + kA + "']\n"); }),
-      "the builder is conda"));
+  CHECK(test::mentions(failure_of([] {
+                         requirements_in("channels: [c]\npackages: ['a --hash=sha256:" + kA +
+                                         "']\n");
+                       }),
+                       "the builder is conda"));
 }
 
 TEST_CASE("a solver is asked without hashes, and the spec keeps them") {
   const auto spec =
-      read("name: t\nmpi: system\npackages: ['Beta==1.0 --hash=sha256:" + kA + "']\n");
+      requirements_in("name: t\nmpi: system\npackages: ['Beta==1.0 --hash=sha256:" + kA + "']\n");
   CHECK(requirements_of(spec) == std::vector<std::string>{"Beta==1.0"});
   CHECK(to_yaml(spec).find(kA) != std::string::npos);
-  CHECK(sum_of(spec) != sum_of(read("name: t\nmpi: system\npackages: ['Beta==1.0']\n")));
+  CHECK(sum_of(spec) != sum_of(requirements_in("name: t\nmpi: system\npackages: ['Beta==1.0']\n")));
 }
 
 TEST_CASE("of a package only the files stay that its hashes allow") {
   const auto kept = [](const std::string& packages, std::vector<Artefact> artefacts) {
-    keep_allowed_files(read("name: t\npackages: " + packages + "\n"), artefacts);
+    keep_allowed_files(requirements_in("name: t\npackages: " + packages + "\n"), artefacts);
     std::string sums;
     for (const Artefact& one : artefacts)
       sums += one.sha256.substr(0, 1);
@@ -198,28 +201,29 @@ TEST_CASE("of a package only the files stay that its hashes allow") {
 TEST_CASE("indexes are asked in their order unless the file says best-match") {
   const agent::BuilderChoice uv{.name = "uv", .tools = "/t"};
   const std::string two = "name: t\nindex: [https://a/simple, https://b/simple]\n";
-  const auto plain = solve_request(read(two), uv, "/p");
+  const auto plain = solve_request(requirements_in(two), uv, "/p");
   CHECK(plain.indexes == std::vector<std::string>{"https://a/simple", "https://b/simple"});
   CHECK_FALSE(plain.best_match);
-  CHECK(read(two + "index_strategy: first-match\n").index_strategy == IndexStrategy::first_match);
+  CHECK(requirements_in(two + "index_strategy: first-match\n").index_strategy ==
+        IndexStrategy::first_match);
 
   const auto asked =
-      read(two + "index_strategy: best-match\nindex_for: {Torch: https://c/simple}\n");
+      requirements_in(two + "index_strategy: best-match\nindex_for: {Torch: https://c/simple}\n");
   const auto request = agent::parse_solve_request(to_records(solve_request(asked, uv, "/p")));
   CHECK(request.best_match);
   CHECK(request.indexes.size() == 2);
   REQUIRE(request.index_for.size() == 1);
   CHECK(request.index_for[0].package == "torch");
   CHECK(request.index_for[0].address == "https://c/simple");
-  CHECK(to_yaml(read(to_yaml(asked))) == to_yaml(asked));
-  CHECK(sum_of(asked) != sum_of(read(two)));
+  CHECK(to_yaml(requirements_in(to_yaml(asked))) == to_yaml(asked));
+  CHECK(sum_of(asked) != sum_of(requirements_in(two)));
 
   for (const std::string text :
        {"index_strategy: unsafe-best-match", "index_strategy: yes", "index_for: {'--x': https://c}",
         "index_for: {torch: ftp://c}", "channels: [c]\nindex_strategy: best-match",
         "channels: [c]\nindex_for: {torch: https://c}"}) {
     CAPTURE(text);
-    CHECK(failure_of([&] { read("name: t\n" + std::string(text) + "\n"); }).kind() ==
+    CHECK(failure_of([&] { requirements_in("name: t\n" + std::string(text) + "\n"); }).kind() ==
           ErrorKind::usage);
   }
 }

@@ -14,7 +14,7 @@ namespace {
 using cloud::ImageState;
 
 /// Answers every request of an action with the same text, and remembers them in order.
-class Script final : public http::Client {
+class ImageScript final : public http::Client {
  public:
   http::Response send(const http::Request& request, const Cancel&) override {
     const std::string action(http::find_header(request.headers, "x-acs-action").value_or(""));
@@ -29,7 +29,7 @@ class Script final : public http::Client {
 };
 
 struct Account {
-  Script script;
+  ImageScript script;
   test::Unheard observer;
   Cancel cancel;
   AlibabaCloud cloud{test::tools_over(script, observer), ""};

@@ -12,7 +12,7 @@ using test::failure_of;
 using test::mentions;
 
 /// Answers every request with the same text.
-class Script final : public http::Client {
+class ImageScript final : public http::Client {
  public:
   http::Response send(const http::Request& request, const Cancel&) override {
     bodies.push_back(request.body);
@@ -24,8 +24,8 @@ class Script final : public http::Client {
   std::vector<std::string> bodies;
 };
 
-struct Account {
-  Script script;
+struct ImageAccount {
+  ImageScript script;
   test::Unheard observer;
   Cancel cancel;
   AwsCloud cloud{test::tools_over(script, observer), {}};
@@ -42,7 +42,7 @@ struct Account {
 
 TEST_SUITE_BEGIN("provision/aws");
 
-TEST_CASE_FIXTURE(Account, "our images are our account's with our tag, in any state") {
+TEST_CASE_FIXTURE(ImageAccount, "our images are our account's with our tag, in any state") {
   script.answer = R"(<DescribeImagesResponse><imagesSet>
     <item><imageId>ami-1</imageId><name>n</name><imageState>pending</imageState>
       <tagSet><item><key>fastgpu-made-of</key><value>abc</value></item></tagSet></item>
@@ -61,7 +61,8 @@ TEST_CASE_FIXTURE(Account, "our images are our account's with our tag, in any st
   CHECK(was_asked("Filter.1.Value.1=fastgpu-image"));
 }
 
-TEST_CASE_FIXTURE(Account, "an image is made without a reboot, and its snapshots are marked too") {
+TEST_CASE_FIXTURE(ImageAccount,
+                  "an image is made without a reboot, and its snapshots are marked too") {
   cloud.make_image({.region = "us-east-1",
                     .machine = "i-1",
                     .name = "fastgpu-train-abc",
@@ -73,14 +74,14 @@ TEST_CASE_FIXTURE(Account, "an image is made without a reboot, and its snapshots
   CHECK(was_asked("TagSpecification.2.Tag.1.Value=train"));
 }
 
-TEST_CASE_FIXTURE(Account, "a name that is taken is a conflict") {
+TEST_CASE_FIXTURE(ImageAccount, "a name that is taken is a conflict") {
   refuse("InvalidAMIName.Duplicate");
   const Error e = failure_of([&] { cloud.make_image({.region = "us-east-1"}, cancel); });
   CHECK(e.kind() == ErrorKind::conflict);
   CHECK(mentions(e, "the name is taken"));
 }
 
-TEST_CASE_FIXTURE(Account,
+TEST_CASE_FIXTURE(ImageAccount,
                   "an image goes with its snapshots in one call, and may be gone already") {
   refuse("InvalidAMIID.Unavailable");
   CHECK_NOTHROW(cloud.remove_image("us-east-1", {.image = {.id = "ami-1"}}));

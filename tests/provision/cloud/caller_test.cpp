@@ -60,7 +60,7 @@ class Reports final : public CallObserver {
   std::vector<std::string> failures;
 };
 
-struct Bench {
+struct CallerBench {
   ScriptedHttp http;
   Reports reports;
   PlainDialect dialect;
@@ -95,7 +95,7 @@ struct Bench {
 const Call kCall{.service = "s", .action = "Do", .region = "r"};
 
 TEST_CASE("an answer is passed on, and one attempt is told of") {
-  Bench bench;
+  CallerBench bench;
   bench.answers({200});
   CHECK(bench.caller.call(kCall, "doing", bench.cancel).status == 200);
   CHECK(bench.reports.attempts == std::vector<int>{1});
@@ -105,7 +105,7 @@ TEST_CASE("an answer is passed on, and one attempt is told of") {
 TEST_CASE(
     "throttling, trouble of the cloud and lost connections are tried again after a wait, signed "
     "anew") {
-  Bench bench;
+  CallerBench bench;
   bench.answers({429, 503});
   bench.is_lost();
   bench.answers({200});
@@ -117,7 +117,7 @@ TEST_CASE(
 
 TEST_CASE(
     "a success that the service has not sent is no answer: it may have done what it was told") {
-  Bench bench;
+  CallerBench bench;
   const auto from_between = [] { return http::Response{.status = 200, .body = "<other>"}; };
   bench.http.script.emplace_back(from_between);
   bench.answers({200});
@@ -133,7 +133,7 @@ TEST_CASE(
 }
 
 TEST_CASE("we are known to be accepted once a call was answered as wished, not once refused") {
-  Bench bench;
+  CallerBench bench;
   bench.answers({401, 200});
   bench.caller.try_call(kCall, bench.cancel);
   CHECK_FALSE(bench.caller.has_been_accepted());
@@ -142,7 +142,7 @@ TEST_CASE("we are known to be accepted once a call was answered as wished, not o
 }
 
 TEST_CASE("a wait that the cloud asks for is kept") {
-  Bench bench;
+  CallerBench bench;
   bench.http.script.push_back([] {
     return http::Response{.status = 429, .headers = {{"Retry-After", "7"}}, .body = "Slow"};
   });
@@ -157,18 +157,18 @@ TEST_CASE(
     "nothing") {
   Call call = kCall;
   call.is_repeatable = false;
-  Bench lost;
+  CallerBench lost;
   lost.is_lost();
   CHECK(failure_of([&] { lost.caller.call(call, "doing", lost.cancel); }).kind() ==
         ErrorKind::transient);
   CHECK(lost.http.sent.size() == 1);
-  Bench throttled;
+  CallerBench throttled;
   throttled.answers({429, 200});
   CHECK(throttled.caller.call(call, "doing", throttled.cancel).status == 200);
 }
 
 TEST_CASE("a refusal that nothing will change is not repeated, and says what was being done") {
-  Bench bench;
+  CallerBench bench;
   bench.answers({400});
   const Error refused = failure_of([&] { bench.caller.call(kCall, "making tea", bench.cancel); });
   CHECK(refused.kind() == ErrorKind::remote);
@@ -179,18 +179,18 @@ TEST_CASE("a refusal that nothing will change is not repeated, and says what was
 TEST_CASE("what one can do without is waited for less, but its turn is waited for all the same") {
   Call call = kCall;
   call.is_essential = false;
-  Bench broken;
+  CallerBench broken;
   broken.answers({503});
   CHECK(failure_of([&] { broken.caller.call(call, "doing", broken.cancel); }).kind() ==
         ErrorKind::transient);
   CHECK(broken.http.sent.size() == 3);
-  Bench throttled;
+  CallerBench throttled;
   throttled.answers({429, 429, 429, 429, 200});
   CHECK(throttled.caller.call(call, "doing", throttled.cancel).status == 200);
 }
 
 TEST_CASE("a call that was on its way while another one set the clock right is signed anew, too") {
-  Bench bench;
+  CallerBench bench;
   const auto skewed = [] {
     return http::Response{
         .status = 401, .headers = {{"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}}, .body = "Skew"};
@@ -206,7 +206,7 @@ TEST_CASE("a call that was on its way while another one set the clock right is s
 }
 
 TEST_CASE("an answer that is too long is one of the other side's faults, not a want of machines") {
-  Bench bench;
+  CallerBench bench;
   bench.http.script.push_back(
       []() -> http::Response { throw Error(ErrorKind::capacity, "the answer is longer"); });
   const Error refused = failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); });
@@ -220,7 +220,7 @@ TEST_CASE("a web page in place of an answer is named at once and not asked for a
         http::Response{.status = 200, .body = "\n <HTML lang=en>"},
         http::Response{.status = 200, .body = "\xEF\xBB\xBF<head>"},
         http::Response{.status = 511, .body = "Log in"}}) {
-    Bench bench;
+    CallerBench bench;
     bench.http.script.push_back([&] { return page; });
     const Error e = failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); });
     CHECK(mentions(e, "is HTML, not an API answer"));
@@ -231,7 +231,7 @@ TEST_CASE("a web page in place of an answer is named at once and not asked for a
 }
 
 TEST_CASE("an answer is none the less one for a wrong type on it") {
-  Bench bench;
+  CallerBench bench;
   bench.http.script.push_back([] {
     return http::Response{.status = 200,
                           .headers = {{"Content-Type", "text/html"}},
@@ -246,7 +246,7 @@ TEST_CASE("JSON that is deeper or longer than any answer is not read") {
   for (int i = 0; i < 600'000; ++i)
     wide += "[],";
   for (const std::string& body : {deep, wide, std::string(1'000'000, '{')}) {
-    Bench bench;
+    CallerBench bench;
     bench.http.script.push_back([&] { return http::Response{.status = 200, .body = body}; });
     const Error e = failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); });
     CHECK(e.kind() == ErrorKind::remote);
@@ -257,7 +257,7 @@ TEST_CASE("JSON that is deeper or longer than any answer is not read") {
 }
 
 TEST_CASE("attempts come to an end") {
-  Bench bench;
+  CallerBench bench;
   bench.answers({503});
   const Error busy = failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); });
   CHECK(busy.kind() == ErrorKind::transient);
@@ -265,7 +265,7 @@ TEST_CASE("attempts come to an end") {
 }
 
 TEST_CASE("where the cloud's clock differs from ours, its time is taken over once") {
-  Bench bench;
+  CallerBench bench;
   bench.http.script.push_back([] {
     return http::Response{
         .status = 401, .headers = {{"Date", "Wed, 01 Jan 2031 00:00:00 GMT"}}, .body = "Expired"};
@@ -281,12 +281,12 @@ TEST_CASE("where the cloud's clock differs from ours, its time is taken over onc
 }
 
 TEST_CASE("credentials are looked for once, and again before they expire") {
-  Bench bench;
+  CallerBench bench;
   bench.answers({200});
   bench.caller.call(kCall, "doing", bench.cancel);
   bench.caller.call(kCall, "doing", bench.cancel);
   CHECK(bench.searches == 1);
-  Bench expiring;
+  CallerBench expiring;
   expiring.answers({200});
   expiring.expires = std::chrono::system_clock::now() + 1min;
   expiring.caller.call(kCall, "doing", expiring.cancel);
@@ -295,7 +295,7 @@ TEST_CASE("credentials are looked for once, and again before they expire") {
 }
 
 TEST_CASE("a request to stop ends the attempts") {
-  Bench bench;
+  CallerBench bench;
   bench.answers({503});
   bench.cancel.request();
   CHECK(failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); }).kind() ==

@@ -21,7 +21,7 @@ OwnImage image_in(ImageState state, const std::string& id = "m-1",
 }
 
 /// A cloud that lists an image at once and has it whole at the second look.
-struct Bench {
+struct ImageBench {
   test::FakeCloud cloud;
   Cancel cancel;
   std::chrono::milliseconds waited{0};
@@ -36,7 +36,7 @@ struct Bench {
                        .marks = {.environment = "train", .made_of = "abc"},
                        .token = "t"};
 
-  Bench() {
+  ImageBench() {
     cloud.on_image = [this](const ImageRequest&) {
       cloud.images_made.push_back(image_in(ImageState::pending));
     };
@@ -49,14 +49,14 @@ struct Bench {
 TEST_SUITE_BEGIN("provision/cloud");
 
 TEST_CASE("an image is asked for once and waited for") {
-  Bench bench;
+  ImageBench bench;
   CHECK(bench.make().state == ImageState::available);
   CHECK(bench.cloud.image_wishes.size() == 1);
   CHECK(bench.waited > 0ms);
 }
 
 TEST_CASE("what is made of the same is not asked for again, whoever made it") {
-  Bench bench;
+  ImageBench bench;
   bench.cloud.images_made = {image_in(ImageState::pending, "m-7")};
   CHECK(bench.make().image.id == "m-7");
   CHECK(bench.cloud.image_wishes.empty());
@@ -71,14 +71,14 @@ TEST_CASE("of several made of the same the one that is whole counts") {
 }
 
 TEST_CASE("one that has failed before is removed, and another is made") {
-  Bench bench;
+  ImageBench bench;
   bench.cloud.images_made = {image_in(ImageState::failed, "m-7")};
   CHECK(bench.make().image.id == "m-1");
   CHECK(bench.cloud.images_made.size() == 1);
 }
 
 TEST_CASE("one that fails is removed and its reason told") {
-  Bench bench;
+  ImageBench bench;
   bench.cloud.on_image = [&](const ImageRequest&) {
     bench.cloud.images_made.push_back(image_in(ImageState::failed));
   };
@@ -89,7 +89,7 @@ TEST_CASE("one that fails is removed and its reason told") {
 }
 
 TEST_CASE("a request whose answer is lost is looked for before it is made again") {
-  Bench bench;
+  ImageBench bench;
   bench.cloud.on_image = [&](const ImageRequest&) {
     bench.cloud.images_made.push_back(image_in(ImageState::pending));
     throw Error(ErrorKind::transient, "reset");
@@ -99,11 +99,11 @@ TEST_CASE("a request whose answer is lost is looked for before it is made again"
 }
 
 TEST_CASE("a name that another image has is a conflict, after a look whether it is ours") {
-  Bench bench;
+  ImageBench bench;
   bench.cloud.on_image = [](const ImageRequest&) { throw Error(ErrorKind::conflict, "taken"); };
   CHECK(failure_of([&] { bench.make(); }).kind() == ErrorKind::conflict);
   CHECK(bench.waited >= 10s);
-  Bench late;
+  ImageBench late;
   late.cloud.on_image = [&](const ImageRequest&) {
     late.cloud.images_made.push_back(image_in(ImageState::pending));
     throw Error(ErrorKind::conflict, "taken");
@@ -112,7 +112,7 @@ TEST_CASE("a name that another image has is a conflict, after a look whether it 
 }
 
 TEST_CASE("where a second request would make a second image, what may be listed late is awaited") {
-  Bench bench;
+  ImageBench bench;
   bench.cloud.knows_images_again = false;
   bench.wait = [&](std::chrono::milliseconds time, const Cancel&) {
     bench.waited += time;

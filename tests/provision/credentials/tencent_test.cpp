@@ -8,7 +8,7 @@ namespace {
 using test::failure_of;
 using test::mentions;
 
-constexpr const char* kRoles =
+constexpr const char* kTencentRoles =
     "GET http://metadata.tencentyun.com/latest/meta-data/cam/security-credentials/";
 
 struct TencentMachine : Machine {
@@ -17,8 +17,8 @@ struct TencentMachine : Machine {
     return failure_of([this] { find(); });
   }
   void has_role() {
-    answer(kRoles, "gpu");
-    answer(std::string(kRoles) + "gpu",
+    answer(kTencentRoles, "gpu");
+    answer(std::string(kTencentRoles) + "gpu",
            R"({"Code": "Success", "TmpSecretId": "I", "TmpSecretKey": "J", "Token": "K",
                "ExpiredTime": 1440938160, "Expiration": "2015-08-30T12:36:00Z"})");
   }

@@ -75,7 +75,7 @@ class Jobs final : public http::Client {
   json servers_ = json::array();
 };
 
-struct Account {
+struct LaunchAccount {
   Jobs jobs;
   test::Unheard observer;
   Cancel cancel;
@@ -106,7 +106,7 @@ std::vector<int> indexes_of(const std::vector<Machine>& machines) {
 
 TEST_SUITE_BEGIN("provision/huawei");
 
-TEST_CASE_FIXTURE(Account, "launches at once each get their own machines") {
+TEST_CASE_FIXTURE(LaunchAccount, "launches at once each get their own machines") {
   constexpr int kCount = 3;
   std::vector<Launch> requests;
   for (int first = 0; first < 8 * kCount; first += kCount)
@@ -120,7 +120,7 @@ TEST_CASE_FIXTURE(Account, "launches at once each get their own machines") {
   }
 }
 
-TEST_CASE_FIXTURE(Account, "what was seen before a launch says nothing of it") {
+TEST_CASE_FIXTURE(LaunchAccount, "what was seen before a launch says nothing of it") {
   cloud.launch(launch_of(0, 2), cancel);
   CHECK(jobs.job_looks == 1);
   CHECK(jobs.lists == 1);

@@ -29,7 +29,7 @@ class Script final : public http::Client {
   std::vector<http::Request> requests;
 };
 
-struct Account {
+struct ImageAccount {
   Script script;
   test::Unheard observer;
   Cancel cancel;
@@ -49,7 +49,7 @@ struct Account {
 
 TEST_SUITE_BEGIN("provision/huawei");
 
-TEST_CASE_FIXTURE(Account, "our images are the private ones whose description has our marks") {
+TEST_CASE_FIXTURE(ImageAccount, "our images are the private ones whose description has our marks") {
   answer("GET ", R"({"images": [
     {"id": "1", "name": "n", "status": "saving",
      "__description": "fastgpu-image=train fastgpu-made-of=abc"},
@@ -63,7 +63,7 @@ TEST_CASE_FIXTURE(Account, "our images are the private ones whose description ha
   CHECK(script.requests[0].url.find("__imagetype=private") != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(Account, "an image is asked for once, with its marks twice") {
+TEST_CASE_FIXTURE(ImageAccount, "an image is asked for once, with its marks twice") {
   answer("POST ", R"({"job_id": "j"})");
   answer("/jobs/j", R"({"job_id": "j", "status": "SUCCESS"})");
   answer("/cloudimages?", R"({"images": []})");
@@ -73,7 +73,7 @@ TEST_CASE_FIXTURE(Account, "an image is asked for once, with its marks twice") {
   CHECK(body.find(R"({"key":"fastgpu-image","value":"train"})") != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(Account, "what speaks against an image is told by the job") {
+TEST_CASE_FIXTURE(ImageAccount, "what speaks against an image is told by the job") {
   answer("POST ", R"({"job_id": "j"})");
   answer("/jobs/j", R"({"job_id": "j", "status": "FAIL", "error_code": "IMG.0029",
                         "fail_reason": "no space"})");
@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(Account, "what speaks against an image is told by the job") {
   CHECK(mentions(e, "no space"));
 }
 
-TEST_CASE_FIXTURE(Account, "an image that is gone already is removed") {
+TEST_CASE_FIXTURE(ImageAccount, "an image that is gone already is removed") {
   CHECK_NOTHROW(cloud.remove_image("r", {.image = {.id = "1"}}));
 }
 

@@ -8,7 +8,7 @@ namespace {
 using nlohmann::json;
 
 // Parses text that this program has just written: at most its end can be missing.
-json parse(const std::string& text) {
+json parse_answer(const std::string& text) {
   json parsed = try_parse_json(text);
   if (!parsed.is_object())
     throw Error(ErrorKind::local, "a helper process died before it answered: try again");
@@ -57,7 +57,7 @@ std::string to_answer(const Error& error) {
 }
 
 std::string from_answer(const std::string& answer) {
-  const json parsed = parse(answer);
+  const json parsed = parse_answer(answer);
   if (const auto error = parsed.find("error"); error != parsed.end()) throw decode_error(*error);
   return field<std::string>(parsed, "value");
 }
@@ -78,7 +78,7 @@ std::string encode_results(const std::vector<HostResult<Instance>>& results) {
 
 std::vector<HostResult<Instance>> decode_results(const std::string& text) {
   std::vector<HostResult<Instance>> results;
-  const json parsed = parse(text);
+  const json parsed = parse_answer(text);
   for (const json& one : parsed.at("results")) {
     const NodeName host{field<std::string>(one, "host")};
     if (const auto error = one.find("error"); error != one.end()) {

@@ -30,12 +30,12 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kLimit{30};
+constexpr std::chrono::seconds kWorldLimit{30};
 
 /// Returns the program's next output, up to its end or one of the complete answers.
 std::string next_answer(process::Child& child) {
   std::string answer;
-  const auto end = steady_clock::now() + kLimit;
+  const auto end = steady_clock::now() + kWorldLimit;
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(end - steady_clock::now());
@@ -124,7 +124,7 @@ std::optional<World> World::find(const fs::path& folder) {
 }
 
 World World::open(const fs::path& folder, const fs::path& init_program) {
-  const auto end = steady_clock::now() + kLimit;
+  const auto end = steady_clock::now() + kWorldLimit;
   for (;;) {
     if (auto world = find(folder)) return std::move(*world);
     const RootlessFacts facts = look_at_machine();

@@ -21,7 +21,7 @@ std::string text_of(const std::filesystem::path& file) {
 TEST_SUITE_BEGIN("cli/file_sink");
 
 TEST_CASE("each host has a file for its output, and one for its errors if there are any") {
-  const test::TempDirectory place;
+  const fastgpu::test::TempDirectory place;
   const auto folder = place.path() / "out";
   FileSink sink(folder, {"demo-0", "demo-1"});
   sink.output(0, Channel::out, std::string("a\0b", 3));
@@ -39,31 +39,34 @@ TEST_CASE("each host has a file for its output, and one for its errors if there 
 }
 
 TEST_CASE("files that are there are never overwritten, nor is anything made beside them") {
-  const test::TempDirectory place;
+  const fastgpu::test::TempDirectory place;
   std::ofstream(place.path() / "demo-1.err") << "mine";
-  const auto refused = test::failure_of([&] { FileSink(place.path(), {"demo-0", "demo-1"}); });
+  const auto refused = fastgpu::test::failure_of([&] {
+    FileSink(place.path(), {"demo-0", "demo-1"});
+  });
   CHECK(refused.kind() == ErrorKind::conflict);
-  CHECK(test::mentions(refused, "demo-1.err"));
+  CHECK(fastgpu::test::mentions(refused, "demo-1.err"));
   CHECK_FALSE(exists(place.path() / "demo-0"));
   CHECK(text_of(place.path() / "demo-1.err") == "mine");
 }
 
 TEST_CASE("a link in the place of a file is not followed") {
-  const test::TempDirectory place;
+  const fastgpu::test::TempDirectory place;
   std::filesystem::create_symlink(place.path() / "elsewhere", place.path() / "demo-0");
-  CHECK(test::failure_of([&] { FileSink(place.path(), {"demo-0"}); }).kind() ==
+  CHECK(fastgpu::test::failure_of([&] { FileSink(place.path(), {"demo-0"}); }).kind() ==
         ErrorKind::conflict);
   CHECK_FALSE(exists(place.path() / "elsewhere"));
 }
 
 TEST_CASE("a directory that cannot be made is named") {
-  const test::TempDirectory place;
-  const auto refused = test::failure_of([&] { FileSink(place.path() / "no" / "where", {"a"}); });
-  CHECK(test::mentions(refused, "no/where"));
+  const fastgpu::test::TempDirectory place;
+  const auto refused =
+      fastgpu::test::failure_of([&] { FileSink(place.path() / "no" / "where", {"a"}); });
+  CHECK(fastgpu::test::mentions(refused, "no/where"));
   std::ofstream(place.path() / "file") << "mine";
-  const auto taken = test::failure_of([&] { FileSink(place.path() / "file", {"a"}); });
+  const auto taken = fastgpu::test::failure_of([&] { FileSink(place.path() / "file", {"a"}); });
   CHECK(taken.kind() == ErrorKind::usage);
-  CHECK(test::mentions(taken, "file' is not a directory"));
+  CHECK(fastgpu::test::mentions(taken, "file' is not a directory"));
   CHECK(text_of(place.path() / "file") == "mine");
 }
 

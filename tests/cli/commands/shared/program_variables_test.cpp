@@ -16,7 +16,7 @@
 namespace fastgpu::cli {
 namespace {
 
-using test::failure_of;
+using fastgpu::test::failure_of;
 using Words = std::vector<std::string>;
 
 std::optional<std::string> ours(const char* name) {
@@ -57,7 +57,7 @@ TEST_CASE("what is no variable is refused, without its value") {
 }
 
 TEST_CASE("a file has a variable in each line, and flags win over it") {
-  const test::TempDirectory directory;
+  const fastgpu::test::TempDirectory directory;
   const auto path = directory.path() / "vars";
   std::ofstream(path) << "# of the job\n\nA=1\r\nB=\"x y\" # no comment\nHERE\nC=last";
   CHECK(variables_of({.given = {"A=3"}, .files = {path.string()}}, ours) ==
@@ -69,7 +69,7 @@ TEST_CASE("a file has a variable in each line, and flags win over it") {
 }
 
 TEST_CASE("a file that is none, or is too large, is refused at once") {
-  const test::TempDirectory directory;
+  const fastgpu::test::TempDirectory directory;
   const auto fifo = directory.path() / "fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   const auto big = directory.path() / "big";
@@ -85,7 +85,7 @@ TEST_CASE("a file that is none, or is too large, is refused at once") {
 }
 
 TEST_CASE("files, pipes and sockets are passed on; terminals and devices are not") {
-  const test::TempDirectory directory;
+  const fastgpu::test::TempDirectory directory;
   std::ofstream(directory.path() / "file") << "x";
   const UniqueFd file(::open((directory.path() / "file").c_str(), O_RDONLY));
   const UniqueFd writing(::open((directory.path() / "file").c_str(), O_WRONLY));

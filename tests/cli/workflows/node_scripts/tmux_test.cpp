@@ -8,7 +8,7 @@
 namespace fastgpu::cli {
 namespace {
 
-using test::failure_of;
+using fastgpu::test::failure_of;
 using Words = std::vector<std::string>;
 
 /// The script, in which quotes stand as they do for the node's /bin/sh.

@@ -20,7 +20,7 @@ std::string service_of(const Request& request) {
   return found == services.end() ? "" : found->second;
 }
 
-aws::Params params_of(const Request& request) {
+aws::Params alibaba_params(const Request& request) {
   std::map<std::string, std::string> values;
   for (const std::string* text : {&request.query, &request.body})
     for (auto& [name, value] : parse_form(*text, Plus::is_space))
@@ -49,7 +49,7 @@ class AlibabaFace : public Face {
   Call read(const Request& request) const override {
     const std::string region = region_in(request.header("host").value_or(""));
     return Call{service_of(request), request.header("x-acs-action").value_or(""),
-                params_of(request).get("RegionId", region), &request};
+                alibaba_params(request).get("RegionId", region), &request};
   }
 
   const Account& authenticate(const Call& call, const World& world) const override {
@@ -59,7 +59,7 @@ class AlibabaFace : public Face {
   Reply answer(const Call& call, const Account& account, World& world) override {
     check_envelope(call, world);
     if (call.service == "sts") return reply(200, identity(call, account), world);
-    const aws::Params params = params_of(*call.request);
+    const aws::Params params = alibaba_params(*call.request);
     const alibaba::AlibabaAction& action = alibaba::find_action(call, params);
     facts_.check(call.service, call.action, params.tree());
     const Scope scope{"alibaba", account.name, call.region};

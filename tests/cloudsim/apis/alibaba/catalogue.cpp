@@ -121,7 +121,7 @@ Json describe_zones(const AlibabaCall& call) {
   return {{"Zones", {{"Zone", items}}}};
 }
 
-constexpr AlibabaAction kActions[] = {
+constexpr AlibabaAction kCatalogueActions[] = {
     {"ecs", "DescribeInstanceTypes",
      "RegionId InstanceTypes MinimumGPUAmount GPUSpec MaxResults NextToken", describe_types},
     {"ecs", "DescribeAvailableResource",
@@ -137,7 +137,7 @@ constexpr AlibabaAction kActions[] = {
 }  // namespace
 
 std::span<const AlibabaAction> catalogue_actions() {
-  return kActions;
+  return kCatalogueActions;
 }
 
 }  // namespace fastgpu::cloudsim::alibaba

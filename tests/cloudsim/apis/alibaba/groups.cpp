@@ -114,7 +114,7 @@ Json delete_group(const AlibabaCall& call) {
   return Json::object();
 }
 
-constexpr AlibabaAction kActions[] = {
+constexpr AlibabaAction kGroupsActions[] = {
     {"ecs", "CreateSecurityGroup",
      "RegionId! VpcId! SecurityGroupName SecurityGroupType Description ClientToken Tag",
      create_group},
@@ -133,7 +133,7 @@ constexpr AlibabaAction kActions[] = {
 }  // namespace
 
 std::span<const AlibabaAction> group_actions() {
-  return kActions;
+  return kGroupsActions;
 }
 
 }  // namespace fastgpu::cloudsim::alibaba

@@ -96,7 +96,7 @@ Json families_in_sets(const AlibabaCall& call) {
   return {{"InstanceTypeFamilies", families}};
 }
 
-constexpr AlibabaAction kActions[] = {
+constexpr AlibabaAction kHpcActions[] = {
     {"ecs", "CreateHpcCluster", "RegionId! Name! Description ClientToken", create_hpc},
     {"ecs", "DescribeHpcClusters", "RegionId! HpcClusterIds ClientToken PageNumber PageSize",
      describe_hpc},
@@ -115,7 +115,7 @@ constexpr AlibabaAction kActions[] = {
 }  // namespace
 
 std::span<const AlibabaAction> hpc_actions() {
-  return kActions;
+  return kHpcActions;
 }
 
 }  // namespace fastgpu::cloudsim::alibaba

@@ -155,7 +155,7 @@ Json delete_snapshot(const AlibabaCall& call) {
   return Json::object();
 }
 
-constexpr AlibabaAction kActions[] = {
+constexpr AlibabaAction kImagesActions[] = {
     {"ecs", "DescribeImages",
      "RegionId! ImageId ImageName ImageFamily ImageOwnerAlias OSType Architecture InstanceType "
      "Status PageNumber PageSize IsSupportCloudinit Tag",
@@ -172,7 +172,7 @@ constexpr AlibabaAction kActions[] = {
 }  // namespace
 
 std::span<const AlibabaAction> image_actions() {
-  return kActions;
+  return kImagesActions;
 }
 
 }  // namespace fastgpu::cloudsim::alibaba

@@ -120,7 +120,7 @@ Json describe_status(const AlibabaCall& call) {
   return paged(call, "InstanceStatuses", "InstanceStatus", items, 50);
 }
 
-constexpr AlibabaAction kActions[] = {
+constexpr AlibabaAction kInstancesActions[] = {
     {"ecs", "DescribeInstances",
      "RegionId! InstanceIds Tag Status MaxResults NextToken PageNumber PageSize VpcId VSwitchId "
      "ZoneId InstanceName InstanceType ImageId InstanceChargeType InstanceNetworkType DryRun",
@@ -132,7 +132,7 @@ constexpr AlibabaAction kActions[] = {
 }  // namespace
 
 std::span<const AlibabaAction> instance_actions() {
-  return kActions;
+  return kInstancesActions;
 }
 
 }  // namespace fastgpu::cloudsim::alibaba

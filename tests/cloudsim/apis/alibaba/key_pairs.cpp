@@ -22,7 +22,7 @@ Json describe_key_pairs(const AlibabaCall& call) {
   return paged(call, "KeyPairs", "KeyPair", items, 50);
 }
 
-constexpr AlibabaAction kActions[] = {
+constexpr AlibabaAction kKeyPairsActions[] = {
     {"ecs", "DescribeKeyPairs", "RegionId! KeyPairName IncludePublicKey PageNumber PageSize",
      describe_key_pairs},
 };
@@ -30,7 +30,7 @@ constexpr AlibabaAction kActions[] = {
 }  // namespace
 
 std::span<const AlibabaAction> key_pair_actions() {
-  return kActions;
+  return kKeyPairsActions;
 }
 
 }  // namespace fastgpu::cloudsim::alibaba

@@ -226,7 +226,7 @@ Json run_instances(const AlibabaCall& call) {
   return {{"InstanceIdSets", {{"InstanceIdSet", ids}}}, {"TradePrice", price * double(ids.size())}};
 }
 
-constexpr AlibabaAction kActions[] = {
+constexpr AlibabaAction kLaunchActions[] = {
     {"ecs", "RunInstances",
      "RegionId! ZoneId ImageId! InstanceType! Amount MinAmount InstanceName HostName ClientToken "
      "UserData VSwitchId SecurityGroupId SecurityGroupIds NetworkInterface InternetChargeType "
@@ -240,7 +240,7 @@ constexpr AlibabaAction kActions[] = {
 }  // namespace
 
 std::span<const AlibabaAction> launch_actions() {
-  return kActions;
+  return kLaunchActions;
 }
 
 }  // namespace fastgpu::cloudsim::alibaba

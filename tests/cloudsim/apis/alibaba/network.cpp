@@ -114,7 +114,7 @@ Json delete_vswitch(const AlibabaCall& call) {
   return remove(call, "subnet", "VSwitchId");
 }
 
-constexpr AlibabaAction kActions[] = {
+constexpr AlibabaAction kNetworkActions[] = {
     {"vpc", "CreateVpc", "RegionId! CidrBlock VpcName Description ClientToken Tag", create_vpc},
     {"vpc", "DescribeVpcs", "RegionId! VpcId VpcName IsDefault Tag PageNumber PageSize",
      describe_vpcs},
@@ -130,7 +130,7 @@ constexpr AlibabaAction kActions[] = {
 }  // namespace
 
 std::span<const AlibabaAction> network_actions() {
-  return kActions;
+  return kNetworkActions;
 }
 
 }  // namespace fastgpu::cloudsim::alibaba

@@ -92,7 +92,7 @@ Json modify(const AlibabaCall& call) {
   return Json::object();
 }
 
-constexpr AlibabaAction kActions[] = {
+constexpr AlibabaAction kPowerActions[] = {
     {"ecs", "StartInstances", "RegionId! InstanceId! BatchOptimization DryRun", start},
     {"ecs", "StopInstances", "RegionId! InstanceId! BatchOptimization StoppedMode ForceStop DryRun",
      stop},
@@ -108,7 +108,7 @@ constexpr AlibabaAction kActions[] = {
 }  // namespace
 
 std::span<const AlibabaAction> power_actions() {
-  return kActions;
+  return kPowerActions;
 }
 
 }  // namespace fastgpu::cloudsim::alibaba

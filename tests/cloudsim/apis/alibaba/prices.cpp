@@ -56,7 +56,7 @@ Json describe_spot_prices(const AlibabaCall& call) {
           {"SpotPrices", {{"SpotPriceType", items}}}};
 }
 
-constexpr AlibabaAction kActions[] = {
+constexpr AlibabaAction kPricesActions[] = {
     {"ecs", "DescribePrice",
      "RegionId! ResourceType InstanceType! PriceUnit Period Amount SystemDisk DataDisk ImageId "
      "SpotStrategy SpotDuration InternetChargeType InternetMaxBandwidthOut IoOptimized ZoneId",
@@ -70,7 +70,7 @@ constexpr AlibabaAction kActions[] = {
 }  // namespace
 
 std::span<const AlibabaAction> price_actions() {
-  return kActions;
+  return kPricesActions;
 }
 
 }  // namespace fastgpu::cloudsim::alibaba

@@ -47,7 +47,7 @@ Json list(const AlibabaCall& call) {
   return {{"NextToken", ""}, {"TagResources", {{"TagResource", items}}}};
 }
 
-constexpr AlibabaAction kActions[] = {
+constexpr AlibabaAction kTagsActions[] = {
     {"ecs", "TagResources", "RegionId! ResourceType! ResourceId! Tag!", tag},
     {"ecs", "UntagResources", "RegionId! ResourceType! ResourceId! TagKey All", untag},
     {"ecs", "ListTagResources", "RegionId! ResourceType! ResourceId! Tag NextToken", list},
@@ -56,7 +56,7 @@ constexpr AlibabaAction kActions[] = {
 }  // namespace
 
 std::span<const AlibabaAction> tag_actions() {
-  return kActions;
+  return kTagsActions;
 }
 
 }  // namespace fastgpu::cloudsim::alibaba

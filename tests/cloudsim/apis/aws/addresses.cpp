@@ -119,7 +119,7 @@ Json describe_interfaces(const Ec2Call& call) {
                   [](const Ec2Call&, const Resource& each) { return shape_interface(each); });
 }
 
-constexpr Ec2Action kActions[] = {
+constexpr Ec2Action kAddressesActions[] = {
     {"AllocateAddress", "Domain TagSpecification", allocate},
     {"AssociateAddress", "AllocationId! InstanceId NetworkInterfaceId AllowReassociation",
      associate},
@@ -139,7 +139,7 @@ constexpr Ec2Action kActions[] = {
 }  // namespace
 
 std::span<const Ec2Action> address_actions() {
-  return kActions;
+  return kAddressesActions;
 }
 
 }  // namespace fastgpu::cloudsim::aws

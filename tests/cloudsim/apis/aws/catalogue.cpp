@@ -152,7 +152,7 @@ Json describe_regions(const Ec2Call& call) {
   return out;
 }
 
-constexpr Ec2Action kActions[] = {
+constexpr Ec2Action kCatalogueActions[] = {
     {"DescribeInstanceTypes",
      "InstanceType "
      "Filter:instance-type,current-generation,processor-info.supported-architecture,network-info."
@@ -175,7 +175,7 @@ constexpr Ec2Action kActions[] = {
 }  // namespace
 
 std::span<const Ec2Action> catalogue_actions() {
-  return kActions;
+  return kCatalogueActions;
 }
 
 }  // namespace fastgpu::cloudsim::aws

@@ -131,7 +131,7 @@ Json revoke_egress(const Ec2Call& call) {
   return revoke(call, "egress");
 }
 
-constexpr Ec2Action kActions[] = {
+constexpr Ec2Action kGroupsActions[] = {
     {"CreateSecurityGroup", "GroupName! GroupDescription! VpcId! TagSpecification", create_group},
     {"DescribeSecurityGroups",
      "GroupId Filter:group-id,group-name,vpc-id,description MaxResults NextToken", describe_groups},
@@ -145,7 +145,7 @@ constexpr Ec2Action kActions[] = {
 }  // namespace
 
 std::span<const Ec2Action> group_actions() {
-  return kActions;
+  return kGroupsActions;
 }
 
 }  // namespace fastgpu::cloudsim::aws

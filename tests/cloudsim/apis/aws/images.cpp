@@ -142,7 +142,7 @@ Json deregister_image(const Ec2Call& call) {
   return ok();
 }
 
-constexpr Ec2Action kActions[] = {
+constexpr Ec2Action kImagesActions[] = {
     {"DescribeImages",
      "ImageId Owner "
      "Filter:name,architecture,state,image-id,owner-alias,owner-id,root-device-type,virtualization-"
@@ -159,7 +159,7 @@ constexpr Ec2Action kActions[] = {
 }  // namespace
 
 std::span<const Ec2Action> image_actions() {
-  return kActions;
+  return kImagesActions;
 }
 
 }  // namespace fastgpu::cloudsim::aws

@@ -135,7 +135,7 @@ Json describe_status(const Ec2Call& call) {
   return out;
 }
 
-constexpr Ec2Action kActions[] = {
+constexpr Ec2Action kInstancesActions[] = {
     {"DescribeInstances",
      "InstanceId "
      "Filter:instance-state-name,instance-state-code,vpc-id,subnet-id,client-token,instance-id,"
@@ -228,7 +228,7 @@ Json shape_instance(const Ec2Call& call, const Instance& instance) {
 }
 
 std::span<const Ec2Action> instance_actions() {
-  return kActions;
+  return kInstancesActions;
 }
 
 }  // namespace fastgpu::cloudsim::aws

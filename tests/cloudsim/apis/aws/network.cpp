@@ -143,7 +143,7 @@ Json modify_subnet(const Ec2Call& call) {
   return ok();
 }
 
-constexpr Ec2Action kActions[] = {
+constexpr Ec2Action kNetworkActions[] = {
     {"CreateVpc", "CidrBlock! InstanceTenancy TagSpecification", create_vpc},
     {"DescribeVpcs",
      "VpcId Filter:vpc-id,state,cidr,cidr-block-association.cidr-block,is-default,isDefault "
@@ -162,7 +162,7 @@ constexpr Ec2Action kActions[] = {
 }  // namespace
 
 std::span<const Ec2Action> network_actions() {
-  return kActions;
+  return kNetworkActions;
 }
 
 }  // namespace fastgpu::cloudsim::aws

@@ -259,7 +259,7 @@ Json describe_account(const Ec2Call&) {
             entry("vpc-max-security-groups-per-interface", "5"), entry("max-elastic-ips", "5")}}};
 }
 
-constexpr Ec2Action kActions[] = {
+constexpr Ec2Action kOthersActions[] = {
     {"CreateTags", "ResourceId! Tag!", create_tags},
     {"DeleteTags", "ResourceId! Tag", delete_tags},
     {"DescribeTags", "Filter:resource-id,resource-type,key,value MaxResults NextToken",
@@ -283,7 +283,7 @@ constexpr Ec2Action kActions[] = {
 }  // namespace
 
 std::span<const Ec2Action> other_actions() {
-  return kActions;
+  return kOthersActions;
 }
 
 }  // namespace fastgpu::cloudsim::aws

@@ -66,7 +66,7 @@ Json modify_instance(const Ec2Call& call) {
   return ok();
 }
 
-constexpr Ec2Action kActions[] = {
+constexpr Ec2Action kPowerActions[] = {
     {"StartInstances", "InstanceId! AdditionalInfo", start},
     {"StopInstances", "InstanceId! Force Hibernate SkipOsShutdown", stop},
     {"TerminateInstances", "InstanceId! Force SkipOsShutdown", terminate},
@@ -80,7 +80,7 @@ constexpr Ec2Action kActions[] = {
 }  // namespace
 
 std::span<const Ec2Action> power_actions() {
-  return kActions;
+  return kPowerActions;
 }
 
 }  // namespace fastgpu::cloudsim::aws

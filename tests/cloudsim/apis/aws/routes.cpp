@@ -192,7 +192,7 @@ Json delete_table(const Ec2Call& call) {
   return ok();
 }
 
-constexpr Ec2Action kActions[] = {
+constexpr Ec2Action kRoutesActions[] = {
     {"CreateInternetGateway", "TagSpecification", create_gateway},
     {"DescribeInternetGateways",
      "InternetGatewayId Filter:internet-gateway-id,attachment.vpc-id MaxResults NextToken",
@@ -215,7 +215,7 @@ constexpr Ec2Action kActions[] = {
 }  // namespace
 
 std::span<const Ec2Action> route_actions() {
-  return kActions;
+  return kRoutesActions;
 }
 
 }  // namespace fastgpu::cloudsim::aws

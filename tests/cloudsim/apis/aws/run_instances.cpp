@@ -156,7 +156,7 @@ Json run_instances(const Ec2Call& call) {
           {"instancesSet", items}};
 }
 
-constexpr Ec2Action kActions[] = {
+constexpr Ec2Action kRunInstancesActions[] = {
     {"RunInstances",
      "MinCount! MaxCount! ImageId! InstanceType KeyName SubnetId SecurityGroupId UserData "
      "ClientToken TagSpecification InstanceMarketOptions BlockDeviceMapping Placement "
@@ -169,7 +169,7 @@ constexpr Ec2Action kActions[] = {
 }  // namespace
 
 std::span<const Ec2Action> launch_actions() {
-  return kActions;
+  return kRunInstancesActions;
 }
 
 }  // namespace fastgpu::cloudsim::aws

@@ -143,7 +143,7 @@ struct JsonAction {
   Json (*handle)(const JsonCall&);
 };
 
-constexpr JsonAction kActions[] = {
+constexpr JsonAction kServicesActions[] = {
     {"ssm", "GetParameter", "Name", get_parameter},
     {"ssm", "GetParameters", "Names", get_parameters},
     {"servicequotas", "GetServiceQuota", "QuotaCode", get_quota},
@@ -157,7 +157,7 @@ Json answer_json(const Call& call, const Scope& scope, World& world) {
   const Json body = Json::parse(call.request->body, nullptr, false);
   if (!body.is_object())
     throw ProtocolViolation(400, "SerializationException", "the body is no JSON object");
-  for (const JsonAction& action : kActions)
+  for (const JsonAction& action : kServicesActions)
     if (action.service == call.service && action.name == call.action) {
       if (!body.contains(action.required))
         throw ProtocolViolation(400, "ValidationException",

@@ -86,7 +86,7 @@ Answered rate(const HuaweiCall& call) {
            {"product_rating_results", results}}};
 }
 
-constexpr HuaweiAction kActions[] = {
+constexpr HuaweiAction kAccountActions[] = {
     {"iam", "KeystoneListProjects", "GET", "/v3/projects", "", list_projects},
     {"iam", "KeystoneListAuthDomains", "GET", "/v3/auth/domains", "", list_domains},
     {"iam", "KeystoneListRegions", "GET", "/v3/regions", "", list_regions},
@@ -97,7 +97,7 @@ constexpr HuaweiAction kActions[] = {
 }  // namespace
 
 std::span<const HuaweiAction> account_actions() {
-  return kActions;
+  return kAccountActions;
 }
 
 }  // namespace fastgpu::cloudsim::huawei

@@ -25,7 +25,7 @@ Answered delete_address(const HuaweiCall& call) {
   return {204, {}};
 }
 
-constexpr HuaweiAction kActions[] = {
+constexpr HuaweiAction kAddressesActions[] = {
     {"eip", "ListPublicips", "GET", "/v1/{project_id}/publicips", "", list_addresses},
     {"eip", "DeletePublicip", "DELETE", "/v1/{project_id}/publicips/{publicip_id}", "",
      delete_address},
@@ -34,7 +34,7 @@ constexpr HuaweiAction kActions[] = {
 }  // namespace
 
 std::span<const HuaweiAction> address_actions() {
-  return kActions;
+  return kAddressesActions;
 }
 
 }  // namespace fastgpu::cloudsim::huawei

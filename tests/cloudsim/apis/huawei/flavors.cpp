@@ -120,7 +120,7 @@ Answered show_limits(const HuaweiCall& call) {
              {"totalSpotInstancesUsed", used("instances/spot")}}}}};
 }
 
-constexpr HuaweiAction kActions[] = {
+constexpr HuaweiAction kFlavorsActions[] = {
     {"ecs", "ListFlavors", "GET", "/v1/{project_id}/cloudservers/flavors", "", list_flavors},
     {"ecs", "ListFlavorSellPolicies", "GET", "/v1/{project_id}/cloudservers/flavor-sell-policies",
      "", list_policies},
@@ -134,7 +134,7 @@ constexpr HuaweiAction kActions[] = {
 }  // namespace
 
 std::span<const HuaweiAction> flavor_actions() {
-  return kActions;
+  return kFlavorsActions;
 }
 
 }  // namespace fastgpu::cloudsim::huawei

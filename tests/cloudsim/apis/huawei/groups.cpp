@@ -88,7 +88,7 @@ Answered list_rules(const HuaweiCall& call) {
   return {200, marked_page(call, "security_group_rules", rules)};
 }
 
-constexpr HuaweiAction kActions[] = {
+constexpr HuaweiAction kGroupsActions[] = {
     {"vpc", "CreateSecurityGroup", "POST", "/v1/{project_id}/security-groups", "", create_group},
     {"vpc", "ListSecurityGroups", "GET", "/v1/{project_id}/security-groups", "", list_groups},
     {"vpc", "ShowSecurityGroup", "GET", "/v1/{project_id}/security-groups/{security_group_id}", "",
@@ -104,7 +104,7 @@ constexpr HuaweiAction kActions[] = {
 }  // namespace
 
 std::span<const HuaweiAction> group_actions() {
-  return kActions;
+  return kGroupsActions;
 }
 
 }  // namespace fastgpu::cloudsim::huawei

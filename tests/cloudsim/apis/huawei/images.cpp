@@ -77,7 +77,7 @@ Answered list_images(const HuaweiCall& call) {
   return {200, marked_page(call, "images", images)};
 }
 
-Tags read_tags(const Json& list) {
+Tags tags_of_image(const Json& list) {
   Tags tags;
   for (const Json& tag : list)
     tags[tag.at("key")] = tag.at("value");
@@ -102,7 +102,7 @@ Answered create_image(const HuaweiCall& call) {
                               .instance = of,
                               .id = new_uuid(call.world),
                               .name = name,
-                              .tags = read_tags(call.body.value("image_tags", Json::array())),
+                              .tags = tags_of_image(call.body.value("image_tags", Json::array())),
                               .snapshot = {},
                               .name_is_unique = false});
   image.data["description"] = description;
@@ -110,7 +110,7 @@ Answered create_image(const HuaweiCall& call) {
   return {200, {{"job_id", image.data["job"]}}};
 }
 
-Answered show_job(const HuaweiCall& call) {
+Answered show_image_job(const HuaweiCall& call) {
   const std::string& id = call.path.at("job_id");
   for (const auto& [key, image] : call.world.resources) {
     if (image.kind != "image" || image.scope != call.scope || image.data.value("job", "") != id)
@@ -138,17 +138,17 @@ Answered delete_image(const HuaweiCall& call) {
   return {204, {}};
 }
 
-constexpr HuaweiAction kActions[] = {
+constexpr HuaweiAction kImagesActions[] = {
     {"ims", "ListImages", "GET", "/v2/cloudimages", "", list_images},
     {"ims", "CreateImage", "POST", "/v2/cloudimages/action", "", create_image},
-    {"ims", "ShowJob", "GET", "/v1/{project_id}/jobs/{job_id}", "", show_job},
+    {"ims", "ShowJob", "GET", "/v1/{project_id}/jobs/{job_id}", "", show_image_job},
     {"ims", "GlanceDeleteImage", "DELETE", "/v2/images/{image_id}", "", delete_image},
 };
 
 }  // namespace
 
 std::span<const HuaweiAction> image_actions() {
-  return kActions;
+  return kImagesActions;
 }
 
 }  // namespace fastgpu::cloudsim::huawei

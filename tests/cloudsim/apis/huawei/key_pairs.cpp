@@ -18,7 +18,7 @@ Answered show_key_pair(const HuaweiCall& call) {
   throw Refusal(404, "Ecs.0400", "Keypair " + name + " could not be found.");
 }
 
-constexpr HuaweiAction kActions[] = {
+constexpr HuaweiAction kKeyPairsActions[] = {
     {"ecs", "NovaShowKeypair", "GET", "/v2.1/{project_id}/os-keypairs/{keypair_name}", "",
      show_key_pair},
 };
@@ -26,7 +26,7 @@ constexpr HuaweiAction kActions[] = {
 }  // namespace
 
 std::span<const HuaweiAction> key_pair_actions() {
-  return kActions;
+  return kKeyPairsActions;
 }
 
 }  // namespace fastgpu::cloudsim::huawei

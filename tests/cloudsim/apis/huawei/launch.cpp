@@ -226,7 +226,7 @@ Answered create_servers(const HuaweiCall& call) {
   return answered;
 }
 
-constexpr HuaweiAction kActions[] = {
+constexpr HuaweiAction kLaunchActions[] = {
     {"ecs", "CreateServers", "POST", "/v1.1/{project_id}/cloudservers", "", create_servers},
     {"ecs", "CreatePostPaidServers", "POST", "/v1/{project_id}/cloudservers", "", create_servers},
 };
@@ -234,7 +234,7 @@ constexpr HuaweiAction kActions[] = {
 }  // namespace
 
 std::span<const HuaweiAction> launch_actions() {
-  return kActions;
+  return kLaunchActions;
 }
 
 }  // namespace fastgpu::cloudsim::huawei

@@ -133,7 +133,7 @@ Answered delete_subnet(const HuaweiCall& call) {
   return {204, {}};
 }
 
-constexpr HuaweiAction kActions[] = {
+constexpr HuaweiAction kNetworkActions[] = {
     {"vpc", "CreateVpc", "POST", "/v1/{project_id}/vpcs", "", create_vpc},
     {"vpc", "ListVpcs", "GET", "/v1/{project_id}/vpcs", "", list_vpcs},
     {"vpc", "ShowVpc", "GET", "/v1/{project_id}/vpcs/{vpc_id}", "", show_vpc},
@@ -148,7 +148,7 @@ constexpr HuaweiAction kActions[] = {
 }  // namespace
 
 std::span<const HuaweiAction> network_actions() {
-  return kActions;
+  return kNetworkActions;
 }
 
 }  // namespace fastgpu::cloudsim::huawei

@@ -340,7 +340,7 @@ Answered show_job(const HuaweiCall& call) {
            {"fail_reason", failed ? Json(first_failure.reason) : Json()}}};
 }
 
-constexpr HuaweiAction kActions[] = {
+constexpr HuaweiAction kServersActions[] = {
     {"ecs", "ListServersDetails", "GET", "/v1/{project_id}/cloudservers/detail", "", list_servers},
     {"ecs", "BatchStartServers", "POST", "/v1/{project_id}/cloudservers/action", "os-start", start},
     {"ecs", "BatchStopServers", "POST", "/v1/{project_id}/cloudservers/action", "os-stop", stop},
@@ -365,7 +365,7 @@ constexpr HuaweiAction kShow = {
 }  // namespace
 
 std::span<const HuaweiAction> server_actions() {
-  return kActions;
+  return kServersActions;
 }
 
 std::span<const HuaweiAction> one_server_actions() {

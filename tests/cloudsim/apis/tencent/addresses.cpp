@@ -102,7 +102,7 @@ Json release(const TencentCall& call) {
   return task(call);
 }
 
-constexpr TencentAction kActions[] = {
+constexpr TencentAction kAddressesActions[] = {
     {"vpc", "AllocateAddresses",
      "AddressCount InternetServiceProvider InternetChargeType InternetMaxBandwidthOut AddressType "
      "Tags AddressName ClientToken",
@@ -120,7 +120,7 @@ constexpr TencentAction kActions[] = {
 }  // namespace
 
 std::span<const TencentAction> address_actions() {
-  return kActions;
+  return kAddressesActions;
 }
 
 }  // namespace fastgpu::cloudsim::tencent

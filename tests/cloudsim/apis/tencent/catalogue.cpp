@@ -127,7 +127,7 @@ Json describe_quota(const TencentCall& call) {
               {"SpotPaidQuotaSet", quota_set(call, "instances/spot")}}}}}};
 }
 
-constexpr TencentAction kActions[] = {
+constexpr TencentAction kCatalogueActions[] = {
     {"cvm", "DescribeRegions", "", describe_regions},
     {"cvm", "DescribeZones", "", describe_zones},
     {"cvm", "DescribeZoneInstanceConfigInfos",
@@ -140,7 +140,7 @@ constexpr TencentAction kActions[] = {
 }  // namespace
 
 std::span<const TencentAction> catalogue_actions() {
-  return kActions;
+  return kCatalogueActions;
 }
 
 }  // namespace fastgpu::cloudsim::tencent

@@ -121,7 +121,7 @@ Json delete_group(const TencentCall& call) {
   return Json::object();
 }
 
-constexpr TencentAction kActions[] = {
+constexpr TencentAction kGroupsActions[] = {
     {"vpc", "CreateSecurityGroup", "GroupName! GroupDescription! ProjectId Tags", create_group},
     {"vpc", "CreateSecurityGroupWithPolicies",
      "GroupName! GroupDescription! ProjectId SecurityGroupPolicySet Tags", create_with_policies},
@@ -140,7 +140,7 @@ constexpr TencentAction kActions[] = {
 }  // namespace
 
 std::span<const TencentAction> group_actions() {
-  return kActions;
+  return kGroupsActions;
 }
 
 }  // namespace fastgpu::cloudsim::tencent

@@ -114,7 +114,7 @@ Json delete_images(const TencentCall& call) {
   return Json::object();
 }
 
-constexpr TencentAction kActions[] = {
+constexpr TencentAction kImagesActions[] = {
     {"cvm", "DescribeImages",
      "ImageIds Filters:image-id,image-type,image-name,platform Offset Limit InstanceType",
      describe_images},
@@ -127,7 +127,7 @@ constexpr TencentAction kActions[] = {
 }  // namespace
 
 std::span<const TencentAction> image_actions() {
-  return kActions;
+  return kImagesActions;
 }
 
 }  // namespace fastgpu::cloudsim::tencent

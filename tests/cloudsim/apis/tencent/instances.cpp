@@ -206,7 +206,7 @@ Json delete_timers(const TencentCall& call) {
   return Json::object();
 }
 
-constexpr TencentAction kActions[] = {
+constexpr TencentAction kInstancesActions[] = {
     {"cvm", "DescribeInstances",
      "InstanceIds "
      "Filters:zone,vpc-id,subnet-id,instance-id,instance-name,instance-charge-type,instance-state,"
@@ -277,7 +277,7 @@ Json shape_instance(const TencentCall& call, const Instance& instance) {
 }
 
 std::span<const TencentAction> instance_actions() {
-  return kActions;
+  return kInstancesActions;
 }
 
 }  // namespace fastgpu::cloudsim::tencent

@@ -237,7 +237,7 @@ Json inquire_price(const TencentCall& call) {
              {{"UnitPrice", 0.8}, {"UnitPriceDiscount", 0.8}, {"ChargeUnit", "GB"}}}}}};
 }
 
-constexpr TencentAction kActions[] = {
+constexpr TencentAction kLaunchActions[] = {
     {"cvm", "RunInstances",
      "Placement! ImageId! InstanceType! InstanceChargeType SystemDisk DataDisks "
      "VirtualPrivateCloud! "
@@ -255,7 +255,7 @@ constexpr TencentAction kActions[] = {
 }  // namespace
 
 std::span<const TencentAction> launch_actions() {
-  return kActions;
+  return kLaunchActions;
 }
 
 }  // namespace fastgpu::cloudsim::tencent

@@ -131,7 +131,7 @@ Json delete_subnet(const TencentCall& call) {
   return Json::object();
 }
 
-constexpr TencentAction kActions[] = {
+constexpr TencentAction kNetworkActions[] = {
     {"vpc", "CreateVpc", "VpcName! CidrBlock! EnableMulticast DnsServers DomainName Tags",
      create_vpc},
     {"vpc", "DescribeVpcs", "VpcIds Filters:vpc-name,vpc-id,cidr-block,is-default Offset Limit",
@@ -147,7 +147,7 @@ constexpr TencentAction kActions[] = {
 }  // namespace
 
 std::span<const TencentAction> network_actions() {
-  return kActions;
+  return kNetworkActions;
 }
 
 }  // namespace fastgpu::cloudsim::tencent

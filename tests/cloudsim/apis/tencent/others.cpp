@@ -8,7 +8,7 @@
 namespace fastgpu::cloudsim::tencent {
 namespace {
 
-bool named(const std::vector<std::string>& ids, const std::string& id) {
+bool is_listed_there(const std::vector<std::string>& ids, const std::string& id) {
   return ids.empty() || std::ranges::find(ids, id) != ids.end();
 }
 
@@ -44,7 +44,7 @@ Json describe_keys(const TencentCall& call) {
   check_one_of(call, "KeyIds");
   std::vector<Json> items;
   for (const Resource* each : call.world.resources_of(call.scope, "key"))
-    if (named(call.list("KeyIds"), each->id) &&
+    if (is_listed_there(call.list("KeyIds"), each->id) &&
         passes(call, {{"key-name", {each->name}}, {"project-id", {"0"}}}, each->tags))
       items.push_back({{"KeyId", each->id},
                        {"KeyName", each->name},
@@ -97,7 +97,7 @@ Json create_hpc(const TencentCall& call) {
 Json describe_hpc(const TencentCall& call) {
   std::vector<Json> items;
   for (const Resource* each : call.world.resources_of(call.scope, "hpc"))
-    if (named(call.list("HpcClusterIds"), each->id) &&
+    if (is_listed_there(call.list("HpcClusterIds"), each->id) &&
         (call.text("Name").empty() || call.text("Name") == each->name))
       items.push_back(shape_hpc(call, *each));
   return paged(call, "HpcClusterSet", items, Numbers::whole);
@@ -119,7 +119,7 @@ Json describe_disks(const TencentCall& call) {
   for (const Resource* each : call.world.resources_of(call.scope, "disk")) {
     const auto owner = call.world.instances.find(each->data.at("instance"));
     const bool attached = owner != call.world.instances.end() && !owner->second.ended;
-    if (named(call.list("DiskIds"), each->id) &&
+    if (is_listed_there(call.list("DiskIds"), each->id) &&
         passes(call,
                {{"disk-id", {each->id}},
                 {"instance-id", {each->data.at("instance")}},
@@ -193,7 +193,7 @@ Json caller(const TencentCall& call) {
           {"Type", "CAMUser"}};
 }
 
-constexpr TencentAction kActions[] = {
+constexpr TencentAction kOthersActions[] = {
     {"cvm", "ImportKeyPair", "KeyName! ProjectId! PublicKey! TagSpecification", import_key},
     {"cvm", "DescribeKeyPairs", "KeyIds Filters:key-name,project-id Offset Limit", describe_keys},
     {"cvm", "DeleteKeyPairs", "KeyIds!", delete_keys},
@@ -213,7 +213,7 @@ constexpr TencentAction kActions[] = {
 }  // namespace
 
 std::span<const TencentAction> other_actions() {
-  return kActions;
+  return kOthersActions;
 }
 
 }  // namespace fastgpu::cloudsim::tencent
