@@ -1,4 +1,7 @@
-"""Runs clang-tidy over the project's own sources, tests apart: tidy.py BUILD_DIR [COMMITS]
+"""Runs clang-tidy over the project's own sources, tests apart: tidy.py CLANG_TIDY BUILD_DIR
+[COMMITS]
+
+The build has a command line for each source: it is none of units (`--unity=off`).
 
 With COMMITS, over those alone that the last so many commits have changed, or as many of them as
 this clone has.
@@ -70,8 +73,7 @@ def without_precompiled_headers(build):
     return place
 
 
-def check(build, commands, path):
-    program = build / "tools/clang_tidy/data/bin/clang-tidy"
+def check(program, commands, path):
     done = subprocess.run(
         [
             program,
@@ -90,10 +92,10 @@ def check(build, commands, path):
 
 
 def main():
-    build = pathlib.Path(sys.argv[1])
+    program, build = sys.argv[1], pathlib.Path(sys.argv[2])
     stamps = build / "tidy"
     stamps.mkdir(exist_ok=True)
-    recent = changed(int(sys.argv[2])) if len(sys.argv) > 2 else None
+    recent = changed(int(sys.argv[3])) if len(sys.argv) > 3 else None
     around, todo = neighbourhood(), {}
     for path, command in sources(build):
         if recent is not None and path not in recent:
@@ -103,7 +105,7 @@ def main():
             todo[path] = stamps / key
     commands, failed = without_precompiled_headers(build), 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for path, status, text in pool.map(lambda p: check(build, commands, p), todo):
+        for path, status, text in pool.map(lambda p: check(program, commands, p), todo):
             if status == 0:
                 todo[path].touch()
             else:
