@@ -94,7 +94,7 @@ bool names_accelerator(const Part& part) {
   return part.text() == "cpu" || part.begins("cu") || part.begins("can");
 }
 
-Accelerator parse_accelerator(const Part& part) {
+Accelerator accelerator_in(const Part& part) {
   if (part.text() == "cpu") return {};
   if (part.begins("can")) {
     if (!is_cann_version(part.after("can")))
@@ -178,8 +178,8 @@ std::string_view display_name(Framework framework) noexcept {
   return "";
 }
 
-Accelerator parse_accelerator(std::string_view text) {
-  return parse_accelerator(Part(text, text, 0));
+Accelerator accelerator_in(std::string_view text) {
+  return accelerator_in(Part(text, text, 0));
 }
 
 std::string to_string(const Accelerator& accelerator) {
@@ -215,7 +215,7 @@ WantedName parse_wanted_name(std::string_view text) {
   if (name.frameworks.empty())
     parts[at].refuse("has no framework before it: begin with tf, tr, mx or jx and a version");
   wanted.has_accelerator = names_accelerator(parts[at]);
-  if (wanted.has_accelerator) name.accelerator = parse_accelerator(parts[at++]);
+  if (wanted.has_accelerator) name.accelerator = accelerator_in(parts[at++]);
   if (at == parts.size())
     parts.back().refuse("is not followed by a Python such as py312" + example);
   name.python = parse_python(parts[at]);
