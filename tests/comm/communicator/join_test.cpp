@@ -152,7 +152,7 @@ TEST_CASE("a rank may have as many descriptors as the system allows it") {
   ::getrlimit(RLIMIT_NOFILE, &before);
   const rlimit few{std::min<rlim_t>(before.rlim_max, 256), before.rlim_max};
   ::setrlimit(RLIMIT_NOFILE, &few);
-  const auto sums = sums_of(Meeting{}.places());
+  const auto sums = sums_of(JoinMeeting{}.places());
   rlimit after{};
   ::getrlimit(RLIMIT_NOFILE, &after);
   ::setrlimit(RLIMIT_NOFILE, &before);
@@ -215,7 +215,7 @@ TEST_CASE("ranks meet at a link-local address of the interface that is named") {
   const auto of_lo = resolve("fe80::77%lo", 9);
   CHECK(to_string(of_lo.front()) == "[fe80::77%lo]:9");
   if (!is_alone()) return;
-  auto places = Meeting{.size = 3}.places();
+  auto places = JoinMeeting{.size = 3}.places();
   for (auto& place : places)
     place.master_host = "fe80::77%lo";
   CHECK(sums_of(places) == std::vector<std::int32_t>(3, 6));
@@ -228,7 +228,7 @@ TEST_CASE("ranks meet at a link-local address of the interface that is named") {
 
 TEST_CASE("a link-local address without its interface, or with another one, is refused at once") {
   for (const int rank : {0, 1}) {
-    JobPlace place = Meeting{.timeout = 100s}.place(rank);
+    JobPlace place = JoinMeeting{.timeout = 100s}.place(rank);
     place.master_host = "fe80::77";
     const Error none = failure_of([&] { join(place); });
     CHECK(none.kind() == ErrorKind::usage);
