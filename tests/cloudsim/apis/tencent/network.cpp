@@ -47,9 +47,8 @@ bool named(const std::vector<std::string>& ids, const std::string& id) {
 }
 
 /// Returns the resources of a kind that the ids and filters select.
-std::vector<const Resource*> selected(const TencentCall& call, const std::string& kind,
-                                      const std::string& ids_parameter,
-                                      Facts (*facts)(const Resource&)) {
+std::vector<const Resource*> selected(const TencentCall& call, const char* kind,
+                                      const char* ids_parameter, Facts (*facts)(const Resource&)) {
   check_one_of(call, ids_parameter);
   const std::vector<std::string> ids = call.list(ids_parameter);
   for (const std::string& id : ids)
