@@ -178,7 +178,7 @@ std::string_view display_name(Framework framework) noexcept {
   return "";
 }
 
-Accelerator accelerator_in(std::string_view text) {
+Accelerator parse_accelerator(std::string_view text) {
   return accelerator_in(Part(text, text, 0));
 }
 
