@@ -61,9 +61,11 @@ void check_reductions(Pair& pair, ReduceOp op) {
     auto theirs = ours;
     const int before = asked();
     pair.mpi.all_reduce(std::span(theirs), op);
-    expect(asked() == before + 1, "MPI was not asked for the " + what);
+    // MPI's sums of int8 may saturate, and ours wrap: MPI is not asked for them.
+    const int wanted = kElementType<T> == ElementType::int8 ? 0 : 1;
+    expect(asked() == before + wanted, "MPI was asked for another number of times: " + what);
     pair.ours.all_reduce(std::span(ours), op);
-    expect(asked() == before + 1 && ours == theirs, "all_reduce, " + what);
+    expect(asked() == before + wanted && ours == theirs, "all_reduce, " + what);
 
     const auto all = numbers<T>(pair, length * pair.size());
     const auto bytes = std::as_bytes(std::span(all));
