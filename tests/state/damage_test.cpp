@@ -132,7 +132,7 @@ TEST_CASE("values that no fastgpu writes are refused, not guessed") {
 TEST_CASE("somebody else's database is refused") {
   const TempDirectory temp;
   run_sql(temp.path(), "CREATE TABLE recipes(cake TEXT)");
-  CHECK(mentions(failure_of([&] { const Store store(temp.path()); }), "no database of fastgpu"));
+  CHECK(mentions(failure_of([&] { const Store store(temp.path()); }), "not a database of fastgpu"));
 }
 
 TEST_CASE("a read-only state directory can be read and refuses to be written") {

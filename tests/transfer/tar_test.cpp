@@ -114,7 +114,7 @@ TEST_CASE("what is no tar archive, or more than one, is refused") {
         tar_entry("a", '5', "content") + tar_end(), pax("9 path=\n") + tar_end(),
         pax("99 path=a\n") + tar_end(), pax("0 path=a\n") + tar_end(), pax("x") + tar_end(),
         pax("9 size=x\n") + tar_end(), pax("22 GNU.sparse.major=1\n") + tar_end()})
-    CHECK(mentions(failure_of([&] { listed(bad); }), "no tar archive, or damaged"));
+    CHECK(mentions(failure_of([&] { listed(bad); }), "not a tar archive, or damaged"));
 }
 
 TEST_CASE("a size that no file has is refused before anything is read") {

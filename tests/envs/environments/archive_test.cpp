@@ -170,7 +170,7 @@ TEST_CASE("what is not as the manifest says is refused") {
                  }),
                  "bin/a differs from its manifest"));
   CHECK(mentions(refusal([](Packed& build) { build.manifest.add("entry", "nonsense"); }),
-                 "no line of a manifest"));
+                 "not a line of a manifest"));
 }
 
 TEST_CASE("paths that lead elsewhere, and what no environment has, are refused") {

@@ -215,7 +215,7 @@ TEST_CASE("what cannot be is refused at its place") {
   };
   const std::vector<Row> rows = {
       {"name: t\npakages: []\n", "env.yaml:2:1", "packages"},
-      {"name: ../t\n", "env.yaml:1:7", "no name of an environment"},
+      {"name: ../t\n", "env.yaml:1:7", "not a name of an environment"},
       {"packages: ['-r x']\n", "env.yaml:1:12", "not a requirement"},
       {"packages: [\"a\\nb\"]\n", "env.yaml:1:12", "one line"},
       {"python: latest\n", "env.yaml:1:9", "a version such as 3.11"},

@@ -168,7 +168,7 @@ def test_files_that_are_none_are_called_so(user):
     for words in (["create", "cluster"], ["run", "job"], ["env", "create", "x"], ["env", "lock"]):
         user.refused([*words, "-f", str(fifo)], 2, str(fifo) + " is empty", timeout=20)
         user.refused([*words, "-f", str(empty)], 2, str(empty) + " is empty")
-        user.refused([*words, "-f", str(binary)], 2, str(binary) + ":1:1", "no part of a text")
+        user.refused([*words, "-f", str(binary)], 2, str(binary) + ":1:1", "not part of a text")
         user.refused([*words, "-f", str(tabs)], 2, str(tabs) + ":3:", "by a tab")
         user.refused([*words, "-f", str(user.folder)], 2, "a directory")
         user.refused([*words, "-f", "/dev/zero"], 2, "a device", timeout=20)
