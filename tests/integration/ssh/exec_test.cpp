@@ -227,9 +227,11 @@ TEST_CASE("a program that does not exist is named, and one that a signal ends ha
 
 TEST_CASE("a time-out ends the remote program and what it started") {
   const test::Sshd sshd;
+  Recorded warm;
+  exec(std::vector{sshd.host("a")}, {"true"}, warm);  // The agent is there then.
   Recorded sink;
   const auto results = exec(std::vector{sshd.host("a")}, {"sh", "-c", "sleep 1000 & echo $!; wait"},
-                            sink, {.timeout = 1s});
+                            sink, {.timeout = 3s});
   REQUIRE(!results[0].ok());
   CHECK(results[0].error().kind() == ErrorKind::timeout);
   CHECK(ends_within(sink.out[0], 3s));
