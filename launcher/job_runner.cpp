@@ -17,7 +17,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kStartTimeout{60'000};  ///< The limit for writing files and starting.
 /// A cancel has five seconds: half of one for the followers, then these two, one after the other.
 constexpr milliseconds kStopFirst{3'000};
-constexpr milliseconds kSweep{1'300};
+constexpr milliseconds kQuickSweep{1'300};
+/// A command that only stops a job waits longer: a node whose cores all compute answers late.
+constexpr milliseconds kSweep{10'000};
 constexpr milliseconds kLastWords{5'000};
 
 /// Returns the outcome of ranks that cannot begin on a node, as the agent's trial there has it: the
@@ -100,7 +102,7 @@ void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel&
     if (when_prepared) when_prepared();
     put_and_start(request, facts, cancel);
   } catch (const Error&) {
-    stop(id, job);  // It may have been started by what then broke off.
+    stop(id, job, kQuickSweep);  // It may have been started by what then broke off.
     throw;
   }
 }
@@ -162,7 +164,7 @@ Outcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel 
     following.run(cancel);
   } catch (const Error&) {
     // A node's answer is final: what cannot be followed is not left running on the others.
-    if (on_cancel == OnCancel::stop_job) stop(id, job);
+    if (on_cancel == OnCancel::stop_job) stop(id, job, kQuickSweep);
     throw;
   }
   JobReport seen = following.report();
@@ -170,12 +172,12 @@ Outcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel 
   if (cancelled && on_cancel == OnCancel::leave_job)
     throw Error(ErrorKind::interrupted, "interrupted; job " + id + " is still running");
   if (cancelled || !seen.launcher) {
-    stop(id, job);
+    stop(id, job, kQuickSweep);
     following.catch_up(kLastWords);
     seen = following.report();
   } else if (!seen.launcher->how.ok() && !have_all_ended(seen)) {
     // mpirun has ended; what it could not reach any more is ended by its marker.
-    stop(id, job);
+    stop(id, job, kQuickSweep);
   }
   seen.cancelled = cancelled;
   seen.lease = options_.lease;
@@ -184,6 +186,11 @@ Outcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel 
 }
 
 std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const JobRecord& job) {
+  return stop(id, job, kSweep);
+}
+
+std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const JobRecord& job,
+                                                   milliseconds for_sweep) {
   const Cancel never;
   const auto all = hosts(job);
   std::vector<NodeTask> first, sweeps;
@@ -193,7 +200,7 @@ std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const 
   // First the launcher, which asks all ranks to end; then the processes that are still there.
   ask(client_, first, kStopFirst, never);
   std::vector<HostResult<ssh::Exit>> results;
-  for (NodeAnswer& answer : ask(client_, sweeps, kSweep, never))
+  for (NodeAnswer& answer : ask(client_, sweeps, for_sweep, never))
     results.push_back(std::move(answer.result));
   return results;
 }

@@ -81,6 +81,9 @@ class JobRunner {
                                             const Cancel& cancel);
 
  private:
+  /// Gives each node that long for ending what the launcher has left.
+  std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job,
+                                          std::chrono::milliseconds for_sweep);
   const ClusterNode* find_node(const NodeName& name) const;
   const ClusterNode& node(const NodeName& name) const;
   std::vector<ssh::Host> hosts(const JobRecord& job) const;
