@@ -26,7 +26,7 @@ Caches caches_of(const std::string& word) {
 class MpiMemory {
  public:
   explicit MpiMemory(std::size_t bytes) : bytes_(bytes) {
-    MPI_Alloc_mem(static_cast<MPI_Aint>(bytes), MPI_INFO_NULL, &data_);
+    MPI_Alloc_mem(static_cast<MPI_Aint>(bytes), MPI_INFO_NULL, static_cast<void*>(&data_));
   }
   MpiMemory(const MpiMemory&) = delete;
   MpiMemory& operator=(const MpiMemory&) = delete;
