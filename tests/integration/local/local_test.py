@@ -319,9 +319,9 @@ def test_link_rate_is_held_in_both_directions(m):
     up = time.monotonic() - start
     assert_equal(reader.returncode, 0, f"{down:.2f} s down, {up:.2f} s up")
     assert_less(0.7, down, f"{down:.2f} s down, {up:.2f} s up")
-    assert_less(down, 4, f"{down:.2f} s down, {up:.2f} s up")
+    assert_less(down, 15, f"{down:.2f} s down, {up:.2f} s up")
     assert_less(0.7, up, f"{down:.2f} s down, {up:.2f} s up")
-    assert_less(up, 4, f"{down:.2f} s down, {up:.2f} s up")
+    assert_less(up, 15, f"{down:.2f} s down, {up:.2f} s up")
 
 
 def test_thirty_two_nodes(m):
