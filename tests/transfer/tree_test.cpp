@@ -96,7 +96,7 @@ TEST_CASE("a changed byte is found, its file is named and nothing is visible") {
   stream[stream.find("needle")] = 'N';
   const Error e = failure_of([&] { receive(stream, world.to()); });
   CHECK(e.kind() == ErrorKind::remote);
-  CHECK(std::string(e.what()).starts_with("f arrived"));
+  CHECK(std::string(e.what()).starts_with("f has another SHA-256"));
   CHECK(fs::is_empty(world.to()));
 }
 
