@@ -158,7 +158,7 @@ class Communicator {
   std::optional<Communicator> split(int color, int key);
 
   /// Allocates memory from which other ranks of this host read directly. Throws
-  /// ErrorKind::capacity if there is none left: the program's own memory can be used instead.
+  /// ErrorKind::capacity if it is used up: the program's own memory can be used instead.
   std::span<std::byte> allocate(std::size_t bytes) { return world_->engine.allocate(bytes); }
   void free(std::span<std::byte> memory) { world_->engine.free(memory.data()); }
 

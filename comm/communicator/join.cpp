@@ -47,8 +47,8 @@ std::string master_name(const JobPlace& place) {
   return "rank 0 at " + printable(place.master_host) + ":" + std::to_string(place.master_port);
 }
 
-/// Gives link-local addresses the zone of FASTGPU_COMM_INTERFACE. Throws usage if there is none, or
-/// another than the address has.
+/// Gives link-local addresses the zone of FASTGPU_COMM_INTERFACE. Throws usage if that variable is
+/// not set, or names another interface than the address.
 void complete_zones(const JobPlace& place, std::vector<Endpoint>& points) {
   const std::string who = "rank " + std::to_string(place.rank.value) +
                           ": the address of rank 0, '" + printable(place.master_host) + "', ";

@@ -1,4 +1,4 @@
-// What a vendor's folder needs to make its cloud: `make_cloud` there takes it.
+// The parts of which `make_cloud` in a vendor's folder makes its cloud.
 #pragma once
 
 #include <functional>

@@ -154,6 +154,8 @@ def twice(files):
 
 def main():
     """Prints the names that are hidden twice in a target. Returns the exit status."""
+    if len(sys.argv) != 2:
+        sys.exit("hidden_names.py: give the build directory, such as build-lint")
     build = pathlib.Path(sys.argv[1]).resolve()
     headers = subprocess.run(
         ["git", "ls-files", "*.hpp"], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-// What is known of AWS before it is asked.
+// The facts about AWS that need no call of its API.
 #pragma once
 
 #include "provision/provider_info.hpp"

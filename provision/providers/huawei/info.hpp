@@ -1,4 +1,4 @@
-// What is known of Huawei Cloud before it is asked.
+// The facts about Huawei Cloud that need no call of its API.
 #pragma once
 
 #include "provision/provider_info.hpp"

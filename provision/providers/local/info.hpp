@@ -1,4 +1,4 @@
-// What is known of local clusters before one is made.
+// The facts about local clusters in general.
 #pragma once
 
 #include "provision/provider_info.hpp"

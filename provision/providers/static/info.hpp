@@ -1,4 +1,4 @@
-// What is known of clusters of the user's hosts before one is made.
+// The facts about clusters of the user's hosts in general.
 #pragma once
 
 #include "provision/provider_info.hpp"
