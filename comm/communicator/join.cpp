@@ -331,6 +331,13 @@ void raise_descriptor_limit() noexcept {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// Returns this machine's address on the way to the other ranks.
+std::string near_address(const Connections& connections) {
+  for (const auto& sockets : connections.sockets)
+    if (!sockets.empty()) return address_text(local_end(sockets.front().get()));
+  return {};
+}
+
 bool needs_mpi(const JobPlace& place) {
   return place.meeting == Meeting::by_mpi || place.transport == NetworkTransport::mpi ||
          place.collectives == Collectives::mpi;
@@ -360,9 +367,13 @@ Connections join(const JobPlace& wanted) {
   Mesh mesh = place.rank == Rank{0} ? accept_ranks(place, std::move(listener), deadline)
                                     : connect_to_ranks(place, deadline);
   connections.sockets = std::move(mesh.sockets);
-  const auto most_flows = place.transport == NetworkTransport::tcp ? place.flows : std::optional(1);
-  const auto flows =
-      introduce(connections, {place.shared_memory, most_flows, place.transport}, deadline);
+  const bool is_by_mpi = place.transport == NetworkTransport::mpi;
+  const Wishes wishes{.shared_memory = place.shared_memory,
+                      .flows = is_by_mpi ? std::optional(1) : place.flows,
+                      .transport = place.transport,
+                      .fabric = place.fabric,
+                      .near = near_address(connections)};
+  const auto flows = introduce(connections, wishes, deadline);
   mesh.sockets = std::move(connections.sockets);
   connect_further(place, mesh, flows, deadline);
   connections.sockets = std::move(mesh.sockets);

@@ -391,11 +391,25 @@ std::optional<Error> Engine::trouble_of(std::span<const Rank> ranks) {
 
 std::span<std::byte> Engine::allocate(std::size_t bytes) {
   const Lock lock = enter();
-  return heap_->allocate(bytes);
+  const auto memory = heap_->allocate(bytes);
+  try {
+    for (const Route& route : routes_)
+      route.transport->allocated(memory);
+  } catch (const Error&) {
+    free_everywhere(memory.data());
+    throw;
+  }
+  return memory;
 }
 
 void Engine::free(const std::byte* memory) {
   const Lock lock = enter();
+  free_everywhere(memory);
+}
+
+void Engine::free_everywhere(const std::byte* memory) {
+  for (const Route& route : routes_)
+    route.transport->freed(memory);
   heap_->free(memory);
 }
 
@@ -533,7 +547,8 @@ void Engine::sleep(Lock& lock, const Operation* awaited, std::chrono::millisecon
 void Engine::poll_unlocked(Lock& lock, const Operation* awaited,
                            std::chrono::milliseconds longest) {
   const bool is_awake = offloaded_ > 0 || std::ranges::any_of(routes_, [](const Route& route) {
-                          return route.capabilities.moves_only_when_called && route.under_way > 0;
+                          return route.capabilities.moves_only_when_called &&
+                                 route.transport->poll_descriptor() < 0 && route.under_way > 0;
                         });
   const int timeout = is_awake ? 0 : static_cast<int>(std::max(longest, 1ms).count());
   const int waiter = awaited != nullptr ? 1 : 0;

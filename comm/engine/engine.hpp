@@ -120,6 +120,7 @@ class Engine final : private TransportEvents, private ControlEvents {
 
   void choose_routes();
   void guard_descriptors();
+  void free_everywhere(const std::byte* memory);
   Route& route_to(Rank peer) const { return *route_to_[static_cast<std::size_t>(peer.value)]; }
   std::optional<Error>& loss_of(Rank rank) { return lost_[static_cast<std::size_t>(rank.value)]; }
 

@@ -3,20 +3,15 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "comm/mpi/plugin.hpp"
 
 namespace fastgpu::comm::mpi {
 
-/// Returns the possible places of the plugin, for code in the file `own`: beside it, or in the
-/// folder fastgpu beside it.
-std::vector<std::string> plugin_places(const std::string& own);
-
 /// The loaded plugin. It stays loaded until the process ends: MPI does not support unloading.
 class Library {
  public:
-  /// Loads `path`, or if it is empty the first existing one of `plugin_places`. Throws
+  /// Loads `path`, or if it is empty the first existing one of its places. Throws
   /// ErrorKind::not_found if none exists, ErrorKind::local if it does not load, ErrorKind::usage if
   /// it has another version, or this program cannot load anything.
   explicit Library(const std::string& path);

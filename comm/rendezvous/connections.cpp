@@ -10,15 +10,24 @@
 
 #include "base/error.hpp"
 #include "comm/common/wire.hpp"
+#include "comm/fabric/card.hpp"
+#include "comm/fabric/endpoint.hpp"
 #include "comm/rendezvous/stream.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
-/// Length of the address, flows (0 for the usual number), transport, address.
+/// Length of the address in shared memory, flows (0 for the usual number), transport, address;
+/// length of the card for the fabric, card.
 constexpr std::size_t kHead = 3;
-constexpr std::size_t kIntroduction = kHead + 255;
+constexpr std::size_t kMaxAddress = 255;
+constexpr std::size_t kCard = kHead + kMaxAddress;
+constexpr std::size_t kIntroduction = kCard + 1 + fabric::kMaxCard;
 using Introduction = std::array<std::byte, kIntroduction>;
+
+/// What an answer has for each way in which a rank can be reached.
+constexpr std::byte kByMemory{1};
+constexpr std::byte kByFabric{2};
 
 std::unique_ptr<SharedMemoryTransport> shared_memory_transport(const Connections& connections,
                                                                SharedMemory wanted) {
@@ -28,6 +37,15 @@ std::unique_ptr<SharedMemoryTransport> shared_memory_transport(const Connections
   } catch (const Error&) {
     return nullptr;  // This host has no memory to share: sockets are used.
   }
+}
+
+std::unique_ptr<FabricTransport> fabric_transport(const Connections& connections,
+                                                  const Wishes& wishes) try {
+  auto endpoint = fabric::open_endpoint(wishes.fabric, {connections.size, wishes.near});
+  if (!endpoint) return nullptr;
+  return std::make_unique<FabricTransport>(connections.rank, connections.size, std::move(endpoint));
+} catch (const Error& e) {
+  throw e.during("rank " + std::to_string(connections.rank.value));
 }
 
 /// A round of fixed messages to and from every other rank. They fit into any socket's buffer, so
@@ -65,15 +83,62 @@ class Round {
   Deadline deadline_;
 };
 
-Introduction introduction_of(const SharedMemoryTransport* shared, const Wishes& wishes) {
+/// Puts the length of some bytes at one place, and the bytes at another.
+void put(Introduction& into, std::size_t length_at, std::size_t bytes_at,
+         std::span<const std::byte> bytes) {
+  into[length_at] = static_cast<std::byte>(bytes.size());
+  std::ranges::copy(bytes, into.begin() + static_cast<std::ptrdiff_t>(bytes_at));
+}
+
+std::span<const std::byte> bytes_in(const Introduction& from, std::size_t length_at,
+                                    std::size_t bytes_at) {
+  return std::span(from).subspan(bytes_at, std::to_integer<std::size_t>(from[length_at]));
+}
+
+Introduction introduction_of(const SharedMemoryTransport* shared, const FabricTransport* fabric,
+                             const Wishes& wishes) {
   Introduction mine{};
   mine[1] = static_cast<std::byte>(wishes.flows.value_or(0));
   mine[2] = static_cast<std::byte>(wishes.transport);
-  if (shared == nullptr) return mine;
-  const auto address = shared->address();
-  mine[0] = static_cast<std::byte>(address.size());
-  std::ranges::copy(address, mine.begin() + kHead);
+  if (shared != nullptr) put(mine, 0, kHead, shared->address());
+  if (fabric != nullptr) put(mine, kCard, kCard + 1, encode(fabric->card()));
   return mine;
+}
+
+/// Connects to the rank with that introduction in each way that is possible, and returns these.
+std::byte connect(Rank rank, const Introduction& theirs, SharedMemoryTransport* shared,
+                  FabricTransport* fabric) {
+  std::byte ways{};
+  const auto address = bytes_in(theirs, 0, kHead);
+  if (shared != nullptr && !address.empty() && shared->connect(rank, address)) ways |= kByMemory;
+  const auto card = bytes_in(theirs, kCard, kCard + 1);
+  if (fabric != nullptr && !card.empty() && fabric->connect(rank, fabric::decode_card(card)))
+    ways |= kByFabric;
+  return ways;
+}
+
+/// Gives up the ways that the other side does not have, and the fabric where memory is shared.
+/// Returns whether a way is left.
+bool agree(Rank rank, std::byte ways, SharedMemoryTransport* shared, FabricTransport* fabric) {
+  const bool by_memory = (ways & kByMemory) != std::byte{};
+  const bool by_fabric = !by_memory && (ways & kByFabric) != std::byte{};
+  if (!by_memory && shared != nullptr && shared->reaches(rank)) shared->disconnect(rank);
+  if (!by_fabric && fabric != nullptr) fabric->disconnect(rank);
+  return by_memory || by_fabric;
+}
+
+/// Throws, on both sides, where a fabric is a must and two ranks have none together.
+void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric,
+                  const Introduction& theirs) {
+  if (wishes.fabric.need != fabric::Need::must) return;
+  const auto card = bytes_in(theirs, kCard, kCard + 1);
+  const std::string there = card.empty() ? "none" : fabric::decode_card(card).provider;
+  const std::string here = fabric == nullptr ? "none" : fabric->traits().provider;
+  throw Error(ErrorKind::usage, "FASTGPU_COMM_TRANSPORT is 'fabric', but rank " +
+                                    std::to_string(rank.value) +
+                                    " is not reached by one: " + there + " there, " + here +
+                                    " here. Set the same FASTGPU_COMM_FABRIC for all ranks, or "
+                                    "FASTGPU_COMM_TRANSPORT=tcp");
 }
 
 /// Groups the ranks: those with the same lowest rank in reach are on the same node.
@@ -102,6 +167,22 @@ Topology exchange_topology(const Connections& connections, Round& round) {
   return topology;
 }
 
+/// Returns the number of sockets to each rank: one where another transport carries the data.
+std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
+                          const std::vector<int>& wished) {
+  std::vector<int> flows(wished.size(), 1);
+  for (std::size_t r = 0; r < flows.size(); ++r) {
+    const Rank rank{static_cast<int>(r)};
+    if (rank == connections.rank) continue;
+    if (connections.shared && connections.shared->reaches(rank)) continue;
+    if (connections.fabric && connections.fabric->reaches(rank)) continue;
+    const int usual = usual_flows(connections.topology, connections.rank, rank);
+    const int theirs = wished[r] == 0 ? usual : wished[r];
+    flows[r] = std::min(wishes.flows.value_or(usual), theirs);
+  }
+  return flows;
+}
+
 }  // namespace
 
 int usual_flows(const Topology& topology, Rank one, Rank other) {
@@ -116,39 +197,32 @@ std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadl
   using Answer = std::array<std::byte, 1>;
   const auto ranks = static_cast<std::size_t>(connections.size);
   auto shared = shared_memory_transport(connections, wishes.shared_memory);
+  auto fabric = fabric_transport(connections, wishes);
   std::vector<int> wished(ranks, 0);
   std::vector<Answer> answers(ranks, Answer{});
+  std::vector<Introduction> introductions(ranks);
 
   Round round(connections, deadline);
-  const Introduction mine = introduction_of(shared.get(), wishes);
+  const Introduction mine = introduction_of(shared.get(), fabric.get(), wishes);
   round.exchange(std::vector(ranks, mine), [&](std::size_t r, const Introduction& theirs) {
-    const auto length = std::to_integer<std::size_t>(theirs[0]);
-    const auto address = std::span(theirs).subspan(kHead, length);
-    const Rank rank{static_cast<int>(r)};
     if (theirs[2] != mine[2])
       throw Error(ErrorKind::usage, "rank " + std::to_string(r) +
                                         " has another FASTGPU_COMM_TRANSPORT: all ranks need the "
                                         "same");
-    if (shared && length > 0 && shared->connect(rank, address)) answers[r] = {std::byte{1}};
+    answers[r] = {connect({static_cast<int>(r)}, theirs, shared.get(), fabric.get())};
     wished[r] = std::to_integer<int>(theirs[1]);
+    introductions[r] = theirs;
   });
   round.exchange(answers, [&](std::size_t r, const Answer& theirs) {
     const Rank rank{static_cast<int>(r)};
-    if (!shared || !shared->reaches(rank)) return;
-    if (theirs != Answer{std::byte{1}}) shared->disconnect(rank);
+    const std::byte ways = theirs.front() & answers[r].front();
+    if (agree(rank, ways, shared.get(), fabric.get())) return;
+    check_fabric(wishes, rank, fabric.get(), introductions[r]);
   });
   connections.shared = std::move(shared);
+  connections.fabric = std::move(fabric);
   connections.topology = exchange_topology(connections, round);
-  std::vector<int> flows(ranks, 1);
-  for (std::size_t r = 0; r < ranks; ++r) {
-    const Rank rank{static_cast<int>(r)};
-    if (rank == connections.rank) continue;
-    if (connections.shared && connections.shared->reaches(rank)) continue;
-    const int usual = usual_flows(connections.topology, connections.rank, rank);
-    const int theirs = wished[r] == 0 ? usual : wished[r];
-    flows[r] = std::min(wishes.flows.value_or(usual), theirs);
-  }
-  return flows;
+  return flows_of(connections, wishes, wished);
 }
 
 }  // namespace fastgpu::comm

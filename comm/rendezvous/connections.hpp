@@ -11,9 +11,11 @@
 
 #include "base/unique_fd.hpp"
 #include "comm/common/deadline.hpp"
+#include "comm/fabric/settings.hpp"
 #include "comm/mpi/messages.hpp"
 #include "comm/rendezvous/environment.hpp"
 #include "comm/schedule/topology.hpp"
+#include "comm/transports/fabric_transport.hpp"
 #include "comm/transports/shared_memory_transport.hpp"
 
 namespace fastgpu::comm {
@@ -33,6 +35,7 @@ struct Connections {
       sockets{};  ///< The connections, by rank: at least one to each other rank.
   std::unique_ptr<SharedMemoryTransport> shared{};  ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
+  std::unique_ptr<FabricTransport> fabric{};        ///< Null: no rank is reached by a fabric.
   std::unique_ptr<mpi::Messages> messages{};        ///< Null: those to other hosts go by sockets.
   std::shared_ptr<mpi::Collectives> collectives{};  ///< Null: none but ours. Shared by the calls.
   std::optional<Algorithm>
@@ -44,6 +47,8 @@ struct Wishes {
   SharedMemory shared_memory = SharedMemory::on;
   std::optional<int> flows{};  ///< Connections to each rank; absent: what suits ranks and hosts.
   NetworkTransport transport = NetworkTransport::tcp;  ///< The other side's must be the same.
+  fabric::Settings fabric{};
+  std::string near{};  ///< This machine's address on the way to the others; empty: unknown.
 };
 
 /// The number of connections between two hosts if no rank wishes another: enough for a network that
@@ -55,9 +60,9 @@ constexpr int kUsualFlows = 4;
 int usual_flows(const Topology& topology, Rank one, Rank other);
 
 /// Finds out, over the first socket to each rank, which of them share memory with this one, and
-/// connects to it; fills in `topology`. All ranks call it at once. Returns the number of sockets
-/// that there are to be to each rank: 1 where memory is shared. Throws ErrorKind::usage where
-/// transports differ.
+/// which are reached by a fabric, and connects to these; fills in `topology`. All ranks call it at
+/// once. Returns the number of sockets that there are to be to each rank: 1 where another transport
+/// carries the data. Throws ErrorKind::usage where transports differ, and as open_endpoint() does.
 std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
 
 }  // namespace fastgpu::comm

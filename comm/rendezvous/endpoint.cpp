@@ -144,11 +144,16 @@ bool Endpoint::is_link_local() const noexcept {
          (address[1] & std::byte{0xc0}) == std::byte{0x80};
 }
 
-std::string to_string(const Endpoint& endpoint) {
+std::string address_text(const Endpoint& endpoint) {
   char text[INET6_ADDRSTRLEN] = "";
   ::inet_ntop(domain(endpoint.family), endpoint.address.data(), text, sizeof(text));
   std::string host = text;
   if (endpoint.zone != 0) host += '%' + name_of_interface(endpoint.zone);
+  return host;
+}
+
+std::string to_string(const Endpoint& endpoint) {
+  const std::string host = address_text(endpoint);
   const bool has_colons = endpoint.family == Family::ipv6;
   return (has_colons ? '[' + host + ']' : host) + ':' + std::to_string(endpoint.port);
 }

@@ -14,6 +14,8 @@ namespace fastgpu::comm {
 
 /// Returns "10.0.0.1:29500", "[::1]:29500", "[fe80::1%eth0]:29500".
 std::string to_string(const Endpoint& endpoint);
+/// Returns "10.0.0.1", "::1", "fe80::1%eth0".
+std::string address_text(const Endpoint& endpoint);
 
 /// Returns every address of `host`, in the resolver's order. Throws ErrorKind::not_found if it has
 /// none.

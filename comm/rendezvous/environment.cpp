@@ -66,8 +66,45 @@ bool names_master(const Environment& environment) {
 NetworkTransport transport(const std::string& text) {
   if (text == "tcp") return NetworkTransport::tcp;
   if (text == "mpi") return NetworkTransport::mpi;
-  throw Error(ErrorKind::usage,
-              "FASTGPU_COMM_TRANSPORT is '" + printable(text) + "', not one of tcp, mpi");
+  if (text == "fabric") return NetworkTransport::fabric;
+  if (text == "auto") return NetworkTransport::automatic;
+  throw Error(ErrorKind::usage, "FASTGPU_COMM_TRANSPORT is '" + printable(text) +
+                                    "', not one of auto, tcp, fabric, mpi");
+}
+
+/// The need that follows from the transport, unless the fabric is off.
+fabric::Need need_of(NetworkTransport transport) {
+  switch (transport) {
+    case NetworkTransport::fabric:
+      return fabric::Need::must;
+    case NetworkTransport::automatic:
+      return fabric::Need::welcome;
+    case NetworkTransport::tcp:
+    case NetworkTransport::mpi:
+      return fabric::Need::none;
+  }
+  return fabric::Need::none;
+}
+
+fabric::Settings fabric_settings(const Environment& environment, NetworkTransport transport) {
+  fabric::Settings settings{.need = need_of(transport)};
+  settings.plugin = environment("FASTGPU_COMM_FABRIC_PLUGIN").value_or("");
+  settings.device = environment("FASTGPU_COMM_FABRIC_DEVICE").value_or("");
+  const std::string wanted = environment("FASTGPU_COMM_FABRIC").value_or("auto");
+  if (wanted == "off" && transport == NetworkTransport::fabric)
+    throw Error(ErrorKind::usage,
+                "FASTGPU_COMM_TRANSPORT is 'fabric', but FASTGPU_COMM_FABRIC is 'off'");
+  if (wanted == "off")
+    settings.need = fabric::Need::none;
+  else if (wanted != "auto")
+    settings.provider = wanted;
+  if (const auto text = environment("FASTGPU_COMM_FABRIC_PUT"); text && *text != "auto") {
+    settings.put = fabric::put_named(*text);
+    if (!settings.put)
+      throw Error(ErrorKind::usage, "FASTGPU_COMM_FABRIC_PUT is '" + printable(*text) +
+                                        "', not one of auto, a, b, c, none");
+  }
+  return settings;
 }
 
 Collectives collectives(const std::string& text) {
@@ -129,6 +166,7 @@ JobPlace job_place(const Environment& environment) {
     place.shared_memory = is_on ? SharedMemory::on : SharedMemory::off;
   }
   if (const auto text = environment("FASTGPU_COMM_TRANSPORT")) place.transport = transport(*text);
+  place.fabric = fabric_settings(environment, place.transport);
   if (const auto text = environment("FASTGPU_COMM_ALGORITHM")) place.algorithm = algorithm(*text);
   if (const auto text = environment("FASTGPU_COMM_COLLECTIVES"))
     place.collectives = collectives(*text);

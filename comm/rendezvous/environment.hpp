@@ -10,6 +10,7 @@
 #include "base/secret.hpp"
 #include "comm/common/process_environment.hpp"
 #include "comm/common/rank.hpp"
+#include "comm/fabric/settings.hpp"
 #include "comm/rendezvous/address.hpp"
 #include "comm/schedule/all_reduce.hpp"
 
@@ -24,8 +25,9 @@ enum class Meeting : std::uint8_t { at_address, by_mpi };
 /// The number of hosts on which mpirun runs its ranks.
 enum class Hosts : std::uint8_t { one, several };
 
-/// The transport between ranks that share no memory.
-enum class NetworkTransport : std::uint8_t { tcp, mpi };
+/// The transport between ranks that share no memory. `automatic` is TCP, or a fabric for ranks that
+/// both have its hardware.
+enum class NetworkTransport : std::uint8_t { tcp, mpi, fabric, automatic };
 
 /// The library that runs collectives.
 enum class Collectives : std::uint8_t { ours, mpi };
@@ -56,7 +58,8 @@ struct JobPlace {
   /// ranks.
   std::optional<int> flows{};
   SharedMemory shared_memory = SharedMemory::on;
-  NetworkTransport transport = NetworkTransport::tcp;
+  NetworkTransport transport = NetworkTransport::automatic;
+  fabric::Settings fabric{};
   std::optional<Algorithm> algorithm{};  ///< The algorithm of all-reduces; absent: chosen for each.
 };
 
@@ -66,8 +69,8 @@ struct JobPlace {
 /// then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_TIMEOUT, which is for the meeting too where there is
 /// no FASTGPU_COMM_JOIN_TIMEOUT, FASTGPU_COMM_SILENCE, FASTGPU_COMM_FLOWS,
 /// FASTGPU_COMM_SHARED_MEMORY, FASTGPU_COMM_TRANSPORT, FASTGPU_COMM_ALGORITHM,
-/// FASTGPU_COMM_COLLECTIVES and FASTGPU_COMM_MPI_PLUGIN. Throws ErrorKind::usage, naming the
-/// variable, for anything that is missing or not valid.
+/// FASTGPU_COMM_COLLECTIVES, FASTGPU_COMM_MPI_PLUGIN and the variables FASTGPU_COMM_FABRIC*. Throws
+/// ErrorKind::usage, naming the variable, for anything that is missing or not valid.
 JobPlace job_place(const Environment& environment);
 
 }  // namespace fastgpu::comm

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "comm/transports/fabric_transport.hpp"
 #include "comm/transports/mpi_transport.hpp"
 #include "comm/transports/shared_memory_transport.hpp"
 #include "comm/transports/tcp_transport.hpp"
@@ -39,6 +40,12 @@ std::unique_ptr<Transport> by_shared_memory(const Parts& parts) {
   return shared;
 }
 
+std::unique_ptr<Transport> by_fabric(const Parts& parts) {
+  std::unique_ptr<FabricTransport> fabric = std::move(parts.connections.fabric);
+  if (fabric) fabric->open(parts.events);
+  return fabric;
+}
+
 std::unique_ptr<Transport> by_mpi(const Parts& parts) {
   if (!parts.connections.messages) return nullptr;
   return std::make_unique<MpiTransport>(std::move(parts.connections.messages),
@@ -47,7 +54,7 @@ std::unique_ptr<Transport> by_mpi(const Parts& parts) {
 
 /// The transports that are preferred to sockets, the best first; each returns null if the job does
 /// not use it.
-constexpr std::array kPreferred{by_shared_memory, by_mpi};
+constexpr std::array kPreferred{by_shared_memory, by_fabric, by_mpi};
 
 }  // namespace
 

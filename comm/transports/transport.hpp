@@ -107,8 +107,9 @@ class TransportEvents {
 struct TransportCapabilities {
   int flows = 1;                 ///< Connections that one message may be spread over.
   bool is_free_to_poll = false;  ///< `progress` costs no system call.
-  bool moves_only_when_called =
-      false;  ///< Data moves only within `progress`, not while a thread sleeps.
+  /// Data moves only within `progress`: a thread must call it while something is under way, and
+  /// may sleep before only where the transport has a `poll_descriptor`.
+  bool moves_only_when_called = false;
   /// The time within which messages that a rank sent may arrive after the news of its loss.
   std::chrono::milliseconds delay_of_last_messages{0};
 };
@@ -163,6 +164,11 @@ class Transport {
 
   /// Returns the memory from which receivers read directly; null without such memory.
   virtual Heap* heap() noexcept { return nullptr; }
+
+  /// Prepares memory for messages, once for all that come from it or go to it until `freed`. Throws
+  /// ErrorKind::capacity.
+  virtual void allocated(std::span<std::byte> /*memory*/) {}
+  virtual void freed(const std::byte* /*memory*/) noexcept {}
 };
 
 }  // namespace fastgpu::comm

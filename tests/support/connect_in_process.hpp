@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,26 @@ inline std::vector<comm::Connections> sockets_in_process(int size,
   return ranks;
 }
 
+/// Returns what a rank wishes for. FASTGPU_TEST_FABRIC names a provider of libfabric, and perhaps
+/// the way of putting ("net", "net a"): it then carries the messages of ranks that share no memory.
+inline comm::Wishes wishes(comm::SharedMemory shared_memory, int flows = 1) {
+  comm::Wishes wished{.shared_memory = shared_memory, .flows = flows};
+  const char* const given = std::getenv("FASTGPU_TEST_FABRIC");
+  const char* const plugin = std::getenv("FASTGPU_TEST_FABRIC_PLUGIN");
+  const bool is_shared = shared_memory == comm::SharedMemory::on;
+  if (is_shared || given == nullptr || plugin == nullptr) return wished;
+  const std::string_view text = given;
+  const std::size_t gap = text.find(' ');
+  wished.transport = comm::NetworkTransport::fabric;
+  wished.fabric = {.need = comm::fabric::Need::must,
+                   .provider = std::string(text.substr(0, gap)),
+                   .plugin = plugin};
+  if (gap != std::string_view::npos)
+    wished.fabric.put = comm::fabric::put_named(text.substr(gap + 1));
+  wished.near = "127.0.0.1";
+  return wished;
+}
+
 /// Returns a communicator for each rank. With `ranks_per_node`, the ranks act as if they were on
 /// several nodes.
 inline std::vector<comm::Communicator> communicators_in_process(
@@ -54,7 +76,7 @@ inline std::vector<comm::Communicator> communicators_in_process(
   auto connections = sockets_in_process(size, timeout, flows);
   run_ranks(connections, [&](comm::Connections& rank) {
     const comm::Deadline deadline(std::chrono::seconds(20));
-    comm::introduce(rank, {shared_memory, flows}, deadline);
+    comm::introduce(rank, wishes(shared_memory, flows), deadline);
     if (ranks_per_node) rank.topology = comm::filled_nodes(size, *ranks_per_node);
   });
   std::vector<comm::Communicator> ranks;

@@ -19,7 +19,7 @@ std::vector<Communicator> naming(const std::vector<Algorithm>& algorithms) {
   auto ranks = test::sockets_in_process(static_cast<int>(algorithms.size()), 10s);
   test::run_ranks(ranks, [&](Connections& rank) {
     rank.algorithm = algorithms[static_cast<std::size_t>(rank.rank.value)];
-    introduce(rank, {SharedMemory::off, 1}, Deadline(10s));
+    introduce(rank, test::wishes(SharedMemory::off, 1), Deadline(10s));
   });
   std::vector<Communicator> communicators;
   for (Connections& rank : ranks)

@@ -85,7 +85,7 @@ constexpr auto kAtOnce = 20s;
 [[noreturn]] void reduce_for_ever(Connections connections, SharedMemory shared_memory) {
   int status = 1;
   try {
-    introduce(connections, {shared_memory, 1}, Deadline(10s));
+    introduce(connections, test::wishes(shared_memory, 1), Deadline(10s));
     Communicator comm(std::move(connections));
     std::vector<float> values(1 << 20);
     for (;;)
@@ -263,7 +263,7 @@ TEST_CASE("a rank that computes for long is warned of, and no dead end is seen")
   std::mutex mutex;
   std::vector<std::string> warnings;
   test::run_ranks(connections, [&](Connections& rank) {
-    introduce(rank, {SharedMemory::on, 1}, Deadline(20s));
+    introduce(rank, test::wishes(SharedMemory::on, 1), Deadline(20s));
     rank.silence = 300ms;
     rank.warn = [&](const std::string& sentence) {
       const std::lock_guard lock(mutex);
@@ -305,7 +305,7 @@ TEST_CASE("a process that keeps the connections of a dead rank open does not hid
   if (rank == 0) {
     Connections own = std::move(connections[1]);
     connections.clear();
-    introduce(own, {SharedMemory::on, 1}, Deadline(20s));
+    introduce(own, test::wishes(SharedMemory::on, 1), Deadline(20s));
     Communicator comm(std::move(own));
     comm.barrier();
     // As what makes processes without the C library's fork().
@@ -319,7 +319,7 @@ TEST_CASE("a process that keeps the connections of a dead rank open does not hid
   }
   Connections own = std::move(connections[0]);
   connections.clear();
-  introduce(own, {SharedMemory::on, 1}, Deadline(20s));
+  introduce(own, test::wishes(SharedMemory::on, 1), Deadline(20s));
   const auto begin = Clock::now();
   Communicator comm(std::move(own));
   comm.barrier();
@@ -543,7 +543,7 @@ TEST_CASE("a process without a descriptor to spare works without sharing more me
       std::vector<Communicator> ranks;
       if (!is_connected_before) use_up();
       test::run_ranks(connections, [&](Connections& rank) {
-        introduce(rank, {SharedMemory::on, 1}, Deadline(5s));
+        introduce(rank, test::wishes(SharedMemory::on, 1), Deadline(5s));
       });
       hoard.clear();
       for (Connections& rank : connections)

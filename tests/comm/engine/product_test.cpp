@@ -130,7 +130,7 @@ using Engines = std::vector<std::unique_ptr<Engine>>;
 Engines engines_in_process(int size, SharedMemory shared_memory) {
   auto connections = test::sockets_in_process(size, 20s, 2);
   run_ranks(connections, [&](Connections& rank) {
-    introduce(rank, {shared_memory, 2}, Deadline(20s));
+    introduce(rank, test::wishes(shared_memory, 2), Deadline(20s));
   });
   Engines engines;
   for (Connections& rank : connections)

@@ -60,6 +60,27 @@ TEST_CASE("the meeting has a limit of its own, or that of all waits") {
     CHECK(mentions(failure_of([&] { place_with(plain_but(name, "0s")); }), name));
 }
 
+TEST_CASE(
+    "a fabric is welcome by default, a must by name, and off where another transport is named") {
+  const auto fabric_with = [](const std::string& name, const std::string& value) {
+    return place_with(plain_but(name, value)).fabric;
+  };
+  CHECK(place_with(kPlain).transport == NetworkTransport::automatic);
+  CHECK(place_with(kPlain).fabric.need == fabric::Need::welcome);
+  CHECK(fabric_with("FASTGPU_COMM_TRANSPORT", "fabric").need == fabric::Need::must);
+  for (const std::string other : {"tcp", "mpi"})
+    CHECK(fabric_with("FASTGPU_COMM_TRANSPORT", other).need == fabric::Need::none);
+  CHECK(fabric_with("FASTGPU_COMM_FABRIC", "off").need == fabric::Need::none);
+  CHECK(fabric_with("FASTGPU_COMM_FABRIC", "auto").provider.empty());
+  CHECK(fabric_with("FASTGPU_COMM_FABRIC", "tcp;ofi_rxm").provider == "tcp;ofi_rxm");
+  CHECK(fabric_with("FASTGPU_COMM_FABRIC_DEVICE", "mlx5_1").device == "mlx5_1");
+  CHECK(fabric_with("FASTGPU_COMM_FABRIC_PUT", "b").put == fabric::Put::then_send);
+  CHECK_FALSE(fabric_with("FASTGPU_COMM_FABRIC_PUT", "auto").put);
+  Variables contradiction = plain_but("FASTGPU_COMM_TRANSPORT", "fabric");
+  contradiction["FASTGPU_COMM_FABRIC"] = "off";
+  CHECK(mentions(failure_of([&] { place_with(contradiction); }), "FASTGPU_COMM_FABRIC is 'off'"));
+}
+
 TEST_CASE("RANK and its companions are read") {
   const JobPlace place = place_with(kPlain);
   CHECK(place.rank == Rank{2});

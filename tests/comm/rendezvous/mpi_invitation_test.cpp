@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "comm/common/plugin_file.hpp"
 #include "comm/mpi/library.hpp"
 #include "comm/rendezvous/invitation.hpp"
 #include "support/failure.hpp"
@@ -50,7 +51,7 @@ TEST_CASE("what kept rank 0 from inviting is what the others fail with") {
 }
 
 TEST_CASE("the plugin is looked for beside the library and in the folder fastgpu there") {
-  CHECK(mpi::plugin_places("/usr/lib/libfastgpu_comm.so.0") ==
+  CHECK(plugin_places("/usr/lib/libfastgpu_comm.so.0", "libfastgpu_comm_mpi.so") ==
         std::vector<std::string>{"/usr/lib/libfastgpu_comm_mpi.so",
                                  "/usr/lib/fastgpu/libfastgpu_comm_mpi.so"});
 }

@@ -1,0 +1,31 @@
+// What a rank tells the others of its endpoint before any message goes by the fabric.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/fabric/settings.hpp"
+
+namespace fastgpu::comm::fabric {
+
+struct Card {
+  std::string provider{};
+  std::uint32_t protocol = 0;
+  Put put = Put::none;
+  bool is_hardware = false;
+  std::uint64_t token = 0;  ///< Every frame to this endpoint carries it.
+  std::vector<std::byte> address{};
+};
+
+/// The most bytes of an encoded card.
+constexpr std::size_t kMaxCard = 255;
+
+std::vector<std::byte> encode(const Card& card);
+
+/// Throws ErrorKind::remote for anything that `encode` cannot have written.
+Card decode_card(std::span<const std::byte> bytes);
+
+}  // namespace fastgpu::comm::fabric

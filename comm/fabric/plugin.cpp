@@ -1,0 +1,469 @@
+// libfastgpu_comm_fabric.so: the one part of us that is linked to libfabric. No exception leaves
+// it.
+#include "comm/fabric/plugin.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fastgpu::comm::fabric {
+
+// Opaque outside of this file, but with a name there.
+
+struct Offers {
+  struct Found {
+    Offer offer{};
+    std::unique_ptr<fi_info, decltype(&::fi_freeinfo)> info{nullptr, ::fi_freeinfo};
+  };
+  std::vector<Found> all;
+};
+
+/// Closes a handle of libfabric, the last opened first.
+template <class Handle>
+class Fid {
+ public:
+  Fid() = default;
+  Fid(const Fid&) = delete;
+  Fid& operator=(const Fid&) = delete;
+  ~Fid() { close(); }
+  Handle** place() noexcept { return &handle_; }
+  Handle* operator->() const noexcept { return handle_; }
+  Handle* get() const noexcept { return handle_; }
+  void close() noexcept {
+    if (handle_ != nullptr) ::fi_close(&handle_->fid);
+    handle_ = nullptr;
+  }
+
+ private:
+  Handle* handle_ = nullptr;
+};
+
+struct Port {
+  Fid<fid_fabric> fabric;
+  Fid<fid_domain> domain;
+  Fid<fid_av> peers;
+  Fid<fid_cq> queue;
+  Fid<fid_ep> endpoint;
+  std::uint64_t mr_mode = 0;
+  std::uint64_t next_key = 1;
+  bool can_sleep = false;
+  bool has_writes = false;
+};
+
+struct Region {
+  Fid<fid_mr> mr;
+};
+
+namespace {
+
+constexpr std::uint32_t kVersion = FI_VERSION(1, 17);
+constexpr std::uint64_t kCore = FI_MSG | FI_TAGGED;
+constexpr std::uint64_t kMemoryModes =
+    FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+constexpr std::size_t kQueueLength = 8192;
+
+static_assert(sizeof(OperationSpace) >= sizeof(fi_context2));
+static_assert(kBusy == FI_EAGAIN);
+
+void describe(int error, char* text, std::size_t room) {
+  const std::string_view words = ::fi_strerror(error);
+  const std::size_t length = std::min(words.size(), room - 1);
+  std::memcpy(text, words.data(), length);
+  text[length] = '\0';
+}
+
+std::uint32_t library_version() {
+  const std::uint32_t version = ::fi_version();
+  return FI_MAJOR(version) * 100 + FI_MINOR(version);
+}
+
+int error_of(std::int64_t result) noexcept {
+  return result < 0 ? static_cast<int>(-result) : 0;
+}
+
+// ---- offers ----
+
+template <std::size_t room>
+void copy_text(char (&into)[room], const char* text) {
+  if (text != nullptr) std::strncpy(into, text, room - 1);
+}
+
+template <std::size_t room>
+void copy_address(char (&into)[room], const fi_info& info) {
+  if (info.src_addr == nullptr) return;
+  if (info.addr_format == FI_SOCKADDR_IN && info.src_addrlen >= sizeof(sockaddr_in))
+    ::inet_ntop(AF_INET, &static_cast<const sockaddr_in*>(info.src_addr)->sin_addr, into, room);
+  if (info.addr_format == FI_SOCKADDR_IN6 && info.src_addrlen >= sizeof(sockaddr_in6))
+    ::inet_ntop(AF_INET6, &static_cast<const sockaddr_in6*>(info.src_addr)->sin6_addr, into, room);
+}
+
+bool is_hardware(const fi_info& info) {
+  constexpr std::string_view kSoftware[] = {"tcp", "net", "udp", "shm", "sockets", "sm2", "lnx"};
+  std::string_view name = info.fabric_attr->prov_name;
+  name = name.substr(0, name.find(';'));
+  return std::find(std::begin(kSoftware), std::end(kSoftware), name) == std::end(kSoftware);
+}
+
+Offer offer_of(const fi_info& info) {
+  Offer offer;
+  copy_text(offer.provider, info.fabric_attr->prov_name);
+  copy_text(offer.device, info.domain_attr->name);
+  copy_address(offer.address, info);
+  offer.protocol = info.ep_attr->protocol;
+  offer.is_hardware = is_hardware(info) ? 1 : 0;
+  offer.has_writes = (info.caps & FI_RMA) != 0 ? 1 : 0;
+  offer.data_bytes =
+      static_cast<std::uint8_t>(std::min<std::size_t>(info.domain_attr->cq_data_size, 8));
+  const std::uint64_t order = info.tx_attr->msg_order & info.rx_attr->msg_order;
+  offer.orders_sends = (order & FI_ORDER_SAW) != 0 ? 1 : 0;
+  return offer;
+}
+
+bool is_same(const Offer& a, const Offer& b) {
+  return std::strcmp(a.provider, b.provider) == 0 && std::strcmp(a.device, b.device) == 0 &&
+         std::strcmp(a.address, b.address) == 0 && a.protocol == b.protocol;
+}
+
+/// What is asked for in one look.
+struct Wish {
+  std::uint64_t caps = 0;
+  std::uint64_t order = 0;
+  std::uint64_t operation_flags = 0;
+};
+
+fi_info* look(const char* provider, const Wish& wish) {
+  fi_info* const hints = ::fi_allocinfo();
+  if (hints == nullptr) return nullptr;
+  hints->caps = wish.caps;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->domain_attr->mr_mode = static_cast<int>(kMemoryModes);
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  hints->tx_attr->msg_order = wish.order;
+  hints->rx_attr->msg_order = wish.order;
+  hints->tx_attr->op_flags = wish.operation_flags;
+  if (provider != nullptr) hints->fabric_attr->prov_name = ::strdup(provider);
+  fi_info* found = nullptr;
+  if (::fi_getinfo(kVersion, nullptr, nullptr, 0, hints, &found) != 0) found = nullptr;
+  ::fi_freeinfo(hints);
+  return found;
+}
+
+/// Adds what is not there yet: the first look that finds it asked for most.
+void add_found(Offers& offers, const char* provider, Wish wish) {
+  fi_info* const found = look(provider, wish);
+  wish.operation_flags = FI_DELIVERY_COMPLETE;
+  fi_info* const delivering = look(provider, wish);
+  for (const fi_info* info = found; info != nullptr; info = info->next) {
+    Offer offer = offer_of(*info);
+    const auto is_it = [&](const auto& known) { return is_same(known.offer, offer); };
+    if (std::any_of(offers.all.begin(), offers.all.end(), is_it)) continue;
+    for (const fi_info* other = delivering; other != nullptr; other = other->next)
+      if (is_same(offer_of(*other), offer)) offer.reports_delivery = 1;
+    fi_info* const own = ::fi_dupinfo(info);
+    if (own == nullptr) continue;
+    offers.all.push_back({offer, {own, ::fi_freeinfo}});
+  }
+  ::fi_freeinfo(found);
+  ::fi_freeinfo(delivering);
+}
+
+int find(const Search* search, Offers** found) try {
+  // The default of ofi_rxm makes queues that are longer than some devices can have.
+  ::setenv("FI_UNIVERSE_SIZE", std::to_string(std::max(search->ranks, 4)).c_str(), 0);
+  auto offers = std::make_unique<Offers>();
+  constexpr std::uint64_t kWrites = kCore | FI_RMA;
+  constexpr std::uint64_t kSends = FI_ORDER_SAS;
+  constexpr std::uint64_t kSendsAfterWrites = FI_ORDER_SAS | FI_ORDER_SAW;
+  for (const std::uint64_t caps : {kWrites, kCore})
+    for (const std::uint64_t order : {kSendsAfterWrites, kSends})
+      add_found(*offers, search->provider, {caps, order});
+  *found = offers.release();
+  return 0;
+} catch (...) {
+  return FI_ENOMEM;
+}
+
+std::size_t count(const Offers* offers) {
+  return offers->all.size();
+}
+
+const Offer* offer(const Offers* offers, std::size_t index) {
+  return &offers->all[index].offer;
+}
+
+void forget(Offers* offers) {
+  delete offers;
+}
+
+// ---- endpoints ----
+
+int open_queue(Port& port) {
+  fi_cq_attr attributes{};
+  attributes.format = FI_CQ_FORMAT_DATA;
+  attributes.size = kQueueLength;
+  attributes.wait_obj = FI_WAIT_FD;
+  if (::fi_cq_open(port.domain.get(), &attributes, port.queue.place(), nullptr) == 0) {
+    port.can_sleep = true;
+    return 0;
+  }
+  attributes.wait_obj = FI_WAIT_NONE;
+  int error = ::fi_cq_open(port.domain.get(), &attributes, port.queue.place(), nullptr);
+  if (error == 0) return 0;
+  attributes.size = 0;  // The provider's own length.
+  error = ::fi_cq_open(port.domain.get(), &attributes, port.queue.place(), nullptr);
+  return error_of(error);
+}
+
+int open_peers(Port& port, const fi_info& info, int ranks) {
+  fi_av_attr attributes{};
+  attributes.type =
+      info.domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE : info.domain_attr->av_type;
+  attributes.count = static_cast<std::size_t>(ranks);
+  return error_of(::fi_av_open(port.domain.get(), &attributes, port.peers.place(), nullptr));
+}
+
+int enable(Port& port, fi_info& info) {
+  if (const int error = ::fi_endpoint(port.domain.get(), &info, port.endpoint.place(), nullptr))
+    return error_of(error);
+  fid_ep* const endpoint = port.endpoint.get();
+  if (const int error = ::fi_ep_bind(endpoint, &port.queue->fid, FI_TRANSMIT | FI_RECV))
+    return error_of(error);
+  if (const int error = ::fi_ep_bind(endpoint, &port.peers->fid, 0)) return error_of(error);
+  return error_of(::fi_enable(endpoint));
+}
+
+int describe_port(Port& port, const fi_info& info, PortTraits& traits) {
+  std::size_t length = kMaxAddress;
+  if (const int error = ::fi_getname(&port.endpoint->fid, traits.address, &length))
+    return error_of(error);
+  traits.address_bytes = length;
+  traits.inject_bytes = info.tx_attr->inject_size;
+  traits.receives = info.rx_attr->size;
+  traits.most_bytes = info.ep_attr->max_msg_size;
+  traits.needs_local = (port.mr_mode & FI_MR_LOCAL) != 0 ? 1 : 0;
+  traits.has_addresses = (port.mr_mode & FI_MR_VIRT_ADDR) != 0 ? 1 : 0;
+  if (!port.can_sleep) return 0;
+  if (::fi_control(&port.queue->fid, FI_GETWAIT, &traits.descriptor) != 0) {
+    traits.descriptor = -1;
+    port.can_sleep = false;
+  }
+  return 0;
+}
+
+int open(const Offers* offers, std::size_t index, int ranks, Port** made, PortTraits* traits) try {
+  fi_info& info = *offers->all[index].info;
+  auto port = std::make_unique<Port>();
+  port->mr_mode = static_cast<std::uint64_t>(info.domain_attr->mr_mode);
+  port->has_writes = (info.caps & FI_RMA) != 0;
+  if (const int error = ::fi_fabric(info.fabric_attr, port->fabric.place(), nullptr))
+    return error_of(error);
+  if (const int error = ::fi_domain(port->fabric.get(), &info, port->domain.place(), nullptr))
+    return error_of(error);
+  if (const int error = open_queue(*port)) return error;
+  if (const int error = open_peers(*port, info, ranks)) return error;
+  if (const int error = enable(*port, info)) return error;
+  if (const int error = describe_port(*port, info, *traits)) return error;
+  *made = port.release();
+  return 0;
+} catch (...) {
+  return FI_ENOMEM;
+}
+
+void stop(Port* port) {
+  port->endpoint.close();
+}
+
+void close(Port* port) {
+  delete port;
+}
+
+int add_peer(Port* port, const std::uint8_t* address, std::uint64_t* peer) {
+  return ::fi_av_insert(port->peers.get(), address, 1, peer, 0, nullptr) == 1 ? 0 : FI_EINVAL;
+}
+
+// ---- memory ----
+
+int register_memory(Port* port, void* data, std::size_t bytes, Region** made,
+                    RemotePlace* place) try {
+  auto region = std::make_unique<Region>();
+  std::uint64_t access = FI_SEND | FI_RECV;
+  if (port->has_writes) access |= FI_WRITE | FI_REMOTE_WRITE;
+  const std::uint64_t key = (port->mr_mode & FI_MR_PROV_KEY) != 0 ? 0 : port->next_key++;
+  const int error =
+      ::fi_mr_reg(port->domain.get(), data, bytes, access, 0, key, 0, region->mr.place(), nullptr);
+  if (error != 0) return error_of(error);
+  if ((port->mr_mode & FI_MR_ENDPOINT) != 0) {
+    if (const int failed = ::fi_mr_bind(region->mr.get(), &port->endpoint->fid, 0))
+      return error_of(failed);
+    if (const int failed = ::fi_mr_enable(region->mr.get())) return error_of(failed);
+  }
+  const bool has_addresses = (port->mr_mode & FI_MR_VIRT_ADDR) != 0;
+  *place = {has_addresses ? reinterpret_cast<std::uintptr_t>(data) : 0,
+            ::fi_mr_key(region->mr.get())};
+  *made = region.release();
+  return 0;
+} catch (...) {
+  return FI_ENOMEM;
+}
+
+void unregister(Region* region) {
+  delete region;
+}
+
+// ---- operations ----
+
+void* descriptor_of(const PortBytes& bytes) {
+  return bytes.region == nullptr ? nullptr : ::fi_mr_desc(bytes.region->mr.get());
+}
+
+int inject(Port* port, std::uint64_t peer, const void* data, std::size_t bytes) {
+  return error_of(::fi_inject(port->endpoint.get(), data, bytes, peer));
+}
+
+int send(Port* port, std::uint64_t peer, const PortBytes* bytes, OperationSpace* operation) {
+  return error_of(::fi_send(port->endpoint.get(), bytes->data, bytes->bytes, descriptor_of(*bytes),
+                            peer, operation));
+}
+
+int receive(Port* port, const PortBytes* bytes, OperationSpace* operation) {
+  return error_of(::fi_recv(port->endpoint.get(), bytes->data, bytes->bytes, descriptor_of(*bytes),
+                            FI_ADDR_UNSPEC, operation));
+}
+
+int send_tagged(Port* port, std::uint64_t peer, std::uint64_t tag, const PortBytes* bytes,
+                OperationSpace* operation) {
+  return error_of(::fi_tsend(port->endpoint.get(), bytes->data, bytes->bytes, descriptor_of(*bytes),
+                             peer, tag, operation));
+}
+
+int receive_tagged(Port* port, std::uint64_t tag, const PortBytes* bytes,
+                   OperationSpace* operation) {
+  return error_of(::fi_trecv(port->endpoint.get(), bytes->data, bytes->bytes, descriptor_of(*bytes),
+                             FI_ADDR_UNSPEC, tag, 0, operation));
+}
+
+int write(Port* port, std::uint64_t peer, const PortBytes* bytes, const RemotePlace* to,
+          WriteKind kind, std::uint32_t data, OperationSpace* operation) {
+  fid_ep* const endpoint = port->endpoint.get();
+  void* descriptor = descriptor_of(*bytes);
+  if (kind == WriteKind::with_data)
+    return error_of(::fi_writedata(endpoint, bytes->data, bytes->bytes, descriptor, data, peer,
+                                   to->address, to->key, operation));
+  if (kind == WriteKind::plain)
+    return error_of(::fi_write(endpoint, bytes->data, bytes->bytes, descriptor, peer, to->address,
+                               to->key, operation));
+  iovec local{bytes->data, bytes->bytes};
+  fi_rma_iov remote{to->address, bytes->bytes, to->key};
+  fi_msg_rma message{};
+  message.msg_iov = &local;
+  message.desc = &descriptor;
+  message.iov_count = 1;
+  message.addr = peer;
+  message.rma_iov = &remote;
+  message.rma_iov_count = 1;
+  message.context = operation;
+  return error_of(::fi_writemsg(endpoint, &message, FI_DELIVERY_COMPLETE | FI_COMPLETION));
+}
+
+void cancel(Port* port, OperationSpace* operation) {
+  ::fi_cancel(&port->endpoint->fid, operation);
+}
+
+// ---- completions ----
+
+PortCompletion completion_of(const fi_cq_data_entry& entry) {
+  PortCompletion completion;
+  completion.bytes = entry.len;
+  if ((entry.flags & FI_REMOTE_CQ_DATA) != 0 && (entry.flags & (FI_RMA | FI_REMOTE_WRITE)) != 0) {
+    completion.kind = CompletionKind::data;
+    completion.data = static_cast<std::uint32_t>(entry.data);
+    return completion;
+  }
+  completion.operation = static_cast<OperationSpace*>(entry.op_context);
+  const bool is_receive = (entry.flags & FI_RECV) != 0;
+  completion.kind = is_receive ? CompletionKind::received : CompletionKind::sent;
+  return completion;
+}
+
+int read_failure(Port& port, PortCompletion& completion) {
+  fi_cq_err_entry failure{};
+  const std::int64_t result = ::fi_cq_readerr(port.queue.get(), &failure, 0);
+  if (result < 0) return error_of(result);
+  completion = {};
+  completion.operation = static_cast<OperationSpace*>(failure.op_context);
+  completion.kind =
+      (failure.flags & FI_RECV) != 0 ? CompletionKind::received : CompletionKind::sent;
+  completion.error = failure.err != 0 ? failure.err : FI_EOTHER;
+  return 0;
+}
+
+int poll(Port* port, PortCompletion* completions, std::size_t room, std::size_t* count) {
+  constexpr std::size_t kMost = 32;
+  fi_cq_data_entry entries[kMost];
+  *count = 0;
+  const std::int64_t read = ::fi_cq_read(port->queue.get(), entries, std::min(room, kMost));
+  if (read == -FI_EAGAIN) return 0;
+  if (read == -FI_EAVAIL) {
+    const int error = read_failure(*port, completions[0]);
+    if (error == 0) *count = 1;
+    return error == FI_EAGAIN ? 0 : error;
+  }
+  if (read < 0) return error_of(read);
+  for (std::int64_t i = 0; i < read; ++i)
+    completions[i] = completion_of(entries[i]);
+  *count = static_cast<std::size_t>(read);
+  return 0;
+}
+
+int may_sleep(Port* port) {
+  if (!port->can_sleep) return FI_EAGAIN;
+  fid* ends[] = {&port->queue->fid};
+  return error_of(::fi_trywait(port->fabric.get(), ends, 1));
+}
+
+constexpr Functions kFunctions{.describe = describe,
+                               .library_version = library_version,
+                               .find = find,
+                               .count = count,
+                               .offer = offer,
+                               .forget = forget,
+                               .open = open,
+                               .stop = stop,
+                               .close = close,
+                               .add_peer = add_peer,
+                               .register_memory = register_memory,
+                               .unregister = unregister,
+                               .inject = inject,
+                               .send = send,
+                               .receive = receive,
+                               .send_tagged = send_tagged,
+                               .receive_tagged = receive_tagged,
+                               .write = write,
+                               .cancel = cancel,
+                               .poll = poll,
+                               .may_sleep = may_sleep};
+
+}  // namespace
+}  // namespace fastgpu::comm::fabric
+
+extern "C" __attribute__((visibility("default"))) const fastgpu::comm::fabric::Functions*
+fastgpu_comm_fabric_plugin() {
+  return &fastgpu::comm::fabric::kFunctions;
+}

@@ -1,0 +1,57 @@
+// What the user wants of the fabric, and what a machine offers: which of it is taken.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "comm/fabric/plugin.hpp"
+
+namespace fastgpu::comm::fabric {
+
+/// The way in which the bytes of a long message get into the receiver's memory.
+enum class Put : std::uint8_t {
+  none,       ///< As tagged messages: no writes.
+  with_data,  ///< Written; the write carries the number of the piece to the receiver's queue.
+  then_send,  ///< Written; a small message follows, which does not overtake.
+  delivered   ///< Written; once the bytes are in place a small message follows.
+};
+constexpr Put kPuts[] = {Put::none, Put::with_data, Put::then_send, Put::delivered};
+
+/// Returns "none", "a", "b" or "c", as FASTGPU_COMM_FABRIC_PUT has them.
+std::string_view name_of(Put put) noexcept;
+std::optional<Put> put_named(std::string_view name) noexcept;
+
+/// Whether a job may do without a fabric.
+enum class Need : std::uint8_t {
+  none,     ///< Not wanted.
+  welcome,  ///< Taken if there is hardware for it, or a provider is named.
+  must      ///< Taken; its absence is an error.
+};
+
+struct Settings {
+  Need need = Need::none;
+  std::string provider{};    ///< Empty: the best one.
+  std::string device{};      ///< Empty: the one that leads to rank 0, or else the first.
+  std::optional<Put> put{};  ///< Absent: the best that the provider can do.
+  std::string plugin{};      ///< The plugin's file; empty: the usual place.
+};
+
+/// Returns whether a provider's full name is meant by `wanted`: "verbs" means "verbs;ofi_rxm" too.
+bool is_meant(std::string_view provider, std::string_view wanted) noexcept;
+
+/// Returns the index of the best offer; absent if none will do. `near` is this machine's address on
+/// the way to the others. Only a named provider, or Need::must, allows one without hardware.
+std::optional<std::size_t> choose(std::span<const Offer> offers, const Settings& settings,
+                                  std::string_view near);
+
+/// Returns whether an offer can move bytes in that way.
+bool can(const Offer& offer, Put put) noexcept;
+
+/// Returns the best way that an offer has, with a libfabric of that version (117 is 1.17).
+Put best_put(const Offer& offer, std::uint32_t library_version) noexcept;
+
+}  // namespace fastgpu::comm::fabric

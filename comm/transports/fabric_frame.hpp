@@ -1,0 +1,70 @@
+// What ranks send each other by the fabric beside the bytes of long messages: frames, each a
+// message of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "comm/fabric/plugin.hpp"
+#include "comm/transports/transport.hpp"
+
+namespace fastgpu::comm {
+
+enum class FabricFrameKind : std::uint8_t {
+  message,  ///< A short message, with its note if it has one.
+  note,     ///< The note of a long message.
+  grant,    ///< The receiver of a long message awaits a piece of it, and where.
+  done,     ///< A piece is in the receiver's memory.
+  credit,   ///< What the receiver has taken, all in all.
+  farewell  ///< The last frame: once it has left all before it have.
+};
+
+/// The receiver's wish for a piece of a long message.
+struct FabricGrant {
+  std::uint64_t total = 0;   ///< The length of the message.
+  std::uint64_t offset = 0;  ///< The piece's.
+  std::uint32_t length = 0;
+  std::uint32_t number = 0;  ///< The receiver's, for the answer.
+  bool is_tagged = false;    ///< The piece comes as a tagged message, else it is written.
+  fabric::RemotePlace place{};
+};
+
+struct FabricFrame {
+  FabricFrameKind kind = FabricFrameKind::message;
+  std::uint32_t rank = 0;   ///< The sender's.
+  std::uint64_t token = 0;  ///< The receiver's.
+  MessageTag tag{};
+  FabricGrant grant{};  ///< Of `done`, number and length.
+  std::uint64_t credit = 0;
+  std::optional<Note> note{};
+  std::span<const std::byte> bytes{};  ///< Of `message`. Borrowed.
+};
+
+/// The most bytes of a frame.
+constexpr std::size_t kFabricFrameBytes = 16 << 10;
+constexpr std::size_t kFabricHead = 4 + 1 + 1 + 4 + 8 + 8;
+/// The longest message that goes in a frame.
+constexpr std::size_t kFabricInside = kFabricFrameBytes - kFabricHead - kNoteBytes;
+
+/// The longest piece of a message.
+constexpr std::size_t kFabricPiece = 4 << 20;
+
+/// Writes to `into`, which has room for the frame, and returns the number of bytes used.
+std::size_t encode(const FabricFrame& frame, std::span<std::byte> into);
+
+/// The part of a frame by which it is known where it comes from.
+struct FabricSender {
+  std::uint32_t rank = 0;
+  std::uint64_t token = 0;
+};
+
+/// Reads it; false for what is no frame at all.
+bool read_sender(std::span<const std::byte> bytes, FabricSender& sender);
+
+/// Decodes a frame. Throws ErrorKind::remote for anything that `encode` cannot have written, and
+/// for lengths that contradict each other. Borrows `bytes`.
+FabricFrame decode_fabric_frame(std::span<const std::byte> bytes);
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,56 @@
+#include "comm/transports/fabric_memory.hpp"
+
+#include <utility>
+
+namespace fastgpu::comm {
+
+fabric::RemotePlace place_in(const fabric::Registration& registration,
+                             std::span<const std::byte> bytes) noexcept {
+  const auto offset = static_cast<std::uint64_t>(bytes.data() - registration.memory.data());
+  return {registration.place.address + offset, registration.place.key};
+}
+
+void RegisteredMemory::add(std::unique_ptr<fabric::Registration> registration) {
+  const auto address = reinterpret_cast<std::uintptr_t>(registration->memory.data());
+  all_[address] = std::move(registration);
+}
+
+void RegisteredMemory::remove(const std::byte* memory) {
+  all_.erase(reinterpret_cast<std::uintptr_t>(memory));
+}
+
+const fabric::Registration* RegisteredMemory::find(
+    std::span<const std::byte> bytes) const noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+  auto above = all_.upper_bound(address);
+  if (above == all_.begin()) return nullptr;
+  const auto& [begin, registration] = *--above;
+  const std::size_t size = registration->memory.size();
+  const std::size_t offset = address - begin;
+  return offset <= size && bytes.size() <= size - offset ? registration.get() : nullptr;
+}
+
+fabric::Part FabricBlocks::take() {
+  if (spare_.empty()) grow();
+  const fabric::Part block = spare_.back();
+  spare_.pop_back();
+  return block;
+}
+
+void FabricBlocks::grow() {
+  const std::size_t bytes = block_bytes_ * blocks_a_chunk_;
+  Chunk chunk{std::make_unique<std::byte[]>(bytes), nullptr};
+  const std::span memory(chunk.memory.get(), bytes);
+  if (is_registered_) chunk.registration = endpoint_.register_memory(memory);
+  for (std::size_t i = blocks_a_chunk_; i > 0; --i)
+    spare_.push_back(
+        {memory.subspan((i - 1) * block_bytes_, block_bytes_), chunk.registration.get()});
+  chunks_.push_back(std::move(chunk));
+}
+
+void FabricBlocks::clear() noexcept {
+  spare_.clear();
+  chunks_.clear();
+}
+
+}  // namespace fastgpu::comm

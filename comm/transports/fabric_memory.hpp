@@ -1,0 +1,66 @@
+// Memory that an endpoint of a fabric may use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/fabric/endpoint.hpp"
+
+namespace fastgpu::comm {
+
+/// Returns the place of `bytes`, which are within the registered memory, for other ranks.
+fabric::RemotePlace place_in(const fabric::Registration& registration,
+                             std::span<const std::byte> bytes) noexcept;
+
+/// Memory that is registered once, because messages come from it again and again.
+class RegisteredMemory {
+ public:
+  void add(std::unique_ptr<fabric::Registration> registration);
+  void remove(const std::byte* memory);
+  void clear() noexcept { all_.clear(); }
+
+  /// Returns the registration that covers all of `bytes`; null if there is none.
+  const fabric::Registration* find(std::span<const std::byte> bytes) const noexcept;
+
+ private:
+  std::map<std::uintptr_t, std::unique_ptr<fabric::Registration>> all_;  ///< By address.
+};
+
+/// Blocks of one size, used again and again.
+class FabricBlocks {
+ public:
+  /// The blocks are registered if `is_registered`. Borrows the endpoint.
+  FabricBlocks(fabric::Endpoint& endpoint, std::size_t block_bytes, std::size_t blocks_a_chunk,
+               bool is_registered)
+      : endpoint_(endpoint),
+        block_bytes_(block_bytes),
+        blocks_a_chunk_(blocks_a_chunk),
+        is_registered_(is_registered) {}
+
+  /// Throws as Endpoint::register_memory() does.
+  fabric::Part take();
+  void give(const fabric::Part& block) { spare_.push_back(block); }
+  /// Forgets all blocks, those that are taken too.
+  void clear() noexcept;
+
+ private:
+  struct Chunk {
+    std::unique_ptr<std::byte[]> memory;
+    std::unique_ptr<fabric::Registration> registration;
+  };
+
+  void grow();
+
+  fabric::Endpoint& endpoint_;
+  std::size_t block_bytes_;
+  std::size_t blocks_a_chunk_;
+  bool is_registered_;
+  std::vector<Chunk> chunks_;
+  std::vector<fabric::Part> spare_;
+};
+
+}  // namespace fastgpu::comm

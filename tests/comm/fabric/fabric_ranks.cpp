@@ -1,0 +1,264 @@
+// Ranks in processes of their own, whose collectives by a fabric are compared bit by bit with those
+// by TCP.
+//   fabric_ranks compare|kill|differ|time RANKS [FIRST COUNT ADDRESS PORT]
+// Starts COUNT ranks from FIRST on (by default all of them) that meet at ADDRESS (loopback).
+// FASTGPU_COMM_FABRIC* name the fabric; for "differ" rank 1 takes tcp;ofi_rxm. Exits with 77 if
+// there is none.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "comm/communicator/communicator.hpp"
+#include "comm/communicator/join.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
+#include "comm/rendezvous/endpoint.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr int kSkipped = 77;
+constexpr std::size_t kLengths[] = {0, 1, 97, 1021, 4093, 70'001, 600'011};
+
+struct Group {
+  int ranks = 2;
+  int first = 0;
+  int count = 2;
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;
+};
+
+JobPlace place_of(const Group& group, int rank, NetworkTransport transport, bool is_other = false) {
+  JobPlace place = job_place([&](std::string_view name) -> std::optional<std::string> {
+    if (!name.starts_with("FASTGPU_COMM_")) return std::nullopt;
+    const char* const value = std::getenv(std::string(name).c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  });
+  place.rank = {rank};
+  place.size = group.ranks;
+  place.master_host = group.address;
+  place.secret = Secret("only of this test");
+  place.shared_memory = SharedMemory::off;
+  place.transport = transport;
+  if (is_other) place.fabric.provider = "tcp;ofi_rxm";
+  const bool is_fabric = transport == NetworkTransport::fabric;
+  place.master_port = static_cast<std::uint16_t>(group.port + (is_fabric ? 1 : 0));
+  place.fabric.need = is_fabric ? fabric::Need::must : fabric::Need::none;
+  return place;
+}
+
+/// Numbers whose sums depend on the order of additions.
+std::vector<float> numbers(int rank, std::size_t length) {
+  std::minstd_rand random(static_cast<unsigned>(rank * 1000 + 1) + static_cast<unsigned>(length));
+  std::vector<float> made(length);
+  for (float& number : made)
+    number = static_cast<float>(random() % 1'000'003) / 977.0F;
+  return made;
+}
+
+std::span<const std::byte> bytes(const std::vector<float>& values) {
+  return std::as_bytes(std::span(values));
+}
+std::span<std::byte> bytes(std::vector<float>& values) {
+  return std::as_writable_bytes(std::span(values));
+}
+
+std::vector<float> messages(Communicator& comm, const std::vector<float>& mine) {
+  const int size = comm.size();
+  const Rank next{(comm.rank().value + 1) % size};
+  const Rank previous{(comm.rank().value + size - 1) % size};
+  std::vector<float> theirs(mine.size());
+  Handle sending = comm.start_send(bytes(mine), next);
+  comm.receive(bytes(theirs), previous);
+  sending.wait();
+  return theirs;
+}
+
+std::vector<float> gradients(Communicator& comm, std::size_t length) {
+  std::vector<float> large(length);
+  std::vector<float> small(7);
+  GradientExchange exchange(comm);
+  exchange.add("large", std::span(large));
+  exchange.add("small", std::span(small));
+  std::vector<float> all;
+  for (int step = 0; step < 3; ++step) {
+    std::ranges::copy(numbers(comm.rank().value + step, length), large.begin());
+    std::ranges::copy(numbers(comm.rank().value + step, small.size()), small.begin());
+    exchange.all_reduce_gradients(ReduceOp::average);
+    all.insert(all.end(), large.begin(), large.end());
+    all.insert(all.end(), small.begin(), small.end());
+  }
+  return all;
+}
+
+/// Every collective, as a function of a communicator and this rank's numbers.
+std::vector<float> result_of(Communicator& comm, int collective, std::size_t length) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const int rank = comm.rank().value;
+  std::vector<float> mine = numbers(rank, length);
+  std::vector<float> all(length * ranks);
+  const Reduction sum{ElementType::float32, ReduceOp::sum};
+  switch (collective) {
+    case 0:
+      comm.all_reduce(bytes(mine), sum);
+      return mine;
+    case 1:
+      comm.broadcast(bytes(mine), {comm.size() - 1});
+      return mine;
+    case 2:
+      comm.all_gather(bytes(std::as_const(mine)), bytes(all));
+      return all;
+    case 3:
+      comm.reduce_scatter(bytes(std::as_const(all = numbers(rank, length * ranks))), bytes(mine),
+                          sum);
+      return mine;
+    case 4: {
+      const std::vector<float> out = numbers(rank, length * ranks);
+      comm.all_to_all(bytes(out), bytes(all));
+      return all;
+    }
+    case 5:
+      return messages(comm, mine);
+    case 6: {
+      const auto shared = comm.allocate(4 * length);
+      std::memcpy(shared.data(), mine.data(), shared.size());
+      comm.all_reduce(shared, sum);
+      std::memcpy(mine.data(), shared.data(), shared.size());
+      comm.free(shared);
+      return mine;
+    }
+    default:
+      return gradients(comm, length + 1);
+  }
+}
+constexpr int kCollectives = 8;
+
+int compare(Communicator& tcp, Communicator& fabric) {
+  for (const std::size_t length : kLengths)
+    for (int collective = 0; collective < kCollectives; ++collective) {
+      const std::vector<float> expected = result_of(tcp, collective, length);
+      const std::vector<float> got = result_of(fabric, collective, length);
+      const bool is_same = expected.size() == got.size() &&
+                           std::memcmp(expected.data(), got.data(), 4 * expected.size()) == 0;
+      if (is_same) continue;
+      std::fprintf(stderr, "collective %d of %zu numbers differs\n", collective, length);
+      return 1;
+    }
+  return 0;
+}
+
+/// Rank 1 kills itself in the middle; the others must name it, and soon.
+int lose_one(Communicator& fabric) {
+  std::vector<float> values(1 << 20);
+  for (int i = 0;; ++i) {
+    if (i == 5 && fabric.rank() == Rank{1}) ::kill(::getpid(), SIGKILL);
+    try {
+      fabric.all_reduce(std::span(values), ReduceOp::sum);
+    } catch (const Error& e) {
+      std::fprintf(stderr, "rank %d: %s\n", fabric.rank().value, e.what());
+      return std::strstr(e.what(), "rank 1") == nullptr ? 1 : 0;
+    }
+  }
+}
+
+double seconds_of(Communicator& comm, std::size_t count, int times) {
+  const auto memory = comm.allocate(count);
+  comm.all_reduce(memory, {ElementType::float32, ReduceOp::sum});
+  comm.barrier();
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < times; ++i)
+    comm.all_reduce(memory, {ElementType::float32, ReduceOp::sum});
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  comm.free(memory);
+  return took.count() / times;
+}
+
+int time_both(Communicator& tcp, Communicator& fabric) {
+  for (const std::size_t count : {std::size_t{8}, std::size_t{65'536}, std::size_t{64} << 20}) {
+    const int times = count > 1'000'000 ? 5 : 500;
+    for (int i = 0; i < 3; ++i) {
+      const double by_tcp = seconds_of(tcp, count, times);
+      const double by_fabric = seconds_of(fabric, count, times);
+      if (tcp.rank() == Rank{0})
+        std::printf("%zu B: tcp %.1f us, fabric %.1f us\n", count, by_tcp * 1e6, by_fabric * 1e6);
+    }
+  }
+  return 0;
+}
+
+int run_rank(const Group& group, int rank, std::string_view what) try {
+  Communicator tcp(join(place_of(group, rank, NetworkTransport::tcp)));
+  Connections connections =
+      join(place_of(group, rank, NetworkTransport::fabric, what == "differ" && rank == 1));
+  if (rank == 0)
+    std::printf("%s on %s, put by %s\n", connections.fabric->traits().provider.c_str(),
+                connections.fabric->traits().device.c_str(),
+                std::string(name_of(connections.fabric->traits().put)).c_str());
+  std::fflush(stdout);
+  Communicator fabric(std::move(connections));
+  if (what == "compare") return compare(tcp, fabric);
+  if (what == "kill") return lose_one(fabric);
+  return time_both(tcp, fabric);
+} catch (const Error& e) {
+  std::fprintf(stderr, "rank %d: %s\n", rank, e.what());
+  return e.kind() == ErrorKind::not_found ? kSkipped : 1;
+}
+
+int status_of(pid_t child) {
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int run(const std::vector<std::string>& arguments) {
+  Group group;
+  const std::string what = arguments.at(1);
+  group.ranks = group.count = std::stoi(arguments.at(2));
+  if (arguments.size() == 7) {
+    group.first = std::stoi(arguments[3]);
+    group.count = std::stoi(arguments[4]);
+    group.address = arguments[5];
+    group.port = static_cast<std::uint16_t>(std::stoi(arguments[6]));
+  } else {
+    Endpoint loopback{.address = {std::byte{127}, {}, {}, std::byte{1}}};
+    group.port = local_end(listen_at(loopback).get()).port;
+  }
+  std::vector<pid_t> children;
+  for (int rank = group.first; rank < group.first + group.count; ++rank) {
+    const pid_t child = ::fork();
+    if (child == 0) ::exit(run_rank(group, rank, what));
+    children.push_back(child);
+  }
+  int worst = 0;
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const int status = status_of(children[i]);
+    const bool is_victim = what == "kill" && group.first + static_cast<int>(i) == 1;
+    if (status != 0 && !is_victim) worst = status;
+  }
+  return worst;
+}
+
+}  // namespace
+}  // namespace fastgpu::comm
+
+int main(int count, char** values) {
+  const std::vector<std::string> arguments(values, values + count);
+  if (count == 4 || count == 5 || count == 6 || count < 3) {
+    std::fprintf(stderr,
+                 "usage: fabric_ranks compare|kill|differ|time RANKS [FIRST COUNT ADDRESS PORT]\n");
+    return 2;
+  }
+  return fastgpu::comm::run(arguments);
+}

@@ -1,0 +1,599 @@
+// The transport by the fabric, over a stand-in for libfabric in which ranks are threads.
+#include "comm/transports/fabric_transport.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "comm/communicator/communicator.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
+#include "support/connect_in_process.hpp"
+#include "support/fabric_in_process.hpp"
+#include "support/failure.hpp"
+#include "support/run_ranks.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+using test::able_to_leave;
+using test::FabricWire;
+using test::failure_in;
+using test::failure_of;
+using test::mentions;
+using test::outcomes_of_ranks;
+using test::run_ranks;
+using test::WireTraits;
+
+/// About what goes in a frame, and about the pieces of what does not.
+constexpr std::size_t kLengths[] = {0, 1, 513, 4081, 4083, 70'001, 1'000'003};
+
+void connect(std::vector<std::unique_ptr<FabricTransport>>& transports) {
+  for (std::size_t a = 0; a < transports.size(); ++a)
+    for (std::size_t b = 0; b < transports.size(); ++b)
+      if (a != b)
+        REQUIRE(transports[a]->connect({static_cast<int>(b)},
+                                       fabric::decode_card(encode(transports[b]->card()))));
+}
+
+std::vector<Communicator> communicators_by(const std::shared_ptr<FabricWire>& wire, int size,
+                                           std::chrono::milliseconds timeout = 20s) {
+  auto connections = test::sockets_in_process(size, timeout);
+  run_ranks(connections, [](Connections& rank) {
+    introduce(rank, {.shared_memory = SharedMemory::off, .flows = 1}, Deadline(20s));
+  });
+  std::vector<std::unique_ptr<FabricTransport>> transports;
+  for (const Connections& rank : connections)
+    transports.push_back(std::make_unique<FabricTransport>(rank.rank, size, wire->endpoint()));
+  connect(transports);
+  std::vector<Communicator> ranks;
+  for (std::size_t r = 0; r < connections.size(); ++r) {
+    connections[r].fabric = std::move(transports[r]);
+    ranks.emplace_back(std::move(connections[r]));
+  }
+  return ranks;
+}
+
+/// Small whole numbers, whose sums are exact.
+std::vector<float> numbers(Rank rank, std::size_t length) {
+  std::vector<float> made(length);
+  for (std::size_t i = 0; i < length; ++i)
+    made[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(rank.value) * 5) % 13);
+  return made;
+}
+
+std::vector<float> sums(int ranks, std::size_t length) {
+  std::vector<float> made(length);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto part = numbers({rank}, length);
+    for (std::size_t i = 0; i < length; ++i)
+      made[i] += part[i];
+  }
+  return made;
+}
+
+/// Every way of putting, with every demand that a provider may make.
+std::vector<WireTraits> all_wires() {
+  std::vector<WireTraits> all;
+  for (const fabric::Put put : fabric::kPuts)
+    for (const bool needs_local : {false, true})
+      for (const bool has_addresses : {false, true})
+        all.push_back({.put = put,
+                       .needs_local = needs_local,
+                       .has_addresses = has_addresses,
+                       .inject_bytes = has_addresses ? 0U : 64U});
+  return all;
+}
+
+/// What a transport reports, for tests that drive it by hand.
+class Reports final : public TransportEvents {
+ public:
+  void sent(Outgoing&) override { ++sent_messages; }
+  void received(Incoming&) override { ++received_messages; }
+  void noted(Rank, MessageTag, const Note&) override { ++notes; }
+  void lost(Rank, const Error& error) override {
+    ++losses;
+    failure = error;
+  }
+
+  int sent_messages = 0;
+  int received_messages = 0;
+  int notes = 0;
+  int losses = 0;
+  std::optional<Error> failure;
+};
+
+/// Two ranks that the test drives itself.
+struct Pair {
+  explicit Pair(const WireTraits& traits = {}) : wire(std::make_shared<FabricWire>(traits)) {
+    for (int r = 0; r < 2; ++r)
+      ranks.push_back(std::make_unique<FabricTransport>(Rank{r}, 2, wire->endpoint()));
+    connect(ranks);
+    for (std::size_t r = 0; r < 2; ++r)
+      ranks[r]->open(reports[r]);
+  }
+
+  void progress(int turns = 20) const {
+    for (int i = 0; i < turns; ++i)
+      for (const auto& rank : ranks)
+        if (rank) rank->progress();
+  }
+
+  std::shared_ptr<FabricWire> wire;
+  Reports reports[2];
+  std::vector<std::unique_ptr<FabricTransport>> ranks;
+};
+
+/// Rank 1 of two, whose frames from rank 0 the test writes itself.
+struct Victim {
+  explicit Victim(fabric::Put put = fabric::Put::none)
+      : wire(std::make_shared<FabricWire>(WireTraits{.put = put})),
+        transport({1}, 2, wire->endpoint()),
+        impostor(wire->endpoint()),
+        to(impostor->add_peer(transport.card().address).value()) {
+    fabric::Card card = transport.card();
+    card.address = impostor->address();
+    REQUIRE(transport.connect({0}, card));
+    transport.open(reports);
+  }
+
+  FabricFrame frame(FabricFrameKind kind) const {
+    return {.kind = kind, .rank = 0, .token = transport.card().token};
+  }
+  void send(const FabricFrame& frame) {
+    std::vector<std::byte> bytes(kFabricFrameBytes);
+    bytes.resize(encode(frame, bytes));
+    send(bytes);
+  }
+  void send(std::span<const std::byte> bytes) {
+    impostor->inject(to, bytes);
+    for (int i = 0; i < 5; ++i)
+      transport.progress();
+  }
+  Error failure() const { return reports.failure.value(); }
+
+  std::shared_ptr<FabricWire> wire;
+  Reports reports;
+  FabricTransport transport;
+  std::unique_ptr<fabric::Endpoint> impostor;
+  fabric::PeerNumber to;
+};
+
+TEST_SUITE_BEGIN("comm/fabric_transport");
+
+TEST_CASE("a frame of the fabric is read as it was written") {
+  const std::array inside{std::byte{7}, std::byte{8}};
+  const Note note{std::byte{1}};
+  const FabricGrant grant{.total = 9'000'000'000,
+                          .offset = 8'000'000'000,
+                          .length = 1000,
+                          .number = 77,
+                          .is_tagged = true,
+                          .place = {1, 2}};
+  FabricFrame frames[] = {
+      {.kind = FabricFrameKind::message, .note = note, .bytes = inside},
+      {.kind = FabricFrameKind::message, .bytes = inside},
+      {.kind = FabricFrameKind::note, .note = note},
+      {.kind = FabricFrameKind::grant, .grant = grant},
+      {.kind = FabricFrameKind::done, .grant = {.length = 1000, .number = 77}},
+      {.kind = FabricFrameKind::credit, .credit = std::uint64_t{1} << 40},
+      {.kind = FabricFrameKind::farewell},
+  };
+  std::vector<std::byte> bytes(kFabricFrameBytes);
+  for (FabricFrame& frame : frames) {
+    frame.rank = 3;
+    frame.token = ~std::uint64_t{9};
+    frame.tag = {~std::uint64_t{5}};
+    const std::size_t length = encode(frame, bytes);
+    const FabricFrame read = decode_fabric_frame(std::span(bytes).first(length));
+    CHECK(read.kind == frame.kind);
+    CHECK(read.rank == 3);
+    CHECK(read.token == frame.token);
+    CHECK(read.tag == frame.tag);
+    CHECK(read.note == frame.note);
+    CHECK(std::ranges::equal(read.bytes, frame.bytes));
+    CHECK(read.credit == frame.credit);
+    CHECK(read.grant.number == frame.grant.number);
+    CHECK(read.grant.offset == frame.grant.offset);
+    CHECK(read.grant.place.key == frame.grant.place.key);
+    FabricSender sender;
+    CHECK(read_sender(std::span(bytes).first(length), sender));
+    CHECK(sender.token == frame.token);
+    if (frame.kind == FabricFrameKind::message) continue;
+    for (const std::size_t wrong : {length - 1, length + 1})
+      CHECK(failure_of([&] { decode_fabric_frame(std::span(bytes).first(wrong)); }).kind() ==
+            ErrorKind::remote);
+  }
+}
+
+TEST_CASE("grants that make no sense are refused") {
+  const FabricGrant grants[] = {
+      {.total = 10, .offset = 0, .length = 0},
+      {.total = 10, .offset = 8, .length = 3},
+      {.total = 10, .offset = 11, .length = 1},
+      {.total = 10, .offset = ~std::uint64_t{0}, .length = 2},
+      {.total = ~std::uint64_t{0}, .offset = 0, .length = kFabricPiece + 1},
+  };
+  std::vector<std::byte> bytes(kFabricFrameBytes);
+  for (const FabricGrant& grant : grants) {
+    const std::size_t length = encode({.kind = FabricFrameKind::grant, .grant = grant}, bytes);
+    CHECK(failure_of([&] { decode_fabric_frame(std::span(bytes).first(length)); }).kind() ==
+          ErrorKind::remote);
+  }
+}
+
+TEST_CASE("the card of an endpoint is read as it was written, and nothing else is") {
+  const fabric::Card card{.provider = "tcp;ofi_rxm",
+                          .protocol = 11,
+                          .put = fabric::Put::delivered,
+                          .is_hardware = true,
+                          .token = 5,
+                          .address = std::vector<std::byte>(fabric::kMaxAddress, std::byte{9})};
+  const std::vector<std::byte> bytes = encode(card);
+  CHECK(bytes.size() <= fabric::kMaxCard);
+  const fabric::Card read = fabric::decode_card(bytes);
+  CHECK(read.provider == card.provider);
+  CHECK(read.protocol == 11);
+  CHECK(read.put == fabric::Put::delivered);
+  CHECK(read.is_hardware);
+  CHECK(read.token == 5);
+  CHECK(read.address == card.address);
+  for (std::size_t length = 0; length < bytes.size(); ++length)
+    CHECK(failure_of([&] { fabric::decode_card(std::span(bytes).first(length)); }).kind() ==
+          ErrorKind::remote);
+  std::vector<std::byte> steers_terminal = bytes;
+  steers_terminal[3] = std::byte{27};
+  CHECK(failure_of([&] { fabric::decode_card(steers_terminal); }).kind() == ErrorKind::remote);
+}
+
+TEST_CASE("an all-reduce by the fabric has the sums of all, however bytes are put") {
+  for (const WireTraits& traits : all_wires()) {
+    for (const int size : {2, 3, 4}) {
+      auto ranks = communicators_by(std::make_shared<FabricWire>(traits), size);
+      for (const std::size_t length : kLengths) {
+        std::vector<std::vector<float>> results(ranks.size());
+        run_ranks(ranks, [&](Communicator& comm) {
+          auto values = numbers(comm.rank(), length);
+          comm.all_reduce(std::span(values), ReduceOp::sum);
+          results[static_cast<std::size_t>(comm.rank().value)] = values;
+        });
+        CAPTURE(name_of(traits.put));
+        CAPTURE(size);
+        CAPTURE(length);
+        for (const auto& result : results)
+          CHECK(result == sums(size, length));
+      }
+    }
+  }
+}
+
+TEST_CASE("copies by the fabric arrive whole, whichever side asks first") {
+  constexpr int kRanks = 4;
+  for (const WireTraits& traits : all_wires()) {
+    auto ranks = communicators_by(std::make_shared<FabricWire>(traits), kRanks);
+    for (const std::size_t length : kLengths) {
+      std::vector<int> right(kRanks);
+      run_ranks(ranks, [&](Communicator& comm) {
+        const Rank next{(comm.rank().value + 1) % kRanks};
+        const Rank previous{(comm.rank().value + kRanks - 1) % kRanks};
+        const auto mine = numbers(comm.rank(), length);
+        std::vector<float> theirs(length);
+        Handle sending = comm.start_send(std::as_bytes(std::span(mine)), next);
+        if (comm.rank().value % 2 == 0) std::this_thread::sleep_for(5ms);
+        comm.receive(std::as_writable_bytes(std::span(theirs)), previous);
+        sending.wait();
+        right[static_cast<std::size_t>(comm.rank().value)] =
+            theirs == numbers(previous, length) ? 1 : 0;
+      });
+      CAPTURE(name_of(traits.put));
+      CAPTURE(length);
+      CHECK(std::accumulate(right.begin(), right.end(), 0) == kRanks);
+    }
+  }
+}
+
+TEST_CASE("memory of the communicator is registered once, however often it is used") {
+  const auto wire =
+      std::make_shared<FabricWire>(WireTraits{.put = fabric::Put::with_data, .needs_local = true});
+  auto ranks = communicators_by(wire, 2);
+  int after_first = 0;
+  run_ranks(ranks, [&](Communicator& comm) {
+    const auto memory = comm.allocate(8'000'000);
+    for (int i = 0; i < 5; ++i) {
+      comm.all_reduce(memory, {ElementType::float32, ReduceOp::sum});
+      comm.barrier();
+      if (i == 0 && comm.rank() == Rank{0}) after_first = wire->registrations;
+      comm.barrier();
+    }
+    comm.free(memory);
+  });
+  CHECK(wire->registrations == after_first);
+}
+
+TEST_CASE("pieces are as short as the fabric needs them") {
+  auto ranks = communicators_by(std::make_shared<FabricWire>(WireTraits{.most_bytes = 32'768}), 2);
+  std::vector<float> result;
+  run_ranks(ranks, [&](Communicator& comm) {
+    auto values = numbers(comm.rank(), 100'001);
+    comm.all_reduce(std::span(values), ReduceOp::sum);
+    if (comm.rank() == Rank{0}) result = values;
+  });
+  CHECK(result == sums(2, 100'001));
+}
+
+TEST_CASE("gradients are exchanged by the fabric") {
+  auto ranks =
+      communicators_by(std::make_shared<FabricWire>(WireTraits{.put = fabric::Put::then_send}), 3);
+  std::vector<int> right(ranks.size());
+  run_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> large(300'001);
+    std::vector<float> small(7);
+    GradientExchange exchange(comm);
+    exchange.add("large", std::span(large));
+    exchange.add("small", std::span(small));
+    for (int step = 0; step < 5; ++step) {
+      std::ranges::copy(numbers(comm.rank(), large.size()), large.begin());
+      std::ranges::copy(numbers(comm.rank(), small.size()), small.begin());
+      exchange.all_reduce_gradients(ReduceOp::sum);
+      if (large == sums(3, large.size()) && small == sums(3, small.size()))
+        ++right[static_cast<std::size_t>(comm.rank().value)];
+    }
+  });
+  CHECK(right == std::vector{5, 5, 5});
+}
+
+TEST_CASE("a queue that is full is tried again, until there is room") {
+  for (const fabric::Put put : fabric::kPuts) {
+    const auto wire = std::make_shared<FabricWire>(WireTraits{.put = put});
+    auto ranks = communicators_by(wire, 2);
+    wire->is_full = true;
+    std::vector<std::vector<float>> results(2);
+    std::jthread emptied([&] {
+      std::this_thread::sleep_for(200ms);
+      wire->is_full = false;
+    });
+    run_ranks(ranks, [&](Communicator& comm) {
+      auto values = numbers(comm.rank(), 70'001);
+      comm.all_reduce(std::span(values), ReduceOp::sum);
+      results[static_cast<std::size_t>(comm.rank().value)] = values;
+    });
+    CHECK(results[0] == sums(2, 70'001));
+    CHECK(results[1] == sums(2, 70'001));
+  }
+}
+
+TEST_CASE("a queue that stays full ends the call at the deadline, with a rank's name") {
+  const auto wire = std::make_shared<FabricWire>(WireTraits{.put = fabric::Put::with_data});
+  auto ranks = communicators_by(wire, 2, 300ms);
+  wire->is_full = true;
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    std::vector<float> values(70'001);
+    comm.all_reduce(std::span(values), ReduceOp::sum);
+  });
+  CHECK(mentions(failure_in(outcomes[0]), "rank "));
+  CHECK(mentions(failure_in(outcomes[0]), " nothing for 300ms"));
+}
+
+TEST_CASE("a rank that sends far ahead waits, and its messages arrive once they are asked for") {
+  constexpr std::size_t kMessages = 2000;
+  Pair pair;
+  const std::vector<std::byte> bytes(4096, std::byte{9});
+  std::vector<Outgoing> sent(kMessages);
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    sent[i] = {.peer = {1}, .tag = {i}, .bytes = bytes};
+    pair.ranks[0]->send(sent[i]);
+  }
+  pair.progress(200);
+  // Nothing is awaited, and so all that rank 1 keeps is bounded: not by this number, but by 256
+  // MiB.
+  std::vector<std::byte> into(bytes.size());
+  std::vector<Incoming> wanted(kMessages);
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    wanted[i] = {.peer = {0}, .tag = {i}, .sink = {.memory = into}};
+    pair.ranks[1]->receive(wanted[i]);
+    pair.progress(2);
+  }
+  CHECK(pair.reports[0].sent_messages == static_cast<int>(kMessages));
+  CHECK(pair.reports[1].received_messages == static_cast<int>(kMessages));
+  CHECK(into == bytes);
+}
+
+TEST_CASE("messages of a higher priority overtake those that wait") {
+  Pair pair;
+  pair.wire->is_full = true;
+  const std::byte low{1};
+  const std::byte high{2};
+  Outgoing first{.peer = {1}, .tag = {1}, .bytes = {&low, 1}};
+  Outgoing second{.peer = {1}, .tag = {2}, .bytes = {&high, 1}, .priority = 5};
+  pair.ranks[0]->send(first);
+  pair.ranks[0]->send(second);
+  pair.wire->is_full = false;
+  std::byte got{};
+  Incoming wanted{.peer = {0}, .tag = {2}, .sink = {.memory = {&got, 1}}};
+  pair.ranks[1]->receive(wanted);
+  pair.ranks[0]->progress();
+  pair.ranks[1]->progress();
+  CHECK(got == high);
+}
+
+TEST_CASE("what comes from no rank of the job is ignored") {
+  Victim victim;
+  std::mt19937 random(7);
+  for (int i = 0; i < 50; ++i) {
+    std::vector<std::byte> noise(random() % 300);
+    for (std::byte& byte : noise)
+      byte = static_cast<std::byte>(random());
+    victim.send(noise);
+  }
+  FabricFrame frame = victim.frame(FabricFrameKind::message);
+  frame.token += 1;
+  victim.send(frame);
+  frame = victim.frame(FabricFrameKind::message);
+  frame.rank = 7;
+  victim.send(frame);
+  victim.send(std::vector<std::byte>(kFabricFrameBytes + 1));
+  CHECK(victim.transport.strangers() == 53);
+  CHECK_FALSE(victim.reports.failure);
+  victim.send(victim.frame(FabricFrameKind::message));
+  std::byte nothing{};
+  Incoming wanted{.peer = {0}, .sink = {.memory = std::span(&nothing, 0)}};
+  victim.transport.receive(wanted);
+  CHECK(victim.reports.received_messages == 1);
+}
+
+TEST_CASE("frames of a rank that make no sense end the connection with it") {
+  std::mt19937 random(7);
+  for (int i = 0; i < 50; ++i) {
+    Victim victim;
+    std::vector<std::byte> bytes(kFabricFrameBytes);
+    FabricFrame frame = victim.frame(FabricFrameKind::credit);
+    frame.credit = 1;  // Nothing was sent.
+    bytes.resize(encode(frame, bytes));
+    if (i > 0) bytes.resize(kFabricHead + random() % 60);
+    if (i > 0) bytes[4] = static_cast<std::byte>(FabricFrameKind::grant);
+    victim.send(bytes);
+    CHECK(victim.failure().kind() == ErrorKind::remote);
+    CHECK(victim.reports.losses == 1);
+  }
+}
+
+TEST_CASE("pieces, grants and lengths that were not agreed are refused") {
+  std::vector<std::byte> memory(100'000);
+  const auto failure_by = [&](const auto& act, fabric::Put put = fabric::Put::with_data) {
+    Victim victim(put);
+    Incoming wanted{.peer = {0}, .tag = {5}, .sink = {.memory = memory}};
+    victim.transport.receive(wanted);
+    act(victim);
+    REQUIRE(victim.reports.failure);
+    CHECK(victim.reports.received_messages == 0);
+    return std::string(victim.failure().what());
+  };
+  CHECK(failure_by([](Victim& victim) {
+          FabricFrame frame = victim.frame(FabricFrameKind::message);
+          frame.tag = {5};
+          victim.send(frame);
+        }) == "it sent 0 bytes where 100000 were expected");
+  CHECK(failure_by([](Victim& victim) {
+          FabricFrame frame = victim.frame(FabricFrameKind::done);
+          frame.grant = {.length = 99, .number = 0};
+          victim.send(frame);
+        }) == "it sent a piece that was not asked for");
+  const auto granting = [&](FabricGrant grant, int times) {
+    return failure_by([&](Victim& victim) {
+      Outgoing mine{.peer = {0}, .tag = {6}, .bytes = memory};
+      victim.transport.send(mine);
+      FabricFrame frame = victim.frame(FabricFrameKind::grant);
+      frame.tag = {6};
+      frame.grant = grant;
+      for (int i = 0; i < times; ++i)
+        victim.send(frame);
+      victim.transport.abandon();
+    });
+  };
+  CHECK(granting({.total = 99'999, .length = 10}, 1) ==
+        "it expects 99999 bytes where 100000 are sent");
+  CHECK(granting({.total = 100'000, .length = 10, .is_tagged = true}, 1) ==
+        "it asked for bytes in a way that was not agreed");
+  // The first fails in the fabric: no such key.
+  CHECK(mentions(Error(ErrorKind::remote, granting({.total = 100'000, .length = 10}, 1)),
+                 "the fabric (wire on test): error 5"));
+  std::vector<std::byte> at(1);
+  Victim victim;
+  FabricFrame twice = victim.frame(FabricFrameKind::message);
+  twice.tag = {9};
+  victim.send(twice);
+  victim.send(twice);
+  CHECK(mentions(victim.failure(), "it sent two messages where there is one"));
+}
+
+TEST_CASE("bytes that are asked for twice are refused") {
+  Victim victim;
+  std::vector<std::byte> memory(100'000);
+  Outgoing mine{.peer = {0}, .tag = {6}, .bytes = memory};
+  victim.transport.send(mine);
+  FabricFrame frame = victim.frame(FabricFrameKind::grant);
+  frame.tag = {6};
+  frame.grant = {.total = 100'000, .length = 60'000, .is_tagged = true};
+  victim.send(frame);
+  CHECK_FALSE(victim.reports.failure);
+  victim.send(frame);
+  CHECK(mentions(victim.failure(), "it asked for bytes twice"));
+}
+
+TEST_CASE("a number that no piece has is ignored, for nobody knows where it comes from") {
+  const auto wire = std::make_shared<FabricWire>(WireTraits{.put = fabric::Put::with_data});
+  FabricTransport transport({1}, 2, wire->endpoint());
+  Reports reports;
+  transport.open(reports);
+  const auto other = wire->endpoint();
+  std::byte target{};
+  const auto registration = other->register_memory({&target, 1});
+  fabric::OperationSpace operation;
+  std::byte source{};
+  other->write(0, {{&source, 1}, nullptr}, registration->place, fabric::WriteKind::with_data, 42,
+               operation);
+  transport.progress();
+  CHECK(transport.strangers() == 1);
+  CHECK_FALSE(reports.failure);
+}
+
+TEST_CASE("memory of a message to a rank that is lost is given back, or the fabric is given up") {
+  for (const fabric::Put put : {fabric::Put::none, fabric::Put::with_data}) {
+    Pair pair({.put = put});
+    std::vector<std::byte> bytes(100'000);
+    std::vector<std::byte> into(100'000);
+    Outgoing sent{.peer = {1}, .tag = {1}, .bytes = bytes};
+    Incoming wanted{.peer = {0}, .tag = {1}, .sink = {.memory = into}};
+    pair.wire->holds_puts = true;
+    pair.ranks[1]->receive(wanted);
+    pair.ranks[0]->send(sent);
+    pair.progress();
+    // The receive can be taken back; what has been sent cannot.
+    pair.ranks[1]->forget({0});
+    CHECK(pair.wire->stops == 0);
+    pair.ranks[0]->forget({1});
+    CHECK(pair.wire->stops == 1);
+    CHECK(pair.reports[0].sent_messages == 0);
+    CHECK(pair.reports[1].received_messages == 0);
+  }
+}
+
+TEST_CASE("what a rank has sent by the fabric may be asked for after it has gone") {
+  auto own = able_to_leave(communicators_by(std::make_shared<FabricWire>(), 2, 5s));
+  int number = 0;
+  run_ranks(own, [&](std::optional<Communicator>& comm) {
+    const int mine = 42;
+    if (comm->rank() == Rank{1}) {
+      comm->send(std::as_bytes(std::span(&mine, 1)), {0});
+      return comm.reset();
+    }
+    std::this_thread::sleep_for(50ms);
+    comm->receive(std::as_writable_bytes(std::span(&number, 1)), {1});
+  });
+  CHECK(number == 42);
+}
+
+TEST_CASE("a rank that goes while others wait for it by the fabric is named by them") {
+  auto own = able_to_leave(communicators_by(std::make_shared<FabricWire>(), 3, 5s));
+  const auto outcomes = outcomes_of_ranks(own, [](std::optional<Communicator>& comm) {
+    std::vector<float> values(100'000);
+    comm->all_reduce(std::span(values), ReduceOp::sum);
+    if (comm->rank() == Rank{1}) return comm.reset();
+    for (;;)
+      comm->all_reduce(std::span(values), ReduceOp::sum);
+  });
+  CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
+  CHECK(mentions(failure_in(outcomes[2]), "rank 1"));
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
