@@ -11,9 +11,9 @@ namespace fastgpu::comm {
 /// A plugin, as errors name it.
 struct Plugin {
   std::string_view file;      ///< "libfastgpu_comm_mpi.so".
-  std::string_view what;      ///< What it brings: "MPI".
+  std::string_view what;      ///< The library behind it: "MPI".
   std::string_view variable;  ///< The variable that names its file.
-  std::string_view entry;     ///< Its one symbol.
+  std::string_view entry;     ///< The name of its one symbol.
   std::string_view without;   ///< How a job does without it.
 };
 

@@ -197,7 +197,7 @@ bool has_rdma_device() {
   return false;
 }
 
-/// Returns null if there is none and a fabric is only welcome.
+/// Returns nothing where a fabric is only welcome and this machine has not got one.
 std::optional<Library> library_for(const Settings& settings) {
   const bool is_asked_for = settings.need == Need::must || !settings.provider.empty();
   if (settings.need == Need::none || (!is_asked_for && !has_rdma_device())) return std::nullopt;

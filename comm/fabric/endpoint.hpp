@@ -24,7 +24,7 @@ class Registration {
   virtual ~Registration() = default;
 
   std::span<std::byte> memory{};
-  RemotePlace place{};       ///< For others, the place of its first byte.
+  RemotePlace place{};       ///< The place of its first byte for other ranks.
   Region* region = nullptr;  ///< The plugin's.
 };
 
@@ -87,11 +87,11 @@ class Endpoint {
 
 /// The surroundings of an endpoint.
 struct Site {
-  int ranks = 1;       ///< Of the job.
+  int ranks = 1;       ///< The number of ranks of the job.
   std::string near{};  ///< This machine's address on the way to the others; may be empty.
 };
 
-/// Opens the best endpoint that there is; null if a fabric is only welcome, and there is none.
+/// Opens the best endpoint of this machine; null where a fabric is only welcome and missing.
 /// Throws ErrorKind::usage, ErrorKind::not_found, ErrorKind::capacity or ErrorKind::local with what
 /// to do.
 std::unique_ptr<Endpoint> open_endpoint(const Settings& settings, const Site& site);

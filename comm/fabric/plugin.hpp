@@ -14,7 +14,7 @@ constexpr std::uint32_t kPluginVersion = 1;
 constexpr const char* kPluginEntry = "fastgpu_comm_fabric_plugin";
 
 // Defined by the plugin.
-struct Offers;  ///< What libfabric has found on this machine.
+struct Offers;  ///< The ways into networks that libfabric has found.
 struct Port;    ///< An open endpoint.
 struct Region;  ///< Registered memory.
 
@@ -28,7 +28,7 @@ struct Search {
 struct Offer {
   char provider[64] = {};  ///< "verbs;ofi_rxm".
   char device[64] = {};    ///< "mlx5_0", "eth0".
-  char address[64] = {};   ///< "10.0.0.1", or empty if it is no internet address.
+  char address[64] = {};   ///< "10.0.0.1"; empty for another kind of address.
   std::uint32_t protocol = 0;
   std::uint8_t is_hardware = 0;
   std::uint8_t has_writes = 0;
@@ -62,7 +62,7 @@ enum class CompletionKind : std::uint8_t { sent, received, data };
 struct PortCompletion {
   OperationSpace* operation = nullptr;  ///< Null for `data`.
   CompletionKind kind = CompletionKind::sent;
-  std::uint32_t data = 0;   ///< What a write of another rank carried.
+  std::uint32_t data = 0;   ///< The number that a write of another rank carried.
   std::uint64_t bytes = 0;  ///< The length of what was received.
   int error = 0;            ///< The operation failed; for `describe`.
 };
@@ -71,7 +71,7 @@ struct PortCompletion {
 struct PortBytes {
   void* data = nullptr;
   std::size_t bytes = 0;
-  Region* region = nullptr;  ///< Where they are registered; null: nowhere.
+  Region* region = nullptr;  ///< The registration of their memory, or null.
 };
 
 /// The place in another rank's memory.

@@ -14,7 +14,7 @@ namespace fastgpu::comm::fabric {
 
 /// The way in which the bytes of a long message get into the receiver's memory.
 enum class Put : std::uint8_t {
-  none,       ///< As tagged messages: no writes.
+  none,       ///< Sent as tagged messages, without writes.
   with_data,  ///< Written; the write carries the number of the piece to the receiver's queue.
   then_send,  ///< Written; a small message follows, which does not overtake.
   delivered   ///< Written; once the bytes are in place a small message follows.
@@ -27,7 +27,7 @@ std::optional<Put> put_named(std::string_view name) noexcept;
 
 /// Whether a job may do without a fabric.
 enum class Need : std::uint8_t {
-  none,     ///< Not wanted.
+  none,     ///< A fabric is not wanted.
   welcome,  ///< Taken if there is hardware for it, or a provider is named.
   must      ///< Taken; its absence is an error.
 };

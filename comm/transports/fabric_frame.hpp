@@ -17,7 +17,7 @@ enum class FabricFrameKind : std::uint8_t {
   note,     ///< The note of a long message.
   grant,    ///< The receiver of a long message awaits a piece of it, and where.
   done,     ///< A piece is in the receiver's memory.
-  credit,   ///< What the receiver has taken, all in all.
+  credit,   ///< A report of all that the receiver has taken.
   farewell  ///< The last frame: once it has left all before it have.
 };
 
@@ -36,10 +36,10 @@ struct FabricFrame {
   std::uint32_t rank = 0;   ///< The sender's.
   std::uint64_t token = 0;  ///< The receiver's.
   MessageTag tag{};
-  FabricGrant grant{};  ///< Of `done`, number and length.
+  FabricGrant grant{};  ///< A `done` has its number and length only.
   std::uint64_t credit = 0;
   std::optional<Note> note{};
-  std::span<const std::byte> bytes{};  ///< Of `message`. Borrowed.
+  std::span<const std::byte> bytes{};  ///< The bytes of a `message`. Borrowed.
 };
 
 /// The most bytes of a frame.
@@ -60,7 +60,7 @@ struct FabricSender {
   std::uint64_t token = 0;
 };
 
-/// Reads it; false for what is no frame at all.
+/// Reads the sender; returns false for bytes that are not a frame.
 bool read_sender(std::span<const std::byte> bytes, FabricSender& sender);
 
 /// Decodes a frame. Throws ErrorKind::remote for anything that `encode` cannot have written, and

@@ -23,11 +23,11 @@ class RegisteredMemory {
   void remove(const std::byte* memory);
   void clear() noexcept { all_.clear(); }
 
-  /// Returns the registration that covers all of `bytes`; null if there is none.
+  /// Returns the registration that covers all of `bytes`; or null.
   const fabric::Registration* find(std::span<const std::byte> bytes) const noexcept;
 
  private:
-  std::map<std::uintptr_t, std::unique_ptr<fabric::Registration>> all_;  ///< By address.
+  std::map<std::uintptr_t, std::unique_ptr<fabric::Registration>> all_;  ///< Indexed by address.
 };
 
 /// Blocks of one size, used again and again.

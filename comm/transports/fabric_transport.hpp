@@ -80,7 +80,7 @@ class FabricTransport final : public Transport {
   struct PutOperation : Operation {
     Outgoing* message = nullptr;  ///< Null once it is forgotten.
     FabricGrant grant{};
-    std::unique_ptr<fabric::Registration> own{};  ///< Of memory that is not registered otherwise.
+    std::unique_ptr<fabric::Registration> own{};  ///< Null if the memory is registered otherwise.
     std::list<PutOperation>::iterator self{};
   };
   /// A long message that this rank awaits.
@@ -111,27 +111,27 @@ class FabricTransport final : public Transport {
   struct Control {
     std::array<std::byte, 96> bytes{};
     std::size_t size = 0;
-    bool is_short = true;  ///< It may be sent without a completion.
+    bool is_short = true;  ///< May be sent without a completion.
   };
 
   struct Peer {
     Rank rank{};
     fabric::PeerNumber number = 0;
     std::uint64_t token = 0;
-    fabric::Put put = fabric::Put::none;  ///< In both directions.
+    fabric::Put put = fabric::Put::none;  ///< The way of both directions.
     bool is_lost = false;
 
     // What is to be sent.
-    bool is_busy = false;  ///< In `busy_`.
+    bool is_busy = false;  ///< A member of `busy_`.
     std::deque<Control> controls{};
     std::deque<Outgoing*> shorts{};  ///< The most urgent first.
     TagTable<Sending> sending{};     ///< Long messages.
     TagTable<std::vector<FabricGrant>> early_grants{};
-    std::size_t early = 0;           ///< In `early_grants`.
+    std::size_t early = 0;           ///< The number of `early_grants`.
     std::list<PutOperation> puts{};  ///< The most urgent first.
     std::size_t under_way = 0;       ///< Puts that have begun.
     std::uint64_t sent = 0;          ///< The cost of all short messages.
-    std::uint64_t credit = 0;        ///< As much of it as the peer has taken.
+    std::uint64_t credit = 0;        ///< The part of it that the peer has taken.
     bool has_injected = false;       ///< Frames have left whose end nothing reports.
 
     // What has come.
@@ -140,7 +140,7 @@ class FabricTransport final : public Transport {
     std::size_t arrived_bytes = 0;     ///< The cost of `arrivals`.
     TagTable<Receiving*> receiving{};  ///< Long messages.
     std::uint64_t taken = 0;           ///< The cost of all short messages.
-    std::uint64_t reported = 0;        ///< As much of it as the peer knows.
+    std::uint64_t reported = 0;        ///< The part of it that the peer knows.
   };
 
   Peer* peer_of(Rank rank) const { return peers_.at(static_cast<std::size_t>(rank.value)).get(); }
@@ -195,22 +195,22 @@ class FabricTransport final : public Transport {
   std::unique_ptr<fabric::Endpoint> endpoint_;  ///< Outlives all memory that it uses.
   std::uint64_t token_;
   TransportEvents* events_ = nullptr;
-  std::vector<std::unique_ptr<Peer>> peers_;  ///< By rank; null where not connected.
+  std::vector<std::unique_ptr<Peer>> peers_;  ///< Indexed by rank; null where not connected.
   RegisteredMemory memory_;
   FabricBlocks frames_;
   FabricBlocks staging_;
   std::deque<FrameOperation> frames_in_;
-  std::vector<FrameOperation*> unposted_;  ///< Of `frames_in_`.
+  std::vector<FrameOperation*> unposted_;  ///< Members of `frames_in_`.
   std::list<FrameOperation> frames_out_;   ///< Under way.
   std::list<PutOperation> puts_;           ///< Under way.
   std::list<Receiving> receivings_;
   std::list<Piece> pieces_;
   TagTable<Piece*> numbered_;  ///< Pieces by their number.
   std::uint32_t next_number_ = 0;
-  std::size_t stalled_ = 0;  ///< Of `receivings_`.
+  std::size_t stalled_ = 0;  ///< The number of stalled `receivings_`.
   std::vector<Peer*> busy_;  ///< Peers for which something waits.
   UnaskedBytes unasked_;
-  std::vector<std::byte> scratch_;  ///< For frames that are sent as copies.
+  std::vector<std::byte> scratch_;  ///< Memory for frames that are sent as copies.
   std::size_t strangers_ = 0;
   bool is_stopped_ = false;
 };
