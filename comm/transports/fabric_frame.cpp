@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x46474366;  // "FGCf"
 constexpr std::size_t kGrant = 8 + 8 + 4 + 4 + 1 + 8 + 8;
 constexpr std::size_t kDone = 4 + 4;
-constexpr std::size_t kCredit = 8;
+constexpr std::size_t kCredit = 8 + 8;
 
 [[noreturn]] void refuse() {
   throw Error(ErrorKind::remote, "it sent what no rank of this version sends");
@@ -30,6 +30,7 @@ std::optional<std::size_t> body_of(FabricFrameKind kind) {
     case FabricFrameKind::credit:
       return kCredit;
     case FabricFrameKind::note:
+    case FabricFrameKind::question:
     case FabricFrameKind::farewell:
       return 0;
   }
@@ -72,7 +73,7 @@ std::size_t encode(const FabricFrame& frame, std::span<std::byte> into) {
         .put(grant.place.address)
         .put(grant.place.key);
   if (frame.kind == FabricFrameKind::done) out.put(grant.number).put(grant.length);
-  if (frame.kind == FabricFrameKind::credit) out.put(frame.credit);
+  if (frame.kind == FabricFrameKind::credit) out.put(frame.credit).put(frame.items);
   const std::size_t note = frame.note ? kNoteBytes : 0;
   return kFabricHead + note + body_of(frame.kind).value_or(frame.bytes.size());
 }
@@ -114,7 +115,10 @@ FabricFrame decode_fabric_frame(std::span<const std::byte> bytes) {
     frame.grant.number = in.get<std::uint32_t>();
     frame.grant.length = in.get<std::uint32_t>();
   }
-  if (frame.kind == FabricFrameKind::credit) frame.credit = in.get<std::uint64_t>();
+  if (frame.kind == FabricFrameKind::credit) {
+    frame.credit = in.get<std::uint64_t>();
+    frame.items = in.get<std::uint64_t>();
+  }
   return frame;
 }
 

@@ -13,12 +13,13 @@
 namespace fastgpu::comm {
 
 enum class FabricFrameKind : std::uint8_t {
-  message,  ///< A short message, with its note if it has one.
-  note,     ///< The note of a long message.
-  grant,    ///< The receiver of a long message awaits a piece of it, and where.
-  done,     ///< A piece is in the receiver's memory.
-  credit,   ///< A report of all that the receiver has taken.
-  farewell  ///< The last frame: once it has left all before it have.
+  message,   ///< A short message, with its note if it has one.
+  note,      ///< The note of a long message.
+  grant,     ///< The receiver of a long message awaits a piece of it, and where.
+  done,      ///< A piece is in the receiver's memory.
+  credit,    ///< A report of all that the receiver has taken.
+  question,  ///< A request for a `credit` frame at once.
+  farewell   ///< The last frame: once it has left all before it have.
 };
 
 /// The receiver's wish for a piece of a long message.
@@ -36,8 +37,9 @@ struct FabricFrame {
   std::uint32_t rank = 0;   ///< The sender's.
   std::uint64_t token = 0;  ///< The receiver's.
   MessageTag tag{};
-  FabricGrant grant{};  ///< A `done` has its number and length only.
-  std::uint64_t credit = 0;
+  FabricGrant grant{};       ///< A `done` has its number and length only.
+  std::uint64_t credit = 0;  ///< The cost of the short messages that were taken.
+  std::uint64_t items = 0;   ///< The number of frames and pieces that were taken.
   std::optional<Note> note{};
   std::span<const std::byte> bytes{};  ///< The bytes of a `message`. Borrowed.
 };

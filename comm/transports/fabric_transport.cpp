@@ -154,6 +154,8 @@ void FabricTransport::control(Peer& peer, const FabricFrame& frame) {
   Control& made = peer.controls.emplace_back();
   made.size = encode(frame, made.bytes);
   made.is_short = frame.kind != FabricFrameKind::farewell;
+  made.is_counted =
+      frame.kind != FabricFrameKind::credit && frame.kind != FabricFrameKind::question;
 }
 
 void FabricTransport::post_receives() {
@@ -214,6 +216,7 @@ bool FabricTransport::post_short(Peer& peer) {
     if (!post_block(peer, block, size)) return false;
   }
   peer.sent += cost;
+  ++peer.items_sent;
   peer.shorts.pop_front();
   message.moved = message.bytes.size();
   events_->sent(message);
@@ -238,6 +241,7 @@ bool FabricTransport::flush_all(Peer& peer) {
   for (;;) {
     for (; !peer.controls.empty(); peer.controls.pop_front()) {
       if (!post(peer, peer.controls.front())) return false;
+      if (peer.controls.front().is_counted) ++peer.items_sent;
     }
     while (!peer.shorts.empty() && post_short(peer)) {
     }
@@ -360,6 +364,8 @@ bool FabricTransport::post_put(Peer& peer) {
   if (!has_begun) return false;
   ++peer.under_way;
   puts_.splice(puts_.begin(), peer.puts, put.self);
+  // Of other puts the frame that follows is counted.
+  if (peer.put == fabric::Put::none || peer.put == fabric::Put::with_data) ++peer.items_sent;
   if (peer.put != fabric::Put::then_send) return true;
   FabricFrame done = frame_to(peer, FabricFrameKind::done);
   done.grant = grant;
@@ -570,7 +576,10 @@ void FabricTransport::complete(const fabric::PortCompletion& completion) {
     Piece** const piece = numbered_.find({completion.data});
     const bool is_awaited =
         piece != nullptr && !(*piece)->is_tagged && (*piece)->peer->put == fabric::Put::with_data;
-    if (is_awaited) return piece_arrived(**piece);
+    if (is_awaited) {
+      ++(*piece)->peer->items_taken;
+      return piece_arrived(**piece);
+    }
     ++strangers_;
     return;
   }
@@ -597,6 +606,7 @@ void FabricTransport::complete(const fabric::PortCompletion& completion) {
       auto& piece = static_cast<Piece&>(operation);
       Peer& from = *piece.peer;
       const std::size_t expected = piece.part.bytes.size();
+      ++from.items_taken;
       if (completion.bytes == expected || piece.receiving == nullptr) return piece_arrived(piece);
       piece.receiving = nullptr;
       piece_arrived(piece);
@@ -655,6 +665,9 @@ void FabricTransport::open_frame(std::span<const std::byte> bytes) {
 }
 
 void FabricTransport::take(Peer& peer, const FabricFrame& frame) {
+  const bool is_counted =
+      frame.kind != FabricFrameKind::credit && frame.kind != FabricFrameKind::question;
+  if (is_counted) ++peer.items_taken;
   switch (frame.kind) {
     case FabricFrameKind::message:
       return take_short(peer, frame);
@@ -665,9 +678,14 @@ void FabricTransport::take(Peer& peer, const FabricFrame& frame) {
     case FabricFrameKind::done:
       return take_done(peer, frame.grant);
     case FabricFrameKind::credit:
-      if (frame.credit < peer.credit || frame.credit > peer.sent)
+      if (frame.credit < peer.credit || frame.credit > peer.sent ||
+          frame.items < peer.items_known || frame.items > peer.items_sent)
         refuse("it has taken more than was sent");
       peer.credit = frame.credit;
+      peer.items_known = frame.items;
+      return flush(peer);
+    case FabricFrameKind::question:
+      send_credit(peer);
       return flush(peer);
     case FabricFrameKind::farewell:
       return;
@@ -710,9 +728,32 @@ void FabricTransport::report_credit(Peer& peer) {
   if (peer.taken - peer.reported < kCredit / 4) return;
   if (unasked_.is_full() && !is_awaited(peer)) return;
   peer.reported = peer.taken;
+  send_credit(peer);
+}
+
+void FabricTransport::send_credit(Peer& peer) {
   FabricFrame frame = frame_to(peer, FabricFrameKind::credit);
-  frame.credit = peer.taken;
+  frame.credit = peer.reported;
+  frame.items = peer.items_taken;
   control(peer, frame);
+}
+
+/// Asks the peers that have not reported all that was sent to them.
+void FabricTransport::ask_for_credit() {
+  for (const auto& peer : peers_) {
+    if (is_closed(peer.get()) || peer->items_sent == peer->items_known ||
+        peer->items_sent == peer->items_asked)
+      continue;
+    peer->items_asked = peer->items_sent;
+    control(*peer, frame_to(*peer, FabricFrameKind::question));
+    flush(*peer);
+  }
+}
+
+bool FabricTransport::is_quiet() const noexcept {
+  return !needs_progress() && std::ranges::all_of(peers_, [](const auto& peer) {
+    return !peer || peer->is_lost || peer->items_sent == peer->items_known;
+  });
 }
 
 /// Returns whether something must come from the peer before this rank can go on.
@@ -727,7 +768,8 @@ bool FabricTransport::needs_progress() const noexcept {
 }
 
 bool FabricTransport::may_sleep() {
-  if (is_stopped_) return true;
+  if (is_stopped_ || events_ == nullptr) return true;
+  ask_for_credit();
   if (endpoint_->descriptor() < 0) return !needs_progress();
   return busy_.empty() && unposted_.empty() && stalled_ == 0 && endpoint_->may_sleep();
 }

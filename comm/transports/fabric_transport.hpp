@@ -53,8 +53,7 @@ class FabricTransport final : public Transport {
   int poll_descriptor() const noexcept override { return endpoint_->descriptor(); }
   bool needs_progress() const noexcept override;
 
-  /// Returns false: only the fabric knows what is on its way.
-  bool is_quiet() const noexcept override { return false; }
+  bool is_quiet() const noexcept override;
   void forget(Rank lost) override;
   void abandon() noexcept override;
   void allocated(std::span<std::byte> memory) override;
@@ -111,7 +110,8 @@ class FabricTransport final : public Transport {
   struct Control {
     std::array<std::byte, 96> bytes{};
     std::size_t size = 0;
-    bool is_short = true;  ///< May be sent without a completion.
+    bool is_counted = true;  ///< The receiver reports that it has taken it.
+    bool is_short = true;    ///< May be sent without a completion.
   };
 
   struct Peer {
@@ -132,10 +132,14 @@ class FabricTransport final : public Transport {
     std::size_t under_way = 0;       ///< Puts that have begun.
     std::uint64_t sent = 0;          ///< The cost of all short messages.
     std::uint64_t credit = 0;        ///< The part of it that the peer has taken.
+    std::uint64_t items_sent = 0;    ///< Frames and pieces.
+    std::uint64_t items_known = 0;   ///< The part of them that the peer has taken.
+    std::uint64_t items_asked = 0;   ///< The value of `items_sent` at the last question.
     bool has_injected = false;       ///< Frames have left whose end nothing reports.
 
     // What has come.
-    TagTable<Incoming*> wanted{};  ///< Short messages.
+    std::uint64_t items_taken = 0;  ///< Frames and pieces.
+    TagTable<Incoming*> wanted{};   ///< Short messages.
     TagTable<std::vector<std::byte>> arrivals{};
     std::size_t arrived_bytes = 0;     ///< The cost of `arrivals`.
     TagTable<Receiving*> receiving{};  ///< Long messages.
@@ -183,6 +187,8 @@ class FabricTransport final : public Transport {
   void take_short(Peer& peer, const FabricFrame& frame);
   void take_done(Peer& peer, const FabricGrant& done);
   void report_credit(Peer& peer);
+  void send_credit(Peer& peer);
+  void ask_for_credit();
   bool is_awaited(const Peer& peer) const noexcept;
 
   void lose(Peer& peer, const Error& error) noexcept;

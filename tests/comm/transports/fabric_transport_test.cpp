@@ -183,7 +183,8 @@ TEST_CASE("a frame of the fabric is read as it was written") {
       {.kind = FabricFrameKind::note, .note = note},
       {.kind = FabricFrameKind::grant, .grant = grant},
       {.kind = FabricFrameKind::done, .grant = {.length = 1000, .number = 77}},
-      {.kind = FabricFrameKind::credit, .credit = std::uint64_t{1} << 40},
+      {.kind = FabricFrameKind::credit, .credit = std::uint64_t{1} << 40, .items = 7},
+      {.kind = FabricFrameKind::question},
       {.kind = FabricFrameKind::farewell},
   };
   std::vector<std::byte> bytes(kFabricFrameBytes);
@@ -200,6 +201,7 @@ TEST_CASE("a frame of the fabric is read as it was written") {
     CHECK(read.note == frame.note);
     CHECK(std::ranges::equal(read.bytes, frame.bytes));
     CHECK(read.credit == frame.credit);
+    CHECK(read.items == frame.items);
     CHECK(read.grant.number == frame.grant.number);
     CHECK(read.grant.offset == frame.grant.offset);
     CHECK(read.grant.place.key == frame.grant.place.key);
@@ -562,6 +564,25 @@ TEST_CASE("memory of a message to a rank that is lost is given back, or the fabr
     CHECK(pair.wire->stops == 1);
     CHECK(pair.reports[0].sent_messages == 0);
     CHECK(pair.reports[1].received_messages == 0);
+  }
+}
+
+TEST_CASE("ranks that wait for each other by the fabric are told so") {
+  for (const fabric::Put put : fabric::kPuts) {
+    auto ranks = communicators_by(std::make_shared<FabricWire>(WireTraits{.put = put}), 2, 600s);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+      std::vector<float> values(70'001);
+      comm.all_reduce(std::span(values), ReduceOp::sum);
+      auto group = *comm.split(0, 0);
+      if (comm.rank() == Rank{1})
+        group.barrier();
+      else
+        comm.all_reduce(std::span(values), ReduceOp::sum);
+    });
+    CHECK(std::chrono::steady_clock::now() - begin < 100s);
+    for (const auto& outcome : outcomes)
+      CHECK(mentions(failure_in(outcome), "none can go on"));
   }
 }
 
