@@ -1,7 +1,7 @@
 """What configuring the build reports of the optional parts of libfastgpu_comm:
 options_test.py SOURCE_ROOT
 
-Configures comm/ alone, with stand-ins for pkg-config (which knows Open MPI or not) and for nvcc.
+Configures comm/ alone, with stand-ins for pkg-config (which knows Open MPI and libfabric or not) and for nvcc.
 """
 
 import os
@@ -34,6 +34,8 @@ PKG_CONFIG = """#!/bin/sh
 case " $* " in
   *" ompi-c "*) [ -n "$TEST_HAS_MPI" ] || exit 1
     case " $* " in *" --modversion "*) echo 4.1 ;; esac ;;
+  *" libfabric "*) [ -n "$TEST_FABRIC" ] || exit 1
+    case " $* " in *" --modversion "*) echo "$TEST_FABRIC" ;; esac ;;
   *) exec %s "$@" ;;
 esac
 """
@@ -47,6 +49,7 @@ CUDA_12 = "sm_50 sm_52 sm_60 sm_61 sm_70 sm_72 sm_75 sm_80 sm_86 sm_87 sm_89 sm_
 BROKEN = "sm_80"  # An nvcc with that list cannot compile.
 CUDA_13 = "sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_110 sm_103 sm_120 sm_121"
 INSTALL_MPI = "install libopenmpi-dev"
+INSTALL_FABRIC = "install libfabric-dev"
 
 
 class Project:
@@ -74,7 +77,7 @@ class Project:
         path.write_text(text)
         path.chmod(0o755)
 
-    def configured(self, *options, mpi=False, codes=""):
+    def configured(self, *options, mpi=False, fabric="", codes=""):
         """The exit status, the output and the build folder of `meson setup`."""
         self.builds += 1
         build = self.folder / f"build{self.builds}"
@@ -87,6 +90,7 @@ class Project:
             | {
                 "PATH": path,
                 "TEST_HAS_MPI": "yes" if mpi else "",
+                "TEST_FABRIC": fabric,
                 "TEST_GPU_CODES": codes,
                 "TEST_BROKEN": BROKEN,
             },
@@ -116,6 +120,18 @@ def parts_that_are_asked_for_are_built_or_refused(project):
         mpi=True,
         words=["-Dmpi=enabled", "-Dnodes_only=true"],
     )
+    for version in ("", "1.16.1"):
+        project.refused(
+            "-Dfabric=enabled",
+            fabric=version,
+            words=["-Dfabric=enabled", "libfabric 1.17 or newer", INSTALL_FABRIC],
+        )
+    project.refused(
+        "-Dfabric=enabled",
+        "-Dnodes_only=true",
+        fabric="1.17.0",
+        words=["-Dfabric=enabled", "-Dnodes_only=true"],
+    )
     if not pathlib.Path("/usr/include/gloo").exists():
         project.refused("-Dgloo=enabled", words=["-Dgloo=enabled", "install libgloo-dev"])
     project.refused(
@@ -136,29 +152,41 @@ def parts_of_a_release_are_left_out_by_options_alone(project):
         project.refused(
             release,
             mpi=True,
+            codes=CUDA_12,
+            words=["a release", INSTALL_FABRIC, "-Dfabric=disabled"],
+        )
+        project.refused(
+            release,
+            mpi=True,
+            fabric="1.17.0",
             codes=BROKEN,
             words=["a release", "this host compiler is not supported", "-Dcuda=disabled"],
         )
     text = project.accepted(
         "--buildtype=release",
         "-Dmpi=disabled",
+        "-Dfabric=disabled",
         "-Dgloo=disabled",
         "-Dcuda=disabled",
         codes=CUDA_12,
         words=[
             "plugin for MPI      : no: -Dmpi=disabled",
+            "plugin for libfabric: no: -Dfabric=disabled",
             "benchmark of Gloo   : no: -Dgloo=disabled",
             "device code for CUDA: no: -Dcuda=disabled",
         ],
     )
     assert_not_in("libfastgpu_comm_mpi.so", text)
+    assert_not_in("libfastgpu_comm_fabric.so", text)
     text = project.accepted(
         "--prefix=/usr",
         mpi=True,
+        fabric="1.17.0",
         codes=CUDA_12,
-        words=["plugin for MPI      : yes", "device code for CUDA: yes: "],
+        words=["plugin for MPI      : yes", "plugin for libfabric: yes", "device code for CUDA: yes: "],
     )
     assert_in("libfastgpu_comm_mpi.so", text)
+    assert_in("libfastgpu_comm_fabric.so", text)
 
 
 def device_code_is_for_every_gpu_that_nvcc_offers(project):
