@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "comm/common/wire.hpp"
+#include "comm/fabric/card.hpp"
 #include "comm/gradients/negotiation.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/invitation.hpp"
+#include "comm/transports/fabric_frame.hpp"
 #include "comm/transports/mailbox.hpp"
 #include "comm/transports/mpi_envelope.hpp"
 #include "comm/transports/tcp_frame.hpp"
@@ -116,6 +118,27 @@ std::vector<Seed> introductions() {
   return seeds;
 }
 
+std::vector<Seed> fabric_frames() {
+  const std::vector<std::byte> inside(40);
+  const std::vector<std::byte> address(16, std::byte{7});
+  const FabricFrame frames[] = {
+      {.kind = FabricFrameKind::message, .tag = {1}, .note = Note{}, .bytes = inside},
+      {.kind = FabricFrameKind::note, .tag = {2}, .note = Note{}},
+      {.kind = FabricFrameKind::grant, .tag = {3}, .grant = {.total = 9000, .length = 5000}},
+      {.kind = FabricFrameKind::done, .grant = {.length = 5000, .number = 8}},
+      {.kind = FabricFrameKind::credit, .credit = 100, .items = 3},
+      {.kind = FabricFrameKind::question},
+      {.kind = FabricFrameKind::farewell}};
+  std::vector<Seed> seeds{fabric::encode(
+      {.provider = "tcp;ofi_rxm", .put = fabric::Put::with_data, .address = address})};
+  for (const FabricFrame& frame : frames) {
+    Seed bytes(kFabricFrameBytes);
+    bytes.resize(encode(frame, bytes));
+    seeds.push_back(std::move(bytes));
+  }
+  return seeds;
+}
+
 std::vector<Seed> envelopes() {
   Seed all;
   const std::vector<std::byte> inside(40);
@@ -192,6 +215,7 @@ int main(int count, char** arguments) {
   comm::write(folder + "/fuzz_negotiation.corpus", comm::negotiation());
   comm::write(folder + "/fuzz_introductions.corpus", comm::introductions());
   comm::write(folder + "/fuzz_visit.corpus", comm::visit());
+  comm::write(folder + "/fuzz_fabric_frames.corpus", comm::fabric_frames());
   comm::write(folder + "/fuzz_envelopes.corpus", comm::envelopes());
   comm::write(folder + "/fuzz_copies.corpus", fastgpu::transfer::copies());
   return 0;
