@@ -65,6 +65,14 @@ std::uint64_t Context::tag_of(std::uint64_t sequence) noexcept {
   return std::uint64_t{number_} << 52 | call % kSequences << 28;
 }
 
+Context::Start::Start(Context& context) : context_(context) {
+  if (context_.is_starting_.test_and_set(std::memory_order_acquire))
+    throw Error(
+        ErrorKind::usage,
+        "two threads begin calls of one communicator at the same time: every rank makes the "
+        "same calls in the same order, so begin them all in one thread");
+}
+
 Communicator::Communicator(Connections connections)
     : Communicator(nullptr, everybody(connections.size), std::make_shared<Context>(nullptr, 0, 0)) {
   self_ = connections.rank;
@@ -260,6 +268,7 @@ void Communicator::check_rank(std::string_view call, Rank rank) const {
 
 Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
                            std::optional<Direction> direction) {
+  const Context::Start start(*context_);
   const auto peer = static_cast<std::size_t>(call.root.value);
   std::uint64_t& sequence =
       direction ? (direction == Direction::out ? sent_ : received_)[peer] : sequence_;

@@ -62,11 +62,25 @@ class Context {
   /// Returns the first part of the message tags of a call.
   std::uint64_t tag_of(std::uint64_t sequence) noexcept;
 
+  /// Held while a thread gives a call its place in the order of calls.
+  class Start {
+   public:
+    /// Throws ErrorKind::usage if another thread holds one.
+    explicit Start(Context& context);
+    ~Start() { context_.is_starting_.clear(std::memory_order_release); }
+    Start(const Start&) = delete;
+    Start& operator=(const Start&) = delete;
+
+   private:
+    Context& context_;
+  };
+
  private:
   Contexts* home_;  ///< Null for that of the whole job.
   std::uint32_t number_;
   std::uint64_t begin_;
   std::atomic<std::uint64_t> end_;
+  std::atomic_flag is_starting_;
 };
 
 /// Every rank makes the same collective calls in the same order; a call blocks until this rank's
@@ -74,7 +88,8 @@ class Context {
 /// ErrorKind::usage naming another rank and both calls.
 ///
 /// A call that throws after it has begun leaves the ranks at different places, so every later call
-/// of this job throws too. One thread at a time, for all communicators of a job together.
+/// of this job throws too. One thread at a time, for all communicators of a job together: a thread
+/// that begins a call while another begins one gets ErrorKind::usage, and its call has not begun.
 class Communicator {
  public:
   explicit Communicator(Connections connections);

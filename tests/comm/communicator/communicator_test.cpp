@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/connect_in_process.hpp"
@@ -75,6 +78,41 @@ TEST_CASE("a rank that dies ends the call of the others with its name") {
   const Error e = failure_of([&] { ranks[0].all_reduce(std::span(values), ReduceOp::sum); });
   CHECK(e.kind() == ErrorKind::remote);
   CHECK(mentions(e, "rank 1"));
+}
+
+TEST_CASE("a call that a second thread begins meanwhile is refused, and has not begun") {
+  Context context(nullptr, 0, 0);
+  const auto begin = [&] { const Context::Start start(context); };
+  {
+    const Context::Start first(context);
+    const Error e = failure_of(begin);
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(mentions(e, "two threads begin calls of one communicator at the same time"));
+  }
+  CHECK_NOTHROW(begin());
+}
+
+TEST_CASE("threads that begin calls against the rule learn of it, and the job goes on") {
+  auto ranks = communicators_in_process(1, 5s);
+  Communicator& comm = ranks.at(0);
+  std::atomic<bool> is_refused = false;
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
+  const auto make_calls = [&] {
+    while (!is_refused && std::chrono::steady_clock::now() < deadline) {
+      try {
+        comm.barrier();
+      } catch (const Error& e) {
+        CHECK(e.kind() == ErrorKind::usage);
+        is_refused = true;
+      }
+    }
+  };
+  {
+    const std::jthread other(make_calls);
+    make_calls();
+  }
+  CHECK(is_refused);
+  CHECK_NOTHROW(comm.barrier());
 }
 
 TEST_CASE("a wrong argument is refused before anything is sent") {
