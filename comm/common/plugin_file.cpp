@@ -67,7 +67,7 @@ void* load_plugin(const Plugin& plugin, const std::string& wanted, Symbols symbo
   void* const entry = ::dlsym(library, std::string(plugin.entry).c_str());
   if (entry == nullptr)
     throw Error(ErrorKind::usage,
-                "'" + path + "' is no plugin for " + what + ": " + last_loader_error());
+                "'" + path + "' is not a plugin for " + what + ": " + last_loader_error());
   return entry;
 }
 

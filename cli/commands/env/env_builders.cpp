@@ -44,9 +44,10 @@ Files in_every_environment(const std::string& machine) {
       {comm_library(machine), "lib/fastgpu/libfastgpu_comm.so.0"},
       {find_helper("fastgpu_comm/__init__.py").parent_path(), "lib/fastgpu/python/fastgpu_comm"},
       {find_helper("digits.py").parent_path(), "share/fastgpu/demo"}};
-  // The plugin exists only if Open MPI's headers were there at build time.
-  if (const auto plugin = seek_helper("libfastgpu_comm_mpi.so"); plugin && is_own(machine))
-    files.push_back({*plugin, "lib/fastgpu/libfastgpu_comm_mpi.so"});
+  // A plugin exists only if the headers of MPI or libfabric were there at build time.
+  for (const std::string plugin : {"libfastgpu_comm_mpi.so", "libfastgpu_comm_fabric.so"})
+    if (const auto file = seek_helper(plugin); file && is_own(machine))
+      files.push_back({*file, "lib/fastgpu/" + plugin});
   return files;
 }
 

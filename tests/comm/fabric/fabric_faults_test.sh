@@ -24,5 +24,5 @@ says "FASTGPU_COMM_TRANSPORT is 'fabric', but rank 1 is not reached by one: tcp;
 says "has version 99, and this library needs" FASTGPU_COMM_FABRIC_PLUGIN="$other" -- compare 2
 says "libfabric 1.14 is too old: install 1.17 or newer" FASTGPU_COMM_FABRIC_PLUGIN="$old" -- compare 2
 says "loading the plugin for libfabric" FASTGPU_COMM_FABRIC_PLUGIN=/nonexistent.so -- compare 2
-says "'libm.so.6' is no plugin for libfabric" FASTGPU_COMM_FABRIC_PLUGIN=libm.so.6 -- compare 2
+says "'libm.so.6' is not a plugin for libfabric" FASTGPU_COMM_FABRIC_PLUGIN=libm.so.6 -- compare 2
 exit $failed

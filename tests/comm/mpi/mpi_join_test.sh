@@ -25,7 +25,7 @@ says "rank 0: FASTGPU_COMM_INTERFACE is 'no-such0', but this machine has no such
 FASTGPU_COMM_MPI_PLUGIN=$work/none.so run 1 2 "$without" once
 says "loading the plugin for MPI: $work/none.so: cannot open shared object file"
 FASTGPU_COMM_MPI_PLUGIN=libm.so.6 run 1 2 "$without" once
-says "'libm.so.6' is no plugin for MPI"
+says "'libm.so.6' is not a plugin for MPI"
 FASTGPU_COMM_MPI_PLUGIN='' run 1 2 "$without" once
 says 'the plugin for MPI is not there: no '
 says 'name its file by FASTGPU_COMM_MPI_PLUGIN'

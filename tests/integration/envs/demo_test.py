@@ -62,7 +62,7 @@ def test_the_python_package_is_there_without_being_pointed_at(nodes):
     assert_equal(said.count("sum 6.0"), 2, said)
 
 
-# Which MPI carries the messages of a job.
+# Which library carries the messages of a job.
 CARRIER = (
     "import fastgpu_comm as f, numpy as n\n"
     "with f.init() as c:\n"
@@ -78,6 +78,15 @@ BY_MPI = (
     "-e",
     "FASTGPU_COMM_TIMEOUT=30s",
 )
+
+
+@with_nodes("wheels")
+def test_libfabric_of_the_nodes_carries_messages_where_it_is_named(nodes):
+    nodes.create("train", "numpy")
+    by_fabric = ["-e", "FASTGPU_COMM_FABRIC=tcp;ofi_rxm", "-e", "FASTGPU_COMM_SHARED_MEMORY=0"]
+    script = CARRIER.replace("libmpi.so", "libfastgpu_comm_fabric.so")
+    said = nodes.job("train", "python", "-c", script, more=by_fabric)
+    assert_equal(said.count("/lib/fastgpu/libfastgpu_comm_fabric.so"), 2, said)
 
 
 @with_nodes("wheels")
