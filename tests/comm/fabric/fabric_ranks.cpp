@@ -1,13 +1,15 @@
 // Ranks in processes of their own, whose collectives by a fabric are compared bit by bit with those
 // by TCP.
-//   fabric_ranks compare|kill|differ|time RANKS [FIRST COUNT ADDRESS PORT]
+//   fabric_ranks compare|kill|differ|last|strangers|time RANKS [FIRST COUNT ADDRESS PORT]
 // Starts COUNT ranks from FIRST on (by default all of them) that meet at ADDRESS (loopback).
-// FASTGPU_COMM_FABRIC* name the fabric; for "differ" rank 1 takes tcp;ofi_rxm. Exits with 77 if
-// there is none.
+// FASTGPU_COMM_FABRIC* name the fabric; for "differ" rank 1 takes tcp;ofi_rxm. "last" checks sums
+// for ten seconds, in which others may disturb the network. "strangers" compares while other
+// endpoints send all ranks what no rank sends. Exits with 77 if there is no fabric.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -15,19 +17,27 @@
 #include <cstring>
 #include <optional>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "comm/common/deadline.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/communicator/join.hpp"
+#include "comm/fabric/card.hpp"
+#include "comm/fabric/endpoint.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
 #include "comm/rendezvous/endpoint.hpp"
+#include "comm/transports/fabric_frame.hpp"
 
 namespace fastgpu::comm {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr int kSkipped = 77;
 constexpr std::size_t kLengths[] = {0, 1, 97, 1021, 4093, 70'001, 600'011};
@@ -173,6 +183,74 @@ int lose_one(Communicator& fabric) {
   }
 }
 
+/// Checks sums until rank 0 has seen the time pass.
+int last(Communicator& fabric) {
+  const Deadline deadline(10s);
+  const int ranks = fabric.size();
+  const auto sum = static_cast<float>(ranks * (ranks + 1) / 2);
+  std::vector<float> values(1 << 18);
+  for (int calls = 1;; ++calls) {
+    std::ranges::fill(values, static_cast<float>(fabric.rank().value + 1));
+    values[0] = fabric.rank() == Rank{0} && deadline.passed() ? 1 : 0;
+    fabric.all_reduce(std::span(values), ReduceOp::sum);
+    const auto wrong =
+        std::find_if(values.begin() + 1, values.end(), [&](float value) { return value != sum; });
+    if (wrong != values.end()) {
+      std::fprintf(stderr, "call %d: %f is not %f\n", calls, static_cast<double>(*wrong),
+                   static_cast<double>(sum));
+      return 1;
+    }
+    if (values[0] != 0) return 0;
+  }
+}
+
+/// Returns the addresses of all endpoints but this rank's.
+std::vector<std::vector<std::byte>> other_addresses(Communicator& tcp, const fabric::Card& card) {
+  std::vector<std::byte> mine = encode(card);
+  mine.insert(mine.begin(), static_cast<std::byte>(mine.size()));
+  mine.resize(1 + fabric::kMaxCard);
+  std::vector<std::byte> all(mine.size() * static_cast<std::size_t>(tcp.size()));
+  tcp.all_gather(mine, all);
+  std::vector<std::vector<std::byte>> addresses;
+  for (std::size_t at = 0; at < all.size(); at += mine.size()) {
+    const auto encoded = std::span(all).subspan(at + 1, static_cast<std::size_t>(all[at]));
+    const fabric::Card other = fabric::decode_card(encoded);
+    if (other.token != card.token) addresses.push_back(other.address);
+  }
+  return addresses;
+}
+
+/// Sends random bytes to all of them, some of which begin as frames do, until it is stopped.
+void disturb(const std::stop_token& stop, fabric::Endpoint& endpoint,
+             const std::vector<std::vector<std::byte>>& addresses) {
+  std::vector<fabric::PeerNumber> peers;
+  for (const auto& address : addresses)
+    peers.push_back(endpoint.add_peer(address).value());
+  std::minstd_rand random(7);
+  std::vector<std::byte> frame(kFabricFrameBytes);
+  const std::size_t head =
+      encode({.kind = FabricFrameKind::question, .token = 12345}, std::span(frame));
+  const std::size_t longest = std::min<std::size_t>(endpoint.traits().inject_bytes, 4096);
+  std::array<fabric::PortCompletion, 16> completions;
+  while (!stop.stop_requested()) {
+    for (std::size_t i = random() % 2 == 0 ? 0 : head; i < longest; ++i)
+      frame[i] = static_cast<std::byte>(random());
+    for (const fabric::PeerNumber peer : peers)
+      endpoint.inject(peer, std::span(frame).first(random() % longest + 1));
+    endpoint.poll(completions);
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
+int compare_among_strangers(Communicator& tcp, Communicator& fabric, const fabric::Card& card,
+                            const JobPlace& place) {
+  const auto addresses = other_addresses(tcp, card);
+  const auto endpoint = fabric::open_endpoint(place.fabric, {place.size, ""});
+  const std::jthread stranger(
+      [&](const std::stop_token& stop) { disturb(stop, *endpoint, addresses); });
+  return compare(tcp, fabric);
+}
+
 double seconds_of(Communicator& comm, std::size_t count, int times) {
   const auto memory = comm.allocate(count);
   comm.all_reduce(memory, {ElementType::float32, ReduceOp::sum});
@@ -200,14 +278,18 @@ int time_both(Communicator& tcp, Communicator& fabric) {
 
 int run_rank(const Group& group, int rank, std::string_view what) try {
   Communicator tcp(join(place_of(group, rank, NetworkTransport::tcp)));
-  Connections connections =
-      join(place_of(group, rank, NetworkTransport::fabric, what == "differ" && rank == 1));
+  const JobPlace place =
+      place_of(group, rank, NetworkTransport::fabric, what == "differ" && rank == 1);
+  Connections connections = join(place);
   if (rank == 0)
     std::printf("%s on %s, put by %s\n", connections.fabric->traits().provider.c_str(),
                 connections.fabric->traits().device.c_str(),
                 std::string(name_of(connections.fabric->traits().put)).c_str());
   std::fflush(stdout);
+  const fabric::Card card = connections.fabric->card();
   Communicator fabric(std::move(connections));
+  if (what == "last") return last(fabric);
+  if (what == "strangers") return compare_among_strangers(tcp, fabric, card, place);
   if (what == "compare") return compare(tcp, fabric);
   if (what == "kill") return lose_one(fabric);
   return time_both(tcp, fabric);
@@ -257,7 +339,8 @@ int main(int count, char** values) {
   const std::vector<std::string> arguments(values, values + count);
   if (count == 4 || count == 5 || count == 6 || count < 3) {
     std::fprintf(stderr,
-                 "usage: fabric_ranks compare|kill|differ|time RANKS [FIRST COUNT ADDRESS PORT]\n");
+                 "usage: fabric_ranks compare|kill|differ|last|strangers|time RANKS [FIRST COUNT "
+                 "ADDRESS PORT]\n");
     return 2;
   }
   return fastgpu::comm::run(arguments);
