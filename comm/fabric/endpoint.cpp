@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "base/units.hpp"
 #include "comm/fabric/library.hpp"
+#include "comm/fabric/rdma_devices.hpp"
 
 namespace fastgpu::comm::fabric {
 namespace {
@@ -189,51 +189,56 @@ Put put_of(const Offer& offer, const Settings& settings, std::uint32_t version) 
                                     name_of(offer) + " cannot do");
 }
 
-/// Looked at before anything is loaded: a node without such devices pays nothing.
-bool has_rdma_device() {
-  std::error_code ignored;
-  for (const char* folder : {"/sys/class/infiniband", "/sys/class/infiniband_verbs"})
-    if (!std::filesystem::is_empty(folder, ignored) && !ignored) return true;
-  return false;
+bool is_asked_for(const Settings& settings) noexcept {
+  return settings.need == Need::must || !settings.provider.empty();
 }
 
-/// Returns nothing where a fabric is only welcome and this machine has not got one.
-std::optional<Library> library_for(const Settings& settings) {
-  const bool is_asked_for = settings.need == Need::must || !settings.provider.empty();
-  if (settings.need == Need::none || (!is_asked_for && !has_rdma_device())) return std::nullopt;
-  try {
-    return Library(settings.plugin);
-  } catch (const Error& e) {
-    if (is_asked_for || e.kind() != ErrorKind::not_found) throw;
-    return std::nullopt;
-  }
-}
-
-}  // namespace
-
-std::unique_ptr<Endpoint> open_endpoint(const Settings& settings, const Site& site) {
-  const auto library = library_for(settings);
-  if (!library) return nullptr;
-  const Found found(*library, settings, site.ranks);
-  const auto index = choose(found.all(), settings, site.near);
-  const bool is_asked_for = settings.need == Need::must || !settings.provider.empty();
-  if (!index && !is_asked_for) return nullptr;
-  if (!index) throw nothing_found(found, settings);
-  const Offer& offer = found.all()[*index];
+std::unique_ptr<Endpoint> open_offer(const Library& library, const Found& found, std::size_t index,
+                                     const Settings& settings, const Site& site) {
+  const Offer& offer = found.all()[index];
   Traits traits{.provider = offer.provider,
                 .device = offer.device,
                 .protocol = offer.protocol,
-                .put = put_of(offer, settings, (*library)->library_version()),
+                .put = put_of(offer, settings, library->library_version()),
                 .is_hardware = offer.is_hardware != 0};
   Port* port = nullptr;
   PortTraits port_traits;
-  const int error = (*library)->open(found.offers(), *index, site.ranks, &port, &port_traits);
-  if (error != 0) throw memory_error(*library, error, "opening " + name_of(offer));
+  const int error = library->open(found.offers(), index, site.ranks, &port, &port_traits);
+  if (error != 0) throw memory_error(library, error, "opening " + name_of(offer));
   traits.needs_local = port_traits.needs_local != 0;
   traits.inject_bytes = port_traits.inject_bytes;
   traits.receives = port_traits.receives;
   traits.most_bytes = std::min<std::uint64_t>(port_traits.most_bytes, SIZE_MAX);
-  return std::make_unique<LibraryEndpoint>(*library, port, port_traits, std::move(traits));
+  return std::make_unique<LibraryEndpoint>(library, port, port_traits, std::move(traits));
+}
+
+/// Opens what the user has asked for.
+std::unique_ptr<Endpoint> open_wanted(const Settings& settings, const Site& site) {
+  const Library library(settings.plugin);
+  const Found found(library, settings, site.ranks);
+  const auto index = choose(found.all(), settings, site.near);
+  if (!index) throw nothing_found(found, settings);
+  return open_offer(library, found, *index, settings, site);
+}
+
+}  // namespace
+
+OpenedEndpoint open_endpoint(const Settings& settings, const Site& site) {
+  if (settings.need == Need::none) return {};
+  if (is_asked_for(settings)) return {open_wanted(settings, site)};
+  // A node without such devices loads nothing.
+  const RdmaDevices devices = rdma_devices();
+  if (devices.ports.empty()) return {};
+  std::optional<Library> library;
+  try {
+    library.emplace(settings.plugin);
+  } catch (const Error& e) {
+    return {.lack = e.what()};
+  }
+  const Found found(*library, settings, site.ranks);
+  if (const auto index = choose(found.all(), settings, site.near))
+    return {open_offer(*library, found, *index, settings, site)};
+  return {.lack = obstacle_of(devices)};
 }
 
 }  // namespace fastgpu::comm::fabric

@@ -91,9 +91,13 @@ struct Site {
   std::string near{};  ///< This machine's address on the way to the others; may be empty.
 };
 
-/// Opens the best endpoint of this machine; null where a fabric is only welcome and missing.
-/// Throws ErrorKind::usage, ErrorKind::not_found, ErrorKind::capacity or ErrorKind::local with what
-/// to do.
-std::unique_ptr<Endpoint> open_endpoint(const Settings& settings, const Site& site);
+struct OpenedEndpoint {
+  std::unique_ptr<Endpoint> endpoint{};  ///< Null where a fabric is only welcome and missing.
+  std::string lack{};  ///< Why it is missing on a machine that has an RDMA device, and what to do.
+};
+
+/// Opens the best endpoint of this machine. Throws ErrorKind::usage, ErrorKind::not_found,
+/// ErrorKind::capacity or ErrorKind::local with what to do.
+OpenedEndpoint open_endpoint(const Settings& settings, const Site& site);
 
 }  // namespace fastgpu::comm::fabric

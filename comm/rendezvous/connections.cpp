@@ -39,11 +39,16 @@ std::unique_ptr<SharedMemoryTransport> shared_memory_transport(const Connections
   }
 }
 
-std::unique_ptr<FabricTransport> fabric_transport(const Connections& connections,
-                                                  const Wishes& wishes) try {
-  auto endpoint = fabric::open_endpoint(wishes.fabric, {connections.size, wishes.near});
-  if (!endpoint) return nullptr;
-  return std::make_unique<FabricTransport>(connections.rank, connections.size, std::move(endpoint));
+struct FabricAttempt {
+  std::unique_ptr<FabricTransport> transport{};
+  std::string lack{};  ///< As in fabric::OpenedEndpoint.
+};
+
+FabricAttempt fabric_transport(const Connections& connections, const Wishes& wishes) try {
+  auto opened = fabric::open_endpoint(wishes.fabric, {connections.size, wishes.near});
+  if (!opened.endpoint) return {.lack = std::move(opened.lack)};
+  return {std::make_unique<FabricTransport>(connections.rank, connections.size,
+                                            std::move(opened.endpoint))};
 } catch (const Error& e) {
   throw e.during("rank " + std::to_string(connections.rank.value));
 }
@@ -127,18 +132,47 @@ bool agree(Rank rank, std::byte ways, SharedMemoryTransport* shared, FabricTrans
   return by_memory || by_fabric;
 }
 
+/// Returns the provider of a rank's fabric, or "none".
+std::string provider_in(const Introduction& theirs) {
+  const auto card = bytes_in(theirs, kCard, kCard + 1);
+  return card.empty() ? "none" : fabric::decode_card(card).provider;
+}
+
+std::string provider_of(const FabricTransport* fabric) {
+  return fabric == nullptr ? "none" : fabric->traits().provider;
+}
+
 /// Throws, on both sides, where a fabric is a must and two ranks have none together.
 void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric,
                   const Introduction& theirs) {
   if (wishes.fabric.need != fabric::Need::must) return;
-  const auto card = bytes_in(theirs, kCard, kCard + 1);
-  const std::string there = card.empty() ? "none" : fabric::decode_card(card).provider;
-  const std::string here = fabric == nullptr ? "none" : fabric->traits().provider;
   throw Error(ErrorKind::usage, "FASTGPU_COMM_TRANSPORT is 'fabric', but rank " +
-                                    std::to_string(rank.value) +
-                                    " is not reached by one: " + there + " there, " + here +
+                                    std::to_string(rank.value) + " is not reached by one: " +
+                                    provider_in(theirs) + " there, " + provider_of(fabric) +
                                     " here. Set the same FASTGPU_COMM_FABRIC for all ranks, or "
                                     "FASTGPU_COMM_TRANSPORT=tcp");
+}
+
+/// Returns why this machine's RDMA device does not carry the messages to a rank that is reached by
+/// TCP; empty if there is no such device.
+std::string reason_for_tcp(Rank rank, const FabricAttempt& fabric, const Introduction& theirs) {
+  if (!fabric.transport) return fabric.lack;
+  if (!fabric.transport->traits().is_hardware) return {};
+  return "rank " + std::to_string(rank.value) + " is not reached by it (" + provider_in(theirs) +
+         " there, " + provider_of(fabric.transport.get()) + " here)";
+}
+
+/// Returns the report on a network that is slower than the machine's best; empty without a reason.
+/// One rank of a node makes it.
+std::string report_of_tcp(const Connections& connections, const std::string& reason) {
+  const auto is_first = [&](const std::vector<Rank>& node) {
+    return node.front() == connections.rank;
+  };
+  if (reason.empty() || std::ranges::none_of(connections.topology.nodes, is_first)) return {};
+  return "rank " + std::to_string(connections.rank.value) +
+         ": its machine has an RDMA device, but TCP carries messages to other machines: " + reason +
+         ". FASTGPU_COMM_TRANSPORT=fabric makes this an error, FASTGPU_COMM_TRANSPORT=tcp is "
+         "without this message";
 }
 
 /// Groups the ranks: those with the same lowest rank in reach are on the same node.
@@ -201,27 +235,30 @@ std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadl
   std::vector<int> wished(ranks, 0);
   std::vector<Answer> answers(ranks, Answer{});
   std::vector<Introduction> introductions(ranks);
+  std::string reason;  // The first rank's by TCP.
 
   Round round(connections, deadline);
-  const Introduction mine = introduction_of(shared.get(), fabric.get(), wishes);
+  const Introduction mine = introduction_of(shared.get(), fabric.transport.get(), wishes);
   round.exchange(std::vector(ranks, mine), [&](std::size_t r, const Introduction& theirs) {
     if (theirs[2] != mine[2])
       throw Error(ErrorKind::usage, "rank " + std::to_string(r) +
                                         " has another FASTGPU_COMM_TRANSPORT: all ranks need the "
                                         "same");
-    answers[r] = {connect({static_cast<int>(r)}, theirs, shared.get(), fabric.get())};
+    answers[r] = {connect({static_cast<int>(r)}, theirs, shared.get(), fabric.transport.get())};
     wished[r] = std::to_integer<int>(theirs[1]);
     introductions[r] = theirs;
   });
   round.exchange(answers, [&](std::size_t r, const Answer& theirs) {
     const Rank rank{static_cast<int>(r)};
     const std::byte ways = theirs.front() & answers[r].front();
-    if (agree(rank, ways, shared.get(), fabric.get())) return;
-    check_fabric(wishes, rank, fabric.get(), introductions[r]);
+    if (agree(rank, ways, shared.get(), fabric.transport.get())) return;
+    check_fabric(wishes, rank, fabric.transport.get(), introductions[r]);
+    if (reason.empty()) reason = reason_for_tcp(rank, fabric, introductions[r]);
   });
   connections.shared = std::move(shared);
-  connections.fabric = std::move(fabric);
+  connections.fabric = std::move(fabric.transport);
   connections.topology = exchange_topology(connections, round);
+  connections.tcp_report = report_of_tcp(connections, reason);
   return flows_of(connections, wishes, wished);
 }
 

@@ -36,6 +36,7 @@ struct Connections {
   std::unique_ptr<SharedMemoryTransport> shared{};  ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
   std::unique_ptr<FabricTransport> fabric{};        ///< Null: no rank is reached by a fabric.
+  std::string tcp_report{};  ///< Why an RDMA device of this machine is not used; often empty.
   std::unique_ptr<mpi::Messages> messages{};        ///< Null: those to other hosts go by sockets.
   std::shared_ptr<mpi::Collectives> collectives{};  ///< Null: none but ours. Shared by the calls.
   std::optional<Algorithm>

@@ -71,6 +71,20 @@ compare auto 3
 compare auto 4
 compare auto 2 strangers
 
+begin automatic
+output=$(FASTGPU_COMM_FABRIC=auto job automatic 2)
+is_right "$name" $? "takes verbs" "$output"
+
+begin no-plugin
+output=$(FASTGPU_COMM_FABRIC=auto FASTGPU_COMM_FABRIC_PLUGIN=/nonexistent.so job automatic 2)
+is_right "$name" $? "has an RDMA device, but TCP carries messages to other machines: loading the plugin" "$output"
+
+begin no-files
+hidden=$(mktemp -d)
+output=$(mount --bind "$hidden" /dev/infiniband; FASTGPU_COMM_FABRIC=auto job automatic 2)
+is_right "$name" $? "TCP carries messages to other machines: /dev/infiniband has no uverbs device" "$output"
+umount /dev/infiniband
+
 begin kill
 output=$(job kill 3)
 is_right "$name" $? "rank 1" "$output"

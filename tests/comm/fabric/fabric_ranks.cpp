@@ -1,10 +1,11 @@
 // Ranks in processes of their own, whose collectives by a fabric are compared bit by bit with those
 // by TCP.
-//   fabric_ranks compare|kill|differ|last|strangers|time RANKS [FIRST COUNT ADDRESS PORT]
+//   fabric_ranks compare|kill|differ|last|strangers|time|automatic RANKS [FIRST COUNT ADDRESS PORT]
 // Starts COUNT ranks from FIRST on (by default all of them) that meet at ADDRESS (loopback).
 // FASTGPU_COMM_FABRIC* name the fabric; for "differ" rank 1 takes tcp;ofi_rxm. "last" checks sums
 // for ten seconds, in which others may disturb the network. "strangers" compares while other
-// endpoints send all ranks what no rank sends. Exits with 77 if there is no fabric.
+// endpoints send all ranks what no rank sends. "automatic" prints what a job takes by itself. Exits
+// with 77 if there is no fabric.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -245,7 +246,7 @@ void disturb(const std::stop_token& stop, fabric::Endpoint& endpoint,
 int compare_among_strangers(Communicator& tcp, Communicator& fabric, const fabric::Card& card,
                             const JobPlace& place) {
   const auto addresses = other_addresses(tcp, card);
-  const auto endpoint = fabric::open_endpoint(place.fabric, {place.size, ""});
+  const auto endpoint = fabric::open_endpoint(place.fabric, {place.size, ""}).endpoint;
   const std::jthread stranger(
       [&](const std::stop_token& stop) { disturb(stop, *endpoint, addresses); });
   return compare(tcp, fabric);
@@ -276,7 +277,20 @@ int time_both(Communicator& tcp, Communicator& fabric) {
   return 0;
 }
 
+/// Prints what a job without settings takes, or why it takes TCP.
+int take_automatically(const Group& group, int rank) {
+  JobPlace place = place_of(group, rank, NetworkTransport::automatic);
+  place.fabric.need = fabric::Need::welcome;
+  Connections connections = join(place);
+  const std::string taken = connections.fabric ? connections.fabric->traits().provider : "tcp";
+  std::printf("rank %d takes %s\n%s\n", rank, taken.c_str(), connections.tcp_report.c_str());
+  std::fflush(stdout);
+  Communicator(std::move(connections)).barrier();
+  return 0;
+}
+
 int run_rank(const Group& group, int rank, std::string_view what) try {
+  if (what == "automatic") return take_automatically(group, rank);
   Communicator tcp(join(place_of(group, rank, NetworkTransport::tcp)));
   const JobPlace place =
       place_of(group, rank, NetworkTransport::fabric, what == "differ" && rank == 1);
@@ -338,9 +352,10 @@ int run(const std::vector<std::string>& arguments) {
 int main(int count, char** values) {
   const std::vector<std::string> arguments(values, values + count);
   if (count == 4 || count == 5 || count == 6 || count < 3) {
-    std::fprintf(stderr,
-                 "usage: fabric_ranks compare|kill|differ|last|strangers|time RANKS [FIRST COUNT "
-                 "ADDRESS PORT]\n");
+    std::fprintf(
+        stderr,
+        "usage: fabric_ranks compare|kill|differ|last|strangers|time|automatic RANKS [FIRST COUNT "
+        "ADDRESS PORT]\n");
     return 2;
   }
   return fastgpu::comm::run(arguments);

@@ -1,0 +1,102 @@
+// Why an RDMA device of this machine cannot be used.
+#include "comm/fabric/rdma_devices.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <string>
+
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::comm::fabric {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The root of a machine with the files by which a kernel shows RDMA devices.
+class Machine {
+ public:
+  void add_port(const std::string& device, const std::string& state, const std::string& gid) {
+    const fs::path port = root() / "sys/class/infiniband" / device / "ports/1";
+    fs::create_directories(port / "gids");
+    std::ofstream(port / "state") << state << '\n';
+    std::ofstream(port / "gids/0") << "0000:0000:0000:0000:0000:0000:0000:0000\n";
+    std::ofstream(port / "gids/1") << gid << '\n';
+  }
+  void add_file(const std::string& name) {
+    fs::create_directories(root() / "dev/infiniband");
+    std::ofstream(root() / "dev/infiniband" / name) << '\n';
+  }
+  const fs::path& root() const { return folder_.path(); }
+  RdmaDevices devices() const { return rdma_devices(root()); }
+
+ private:
+  test::TempDirectory folder_;
+};
+
+const std::string kGid = "fe80:0000:0000:0000:5054:00ff:fe77:0001";
+const std::string kNoGid = "0000:0000:0000:0000:0000:0000:0000:0000";
+
+bool says(const Machine& machine, const std::string& words) {
+  const std::string said = obstacle_of(machine.devices());
+  INFO(said);
+  return said.find(words) != std::string::npos;
+}
+
+TEST_SUITE_BEGIN("comm/rdma devices");
+
+TEST_CASE("a machine without RDMA has no ports") {
+  const Machine machine;
+  CHECK(machine.devices().ports.empty());
+}
+
+TEST_CASE("ports are listed by device, with their state and whether they have an address") {
+  Machine machine;
+  machine.add_port("mlx5_1", "1: DOWN", kNoGid);
+  machine.add_port("mlx5_0", "4: ACTIVE", kGid);
+  const RdmaDevices devices = machine.devices();
+  REQUIRE(devices.ports.size() == 2);
+  CHECK(devices.ports[0].device == "mlx5_0");
+  CHECK(devices.ports[0].number == "1");
+  CHECK(devices.ports[0].state == "ACTIVE");
+  CHECK(devices.ports[0].has_address);
+  CHECK(devices.ports[1].state == "DOWN");
+  CHECK_FALSE(devices.ports[1].has_address);
+}
+
+TEST_CASE("the first thing in the way is named, with the remedy") {
+  Machine machine;
+  machine.add_port("mlx5_0", "1: DOWN", kNoGid);
+  CHECK(says(machine, "/dev/infiniband has no uverbs device"));
+  machine.add_file("rdma_cm");
+  CHECK(says(machine, "--device /dev/infiniband"));
+  machine.add_file("uverbs0");
+  CHECK(says(machine, "port 1 of mlx5_0 is DOWN: check its cable"));
+  machine.add_port("mlx5_1", "4: ACTIVE", kNoGid);
+  CHECK(says(machine, "port 1 of mlx5_1 has no address (GID): give its network interface"));
+  machine.add_port("mlx5_1", "4: ACTIVE", kGid);
+  CHECK(says(machine, "libfabric offers no provider for it: install"));
+}
+
+TEST_CASE("a device file that the process may not open is named first") {
+  Machine machine;
+  machine.add_port("mlx5_0", "1: DOWN", kNoGid);
+  machine.add_file("uverbs0");
+  RdmaDevices devices = machine.devices();
+  CHECK(devices.closed.empty());
+  devices.closed.emplace_back("/dev/infiniband/uverbs0");
+  CHECK(obstacle_of(devices).starts_with("this process may not open /dev/infiniband/uverbs0: "));
+}
+
+TEST_CASE("what a kernel never writes is shown without harm") {
+  Machine machine;
+  machine.add_port("mlx5\n0", "\x1b[31m", kNoGid);
+  machine.add_file("uverbs0");
+  CHECK(obstacle_of(machine.devices()).find('\x1b') == std::string::npos);
+  CHECK(obstacle_of(machine.devices()).find('\n') == std::string::npos);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm::fabric
