@@ -384,7 +384,8 @@ def on_the_wire(found):
         "What a rank sends in one step over TCP, counted by the kernel in a network of 1500-byte "
         "packets: all messages of the exchange and its negotiation, with the headers of Ethernet "
         "(14 bytes), IP and TCP, and acknowledgements. The payload is what any all-reduce must "
-        "send: 2(n-1)/n of the gradients. **Bold: DDP sends less.**\n\n"
+        "send: 2(n-1)/n of the gradients. The fusion buffer aligns each gradient to 64 bytes, and "
+        "the gaps are sent too. **Bold: DDP sends less.**\n\n"
         + table(["gradients", "", "payload", "sent", "more", "in percent"], rows)
     )
 
