@@ -9,7 +9,7 @@
 namespace fastgpu::comm {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x46474366;  // "FGCf"
+constexpr std::uint32_t kFabricMagic = 0x46474366;  // "FGCf"
 constexpr std::size_t kGrant = 8 + 8 + 4 + 4 + 1 + 8 + 8;
 constexpr std::size_t kDone = 4 + 4;
 constexpr std::size_t kCredit = 8 + 8;
@@ -56,7 +56,7 @@ void read_grant(WireReader& in, FabricGrant& grant) {
 std::size_t encode(const FabricFrame& frame, std::span<std::byte> into) {
   const FabricGrant& grant = frame.grant;
   WireWriter out(into);
-  out.put(kMagic)
+  out.put(kFabricMagic)
       .put(static_cast<std::uint8_t>(frame.kind))
       .put(static_cast<std::uint8_t>(frame.note.has_value()))
       .put(frame.rank)
@@ -81,7 +81,7 @@ std::size_t encode(const FabricFrame& frame, std::span<std::byte> into) {
 bool read_sender(std::span<const std::byte> bytes, FabricSender& sender) {
   if (bytes.size() < kFabricHead) return false;
   WireReader in(bytes);
-  const bool is_ours = in.get<std::uint32_t>() == kMagic;
+  const bool is_ours = in.get<std::uint32_t>() == kFabricMagic;
   in.get<std::uint16_t>();
   sender.rank = in.get<std::uint32_t>();
   sender.token = in.get<std::uint64_t>();
@@ -91,7 +91,7 @@ bool read_sender(std::span<const std::byte> bytes, FabricSender& sender) {
 FabricFrame decode_fabric_frame(std::span<const std::byte> bytes) {
   if (bytes.size() < kFabricHead || bytes.size() > kFabricFrameBytes) refuse();
   WireReader in(bytes);
-  if (in.get<std::uint32_t>() != kMagic) refuse();
+  if (in.get<std::uint32_t>() != kFabricMagic) refuse();
   FabricFrame frame;
   const auto kind = in.get<std::uint8_t>();
   const auto has_note = in.get<std::uint8_t>();

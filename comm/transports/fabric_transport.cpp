@@ -33,13 +33,13 @@ constexpr std::size_t kDirectWindow = 4;
 constexpr std::size_t kMaxPuts = 8;
 
 /// The cost of short messages that a peer may send ahead of what it knows to be taken.
-constexpr std::uint64_t kCredit = 1 << 20;
+constexpr std::uint64_t kAheadCost = 1 << 20;
 
 /// Grants that a peer may give for messages that this rank has not begun to send.
 constexpr std::size_t kMaxEarlyGrants = kMostUnasked / kArrivalCost;
 
 /// The time in which what was sent last must arrive.
-constexpr auto kDrainTimeout = 2s;
+constexpr auto kFarewellTimeout = 2s;
 /// The time in which operations with a peer that is lost end.
 constexpr auto kCancelTimeout = 200ms;
 
@@ -68,7 +68,7 @@ std::uint64_t piece_tag(std::uint64_t token, std::uint32_t number) {
          " were expected");
 }
 
-std::size_t bytes_of(const Incoming& message) {
+std::size_t length_of(const Incoming& message) {
   return message.sink.memory.size();
 }
 
@@ -199,7 +199,7 @@ bool FabricTransport::post_block(Peer& peer, const fabric::Part& block, std::siz
 bool FabricTransport::post_short(Peer& peer) {
   Outgoing& message = *peer.shorts.front();
   const std::uint64_t cost = cost_of(message.bytes.size());
-  if (peer.sent - peer.credit + cost > kCredit) return false;
+  if (peer.sent - peer.credit + cost > kAheadCost) return false;
   FabricFrame frame = frame_to(peer, FabricFrameKind::message);
   frame.tag = message.tag;
   frame.bytes = message.bytes;
@@ -254,7 +254,7 @@ bool FabricTransport::flush_all(Peer& peer) {
   }
   const bool waits_for_credit =
       !peer.shorts.empty() &&
-      peer.sent - peer.credit + cost_of(peer.shorts.front()->bytes.size()) > kCredit;
+      peer.sent - peer.credit + cost_of(peer.shorts.front()->bytes.size()) > kAheadCost;
   return peer.shorts.empty() || waits_for_credit;
 }
 
@@ -398,7 +398,7 @@ void FabricTransport::put_ended(PutOperation& put) {
 void FabricTransport::receive(Incoming& message) {
   Peer* const from = peer_of(message.peer);
   if (is_stopped_ || from == nullptr) return;
-  const std::size_t expected = bytes_of(message);
+  const std::size_t expected = length_of(message);
   if (from->arrivals.find(message.tag) != nullptr) {
     const std::vector<std::byte> bytes = from->arrivals.take(message.tag);
     unasked_.remove(cost_of(bytes.size()));
@@ -436,7 +436,7 @@ void FabricTransport::advance(Receiving& receiving) {
   const std::size_t window = message.sink.reduction ? kStagedWindow : kDirectWindow;
   bool is_stalled = false;
   try {
-    while (receiving.pieces < window && receiving.granted < bytes_of(message) && !is_stalled)
+    while (receiving.pieces < window && receiving.granted < length_of(message) && !is_stalled)
       is_stalled = !grant_piece(receiving);
   } catch (const Error& e) {
     return lose(*receiving.from, e);
@@ -464,7 +464,7 @@ bool FabricTransport::advance_stalled() {
 bool FabricTransport::grant_piece(Receiving& receiving) {
   const Incoming& message = *receiving.message;
   const std::size_t most = message.sink.reduction ? kStagedPiece : kFabricPiece;
-  const std::size_t rest = bytes_of(message) - receiving.granted;
+  const std::size_t rest = length_of(message) - receiving.granted;
   const std::size_t bytes = std::min({most, rest, traits().most_bytes});
   Piece& piece = pieces_.emplace_front();
   piece.role = Role::piece;
@@ -487,7 +487,7 @@ bool FabricTransport::grant_piece(Receiving& receiving) {
   numbered_.add({piece.number}, &piece);
   FabricFrame frame = frame_to(*receiving.from, FabricFrameKind::grant);
   frame.tag = message.tag;
-  frame.grant = {.total = bytes_of(message),
+  frame.grant = {.total = length_of(message),
                  .offset = piece.offset,
                  .length = static_cast<std::uint32_t>(bytes),
                  .number = piece.number,
@@ -536,7 +536,7 @@ void FabricTransport::piece_arrived(Piece& piece) {
   --receiving->pieces;
   undo(piece);
   Peer& from = *receiving->from;
-  if (message.moved < bytes_of(message)) {
+  if (message.moved < length_of(message)) {
     advance(*receiving);
     return flush(from);
   }
@@ -697,15 +697,15 @@ void FabricTransport::take_short(Peer& peer, const FabricFrame& frame) {
   peer.taken += cost_of(frame.bytes.size());
   if (Incoming** const wanted = peer.wanted.find(frame.tag)) {
     Incoming& message = **wanted;
-    if (frame.bytes.size() != bytes_of(message))
-      refuse_length(frame.bytes.size(), bytes_of(message));
+    if (frame.bytes.size() != length_of(message))
+      refuse_length(frame.bytes.size(), length_of(message));
     peer.wanted.take(frame.tag);
     message.sink.take(0, frame.bytes);
     message.moved = frame.bytes.size();
     events_->received(message);
   } else {
     if (Receiving** const receiving = peer.receiving.find(frame.tag))
-      refuse_length(frame.bytes.size(), bytes_of(*(*receiving)->message));
+      refuse_length(frame.bytes.size(), length_of(*(*receiving)->message));
     if (peer.arrivals.find(frame.tag) != nullptr) refuse("it sent two messages where there is one");
     unasked_.add(cost_of(frame.bytes.size()));
     peer.arrived_bytes += cost_of(frame.bytes.size());
@@ -725,7 +725,7 @@ void FabricTransport::take_done(Peer& peer, const FabricGrant& done) {
 
 /// Lets the peer send more, unless it is too far ahead of this rank.
 void FabricTransport::report_credit(Peer& peer) {
-  if (peer.taken - peer.reported < kCredit / 4) return;
+  if (peer.taken - peer.reported < kAheadCost / 4) return;
   if (unasked_.is_full() && !is_awaited(peer)) return;
   peer.reported = peer.taken;
   send_credit(peer);
@@ -867,7 +867,7 @@ void FabricTransport::say_farewell() {
     control(*peer, frame_to(*peer, FabricFrameKind::farewell));
     flush(*peer);
   }
-  const Deadline deadline(kDrainTimeout);
+  const Deadline deadline(kFarewellTimeout);
   while (needs_progress() && !deadline.passed())
     if (!progress()) ::sched_yield();
 }
