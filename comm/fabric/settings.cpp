@@ -18,6 +18,16 @@ bool is_link_local(std::string_view address) {
   return address.starts_with("fe80:");
 }
 
+/// Where an address leads, the best first. One that is no IP address, as EFA's and those of
+/// InfiniBand without IP, is the only one of its network, or its devices have better ones.
+enum class Way : std::uint8_t { near, elsewhere, without_ip, nowhere };
+
+Way way_of(std::string_view address, std::string_view near) {
+  if (address.empty()) return Way::without_ip;
+  if (address == near) return Way::near;
+  return is_loopback(address) || is_link_local(address) ? Way::nowhere : Way::elsewhere;
+}
+
 /// Lower is better; absent: not taken unasked. Hardware that is not in the list is better than
 /// software that is.
 std::optional<std::size_t> place_of(const Offer& offer) {
@@ -64,22 +74,19 @@ bool is_meant(std::string_view provider, std::string_view wanted) noexcept {
 
 std::optional<std::size_t> choose(std::span<const Offer> offers, const Settings& settings,
                                   std::string_view near) {
-  using Rating = std::tuple<bool, std::size_t, bool, bool, std::size_t>;
+  using Rating = std::tuple<bool, std::size_t, Way, std::size_t>;
   std::optional<Rating> best;
   for (std::size_t i = 0; i < offers.size(); ++i) {
     const Offer& offer = offers[i];
     if (!is_allowed(offer, settings)) continue;
-    const std::string_view address = offer.address;
     // Other providers may be layered over the one that is named: its own name is better.
     const bool is_layered = !settings.provider.empty() && settings.provider != offer.provider;
-    const bool is_elsewhere = !address.empty() && address != near;
-    const bool leads_nowhere = is_loopback(address) || is_link_local(address);
-    const Rating rating{is_layered, place_of(offer).value_or(SIZE_MAX), is_elsewhere, leads_nowhere,
+    const Rating rating{is_layered, place_of(offer).value_or(SIZE_MAX), way_of(offer.address, near),
                         i};
     if (!best || rating < *best) best = rating;
   }
   if (!best) return std::nullopt;
-  return std::get<4>(*best);
+  return std::get<3>(*best);
 }
 
 bool can(const Offer& offer, Put put) noexcept {

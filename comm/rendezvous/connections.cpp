@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -26,6 +27,7 @@ constexpr std::size_t kIntroduction = kCard + 1 + fabric::kMaxCard;
 using Introduction = std::array<std::byte, kIntroduction>;
 
 /// What an answer has for each way in which a rank can be reached.
+using Answer = std::array<std::byte, 1>;
 constexpr std::byte kByMemory{1};
 constexpr std::byte kByFabric{2};
 
@@ -175,6 +177,28 @@ std::string report_of_tcp(const Connections& connections, const std::string& rea
          "without this message";
 }
 
+/// The time in which a fabric must carry the first frames; after it TCP is used, if it may be.
+constexpr auto kMeetTimeout = std::chrono::seconds(20);
+
+/// Exchanges the first frames by the fabric. What fails on one side is given up on both, which
+/// `failed` gets with the reason.
+void meet_by_fabric(FabricTransport* fabric, std::size_t ranks, Round& round, Deadline deadline,
+                    const std::function<void(Rank, const std::string&)>& failed) {
+  std::map<Rank, std::string> failures;
+  if (fabric != nullptr) failures = fabric->meet(within(deadline, kMeetTimeout));
+  std::vector<Answer> is_met(ranks, Answer{});
+  for (std::size_t r = 0; r < ranks; ++r)
+    is_met[r].front() = std::byte{!failures.contains({static_cast<int>(r)})};
+  round.exchange(is_met, [&](std::size_t r, const Answer& theirs) {
+    const Rank rank{static_cast<int>(r)};
+    const bool is_met_there = theirs.front() != std::byte{};
+    if (is_met_there && !failures.contains(rank)) return;
+    if (fabric != nullptr) fabric->disconnect(rank);
+    failed(rank,
+           failures.contains(rank) ? failures.at(rank) : "it has heard nothing from this rank");
+  });
+}
+
 /// Groups the ranks: those with the same lowest rank in reach are on the same node.
 Topology exchange_topology(const Connections& connections, Round& round) {
   using Lowest = std::array<std::byte, sizeof(std::uint32_t)>;
@@ -228,7 +252,6 @@ int usual_flows(const Topology& topology, Rank one, Rank other) {
 }
 
 std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
-  using Answer = std::array<std::byte, 1>;
   const auto ranks = static_cast<std::size_t>(connections.size);
   auto shared = shared_memory_transport(connections, wishes.shared_memory);
   auto fabric = fabric_transport(connections, wishes);
@@ -255,6 +278,15 @@ std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadl
     check_fabric(wishes, rank, fabric.transport.get(), introductions[r]);
     if (reason.empty()) reason = reason_for_tcp(rank, fabric, introductions[r]);
   });
+  const bool is_asked_for =
+      wishes.fabric.need == fabric::Need::must || !wishes.fabric.provider.empty();
+  meet_by_fabric(fabric.transport.get(), ranks, round, deadline,
+                 [&](Rank rank, const std::string& why) {
+                   const std::string text = "rank " + std::to_string(rank.value) + ": " + why;
+                   if (is_asked_for)
+                     throw Error(ErrorKind::remote, "the fabric does not reach " + text);
+                   if (reason.empty()) reason = text;
+                 });
   connections.shared = std::move(shared);
   connections.fabric = std::move(fabric.transport);
   connections.topology = exchange_topology(connections, round);

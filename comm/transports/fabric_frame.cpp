@@ -31,6 +31,7 @@ std::optional<std::size_t> body_of(FabricFrameKind kind) {
       return kCredit;
     case FabricFrameKind::note:
     case FabricFrameKind::question:
+    case FabricFrameKind::hello:
     case FabricFrameKind::farewell:
       return 0;
   }

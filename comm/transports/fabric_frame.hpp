@@ -19,6 +19,7 @@ enum class FabricFrameKind : std::uint8_t {
   done,      ///< A piece is in the receiver's memory.
   credit,    ///< A report of all that the receiver has taken.
   question,  ///< A request for a `credit` frame at once.
+  hello,     ///< The first frame, in each direction.
   farewell   ///< The last frame: once it has left all before it have.
 };
 

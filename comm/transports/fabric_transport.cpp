@@ -68,17 +68,25 @@ std::uint64_t piece_tag(std::uint64_t token, std::uint32_t number) {
          " were expected");
 }
 
+/// Returns whether the receiver reports that it has taken such a frame.
+bool is_counted(FabricFrameKind kind) {
+  return kind != FabricFrameKind::credit && kind != FabricFrameKind::question &&
+         kind != FabricFrameKind::hello;
+}
+
 std::size_t length_of(const Incoming& message) {
   return message.sink.memory.size();
 }
 
-/// The listener of a transport that is about to end.
+/// The listener of a transport that has not begun, or is about to end.
 class Deaf final : public TransportEvents {
  public:
   void sent(Outgoing&) override {}
   void received(Incoming&) override {}
   void noted(Rank, MessageTag, const Note&) override {}
-  void lost(Rank, const Error&) override {}
+  void lost(Rank rank, const Error& error) override { losses.emplace(rank, error.what()); }
+
+  std::map<Rank, std::string> losses{};
 };
 
 }  // namespace
@@ -131,8 +139,40 @@ bool FabricTransport::connect(Rank rank, const fabric::Card& card) {
   return true;
 }
 
-void FabricTransport::disconnect(Rank peer) noexcept {
-  peers_[static_cast<std::size_t>(peer.value)].reset();
+/// What is under way to or from it may still end.
+void FabricTransport::disconnect(Rank rank) noexcept {
+  Peer* const peer = peer_of(rank);
+  if (peer == nullptr) return;
+  peer->is_lost = true;
+  peer->is_reached = false;
+  peer->controls.clear();
+  peer->is_busy = false;
+  std::erase(busy_, peer);
+}
+
+bool FabricTransport::is_meeting() const noexcept {
+  return needs_progress() || std::ranges::any_of(peers_, [](const auto& peer) {
+           return peer && !peer->is_met && !peer->is_lost;
+         });
+}
+
+/// Of two ranks the lower one sends first: ofi_rxm of libfabric 1.17 crashes over verbs if both
+/// connect at once.
+std::map<Rank, std::string> FabricTransport::meet(Deadline deadline) {
+  Deaf listener;
+  open(listener);
+  for (const auto& peer : peers_)
+    if (peer && peer->is_reached && peer->rank > self_) greet(*peer);
+  while (is_meeting() && !deadline.passed())
+    if (!progress()) ::sched_yield();
+  events_ = nullptr;
+  for (const auto& peer : peers_) {
+    if (!peer || !peer->is_reached || (peer->is_met && !peer->is_lost)) continue;
+    listener.losses.emplace(
+        peer->rank, "it does not answer by " + traits().provider + " on " + traits().device);
+    disconnect(peer->rank);
+  }
+  return std::move(listener.losses);
 }
 
 void FabricTransport::open(TransportEvents& events) {
@@ -141,7 +181,8 @@ void FabricTransport::open(TransportEvents& events) {
 }
 
 bool FabricTransport::reaches(Rank peer) const noexcept {
-  return peers_[static_cast<std::size_t>(peer.value)] != nullptr;
+  const auto& known = peers_[static_cast<std::size_t>(peer.value)];
+  return known != nullptr && known->is_reached;
 }
 
 // ---- frames ----
@@ -153,9 +194,13 @@ FabricFrame FabricTransport::frame_to(const Peer& peer, FabricFrameKind kind) co
 void FabricTransport::control(Peer& peer, const FabricFrame& frame) {
   Control& made = peer.controls.emplace_back();
   made.size = encode(frame, made.bytes);
-  made.is_short = frame.kind != FabricFrameKind::farewell;
-  made.is_counted =
-      frame.kind != FabricFrameKind::credit && frame.kind != FabricFrameKind::question;
+  made.is_short = frame.kind != FabricFrameKind::farewell && frame.kind != FabricFrameKind::hello;
+  made.is_counted = is_counted(frame.kind);
+}
+
+void FabricTransport::greet(Peer& peer) {
+  control(peer, frame_to(peer, FabricFrameKind::hello));
+  flush(peer);
 }
 
 void FabricTransport::post_receives() {
@@ -665,9 +710,7 @@ void FabricTransport::open_frame(std::span<const std::byte> bytes) {
 }
 
 void FabricTransport::take(Peer& peer, const FabricFrame& frame) {
-  const bool is_counted =
-      frame.kind != FabricFrameKind::credit && frame.kind != FabricFrameKind::question;
-  if (is_counted) ++peer.items_taken;
+  if (is_counted(frame.kind)) ++peer.items_taken;
   switch (frame.kind) {
     case FabricFrameKind::message:
       return take_short(peer, frame);
@@ -687,6 +730,11 @@ void FabricTransport::take(Peer& peer, const FabricFrame& frame) {
     case FabricFrameKind::question:
       send_credit(peer);
       return flush(peer);
+    case FabricFrameKind::hello:
+      if (peer.is_met) refuse("it introduced itself twice");
+      peer.is_met = true;
+      if (peer.rank < self_) greet(peer);
+      return;
     case FabricFrameKind::farewell:
       return;
   }

@@ -7,9 +7,12 @@
 #include <chrono>
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "comm/common/deadline.hpp"
 #include "comm/fabric/card.hpp"
 #include "comm/fabric/endpoint.hpp"
 #include "comm/transports/fabric_frame.hpp"
@@ -35,7 +38,12 @@ class FabricTransport final : public Transport {
   /// Connects to a peer with that card, and returns whether that was possible. Used only where both
   /// sides could.
   bool connect(Rank peer, const fabric::Card& card);
-  void disconnect(Rank peer) noexcept;  ///< Undoes `connect`, where the peer could not.
+  void disconnect(
+      Rank peer) noexcept;  ///< Undoes `connect`, where the peer could not or has not met.
+
+  /// Exchanges a first frame with each connected peer, while these do the same. Returns for those
+  /// with which it failed what went wrong; they are not reached.
+  std::map<Rank, std::string> meet(Deadline deadline);
 
   /// Begins, before anything is sent. Borrows the listener.
   void open(TransportEvents& events);
@@ -120,6 +128,8 @@ class FabricTransport final : public Transport {
     std::uint64_t token = 0;
     fabric::Put put = fabric::Put::none;  ///< The way of both directions.
     bool is_lost = false;
+    bool is_met = false;
+    bool is_reached = true;
 
     // What is to be sent.
     bool is_busy = false;  ///< A member of `busy_`.
@@ -152,9 +162,12 @@ class FabricTransport final : public Transport {
     return is_stopped_ || peer == nullptr || peer->is_lost;
   }
 
+  bool is_meeting() const noexcept;
+
   // Frames.
   FabricFrame frame_to(const Peer& peer, FabricFrameKind kind) const;
   void control(Peer& peer, const FabricFrame& frame);
+  void greet(Peer& peer);
   void post_receives();
   bool inject(Peer& peer, std::span<const std::byte> encoded);
   bool post(Peer& peer, const Control& frame);

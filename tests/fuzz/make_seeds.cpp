@@ -128,6 +128,7 @@ std::vector<Seed> fabric_frames() {
       {.kind = FabricFrameKind::done, .grant = {.length = 5000, .number = 8}},
       {.kind = FabricFrameKind::credit, .credit = 100, .items = 3},
       {.kind = FabricFrameKind::question},
+      {.kind = FabricFrameKind::hello},
       {.kind = FabricFrameKind::farewell}};
   std::vector<Seed> seeds{fabric::encode(
       {.provider = "tcp;ofi_rxm", .put = fabric::Put::with_data, .address = address})};

@@ -5,11 +5,11 @@ set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 mkdir -p "$1"; cd "$1"
 with_siw=${2:-}
-modules=(virtio_pci virtio_net 9pnet_virtio 9p overlay crc32_generic ib_uverbs rdma_ucm rdma_rxe)
+modules=(virtio_pci virtio_net 9pnet_virtio 9p overlay sch_netem crc32_generic ib_uverbs rdma_ucm rdma_rxe)
 
 package=$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-.*\)/\1/p')
 version=${package#linux-image-}
-made="$version $with_siw $(cat "$here/guest_init.sh" "$0" | sha256sum)"
+made="$version $with_siw $(cat "$here/guest_init.sh" "$here/image.sh" | sha256sum)"
 [ "$(cat made 2>/dev/null)" != "$made" ] || exit 0
 rm -rf kernel source initramfs made
 apt-get download -qq "$package"

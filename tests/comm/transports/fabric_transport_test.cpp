@@ -168,6 +168,52 @@ struct Victim {
 
 TEST_SUITE_BEGIN("comm/fabric_transport");
 
+TEST_CASE("transports that meet reach each other, and exchange messages as before") {
+  constexpr int kRanks = 3;
+  auto wire = std::make_shared<FabricWire>(WireTraits{});
+  std::vector<std::unique_ptr<FabricTransport>> transports;
+  for (int r = 0; r < kRanks; ++r)
+    transports.push_back(std::make_unique<FabricTransport>(Rank{r}, kRanks, wire->endpoint()));
+  connect(transports);
+  run_ranks(transports, [](std::unique_ptr<FabricTransport>& rank) {
+    CHECK(rank->meet(Deadline(20s)).empty());
+  });
+  std::vector<Reports> reports(2);
+  transports[0]->open(reports[0]);
+  transports[1]->open(reports[1]);
+  std::vector<std::byte> out(70'001, std::byte{5});
+  std::vector<std::byte> in(out.size());
+  Outgoing sent{.peer = {1}, .tag = {1}, .bytes = out};
+  Incoming received{.peer = {0}, .tag = {1}, .sink = {.memory = in}};
+  transports[0]->send(sent);
+  transports[1]->receive(received);
+  const Deadline deadline(20s);
+  while (reports[1].received_messages == 0 && !deadline.passed())
+    for (std::size_t r = 0; r < 2; ++r)
+      transports[r]->progress();
+  CHECK(in == out);
+}
+
+TEST_CASE("a rank that does not answer by the fabric is named, and not reached by it") {
+  auto wire = std::make_shared<FabricWire>(WireTraits{});
+  std::vector<std::unique_ptr<FabricTransport>> transports;
+  for (int r = 0; r < 3; ++r)
+    transports.push_back(std::make_unique<FabricTransport>(Rank{r}, 3, wire->endpoint()));
+  connect(transports);
+  std::vector<std::unique_ptr<FabricTransport>> present;
+  present.push_back(std::move(transports[0]));
+  present.push_back(std::move(transports[2]));
+  run_ranks(present, [](std::unique_ptr<FabricTransport>& rank) {
+    const auto failures = rank->meet(Deadline(300ms));
+    REQUIRE(failures.size() == 1);
+    CHECK(failures.begin()->first == Rank{1});
+    CHECK(failures.begin()->second.starts_with("it does not answer by "));
+    CHECK_FALSE(rank->reaches({1}));
+  });
+  CHECK(present[0]->reaches({2}));
+  CHECK(present[1]->reaches({0}));
+}
+
 TEST_CASE("a frame of the fabric is read as it was written") {
   const std::array inside{std::byte{7}, std::byte{8}};
   const Note note{std::byte{1}};
