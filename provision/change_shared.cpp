@@ -7,11 +7,13 @@
 namespace fastgpu::provision {
 
 state::Cluster change_shared(const Tools& tools, const ClusterName& name,
-                             const std::function<std::string(const std::string&)>& change) {
+                             const std::function<void(state::CloudSpec&)>& change) {
   const HeldCluster held(tools, name);
   require_ours(tools, held.cluster());
   state::Cluster cluster = held.cluster();
-  cluster.spec_json = change(cluster.spec_json);
+  state::CloudSpec spec = cluster.cloud();
+  change(spec);
+  cluster.provider_spec = std::move(spec);
   tools.store.update_cluster(cluster);
   fault_point("provision:shared_written");
   cluster.network = held.provider().prepare(cluster, true);

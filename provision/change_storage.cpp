@@ -27,12 +27,14 @@ void check_may_forget(const ClusterView& view, const Storage& before, const Stor
                                            view.cluster.name.value + "` first");
 }
 
-using Change = std::function<std::string(const std::string&)>;
+using Change = std::function<void(state::CloudSpec&)>;
 
 /// Returns the cluster with its storage changed. Throws if that is not possible.
 state::Cluster changed(const ClusterView& view, const Provider& provider, const Change& change) {
   state::Cluster cluster = view.cluster;
-  cluster.spec_json = change(cluster.spec_json);
+  state::CloudSpec spec = cluster.cloud();
+  change(spec);
+  cluster.provider_spec = std::move(spec);
   const Storage after = provider.storage(cluster);
   check_storage(after);
   check_may_forget(view, provider.storage(view.cluster), after);
@@ -46,8 +48,7 @@ state::Cluster plan_storage(const Tools& tools, const ClusterName& name, const C
   return changed(view, tools.providers(view.cluster.provider), change);
 }
 
-state::Cluster change_storage(const Tools& tools, const ClusterName& name,
-                              const std::function<std::string(const std::string&)>& change) {
+state::Cluster change_storage(const Tools& tools, const ClusterName& name, const Change& change) {
   const HeldCluster held(tools, name);
   ClusterView view = held.look();
   state::Cluster cluster = changed({held.cluster(), view.nodes}, held.provider(), change);

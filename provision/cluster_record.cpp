@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "provision/cluster_spec.hpp"
 #include "provision/providers.hpp"
+#include "state/record_text.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -44,10 +45,11 @@ TimePoint time_in(const json& object, const char* key) {
 }
 
 json to_json(const state::Cluster& cluster) {
-  return {{"id", cluster.id.value},     {"name", cluster.name.value},
-          {"slots", cluster.slots},     {"provider", cluster.provider},
-          {"user", cluster.user},       {"spec", cluster.spec_json},
-          {"network", cluster.network}, {"created", milliseconds(cluster.created)}};
+  const state::ClusterText text = state::record_text_of(cluster);
+  return {{"id", cluster.id.value},  {"name", cluster.name.value},
+          {"slots", cluster.slots},  {"provider", cluster.provider},
+          {"user", cluster.user},    {"spec", text.spec},
+          {"network", text.network}, {"created", milliseconds(cluster.created)}};
 }
 
 json to_json(const state::Node& node) {
@@ -84,12 +86,12 @@ state::Cluster cluster_in(const json& object) {
                          .provider = field<std::string>(object, "provider"),
                          .slots = number_in(object, "slots", 1, kMostSlots),
                          .user = field<std::string>(object, "user"),
-                         .spec_json = field<std::string>(object, "spec"),
-                         .network = field<std::string>(object, "network"),
                          .created = time_in(object, "created")};
   if (!is_hex(cluster.id.value, 8)) refuse("the identity '" + printable(cluster.id.value) + "'");
   if (!is_cloud(cluster.provider)) refuse("the provider '" + printable(cluster.provider) + "'");
   check_words(cluster.user, cluster.name, cluster.slots);
+  state::read_record_text(cluster, {.spec = field<std::string>(object, "spec"),
+                                    .network = field<std::string>(object, "network")});
   return cluster;
 }
 

@@ -7,6 +7,8 @@
 
 #include "base/money.hpp"
 #include "base/names.hpp"
+#include "state/guards.hpp"
+#include "state/provider_spec.hpp"
 
 namespace fastgpu::provision {
 
@@ -27,7 +29,8 @@ struct ClusterSpec {
   int nodes = 1;
   int slots = 1;
   std::string user = "root";
-  std::string spec_json = "{}";  ///< The provider's own part; opaque here.
+  state::ProviderSpec provider_spec{};
+  state::Guards guards{};
   GangPolicy holding{};
 
   int least_nodes() const { return holding.least > 0 ? holding.least : nodes; }

@@ -27,7 +27,7 @@ Found find(const Tools& tools, const ClusterSpec& spec) {
   found.nodes = tools.store.nodes(found.cluster->id);
   found.instances = provider.list(*found.cluster);
   if (found.cluster->provider == spec.provider)
-    found.difference = provider.difference(*found.cluster, spec.spec_json);
+    found.difference = provider.difference(*found.cluster, spec.provider_spec);
   return found;
 }
 
@@ -39,7 +39,8 @@ Cluster begin(const Tools& tools, const ClusterSpec& spec) {
                   .state = ClusterState::creating,
                   .slots = spec.slots,
                   .user = spec.user,
-                  .spec_json = spec.spec_json,
+                  .provider_spec = spec.provider_spec,
+                  .guards = spec.guards,
                   .network = {},
                   .created = std::chrono::system_clock::now()};
   tools.store.atomically([&] {

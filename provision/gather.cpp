@@ -114,6 +114,12 @@ std::optional<Error> refusal_in(const Results& results, bool may_be_asked) {
   return as_one("creating nodes", wants);
 }
 
+/// Returns the place of a trial.
+state::Network place_of(const state::Intent& trial) {
+  const auto* placement = std::get_if<state::CloudPlacement>(&*trial.detail);
+  return placement == nullptr ? state::Network() : state::Network(*placement);
+}
+
 class MachineAcquirer {
  public:
   MachineAcquirer(const Tools& tools, Provider& provider, const GangPolicy& holding, HostKeys& keys)
@@ -228,7 +234,7 @@ class MachineAcquirer {
       tools_.events.moving_on(held.refusal->what());
       Acquisition trial{held.cluster, held.nodes};
       const auto left = unfinished_trial(held.cluster, place);
-      trial.cluster.network = left ? left->detail : provider_.network_at(held.cluster, place);
+      trial.cluster.network = left ? place_of(*left) : provider_.network_at(held.cluster, place);
       std::ranges::for_each(trial.nodes, forget_machine);
       const std::string token = left ? left->token : new_token();
       renew(trial.nodes, [&](const Node& node) { return token_in_trial(token, node.index); });
@@ -256,7 +262,7 @@ class MachineAcquirer {
   std::optional<state::Intent> unfinished_trial(const Cluster& cluster, std::size_t place) const {
     for (const state::Intent& trial : unspent_trials(tools_.store, cluster.id)) {
       Cluster there = cluster;
-      there.network = trial.detail;
+      there.network = place_of(trial);
       if (provider_.places(there).here == place) return trial;
     }
     return std::nullopt;
@@ -270,7 +276,7 @@ class MachineAcquirer {
                                      .action = std::string(kTryPlace),
                                      .subject = acquisition.cluster.name.value,
                                      .token = token,
-                                     .detail = acquisition.cluster.network});
+                                     .detail = acquisition.cluster.placement()});
   }
 
   /// Makes the trial's place the cluster's, and the acquisition so far a trial that is given back.

@@ -2,30 +2,17 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
-#include "base/json.hpp"
 #include "base/units.hpp"
 
 namespace fastgpu::provision {
 namespace {
 
-using nlohmann::json;
 using state::TimePoint;
 using Hours = std::chrono::duration<double, std::ratio<3600>>;
 using std::chrono::seconds;
 
-constexpr const char* kKey = "guards";
 /// The longest time that a time point can hold, with a margin.
 constexpr Hours kLongest{24.0 * 366 * 100};
-
-void put(json& object, const char* key, const std::optional<seconds>& time) {
-  if (time) object[key] = time->count();
-}
-
-std::optional<seconds> guard_time_in(const json& object, const char* key) {
-  if (!object.contains(key)) return std::nullopt;
-  return seconds(object.at(key).get<std::int64_t>());
-}
 
 TimePoint later(TimePoint from, Hours time) {
   return from + std::chrono::duration_cast<seconds>(std::clamp(time, Hours{0}, kLongest));
@@ -44,52 +31,7 @@ void keep_cost_end(std::optional<End>& nearest, const Money& most, const Spendin
     keep_nearest(nearest, later(now, Hours(left / spending.per_hour)), EndCause::max_cost);
 }
 
-/// Reads a cost. Older records have a bare number, which is in the currency of the price.
-Money cost_in(const json& value, const json& spec) {
-  if (value.is_object())
-    return {value.at("amount").get<double>(),
-            Currency::parse(value.at("currency").get<std::string>())};
-  Money cost{value.get<double>(), kUsd};
-  for (const json& place : spec.value("places", json::array()))
-    if (place.contains("currency"))
-      cost.currency = Currency::parse(place.at("currency").get<std::string>());
-  return cost;
-}
-
 }  // namespace
-
-Guards guards_of(const std::string& spec_json) try {
-  if (spec_json.empty()) return {};
-  const json spec = parse_json(spec_json, "the cluster's guards on record", ErrorKind::local);
-  if (!spec.is_object() || !spec.contains(kKey)) return {};
-  const json& object = spec.at(kKey);
-  Guards guards{.max_life = guard_time_in(object, "max_life_seconds"),
-                .unattended = guard_time_in(object, "unattended_seconds"),
-                .idle_stop = guard_time_in(object, "idle_stop_seconds"),
-                .idle_delete = guard_time_in(object, "idle_delete_seconds")};
-  if (object.contains("max_cost")) guards.max_cost = cost_in(object.at("max_cost"), spec);
-  return guards;
-} catch (const json::exception& e) {
-  throw Error(ErrorKind::local,
-              std::string("the cluster's guards on record are broken: ") + e.what());
-}
-
-std::string with_guards(const std::string& spec_json, const Guards& guards) {
-  json spec = try_parse_json(spec_json);
-  if (!spec.is_object())
-    throw Error(ErrorKind::local, "the cluster's specification on record is broken");
-  json object = json::object();
-  put(object, "max_life_seconds", guards.max_life);
-  put(object, "unattended_seconds", guards.unattended);
-  put(object, "idle_stop_seconds", guards.idle_stop);
-  put(object, "idle_delete_seconds", guards.idle_delete);
-  if (guards.max_cost)
-    object["max_cost"] = {{"amount", guards.max_cost->amount},
-                          {"currency", guards.max_cost->currency.text()}};
-  spec.erase(kKey);
-  if (!object.empty()) spec[kKey] = std::move(object);
-  return spec.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 Spending spending_of(std::span<const state::Run> runs, const Money& price, TimePoint now) {
   Spending spending{.so_far = price * 0, .per_hour = price * 0};

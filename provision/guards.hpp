@@ -1,5 +1,4 @@
-// The limits at which a cluster ends or stops by itself: the user's settings, and the times at
-// which they are reached. Pure.
+// When the limits are reached at which a cluster ends or stops by itself (state/guards.hpp). Pure.
 #pragma once
 
 #include <chrono>
@@ -13,24 +12,7 @@
 
 namespace fastgpu::provision {
 
-struct Guards {
-  /// The longest time from the creation to the end of the cluster.
-  std::optional<std::chrono::seconds> max_life{};
-  /// The maximum cost of computing, in the currency of the cluster's price.
-  std::optional<Money> max_cost{};
-  /// The longest time without a fastgpu command for the cluster, while a node runs.
-  std::optional<std::chrono::seconds> unattended{};
-  /// The idle time of a node before it is stopped.
-  std::optional<std::chrono::seconds> idle_stop{};
-  /// The idle or stopped time before the cluster is deleted.
-  std::optional<std::chrono::seconds> idle_delete{};
-  friend bool operator==(const Guards&, const Guards&) = default;
-};
-
-/// Returns the guards in state::Cluster::spec_json, which stores them for every provider. Throws
-/// ErrorKind::local for text that fastgpu cannot have written.
-Guards guards_of(const std::string& spec_json);
-std::string with_guards(const std::string& spec_json, const Guards& guards);
+using state::Guards;
 
 /// The cost of a cluster so far, and its present cost of an hour, in one currency.
 struct Spending {

@@ -35,8 +35,7 @@ void open_cluster_intent(state::Store& store, const state::Cluster& cluster,
                      .cluster = cluster.id,
                      .action = std::string(action),
                      .subject = cluster.name.value,
-                     .token = {},
-                     .detail = {}});
+                     .token = {}});
 }
 
 void open_node_intent(state::Store& store, const state::Node& node, std::string_view action) {
@@ -44,8 +43,7 @@ void open_node_intent(state::Store& store, const state::Node& node, std::string_
                      .cluster = node.cluster,
                      .action = std::string(action),
                      .subject = node.name.value,
-                     .token = node.token,
-                     .detail = {}});
+                     .token = node.token});
 }
 
 void close_cluster_intents(state::Store& store, const state::Cluster& cluster,

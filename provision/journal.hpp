@@ -9,6 +9,11 @@
 
 namespace fastgpu::provision {
 
+// Those with a detail are beside its types.
+using state::kBakeImage;
+using state::kLateMachine;
+using state::kTryPlace;
+
 // A cluster or node in state `creating` or `deleting` has one of these open while it is in that
 // state.
 constexpr std::string_view kCreateCluster = "create-cluster";
@@ -16,19 +21,11 @@ constexpr std::string_view kDeleteCluster = "delete-cluster";
 constexpr std::string_view kCreateNode = "create-node";
 constexpr std::string_view kDeleteNode = "delete-node";
 constexpr std::string_view kReplaceNode = "replace-node";  ///< Stored for a node that was lost.
-/// Stored while machines are requested at a place other than the cluster's, under tokens derived
-/// from the intent's token. Has no token while such machines are given back.
-constexpr std::string_view kTryPlace = "try-place";
-/// Stored while a machine of a node that was given up may still appear.
-constexpr std::string_view kLateMachine = "late-machine";
 constexpr std::string_view kStartCluster = "start-cluster";
 constexpr std::string_view kStopCluster = "stop-cluster";
 /// Stored for a node that was requested and not reached yet. Never settled: the first command that
 /// needs the node meets it.
 constexpr std::string_view kMeetNode = "meet-node";
-/// Stored while an image is made of a node, which is restored afterwards. Never settled: the
-/// command that makes the image finishes it.
-constexpr std::string_view kBakeImage = "bake-image";
 
 /// Returns true if provisioning opened `intent`, as opposed to a job or a copy.
 bool is_ours(const state::Intent& intent);

@@ -24,7 +24,8 @@ std::vector<Node> come(std::span<const Intent> expected, std::span<const Node> n
   std::vector<Node> late;
   for (const Intent& intent : expected)
     for (const Instance& instance : found) {
-      if (std::to_string(instance.index) != intent.detail || !is_free(nodes, instance.index))
+      const auto* index = std::get_if<state::NodeIndex>(&*intent.detail);
+      if (index == nullptr || index->value != instance.index || !is_free(nodes, instance.index))
         continue;
       late.push_back(
           {.cluster = intent.cluster, .index = instance.index, .name = {intent.subject}});
@@ -43,7 +44,7 @@ void expect_late_machines(const Tools& tools, std::span<const Node> nodes) {
                                .action = std::string(kLateMachine),
                                .subject = node.name.value,
                                .token = node.token,
-                               .detail = std::to_string(node.index)});
+                               .detail = state::NodeIndex{node.index}});
 }
 
 void end_late_machines(const Tools& tools, Provider& provider, const state::Cluster& cluster) {

@@ -67,21 +67,20 @@ Scaling plan_scale(const Tools& tools, const ClusterName& name, int nodes);
 /// Nodes without an available machine stay lost.
 ClusterView replace_lost_nodes(const Tools& tools, const ClusterName& name);
 
-/// Changes the parts that the nodes share. `change` receives the provider's part of the cluster
-/// (Cluster::spec_json) and returns the new text.
+/// Changes the parts that the nodes of a cluster in a cloud share, by a change of its request.
 state::Cluster change_shared(const Tools& tools, const ClusterName& name,
-                             const std::function<std::string(const std::string&)>& change);
+                             const std::function<void(state::CloudSpec&)>& change);
 
 /// Changes the cluster's storage by `change` and applies it to running nodes; stopped nodes get it
 /// when they start. If a node fails, the same call may be repeated. Throws conflict if a stopped
 /// node would keep a mount that is removed.
 state::Cluster change_storage(const Tools& tools, const ClusterName& name,
-                              const std::function<std::string(const std::string&)>& change);
+                              const std::function<void(state::CloudSpec&)>& change);
 
 /// Returns the cluster as change_storage would leave it. Throws as that would; changes nothing and
 /// takes no lock.
 state::Cluster plan_storage(const Tools& tools, const ClusterName& name,
-                            const std::function<std::string(const std::string&)>& change);
+                            const std::function<void(state::CloudSpec&)>& change);
 
 /// Gives the cluster another name, at its provider too. The nodes keep their names, by which they
 /// are known. Throws conflict if the name is in use, or if another state directory has taken the

@@ -12,10 +12,6 @@ std::vector<int> Provider::new_indexes(const state::Cluster& /*cluster*/,
   return indexes;
 }
 
-std::string Provider::difference(const state::Cluster& there, const std::string& wanted) const {
-  return there.spec_json == wanted ? "" : "in another form";
-}
-
 std::string to_text(const Orphan& orphan) {
   const auto word = [&]() -> std::string {
     switch (orphan.kind) {

@@ -78,8 +78,8 @@ struct Orphans {
 };
 
 /// A place that has machines. A provider keeps nothing between calls: `state::Cluster` has the
-/// request (spec_json), and `list` returns the machines. Every call may be repeated after a kill at
-/// any instant.
+/// request, and `list` returns the machines. Every call may be repeated after a kill at any
+/// instant.
 class Provider {
  public:
   virtual ~Provider() = default;
@@ -108,17 +108,18 @@ class Provider {
   virtual void check_nodes(const state::Cluster& /*cluster*/,
                            std::span<const state::Node> /*nodes*/, const Cancel& /*cancel*/) {}
 
-  /// Returns the difference of the existing cluster from one made from `wanted`, another spec_json:
-  /// "with link rate 1gbit, not 300mbit". Empty if they agree.
-  virtual std::string difference(const state::Cluster& there, const std::string& wanted) const;
+  /// Returns the difference of the existing cluster from one made from another request: "with link
+  /// rate 1gbit, not 300mbit". Empty if they agree. `wanted` is the part of this provider.
+  virtual std::string difference(const state::Cluster& there,
+                                 const state::ProviderSpec& wanted) const = 0;
 
   /// Writes the cluster's new name to the resources that carry it. The default does nothing. May be
   /// repeated.
   virtual void rename(const state::Cluster& /*cluster*/, const Cancel& /*cancel*/) {}
 
   /// Makes the shared parts of the nodes (a bridge, a network, ...), or finds them if they
-  /// `may_be_there` already. Returns the text for Cluster::network.
-  virtual std::string prepare(const state::Cluster& cluster, bool may_be_there) = 0;
+  /// `may_be_there` already. Returns the value for Cluster::network.
+  virtual state::Network prepare(const state::Cluster& cluster, bool may_be_there) = 0;
 
   /// Returns the storage of every node beside its system disk. The default is empty.
   virtual Storage storage(const state::Cluster& /*cluster*/) const { return {}; }
@@ -132,7 +133,8 @@ class Provider {
   virtual Places places(const state::Cluster& /*cluster*/) const { return {}; }
 
   /// Returns the value of Cluster::network before the first `prepare` at `place`.
-  virtual std::string network_at(const state::Cluster& /*cluster*/, std::size_t /*place*/) const {
+  virtual state::Network network_at(const state::Cluster& /*cluster*/,
+                                    std::size_t /*place*/) const {
     return {};
   }
 

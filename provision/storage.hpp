@@ -2,42 +2,21 @@
 // they share.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "state/storage.hpp"
 
 namespace fastgpu::provision {
 
 /// The path of a node's data disk.
 constexpr std::string_view kDataPath = "/data";
 
-/// The path of an export for which no path was given.
-constexpr std::string_view kSharedPath = "/fastgpu";
-
-/// A disk that is made and removed with its node's machine.
-struct DataDisk {
-  int gib = 0;         ///< The size; 0: none.
-  std::string type{};  ///< The cloud's name of the type; empty: the usual one.
-  friend bool operator==(const DataDisk&, const DataDisk&) = default;
-};
-
-/// Parses "500", "500:gp3". Throws ErrorKind::usage.
-DataDisk parse_data_disk(std::string_view text);
-std::string to_text(const DataDisk& disk);  ///< Returns text for parse_data_disk; empty: none.
-
-/// An NFS export, and its path on every node. Input from users and records becomes one only through
-/// parse_mount. Neither part can be mistaken for an option, or for a further word in a line of
-/// fstab.
-struct Mount {
-  std::string source{};  ///< "fs-1.efs.us-east-1.amazonaws.com:/models"
-  std::string path{};    ///< "/fastgpu"
-  friend bool operator==(const Mount&, const Mount&) = default;
-};
-
-/// Parses "ADDRESS:/EXPORT[=/PATH]". Throws ErrorKind::usage, naming the invalid part.
-Mount parse_mount(std::string_view text);
-std::string to_text(const Mount& mount);  ///< Returns text for parse_mount, with its path.
+using state::DataDisk;
+using state::Mount;
+using state::parse_data_disk;
+using state::parse_mount;
 
 /// The storage of every node of a cluster.
 struct Storage {

@@ -158,7 +158,7 @@ bool is_settled(const state::Cluster& cluster) {
 
 GuardStatus guard_status_of(const state::Store& store, const state::Cluster& cluster,
                             TimePoint now) {
-  GuardStatus status{.guards = provision::guards_of(cluster.spec_json)};
+  GuardStatus status{.guards = *cluster.guards};
   status.price = Money{0, kUsd};
   if (provision::is_cloud(cluster.provider)) status.price = provision::cloud::price_of(cluster);
   status.runs = store.runs(cluster.id);
@@ -230,7 +230,7 @@ void arrange_guards(Services& services, const state::ClusterId& id, GuardUpdate 
   const auto before = store.timer(id);
   const TimePoint now = std::chrono::system_clock::now();
   state::Timer timer{.ends = {}, .contact = now, .told = before ? before->told : ""};
-  if (provision::guards_of(cluster->spec_json) == Guards{} && !before && !is_spot(*cluster)) return;
+  if (*cluster->guards == Guards{} && !before && !is_spot(*cluster)) return;
   store.put_timer(id, timer);
   const GuardStatus status = guard_status_of(store, *cluster, now);
   const auto nodes = store.nodes(id);
@@ -272,7 +272,7 @@ void keep_guards(Services& services, const ClusterName& name, GuardUpdate occasi
 std::vector<provision::Settled> carry_out_guards(Services& services, Execution carrying) {
   std::vector<provision::Settled> done;
   for (const state::Cluster& listed : services.store().clusters()) {
-    if (provision::guards_of(listed.spec_json) == Guards{} || !is_settled(listed)) continue;
+    if (*listed.guards == Guards{} || !is_settled(listed)) continue;
     provision::Settled item{listed.name.value, ""};
     try {
       if (item.what = carry_out(services, listed.name, carrying); item.what.empty()) continue;

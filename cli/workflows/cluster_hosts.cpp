@@ -12,9 +12,8 @@
 namespace fastgpu::cli {
 
 bool has_head_alone(const state::Cluster& cluster) {
-  namespace cloud = provision::cloud;
   return provision::is_cloud(cluster.provider) &&
-         cloud::parse_cloud_spec(cluster.spec_json).public_address == cloud::PublicAddress::head;
+         cluster.cloud().public_address == state::PublicAddress::head;
 }
 
 bool is_behind_head(const state::Node& node) {
@@ -23,8 +22,7 @@ bool is_behind_head(const state::Node& node) {
 
 ClusterHosts::ClusterHosts(const state::Store& store, state::Cluster cluster)
     : directory_(store.directory()), cluster_(std::move(cluster)) {
-  if (provision::provider_info(cluster_.provider).needs_hosts_file)
-    listed_ = provision::parse_spec_json(cluster_);
+  if (provision::provider_info(cluster_.provider).needs_hosts_file) listed_ = cluster_.hosts();
   if (!has_head_alone(cluster_)) return;
   const std::vector<state::Node> nodes = store.nodes(cluster_.id);
   if (!nodes.empty()) head_ = without_head(nodes.front());

@@ -89,7 +89,7 @@ void EndHeartbeat::operator()(Heartbeat* heartbeat) const noexcept {
 }
 
 HeartbeatPtr start_heartbeat(Services& services, const state::Cluster& cluster) {
-  const provision::Guards guards = provision::guards_of(cluster.spec_json);
+  const provision::Guards& guards = *cluster.guards;
   if (guards == provision::Guards{}) return nullptr;
   const auto timer = services.store().timer(cluster.id);
   if (nodes_need_guards(services, cluster, guards) && (!timer || timer->told.empty()))

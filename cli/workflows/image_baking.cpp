@@ -1,10 +1,8 @@
 #include "cli/workflows/image_baking.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/fault_point.hpp"
-#include "base/json.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/node_scripts/bake.hpp"
 #include "cli/workflows/node_scripts/node_script.hpp"
@@ -17,38 +15,38 @@
 namespace fastgpu::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using provision::cloud::Asked;
 using provision::cloud::ImageState;
 using provision::cloud::OwnImage;
 
 constexpr std::chrono::minutes kBakeTimeout{10};  // Timeout of a node that overwrites hidden files.
 
-Json json_of(const provision::cloud::ImageRequest& request) {
-  return {{"region", request.region},
-          {"machine", request.machine},
-          {"name", request.name},
-          {"environment", request.marks.environment},
-          {"made_of", request.marks.made_of},
-          {"owner", request.marks.owner}};
+state::ImageOrder order_of(const provision::cloud::ImageRequest& request) {
+  return {.region = request.region,
+          .machine = request.machine,
+          .name = request.name,
+          .environment = request.marks.environment,
+          .made_of = request.marks.made_of,
+          .owner = request.marks.owner};
 }
 
-provision::cloud::ImageRequest parse_wish(const state::Intent& intent,
-                                          const state::Cluster& cluster) {
-  const auto json = try_parse_json<Json>(intent.detail);
-  const auto text = [&](const char* key) {
-    return json.is_object() && json.contains(key) && json[key].is_string()
-               ? json[key].get<std::string>()
-               : std::string();
-  };
-  return {.region = text("region"),
-          .machine = text("machine"),
-          .name = text("name"),
-          .marks = {.environment = text("environment"),
-                    .made_of = text("made_of"),
+/// Returns the image of a journal entry; empty if the entry has none.
+state::ImageOrder order_of(const state::Intent& intent) {
+  const auto* order = std::get_if<state::ImageOrder>(&*intent.detail);
+  return order == nullptr ? state::ImageOrder() : *order;
+}
+
+provision::cloud::ImageRequest image_request_of(const state::Intent& intent,
+                                                const state::Cluster& cluster) {
+  const state::ImageOrder order = order_of(intent);
+  return {.region = order.region,
+          .machine = order.machine,
+          .name = order.name,
+          .marks = {.environment = order.environment,
+                    .made_of = order.made_of,
                     .cluster = cluster.id,
                     .cluster_name = cluster.name.value,
-                    .owner = text("owner")},
+                    .owner = order.owner},
           .token = intent.token};
 }
 
@@ -94,13 +92,14 @@ Error with_way_on(const Error& e, const Bake& bake) {
 /// Returns an earlier run's journal entry for the same image, or records a new entry.
 state::Intent written_down(Services& services, const Bake& bake) {
   for (const state::Intent& intent : open_bakes(services, bake.cluster.id))
-    if (parse_wish(intent, bake.cluster).marks.made_of == bake.request.marks.made_of) return intent;
+    if (image_request_of(intent, bake.cluster).marks.made_of == bake.request.marks.made_of)
+      return intent;
   state::Intent intent{.id = {},
                        .cluster = bake.cluster.id,
                        .action = std::string(provision::kBakeImage),
                        .subject = bake.node.name.value,
                        .token = provision::new_token(),
-                       .detail = json_of(bake.request).dump()};
+                       .detail = order_of(bake.request)};
   intent.id = services.store().open_intent(intent);
   return intent;
 }
@@ -108,11 +107,10 @@ state::Intent written_down(Services& services, const Bake& bake) {
 /// Records that the cloud is about to be asked for the image. Returns Asked::perhaps if this was
 /// recorded before.
 Asked note_asking(Services& services, state::Intent& intent) {
-  auto detail = try_parse_json<Json>(intent.detail);
-  if (!detail.is_object()) detail = Json::object();
-  if (detail.value("asked", false)) return Asked::perhaps;
-  detail["asked"] = true;
-  intent.detail = detail.dump();
+  state::ImageOrder order = order_of(intent);
+  if (order.was_asked) return Asked::perhaps;
+  order.was_asked = true;
+  intent.detail = std::move(order);
   services.store().atomically([&] {
     services.store().close_intent(intent.id);
     intent.id = services.store().open_intent(intent);
@@ -131,7 +129,7 @@ OwnImage make(Services& services, const Bake& bake, Asked asked) {
 /// Restores the node of a bake whose image is made, or was never requested. Returns false if it is
 /// still being made.
 bool end_bake(Services& services, const state::Cluster& cluster, const state::Intent& intent) {
-  const auto request = parse_wish(intent, cluster);
+  const auto request = image_request_of(intent, cluster);
   const auto image = provision::cloud::find_image(services.cloud(cluster.provider), request.region,
                                                   request.marks.made_of, services.cancel());
   if (image && image->state == ImageState::pending) return false;
@@ -161,7 +159,7 @@ provision::Settled settle(Services& services, const state::Intent& intent,
 std::optional<Bake> unfinished_bake(Services& services, const state::Cluster& cluster,
                                     const std::string& made_of) {
   for (const state::Intent& intent : open_bakes(services, cluster.id)) {
-    const auto request = parse_wish(intent, cluster);
+    const auto request = image_request_of(intent, cluster);
     const auto node = node_of(services, intent);
     if (request.marks.made_of == made_of && node) return Bake{cluster, *node, request};
   }
@@ -202,7 +200,7 @@ OwnImage bake_image(Services& services, const Bake& wanted) {
 void end_other_bakes(Services& services, const state::Cluster& cluster,
                      const std::string& made_of) {
   for (const state::Intent& intent : open_bakes(services, cluster.id)) {
-    const auto request = parse_wish(intent, cluster);
+    const auto request = image_request_of(intent, cluster);
     if (request.marks.made_of == made_of) continue;
     if (!end_bake(services, cluster, intent))
       throw Error(ErrorKind::conflict, "image " + request.name + " is still being created from " +

@@ -5,7 +5,6 @@
 #include "base/fault_point.hpp"
 #include "base/file_status.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
-#include "provision/cloud/cloud_spec.hpp"
 #include "provision/cloud/ownership.hpp"
 #include "provision/cluster_record.hpp"
 #include "provision/first_contact.hpp"
@@ -27,12 +26,11 @@ std::string text_of(const state::Store& store, const state::Cluster& cluster) {
 }
 
 void tag_head(Services& services, const state::Cluster& cluster, const state::Node& head) {
-  const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
-  const auto placement = provision::cloud::parse_cloud_placement(cluster.network);
+  const state::Place& place = cluster.cloud().places.at(cluster.placement().place);
   const std::vector<std::string> ids = {head.instance_id};
   const auto mark = provision::cloud::host_key_mark(ssh::fingerprint(head.host_keys.front()));
   services.cloud(cluster.provider)
-      .tag(spec.places.at(placement.place).site.region, ids, {.host_key = mark}, services.cancel());
+      .tag(place.site.region, ids, {.host_key = mark}, services.cancel());
 }
 
 /// Returns true if the node's machine runs and has been met, so that it has a host key of its own.

@@ -3,7 +3,6 @@
 #include "base/time_text.hpp"
 #include "cli/workflows/reachable_hosts.hpp"
 #include "launcher/guards.hpp"
-#include "provision/cloud/cloud_spec.hpp"
 #include "provision/providers.hpp"
 
 namespace fastgpu::cli {
@@ -19,8 +18,7 @@ void warn_of(Messages& messages, const Notice& notice) {
 
 bool is_spot(const state::Cluster& cluster) {
   return provision::is_cloud(cluster.provider) &&
-         provision::cloud::parse_cloud_spec(cluster.spec_json).request.market ==
-             provision::cloud::Market::spot;
+         cluster.cloud().request.market == state::Market::spot;
 }
 
 std::vector<Notice> notices_of(Services& services, const state::Cluster& cluster,

@@ -108,7 +108,7 @@ AccessOutcomes SshHostAccess::call_as_user(const state::Cluster& cluster,
                                            std::span<const HostDoor> doors, const Words& words,
                                            const Cancel& cancel) {
   if (doors.empty()) return {};
-  const std::vector<provision::StaticHost> hosts = provision::parse_spec_json(cluster);
+  const std::vector<provision::StaticHost>& hosts = cluster.hosts();
   const auto listed = [&](const HostDoor& door) -> const provision::StaticHost& {
     return hosts.at(static_cast<std::size_t>(door.node.index));
   };

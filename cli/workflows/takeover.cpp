@@ -204,10 +204,9 @@ ClusterRecord checked_record(launcher::HeadNode& head, const TaggedMachine& mach
     throw Error(ErrorKind::remote,
                 "the record on machine " + machine.id + " has a different host key for it");
   try {
-    const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
-    const auto status = cloud::parse_cloud_placement(record.cluster.network);
-    if (status.place < spec.places.size() && cloud::is_at(machine, spec.places[status.place]))
-      return record;
+    const std::vector<cloud::Place>& places = record.cluster.cloud().places;
+    const std::size_t here = record.cluster.placement().place;
+    if (here < places.size() && cloud::is_at(machine, places[here])) return record;
   } catch (const Error& e) {
     throw Error(ErrorKind::remote, "the record on machine " + machine.id + ": " + e.what());
   }
@@ -252,8 +251,8 @@ void put_keys(Services& services, const provision::Tools& tools, const state::Cl
 provision::ClusterView adopt(Services& services, const provision::Tools& tools,
                              const TakeoverRequest& request, const ClusterRecord& record,
                              const FoundMachines& found, const std::string& identity) {
-  const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
-  const auto& place = spec.places[cloud::parse_cloud_placement(record.cluster.network).place];
+  const cloud::CloudSpec& spec = record.cluster.cloud();
+  const cloud::Place& place = spec.places[record.cluster.placement().place];
   const auto instances = cloud::instances_of(
       found.machines, place, services.owner(request.provider).mark(), spec.public_address);
   run_step(tools, "installing our key on the nodes", [&] {

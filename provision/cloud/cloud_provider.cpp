@@ -9,6 +9,7 @@
 #include "provision/cloud/batches.hpp"
 #include "provision/cloud/orphans.hpp"
 #include "provision/cloud/user_data.hpp"
+#include "provision/guards.hpp"
 #include "provision/polling.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -35,13 +36,13 @@ Place place_of(const CloudSpec& spec, const CloudPlacement& placement) {
 }
 
 Place place_of(const state::Cluster& cluster) {
-  return place_of(parse_cloud_spec(cluster.spec_json), parse_cloud_placement(cluster.network));
+  return place_of(cluster.cloud(), cluster.placement());
 }
 
 /// Returns the parts on record that belong to the cluster alone, without a network of the user.
 Parts own_parts(const state::Cluster& cluster) {
-  Parts parts = parse_cloud_placement(cluster.network).parts;
-  if (!parse_cloud_spec(cluster.spec_json).vpc.empty())
+  Parts parts = cluster.placement().parts;
+  if (!cluster.cloud().vpc.empty())
     std::erase_if(parts, [](const auto& part) {
       return part.first == "vpc" || part.first == "subnet" || part.first == "vswitch";
     });
@@ -57,7 +58,7 @@ std::string user_vpc(const CloudSpec& spec, const CloudPlacement& placement) {
 
 std::vector<std::string> regions_of(const state::Cluster& cluster) {
   std::set<std::string> regions;
-  for (const Place& place : parse_cloud_spec(cluster.spec_json).places)
+  for (const Place& place : cluster.cloud().places)
     regions.insert(place.site.region);
   return {regions.begin(), regions.end()};
 }
@@ -105,10 +106,11 @@ void set_end(Launch& launch, FirstBoot& boot, const state::Cluster& cluster, con
   constexpr std::chrono::seconds kShortest = 5min;
   const auto now = std::chrono::floor<std::chrono::minutes>(std::chrono::system_clock::now());
   const auto start = cluster.state == state::ClusterState::creating ? cluster.created : now;
+  const Guards& guards = *cluster.guards;
   const auto end =
-      first_end(spec.guards, cluster.created, start, place.price_per_hour, spec.request.nodes);
-  if (end && (has_timer || !spec.guards.idle_stop)) launch.release_at = *end;
-  if (!has_timer && spec.guards.idle_delete && !spec.guards.idle_stop)
+      first_end(guards, cluster.created, start, place.price_per_hour, spec.request.nodes);
+  if (end && (has_timer || !guards.idle_stop)) launch.release_at = *end;
+  if (!has_timer && guards.idle_delete && !guards.idle_stop)
     launch.release_at = end.value_or(start);
   if (end && !has_timer)
     boot.shut_down_after =
@@ -204,8 +206,8 @@ void CloudProvider::check_usable() {
 }
 
 std::string CloudProvider::difference(const state::Cluster& there,
-                                      const std::string& wanted) const {
-  return cloud::difference(parse_cloud_spec(there.spec_json), parse_cloud_spec(wanted));
+                                      const state::ProviderSpec& wanted) const {
+  return cloud::difference(there.cloud(), std::get<CloudSpec>(wanted));
 }
 
 void CloudProvider::rename(const state::Cluster& cluster, const Cancel& cancel) {
@@ -233,9 +235,9 @@ void CloudProvider::choose_image(const CloudSpec& spec, CloudPlacement& placemen
     placement.key_pairs.push_back(cloud_.public_key(place.site.region, key_pair, stop_));
 }
 
-std::string CloudProvider::prepare(const state::Cluster& cluster, bool may_be_there) {
-  const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
-  CloudPlacement placement = parse_cloud_placement(cluster.network);
+state::Network CloudProvider::prepare(const state::Cluster& cluster, bool may_be_there) {
+  const CloudSpec& spec = cluster.cloud();
+  CloudPlacement placement = cluster.placement();
   const Place place = place_of(spec, placement);
   const NetworkRequest network{.marks = {cluster.id, cluster.name.value, owner_.mark()},
                                .site = place.site,
@@ -255,20 +257,20 @@ std::string CloudProvider::prepare(const state::Cluster& cluster, bool may_be_th
   if (must_choose && !is_named) tasks.emplace_back([&] { choose_image(spec, placement); });
   at_once(tasks);
   placement.parts = std::move(parts);
-  return to_json_text(placement);
+  return placement;
 }
 
 Storage CloudProvider::storage(const state::Cluster& cluster) const {
-  return storage_of(parse_cloud_spec(cluster.spec_json), cluster.provider);
+  return storage_of(cluster.cloud(), cluster.provider);
 }
 
 Provider::Places CloudProvider::places(const state::Cluster& cluster) const {
-  return {.count = parse_cloud_spec(cluster.spec_json).places.size(),
-          .here = parse_cloud_placement(cluster.network).place};
+  return {.count = cluster.cloud().places.size(), .here = cluster.placement().place};
 }
 
-std::string CloudProvider::network_at(const state::Cluster& /*cluster*/, std::size_t place) const {
-  return to_json_text(CloudPlacement{.place = place});
+state::Network CloudProvider::network_at(const state::Cluster& /*cluster*/,
+                                         std::size_t place) const {
+  return CloudPlacement{.place = place};
 }
 
 std::optional<Money> CloudProvider::price_per_hour(const state::Cluster& cluster) const {
@@ -278,8 +280,8 @@ std::optional<Money> CloudProvider::price_per_hour(const state::Cluster& cluster
 std::map<int, Error> CloudProvider::launch_all(const state::Cluster& cluster,
                                                std::span<const std::vector<NodeRequest>> wanted,
                                                std::vector<Machine>& there, const Cancel& cancel) {
-  const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
-  const CloudPlacement placement = parse_cloud_placement(cluster.network);
+  const CloudSpec& spec = cluster.cloud();
+  const CloudPlacement& placement = cluster.placement();
   const std::string owner = owner_.mark();
   const Limits limits = cloud_.limits();
   const auto launched = parallel_map(wanted, kLaunchesAtOnce, [&](const auto& batch) {
@@ -326,7 +328,7 @@ std::vector<Machine> CloudProvider::machines_of_earlier(const state::Cluster& cl
 
 Results CloudProvider::create(const state::Cluster& cluster, std::span<const NodeRequest> requests,
                               const Cancel& cancel) {
-  const PublicAddress which = parse_cloud_spec(cluster.spec_json).public_address;
+  const PublicAddress which = cluster.cloud().public_address;
   const Place place = place_of(cluster);
   std::vector<Machine> there = machines_of_earlier(cluster, requests, cancel);
   std::erase_if(there, [&](const Machine& machine) { return !is_at(machine, place); });
@@ -370,7 +372,7 @@ std::vector<Machine> CloudProvider::machines_of(const state::Cluster& cluster,
 
 std::vector<Instance> CloudProvider::list(const state::Cluster& cluster) {
   return instances_of(machines_of(cluster, never_), place_of(cluster), owner_.known().value_or(""),
-                      parse_cloud_spec(cluster.spec_json).public_address);
+                      cluster.cloud().public_address);
 }
 
 /// Returns the machines once `nodes` are listed and their states are stable. Clouds refuse orders
@@ -395,7 +397,7 @@ std::vector<Machine> CloudProvider::await_rest(const state::Cluster& cluster,
 Results CloudProvider::change(const state::Cluster& cluster, std::span<const state::Node> nodes,
                               const Change& change, const Cancel& cancel) {
   const std::string region = place_of(cluster).site.region;
-  const PublicAddress which = parse_cloud_spec(cluster.spec_json).public_address;
+  const PublicAddress which = cluster.cloud().public_address;
   std::vector<Machine> there = await_rest(cluster, nodes, change, cancel);
   for (const auto& ids : chunks(ids_to_change(nodes, there, change.wanted), machines_a_call()))
     change.ask(region, ids);

@@ -30,12 +30,13 @@ class CloudProvider final : public Provider {
   std::string_view name() const noexcept override { return cloud_.name(); }
   void check_usable() override;
   HostKeyUse host_key_use() const noexcept override { return HostKeyUse::first_boot; }
-  std::string difference(const state::Cluster& there, const std::string& wanted) const override;
+  std::string difference(const state::Cluster& there,
+                         const state::ProviderSpec& wanted) const override;
   void rename(const state::Cluster& cluster, const Cancel& cancel) override;
-  std::string prepare(const state::Cluster& cluster, bool may_be_there) override;
+  state::Network prepare(const state::Cluster& cluster, bool may_be_there) override;
   Storage storage(const state::Cluster& cluster) const override;
   Places places(const state::Cluster& cluster) const override;
-  std::string network_at(const state::Cluster& cluster, std::size_t place) const override;
+  state::Network network_at(const state::Cluster& cluster, std::size_t place) const override;
   bool gives_parts() const noexcept override { return cloud_.limits().has_partial_launch; }
   bool lists_late() const noexcept override { return true; }
   std::optional<Money> price_per_hour(const state::Cluster& cluster) const override;

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +16,11 @@
 
 namespace fastgpu::provision::cloud {
 
-enum class Market : std::uint8_t { on_demand, spot };
+using state::MachineRequest;
+using state::Market;
+using state::Parts;
+using state::Site;
+
 enum class Stock : std::uint8_t { unknown, none, low, enough };
 
 struct InstanceType {
@@ -35,13 +38,6 @@ struct InstanceType {
   std::string architecture = "x86_64";
 };
 
-/// The location of machines that can be in one placement group.
-struct Site {
-  std::string region{};
-  std::string zone{};
-  friend bool operator==(const Site&, const Site&) = default;
-};
-
 /// Machines that are available, according to the cloud's present answers.
 struct Offer {
   std::string cloud{};
@@ -52,21 +48,6 @@ struct Offer {
   std::optional<Money> compared{};        ///< The price in the ranking's currency.
   Stock stock = Stock::unknown;
   std::optional<int> quota{};  ///< The number of further machines that the account may have.
-};
-
-/// The requirements that an offer must meet.
-struct MachineRequest {
-  std::string gpu{};       ///< "A100"; empty: any GPU, or none.
-  int gpu_memory_gib = 0;  ///< The least memory of one GPU.
-  int gpus = 0;            ///< The least number in a node; 0: any number, or none.
-  std::string type{};      ///< The exact type; empty: any.
-  std::string zone{};      ///< The exact zone; empty: any.
-  int nodes = 1;
-  Market market = Market::on_demand;
-  std::optional<Money> max_price{};  ///< The maximum price of one node for an hour.
-  DataDisk data_disk{};              ///< The data disk of each node.
-  bool rdma = false;                 ///< Accepts only types with RDMA.
-  std::string reservation{};         ///< The id of the reservation to use; empty: none.
 };
 
 struct Image {
@@ -134,10 +115,6 @@ struct Tags {
   /// The digest of the host key that the machine shows, in URL-safe base64.
   std::string host_key{};
 };
-
-/// The ids of the parts that a cluster's machines share, by the cloud's own words for them ("vpc",
-/// "subnet", ...).
-using Parts = std::map<std::string, std::string>;
 
 /// The requirements of the parts that a cluster's machines share.
 struct NetworkRequest {

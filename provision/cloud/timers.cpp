@@ -20,12 +20,9 @@ std::optional<state::TimePoint> set_timers(Cloud& cloud, const std::string& owne
                                            std::optional<state::TimePoint> when,
                                            const Cancel& cancel) {
   if (when && cloud.limits().has_timer) when = held_end(cloud, *when);
-  const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
-  const std::string& region =
-      spec.places.at(parse_cloud_placement(cluster.network).place).site.region;
-  require_ours(cluster,
-               instances_of(cloud.machines(region, cluster.id, cancel),
-                            spec.places[parse_cloud_placement(cluster.network).place], owner));
+  const Place& place = cluster.cloud().places.at(cluster.placement().place);
+  const std::string& region = place.site.region;
+  require_ours(cluster, instances_of(cloud.machines(region, cluster.id, cancel), place, owner));
   std::vector<std::string> ids;
   for (const state::Node& node : nodes)
     if (!node.instance_id.empty() && node.state != state::NodeState::lost)

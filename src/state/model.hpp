@@ -5,10 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/names.hpp"
 #include "base/strong.hpp"
+#include "state/guards.hpp"
+#include "state/provider_spec.hpp"
+#include "state/recorded.hpp"
 
 namespace fastgpu::state {
 
@@ -22,6 +26,13 @@ enum class ClusterState : std::uint8_t { creating, running, stopped, degraded, d
 enum class NodeState : std::uint8_t { creating, running, stopped, lost, deleting };
 enum class JobState : std::uint8_t { starting, running, succeeded, failed, cancelled, lost };
 
+/// The text that a part of a record was read from. The store alone looks into it: a part that is
+/// unchanged is written as it was read, and fields of a newer fastgpu stay.
+class ReadText {
+  friend struct RecordText;
+  std::string text_{};
+};
+
 struct Cluster {
   ClusterId id{};
   ClusterName name{};
@@ -29,10 +40,19 @@ struct Cluster {
   ClusterState state = ClusterState::creating;
   int slots = 1;       ///< The default number of ranks per node.
   std::string user{};  ///< Our account on the nodes.
-  /// The part of the request that only the provider understands, as JSON.
-  std::string spec_json{};
-  std::string network{};  ///< The provider's resources for the whole cluster (a CIDR and so on).
+  Recorded<ProviderSpec> provider_spec{};
+  Recorded<Guards> guards{};
+  Recorded<Network> network{};
   TimePoint created{};
+  ReadText spec_text{};  ///< The text of `provider_spec` and `guards`.
+  ReadText network_text{};
+
+  // Each throws ErrorKind::local, naming the cluster, if its record is damaged, and internal if the
+  // cluster is one of another kind of provider.
+  const LocalSpec& local() const;
+  const std::vector<StaticHost>& hosts() const;
+  const CloudSpec& cloud() const;
+  const CloudPlacement& placement() const;  ///< Returns the first place before the network exists.
 };
 
 struct JumpHost {
@@ -86,6 +106,35 @@ struct Job {
   std::optional<TimePoint> ended{};
 };
 
+// The actions whose intents have details; provision/journal.hpp has all others.
+
+/// Stored while machines are requested at a place other than the cluster's, under tokens derived
+/// from the intent's token. Has no token while such machines are given back.
+constexpr std::string_view kTryPlace = "try-place";
+/// Stored while a machine of a node that was given up may still appear.
+constexpr std::string_view kLateMachine = "late-machine";
+/// Stored while an image is made of a node, which is restored afterwards. Never settled: the
+/// command that makes the image finishes it.
+constexpr std::string_view kBakeImage = "bake-image";
+
+/// The index of a node.
+using NodeIndex = Strong<struct NodeIndexTag, int>;
+
+/// An image that a cloud makes of a machine.
+struct ImageOrder {
+  std::string region{};
+  std::string machine{};      ///< The cloud's id of the machine.
+  std::string name{};         ///< The name of the image.
+  std::string environment{};  ///< The environment in it.
+  std::string made_of{};      ///< A digest of everything that the image depends on.
+  std::string owner{};        ///< The identity of the state directory.
+  bool was_asked = false;     ///< True if the cloud may have received the request.
+};
+
+/// The data that is needed to settle an intent: the place of kTryPlace, the node of kLateMachine,
+/// the image of kBakeImage; nothing for all others.
+using IntentDetail = std::variant<std::monostate, CloudPlacement, NodeIndex, ImageOrder>;
+
 /// An action that is recorded before it is taken.
 struct Intent {
   IntentId id{};
@@ -93,8 +142,9 @@ struct Intent {
   std::string action{};   ///< "create-node", "delete-node", "run-job", "copy", ...
   std::string subject{};  ///< The name of the node or job.
   std::string token{};    ///< The idempotency token; empty if the action needs none.
-  std::string detail{};   ///< JSON that is needed to settle it.
+  Recorded<IntentDetail> detail{};
   TimePoint opened{};
+  ReadText detail_text{};  ///< The text of `detail`.
 };
 
 }  // namespace fastgpu::state

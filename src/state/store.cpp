@@ -5,6 +5,7 @@
 
 #include "base/host_names.hpp"
 #include "state/database.hpp"
+#include "state/record_text.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::state {
@@ -14,15 +15,15 @@ constexpr std::string_view kSelectClusters =
     "SELECT id, name, provider, state, slots, user, spec, network, created FROM clusters ";
 
 Cluster cluster_of(const sqlite::Statement& row) {
-  return {.id = {row.text(0)},
-          .name = {row.text(1)},
-          .provider = row.text(2),
-          .state = parse_cluster_state(row.text(3)),
-          .slots = static_cast<int>(row.number(4)),
-          .user = row.text(5),
-          .spec_json = row.text(6),
-          .network = row.text(7),
-          .created = time_of(row.number(8))};
+  Cluster cluster{.id = {row.text(0)},
+                  .name = {row.text(1)},
+                  .provider = row.text(2),
+                  .state = parse_cluster_state(row.text(3)),
+                  .slots = static_cast<int>(row.number(4)),
+                  .user = row.text(5),
+                  .created = time_of(row.number(8))};
+  read_record_text(cluster, {.spec = row.text(6), .network = row.text(7)});
+  return cluster;
 }
 
 std::vector<Cluster> all_of(sqlite::Statement rows) {
@@ -136,20 +137,22 @@ std::optional<Cluster> Store::find_cluster(const ClusterId& id) const {
 }
 
 void Store::insert_cluster(const Cluster& c) {
+  const ClusterText text = record_text_of(c);
   database_->atomically([&] {
     database_->check_host_form(c);
     const int inserted = database_->write(
         "store:insert_cluster",
         "INSERT INTO clusters(id, name, provider, state, slots, user, spec, network, created)"
         " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        c.id.value, c.name.value, c.provider, to_string(c.state), c.slots, c.user, c.spec_json,
-        c.network, to_column(c.created));
+        c.id.value, c.name.value, c.provider, to_string(c.state), c.slots, c.user, text.spec,
+        text.network, to_column(c.created));
     if (inserted == 0)
       throw Error(ErrorKind::conflict, "cluster '" + c.name.value + "' exists already");
   });
 }
 
 void Store::update_cluster(const Cluster& c) {
+  const ClusterText text = record_text_of(c);
   database_->atomically([&] {
     const std::optional<Cluster> namesake = find_cluster(c.name);
     if (namesake && namesake->id != c.id)
@@ -159,7 +162,7 @@ void Store::update_cluster(const Cluster& c) {
         "store:update_cluster",
         "UPDATE clusters SET name=?, provider=?, state=?, slots=?, user=?, spec=?, network=?,"
         " created=? WHERE id=?",
-        c.name.value, c.provider, to_string(c.state), c.slots, c.user, c.spec_json, c.network,
+        c.name.value, c.provider, to_string(c.state), c.slots, c.user, text.spec, text.network,
         to_column(c.created), c.id.value);
     if (updated == 0) throw Error(ErrorKind::not_found, "cluster '" + c.name.value + "' is gone");
   });

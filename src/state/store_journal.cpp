@@ -1,4 +1,5 @@
 // The journal of a Store: actions, recorded before they are taken.
+#include "state/codec.hpp"
 #include "state/database.hpp"
 #include "state/store.hpp"
 
@@ -7,14 +8,15 @@ namespace {
 
 std::vector<Intent> intents_of(sqlite::Statement rows) {
   std::vector<Intent> intents;
-  while (rows.step())
+  while (rows.step()) {
     intents.push_back({.id = {rows.number(0)},
                        .cluster = {rows.text(1)},
                        .action = rows.text(2),
                        .subject = rows.text(3),
                        .token = rows.text(4),
-                       .detail = rows.text(5),
                        .opened = time_of(rows.number(6))});
+    read_detail(intents.back(), rows.text(5));
+  }
   return intents;
 }
 
@@ -24,8 +26,8 @@ IntentId Store::open_intent(const Intent& intent) {
   database_->write("journal:opening",
                    "INSERT INTO intents(cluster, action, subject, token, detail, opened)"
                    " VALUES(?, ?, ?, ?, ?, ?)",
-                   intent.cluster.value, intent.action, intent.subject, intent.token, intent.detail,
-                   to_column(std::chrono::system_clock::now()));
+                   intent.cluster.value, intent.action, intent.subject, intent.token,
+                   detail_text_of(intent), to_column(std::chrono::system_clock::now()));
   const IntentId id{database_->last_row_id()};
   fault_point("journal:opened");
   return id;

@@ -54,19 +54,20 @@ class FakeProvider final : public provision::Provider {
     renamed.push_back(cluster.name.value);
   }
 
-  std::string prepare(const state::Cluster& cluster, bool /*may_be_there*/) override {
-    edit([&](json& books) { books["networks"][cluster.id.value] = "10.0.0.0/24"; });
-    return "10.0.0.0/24";
+  std::string difference(const state::Cluster& /*there*/,
+                         const state::ProviderSpec& /*wanted*/) const override {
+    return {};
   }
 
-  /// {"mounts": ["nas:/a=/b"]} in the cluster's own part.
+  state::Network prepare(const state::Cluster& cluster, bool /*may_be_there*/) override {
+    edit([&](json& books) { books["networks"][cluster.id.value] = "10.0.0.0/24"; });
+    return state::HostNetwork{"10.0.0.0/24"};
+  }
+
+  /// Returns the mounts of a cluster that has a request to a cloud.
   provision::Storage storage(const state::Cluster& cluster) const override {
-    provision::Storage storage;
-    const json own = json::parse(cluster.spec_json, nullptr, false);
-    if (own.is_object())
-      for (const json& mount : own.value("mounts", json::array()))
-        storage.mounts.push_back(provision::parse_mount(mount.get<std::string>()));
-    return storage;
+    const auto* cloud = std::get_if<state::CloudSpec>(&*cluster.provider_spec);
+    return {.mounts = cloud == nullptr ? std::vector<state::Mount>() : cloud->mounts};
   }
 
   Results create(const state::Cluster& cluster, std::span<const provision::NodeRequest> requests,

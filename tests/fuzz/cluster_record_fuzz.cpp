@@ -4,7 +4,6 @@
 
 #include "agent/protocol/lease.hpp"
 #include "attempt.hpp"
-#include "provision/cloud/cloud_spec.hpp"
 #include "provision/cluster_record.hpp"
 
 using fastgpu::fuzz::attempt;
@@ -16,8 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // What was read is written and read as the same.
     const std::string again = to_text(record);
     if (to_text(fastgpu::provision::parse_cluster_record(again)) != again) __builtin_trap();
-    fastgpu::provision::cloud::parse_cloud_spec(record.cluster.spec_json);
-    fastgpu::provision::cloud::parse_cloud_placement(record.cluster.network);
+    static_cast<void>(record.cluster.cloud());
+    static_cast<void>(record.cluster.placement());
   });
   attempt([&] { fastgpu::agent::parse_lease_book(text); });
   attempt([&] { fastgpu::agent::parse_lease_answer(text); });

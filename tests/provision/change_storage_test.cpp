@@ -15,20 +15,34 @@ using test::sample_spec;
 using test::World;
 const Mount kModels{"nas:/a", "/models"};
 
-std::string with_models(const std::string&) {
-  return R"({"mounts": ["nas:/a=/models"]})";
+void with_models(state::CloudSpec& spec) {
+  spec.mounts = {kModels};
 }
 
-std::string without(const std::string&) {
-  return "{}";
+void without(state::CloudSpec& spec) {
+  spec.mounts.clear();
 }
+
+/// A world whose provider is a cloud.
+struct MountingWorld : World {
+  MountingWorld() {
+    tools.providers = [this](const std::string&) -> Provider& { return shop.provider; };
+  }
+  ClusterSpec spec() const {
+    ClusterSpec spec = sample_spec();
+    spec.provider = "aws";
+    spec.provider_spec = state::CloudSpec{};
+    return spec;
+  }
+  std::vector<Mount> on_record() const { return shop.store.find_cluster(kDemo)->cloud().mounts; }
+};
 
 /// A cluster that is made with its mount.
-struct MountedWorld : World {
+struct MountedWorld : MountingWorld {
   MountedWorld() {
-    ClusterSpec spec = sample_spec();
-    spec.spec_json = with_models("");
-    create_cluster(tools, spec, OnFailure::remove);
+    ClusterSpec wanted = spec();
+    wanted.provider_spec = state::CloudSpec{.mounts = {kModels}};
+    create_cluster(tools, wanted, OnFailure::remove);
   }
   std::vector<Mount> on(const std::string& node) {
     return shop.reachability.storage_of[node].mounts;
@@ -69,9 +83,9 @@ TEST_CASE("nodes that start get it again, and a start that failed over it is rep
 }
 
 TEST_CASE("nodes that nobody waited for get it when they are met, and not before") {
-  World world;
+  MountingWorld world;
   const auto view =
-      create_cluster(world.tools, sample_spec(), OnFailure::remove, Until::accepted).view;
+      create_cluster(world.tools, world.spec(), OnFailure::remove, Until::accepted).view;
   change_storage(world.tools, kDemo, with_models);
   start_cluster(world.tools, kDemo);
   CHECK(world.shop.reachability.attach_calls == 0);
@@ -80,12 +94,12 @@ TEST_CASE("nodes that nobody waited for get it when they are met, and not before
 }
 
 TEST_CASE("a mount is written down before a node has it, so that the same words go on") {
-  World world;
-  world.create();
+  MountingWorld world;
+  create_cluster(world.tools, world.spec(), OnFailure::remove);
   world.shop.reachability.failures.emplace("demo-1", Error(ErrorKind::remote, "access denied"));
   const Error e = failure_of([&] { change_storage(world.tools, kDemo, with_models); });
   CHECK(mentions(e, "demo-1: access denied"));
-  CHECK(world.shop.store.find_cluster(kDemo)->spec_json == with_models(""));
+  CHECK(world.on_record() == std::vector{kModels});
   world.shop.reachability.failures.clear();
   change_storage(world.tools, kDemo, with_models);
   CHECK(world.shop.reachability.storage_of["demo-1"].mounts == std::vector{kModels});
@@ -104,7 +118,7 @@ TEST_CASE("nothing is taken from a node that is stopped, and would mount it agai
   const Error e = failure_of([&] { change_storage(world.tools, kDemo, without); });
   CHECK(e.kind() == ErrorKind::conflict);
   CHECK(mentions(e, "fastgpu start cluster demo"));
-  CHECK(world.shop.store.find_cluster(kDemo)->spec_json == with_models(""));
+  CHECK(world.on_record() == std::vector{kModels});
   change_storage(world.tools, kDemo, with_models);  // What stays the same may.
 }
 

@@ -20,8 +20,8 @@ ClusterRecord sample() {
                       .provider = "aws",
                       .slots = 8,
                       .user = "ubuntu",
-                      .spec_json = "{}",
-                      .network = "{}",
+                      .provider_spec = state::CloudSpec{.region = "us-east-1"},
+                      .network = state::CloudPlacement{.place = 1},
                       .created = state::TimePoint(1000s)},
           .nodes = {{.cluster = id,
                      .index = 3,
@@ -38,6 +38,8 @@ TEST_CASE("what is written can be read") {
   const ClusterRecord record = parse_cluster_record(to_text(sample()));
   CHECK(record.cluster.name.value == "t");
   CHECK(record.cluster.created == state::TimePoint(1000s));
+  CHECK(record.cluster.cloud().region == "us-east-1");
+  CHECK(record.cluster.placement().place == 1);
   REQUIRE(record.nodes.size() == 1);
   CHECK(record.nodes[0].cluster.value == "1a2b3c4d");
   CHECK(record.nodes[0].index == 3);

@@ -2,15 +2,12 @@
 
 #include <doctest/doctest.h>
 
-#include "support/failure.hpp"
-
 namespace fastgpu::provision {
 namespace {
 
 using namespace std::chrono_literals;
 using state::Run;
 using state::TimePoint;
-using test::failure_of;
 
 const TimePoint kCreated{std::chrono::seconds(1'700'000'000)};
 
@@ -30,17 +27,6 @@ Watched at(TimePoint now) {
 }
 
 TEST_SUITE_BEGIN("provision/guards");
-
-TEST_CASE("guards are read from a request as they were put there, and leave the rest alone") {
-  const std::string spec = R"({"hosts":["a"],"x":1})";
-  CHECK(guards_of(spec) == Guards{});
-  const std::string with = with_guards(spec, all());
-  CHECK(guards_of(with) == all());
-  CHECK(guards_of(with_guards(with, {.idle_stop = 1h})) == Guards{.idle_stop = 1h});
-  CHECK(with_guards(with, {}) == spec);
-  CHECK(failure_of([] { guards_of(R"({"guards":{"max_cost":"x"}})"); }).kind() == ErrorKind::local);
-  CHECK(failure_of([] { with_guards("[]", all()); }).kind() == ErrorKind::local);
-}
 
 TEST_CASE("only the time in which a node ran costs") {
   const std::vector<Run> runs = {
@@ -79,13 +65,6 @@ TEST_CASE("a cost becomes a time by the price of what runs") {
   CHECK_FALSE(end_of(guards, half, kCreated + 3h));
   CHECK(end_of(guards, at(kCreated + 9h), kCreated + 9h)->when == kCreated + 9h);
   CHECK(end_of(guards, at(kCreated + 9h), kCreated + 9h)->cause == EndCause::max_cost);
-}
-
-TEST_CASE("a cost on record without a currency is in that of the cluster's price") {
-  const Guards old =
-      guards_of(R"({"guards":{"max_cost":50},"places":[{"price_per_hour":30,"currency":"CNY"}]})");
-  CHECK(old.max_cost == Money{50, kCny});
-  CHECK(guards_of(R"({"guards":{"max_cost":50}})").max_cost == Money{50, kUsd});
 }
 
 TEST_CASE("a cost that is far away is no overflow") {

@@ -26,7 +26,7 @@ TEST_CASE("creating a cluster makes its machines and remembers them") {
   World world;
   const ClusterView view = world.create();
   CHECK(view.cluster.state == ClusterState::running);
-  CHECK(view.cluster.network == "10.0.0.0/24");
+  CHECK(std::get<state::HostNetwork>(*view.cluster.network).range == "10.0.0.0/24");
   const auto nodes = world.shop.store.nodes(view.cluster.id);
   REQUIRE(nodes.size() == 2);
   CHECK(nodes[1].name.value == "demo-1");

@@ -170,7 +170,7 @@ TEST_CASE("a full disk is said to be full, and what was stored before is still t
     Store store(temp.path());
     store.insert_cluster(sample_cluster());
     Cluster large = sample_cluster();
-    large.spec_json = std::string(64 * 1024, 'x');
+    large.network = HostNetwork{std::string(64 * 1024, 'x')};
     const Error e = failure_of([&] {
       for (int i = 0; i < 100; ++i) {
         large.id.value = std::to_string(10'000'000 + i);

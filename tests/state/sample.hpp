@@ -15,8 +15,8 @@ inline state::Cluster sample_cluster(const std::string& name = "demo",
           .state = state::ClusterState::creating,
           .slots = 4,
           .user = "root",
-          .spec_json = R"({"link_rate":"1gbit"})",
-          .network = "10.7.0.0/24",
+          .provider_spec = state::LocalSpec{.link_rate = BitRate{1'000'000'000}},
+          .network = state::HostNetwork{"10.7.0.0/24"},
           .created = state::TimePoint(std::chrono::milliseconds(1'700'000'000'123))};
 }
 
@@ -38,12 +38,8 @@ inline state::Node sample_node(int index, const std::string& cluster = "0badcafe
 }
 
 inline state::Intent sample_intent(const std::string& subject) {
-  return {.id = {},
-          .cluster = {"0badcafe"},
-          .action = "create-node",
-          .subject = subject,
-          .token = "t",
-          .detail = "{}"};
+  return {
+      .id = {}, .cluster = {"0badcafe"}, .action = "create-node", .subject = subject, .token = "t"};
 }
 
 }  // namespace fastgpu::test

@@ -8,7 +8,6 @@
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/record_publisher.hpp"
-#include "provision/cloud/cloud_spec.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
 
@@ -37,13 +36,11 @@ std::vector<state::Cluster> clusters_of(Context& context, const AddipOptions& op
   return clusters;
 }
 
-/// Returns the spec of a cluster to which `ranges` may log in, too.
-std::string letting_in(const std::string& spec_json, const std::vector<IpRange>& ranges) {
-  auto spec = provision::cloud::parse_cloud_spec(spec_json);
+/// Lets `ranges` log in, too.
+void let_in(state::CloudSpec& spec, const std::vector<IpRange>& ranges) {
   for (const IpRange& range : ranges)
     if (std::ranges::find(spec.ssh_from, range) == spec.ssh_from.end())
       spec.ssh_from.push_back(range);
-  return provision::cloud::to_json_text(spec);
 }
 
 /// Lets `ranges` log in and returns the changed cluster. Under --dry-run changes only the returned
@@ -52,12 +49,14 @@ state::Cluster opened(Context& context, const AddipOptions& options, const state
                       const std::vector<IpRange>& ranges) {
   if (options.dry_run) {
     state::Cluster changed = provision::look_before_change(context.tools(), cluster.name).cluster;
-    changed.spec_json = letting_in(changed.spec_json, ranges);
+    state::CloudSpec spec = changed.cloud();
+    let_in(spec, ranges);
+    changed.provider_spec = std::move(spec);
     return changed;
   }
   state::Cluster changed =
       provision::change_shared(tools_for(context, options), cluster.name,
-                               [&](const std::string& spec) { return letting_in(spec, ranges); });
+                               [&](state::CloudSpec& spec) { let_in(spec, ranges); });
   publish_record(context, cluster.name);
   return changed;
 }
@@ -74,7 +73,7 @@ int run(Context& context, const AddipOptions& options) {
   for (const state::Cluster& cluster : clusters) {
     const state::Cluster changed = opened(context, options, cluster, ranges);
     Json allowed = Json::array();
-    for (const IpRange& range : provision::cloud::parse_cloud_spec(changed.spec_json).ssh_from) {
+    for (const IpRange& range : changed.cloud().ssh_from) {
       allowed.push_back(range.text());
       view.table.rows.push_back({cluster.name.value, range.text()});
     }

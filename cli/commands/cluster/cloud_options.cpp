@@ -118,7 +118,7 @@ std::optional<CloudPlan> plan_on_record(Context& context, const std::string& nam
   const auto cluster = context.store().find_cluster(ClusterName{name});
   if (!cluster || !provision::is_cloud(cluster->provider)) return std::nullopt;
   CloudPlan plan{.provider = cluster->provider, .spec = wanted, .offers = {}};
-  const CloudSpec there = provision::cloud::parse_cloud_spec(cluster->spec_json);
+  const CloudSpec& there = cluster->cloud();
   plan.spec.places = there.places;
   if (plan.spec.ssh_from.empty()) plan.spec.ssh_from = there.ssh_from;
   return plan;

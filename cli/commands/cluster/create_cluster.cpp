@@ -65,9 +65,9 @@ provision::ClusterFile cluster_file_of(const CreateClusterOptions& options) {
   return file;
 }
 
-/// Returns the part of the spec that only the provider understands, as JSON.
-std::string own_part(Context& context, const CreateClusterOptions& options,
-                     const provision::ClusterFile& file, const std::string& provider) {
+/// Returns the part of the spec that only the provider understands, outside clouds.
+state::ProviderSpec own_part(Context& context, const CreateClusterOptions& options,
+                             const provision::ClusterFile& file, const std::string& provider) {
   if (provision::provider_info(provider).needs_hosts_file) {
     if (file.hosts.empty())
       throw Error(ErrorKind::usage,
@@ -76,13 +76,11 @@ std::string own_part(Context& context, const CreateClusterOptions& options,
     const auto unknown = options.accept_host_keys ? UnknownHosts::accept : UnknownHosts::refuse;
     const auto& list = options.file.empty() ? options.host_file : options.file;
     const auto folder = std::filesystem::absolute(list).parent_path();
-    return provision::to_spec_json(ready_static_hosts(context, file, folder, unknown));
+    return state::StaticSpec{ready_static_hosts(context, file, folder, unknown)};
   }
-  Json own = Json::object();
-  std::optional<BitRate> rate = file.link_rate;
-  if (!options.link_rate.empty()) rate = parse_bit_rate(options.link_rate);
-  if (rate) own["link_rate_bits"] = rate->bits_per_second;
-  return own.dump();
+  state::LocalSpec own{.link_rate = file.link_rate};
+  if (!options.link_rate.empty()) own.link_rate = parse_bit_rate(options.link_rate);
+  return own;
 }
 
 /// The wanted cluster, and the plan if it is in a cloud.
@@ -114,8 +112,8 @@ void take_over_plan(WantedCluster& wanted) {
   wanted.spec.holding.most_cost = wanted.hold_cost;
   if (const auto price = price_of_a_node(wanted); price && wanted.hold_cost)
     wanted.spec.holding.most_cost = wanted.rates.in(price->currency, *wanted.hold_cost);
-  wanted.plan->spec.guards = guards_of(wanted);
-  wanted.spec.spec_json = provision::cloud::to_json_text(wanted.plan->spec);
+  wanted.spec.guards = guards_of(wanted);
+  wanted.spec.provider_spec = wanted.plan->spec;
 }
 
 /// Throws ErrorKind::usage if the options are for clouds but the cluster is not in one. Otherwise
@@ -204,11 +202,12 @@ WantedCluster wanted_of(Context& context, const CreateClusterOptions& options) {
   const bool is_in_cloud = wants_a_cloud(cloud) || provision::is_cloud(spec.provider);
   check_fits(options, file,
              is_in_cloud && !provision::is_cloud(spec.provider) ? "any cloud" : spec.provider);
-  if (is_in_cloud)
+  if (is_in_cloud) {
     plan_cloud(context, cloud, wanted);
-  else
-    spec.spec_json =
-        provision::with_guards(own_part(context, options, file, spec.provider), guards_of(wanted));
+  } else {
+    spec.provider_spec = own_part(context, options, file, spec.provider);
+    spec.guards = guards_of(wanted);
+  }
   return wanted;
 }
 
@@ -324,7 +323,7 @@ void tell_idle_cards(Context& context, const provision::cloud::CloudSpec& spec) 
 void warn_of_others_let_in(Ui& ui, const state::Cluster& cluster, const WantedCluster& wanted) {
   if (!wanted.plan) return;
   const auto& ranges = wanted.plan->spec.ssh_from;
-  for (const IpRange& there : provision::cloud::parse_cloud_spec(cluster.spec_json).ssh_from)
+  for (const IpRange& there : cluster.cloud().ssh_from)
     if (std::ranges::find(ranges, there) == ranges.end())
       ui.warn("cluster " + cluster.name.value + " also allows SSH from " + there.text() +
               ", a range that this command does not name");
@@ -418,7 +417,7 @@ int run(Context& context, const CreateClusterOptions& options) {
     made.view.nodes = context.store().nodes(made.view.cluster.id);
   else if (made.kind != provision::PlanKind::unchanged)
     publish_record(context, spec.name);
-  if (provision::guards_of(made.view.cluster.spec_json) != provision::guards_of(spec.spec_json))
+  if (*made.view.cluster.guards != spec.guards)
     ui.warn("its guards are unchanged: `fastgpu guard cluster " + name + "` changes them");
   show_cluster(context, made.view);
   show_next_steps(ui, made.view.cluster, made.view.nodes);

@@ -58,7 +58,7 @@ state::Cluster guarded(Context& context, const GuardClusterOptions& options,
   const auto guards = with_options(status.guards, options.guards, status.price,
                                    rates_for(context, options.exchange_rates));
   check_guards(guards, cluster.provider, status.price, is_spot(cluster));
-  cluster.spec_json = provision::with_guards(cluster.spec_json, guards);
+  cluster.guards = guards;
   return cluster;
 }
 

@@ -8,7 +8,6 @@
 #include "cli/commands/show/views.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/record_publisher.hpp"
-#include "provision/cloud/cloud_spec.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
 
@@ -39,14 +38,12 @@ void take_away(Mounts& mounts, const std::string& what) {
   });
 }
 
-/// Returns the spec of a cluster with its mounts changed by the options.
-std::string with_mounts(const std::string& spec_json, const MountOptions& options) {
-  auto spec = provision::cloud::parse_cloud_spec(spec_json);
+/// Changes the mounts of a cluster by the options.
+void change_mounts(state::CloudSpec& spec, const MountOptions& options) {
   if (options.remove)
     take_away(spec.mounts, options.mount);
   else if (!options.mount.empty())
     add(spec.mounts, provision::parse_mount(options.mount));
-  return provision::cloud::to_json_text(spec);
 }
 
 /// Returns the cluster's name. Throws for all faults that can be found without the nodes.
@@ -61,7 +58,8 @@ ClusterName checked(Context& context, const MountOptions& options) {
   if (options.mount.starts_with('/') && !options.remove)
     throw Error(ErrorKind::usage, "mount: the export for " + printable(options.mount) +
                                       " is missing: write ADDRESS:/EXPORT=/PATH");
-  with_mounts(cluster.spec_json, options);
+  state::CloudSpec spec = cluster.cloud();
+  change_mounts(spec, options);
   return cluster.name;
 }
 
@@ -70,7 +68,7 @@ View view_of(const state::Cluster& cluster) {
   view.root = document("mounts");
   view.root["cluster"] = cluster.name.value;
   view.table.columns = {{"SOURCE"}, {"PATH"}};
-  const auto mounts = provision::cloud::parse_cloud_spec(cluster.spec_json).mounts;
+  const Mounts& mounts = cluster.cloud().mounts;
   view.root["mounts"] = storage_fields({}, mounts)["mounts"];
   for (const auto& [source, path] : mounts) {
     view.names.push_back(source + "=" + path);
@@ -82,7 +80,7 @@ View view_of(const state::Cluster& cluster) {
 
 int run(Context& context, const MountOptions& options) {
   const ClusterName name = checked(context, options);
-  const auto change = [&](const std::string& spec) { return with_mounts(spec, options); };
+  const auto change = [&](state::CloudSpec& spec) { change_mounts(spec, options); };
   if (options.dry_run) {
     context.ui().show(view_of(provision::plan_storage(context.tools(), name, change)));
     context.ui().note("dry run: nothing was changed");

@@ -145,10 +145,10 @@ std::string plan_price(const CloudPlan& plan, int nodes) {
 
 CloudPlan plan_of_more(Context& context, const state::Cluster& cluster) {
   CloudPlan plan{.provider = cluster.provider,
-                 .spec = provision::cloud::parse_cloud_spec(cluster.spec_json),
+                 .spec = cluster.cloud(),
                  .offers = {},
                  .rates = rates_for(context, {})};
-  const std::size_t here = provision::cloud::parse_cloud_placement(cluster.network).place;
+  const std::size_t here = cluster.placement().place;
   if (here < plan.spec.places.size()) plan.spec.places = {plan.spec.places[here]};
   return plan;
 }

@@ -8,7 +8,6 @@
 #include "cli/workflows/image_baking.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/node_scripts/bake.hpp"
-#include "provision/cloud/cloud_spec.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/providers.hpp"
 
@@ -32,7 +31,7 @@ void check_cluster(const state::Cluster& cluster) {
                                       cluster.provider +
                                       "': images can only be created from nodes in clouds; "
                                       "`fastgpu env pack` creates an archive of an environment");
-  if (provision::cloud::parse_cloud_spec(cluster.spec_json).request.data_disk.gib > 0)
+  if (cluster.cloud().request.data_disk.gib > 0)
     throw Error(ErrorKind::usage, "env bake: the nodes of '" + name +
                                       "' have a data disk, which would be part of the image: use a "
                                       "cluster without --data-disk");
@@ -98,7 +97,7 @@ void check_sight(const BakeCandidate& candidate, const BakePrecheck& sight) {
 /// Returns a digest of everything that an image depends on: images with the same digest are equal.
 std::string made_of(const state::Cluster& cluster, const EnvBakeOptions& options,
                     const BakeCandidate& candidate, const BakePrecheck& sight) {
-  const std::string below = provision::cloud::parse_cloud_placement(cluster.network).image;
+  const std::string& below = cluster.placement().image;
   const std::vector<std::string> parts = {options.name,
                                           candidate.build.version,
                                           candidate.build.manifest,
@@ -110,10 +109,8 @@ std::string made_of(const state::Cluster& cluster, const EnvBakeOptions& options
 
 Bake bake_of(Context& context, const state::Cluster& cluster, const EnvBakeOptions& options,
              const BakeCandidate& candidate, const BakePrecheck& sight) {
-  const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
-  const auto placement = provision::cloud::parse_cloud_placement(cluster.network);
   provision::cloud::ImageRequest request{
-      .region = spec.places.at(placement.place).site.region,
+      .region = cluster.cloud().places.at(cluster.placement().place).site.region,
       .machine = candidate.node.instance_id,
       .marks = {.environment = options.name,
                 .made_of = made_of(cluster, options, candidate, sight),

@@ -18,7 +18,6 @@
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
-#include "provision/providers/local/records.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -99,8 +98,8 @@ std::string public_address_text(provision::cloud::PublicAddress which) {
 
 /// Adds what the cloud has for the cluster apart from its machines, as recorded.
 void put_cloud(Json& description, const state::Cluster& cluster) {
-  const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
-  const auto status = provision::cloud::parse_cloud_placement(cluster.network);
+  const state::CloudSpec& spec = cluster.cloud();
+  const state::CloudPlacement& status = cluster.placement();
   Json& machine = description["machine"];
   put(machine, "image",
       spec.image.empty() || spec.image == status.image ? status.image
@@ -127,8 +126,7 @@ void put_network(Json& description, const state::Cluster& cluster) {
   if (provision::is_cloud(cluster.provider)) return put_cloud(description, cluster);
   put(description, "network", network_word(cluster));
   if (!provision::provider_info(cluster.provider).has_local_nodes) return;
-  const std::string rate = provision::local::link_rate_of(cluster.spec_json);
-  if (!rate.empty()) description["link rate"] = to_string(BitRate{std::stoull(rate)});
+  if (const auto rate = cluster.local().link_rate) description["link rate"] = to_string(*rate);
 }
 
 bool costs_nothing(const GuardStatus& status) {

@@ -7,8 +7,8 @@
 #include "base/time_text.hpp"
 #include "cli/commands/shared/machine.hpp"
 #include "cli/ui/text.hpp"
-#include "provision/cloud/cloud_spec.hpp"
 #include "provision/providers.hpp"
+#include "state/record_text.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -129,7 +129,7 @@ Json storage_fields(const provision::DataDisk& disk, std::span<const provision::
 Json cluster_fields(const ClusterAndNodes& shown) {
   Json fields = to_json(shown.cluster);
   if (provision::is_cloud(shown.cluster.provider)) {
-    const auto spec = provision::cloud::parse_cloud_spec(shown.cluster.spec_json);
+    const state::CloudSpec& spec = shown.cluster.cloud();
     fields.update(storage_fields(spec.request.data_disk, spec.mounts));
   }
   fields["machine"] = machine_fields(shown.cluster);
@@ -143,6 +143,7 @@ Json cluster_fields(const ClusterAndNodes& shown) {
 }
 
 Json to_json(const state::Cluster& cluster) {
+  const state::ClusterText text = state::record_text_of(cluster);
   Json out;
   out["name"] = cluster.name.value;
   out["id"] = cluster.id.value;
@@ -150,9 +151,9 @@ Json to_json(const state::Cluster& cluster) {
   out["state"] = state::to_string(cluster.state);
   out["slots"] = cluster.slots;
   out["user"] = cluster.user;
-  out["network"] = cluster.network;
+  out["network"] = text.network;
   out["created"] = utc_text(cluster.created);
-  out["spec"] = embedded(cluster.spec_json);
+  out["spec"] = embedded(text.spec);
   return out;
 }
 

@@ -75,18 +75,17 @@ void LocalProvider::describe_node(const state::Cluster& /*cluster*/, state::Node
 }
 
 std::string LocalProvider::difference(const state::Cluster& there,
-                                      const std::string& wanted) const {
-  const auto rate_of = [](const std::string& spec_json) {
-    const std::string bits = local::link_rate_of(spec_json);
-    return bits.empty() ? "no link rate" : "link rate " + to_string(BitRate{std::stoull(bits)});
+                                      const state::ProviderSpec& wanted) const {
+  const auto rate_text = [](const state::LocalSpec& spec) {
+    return spec.link_rate ? "link rate " + to_string(*spec.link_rate) : "no link rate";
   };
-  const std::string now = rate_of(there.spec_json);
-  const std::string then = rate_of(wanted);
+  const std::string now = rate_text(there.local());
+  const std::string then = rate_text(std::get<state::LocalSpec>(wanted));
   return now == then ? "" : "with " + now + ", not " + then;
 }
 
-std::string LocalProvider::prepare(const state::Cluster& cluster, bool /*may_be_there*/) {
-  return to_string(open_site(config_, cluster).network.record.subnet);
+state::Network LocalProvider::prepare(const state::Cluster& cluster, bool /*may_be_there*/) {
+  return state::HostNetwork{to_string(open_site(config_, cluster).network.record.subnet)};
 }
 
 Results LocalProvider::create(const state::Cluster& cluster, std::span<const NodeRequest> requests,

@@ -20,8 +20,9 @@ class LocalProvider : public Provider {
   std::string_view name() const noexcept override { return "local"; }
   void check_usable() override;
   void describe_node(const state::Cluster& cluster, state::Node& node) const override;
-  std::string difference(const state::Cluster& there, const std::string& wanted) const override;
-  std::string prepare(const state::Cluster& cluster, bool may_be_there) override;
+  std::string difference(const state::Cluster& there,
+                         const state::ProviderSpec& wanted) const override;
+  state::Network prepare(const state::Cluster& cluster, bool may_be_there) override;
   std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
                                            std::span<const NodeRequest> requests,
                                            const Cancel& cancel) override;

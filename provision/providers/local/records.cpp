@@ -87,16 +87,4 @@ std::vector<int> node_indices(const fs::path& cluster_folder) {
   return indices;
 }
 
-std::string link_rate_of(const std::string& spec_json) {
-  const json spec = try_parse_json(spec_json.empty() ? "{}" : spec_json);
-  if (!spec.is_object())
-    throw Error(ErrorKind::usage,
-                "the local part of the cluster's specification is not a JSON object");
-  const auto rate = spec.find("link_rate_bits");
-  if (rate == spec.end() || rate->is_null()) return {};
-  if (!rate->is_number_unsigned() || rate->get<std::uint64_t>() == 0)
-    throw Error(ErrorKind::usage, "link_rate_bits must be a positive number, not " + rate->dump());
-  return std::to_string(rate->get<std::uint64_t>());
-}
-
 }  // namespace fastgpu::provision::local

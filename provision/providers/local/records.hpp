@@ -40,7 +40,4 @@ void remove_node_record(const std::filesystem::path& folder);
 /// Returns the indices of the node folders in a cluster's folder, in order.
 std::vector<int> node_indices(const std::filesystem::path& cluster_folder);
 
-/// Returns bits per second out of Cluster::spec_json; empty: no limit. Throws ErrorKind::usage.
-std::string link_rate_of(const std::string& spec_json);
-
 }  // namespace fastgpu::provision::local

@@ -62,7 +62,8 @@ std::string find_sshd(const LocalConfig& config) {
 
 Site open_site(const LocalConfig& config, const state::Cluster& cluster) {
   Site site;
-  site.link_rate = link_rate_of(cluster.spec_json);
+  if (const auto rate = cluster.local().link_rate)
+    site.link_rate = std::to_string(rate->bits_per_second);
   site.sshd = find_sshd(config);
   const fs::path storage = choose_storage(config);
   site.root_id = make_root_id(config);

@@ -61,7 +61,7 @@ bool is_same(const StaticHost& a, const StaticHost& b) {
 }  // namespace
 
 void StaticProvider::describe_node(const state::Cluster& cluster, state::Node& node) const {
-  const std::vector<StaticHost> hosts = parse_spec_json(cluster);
+  const std::vector<StaticHost>& hosts = cluster.hosts();
   const StaticHost& host = host_at(hosts, cluster, node.index);
   if (host.host_keys.empty())
     throw Error(ErrorKind::denied, "no host key of " + host.address +
@@ -79,7 +79,7 @@ void StaticProvider::describe_node(const state::Cluster& cluster, state::Node& n
 }
 
 HostDoor StaticProvider::door_of(const state::Cluster& cluster, int index) const {
-  const std::vector<StaticHost> hosts = parse_spec_json(cluster);
+  const std::vector<StaticHost>& hosts = cluster.hosts();
   const StaticHost& host = host_at(hosts, cluster, index);
   state::Node node{.cluster = cluster.id,
                    .index = index,
@@ -94,7 +94,7 @@ HostDoor StaticProvider::door_of(const state::Cluster& cluster, int index) const
 std::vector<int> StaticProvider::new_indexes(const state::Cluster& cluster,
                                              std::span<const state::Node> present, int /*next*/,
                                              int count) const {
-  const int listed = static_cast<int>(parse_spec_json(cluster).size());
+  const int listed = static_cast<int>(cluster.hosts().size());
   std::vector<int> indexes;
   for (int index = 0; index < listed && static_cast<int>(indexes.size()) < count; ++index)
     if (std::ranges::find(present, index, &state::Node::index) == present.end())
@@ -119,11 +119,9 @@ void StaticProvider::check_nodes(const state::Cluster& cluster, std::span<const 
 }
 
 std::string StaticProvider::difference(const state::Cluster& there,
-                                       const std::string& wanted) const {
-  state::Cluster choice = there;
-  choice.spec_json = wanted;
-  const std::vector<StaticHost> now = parse_spec_json(there);
-  const std::vector<StaticHost> then = parse_spec_json(choice);
+                                       const state::ProviderSpec& wanted) const {
+  const std::vector<StaticHost>& now = there.hosts();
+  const std::vector<StaticHost>& then = std::get<state::StaticSpec>(wanted).hosts;
   for (std::size_t i = 0; i < std::min(now.size(), then.size()); ++i) {
     if (is_same(now[i], then[i])) continue;
     if (place_of(now[i]) != place_of(then[i]))
@@ -139,7 +137,7 @@ std::string StaticProvider::difference(const state::Cluster& there,
 std::vector<HostResult<Instance>> StaticProvider::create(const state::Cluster& cluster,
                                                          std::span<const NodeRequest> requests,
                                                          const Cancel& cancel) {
-  const std::vector<StaticHost> hosts = parse_spec_json(cluster);
+  const std::vector<StaticHost>& hosts = cluster.hosts();
   if (requests.empty()) return {};
   std::vector<HostDoor> doors;
   for (const NodeRequest& request : requests)
@@ -161,7 +159,7 @@ std::vector<HostResult<Instance>> StaticProvider::create(const state::Cluster& c
 
 std::vector<Instance> StaticProvider::list(const state::Cluster& cluster) {
   std::vector<Instance> instances;
-  for (const StaticHost& host : parse_spec_json(cluster))
+  for (const StaticHost& host : cluster.hosts())
     instances.push_back(instance_of(host, static_cast<int>(instances.size())));
   return instances;
 }

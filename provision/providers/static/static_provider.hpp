@@ -6,7 +6,7 @@
 
 namespace fastgpu::provision {
 
-/// The provider of listed hosts. `state::Cluster::spec_json` is the list (hosts.hpp), host keys
+/// The provider of listed hosts. `state::Cluster::hosts` is the list, host keys
 /// included. `create` adopts a host by adding the cluster's key there, and `destroy` forgets it by
 /// removing that key, and nothing more.
 class StaticProvider final : public Provider {
@@ -27,9 +27,10 @@ class StaticProvider final : public Provider {
   /// Logs in to each host with the user's own key.
   void check_nodes(const state::Cluster& cluster, std::span<const state::Node> nodes,
                    const Cancel& cancel) override;
-  std::string difference(const state::Cluster& there, const std::string& wanted) const override;
+  std::string difference(const state::Cluster& there,
+                         const state::ProviderSpec& wanted) const override;
 
-  std::string prepare(const state::Cluster& /*cluster*/, bool /*may_be_there*/) override {
+  state::Network prepare(const state::Cluster& /*cluster*/, bool /*may_be_there*/) override {
     return {};
   }
   std::vector<HostResult<Instance>> create(const state::Cluster& cluster,

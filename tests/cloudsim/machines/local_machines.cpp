@@ -61,7 +61,6 @@ state::Cluster make_cluster(const fs::path& root) {
   cluster.name = {"cloud"};
   cluster.provider = "local";
   cluster.user = "root";
-  cluster.spec_json = "{}";
   return cluster;
 }
 
@@ -105,8 +104,9 @@ LocalMachines::~LocalMachines() {
 }
 
 std::string LocalMachines::gateway() const {
-  const auto subnet = provision::local::parse_subnet(cluster_.network);
-  if (!subnet) throw Error(ErrorKind::internal, "no network: " + cluster_.network);
+  const auto* network = std::get_if<state::HostNetwork>(&*cluster_.network);
+  const auto subnet = provision::local::parse_subnet(network == nullptr ? "" : network->range);
+  if (!subnet) throw Error(ErrorKind::internal, "the cluster has no network");
   return to_string(subnet->bridge());
 }
 

@@ -129,8 +129,9 @@ int main(int count, char** words) {
   arguments.cluster.id = {words[5]};
   arguments.cluster.name = {"t" + arguments.cluster.id.value.substr(0, 3)};
   arguments.cluster.user = "root";
-  arguments.cluster.spec_json =
-      count > 7 ? "{\"link_rate_bits\": " + std::string(words[7]) + "}" : "{}";
+  if (count > 7)
+    arguments.cluster.provider_spec =
+        state::LocalSpec{.link_rate = BitRate{std::strtoull(words[7], nullptr, 10)}};
   arguments.count = count > 6 ? std::atoi(words[6]) : 0;
   try {
     provision::LocalProvider provider({.root = words[1], .init_program = words[2]});

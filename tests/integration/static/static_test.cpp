@@ -117,7 +117,7 @@ struct Desk {
     const provision::ClusterSpec spec{.name = {"lab"},
                                       .provider = "static",
                                       .nodes = static_cast<int>(hosts.size()),
-                                      .spec_json = provision::to_spec_json(hosts)};
+                                      .provider_spec = state::StaticSpec{hosts}};
     return provision::create_cluster(tools, spec, OnFailure::remove);
   }
 };

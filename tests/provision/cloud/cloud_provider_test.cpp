@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "fakes/fake_cloud.hpp"
+#include "provision/guards.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"
 
@@ -30,10 +31,10 @@ struct Bench {
   state::Cluster cluster{.id = {"c1"}, .name = {"t"}, .provider = "fake", .user = "root"};
 
   Bench() {
-    cluster.spec_json = to_json_text(CloudSpec{
+    cluster.provider_spec = CloudSpec{
         .request = {.type = "big"},
         .places = {
-            {{"r1", "r1a"}, "big", {}}, {{"r1", "r1b"}, "big", {}}, {{"r2", "r2a"}, "big", {}}}});
+            {{"r1", "r1a"}, "big", {}}, {{"r1", "r1b"}, "big", {}}, {{"r2", "r2a"}, "big", {}}}};
   }
 
   static std::vector<NodeRequest> requests(int count) {
@@ -63,9 +64,9 @@ struct Bench {
 
   /// The request with only some public addresses.
   void give_addresses_to(PublicAddress which) {
-    CloudSpec spec = parse_cloud_spec(cluster.spec_json);
+    CloudSpec spec = cluster.cloud();
     spec.public_address = which;
-    cluster.spec_json = to_json_text(spec);
+    cluster.provider_spec = spec;
   }
 
   int alive() const {
@@ -140,8 +141,8 @@ TEST_CASE("machines are launched with their end: the cloud's timer, or their own
     Bench bench;
     bench.cloud.has_timer = has_timer;
     bench.cluster.created = state::TimePoint(1000h);
-    bench.cluster.spec_json =
-        to_json_text({.guards = guards, .places = {{{"r1", "r1a"}, "big", Money{2, kUsd}}}});
+    bench.cluster.provider_spec = CloudSpec{.places = {{{"r1", "r1a"}, "big", Money{2, kUsd}}}};
+    bench.cluster.guards = guards;
     bench.create(1);
     return bench.cloud.launches.front();
   };
@@ -222,9 +223,9 @@ TEST_CASE("machines that were left at another place are strays") {
 
 TEST_CASE("no image is a reason to stop before anything is made") {
   Bench bench;
-  CloudSpec spec = parse_cloud_spec(bench.cluster.spec_json);
+  CloudSpec spec = bench.cluster.cloud();
   spec.image = "none";
-  bench.cluster.spec_json = to_json_text(spec);
+  bench.cluster.provider_spec = spec;
   CHECK(failure_of([&] { bench.create(1); }).kind() == ErrorKind::not_found);
   CHECK(bench.cloud.networks.empty());
 }
@@ -288,7 +289,7 @@ TEST_CASE(
   Bench bench;
   bench.create(2);
   bench.cloud.end_after = 3;
-  bench.cluster.network = R"({"place":2,"image":"i","parts":{}})";
+  bench.cluster.network = CloudPlacement{.place = 2, .image = "i"};
   bench.create(1);
   bench.provider.release(bench.cluster);
   CHECK(bench.alive() == 0);
@@ -298,18 +299,17 @@ TEST_CASE(
 
 TEST_CASE("key pairs are looked up where the cluster stands, once, and open its machines") {
   Bench bench;
-  CloudSpec spec = parse_cloud_spec(bench.cluster.spec_json);
+  CloudSpec spec = bench.cluster.cloud();
   spec.key_pairs = {"mine"};
-  bench.cluster.spec_json = to_json_text(spec);
+  bench.cluster.provider_spec = spec;
   bench.create(1);
-  CHECK(parse_cloud_placement(bench.cluster.network).key_pairs ==
-        std::vector<std::string>{"ssh-rsa miner1"});
+  CHECK(bench.cluster.placement().key_pairs == std::vector<std::string>{"ssh-rsa miner1"});
   CHECK(bench.cloud.launches.at(0).user_data.reveal().find("ssh-rsa miner1") != std::string::npos);
-  bench.cluster.network = R"({"place":2,"image":"","parts":{}})";
-  CHECK(parse_cloud_placement(bench.provider.prepare(bench.cluster, true)).key_pairs ==
+  bench.cluster.network = CloudPlacement{.place = 2};
+  CHECK(std::get<CloudPlacement>(bench.provider.prepare(bench.cluster, true)).key_pairs ==
         std::vector<std::string>{"ssh-rsa miner2"});
   spec.key_pairs = {"unknown"};
-  bench.cluster.spec_json = to_json_text(spec);
+  bench.cluster.provider_spec = spec;
   bench.cluster.network = {};
   CHECK(failure_of([&] { bench.provider.prepare(bench.cluster, true); }).kind() ==
         ErrorKind::not_found);
@@ -375,11 +375,11 @@ TEST_CASE("what is on record of a network is told to the cloud, whatever it is c
 
 TEST_CASE("the user's own network is found by its id once it is on record, and is not removed") {
   Bench bench;
-  CloudSpec spec = parse_cloud_spec(bench.cluster.spec_json);
+  CloudSpec spec = bench.cluster.cloud();
   spec.vpc = "mine";
-  bench.cluster.spec_json = to_json_text(spec);
+  bench.cluster.provider_spec = spec;
   CloudPlacement placement{.parts = {{"vpc", "vpc-7"}, {"security-group", "sg-7"}}};
-  bench.cluster.network = to_json_text(placement);
+  bench.cluster.network = placement;
   bench.provider.prepare(bench.cluster, true);
   CHECK(bench.cloud.network_wishes.back().vpc == "vpc-7");
   bench.provider.release(bench.cluster);

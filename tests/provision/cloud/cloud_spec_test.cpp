@@ -2,12 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "support/failure.hpp"
-
 namespace fastgpu::provision::cloud {
 namespace {
-
-using test::failure_of;
 
 CloudSpec spec() {
   return {.request = {.gpu = "A100",
@@ -22,23 +18,10 @@ CloudSpec spec() {
           .vpc = "mine",
           .disk_gib = 100,
           .ssh_from = {IpRange::parse("203.0.113.7/32")},
-          .guards = {.max_life = std::chrono::hours(8), .max_cost = Money{99.5, kUsd}},
           .rdma = true,
           .mounts = {{"10.0.0.4:/models", "/models"}},
           .places = {{{"us-east-1", "us-east-1a"}, "p4de.24xlarge", Money{27.4, kUsd}},
                      {{"us-east-1", "us-east-1b"}, "p4de.24xlarge", {}}}};
-}
-
-TEST_CASE("a cluster's request and places are read as they were written") {
-  const CloudSpec there = parse_cloud_spec(to_json_text(spec()));
-  CHECK(to_json_text(there) == to_json_text(spec()));
-  CHECK(there.request.max_price == Money{20.5, kUsd});
-  CHECK(there.guards == spec().guards);
-  CHECK(there.request.data_disk == DataDisk{500, "gp3"});
-  CHECK(there.mounts == spec().mounts);
-  REQUIRE(there.places.size() == 2);
-  CHECK(there.places[0].price_per_hour->currency == kUsd);
-  CHECK(!there.places[1].price_per_hour);
 }
 
 TEST_CASE(
@@ -53,17 +36,11 @@ TEST_CASE(
   other.request.market = Market::on_demand;
   CHECK(difference(spec(), other) == "with market spot, not on-demand");
   other = spec();
+  other.public_address = PublicAddress::head;
+  CHECK(difference(spec(), other) == "with public addresses all, not head");
+  other = spec();
   other.region = "";
   CHECK(difference(spec(), other) == "with region us-east-1, not any");
-}
-
-TEST_CASE("every node has a public address unless it was said otherwise") {
-  CHECK(parse_cloud_spec(to_json_text(spec())).public_address == PublicAddress::all);
-  CloudSpec other = spec();
-  other.public_address = PublicAddress::head;
-  CHECK(parse_cloud_spec(to_json_text(other)).public_address == PublicAddress::head);
-  CHECK(difference(spec(), other) == "with public addresses all, not head");
-  CHECK_THROWS_AS(parse_public_address("some"), Error);
 }
 
 TEST_CASE("another data disk makes another cluster; a mount that it has beside others does not") {
@@ -87,28 +64,6 @@ TEST_CASE("what nodes are to have is mounted as their cloud recommends") {
   CHECK(storage_of({}, "aws").is_empty());
 }
 
-TEST_CASE("a mount on record that no user could have asked for is refused") {
-  std::string text = to_json_text(spec());
-  const std::string good = "10.0.0.4:/models=/models";
-  text.replace(text.find(good), good.size(), "10.0.0.4:/models=/etc");
-  CHECK(failure_of([&] { parse_cloud_spec(text); }).kind() == ErrorKind::local);
-}
-
-TEST_CASE("where a cluster stands is the first place until it is written down") {
-  CHECK(parse_cloud_placement("").place == 0);
-  const CloudPlacement placement{.place = 2, .image = "ami", .parts = {{"vpc", "v"}}};
-  CHECK(to_json_text(parse_cloud_placement(to_json_text(placement))) == to_json_text(placement));
-}
-
-TEST_CASE("a record that cannot be read is a failure of this machine") {
-  for (const char* text :
-       {"{", "[]", "{}", R"({"place": -1})", R"({"place": "x", "image": "", "parts": {}})"}) {
-    CAPTURE(text);
-    CHECK(failure_of([&] { parse_cloud_spec(text); }).kind() == ErrorKind::local);
-    CHECK(failure_of([&] { parse_cloud_placement(text); }).kind() == ErrorKind::local);
-  }
-}
-
 TEST_CASE("every request that a repeated creation changes is told as a difference") {
   const CloudSpec there = spec();
   CloudSpec wanted = there;
@@ -128,20 +83,6 @@ TEST_CASE("every request that a repeated creation changes is told as a differenc
   CHECK(differs([](CloudSpec& s) { s.ssh_keys = {"ssh-ed25519 AAAA"}; }));
   CHECK(differs([](CloudSpec& s) { s.key_pairs = {"mine"}; }));
   CHECK(differs([](CloudSpec& s) { s.request.max_price = Money{20.5, kCny}; }));
-}
-
-TEST_CASE("a record of amounts without a currency, and of ranges that are none, is read") {
-  std::string text = to_json_text(spec());
-  const auto replace = [&](const std::string& from, const std::string& to) {
-    const std::size_t at = text.find(from);
-    REQUIRE(at != std::string::npos);
-    text.replace(at, from.size(), to);
-  };
-  replace(R"({"amount":20.5,"currency":"USD"})", "20.5");
-  replace("203.0.113.7/32", "banana");
-  const CloudSpec there = parse_cloud_spec(text);
-  CHECK(there.request.max_price == Money{20.5, kUsd});
-  CHECK(there.ssh_from.empty());
 }
 
 }  // namespace

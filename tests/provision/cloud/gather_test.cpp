@@ -32,11 +32,10 @@ struct Bench {
   Bench() {
     tools.providers = [this](const std::string&) -> Provider& { return provider; };
     spec.provider = "aws";
-    spec.spec_json =
-        to_json_text(cloud::CloudSpec{.request = {.type = "big"},
-                                      .places = {{{"r1", "r1a"}, "big", Money{10.0, kUsd}},
-                                                 {{"r1", "r1b"}, "big", Money{10.0, kUsd}},
-                                                 {{"r2", "r2a"}, "big", Money{10.0, kUsd}}}});
+    spec.provider_spec = cloud::CloudSpec{.request = {.type = "big"},
+                                          .places = {{{"r1", "r1a"}, "big", Money{10.0, kUsd}},
+                                                     {{"r1", "r1b"}, "big", Money{10.0, kUsd}},
+                                                     {{"r2", "r2a"}, "big", Money{10.0, kUsd}}}};
   }
 
   ClusterView create() { return create_cluster(tools, spec, OnFailure::remove).view; }
@@ -252,10 +251,10 @@ TEST_CASE("a refusal of which nobody knows what it is about may be about one pla
 
 TEST_CASE("a refusal that every place gives ends the creation after a few of them") {
   Bench bench;
-  cloud::CloudSpec spec = cloud::parse_cloud_spec(bench.spec.spec_json);
+  auto spec = std::get<cloud::CloudSpec>(bench.spec.provider_spec);
   for (int i = 0; i < 12; ++i)
     spec.places.push_back({{"r2", "r2" + std::to_string(i)}, "big", Money{10.0, kUsd}});
-  bench.spec.spec_json = to_json_text(spec);
+  bench.spec.provider_spec = spec;
   int asked = 0;
   bench.cloud.on_launch = [&] {
     ++asked;

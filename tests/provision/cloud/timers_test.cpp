@@ -12,7 +12,7 @@ namespace {
 TEST_CASE("every machine of a cluster gets its timer, in calls of what the cloud takes at once") {
   test::FakeCloud cloud;
   const CloudSpec spec{.places = {{{"r1", "z1"}, "t", {}}}};
-  const state::Cluster cluster{.spec_json = to_json_text(spec)};
+  const state::Cluster cluster{.provider_spec = spec};
   std::vector<state::Node> nodes;
   for (const char* id : {"m0", "m1", "", "m3", "lost"})
     nodes.push_back({.state = state::NodeState::running, .instance_id = id});
@@ -31,7 +31,7 @@ TEST_CASE("every machine of a cluster gets its timer, in calls of what the cloud
 TEST_CASE("a timer that is nearer than the cloud takes is known by the time that it has") {
   test::FakeCloud cloud;
   const CloudSpec spec{.places = {{{"r1", "z1"}, "t", {}}}};
-  const state::Cluster cluster{.spec_json = to_json_text(spec)};
+  const state::Cluster cluster{.provider_spec = spec};
   const std::vector<state::Node> nodes = {
       {.state = state::NodeState::running, .instance_id = "m0"}};
   const auto near = std::chrono::system_clock::now() + std::chrono::minutes(5);
@@ -48,7 +48,7 @@ TEST_CASE("a timer that is nearer than the cloud takes is known by the time that
 TEST_CASE("timers of a cluster that another has taken over are not ours to move") {
   test::FakeCloud cloud;
   const CloudSpec spec{.places = {{{"r1", "z1"}, "t", {}}}};
-  const state::Cluster cluster{.id = {"c1"}, .spec_json = to_json_text(spec)};
+  const state::Cluster cluster{.id = {"c1"}, .provider_spec = spec};
   cloud.all = {{.id = "m0",
                 .index = 0,
                 .state = MachineState::running,

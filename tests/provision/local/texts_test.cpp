@@ -95,13 +95,3 @@ TEST_CASE("names of links fit the kernel's 15 characters and are read back") {
 TEST_CASE("the mark of a bridge fits into its alias, however long the path is") {
   CHECK(bridge_mark("0a1b2c3d", "/" + std::string(400, 'x')).size() == 255);
 }
-
-TEST_CASE("the link rate is a positive number or absent") {
-  CHECK(link_rate_of("").empty());
-  CHECK(link_rate_of("{}").empty());
-  CHECK(link_rate_of(R"({"link_rate_bits": null})").empty());
-  CHECK(link_rate_of(R"({"link_rate_bits": 1000})") == "1000");
-  for (const char* wrong : {"[]", "{", R"({"link_rate_bits": 0})", R"({"link_rate_bits": -1})",
-                            R"({"link_rate_bits": "fast"})"})
-    CHECK(test::failure_of([&] { link_rate_of(wrong); }).kind() == ErrorKind::usage);
-}

@@ -28,7 +28,7 @@ state::Cluster cluster_of(const std::vector<StaticHost>& hosts) {
           .provider = "static",
           .slots = 2,
           .user = "root",
-          .spec_json = to_spec_json(hosts)};
+          .provider_spec = state::StaticSpec{hosts}};
 }
 
 state::Node node_at(int index) {
@@ -166,17 +166,17 @@ TEST_CASE("another list of hosts is another cluster, another way in at first is 
   const Place place;
   std::vector<StaticHost> hosts = sample_hosts();
   hosts[0].identity = "/keys/b";
-  CHECK(place.provider.difference(place.cluster, to_spec_json(hosts)).empty());
+  CHECK(place.provider.difference(place.cluster, state::StaticSpec{hosts}).empty());
   hosts[1].address = "10.0.0.3";
-  CHECK(place.provider.difference(place.cluster, to_spec_json(hosts)) ==
+  CHECK(place.provider.difference(place.cluster, state::StaticSpec{hosts}) ==
         "with host 10.0.0.2 port 22, not 10.0.0.3 port 22");
   hosts = sample_hosts();
   hosts[0].host_keys = {"ssh-ed25519 ZZZZ"};
-  CHECK(place.provider.difference(place.cluster, to_spec_json(hosts)).find("host key") !=
+  CHECK(place.provider.difference(place.cluster, state::StaticSpec{hosts}).find("host key") !=
         std::string::npos);
   hosts.pop_back();
   hosts[0] = sample_hosts()[0];
-  CHECK(place.provider.difference(place.cluster, to_spec_json(hosts)) ==
+  CHECK(place.provider.difference(place.cluster, state::StaticSpec{hosts}) ==
         "made of 2 listed hosts, not 1");
 }
 
@@ -192,19 +192,6 @@ TEST_CASE("a static cluster cannot be stopped or started, and can be forgotten")
   const std::vector<state::Node> nodes = {node_at(0)};
   CHECK(provider.destroy(cluster, nodes).at(0).value().state == InstanceState::gone);
   CHECK(place.access.calls == std::vector<std::string>{"close: alpha 10.0.0.1 fastgpu-0badcafe-0"});
-}
-
-TEST_CASE("hosts survive being kept as text, and other text is refused") {
-  const auto hosts = parse_spec_json(cluster_of(sample_hosts()));
-  REQUIRE(hosts.size() == 2);
-  CHECK(hosts[0].jumps.at(0).host_keys == sample_hosts()[0].jumps[0].host_keys);
-  CHECK(hosts[0].slots == 8);
-  CHECK_FALSE(hosts[1].slots);
-  state::Cluster broken = cluster_of({});
-  for (const char* text : {"", "{}", "[]", R"({"hosts":[{}]})"}) {
-    broken.spec_json = text;
-    CHECK(failure_of([&] { parse_spec_json(broken); }).kind() == ErrorKind::local);
-  }
 }
 
 TEST_CASE("identities are found from the file's directory and from home") {

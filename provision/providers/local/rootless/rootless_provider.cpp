@@ -40,9 +40,12 @@ void RootlessProvider::check_usable() {
   check_programs();
 }
 
-std::string RootlessProvider::prepare(const state::Cluster& cluster, bool may_be_there) {
-  return inside([&](const Cancel&) { return LocalProvider::prepare(cluster, may_be_there); },
-                Cancel());
+state::Network RootlessProvider::prepare(const state::Cluster& cluster, bool may_be_there) {
+  return state::HostNetwork{inside(
+      [&](const Cancel&) {
+        return std::get<state::HostNetwork>(LocalProvider::prepare(cluster, may_be_there)).range;
+      },
+      Cancel())};
 }
 
 std::vector<HostResult<Instance>> RootlessProvider::create(const state::Cluster& cluster,

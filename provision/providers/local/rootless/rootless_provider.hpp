@@ -22,7 +22,7 @@ class RootlessProvider final : public LocalProvider {
   /// Throws the obstacles in one sentence: denied if an administrator must allow something, local
   /// if something is missing.
   void check_usable() override;
-  std::string prepare(const state::Cluster& cluster, bool may_be_there) override;
+  state::Network prepare(const state::Cluster& cluster, bool may_be_there) override;
   std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
                                            std::span<const NodeRequest> requests,
                                            const Cancel& cancel) override;

@@ -22,8 +22,8 @@ ClusterAndNodes local_cluster() {
                    .provider = "local",
                    .state = state::ClusterState::running,
                    .user = "root",
-                   .spec_json = R"({"guards":{"max_life":7200},"link_rate_bits":1000000000})",
-                   .network = "10.64.1.0/24",
+                   .provider_spec = state::LocalSpec{.link_rate = BitRate{1'000'000'000}},
+                   .network = state::HostNetwork{"10.64.1.0/24"},
                    .created = kNow - 1h};
   for (int i = 0; i < 2; ++i)
     shown.nodes.push_back({.cluster = shown.cluster.id,
@@ -52,9 +52,9 @@ ClusterAndNodes cloud_cluster() {
                              .type = "p4d.24xlarge",
                              .price_per_hour = Money{32.7726, kUsd},
                              .gpus = "8xA100-40G"}}};
-  shown.cluster.spec_json = to_json_text(spec);
-  shown.cluster.network = to_json_text(provision::cloud::CloudPlacement{
-      .image = "ami-1", .parts = {{"vpc", "vpc-1"}, {"security-group", "sg-1"}}});
+  shown.cluster.provider_spec = spec;
+  shown.cluster.network = provision::cloud::CloudPlacement{
+      .image = "ami-1", .parts = {{"vpc", "vpc-1"}, {"security-group", "sg-1"}}};
   shown.nodes[1].private_address = "10.77.0.5";
   shown.nodes[1].port = 2222;
   shown.status.price = Money{32.7726, kUsd};

@@ -1,0 +1,25 @@
+// The text of records, as the store's columns and the copy on a head node have it. JSON ends here:
+// above, a record has typed parts.
+#pragma once
+
+#include <string>
+
+#include "state/model.hpp"
+
+namespace fastgpu::state {
+
+struct ClusterText {
+  std::string spec{};     ///< JSON of Cluster::provider_spec and Cluster::guards.
+  std::string network{};  ///< "10.64.1.0/24", or JSON of a CloudPlacement; empty for none.
+};
+
+/// Returns the text of the cluster's parts. Parts that are unchanged since they were read keep
+/// their text, and fields of a newer fastgpu stay. Throws ErrorKind::local if a part was changed
+/// and the record that it is in is damaged.
+ClusterText record_text_of(const Cluster& cluster);
+
+/// Reads the parts of `cluster`, whose name and provider are known. Throws nothing for a damaged
+/// text: each use of a part that is in it throws.
+void read_record_text(Cluster& cluster, ClusterText text);
+
+}  // namespace fastgpu::state

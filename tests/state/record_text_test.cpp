@@ -1,0 +1,255 @@
+#include "state/record_text.hpp"
+
+#include <doctest/doctest.h>
+#include <sqlite3.h>
+
+#include <string>
+
+#include "sample.hpp"
+#include "state/store.hpp"
+#include "support/failure.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::state {
+namespace {
+
+using namespace std::chrono_literals;
+using test::failure_of;
+using test::mentions;
+using test::sample_cluster;
+using test::TempDirectory;
+
+CloudSpec cloud_spec() {
+  return {.request = {.gpu = "A100",
+                      .gpu_memory_gib = 80,
+                      .gpus = 8,
+                      .nodes = 4,
+                      .market = Market::spot,
+                      .max_price = Money{20.5, kUsd},
+                      .data_disk = {500, "gp3"}},
+          .region = "us-east-1",
+          .image = "ami-1",
+          .vpc = "mine",
+          .disk_gib = 100,
+          .ssh_from = {IpRange::parse("203.0.113.7/32")},
+          .rdma = true,
+          .mounts = {{"10.0.0.4:/models", "/models"}},
+          .places = {{{"us-east-1", "us-east-1a"}, "p4de.24xlarge", Money{27.4, kUsd}},
+                     {{"us-east-1", "us-east-1b"}, "p4de.24xlarge", {}}}};
+}
+
+Guards guards() {
+  return {.max_life = 8h,
+          .max_cost = Money{99.5, kUsd},
+          .unattended = 2h,
+          .idle_stop = 30min,
+          .idle_delete = 168h};
+}
+
+Cluster cluster_in(const std::string& provider) {
+  return {.id = {"0badcafe"}, .name = {"demo"}, .provider = provider};
+}
+
+Cluster read(const std::string& provider, const ClusterText& text) {
+  Cluster cluster = cluster_in(provider);
+  read_record_text(cluster, text);
+  return cluster;
+}
+
+/// Returns the cluster as the next run reads it.
+Cluster reread(const Cluster& cluster) {
+  return read(cluster.provider, record_text_of(cluster));
+}
+
+Cluster sample_in_cloud() {
+  Cluster cluster = cluster_in("aws");
+  cluster.provider_spec = cloud_spec();
+  cluster.guards = guards();
+  return cluster;
+}
+
+/// The text of a cluster in a cloud that fastgpu 0.1 wrote, with a field of a newer fastgpu.
+const std::string kOldSpec =
+    R"({"disk_gib":100,"from_tomorrow":{"x":[1]},"guards":{"max_cost":50,"max_life_seconds":28800},)"
+    R"("image":"","key_pairs":["mine"],)"
+    R"("places":[{"currency":"CNY","price_per_hour":30.5,"region":"r","type":"t","zone":"z"}],)"
+    R"("rdma":false,"region":"","ssh_from":["203.0.113.0/24","banana"],"ssh_keys":[],"vpc":"",)"
+    R"("wish":{"gpu":"V100","gpu_memory_gib":0,"gpus":1,"max_price":31,"nodes":2,"spot":true,)"
+    R"("type":"","zone":""}})";
+
+TEST_SUITE_BEGIN("state/record_text");
+
+TEST_CASE("a request to a cloud and its guards are read as they were written") {
+  const Cluster there = reread(sample_in_cloud());
+  CHECK(record_text_of(there).spec == record_text_of(sample_in_cloud()).spec);
+  CHECK(*there.guards == guards());
+  const CloudSpec& spec = there.cloud();
+  CHECK(spec.request.max_price == Money{20.5, kUsd});
+  CHECK(spec.request.data_disk == DataDisk{500, "gp3"});
+  CHECK(spec.mounts == cloud_spec().mounts);
+  CHECK(spec.public_address == PublicAddress::all);
+  REQUIRE(spec.places.size() == 2);
+  CHECK(spec.places[0].price_per_hour->currency == kUsd);
+  CHECK(!spec.places[1].price_per_hour);
+  Cluster other = sample_in_cloud();
+  other.provider_spec = CloudSpec{.public_address = PublicAddress::head};
+  CHECK(reread(other).cloud().public_address == PublicAddress::head);
+  CHECK_THROWS_AS(parse_public_address("some"), Error);
+}
+
+TEST_CASE("a cluster is at its first place until another one is on record") {
+  Cluster cluster = sample_in_cloud();
+  CHECK(record_text_of(cluster).network.empty());
+  CHECK(reread(cluster).placement().place == 0);
+  cluster.network = CloudPlacement{.place = 2, .image = "ami", .parts = {{"vpc", "v"}}};
+  CHECK(reread(cluster).placement().place == 2);
+  CHECK(reread(cluster).placement().parts.at("vpc") == "v");
+}
+
+TEST_CASE("hosts, and the rate of links, are read as they were written") {
+  Cluster cluster = cluster_in("static");
+  cluster.provider_spec = StaticSpec{
+      {{.address = "10.0.0.1",
+        .port = 2222,
+        .user = "ada",
+        .slots = 8,
+        .host_keys = {"ssh-ed25519 AAAA"},
+        .jumps = {{"gate", 22, "bob", "", {"ssh-ed25519 BBBB"}}},
+        .inner = "10.1.0.1",
+        .openssh = OpenSshUse{.name = "one", .config = "/c", .proxy = "", .always = true}},
+       {.address = "10.0.0.2"}}};
+  const Cluster there = reread(cluster);
+  REQUIRE(there.hosts().size() == 2);
+  CHECK(there.hosts()[0].jumps.at(0).host_keys == std::vector<std::string>{"ssh-ed25519 BBBB"});
+  CHECK(there.hosts()[0].slots == 8);
+  CHECK(there.hosts()[0].inner == "10.1.0.1");
+  CHECK(there.hosts()[0].openssh->always);
+  CHECK_FALSE(there.hosts()[1].slots);
+  for (const char* none : {"", "{}", R"({"link_rate_bits":null})"})
+    CHECK_FALSE(read("local", {.spec = none}).local().link_rate);
+  const Cluster local =
+      read("local", {.spec = R"({"link_rate_bits":1000})", .network = "10.0.0.0/8"});
+  CHECK(local.local().link_rate == BitRate{1000});
+  CHECK(std::get<HostNetwork>(*local.network).range == "10.0.0.0/8");
+}
+
+TEST_CASE("an older record is read: amounts without a currency, and ranges that are none") {
+  const Cluster cluster = read("alibaba", {.spec = kOldSpec});
+  CHECK(cluster.guards->max_cost == Money{50, kCny});
+  CHECK(cluster.guards->max_life == 8h);
+  CHECK(cluster.cloud().request.max_price == Money{31, kCny});
+  CHECK(cluster.cloud().ssh_from == std::vector{IpRange::parse("203.0.113.0/24")});
+  CHECK(cluster.cloud().public_address == PublicAddress::all);
+  CHECK(read("local", {.spec = R"({"guards":{"max_cost":50}})"}).guards->max_cost ==
+        Money{50, kUsd});
+}
+
+TEST_CASE("what is unchanged keeps its text, and what a newer fastgpu wrote stays in any case") {
+  Cluster cluster = read("alibaba", {.spec = kOldSpec});
+  CHECK(record_text_of(cluster).spec == kOldSpec);
+  cluster.guards = Guards{.idle_stop = 1h};
+  std::string text = record_text_of(cluster).spec;
+  CHECK(text.find(R"("guards":{"idle_stop_seconds":3600})") != text.npos);
+  CHECK(text.find("banana") != text.npos);
+  CHECK(text.find("from_tomorrow") != text.npos);
+  cluster.guards = Guards{};
+  cluster.provider_spec = cloud_spec();
+  text = record_text_of(cluster).spec;
+  CHECK(text.find("guards") == text.npos);
+  CHECK(text.find("banana") == text.npos);
+  CHECK(text.find("from_tomorrow") != text.npos);
+}
+
+TEST_CASE("a damaged part is an error of that cluster wherever it is used, and stays as it is") {
+  for (const char* text :
+       {"{", "[]", "{}", R"({"place": -1})", R"({"place": "x", "image": "", "parts": {}})"}) {
+    CAPTURE(text);
+    const Cluster cluster = read("aws", {.spec = text, .network = text});
+    const Error spec = failure_of([&] { static_cast<void>(cluster.cloud()); });
+    CHECK(spec.kind() == ErrorKind::local);
+    CHECK(mentions(spec, "cluster 'demo': the cluster's wish on record is broken: "));
+    const Error place = failure_of([&] { static_cast<void>(cluster.placement()); });
+    CHECK(place.kind() == ErrorKind::local);
+    CHECK(mentions(place, "cluster 'demo': the cluster's place on record is broken: "));
+    CHECK(record_text_of(cluster).spec == text);
+    CHECK(record_text_of(cluster).network == text);
+  }
+  for (const char* text : {"", "{}", "[]", R"({"hosts":[{}]})"}) {
+    const Cluster cluster = read("static", {.spec = text});
+    const Error e = failure_of([&] { static_cast<void>(cluster.hosts()); });
+    CHECK(e.kind() == ErrorKind::local);
+    CHECK(mentions(e, "cluster 'demo': "));
+  }
+  for (const char* text : {"[]", "{", R"({"link_rate_bits": 0})", R"({"link_rate_bits": -1})",
+                           R"({"link_rate_bits": "fast"})"}) {
+    const Cluster cluster = read("local", {.spec = text});
+    CHECK(failure_of([&] { static_cast<void>(cluster.local()); }).kind() == ErrorKind::usage);
+  }
+}
+
+TEST_CASE("damaged guards are an error of their own, and none are written into a broken record") {
+  const Cluster cluster = read("local", {.spec = R"({"guards":{"max_cost":"x"}})"});
+  const Error e = failure_of([&] { static_cast<void>(*cluster.guards); });
+  CHECK(e.kind() == ErrorKind::local);
+  CHECK(mentions(e, "cluster 'demo': the cluster's guards on record are broken: "));
+  CHECK_FALSE(cluster.local().link_rate);
+  Cluster broken = read("local", {.spec = "[]"});
+  broken.guards = guards();
+  CHECK(failure_of([&] { record_text_of(broken); }).kind() == ErrorKind::local);
+}
+
+TEST_CASE("a mount on record that no user could have requested is refused") {
+  std::string text = record_text_of(sample_in_cloud()).spec;
+  const std::string good = "10.0.0.4:/models=/models";
+  text.replace(text.find(good), good.size(), "10.0.0.4:/models=/etc");
+  const Cluster cluster = read("aws", {.spec = text});
+  CHECK(failure_of([&] { static_cast<void>(cluster.cloud()); }).kind() == ErrorKind::local);
+}
+
+TEST_CASE("a part of another kind of provider is a bug") {
+  CHECK(failure_of([] { static_cast<void>(cluster_in("aws").cloud()); }).kind() ==
+        ErrorKind::internal);
+}
+
+TEST_CASE("rows of an older fastgpu are read with their types, and updated without losses") {
+  const TempDirectory temp;
+  Store(temp.path()).insert_cluster(sample_cluster());
+  sqlite3* connection = nullptr;
+  REQUIRE(sqlite3_open((temp.path() / "state.db").c_str(), &connection) == SQLITE_OK);
+  const std::string change = "UPDATE clusters SET provider='alibaba', spec='" + kOldSpec +
+                             "', network='{\"image\":\"m\",\"parts\":{\"vpc\":\"v\"},\"place\":0}'";
+  CHECK(sqlite3_exec(connection, change.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(connection);
+  Store store(temp.path());
+  Cluster cluster = *store.find_cluster(ClusterName{"demo"});
+  CHECK(cluster.cloud().places.at(0).type == "t");
+  CHECK(cluster.placement().image == "m");
+  cluster.state = ClusterState::running;
+  store.update_cluster(cluster);
+  CHECK(record_text_of(*store.find_cluster(ClusterName{"demo"})).spec == kOldSpec);
+}
+
+TEST_CASE("details of intents are read as they were written") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  const auto written = [&](std::string_view action, const IntentDetail& detail) {
+    store.open_intent({.cluster = {"0badcafe"}, .action = std::string(action), .detail = detail});
+    return *store.open_intents().back().detail;
+  };
+  CHECK(std::get<CloudPlacement>(written(kTryPlace, CloudPlacement{.place = 3})).place == 3);
+  CHECK(std::get<NodeIndex>(written(kLateMachine, NodeIndex{7})).value == 7);
+  const auto order =
+      std::get<ImageOrder>(written(kBakeImage, ImageOrder{.name = "n", .was_asked = true}));
+  CHECK(order.name == "n");
+  CHECK(order.was_asked);
+  CHECK(std::holds_alternative<std::monostate>(written("create-node", {})));
+  Intent again = store.open_intents()[0];
+  again.token = "t";
+  store.open_intent(again);
+  CHECK(std::get<CloudPlacement>(*store.open_intents().back().detail).place == 3);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::state
