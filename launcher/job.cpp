@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
 #include "base/literals.hpp"
 #include "base/units.hpp"
 
 namespace fastgpu::launcher {
 namespace {
 
-using Json = nlohmann::json;
-constexpr const char* kSchema = "fastgpu.job/1";
 constexpr std::size_t kLongestVariable = (128UL << 10U) - 1;  ///< The kernel's limit.
 constexpr std::size_t kMostVariables = 512UL << 10U;
 
@@ -68,16 +64,6 @@ void check_variables(const std::vector<std::string>& environment) {
            std::to_string(kMostVariables) + " are allowed");
 }
 
-Json to_node(const NodeRanks& node) {
-  return {{"name", node.node.value}, {"first", node.first}, {"ranks", node.count}};
-}
-
-NodeRanks parse_node(const Json& json) {
-  return {.node = {field<std::string>(json, "name")},
-          .first = field<int>(json, "first"),
-          .count = field<int>(json, "ranks")};
-}
-
 }  // namespace
 
 void check_count(const std::string& what, std::optional<int> count) {
@@ -96,45 +82,6 @@ void validate(const JobSpec& spec) {
   check_count("ranks (-np)", spec.ranks);
   check_count("ranks per node (--npernode)", spec.per_node);
   if (spec.timeout.count() < 0) refuse("the timeout is negative");
-}
-
-std::string to_json(const JobRecord& record) {
-  Json variables = Json::array();
-  for (const std::string& assignment : record.spec.environment)
-    variables.push_back(name_of(assignment));
-  Json nodes = Json::array();
-  for (const NodeRanks& node : record.placement)
-    nodes.push_back(to_node(node));
-  const Json json = {{"schema", kSchema},
-                     {"name", record.spec.name.value},
-                     {"command", record.spec.argv},
-                     {"variables", variables},
-                     {"directory", record.spec.directory},
-                     {"sync", record.spec.sync},
-                     {"timeout_ms", record.spec.timeout.count()},
-                     {"detached", record.spec.presence == Presence::detached},
-                     {"engine", "mpirun"},
-                     {"nodes", nodes}};
-  // Arguments may be any bytes; JSON is UTF-8, so others are shown as a replacement character.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-JobRecord parse_job_record(const std::string& text) {
-  const Json json = parse_json(text, "the job's record");
-  const auto schema = field<std::string>(json, "schema");
-  if (schema != kSchema)
-    throw Error(ErrorKind::remote, "the job's record is of schema '" + printable(schema) + "'");
-  JobRecord record;
-  record.spec.name = {field<std::string>(json, "name")};
-  record.spec.argv = field<std::vector<std::string>>(json, "command");
-  record.spec.directory = field<std::string>(json, "directory");
-  record.spec.sync = field<std::string>(json, "sync");
-  record.spec.timeout = std::chrono::milliseconds(field<std::int64_t>(json, "timeout_ms"));
-  if (field<bool>(json, "detached")) record.spec.presence = Presence::detached;
-  for (const Json& node : field<Json>(json, "nodes"))
-    record.placement.push_back(parse_node(node));
-  if (record.placement.empty()) throw Error(ErrorKind::remote, "the job's record has no nodes");
-  return record;
 }
 
 std::string job_directory(const std::string& job_id) {

@@ -1,71 +1,29 @@
-// A job as the user requests it, and its record.
+// The rules for jobs, which the record has typed (state/job_record.hpp).
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "base/names.hpp"
+#include "state/job_record.hpp"
 
 namespace fastgpu::launcher {
 
-enum class Engine : std::uint8_t { mpirun };
-/// Whether a job ends with the fastgpu that started it, or goes on.
-enum class Presence : std::uint8_t { attached, detached };
-enum class Input : std::uint8_t { none, rank_0 };  ///< The rank that reads our standard input.
-enum class Crowding : std::uint8_t {
-  refused,
-  allowed
-};  ///< Whether there may be more ranks than slots.
+using state::Crowding;
+using state::Engine;
+using state::Input;
+using state::JobRecord;
+using state::JobSpec;
+using state::NodeRanks;
+using state::Presence;
 
 /// The maximum number of ranks of a job.
 constexpr int kMostRanks = 100'000;
-
-struct JobSpec {
-  JobName name;
-  std::vector<std::string> argv;
-  /// -np; if absent, the number of slots, or `per_node` for each node.
-  std::optional<int> ranks{};
-  std::optional<int> per_node{};           ///< --npernode
-  std::vector<std::string> environment{};  ///< "K=V", for every rank.
-  /// The working directory on the nodes, relative to home. Empty for home, or for the copy of
-  /// `sync` if there is one.
-  std::string directory{};
-  std::string mpirun_in{};  ///< A directory on the nodes whose mpirun is used, if it has one.
-  std::string sync{};  ///< A local directory, which is copied to the job's directory on the nodes.
-  std::chrono::milliseconds timeout{0};  ///< 0 for no timeout.
-  Presence presence = Presence::attached;
-  Crowding crowding = Crowding::refused;
-  Input input = Input::none;
-  Engine engine = Engine::mpirun;
-};
 
 /// Throws ErrorKind::usage, naming the field and the value met.
 void validate(const JobSpec& spec);
 
 /// Throws ErrorKind::usage for a count below 1 or beyond 100 000.
 void check_count(const std::string& what, std::optional<int> count);
-
-/// The ranks of one node, numbered without a gap.
-struct NodeRanks {
-  NodeName node;
-  int first = 0;
-  int count = 0;
-};
-
-/// The data that is needed to find a job again.
-struct JobRecord {
-  JobSpec spec;
-  std::vector<NodeRanks> placement;  ///< Nodes with ranks only; the first one starts the job.
-};
-
-/// Returns JSON with "schema": "fastgpu.job/1". Only the names of the environment are kept, because
-/// values may be secrets; reading returns none.
-std::string to_json(const JobRecord& record);
-JobRecord parse_job_record(const std::string& json);  ///< Throws remote.
 
 /// Returns the directory of a job, or of its --sync copy, on every node; relative to home.
 std::string job_directory(const std::string& job_id);

@@ -6,7 +6,7 @@ using state::JobState;
 
 state::Job insert_job(state::Store& store, const state::ClusterId& cluster,
                       const JobRecord& record) {
-  state::Job job{.id = {}, .cluster = cluster, .spec_json = to_json(record), .reason = {}};
+  state::Job job{.id = {}, .cluster = cluster, .record = record, .reason = {}};
   job.created = std::chrono::system_clock::now();
   store.insert_job(job, record.spec.name);
   return job;

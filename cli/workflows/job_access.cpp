@@ -48,7 +48,7 @@ void lose(Services& services, state::Job& job, const std::string& why) {
 OpenJob open_job(Services& services, std::string_view name) {
   OpenJob out;
   out.job = find_job(services, name);
-  out.record = launcher::parse_job_record(out.job.spec_json);
+  out.record = *out.job.record;
   const auto cluster = services.store().find_cluster(out.job.cluster);
   if (!cluster)
     throw Error(ErrorKind::conflict,
@@ -103,7 +103,7 @@ state::Job refresh_job(Services& services, const state::Job& job) {
   if (cluster->state != state::ClusterState::running &&
       cluster->state != state::ClusterState::degraded)
     return now;
-  const OpenJob open{now, launcher::parse_job_record(job.spec_json), *cluster};
+  const OpenJob open{now, *job.record, *cluster};
   NobodyListens nobody;
   launcher::FollowingOptions options;
   options.data = false;
@@ -123,8 +123,7 @@ std::vector<state::Job> abandoned_jobs(Services& services) {
   std::vector<state::Job> out;
   for (const state::Job& job : services.store().jobs()) {
     if (launcher::has_ended(job)) continue;
-    const auto record = launcher::parse_job_record(job.spec_json);
-    if (record.spec.presence == launcher::Presence::detached) continue;
+    if (job.record->spec.presence == launcher::Presence::detached) continue;
     if (JobOwner(services.state_directory(), job.id).held()) out.push_back(job);
   }
   return out;

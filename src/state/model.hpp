@@ -11,6 +11,7 @@
 #include "base/names.hpp"
 #include "base/strong.hpp"
 #include "state/guards.hpp"
+#include "state/job_record.hpp"
 #include "state/provider_spec.hpp"
 #include "state/recorded.hpp"
 
@@ -98,12 +99,13 @@ struct Timer {
 struct Job {
   std::string id{};  ///< "<name>-<n>", unique in this state directory for ever.
   ClusterId cluster{};
-  std::string spec_json{};  ///< The requested job, as JSON. Not interpreted here.
+  Recorded<JobRecord> record{};
   JobState state = JobState::starting;
   std::optional<int> exit_code{};
   std::string reason{};  ///< Why it ended, in one sentence.
   TimePoint created{};
   std::optional<TimePoint> ended{};
+  ReadText text{};  ///< The text of `record`.
 };
 
 // The actions whose intents have details; provision/journal.hpp has all others.

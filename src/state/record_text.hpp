@@ -22,4 +22,14 @@ ClusterText record_text_of(const Cluster& cluster);
 /// text: each use of a part that is in it throws.
 void read_record_text(Cluster& cluster, ClusterText text);
 
+/// Returns JSON with "schema": "fastgpu.job/1". Of the environment it has the names alone, because
+/// values may be secrets.
+std::string record_text_of(const JobRecord& record);
+/// Returns the text that was read while the record is unchanged.
+std::string record_text_of(const Job& job);
+
+/// Reads the record of `job`, whose id is known. Throws nothing for a damaged text: each use of the
+/// record throws ErrorKind::remote.
+void read_record_text(Job& job, std::string text);
+
 }  // namespace fastgpu::state

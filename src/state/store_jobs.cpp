@@ -1,5 +1,6 @@
 // Jobs of a Store.
 #include "state/database.hpp"
+#include "state/record_text.hpp"
 #include "state/store.hpp"
 #include "state/words.hpp"
 
@@ -12,12 +13,12 @@ constexpr std::string_view kSelectJobs =
 Job job_of(const sqlite::Statement& row) {
   Job job{.id = row.text(0),
           .cluster = {row.text(1)},
-          .spec_json = row.text(2),
           .state = parse_job_state(row.text(3)),
           .reason = row.text(5),
           .created = time_of(row.number(6))};
   if (const auto code = row.optional_number(4)) job.exit_code = static_cast<int>(*code);
   if (const auto ended = row.optional_number(7)) job.ended = time_of(*ended);
+  read_record_text(job, row.text(2));
   return job;
 }
 
@@ -38,6 +39,7 @@ std::optional<Job> Store::find_job(const std::string& id) const {
 }
 
 void Store::insert_job(Job& job, const JobName& name) {
+  const std::string text = record_text_of(job);
   atomically([&] {
     database_->write("store:insert_job",
                      "INSERT INTO job_numbers(name, last) VALUES(?, 1)"
@@ -50,7 +52,7 @@ void Store::insert_job(Job& job, const JobName& name) {
     database_->write("store:insert_job:numbered",
                      "INSERT INTO jobs(id, cluster, spec, state, exit_code, reason, created, ended)"
                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-                     id, job.cluster.value, job.spec_json, to_string(job.state),
+                     id, job.cluster.value, text, to_string(job.state),
                      std::optional<std::int64_t>(job.exit_code), job.reason, to_column(job.created),
                      to_column(job.ended));
     job.id = std::move(id);
@@ -62,7 +64,7 @@ void Store::update_job(const Job& job) {
       "store:update_job",
       "UPDATE jobs SET cluster=?, spec=?, state=?, exit_code=?, reason=?, created=?, ended=?"
       " WHERE id=?",
-      job.cluster.value, job.spec_json, to_string(job.state),
+      job.cluster.value, record_text_of(job), to_string(job.state),
       std::optional<std::int64_t>(job.exit_code), job.reason, to_column(job.created),
       to_column(job.ended), job.id);
   if (updated == 0) throw Error(ErrorKind::not_found, "there is no job '" + job.id + "'");

@@ -4,7 +4,7 @@
 
 #include "attempt.hpp"
 #include "launcher/engines/mpirun.hpp"
-#include "launcher/job.hpp"
+#include "state/record_text.hpp"
 #include "transfer/relay_report.hpp"
 
 using fastgpu::fuzz::attempt;
@@ -12,9 +12,13 @@ using fastgpu::fuzz::attempt;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   attempt([&] {
-    const std::string once = fastgpu::launcher::to_json(fastgpu::launcher::parse_job_record(text));
-    if (fastgpu::launcher::to_json(fastgpu::launcher::parse_job_record(once)) != once)
-      __builtin_trap();
+    const auto written_again = [](const std::string& record) {
+      fastgpu::state::Job job;
+      fastgpu::state::read_record_text(job, record);
+      return fastgpu::state::record_text_of(*job.record);
+    };
+    const std::string once = written_again(text);
+    if (written_again(once) != once) __builtin_trap();
   });
   attempt([&] { fastgpu::launcher::parse_open_mpi(text); });
   for (const auto& report : fastgpu::transfer::parse_reports(text)) {

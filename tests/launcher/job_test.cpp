@@ -23,26 +23,6 @@ JobRecord example() {
 
 TEST_SUITE_BEGIN("launcher/job");
 
-TEST_CASE("a record is read as it was written, without the values of variables") {
-  const std::string text = to_json(example());
-  CHECK(text.find("secret") == std::string::npos);
-  CHECK(text.find("TOKEN") != std::string::npos);
-  const JobRecord read = parse_job_record(text);
-  CHECK(read.spec.name.value == "train");
-  CHECK(read.spec.argv[1] == "a b");
-  CHECK(read.spec.timeout == std::chrono::seconds(90));
-  CHECK(read.spec.presence == Presence::detached);
-  REQUIRE(read.placement.size() == 2);
-  CHECK(read.placement[1].node.value == "demo-1");
-  CHECK(read.placement[1].first == 2);
-}
-
-TEST_CASE("a record that is none is refused") {
-  for (const std::string text :
-       {"", "{}", "[1]", R"({"schema":"fastgpu.job/9"})", R"({"schema":"fastgpu.job/1","name":3})"})
-    CHECK(failure_of([&] { parse_job_record(text); }).kind() == ErrorKind::remote);
-}
-
 TEST_CASE("what cannot run is refused before anything is done") {
   const auto refused = [](auto change) {
     JobSpec spec = example().spec;

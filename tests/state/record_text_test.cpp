@@ -229,6 +229,61 @@ TEST_CASE("rows of an older fastgpu are read with their types, and updated witho
   CHECK(record_text_of(*store.find_cluster(ClusterName{"demo"})).spec == kOldSpec);
 }
 
+JobRecord job_record() {
+  return {.spec = {.name = {"train"},
+                   .argv = {"python", "a b", "\xff"},
+                   .environment = {"TOKEN=secret"},
+                   .directory = "work",
+                   .timeout = 90s,
+                   .presence = Presence::detached},
+          .placement = {{{"demo-0"}, 0, 2}, {{"demo-1"}, 2, 1}}};
+}
+
+Job read_job(const std::string& text) {
+  Job job{.id = "train-1"};
+  read_record_text(job, text);
+  return job;
+}
+
+TEST_CASE("a job is read as it was written, without the values of variables") {
+  const std::string text = record_text_of(job_record());
+  CHECK(text.find("secret") == text.npos);
+  const Job job = read_job(text);
+  CHECK(job.record->variables == std::vector<std::string>{"TOKEN"});
+  CHECK(job.record->spec.environment.empty());
+  CHECK(job.record->spec.name.value == "train");
+  CHECK(job.record->spec.argv[1] == "a b");
+  CHECK(job.record->spec.timeout == 90s);
+  CHECK(job.record->spec.presence == Presence::detached);
+  REQUIRE(job.record->placement.size() == 2);
+  CHECK(job.record->placement[1].node.value == "demo-1");
+  CHECK(job.record->placement[1].first == 2);
+  CHECK(record_text_of(*job.record) == text);
+}
+
+TEST_CASE("a job whose record is damaged is listed, and its record stays as it is") {
+  for (const std::string text : {"", "{}", "[1]", R"({"schema":"fastgpu.job/9"})",
+                                 R"({"schema":"fastgpu.job/1","name":3})"}) {
+    CAPTURE(text);
+    const Job job = read_job(text);
+    const Error e = failure_of([&] { static_cast<void>(*job.record); });
+    CHECK(e.kind() == ErrorKind::remote);
+    CHECK(mentions(e, "job 'train-1': "));
+    CHECK(record_text_of(job) == text);
+  }
+}
+
+TEST_CASE("a job's end is recorded without a change of the text of its request") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  Job job{.cluster = {"0badcafe"}, .record = job_record()};
+  store.insert_job(job, {"train"});
+  Job found = *store.find_job("train-1");
+  found.state = JobState::failed;
+  store.update_job(found);
+  CHECK(record_text_of(*store.find_job("train-1")) == record_text_of(job_record()));
+}
+
 TEST_CASE("details of intents are read as they were written") {
   const TempDirectory temp;
   Store store(temp.path());

@@ -147,7 +147,7 @@ TEST_CASE("an index is never used again while the cluster lives") {
 TEST_CASE("jobs are numbered by name, and a number is never used again") {
   const TempDirectory temp;
   Store store(temp.path());
-  Job first{.id = "", .cluster = {"0badcafe"}, .spec_json = "{}", .reason = ""};
+  Job first{.id = "", .cluster = {"0badcafe"}, .reason = ""};
   Job second = first;
   Job other = first;
   store.insert_job(first, {"train"});
@@ -162,7 +162,7 @@ TEST_CASE("jobs are numbered by name, and a number is never used again") {
 TEST_CASE("a job that is erased is gone, and its number is not given again") {
   const TempDirectory temp;
   Store store(temp.path());
-  Job first{.id = "", .cluster = {"0badcafe"}, .spec_json = "{}", .reason = ""};
+  Job first{.id = "", .cluster = {"0badcafe"}, .reason = ""};
   Job second = first;
   store.insert_job(first, {"train"});
   store.erase_job(first.id);
@@ -176,7 +176,7 @@ TEST_CASE("a job that is erased is gone, and its number is not given again") {
 TEST_CASE("a job's end is remembered, and an unknown job cannot end") {
   const TempDirectory temp;
   Store store(temp.path());
-  Job job{.id = "", .cluster = {"0badcafe"}, .spec_json = "{}", .reason = ""};
+  Job job{.id = "", .cluster = {"0badcafe"}, .reason = ""};
   store.insert_job(job, {"train"});
   CHECK_FALSE(store.find_job("train-1")->exit_code);
   CHECK_FALSE(store.find_job("train-1")->ended);

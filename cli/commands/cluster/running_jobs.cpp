@@ -12,8 +12,7 @@ constexpr std::size_t kMostNamed = 5;
 
 /// Returns true if the job has ranks on the nodes. Assumes so for a job whose record is unreadable.
 bool is_on(const state::Job& job, const std::vector<state::Node>& nodes) try {
-  const launcher::JobRecord record = launcher::parse_job_record(job.spec_json);
-  return std::ranges::any_of(record.placement, [&](const launcher::NodeRanks& ranks) {
+  return std::ranges::any_of(job.record->placement, [&](const launcher::NodeRanks& ranks) {
     return std::ranges::find(nodes, ranks.node, &state::Node::name) != nodes.end();
   });
 } catch (const Error&) {

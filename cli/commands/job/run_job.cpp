@@ -157,7 +157,7 @@ std::string cluster_of(Context& context, const RunJobOptions& options,
 View view_of(const launcher::JobRecord& record) {
   View view;
   view.root = document("plan");
-  view.root["job"] = parse_json<Json>(launcher::to_json(record), "the job's record");
+  view.root["job"] = parse_json<Json>(state::record_text_of(record), "the job's record");
   view.root["price_per_hour"] = 0;
   view.table.columns = {{"NODE"}, {"RANKS"}};
   for (const launcher::NodeRanks& ranks : record.placement) {

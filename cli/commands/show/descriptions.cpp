@@ -5,7 +5,6 @@
 
 #include "base/counted.hpp"
 #include "base/join.hpp"
-#include "base/json.hpp"
 #include "base/quote.hpp"
 #include "base/time_text.hpp"
 #include "base/units.hpp"
@@ -255,24 +254,14 @@ std::string ranks_summary(const std::vector<launcher::NodeRanks>& placement) {
          counted(placement.size(), "node");
 }
 
-/// Returns the names of the job's variables. Their values are not recorded.
-std::string variables_text(const state::Job& job) {
-  const auto spec = try_parse_json<Json>(job.spec_json);
-  if (!spec.is_object() || !spec.contains("variables")) return "";
-  std::vector<std::string> names;
-  for (const Json& name : spec["variables"])
-    if (name.is_string()) names.push_back(name.get<std::string>());
-  return joined(names);
-}
-
 /// Adds what was requested for the job.
 void put_wish(Json& description, const state::Job& job) {
-  const launcher::JobRecord record = launcher::parse_job_record(job.spec_json);
+  const launcher::JobRecord& record = *job.record;
   const launcher::JobSpec& spec = record.spec;
   put(description, "command", shell_join(spec.argv));
   put(description, "directory", spec.directory);
   put(description, "copied from", spec.sync);
-  put(description, "variables", variables_text(job));
+  put(description, "variables", joined(record.variables));
   if (spec.timeout.count() > 0) description["timeout"] = to_string(spec.timeout);
   if (spec.presence == launcher::Presence::detached) description["detached"] = "yes";
   put(description, "ranks", ranks_summary(record.placement));
@@ -293,7 +282,7 @@ std::string place_of_logs(const state::Job& job) {
   const std::string place = "~/" + launcher::job_directory(job.id);
   try {
     std::vector<std::string> nodes;
-    for (const launcher::NodeRanks& ranks : launcher::parse_job_record(job.spec_json).placement)
+    for (const launcher::NodeRanks& ranks : job.record->placement)
       nodes.push_back(ranks.node.value);
     return place + " on " + fold_names(nodes);
   } catch (const Error&) {  // Another version of fastgpu wrote this.

@@ -180,7 +180,7 @@ Json to_json(const state::Job& job) {
   out["reason"] = job.reason;
   out["created"] = utc_text(job.created);
   out["ended"] = job.ended ? Json(utc_text(*job.ended)) : Json(nullptr);
-  out["spec"] = embedded(job.spec_json);
+  out["spec"] = embedded(state::record_text_of(job));
   return out;
 }
 

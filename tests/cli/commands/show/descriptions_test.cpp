@@ -6,6 +6,7 @@
 #include "cli/ui/description.hpp"
 #include "launcher/job.hpp"
 #include "provision/cloud/cloud_spec.hpp"
+#include "state/record_text.hpp"
 #include "support/cli_session.hpp"
 
 namespace fastgpu::cli {
@@ -148,19 +149,19 @@ TEST_CASE("a node is described with its machine, its cost and the way to it") {
 }
 
 TEST_CASE("a job is described with its times, its ranks by node and the place of its logs") {
-  launcher::JobRecord record{.spec = {.name = {"train"},
-                                      .argv = {"sh", "-c", "a b"},
-                                      .environment = {"SEED=3", "TOKEN=x"},
-                                      .timeout = 30min,
-                                      .presence = launcher::Presence::detached},
-                             .placement = {{{"demo-0"}, 0, 4}, {{"demo-1"}, 4, 1}}};
-  const state::Job job{.id = "train-1",
-                       .spec_json = launcher::to_json(record),
-                       .state = state::JobState::failed,
-                       .exit_code = 3,
-                       .reason = "rank 0 on demo-0: exited with 3",
-                       .created = kNow - 200s,
-                       .ended = kNow - 80s};
+  const launcher::JobRecord record{.spec = {.name = {"train"},
+                                            .argv = {"sh", "-c", "a b"},
+                                            .environment = {"SEED=3", "TOKEN=x"},
+                                            .timeout = 30min,
+                                            .presence = launcher::Presence::detached},
+                                   .placement = {{{"demo-0"}, 0, 4}, {{"demo-1"}, 4, 1}}};
+  state::Job job{.id = "train-1",
+                 .state = state::JobState::failed,
+                 .exit_code = 3,
+                 .reason = "rank 0 on demo-0: exited with 3",
+                 .created = kNow - 200s,
+                 .ended = kNow - 80s};
+  read_record_text(job, record_text_of(record));
   CHECK(text_of(description_of({job, "demo"}, kNow)) ==
         "ID:         train-1\n"
         "Cluster:    demo\n"
@@ -183,7 +184,8 @@ TEST_CASE("a job is described with its times, its ranks by node and the place of
 }
 
 TEST_CASE("a job that another version has written is described by what is known of every job") {
-  const state::Job job{.id = "train-1", .spec_json = "{\"new\": 1}", .created = kNow};
+  state::Job job{.id = "train-1", .created = kNow};
+  read_record_text(job, "{\"new\": 1}");
   CHECK(text_of(description_of({job, ""}, kNow)) ==
         "ID:        train-1\n"
         "State:     starting\n"

@@ -1,0 +1,79 @@
+// The JSON of jobs.
+#include "base/json.hpp"
+#include "base/names.hpp"
+#include "state/codec.hpp"
+#include "state/record_text.hpp"
+
+namespace fastgpu::state {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kJobSchema = "fastgpu.job/1";
+
+json to_node(const NodeRanks& node) {
+  return {{"name", node.node.value}, {"first", node.first}, {"ranks", node.count}};
+}
+
+NodeRanks parse_node(const json& object) {
+  return {.node = {field<std::string>(object, "name")},
+          .first = field<int>(object, "first"),
+          .count = field<int>(object, "ranks")};
+}
+
+JobRecord parse_job_record(const std::string& text) {
+  const json object = parse_json(text, "the job's record");
+  const auto schema = field<std::string>(object, "schema");
+  if (schema != kJobSchema)
+    throw Error(ErrorKind::remote, "the job's record is of schema '" + printable(schema) + "'");
+  JobRecord record;
+  record.spec.name = {field<std::string>(object, "name")};
+  record.spec.argv = field<std::vector<std::string>>(object, "command");
+  record.spec.directory = field<std::string>(object, "directory");
+  record.spec.sync = field<std::string>(object, "sync");
+  record.spec.timeout = std::chrono::milliseconds(field<std::int64_t>(object, "timeout_ms"));
+  if (field<bool>(object, "detached")) record.spec.presence = Presence::detached;
+  for (const json& node : field<json>(object, "nodes"))
+    record.placement.push_back(parse_node(node));
+  for (const json& name : object.value("variables", json::array()))
+    if (name.is_string()) record.variables.push_back(name.get<std::string>());
+  if (record.placement.empty()) throw Error(ErrorKind::remote, "the job's record has no nodes");
+  return record;
+}
+
+}  // namespace
+
+std::string record_text_of(const JobRecord& record) {
+  json variables = record.variables;
+  for (const std::string& assignment : record.spec.environment)
+    variables.push_back(assignment.substr(0, assignment.find('=')));
+  json nodes = json::array();
+  for (const NodeRanks& node : record.placement)
+    nodes.push_back(to_node(node));
+  // Arguments may be any bytes; JSON is UTF-8, so others are shown as a replacement character.
+  return text_of({{"schema", kJobSchema},
+                  {"name", record.spec.name.value},
+                  {"command", record.spec.argv},
+                  {"variables", variables},
+                  {"directory", record.spec.directory},
+                  {"sync", record.spec.sync},
+                  {"timeout_ms", record.spec.timeout.count()},
+                  {"detached", record.spec.presence == Presence::detached},
+                  {"engine", "mpirun"},
+                  {"nodes", nodes}});
+}
+
+std::string record_text_of(const Job& job) {
+  return job.record.is_new() ? record_text_of(*job.record) : RecordText::of(job.text);
+}
+
+void read_record_text(Job& job, std::string text) {
+  try {
+    job.record = Recorded<JobRecord>::as_read(parse_job_record(text));
+  } catch (const Error& e) {
+    job.record = Recorded<JobRecord>::unreadable(e.during("job '" + job.id + "'"));
+  }
+  RecordText::keep(job.text, std::move(text));
+}
+
+}  // namespace fastgpu::state

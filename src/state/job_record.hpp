@@ -1,0 +1,57 @@
+// A job as the user requests it, and its record.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/names.hpp"
+
+namespace fastgpu::state {
+
+enum class Engine : std::uint8_t { mpirun };
+/// Whether a job ends with the fastgpu that started it, or goes on.
+enum class Presence : std::uint8_t { attached, detached };
+enum class Input : std::uint8_t { none, rank_0 };  ///< The rank that reads our standard input.
+enum class Crowding : std::uint8_t {
+  refused,
+  allowed
+};  ///< Whether there may be more ranks than slots.
+
+struct JobSpec {
+  JobName name;
+  std::vector<std::string> argv;
+  /// -np; if absent, the number of slots, or `per_node` for each node.
+  std::optional<int> ranks{};
+  std::optional<int> per_node{};           ///< --npernode
+  std::vector<std::string> environment{};  ///< "K=V", for every rank.
+  /// The working directory on the nodes, relative to home. Empty for home, or for the copy of
+  /// `sync` if there is one.
+  std::string directory{};
+  std::string mpirun_in{};  ///< A directory on the nodes whose mpirun is used, if it has one.
+  std::string sync{};  ///< A local directory, which is copied to the job's directory on the nodes.
+  std::chrono::milliseconds timeout{0};  ///< 0 for no timeout.
+  Presence presence = Presence::attached;
+  Crowding crowding = Crowding::refused;
+  Input input = Input::none;
+  Engine engine = Engine::mpirun;
+};
+
+/// The ranks of one node, numbered without a gap.
+struct NodeRanks {
+  NodeName node;
+  int first = 0;
+  int count = 0;
+};
+
+/// The data that is needed to find a job again. Values of environment variables may be secrets, and
+/// are not stored: a record that was read has the names alone.
+struct JobRecord {
+  JobSpec spec;
+  std::vector<NodeRanks> placement;      ///< Nodes with ranks only; the first one starts the job.
+  std::vector<std::string> variables{};  ///< The names of variables of a record that was read.
+};
+
+}  // namespace fastgpu::state
