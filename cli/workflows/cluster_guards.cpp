@@ -76,16 +76,15 @@ void watch_for_notice(Services& services, const state::Cluster& cluster, agent::
   order.period = std::min(order.period, kBetweenNotices);
 }
 
-/// Sends `order` to the nodes that have been reached. Returns the text of the order that the nodes
-/// have afterwards; "" for none. `told` is the text of their previous order.
-std::string tell_nodes(Services& services, const state::Cluster& cluster,
-                       const std::vector<state::Node>& nodes, const agent::GuardOrder& order,
-                       const std::string& told) {
-  const std::string text = order.is_empty() ? "" : to_text(order);
+/// Sends `order` to the nodes that have been reached. Returns true if the nodes have an order
+/// afterwards. `had_order` says whether they had one before.
+bool send_order(Services& services, const state::Cluster& cluster,
+                const std::vector<state::Node>& nodes, const agent::GuardOrder& order,
+                bool had_order) {
   const auto hosts = reachable_hosts(services, cluster, nodes);
-  if ((text.empty() && told.empty()) || hosts.empty()) return told;
+  if ((order.is_empty() && !had_order) || hosts.empty()) return had_order;
   launcher::tell_guards(services.ssh(), hosts, order, services.agent(), services.cancel());
-  return text;
+  return !order.is_empty();
 }
 
 /// Returns when the cloud should delete a machine that powers itself off; absent if the machine
@@ -229,7 +228,8 @@ void arrange_guards(Services& services, const state::ClusterId& id, GuardUpdate 
   if (!cluster || !is_settled(*cluster)) return;
   const auto before = store.timer(id);
   const TimePoint now = std::chrono::system_clock::now();
-  state::Timer timer{.ends = {}, .contact = now, .told = before ? before->told : ""};
+  state::Timer timer{
+      .ends = {}, .contact = now, .nodes_have_order = before && before->nodes_have_order};
   if (*cluster->guards == Guards{} && !before && !is_spot(*cluster)) return;
   store.put_timer(id, timer);
   const GuardStatus status = guard_status_of(store, *cluster, now);
@@ -247,7 +247,8 @@ void arrange_guards(Services& services, const state::ClusterId& id, GuardUpdate 
                fate_of(status.guards, status.end, now), services.cancel());
   auto order = order_for(*cluster, status.guards, status.bound, nodes_act(cloud));
   watch_for_notice(services, *cluster, order);
-  if (reach == Scope::nodes) timer.told = tell_nodes(services, *cluster, nodes, order, timer.told);
+  if (reach == Scope::nodes)
+    timer.nodes_have_order = send_order(services, *cluster, nodes, order, timer.nodes_have_order);
   store.put_timer(id, timer);
 }
 

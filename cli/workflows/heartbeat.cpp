@@ -61,7 +61,7 @@ class Heartbeat {
     const auto now = std::chrono::system_clock::now();
     const auto before = store.timer(cluster_.id);
     if (before && now - before->contact < step_) return;
-    state::Timer timer{.contact = now, .told = before ? before->told : ""};
+    state::Timer timer{.contact = now, .nodes_have_order = before && before->nodes_have_order};
     store.put_timer(cluster_.id, timer);
     const GuardStatus status = guard_status_of(store, cluster_, now);
     if (status.end) timer.ends = status.end->when;
@@ -92,7 +92,7 @@ HeartbeatPtr start_heartbeat(Services& services, const state::Cluster& cluster) 
   const provision::Guards& guards = *cluster.guards;
   if (guards == provision::Guards{}) return nullptr;
   const auto timer = services.store().timer(cluster.id);
-  if (nodes_need_guards(services, cluster, guards) && (!timer || timer->told.empty()))
+  if (nodes_need_guards(services, cluster, guards) && (!timer || !timer->nodes_have_order))
     keep_guards(services, cluster.name, GuardUpdate::changed, Scope::nodes);
   if (!guards.unattended) return nullptr;
   Cloud* cloud = nullptr;

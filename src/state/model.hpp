@@ -93,7 +93,7 @@ struct Run {
 struct Timer {
   std::optional<TimePoint> ends{};  ///< The time at which the cluster ends; absent for never.
   TimePoint contact{};              ///< The last contact of a client.
-  std::string told{};  ///< The text of the last order that was sent to the nodes; may be empty.
+  bool nodes_have_order = false;    ///< True if the nodes were ordered to watch themselves.
 };
 
 struct Job {

@@ -11,6 +11,9 @@ bool is_off(const Node& node) {
          node.state == NodeState::lost;
 }
 
+/// The column that has an order. Older versions wrote the order, and read whether there is one.
+constexpr const char* kOrdered = "sent";
+
 std::optional<TimePoint> optional_time(std::optional<std::int64_t> column) {
   if (!column) return std::nullopt;
   return time_of(*column);
@@ -69,7 +72,7 @@ std::optional<Timer> Store::timer(const ClusterId& cluster) const {
   if (!row.step()) return std::nullopt;
   return Timer{.ends = optional_time(row.optional_number(0)),
                .contact = time_of(row.number(1)),
-               .told = row.text(2)};
+               .nodes_have_order = !row.text(2).empty()};
 }
 
 void Store::put_timer(const ClusterId& cluster, const Timer& timer) {
@@ -78,8 +81,8 @@ void Store::put_timer(const ClusterId& cluster, const Timer& timer) {
                    " WHERE EXISTS(SELECT 1 FROM clusters WHERE id=?)"
                    " ON CONFLICT(cluster) DO UPDATE SET ends=excluded.ends,"
                    " contact=excluded.contact, told=excluded.told",
-                   cluster.value, to_column(timer.ends), to_column(timer.contact), timer.told,
-                   cluster.value);
+                   cluster.value, to_column(timer.ends), to_column(timer.contact),
+                   timer.nodes_have_order ? kOrdered : "", cluster.value);
 }
 
 }  // namespace fastgpu::state

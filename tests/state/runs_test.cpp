@@ -71,7 +71,7 @@ TEST_CASE("what a removed node ran stays known, a removed cluster's is forgotten
   one.store.erase_node(one.node.cluster, 0);
   REQUIRE(one.runs().size() == 1);
   CHECK(one.runs()[0].ended);
-  one.store.put_timer(one.node.cluster, {.told = "x"});
+  one.store.put_timer(one.node.cluster, {.nodes_have_order = true});
   one.store.erase_cluster(one.node.cluster);
   CHECK(one.runs().empty());
   CHECK_FALSE(one.store.timer(one.node.cluster));
@@ -81,11 +81,12 @@ TEST_CASE("a timer is read as it was put, and none is kept for a cluster that is
   OneNode one;
   const TimePoint time{std::chrono::milliseconds(1'700'000'000'000)};
   CHECK_FALSE(one.store.timer(one.node.cluster));
-  one.store.put_timer(one.node.cluster, {.ends = time, .contact = time, .told = "idle"});
+  one.store.put_timer(one.node.cluster, {.ends = time, .contact = time, .nodes_have_order = true});
   CHECK(one.store.timer(one.node.cluster)->ends == time);
+  CHECK(one.store.timer(one.node.cluster)->nodes_have_order);
   one.store.put_timer(one.node.cluster, {.contact = time});
   CHECK_FALSE(one.store.timer(one.node.cluster)->ends);
-  CHECK(one.store.timer(one.node.cluster)->told.empty());
+  CHECK_FALSE(one.store.timer(one.node.cluster)->nodes_have_order);
   one.store.put_timer({"00000000"}, {.contact = time});
   CHECK_FALSE(one.store.timer({"00000000"}));
 }
