@@ -227,6 +227,27 @@ TEST_CASE("what is safe in one place alone is done there alone") {
   }
 }
 
+/// The files outside src/state that may have the text of records: the record on a head node, and
+/// JSON for users.
+const std::set<std::string> kHasRecordText = {"provision/cluster_record.cpp",
+                                              "cli/commands/job/run_job.cpp",
+                                              "cli/commands/show/views.cpp"};
+
+TEST_CASE("above the store a record has typed parts, and JSON text nowhere") {
+  static const std::regex kText(R"(\bspec_json\b|"state/(codec|record_text)\.hpp")");
+  const fs::path root = FASTGPU_SOURCE_ROOT;
+  for (const auto& [module, allowed] : kMayInclude) {
+    if (module == "state") continue;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_of(module))) {
+      const std::string file = fs::relative(entry.path(), root);
+      if (!is_source(entry.path()) || kHasRecordText.contains(file)) continue;
+      std::ifstream in(entry.path());
+      const std::string text{std::istreambuf_iterator<char>(in), {}};
+      CHECK_MESSAGE(!std::regex_search(text, kText), file << " may not have the text of a record");
+    }
+  }
+}
+
 /// Where in `file` a line that has `hint` matches `pattern`, comments left out.
 std::vector<std::string> places_of(const fs::path& file, const std::regex& pattern,
                                    std::string_view hint = {}) {

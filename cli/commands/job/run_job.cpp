@@ -20,6 +20,7 @@
 #include "launcher/job_file.hpp"
 #include "launcher/placement.hpp"
 #include "process/command.hpp"
+#include "state/record_text.hpp"
 
 namespace fastgpu::cli {
 namespace {
