@@ -109,10 +109,17 @@ void await_reachable(const Tools& tools, const state::Cluster& cluster,
   require_all(tools, "waiting for nodes", reached);
 }
 
+NodeSetup& setup_of(const Tools& tools) {
+  if (tools.setup == nullptr)
+    throw Error(ErrorKind::internal,
+                "nodes need host keys or storage, and nothing can set them up");
+  return *tools.setup;
+}
+
 /// Gives nodes that booted with a shared host key new keys, made on the nodes over a connection
 /// that the shared key authenticates. Both keys are pinned until the new one is in use.
 void renew_host_keys(const Tools& tools, const state::Cluster& cluster, std::vector<Node>& nodes) {
-  const auto made = tools.reachability.make_host_keys(cluster, nodes, tools.cancel);
+  const auto made = setup_of(tools).make_host_keys(cluster, nodes, tools.cancel);
   require_all(tools, "making host keys", made);
   for (Node& node : nodes)
     for (const HostResult<std::string>& key : made)
@@ -121,7 +128,7 @@ void renew_host_keys(const Tools& tools, const state::Cluster& cluster, std::vec
   store_nodes(tools, nodes);
   fault_point("provision:host_keys_made");
   require_all(tools, "renewing host keys",
-              tools.reachability.show_host_keys(cluster, nodes, tools.cancel));
+              setup_of(tools).show_host_keys(cluster, nodes, tools.cancel));
   for (Node& node : nodes)
     node.host_keys.resize(1);
   fault_point("provision:host_keys_shown");
@@ -226,7 +233,7 @@ void attach_storage(const Tools& tools, const state::Cluster& cluster, std::span
   if (nodes.empty()) return;
   run_step(tools, "mounting storage on " + counted(nodes.size(), "node"), [&] {
     require_all(tools, "mounting storage",
-                tools.reachability.attach_storage(cluster, nodes, storage, tools.cancel));
+                setup_of(tools).attach_storage(cluster, nodes, storage, tools.cancel));
   });
   fault_point("provision:storage_attached");
 }

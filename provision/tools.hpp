@@ -43,31 +43,30 @@ class Reachability {
                                                 std::span<const state::Node> nodes,
                                                 Clock::time_point deadline,
                                                 const Cancel& cancel) = 0;
+};
+
+/// Work inside nodes that answer. Each call returns one outcome for each node, and may be repeated.
+class NodeSetup {
+ public:
+  virtual ~NodeSetup() = default;
 
   /// Makes each node create a host key of its own, beside the one that it shows, and set its host
-  /// name. Returns the public halves of the keys. May be repeated: a key stays the same. The
-  /// default is for places where each node boots with a key of its own.
-  virtual std::vector<HostResult<std::string>> make_host_keys(
-      const state::Cluster& /*cluster*/, std::span<const state::Node> /*nodes*/,
-      const Cancel& /*cancel*/) {
-    throw Error(ErrorKind::internal, "host keys cannot be renewed here");
-  }
-
-  /// Mounts that storage on each node, now and after a restart, and removes our mounts that are not
-  /// in it. May be repeated. The default is for places without storage.
-  virtual std::vector<HostResult<Reached>> attach_storage(const state::Cluster& /*cluster*/,
-                                                          std::span<const state::Node> /*nodes*/,
-                                                          const Storage& /*storage*/,
-                                                          const Cancel& /*cancel*/) {
-    throw Error(ErrorKind::internal, "storage cannot be mounted on nodes here");
-  }
+  /// name. Returns the public halves of the keys. A repeated call leaves the keys as they are.
+  virtual std::vector<HostResult<std::string>> make_host_keys(const state::Cluster& cluster,
+                                                              std::span<const state::Node> nodes,
+                                                              const Cancel& cancel) = 0;
 
   /// Makes each node show that key from now on.
-  virtual std::vector<HostResult<Reached>> show_host_keys(const state::Cluster& /*cluster*/,
-                                                          std::span<const state::Node> /*nodes*/,
-                                                          const Cancel& /*cancel*/) {
-    throw Error(ErrorKind::internal, "host keys cannot be renewed here");
-  }
+  virtual std::vector<HostResult<Reached>> show_host_keys(const state::Cluster& cluster,
+                                                          std::span<const state::Node> nodes,
+                                                          const Cancel& cancel) = 0;
+
+  /// Mounts that storage on each node, now and after a restart, and removes our mounts that are not
+  /// in it.
+  virtual std::vector<HostResult<Reached>> attach_storage(const state::Cluster& cluster,
+                                                          std::span<const state::Node> nodes,
+                                                          const Storage& storage,
+                                                          const Cancel& cancel) = 0;
 };
 
 /// A listener for an operation's progress, on the caller's thread. Must not throw.
@@ -105,6 +104,8 @@ struct Tools {
   /// returned handle is destroyed. Throws conflict if another machine keeps the cluster. Empty: no
   /// other machine can use the cluster.
   std::function<std::shared_ptr<void>(const Tools&, const state::Cluster&)> hold{};
+  /// Null if all nodes boot with a host key of their own, and have no storage.
+  NodeSetup* setup = nullptr;
 };
 
 }  // namespace fastgpu::provision

@@ -132,7 +132,8 @@ provision::Tools Context::tools() {
       .clock = clock_,
       .cancel = cancel_,
       .hold = [this](const provision::Tools& tools,
-                     const state::Cluster& cluster) { return lease_for(*this, tools, cluster); }};
+                     const state::Cluster& cluster) { return lease_for(*this, tools, cluster); },
+      .setup = reachability_.get()};
 }
 
 std::unique_ptr<ssh::Client> Context::make_ssh() {

@@ -16,7 +16,7 @@ namespace fastgpu::cli {
 
 /// Waits for nodes by running `true` on each until that succeeds, and runs the scripts that nodes
 /// are set up by.
-class SshReachability final : public provision::Reachability {
+class SshReachability final : public provision::Reachability, public provision::NodeSetup {
  public:
   SshReachability(ssh::Client& client, Clock& clock, const state::Store& store)
       : client_(client), clock_(clock), store_(store) {}

@@ -192,7 +192,8 @@ TEST_CASE("a roll-back after a failure that is killed anywhere is finished by gc
                   .reachability = deaf,
                   .events = tools.events,
                   .clock = tools.clock,
-                  .cancel = tools.cancel};
+                  .cancel = tools.cancel,
+                  .setup = &deaf};
     CHECK_THROWS_AS(create(unlucky), Error);
   };
   kill_everywhere({}, fail, gc, check_nothing_left);

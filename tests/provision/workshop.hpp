@@ -37,7 +37,7 @@ class FakeKeys final : public provision::KeyMaker {
   int made = 0;
 };
 
-class FakeReachability final : public provision::Reachability {
+class FakeReachability final : public provision::Reachability, public provision::NodeSetup {
  public:
   std::vector<HostResult<provision::Reached>> wait(const state::Cluster& /*cluster*/,
                                                    std::span<const state::Node> nodes,
@@ -124,7 +124,8 @@ class Workshop {
             .clock = clock,
             .cancel = cancel,
             .deadline = Clock::time_point(std::chrono::hours(1)),
-            .lock_timeout = std::chrono::milliseconds(0)};
+            .lock_timeout = std::chrono::milliseconds(0),
+            .setup = &reachability};
   }
 
   FakeProvider provider;
