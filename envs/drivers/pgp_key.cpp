@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/base64.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 
@@ -34,28 +35,13 @@ std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t leng
   return value;
 }
 
-int base64_value(char c) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const std::size_t value = kDigits.find(c);
-  return value == std::string_view::npos ? -1 : static_cast<int>(value);
-}
-
-std::string from_base64(std::string_view text) {
-  std::string bytes;
-  unsigned held = 0;
-  int bits = 0;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r' || c == ' ') continue;
-    const int value = base64_value(c);
-    if (value < 0) break;  // The padding, and the checksum after it.
-    held = (held << 6U | static_cast<unsigned>(value)) & 0xffffU;
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes += static_cast<char>(held >> static_cast<unsigned>(bits) & 0xffU);
-  }
-  return bytes;
+/// Returns the bytes of the lines before the checksum, which begins with '='.
+std::string bytes_of_lines(std::string_view lines) {
+  std::string digits(lines.substr(0, lines.find("\n=")));
+  std::erase_if(digits, [](char c) { return c == '\n' || c == ' '; });
+  const auto bytes = base64_decode(digits);
+  if (!bytes) refuse("its armour is damaged");
+  return *bytes;
 }
 
 std::string without_armour(std::string_view text) {
@@ -65,7 +51,8 @@ std::string without_armour(std::string_view text) {
   std::erase(plain, '\r');
   const std::size_t body = plain.find("\n\n");
   if (body == std::string::npos) refuse("its armour is incomplete");
-  return from_base64(std::string_view(plain).substr(body, plain.find("\n-----END", body) - body));
+  return bytes_of_lines(
+      std::string_view(plain).substr(body, plain.find("\n-----END", body) - body));
 }
 
 struct Packet {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/protocol/index_login.hpp"
+#include "base/base64.hpp"
 #include "base/error.hpp"
 #include "http/urls.hpp"
 #include "ssh/wire.hpp"
@@ -168,8 +169,8 @@ std::optional<Secret> IndexLogins::authorization(const std::string& address) con
   if (login == nullptr) return std::nullopt;
   const std::string& both = login->user_and_password.reveal();
   const auto colon = both.find(':');
-  return Secret("Basic " + ssh::base64_encode(http::percent_decode(both.substr(0, colon)) + ":" +
-                                              http::percent_decode(both.substr(colon + 1))));
+  return Secret("Basic " + base64_encode(http::percent_decode(both.substr(0, colon)) + ":" +
+                                         http::percent_decode(both.substr(colon + 1))));
 }
 
 }  // namespace fastgpu::envs

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "base/base64.hpp"
 #include "base/random.hpp"
 #include "http/forwarder.hpp"
 #include "remote/agent.hpp"
@@ -123,7 +124,7 @@ UniqueFd IndexTunnel::open_stream() {
 
 void IndexTunnel::attend(UniqueFd client) {
   const http::Forwarding forwarding{
-      .login = Secret("Basic " + ssh::base64_encode(std::string(kUser) + ":" + password_)),
+      .login = Secret("Basic " + base64_encode(std::string(kUser) + ":" + password_)),
       .connect = [this](const std::string& host, std::uint16_t port) {
         return connect(host, port);
       }};

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/base64.hpp"
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"

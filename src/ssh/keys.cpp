@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/base64.hpp"
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"

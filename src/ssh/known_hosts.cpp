@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 
+#include "base/base64.hpp"
 #include "base/error.hpp"
 #include "base/file_status.hpp"
 #include "ssh/host_patterns.hpp"

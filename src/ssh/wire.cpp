@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/base64.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 
@@ -12,10 +13,6 @@ namespace {
 
 constexpr std::string_view kAlgorithm = "ssh-ed25519";
 constexpr std::size_t kPublicKeySize = 32;
-
-const unsigned char* as_bytes(std::string_view text) {
-  return reinterpret_cast<const unsigned char*>(text.data());
-}
 
 bool is_ed25519(std::string_view blob) {
   WireReader reader(blob);
@@ -55,27 +52,6 @@ std::optional<std::uint32_t> WireReader::u32() noexcept {
 std::optional<std::string_view> WireReader::string() noexcept {
   const auto size = u32();
   return size ? bytes(*size) : std::nullopt;
-}
-
-std::string base64_encode(std::string_view bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // EVP_EncodeBlock ends with a NUL.
-  const int written = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()), as_bytes(bytes),
-                                      static_cast<int>(bytes.size()));
-  out.resize(static_cast<std::size_t>(written));
-  return out;
-}
-
-std::optional<std::string> base64_decode(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  std::string out(text.size() / 4 * 3, '\0');
-  const int written = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()), as_bytes(text),
-                                      static_cast<int>(text.size()));
-  if (written < 0) return std::nullopt;
-  for (int padding = 0; padding < 2 && text.ends_with('='); ++padding) {
-    text.remove_suffix(1);
-    out.pop_back();
-  }
-  return out;
 }
 
 std::string public_key_blob(std::string_view line) {

@@ -1,4 +1,4 @@
-// The encodings of SSH: length-prefixed strings, base64, public keys in one line.
+// The encodings of SSH: length-prefixed strings, and public keys in one line.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,6 @@ class WireReader {
  private:
   std::string_view rest_;
 };
-
-std::string base64_encode(std::string_view bytes);
-std::optional<std::string> base64_decode(std::string_view text);
 
 /// Returns the binary form of the Ed25519 key in "ssh-ed25519 AAAA... [comment]". Throws
 /// ErrorKind::usage if `line` is not a key.

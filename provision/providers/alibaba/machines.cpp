@@ -4,10 +4,10 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/base64.hpp"
 #include "base/time_text.hpp"
 #include "provision/cloud/cloud.hpp"
 #include "provision/providers/alibaba/hpc.hpp"
-#include "provision/signing/base64.hpp"
 #include "provision/signing/hmac.hpp"
 
 namespace fastgpu::provision::alibaba {
@@ -167,7 +167,7 @@ Parameters launch_parameters(const cloud::Launch& launch, system_clock::time_poi
                            {"MinAmount", std::to_string(launch.least)},
                            {"InstanceName", launch.marks.cluster_name + "-" + sequence},
                            {"ClientToken", launch.token},
-                           {"UserData", signing::base64(launch.user_data.reveal())},
+                           {"UserData", base64_encode(launch.user_data.reveal())},
                            {"HttpEndpoint", "enabled"},
                            {"HttpTokens", "required"},
                            {"SystemDisk.Category", kDiskType}};

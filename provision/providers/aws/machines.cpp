@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/base64.hpp"
 #include "provision/cloud/cloud.hpp"
-#include "provision/signing/base64.hpp"
 
 namespace fastgpu::provision::aws {
 namespace {
@@ -176,7 +176,7 @@ Parameters launch_parameters(const cloud::Launch& launch, bool is_block) {
                            {"MinCount", std::to_string(launch.least)},
                            {"MaxCount", std::to_string(launch.count)},
                            {"ClientToken", launch.token},
-                           {"UserData", signing::base64(launch.user_data.reveal())},
+                           {"UserData", base64_encode(launch.user_data.reveal())},
                            {"Placement.AvailabilityZone", launch.site.zone},
                            {"MetadataOptions.HttpTokens", "required"}};
   add_interfaces(parameters, launch);

@@ -5,11 +5,11 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/base64.hpp"
 #include "base/time_text.hpp"
 #include "provision/cloud/cloud.hpp"
 #include "provision/cloud/state_words.hpp"
 #include "provision/providers/huawei/huawei_dialect.hpp"
-#include "provision/signing/base64.hpp"
 #include "provision/signing/hmac.hpp"
 
 namespace fastgpu::provision::huawei {
@@ -184,7 +184,7 @@ json launch_body(const Launch& launch, system_clock::time_point now) {
                  {"nics", json::array({json{{"subnet_id", part("subnet")}}})},
                  {"security_groups", json::array({json{{"id", part("security-group")}}})},
                  {"root_volume", {{"volumetype", disk_type({})}}},
-                 {"user_data", signing::base64(launch.user_data.reveal())},
+                 {"user_data", base64_encode(launch.user_data.reveal())},
                  {"server_tags", tags_of(launch)},
                  {"extendparam", market_of(launch)},
                  {"count", launch.count}};

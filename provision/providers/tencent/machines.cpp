@@ -4,11 +4,11 @@
 #include <array>
 #include <charconv>
 
+#include "base/base64.hpp"
 #include "base/host_names.hpp"
 #include "base/time_text.hpp"
 #include "provision/cloud/cloud.hpp"
 #include "provision/cloud/state_words.hpp"
-#include "provision/signing/base64.hpp"
 #include "provision/signing/hmac.hpp"
 
 namespace fastgpu::provision::tencent {
@@ -177,7 +177,7 @@ json launch_body(const cloud::Launch& launch, system_clock::time_point now) {
                {"InstanceName", launch.marks.cluster_name + number},
                {"HostName", host_form(launch.marks.cluster_name) + number},
                {"ClientToken", launch.token},
-               {"UserData", signing::base64(launch.user_data.reveal())},
+               {"UserData", base64_encode(launch.user_data.reveal())},
                {"VirtualPrivateCloud",
                 {{"VpcId", part(launch, "vpc")}, {"SubnetId", part(launch, "subnet")}}},
                {"SecurityGroupIds", json::array({part(launch, "security-group")})},

@@ -1,9 +1,8 @@
 #include "agent/environments/wheel_record.hpp"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <array>
+
+#include "base/base64.hpp"
 
 namespace fastgpu::agent {
 
@@ -32,9 +31,7 @@ std::string to_text(const std::vector<RecordedFile>& files) {
 }
 
 std::string wheel_hash(const transfer::Digest& sum) {
-  std::array<unsigned char, 4 * ((sizeof sum + 2) / 3) + 1> base64{};
-  const int size = ::EVP_EncodeBlock(base64.data(), sum.data(), static_cast<int>(sum.size()));
-  std::string text(base64.begin(), base64.begin() + size);
+  std::string text = base64_encode({reinterpret_cast<const char*>(sum.data()), sum.size()});
   std::ranges::replace(text, '+', '-');
   std::ranges::replace(text, '/', '_');
   return "sha256=" + text.substr(0, text.find('='));
