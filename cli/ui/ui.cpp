@@ -63,14 +63,10 @@ Terminal Ui::terminal() const {
 
 void Ui::keep_ticking() {
   const WithoutSignals blocked;
-  ticker_ = std::jthread([this](const std::stop_token& stop) { run_ticker(stop); });
-}
-
-void Ui::run_ticker(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (!woken_.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }) &&
-         !stop.stop_requested())
+  ticker_.emplace(std::chrono::seconds(1), [this] {
+    const Guard guard(mutex_);
     if (line_ == Line::whole) progress_.tick(Progress::Clock::now());
+  });
 }
 
 void Ui::write_err(std::string_view bytes) {

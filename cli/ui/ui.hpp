@@ -1,14 +1,14 @@
 // The output of a command: data to stdout, everything else to stderr.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "base/periodic_thread.hpp"
 #include "cli/ui/progress.hpp"
 #include "cli/ui/sink.hpp"
 #include "cli/ui/styled.hpp"
@@ -97,7 +97,6 @@ class Ui {
   void close_line();
   void write_err(std::string_view bytes);
   void keep_form();
-  void run_ticker(const std::stop_token& stop);
 
   Sink& out_;
   Sink& err_;
@@ -113,8 +112,7 @@ class Ui {
   Line line_ = Line::whole;
   Progress progress_;
   mutable std::recursive_mutex mutex_;
-  std::condition_variable_any woken_;
-  std::jthread ticker_;  // The last member: the thread uses all others.
+  std::optional<PeriodicThread> ticker_;  // The last member: the thread uses all others.
 };
 
 }  // namespace fastgpu::cli

@@ -1,9 +1,6 @@
 // Heartbeat: postpones the end of an unattended cluster while a command runs.
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
 #include "base/caught.hpp"
+#include "base/periodic_thread.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "provision/cloud/timers.hpp"
 #include "provision/providers.hpp"
@@ -26,11 +23,11 @@ class Heartbeat {
         cloud_(cloud),
         owner_(cloud == nullptr ? "" : services.owner(cluster.provider).mark()),
         step_(std::max<std::chrono::seconds>(unattended / 10, 1s)),
-        thread_([this](const std::stop_token& stop) { run(stop); }) {}
+        thread_(
+            step_, [this] { beat(); }, PeriodicThread::First::at_once) {}
 
   ~Heartbeat() {
-    thread_.request_stop();
-    thread_.join();
+    thread_.stop();
     if (!failure_) return;
     try {
       messages_.warn("the scheduled end of " + cluster_.name.value +
@@ -42,16 +39,13 @@ class Heartbeat {
   Heartbeat& operator=(const Heartbeat&) = delete;
 
  private:
-  void run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    do {
-      try {
-        put_off();
-        failure_.reset();
-      } catch (...) {
-        failure_ = caught_error();
-      }
-    } while (!woken_.wait_for(lock, stop, step_, [] { return false; }) && !stop.stop_requested());
+  void beat() {
+    try {
+      put_off();
+      failure_.reset();
+    } catch (...) {
+      failure_ = caught_error();
+    }
   }
 
   /// Records the contact and sets the cloud's timers. Does nothing within `step_` of the last
@@ -79,9 +73,7 @@ class Heartbeat {
   std::string owner_;
   std::chrono::seconds step_;
   std::optional<Error> failure_;
-  std::mutex mutex_;
-  std::condition_variable_any woken_;
-  std::jthread thread_;  // The last member: the thread uses all others.
+  PeriodicThread thread_;  // The last member: the thread uses all others.
 };
 
 void EndHeartbeat::operator()(Heartbeat* heartbeat) const noexcept {

@@ -3,10 +3,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
+#include <optional>
 
+#include "base/periodic_thread.hpp"
 #include "base/time_text.hpp"
 #include "base/units.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
@@ -94,9 +93,15 @@ struct Lease::Renewal {
   launcher::HeadNode head;
   agent::LeaseRequest options;
   Cancel cancel{};
-  std::mutex mutex{};
-  std::condition_variable_any woken{};
-  std::jthread thread{};
+  std::optional<PeriodicThread> thread{};  ///< The last member: the thread uses all others.
+
+  void renew() {
+    try {
+      head.take_lease(options, cancel);
+    } catch (const std::exception&) {
+      // Ignored: the node may be shutting down, or the next renewal is still in time.
+    }
+  }
 };
 
 Lease::Lease(Services& services, ssh::Host host, const LeaseOptions& options) {
@@ -125,25 +130,12 @@ Lease::Lease(Services& services, ssh::Host host, const LeaseOptions& options) {
                          // not break its lease.
   renewal_ = std::unique_ptr<Renewal>(
       new Renewal{.client = std::move(client), .head = std::move(head), .options = asked});
-  renewal_->thread = std::jthread([this](const std::stop_token& stop) { run(stop); });
-}
-
-void Lease::run(const std::stop_token& stop) {
-  std::unique_lock lock(renewal_->mutex);
-  while (!renewal_->woken.wait_for(lock, stop, kRenewAfter, [] { return false; }) &&
-         !stop.stop_requested()) {
-    try {
-      renewal_->head.take_lease(renewal_->options, renewal_->cancel);
-    } catch (const std::exception&) {
-      // Ignored: the node may be shutting down, or the next renewal is still in time.
-    }
-  }
+  renewal_->thread.emplace(kRenewAfter, [this] { renewal_->renew(); });
 }
 
 Lease::~Lease() {
-  renewal_->thread.request_stop();
   renewal_->cancel.request();
-  renewal_->thread.join();
+  renewal_->thread.reset();
   if (is_abandoned_) return;
   try {
     renewal_->head.drop_lease(renewal_->options.holder, Cancel());

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <stop_token>
 
 #include "cli/workflows/services.hpp"
 #include "launcher/head_node.hpp"
@@ -32,8 +31,6 @@ class Lease {
   void abandon() noexcept { is_abandoned_ = true; }
 
  private:
-  void run(const std::stop_token& stop);
-
   struct Renewal;
   std::unique_ptr<Renewal> renewal_;
   bool is_abandoned_ = false;

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <condition_variable>
 #include <cstdio>
 #include <filesystem>
 
@@ -36,14 +35,7 @@ int run_call(const std::function<void()>& body) try {
   return transfer::failure_status(system_error("", e.code().value()).kind());
 }
 
-Listener::Listener()
-    : beat_([this](const std::stop_token& stop) {
-        std::mutex waiting;
-        std::condition_variable_any wake;
-        std::unique_lock lock(waiting);
-        while (!wake.wait_for(lock, stop, kBetweenBeats, [&] { return stop.stop_requested(); }))
-          write("beat", "");
-      }) {}
+Listener::Listener() : beat_(kBetweenBeats, [this] { write("beat", ""); }) {}
 
 void Listener::tell(std::string_view doing) {
   write("doing", doing);

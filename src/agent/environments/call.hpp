@@ -5,10 +5,10 @@
 #include <functional>
 #include <mutex>
 #include <string_view>
-#include <thread>
 
 #include "agent/protocol/records.hpp"
 #include "base/cancel.hpp"
+#include "base/periodic_thread.hpp"
 
 namespace fastgpu::agent {
 
@@ -35,7 +35,7 @@ class Listener {
 
   std::mutex writing_;
   Cancel gone_;
-  std::jthread beat_;
+  PeriodicThread beat_;  ///< The last member: the thread uses all others.
 };
 
 }  // namespace fastgpu::agent
