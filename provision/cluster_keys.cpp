@@ -4,6 +4,7 @@
 
 #include "base/fault_point.hpp"
 #include "base/file_status.hpp"
+#include "base/files.hpp"
 #include "base/json.hpp"
 #include "state/directory.hpp"
 
@@ -57,7 +58,7 @@ void make_keys(const Tools& tools, const state::Cluster& cluster,
 
 std::optional<HostKeys> read_host_keys(const fs::path& state_directory,
                                        const state::ClusterId& cluster) {
-  const auto text = state::read_file(host_keys_file(state_directory, cluster));
+  const auto text = read_file(host_keys_file(state_directory, cluster));
   if (!text) return std::nullopt;
   try {
     HostKeys keys;
@@ -75,7 +76,7 @@ std::optional<HostKeys> read_host_keys(const fs::path& state_directory,
 std::optional<std::string> authorized_key(const fs::path& state_directory,
                                           const state::ClusterId& cluster) {
   if (!path_exists(state::identity_file(state_directory, cluster))) return std::nullopt;
-  auto text = state::read_file(public_key_file(state_directory, cluster));
+  auto text = read_file(public_key_file(state_directory, cluster));
   while (text && text->ends_with('\n'))
     text->pop_back();
   return text;

@@ -1,6 +1,7 @@
 #include "cli/workflows/copy_route.hpp"
 
 #include "base/file_status.hpp"
+#include "base/files.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "launcher/job_files.hpp"
 #include "state/directory.hpp"
@@ -12,7 +13,7 @@ constexpr int kMostRoutes = 1'024;
 
 launcher::ClusterAccess access_of(Services& services, const state::Cluster& cluster) {
   const auto key = state::identity_file(services.state_directory(), cluster.id);
-  const auto text = state::read_file(key);
+  const auto text = read_file(key);
   if (!text)
     throw Error(ErrorKind::local,
                 "the key of cluster " + cluster.name.value + " is missing: " + key.string());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/files.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/job_owner.hpp"
 #include "cli/workflows/lookup.hpp"
@@ -64,7 +65,7 @@ launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster
     nodes.push_back({.host = where.of(node), .peer = where.peer(node)});
   // The nodes accept the cluster's key from each other, too.
   const auto key = state::identity_file(services.state_directory(), cluster.id);
-  const auto text = state::read_file(key);
+  const auto text = read_file(key);
   if (!text)
     throw Error(ErrorKind::local,
                 "the key of cluster " + cluster.name.value + " is missing: " + key.string());

@@ -4,6 +4,7 @@
 
 #include "base/fault_point.hpp"
 #include "base/file_status.hpp"
+#include "base/files.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "provision/cloud/ownership.hpp"
 #include "provision/cluster_record.hpp"
@@ -49,7 +50,7 @@ bool is_published(Services& services, const state::ClusterId& cluster) {
 void write_record(Services& services, const state::Cluster& cluster, launcher::HeadNode& head) {
   const state::Node node = services.store().nodes(cluster.id).front();
   const std::string text = text_of(services.store(), cluster);
-  if (state::read_file(copy_of(services, cluster.id)) == text) return;
+  if (read_file(copy_of(services, cluster.id)) == text) return;
   services.cloud(cluster.provider);  // Created in this thread; the next one only uses it.
   const std::string mark = services.owner(cluster.provider).mark();
   auto tagged = std::async(std::launch::async, [&] { tag_head(services, cluster, node); });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -20,14 +21,6 @@ constexpr std::size_t kWorthSending = transfer::kLongestRun - transfer::kLargest
 std::string inner(const std::string& path) {
   const auto slash = path.find('/');
   return slash == std::string::npos ? "" : path.substr(slash + 1);
-}
-
-void write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t size = ::write(fd, bytes.data(), bytes.size());
-    if (size < 0 && errno != EINTR) throw system_error("keeping a file of it", errno);
-    if (size > 0) bytes.remove_prefix(static_cast<std::size_t>(size));
-  }
 }
 
 }  // namespace
@@ -92,7 +85,7 @@ void ArchiveStream::keep_content(const std::string& path) {
   UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!fd) throw system_error("making " + file.string(), errno);
   while (const std::size_t size = file_.entries().read(buffer_))
-    write_all(fd.get(), {buffer_.data(), size});
+    write_all(fd.get(), {buffer_.data(), size}, "keeping a file of it");
   kept_.insert_or_assign(path, std::move(fd));
 }
 

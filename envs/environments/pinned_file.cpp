@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "envs/environments/index_logins.hpp"
 #include "http/urls.hpp"
 #include "state/directory.hpp"
@@ -74,7 +75,7 @@ std::string fetch_pinned(const PinnedFile& file, std::string_view hint, http::Cl
 
 std::string fetch_kept(const PinnedFile& file, const std::filesystem::path& kept,
                        std::string_view hint, http::Client& http, const Cancel& cancel) {
-  if (auto bytes = state::read_file(kept); bytes && transfer::sha256_hex(*bytes) == file.sha256)
+  if (auto bytes = read_file(kept); bytes && transfer::sha256_hex(*bytes) == file.sha256)
     return std::move(*bytes);
   std::string bytes = fetch_pinned(file, hint, http, cancel);
   state::make_private_directory(kept.parent_path());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/files.hpp"
 #include "base/json.hpp"
 #include "base/names.hpp"
 #include "state/directory.hpp"
@@ -41,7 +42,7 @@ std::string active_on_all(std::span<const MachineStatus> found) {
 
 EnvironmentsRecord read_record(const std::filesystem::path& cluster_directory) {
   const auto path = file_of(cluster_directory);
-  const auto text = state::read_file(path);
+  const auto text = read_file(path);
   if (!text) return {};
   const auto root = parse_json(*text, path.string());
   EnvironmentsRecord record{.active = field<std::string>(root, "active"),

@@ -1,12 +1,13 @@
 #include "provision/cloud/owner.hpp"
 
+#include "base/files.hpp"
 #include "provision/ids.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::provision::cloud {
 
 std::optional<std::string> Owner::known() const {
-  auto text = state::read_file(file_);
+  auto text = read_file(file_);
   if (text && text->empty()) return std::nullopt;
   return text;
 }

@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 
+#include "base/files.hpp"
 #include "base/unique_fd.hpp"
 #include "http/urls.hpp"
 
@@ -16,20 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLargestFile = 1U << 20U;
-
-std::string read_all(int fd, const fs::path& path) {
-  std::string text;
-  std::array<char, 4096> buffer{};
-  for (;;) {
-    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw system_error("reading " + path.string(), errno);
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (text.size() > kLargestFile)
-      throw Error(ErrorKind::usage, path.string() + " is over 1 MiB: it is not a credentials file");
-  }
-}
 
 }  // namespace
 
@@ -65,7 +51,10 @@ std::optional<std::string> Search::file(const fs::path& path) const {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw system_error("reading " + path.string(), errno);
   if (!S_ISREG(status.st_mode)) throw Error(ErrorKind::usage, path.string() + " is not a file");
-  return read_all(fd.get(), path);
+  std::string text = read_to_end(fd.get(), "reading " + path.string(), kLargestFile);
+  if (text.size() > kLargestFile)
+    throw Error(ErrorKind::usage, path.string() + " is over 1 MiB: it is not a credentials file");
+  return text;
 }
 
 Sections Search::ini(const fs::path& path) const {

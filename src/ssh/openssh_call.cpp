@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "ssh/connection.hpp"
 #include "ssh/openssh.hpp"
 
@@ -24,11 +25,7 @@ std::string known_hosts_of(const Host& host) {
 
 MemoryFile::MemoryFile(const std::string& text) : fd_(::memfd_create("fastgpu", MFD_CLOEXEC)) {
   if (!fd_) throw system_error("making a file in memory", errno);
-  for (std::string_view rest = text; !rest.empty();) {
-    const ssize_t size = ::write(fd_.get(), rest.data(), rest.size());
-    if (size < 0 && errno != EINTR) throw system_error("writing a file in memory", errno);
-    if (size > 0) rest.remove_prefix(static_cast<std::size_t>(size));
-  }
+  write_all(fd_.get(), text, "writing a file in memory");
 }
 
 std::filesystem::path MemoryFile::path() const {

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/file_status.hpp"
+#include "base/files.hpp"
 #include "base/names.hpp"
 #include "base/unique_fd.hpp"
 
@@ -26,16 +27,6 @@ std::optional<fs::path> absolute_path(const Environment& environment, const char
   const std::optional<std::string> value = environment(name);
   if (!value || value->empty() || value->front() != '/') return std::nullopt;
   return fs::path(*value);
-}
-
-void write_all(int fd, std::string_view text, const fs::path& path) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw system_error("writing " + path.string(), errno);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (::fsync(fd) != 0) throw system_error("writing " + path.string() + " to disk", errno);
 }
 
 void sync_directory(const fs::path& path) {
@@ -102,7 +93,8 @@ void write_private_file(const fs::path& path, const std::string& text) {
   try {
     const UniqueFd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!fd) throw system_error("writing " + draft.string(), errno);
-    write_all(fd.get(), text, draft);
+    write_all(fd.get(), text, "writing " + draft.string());
+    if (::fsync(fd.get()) != 0) throw system_error("writing " + draft.string() + " to disk", errno);
     if (::rename(draft.c_str(), path.c_str()) != 0)
       throw system_error("writing " + path.string(), errno);
   } catch (const Error&) {
@@ -110,21 +102,6 @@ void write_private_file(const fs::path& path, const std::string& text) {
     throw;
   }
   sync_directory(path.parent_path());
-}
-
-std::optional<std::string> read_file(const fs::path& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd && errno == ENOENT) return std::nullopt;
-  if (!fd) throw system_error("reading " + path.string(), errno);
-  std::string text;
-  std::array<char, 4096> buffer{};
-  for (;;) {
-    const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw system_error("reading " + path.string(), errno);
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
 }
 
 }  // namespace fastgpu::state

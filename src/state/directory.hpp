@@ -38,7 +38,4 @@ std::filesystem::path identity_file(const std::filesystem::path& directory,
 /// Writes a file with mode 0600. Afterwards it is either complete and on disk, or absent.
 void write_private_file(const std::filesystem::path& path, const std::string& text);
 
-/// Returns the text of the file; absent if the file does not exist.
-std::optional<std::string> read_file(const std::filesystem::path& path);
-
 }  // namespace fastgpu::state

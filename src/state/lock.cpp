@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/host_names.hpp"
 #include "base/units.hpp"
 #include "state/directory.hpp"

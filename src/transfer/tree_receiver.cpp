@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/names.hpp"
 #include "base/units.hpp"
 #include "transfer/paths.hpp"
@@ -22,15 +23,6 @@ constexpr mode_t kPrivateMode = S_IRUSR | S_IWUSR;
 
 Error cannot_write(const std::string& path) {
   return system_error("writing " + printable(path), errno);
-}
-
-void write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t size = ::write(fd, bytes.data(), bytes.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) throw cannot_write(path);
-    bytes.remove_prefix(static_cast<std::size_t>(size));
-  }
 }
 
 /// Returns a record's path without the name of the source, with which it begins.
@@ -224,7 +216,7 @@ void TreeReceiver::take(const BlockRecord& record) {
     throw Error(ErrorKind::remote, "the stream of files has content after that of its base");
   file_->has_content = true;
   if (file_->sum) file_->sum->add(record.bytes);
-  write_all(own_fd(), record.bytes, file_->record.path);
+  write_all(own_fd(), record.bytes, "writing " + printable(file_->record.path));
   bytes_ += record.bytes.size();
 }
 
@@ -300,7 +292,7 @@ void TreeReceiver::take(const SameRecord&) {
   file_->is_link = become_link_to(there.get());
   const int copy = file_->is_link ? -1 : own_fd();
   file_->known = sum_of_file(there.get(), file_->record.path, [&](std::string_view bytes) {
-    if (copy >= 0) write_all(copy, bytes, file_->record.path);
+    if (copy >= 0) write_all(copy, bytes, "writing " + printable(file_->record.path));
   });
 }
 

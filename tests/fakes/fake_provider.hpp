@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fault_point.hpp"
+#include "base/files.hpp"
 #include "provision/provider.hpp"
 #include "state/directory.hpp"
 
@@ -240,7 +241,7 @@ class FakeProvider final : public provision::Provider {
   }
 
   json read() const {
-    const auto text = state::read_file(file_);
+    const auto text = read_file(file_);
     if (text) return json::parse(*text);
     return {{"machines", json::object()}, {"networks", json::object()}, {"made", 0}};
   }

@@ -1,4 +1,5 @@
 #include "provision/lifecycle.hpp"
+#include "base/files.hpp"
 
 #include <doctest/doctest.h>
 
@@ -43,7 +44,7 @@ TEST_CASE("the cluster's key is there, and the nodes' private keys are not") {
   World world;
   const ClusterView view = world.create();
   const auto identity = state::identity_file(world.shop.store.directory(), view.cluster.id);
-  CHECK(state::read_file(identity)->starts_with("private "));
+  CHECK(read_file(identity)->starts_with("private "));
   CHECK_FALSE(std::filesystem::exists(identity.parent_path() / "host_keys.json"));
 }
 

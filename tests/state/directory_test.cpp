@@ -1,4 +1,5 @@
 #include "state/directory.hpp"
+#include "base/files.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/counted.hpp"
+#include "base/files.hpp"
 #include "cli/commands/cluster/money_options.hpp"
 #include "cli/commands/shared/offer_views.hpp"
 #include "cli/program/checked_flag.hpp"
@@ -131,8 +132,8 @@ std::vector<std::string> public_keys_in(const std::vector<std::string>& files) {
   std::vector<std::string> keys;
   for (const std::string& given : files) {
     std::string file = given;
-    auto text = state::read_file(file);
-    if (text && text->starts_with("-----BEGIN ")) text = state::read_file(file += ".pub");
+    auto text = read_file(file);
+    if (text && text->starts_with("-----BEGIN ")) text = read_file(file += ".pub");
     if (!text) throw Error(ErrorKind::not_found, "--ssh-key: there is no file " + file);
     const std::string line = text->substr(0, text->find('\n'));
     const std::string key = line.substr(0, line.find(' ', kKind.size()));

@@ -2,6 +2,7 @@
 
 #include <sys/utsname.h>
 
+#include "base/files.hpp"
 #include "base/names.hpp"
 #include "cli/program/arguments.hpp"
 #include "cli/workflows/helper_programs.hpp"
@@ -143,7 +144,7 @@ void describe_builder_options(Arguments& arguments, BuilderOptions& options) {
 
 std::vector<envs::KnownPython> known_pythons(const BuilderOptions& options) {
   if (options.python_table.empty()) return envs::builtin_pythons();
-  const auto text = state::read_file(options.python_table);
+  const auto text = read_file(options.python_table);
   if (!text) throw Error(ErrorKind::not_found, "there is no file " + options.python_table);
   return envs::parse_pythons(*text, options.python_table);
 }

@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/files.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_install.hpp"
 #include "envs/environments/local_wheels.hpp"
@@ -104,7 +105,7 @@ config::Document document_of(const EnvCreateOptions& options) {
     return options.file.empty() ? config::Document() : read_environment_file(options.file);
   if (!options.file.empty()) throw Error(ErrorKind::usage, "env create: give -f or -r, not both");
   return config::Document::parse(
-      to_yaml(envs::read_requirements(options.requirements, state::read_file), "packages"),
+      to_yaml(envs::read_requirements(options.requirements, read_file), "packages"),
       options.requirements);
 }
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/files.hpp"
 #include "base/join.hpp"
 #include "cli/program/checked_flag.hpp"
 #include "cli/workflows/copy_route.hpp"
@@ -238,11 +239,11 @@ void complete_from(Context& context, const EnvCluster* cluster, const std::strin
 config::Document read_environment_file(const std::string& file) {
   config::Document document = config::Document::read(file);
   if (!envs::is_conda_file(document)) return document;
-  return config::Document::parse(envs::conda_file_as_yaml(document, file, state::read_file), file);
+  return config::Document::parse(envs::conda_file_as_yaml(document, file, read_file), file);
 }
 
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
-  const auto text = state::read_file(file);
+  const auto text = read_file(file);
   if (!text) throw Error(ErrorKind::not_found, "there is no file " + file.string());
   auto lock = envs::parse_lock(*text, file.string());
   lock.spec.folder = file.parent_path();

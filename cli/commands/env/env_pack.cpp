@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/files.hpp"
 #include "base/pulse.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_tools.hpp"
@@ -45,11 +46,7 @@ class Archive final : public remote::OutputSink {
       return;
     }
     bytes_ += text.size();
-    while (!text.empty()) {
-      const ssize_t put = ::write(file_.get(), text.data(), text.size());
-      if (put < 0 && errno != EINTR) throw system_error("writing " + draft_.string(), errno);
-      if (put > 0) text.remove_prefix(static_cast<std::size_t>(put));
-    }
+    write_all(file_.get(), text, "writing " + draft_.string());
   }
 
   void finish() {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <sstream>
 
+#include "base/files.hpp"
 #include "cli/commands/shared/secret_file.hpp"
 
 namespace fastgpu::cli {
@@ -16,16 +17,9 @@ constexpr const char* kFlag = "--index-credentials";
 constexpr const char* kVariable = "FASTGPU_INDEX_LOGINS";
 
 Secret content_of(const UniqueFd& file, const std::string& what) {
-  std::string text;
-  std::array<char, 4096> piece{};
-  for (;;) {
-    const ssize_t count = ::read(file.get(), piece.data(), piece.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw system_error("reading " + what, errno);
-    if (count == 0) return Secret(std::move(text));
-    text.append(piece.data(), static_cast<std::size_t>(count));
-    if (text.size() > kLargestFile) throw Error(ErrorKind::usage, what + " is not a netrc file");
-  }
+  std::string text = read_to_end(file.get(), "reading " + what, kLargestFile);
+  if (text.size() > kLargestFile) throw Error(ErrorKind::usage, what + " is not a netrc file");
+  return Secret(std::move(text));
 }
 
 /// Adds the logins in the addresses of the environment variable.

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::cli {
@@ -41,14 +42,6 @@ UniqueFd open_file(const fs::path& path) {
   return file;
 }
 
-void write_all(const UniqueFd& file, const fs::path& path, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(file.get(), text.data(), text.size());
-    if (count < 0 && errno != EINTR) throw system_error("writing " + path.string(), errno);
-    if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
-  }
-}
-
 }  // namespace
 
 FileSink::FileSink(fs::path directory, std::vector<std::string> names)
@@ -75,7 +68,7 @@ void FileSink::output(std::size_t host, Channel channel, std::string_view text) 
   const bool is_new = channel == Channel::err && !has_errors_[host];
   const UniqueFd opened = is_new ? make_file(path) : open_file(path);
   if (is_new) has_errors_[host] = true;
-  write_all(opened, path, text);
+  write_all(opened.get(), text, "writing " + path.string());
 }
 
 }  // namespace fastgpu::cli

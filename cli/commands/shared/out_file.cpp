@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::cli {
@@ -63,11 +64,7 @@ void write_out_file(const OutFile& out, std::string_view text) {
   const UniqueFd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!file) throw system_error("making " + draft.string(), errno);
   try {
-    while (!text.empty()) {
-      const ssize_t count = ::write(file.get(), text.data(), text.size());
-      if (count < 0 && errno != EINTR) throw system_error("writing " + draft.string(), errno);
-      if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
-    }
+    write_all(file.get(), text, "writing " + draft.string());
     if (::fsync(file.get()) != 0) throw system_error("writing " + draft.string(), errno);
     publish_out_file(draft, out);
   } catch (const Error&) {

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
 #include "base/unique_fd.hpp"
@@ -48,18 +49,11 @@ std::string read_regular(const std::string& path) {
   struct stat about {};
   if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode))
     throw Error(ErrorKind::usage, "--env-file: " + printable(path) + " is not a regular file");
-  std::string text;
-  std::array<char, 65536> buffer;
-  for (;;) {
-    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw system_error("--env-file: reading " + printable(path), errno);
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (text.size() > kMostBytes)
-      throw Error(ErrorKind::usage, "--env-file: " + printable(path) + " has more than " +
-                                        std::to_string(kMostBytes) + " bytes");
-  }
+  std::string text = read_to_end(file.get(), "--env-file: reading " + printable(path), kMostBytes);
+  if (text.size() > kMostBytes)
+    throw Error(ErrorKind::usage, "--env-file: " + printable(path) + " has more than " +
+                                      std::to_string(kMostBytes) + " bytes");
+  return text;
 }
 
 }  // namespace

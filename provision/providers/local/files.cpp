@@ -18,15 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write_all(int file, std::string_view text, const fs::path& path) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw system_error("writing " + path.string(), errno);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 void sync_folder(const fs::path& path) {
   const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder) ::fsync(folder.get());
@@ -40,27 +31,13 @@ void replace_file(const fs::path& path, std::string_view text, mode_t mode, Dura
     const UniqueFd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (!file) throw system_error("writing " + draft.string(), errno);
     ::fchmod(file.get(), mode);
-    write_all(file.get(), text, draft);
+    write_all(file.get(), text, "writing " + draft.string());
     if (durability == Durability::on_disk && ::fsync(file.get()) != 0)
       throw system_error("writing " + draft.string(), errno);
   }
   if (::rename(draft.c_str(), path.c_str()) != 0)
     throw system_error("writing " + path.string(), errno);
   if (durability == Durability::on_disk) sync_folder(path.parent_path());
-}
-
-std::optional<std::string> read_file(const fs::path& path) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
-  if (!file) throw system_error("reading " + path.string(), errno);
-  std::string text;
-  std::array<char, 8192> piece;
-  for (;;) {
-    const ssize_t size = ::read(file.get(), piece.data(), piece.size());
-    if (size == 0) return text;
-    if (size < 0 && errno != EINTR) throw system_error("reading " + path.string(), errno);
-    if (size > 0) text.append(piece.data(), static_cast<std::size_t>(size));
-  }
 }
 
 void make_private_folder(const fs::path& path) {

@@ -4,10 +4,11 @@
 #include <sys/types.h>
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/files.hpp"
 
 namespace fastgpu::provision::local {
 
@@ -16,9 +17,6 @@ enum class Durability { until_crash, on_disk };
 /// Writes beside `path` and renames. On disk means that a power cut after the call loses nothing.
 void replace_file(const std::filesystem::path& path, std::string_view text, mode_t mode,
                   Durability durability);
-
-/// Reads a file; absent if it does not exist. Throws if it cannot be read.
-std::optional<std::string> read_file(const std::filesystem::path& path);
 
 /// Makes the folder, open to root alone, and its parents; does nothing if it exists.
 void make_private_folder(const std::filesystem::path& path);

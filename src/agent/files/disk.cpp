@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -69,18 +70,11 @@ std::optional<std::string> read_file(const std::filesystem::path& path, std::siz
   const UniqueFd file = open_regular(path, O_RDONLY);
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
   if (!file) throw failed("opening", path);
-  std::string text;
-  std::array<char, 65536> buffer;
-  for (;;) {
-    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw failed("reading", path);
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (text.size() > limit)
-      throw Error(ErrorKind::local,
-                  path.string() + " is larger than " + std::to_string(limit) + " bytes");
-  }
+  std::string text = read_to_end(file.get(), "reading " + path.string(), limit);
+  if (text.size() > limit)
+    throw Error(ErrorKind::local,
+                path.string() + " is larger than " + std::to_string(limit) + " bytes");
+  return text;
 }
 
 void write_atomically(const std::filesystem::path& path, std::string_view content, unsigned mode) {
@@ -127,25 +121,14 @@ bool may_be_ours(uid_t owner) noexcept {
 }
 
 std::string read_all(int fd, std::size_t limit) {
-  std::string text;
-  std::array<char, 65536> buffer;
-  for (;;) {
-    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw system_error("reading the input", errno);
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (text.size() > limit)
-      throw Error(ErrorKind::usage, "the input is larger than " + std::to_string(limit) + " bytes");
-  }
+  std::string text = read_to_end(fd, "reading the input", limit);
+  if (text.size() > limit)
+    throw Error(ErrorKind::usage, "the input is larger than " + std::to_string(limit) + " bytes");
+  return text;
 }
 
 void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(fd, text.data(), text.size());
-    if (put < 0 && errno != EINTR) throw system_error("writing", errno);
-    if (put > 0) text.remove_prefix(static_cast<std::size_t>(put));
-  }
+  fastgpu::write_all(fd, text, "writing");
 }
 
 void touch(const std::filesystem::path& path) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "agent/options.hpp"
+#include "base/files.hpp"
 #include "base/names.hpp"
 #include "transfer/failure_status.hpp"
 #include "transfer/home.hpp"
@@ -17,12 +18,7 @@ namespace {
 constexpr std::size_t kLongestPath = 4096;
 
 void write_out(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t size = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) throw system_error("writing the stream of files", errno);
-    bytes.remove_prefix(static_cast<std::size_t>(size));
-  }
+  fastgpu::write_all(STDOUT_FILENO, bytes, "writing the stream of files");
 }
 
 }  // namespace

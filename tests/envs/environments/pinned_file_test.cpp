@@ -1,4 +1,5 @@
 #include "envs/environments/pinned_file.hpp"
+#include "base/files.hpp"
 
 #include <doctest/doctest.h>
 
@@ -90,7 +91,7 @@ TEST_CASE("what was kept is used while it is the file, and fetched again once it
   std::ofstream(kept) << "something else";
   CHECK(fetch() == "content");
   CHECK(servers.asked.size() == 2);
-  CHECK(state::read_file(kept) == "content");
+  CHECK(read_file(kept) == "content");
   std::ofstream(kept) << "something else";
   servers.answers.clear();
   CHECK(failure_of([&] { fetch(); }).kind() == ErrorKind::remote);
