@@ -1,9 +1,8 @@
 #include "provision/plan.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "base/counted.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "provision/observe.hpp"
 #include "provision/providers.hpp"
 

@@ -1,9 +1,9 @@
 // One object in full, for people: one line per field, with nested objects indented.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.hpp"
 #include "cli/ui/styled.hpp"
 
 namespace fastgpu::cli {

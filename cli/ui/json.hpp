@@ -1,8 +1,9 @@
 // JSON values as text.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.hpp"
 
 namespace fastgpu::cli {
 

@@ -1,11 +1,11 @@
 // The result of a command in every output format (-o).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.hpp"
 #include "cli/ui/table.hpp"
 
 namespace fastgpu::cli {

@@ -1,8 +1,9 @@
 // JSON values written as YAML blocks.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.hpp"
 
 namespace fastgpu::cli {
 

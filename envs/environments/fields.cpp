@@ -1,9 +1,9 @@
 #include "envs/environments/fields.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "agent/protocol/index_login.hpp"
+#include "base/json.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::envs {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "agent/protocol/environment.hpp"
 #include "agent/protocol/index_login.hpp"
 #include "agent/protocol/package_name.hpp"
+#include "base/json.hpp"
 #include "base/names.hpp"
 #include "envs/environments/fields.hpp"
 #include "envs/environments/requirement.hpp"

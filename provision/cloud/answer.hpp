@@ -2,13 +2,13 @@
 // empty.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/json.hpp"
 #include "base/money.hpp"
 #include "http/client.hpp"
 

@@ -1,8 +1,7 @@
 #include "provision/cloud/user_data.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "provision/cloud/data_disk.hpp"
 #include "provision/cloud/key_pair.hpp"
 

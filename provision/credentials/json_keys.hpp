@@ -1,12 +1,12 @@
 // Keys in JSON from a file, a program or a service. Error messages never repeat the input.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "provision/credentials/credentials.hpp"
 
 namespace fastgpu::provision::credentials {

@@ -1,5 +1,4 @@
 /// The headers of standard.hpp and JSON, for targets most of whose sources read or write JSON.
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "precompiled/standard.hpp"

@@ -1,10 +1,10 @@
 // The JSON of the parts of records. Only src/state includes this.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "base/json.hpp"
 #include "state/model.hpp"
 
 namespace fastgpu::state {

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +13,7 @@
 
 #include "base/fault_point.hpp"
 #include "base/files.hpp"
+#include "base/json.hpp"
 #include "provision/provider.hpp"
 #include "state/directory.hpp"
 

@@ -1,9 +1,9 @@
 // What a cloud is given to work with where a test answers for it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.hpp"
 #include "provision/cloud/caller.hpp"
 
 namespace fastgpu::test {

@@ -1,8 +1,7 @@
 #include "provision/cluster_record.hpp"
+#include "base/json.hpp"
 
 #include <doctest/doctest.h>
-
-#include <nlohmann/json.hpp>
 
 #include "support/failure.hpp"
 

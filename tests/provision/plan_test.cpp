@@ -1,8 +1,7 @@
 #include "provision/plan.hpp"
+#include "base/json.hpp"
 
 #include <doctest/doctest.h>
-
-#include <nlohmann/json.hpp>
 
 #include "provision/providers.hpp"
 #include "support/failure.hpp"

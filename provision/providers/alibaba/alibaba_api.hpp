@@ -2,9 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.hpp"
 #include "provision/cloud/answer.hpp"
 #include "provision/cloud/caller.hpp"
 #include "provision/cloud/endpoint.hpp"

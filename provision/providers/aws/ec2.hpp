@@ -3,10 +3,10 @@
 
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "http/urls.hpp"
 #include "provision/cloud/answer.hpp"
 #include "provision/cloud/caller.hpp"

@@ -1,10 +1,10 @@
 // Calls of Tencent Cloud's services: parameters in, documents out.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "provision/cloud/answer.hpp"
 #include "provision/cloud/caller.hpp"
 #include "provision/cloud/endpoint.hpp"

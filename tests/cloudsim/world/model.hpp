@@ -4,11 +4,12 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "base/json.hpp"
 
 namespace fastgpu::cloudsim {
 

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "comm/gradients/recorder.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/temp_directory.hpp"

@@ -1,10 +1,10 @@
 #include <doctest/doctest.h>
 
-#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 #include <vector>
 
+#include "base/json.hpp"
 #include "comm/trace/clock.hpp"
 #include "comm/trace/counters.hpp"
 #include "comm/trace/timeline.hpp"

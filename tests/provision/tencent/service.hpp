@@ -7,10 +7,10 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "provision/api_tools.hpp"
 #include "provision/providers/tencent/tencent_cloud.hpp"
 

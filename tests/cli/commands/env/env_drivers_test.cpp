@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "support/cli_session.hpp"
 #include "support/failure.hpp"
 
