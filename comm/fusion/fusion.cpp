@@ -12,27 +12,29 @@
 namespace fastgpu::comm {
 namespace {
 
-constexpr std::size_t aligned(std::size_t bytes) noexcept {
-  return (bytes + kFusionAlignment - 1) / kFusionAlignment * kFusionAlignment;
-}
-
 /// A bucket and the place of the last of its gradients in the order.
 struct Placed {
   Bucket bucket;
   std::size_t last = 0;
 };
 
-/// A filler of buckets of one type, one after the other.
+/// The gradients that may share a bucket.
+struct Form {
+  ElementType type = ElementType::float32;
+  bool is_encoded = false;
+};
+
+/// A filler of buckets of one form, one after the other.
 class Filler {
  public:
-  Filler(ElementType type, std::size_t granularity, std::size_t begin)
-      : type_(type), granularity_(granularity), end_(begin) {}
+  Filler(Form form, std::size_t granularity, std::size_t begin)
+      : form_(form), granularity_(granularity), end_(begin) {}
 
   /// Adds a gradient. One that fits into a bucket is not cut; a larger one begins in the rest of
   /// this bucket.
   void add(GradientId gradient, std::size_t count, std::size_t place) {
-    const std::size_t element = size_of(type_);
-    end_ = aligned(end_);
+    const std::size_t element = size_of(form_.type);
+    end_ = fusion_aligned(end_);
     if (count * element > room() && count * element <= granularity_) close();
     for (std::size_t first = 0; first < count;) {
       if (room() == 0) close();
@@ -47,7 +49,7 @@ class Filler {
     }
   }
 
-  std::size_t end() const noexcept { return aligned(end_); }
+  std::size_t end() const noexcept { return fusion_aligned(end_); }
   std::vector<Placed> take() && { return std::move(buckets_); }
 
  private:
@@ -60,11 +62,12 @@ class Filler {
   void close() noexcept { is_closed_ = true; }
 
   void open() {
-    buckets_.push_back({{.type = type_, .offset = end_, .pieces = {}}});
+    buckets_.push_back(
+        {{.type = form_.type, .offset = end_, .is_encoded = form_.is_encoded, .pieces = {}}});
     is_closed_ = false;
   }
 
-  ElementType type_;
+  Form form_;
   std::size_t granularity_;
   std::size_t end_;
   bool is_closed_ = false;
@@ -88,18 +91,23 @@ void note_priorities(FusionPlan& plan, const GradientTable& table) {
 }  // namespace
 
 FusionPlan plan_fusion(const GradientTable& table, std::span<const GradientId> order,
-                       std::span<const ElementType> wire, Bytes granularity) {
+                       std::span<const ElementType> wire, Bytes granularity,
+                       const std::vector<bool>& encoded) {
   assert(order.size() == table.size() && wire.size() == table.size());
   const std::size_t most = std::max<std::size_t>(
       granularity.count / kFusionAlignment * kFusionAlignment, kFusionAlignment);
   FusionPlan plan;
   plan.offset_of.resize(table.size());
   std::vector<Placed> placed;
-  for (std::size_t type = 0; type < kElementTypes; ++type) {
-    Filler filler(ElementType(type), most, plan.buffer_bytes);
-    for (std::size_t place = 0; place < order.size(); ++place)
-      if (wire[order[place].value] == ElementType(type))
+  for (std::size_t form = 0; form < 2 * kElementTypes; ++form) {
+    const auto type = ElementType(form / 2);
+    const bool is_encoded = form % 2 == 1;
+    Filler filler({type, is_encoded}, most, plan.buffer_bytes);
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      const std::size_t id = order[place].value;
+      if (wire[id] == type && (!encoded.empty() && encoded[id]) == is_encoded)
         filler.add(order[place], table.elements(order[place]), place);
+    }
     plan.buffer_bytes = filler.end();
     std::ranges::move(std::move(filler).take(), std::back_inserter(placed));
   }
@@ -115,6 +123,7 @@ std::uint64_t hash(const FusionPlan& plan) {
   Fingerprint hash;
   for (const Bucket& bucket : plan.buckets) {
     hash.add(static_cast<std::uint8_t>(bucket.type));
+    hash.add(static_cast<std::uint8_t>(bucket.is_encoded));
     hash.add(std::uint64_t{bucket.offset}).add(std::uint64_t{bucket.bytes});
     for (const GradientPiece& piece : bucket.pieces)
       hash.add(std::uint64_t{piece.gradient.value})

@@ -15,6 +15,11 @@ namespace fastgpu::comm {
 /// vector.
 constexpr std::size_t kFusionAlignment = 64;
 
+/// Returns the length with the gap behind it.
+constexpr std::size_t fusion_aligned(std::size_t bytes) noexcept {
+  return (bytes + kFusionAlignment - 1) / kFusionAlignment * kFusionAlignment;
+}
+
 /// A stretch of one gradient within one bucket.
 struct GradientPiece {
   GradientId gradient{};
@@ -29,6 +34,7 @@ struct Bucket {
   std::size_t offset = 0;                   ///< The place in the fusion buffer, in bytes.
   std::size_t bytes = 0;                    ///< The length, with the gaps between gradients.
   std::int32_t priority = 0;                ///< The highest priority of its gradients.
+  bool is_encoded = false;                  ///< A codec is applied to its numbers.
   std::vector<GradientPiece> pieces;
 };
 
@@ -43,8 +49,11 @@ struct FusionPlan {
 /// Plans the buckets. `order` has every gradient once; `wire` has its type on the wire, by id. A
 /// bucket has at most `granularity` bytes, but at least kFusionAlignment, and is launched at the
 /// place in the order of the last of its gradients. Gradients without elements are in no bucket.
+/// `encoded` has those for a codec, by id, which share no bucket with others; empty: there are
+/// none.
 FusionPlan plan_fusion(const GradientTable& table, std::span<const GradientId> order,
-                       std::span<const ElementType> wire, Bytes granularity);
+                       std::span<const ElementType> wire, Bytes granularity,
+                       const std::vector<bool>& encoded = {});
 
 /// Returns a hash that is equal if two ranks have the same plan.
 std::uint64_t hash(const FusionPlan& plan);

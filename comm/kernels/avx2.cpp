@@ -37,11 +37,29 @@ struct Avx2 {
         to, _mm_packus_epi32(_mm256_castsi256_si128(result), _mm256_extracti128_si256(result, 1)));
   }
 
+  static std::uint32_t sign_bits(const float* from) noexcept {
+    return joined(_mm256_loadu_ps(from), _mm256_loadu_ps(from + 8));
+  }
+  static std::uint32_t large_bits(const float* from, std::int32_t limit) noexcept {
+    return joined(reaches(from, limit), reaches(from + 8, limit));
+  }
+
   template <class Vector>
   static void store_past_caches(void* to, Vector value) noexcept {
     _mm256_stream_si256(static_cast<__m256i*>(to), __builtin_bit_cast(__m256i, value));
   }
   static void order_stores() noexcept { _mm_sfence(); }
+
+ private:
+  static std::uint32_t joined(__m256 low, __m256 high) noexcept {
+    return static_cast<std::uint32_t>(_mm256_movemask_ps(low)) |
+           static_cast<std::uint32_t>(_mm256_movemask_ps(high)) << 8U;
+  }
+  static __m256 reaches(const float* from, std::int32_t limit) noexcept {
+    const __m256i bits = _mm256_castps_si256(_mm256_loadu_ps(from));
+    const __m256i magnitudes = _mm256_and_si256(bits, _mm256_set1_epi32(0x7fffffff));
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(magnitudes, _mm256_set1_epi32(limit - 1)));
+  }
 };
 
 }  // namespace

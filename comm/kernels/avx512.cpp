@@ -36,6 +36,15 @@ struct Avx512 {
     store_bits(to, _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(rounded, is_nan, nan)));
   }
 
+  static std::uint32_t sign_bits(const float* from) noexcept {
+    return _mm512_movepi32_mask(_mm512_loadu_si512(from));
+  }
+  static std::uint32_t large_bits(const float* from, std::int32_t limit) noexcept {
+    const __m512i magnitudes =
+        _mm512_and_si512(_mm512_loadu_si512(from), _mm512_set1_epi32(0x7fffffff));
+    return _mm512_cmpge_epi32_mask(magnitudes, _mm512_set1_epi32(limit));
+  }
+
   template <class Vector>
   static void store_past_caches(void* to, Vector value) noexcept {
     _mm512_stream_si512(static_cast<__m512i*>(to), __builtin_bit_cast(__m512i, value));

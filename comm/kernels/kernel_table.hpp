@@ -2,10 +2,20 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "comm/kernels/element_type.hpp"
 
 namespace fastgpu::comm {
+
+/// The number of float32 numbers that share a scale in a code: the last block may have fewer.
+constexpr std::size_t kInt8Block = 256;
+constexpr std::size_t kSignBlock = 512;
+
+/// Returns the number of blocks of `count` numbers.
+constexpr std::size_t blocks_of(std::size_t count, std::size_t block) noexcept {
+  return (count + block - 1) / block;
+}
 
 /// A table of kernels. Pointers need the alignment of one element only. Counts are elements. Arrays
 /// of one call do not overlap, but `to` and `from` may be one array if their types are the same.
@@ -27,11 +37,32 @@ struct Kernels {
     ConvertChecked convert_checked = nullptr;
   };
 
+  /// A code of float32 numbers: the scales of its blocks, float32 each, and then what `encode`
+  /// makes of each number. A code needs no alignment. The scale of a block with NaN or infinity is
+  /// NaN.
+  struct Code {
+    using Encode = void (*)(void* code, const float* values, std::size_t count,
+                            std::uint64_t seed) noexcept;
+    using Add = void (*)(float* sum, const void* code, std::size_t count, float factor) noexcept;
+
+    Encode encode = nullptr;
+    Add add = nullptr;  ///< sum = sum + factor * number, for any bytes.
+  };
+  /// Writes the indices of up to `room` magnitudes whose bits reach `limit`, in order. The result
+  /// is their number; room + 1 if there are more.
+  using Select = std::size_t (*)(std::uint32_t* found, std::size_t room, const float* values,
+                                 std::size_t count, std::int32_t limit) noexcept;
+  using Clean = void (*)(float* values, std::size_t count) noexcept;
+
   Reduce reduce[kElementTypes][kReduceOps];               ///< into = into op from; average adds.
   Divide divide[kElementTypes];                           ///< Rounds integers towards zero.
   Conversions conversions[kElementTypes][kElementTypes];  ///< [to][from]
   Find first_non_finite[kElementTypes];  ///< The index of the first NaN or infinity, else `count`.
   Copy stream;                           ///< Copies past the caches.
+  Code int8;   ///< Whole numbers from -127 to 127, a byte each, rounded at random by the seed.
+  Code signs;  ///< A bit for each number, set below 0; its magnitude is the mean of its block.
+  Select select;
+  Clean drop_non_finite;  ///< Sets NaN and infinity to 0.
 };
 
 }  // namespace fastgpu::comm

@@ -9,6 +9,8 @@
 //   load(const T*)        as a Vector<LaneOf<T>>; halves become floats
 //   store(T*, vector)     halves are rounded to nearest, ties to even
 //   copy(to, from, bytes) past the caches where that is faster
+//   sign_bits(const float*)         one bit for each of 16 numbers, set where the sign is
+//   large_bits(const float*, limit) the same, set where the bits without the sign reach the limit
 #pragma once
 
 #include <cstddef>

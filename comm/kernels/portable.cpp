@@ -31,8 +31,29 @@ struct OneByOne {
   static void store(Float16* to, float value) noexcept { *to = to_float16(value); }
   static void store(BFloat16* to, float value) noexcept { *to = to_bfloat16(value); }
 
+  static std::uint32_t sign_bits(const float* from) noexcept {
+    return bits_of(from, [](std::uint32_t number) { return number >> 31U; });
+  }
+  static std::uint32_t large_bits(const float* from, std::int32_t limit) noexcept {
+    const auto least = static_cast<std::uint32_t>(limit);
+    return bits_of(
+        from, [least](std::uint32_t number) { return (number & 0x7fffffffU) >= least ? 1U : 0U; });
+  }
+
   static void stream(void* to, const void* from, std::size_t bytes) noexcept {
     std::memcpy(to, from, bytes);
+  }
+
+ private:
+  template <class Bit>
+  static std::uint32_t bits_of(const float* from, Bit bit) noexcept {
+    std::uint32_t bits = 0;
+    for (std::uint32_t i = 0; i < 16; ++i) {
+      std::uint32_t number;
+      std::memcpy(&number, from + i, sizeof(number));
+      bits |= bit(number) << i;
+    }
+    return bits;
   }
 };
 

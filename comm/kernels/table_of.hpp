@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "comm/kernels/code_loops.hpp"
 #include "comm/kernels/kernels.hpp"
 #include "comm/kernels/loops.hpp"
 
@@ -52,6 +53,11 @@ constexpr Kernels table_of() {
   add_conversion<Machine, BFloat16, BFloat16>(table);
   add_conversion<Machine, double, double>(table);
   table.stream = Machine::stream;
+  using C = CodeLoops<Machine>;
+  table.int8 = {C::encode_int8, C::add_int8};
+  table.signs = {C::encode_signs, C::add_signs};
+  table.select = C::select;
+  table.drop_non_finite = C::drop_non_finite;
   return table;
 }
 

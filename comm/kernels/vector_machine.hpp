@@ -1,6 +1,6 @@
 // The Machine of loops.hpp for a CPU with vectors of kBytes. `Isa`, in an unnamed namespace, adds
 // what the compiler has no operators for. These are load and store of kBytes / 4 halves that become
-// floats, and store_past_caches of an aligned vector.
+// floats, store_past_caches of an aligned vector, and the sign_bits and large_bits of 16 floats.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +39,11 @@ struct VectorMachine {
       Isa::store(to, value);
     else
       __builtin_memcpy(to, &value, kBytes);
+  }
+
+  static std::uint32_t sign_bits(const float* from) noexcept { return Isa::sign_bits(from); }
+  static std::uint32_t large_bits(const float* from, std::int32_t limit) noexcept {
+    return Isa::large_bits(from, limit);
   }
 
   static void stream(void* to, const void* from, std::size_t bytes) noexcept {

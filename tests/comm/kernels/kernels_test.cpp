@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <set>
 
 #include "base/error.hpp"
@@ -38,6 +39,18 @@ struct Wide {
   static void store(BFloat16* to, const Floats& values) noexcept {
     for (int i = 0; i < kLanes; ++i)
       to[i] = to_bfloat16(values[i]);
+  }
+  static std::uint32_t sign_bits(const float* from) noexcept {
+    std::uint32_t bits = 0;
+    for (unsigned i = 0; i < kLanes; ++i)
+      bits |= (std::bit_cast<std::uint32_t>(from[i]) >> 31U) << i;
+    return bits;
+  }
+  static std::uint32_t large_bits(const float* from, std::int32_t limit) noexcept {
+    std::uint32_t bits = 0;
+    for (unsigned i = 0; i < kLanes; ++i)
+      bits |= ((std::bit_cast<std::int32_t>(from[i]) & 0x7fffffff) >= limit ? 1U : 0U) << i;
+    return bits;
   }
   template <class Vector>
   static void store_past_caches(void* to, const Vector& value) noexcept {

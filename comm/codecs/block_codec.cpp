@@ -1,0 +1,24 @@
+#include "comm/codecs/block_codec.hpp"
+
+#include <cassert>
+
+#include "comm/kernels/kernels.hpp"
+
+namespace fastgpu::comm {
+
+std::size_t BlockCodec::encoded_bytes(std::size_t count) const noexcept {
+  return blocks_of(count, block_) * sizeof(float) + (count * bits_ + 7) / 8;
+}
+
+void BlockCodec::encode(std::span<std::byte> code, std::span<const float> values,
+                        std::uint64_t seed) const {
+  assert(code.size() == encoded_bytes(values.size()));
+  (kernels().*kernel_).encode(code.data(), values.data(), values.size(), seed);
+}
+
+void BlockCodec::add(std::span<float> sum, std::span<const std::byte> code, float factor) const {
+  assert(code.size() == encoded_bytes(sum.size()));
+  (kernels().*kernel_).add(sum.data(), code.data(), sum.size(), factor);
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,201 @@
+// The kernels of codes, by the rules of loops.hpp. They are plain loops, which the compiler turns
+// into vectors of any length: each number is calculated alone, and sums of numbers are made in 16
+// lanes. So all instruction sets give the same bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "comm/kernels/formats.hpp"
+#include "comm/kernels/kernel_table.hpp"
+
+namespace fastgpu::comm::loops {
+
+template <class Machine>
+struct CodeLoops {
+  static void encode_int8(void* code, const float* values, std::size_t count,
+                          std::uint64_t seed) noexcept {
+    char* const scales = static_cast<char*>(code);
+    char* const numbers = scales + sizeof(float) * number_of_blocks(count, kInt8Block);
+    for_each_block<kInt8Block>(
+        values, count, [=](std::size_t at, const float* block, std::size_t length) {
+          std::int8_t rounded[kInt8Block];
+          const float scale = round_block(rounded, block, static_cast<std::uint32_t>(at), seed);
+          put(scales + at / kInt8Block * sizeof(float), scale);
+          __builtin_memcpy(numbers + at, rounded, length);
+        });
+  }
+
+  static void add_int8(float* sum, const void* code, std::size_t count, float factor) noexcept {
+    const char* const scales = static_cast<const char*>(code);
+    const char* const numbers = scales + sizeof(float) * number_of_blocks(count, kInt8Block);
+    for (std::size_t at = 0; at < count; at += kInt8Block) {
+      const std::size_t length = shorter(count - at, kInt8Block);
+      const float scale = get(scales + at / kInt8Block * sizeof(float)) * factor;
+      std::int8_t rounded[kInt8Block] = {};
+      __builtin_memcpy(rounded, numbers + at, length);
+      float* const to = sum + at;
+      for (std::size_t i = 0; i < length; ++i)
+        to[i] = added(to[i], static_cast<float>(rounded[i]) * scale);
+    }
+  }
+
+  static void encode_signs(void* code, const float* values, std::size_t count,
+                           std::uint64_t) noexcept {
+    char* const scales = static_cast<char*>(code);
+    char* const signs = scales + sizeof(float) * number_of_blocks(count, kSignBlock);
+    for_each_block<kSignBlock>(
+        values, count, [=](std::size_t at, const float* block, std::size_t length) {
+          unsigned char bits[kSignBlock / 8];
+          for (std::size_t i = 0; i < kSignBlock; i += kLanes) {
+            const std::uint32_t of_lanes = Machine::sign_bits(block + i);
+            bits[i / 8] = static_cast<unsigned char>(of_lanes & 0xffU);
+            bits[i / 8 + 1] = static_cast<unsigned char>(of_lanes >> 8U);
+          }
+          put(scales + at / kSignBlock * sizeof(float), mean_magnitude(block, length));
+          __builtin_memcpy(signs + at / 8, bits, (length + 7) / 8);
+        });
+  }
+
+  static void add_signs(float* sum, const void* code, std::size_t count, float factor) noexcept {
+    const char* const scales = static_cast<const char*>(code);
+    const char* const signs = scales + sizeof(float) * number_of_blocks(count, kSignBlock);
+    for (std::size_t at = 0; at < count; at += kSignBlock) {
+      const std::size_t length = shorter(count - at, kSignBlock);
+      const float scale = get(scales + at / kSignBlock * sizeof(float)) * factor;
+      unsigned char bits[kSignBlock / 8] = {};
+      __builtin_memcpy(bits, signs + at / 8, (length + 7) / 8);
+      float* const to = sum + at;
+      std::size_t i = 0;
+      for (; length - i >= 8; i += 8)
+        for (std::uint32_t bit = 0; bit < 8; ++bit)
+          to[i + bit] = added(to[i + bit], signed_by(scale, bits[i / 8], bit));
+      for (; i < length; ++i)
+        to[i] = added(to[i], signed_by(scale, bits[i / 8], static_cast<std::uint32_t>(i % 8)));
+    }
+  }
+
+  static std::size_t select(std::uint32_t* found, std::size_t room, const float* values,
+                            std::size_t count, std::int32_t limit) noexcept {
+    std::size_t number = 0;
+    std::size_t at = 0;
+    for (; count - at >= kLanes; at += kLanes)
+      for (std::uint32_t bits = Machine::large_bits(values + at, limit); bits != 0;
+           bits &= bits - 1) {
+        if (number == room) return room + 1;
+        found[number++] = static_cast<std::uint32_t>(at + __builtin_ctz(bits));
+      }
+    for (; at < count; ++at) {
+      if (magnitude(values[at]) < limit) continue;
+      if (number == room) return room + 1;
+      found[number++] = static_cast<std::uint32_t>(at);
+    }
+    return number;
+  }
+
+  static void drop_non_finite(float* values, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i)
+      values[i] = magnitude(values[i]) < Format<float>::kInfinity ? values[i] : 0.0F;
+  }
+
+ private:
+  static constexpr std::size_t kLanes = 16;
+
+  static std::size_t shorter(std::size_t a, std::size_t b) noexcept { return a < b ? a : b; }
+  static std::size_t number_of_blocks(std::size_t count, std::size_t block) noexcept {
+    return (count + block - 1) / block;
+  }
+  static std::int32_t magnitude(float value) noexcept {
+    return __builtin_bit_cast(std::int32_t, value) & 0x7fffffff;
+  }
+  static float quiet_nan() noexcept { return __builtin_bit_cast(float, Format<float>::kQuietNan); }
+  static void put(char* to, float value) noexcept { __builtin_memcpy(to, &value, sizeof(value)); }
+  static float get(const char* from) noexcept {
+    float value;
+    __builtin_memcpy(&value, from, sizeof(value));
+    return value;
+  }
+
+  /// Adds; any NaN becomes the same one.
+  static float added(float a, float b) noexcept {
+    const float sum = a + b;
+    return sum == sum ? sum : quiet_nan();
+  }
+
+  static float signed_by(float scale, std::uint32_t bits, std::uint32_t bit) noexcept {
+    const std::uint32_t sign = (bits >> bit) << 31U;
+    return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, scale) ^ sign);
+  }
+
+  /// Calls body(index, block, length) for each block; the last one is a copy with zeros behind it.
+  template <std::size_t kBlock, class Body>
+  static void for_each_block(const float* values, std::size_t count, Body body) noexcept {
+    std::size_t at = 0;
+    for (; count - at >= kBlock; at += kBlock)
+      body(at, values + at, kBlock);
+    if (at == count) return;
+    float rest[kBlock] = {};
+    __builtin_memcpy(rest, values + at, (count - at) * sizeof(float));
+    body(at, static_cast<const float*>(rest), count - at);
+  }
+
+  template <std::size_t kBlock>
+  static std::int32_t largest_magnitude(const float* block) noexcept {
+    std::int32_t largest = 0;
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      const std::int32_t each = magnitude(block[i]);
+      largest = each > largest ? each : largest;
+    }
+    return largest;
+  }
+
+  /// Returns a number whose bits all depend on `number` and the seed.
+  static std::uint32_t random_bits(std::uint32_t number, std::uint64_t seed) noexcept {
+    std::uint32_t bits = number + static_cast<std::uint32_t>(seed);
+    bits = (bits ^ (bits >> 16U)) * 0x7feb352dU;
+    bits = (bits ^ (bits >> 15U) ^ static_cast<std::uint32_t>(seed >> 32U)) * 0x846ca68bU;
+    return bits ^ (bits >> 16U);
+  }
+
+  /// Rounds a block up or down at random, so that the expected value is the number itself. Returns
+  /// the scale.
+  static float round_block(std::int8_t* rounded, const float* block, std::uint32_t at,
+                           std::uint64_t seed) noexcept {
+    constexpr float kHighest = 127.0F;
+    constexpr float kLeast = 0x1p-100F;  // Below this, scales would have fewer digits.
+    const std::int32_t largest = largest_magnitude<kInt8Block>(block);
+    const float highest = __builtin_bit_cast(float, largest);
+    const bool is_finite = largest < Format<float>::kInfinity;
+    if (!is_finite || highest < kLeast) {
+      __builtin_memset(rounded, 0, kInt8Block);
+      return is_finite ? 0.0F : quiet_nan();
+    }
+    const float factor = kHighest / highest;
+    for (std::size_t i = 0; i < kInt8Block; ++i) {
+      const std::uint32_t bits = random_bits(at + static_cast<std::uint32_t>(i), seed);
+      const float part = static_cast<float>(static_cast<std::int32_t>(bits >> 16U)) * 0x1p-16F;
+      // Above 0, so that the conversion rounds down.
+      const auto above = static_cast<std::int32_t>(block[i] * factor + (part + 128.0F));
+      const std::int32_t at_least = above < 1 ? 1 : above;
+      rounded[i] = static_cast<std::int8_t>((at_least > 255 ? 255 : at_least) - 128);
+    }
+    return highest / kHighest;
+  }
+
+  /// Returns the mean over the first `length` numbers; the others are 0. NaN if one is not finite.
+  static float mean_magnitude(const float* block, std::size_t length) noexcept {
+    constexpr float kPart = 0x1p-9F;  // Of each number, so that no sum overflows.
+    static_assert(kSignBlock == 512);
+    if (largest_magnitude<kSignBlock>(block) >= Format<float>::kInfinity) return quiet_nan();
+    float sums[kLanes] = {};
+    for (std::size_t i = 0; i < kSignBlock; i += kLanes)
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
+        sums[lane] += __builtin_bit_cast(float, magnitude(block[i + lane])) * kPart;
+    for (std::size_t half = kLanes / 2; half > 0; half /= 2)
+      for (std::size_t lane = 0; lane < half; ++lane)
+        sums[lane] += sums[lane + half];
+    return sums[0] / (static_cast<float>(length) * kPart);
+  }
+};
+
+}  // namespace fastgpu::comm::loops

@@ -1,0 +1,220 @@
+// What every codec promises, against references in float64; and what it does with bytes from
+// others.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "comm/codecs/table.hpp"
+#include "comm/codecs/top_k.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using Numbers = std::vector<float>;
+
+constexpr std::size_t kCounts[] = {0, 1, 3, 17, 256, 511, 513, 4099, 65'536, 65'537, 140'001};
+const CodecChoice kChoices[] = {
+    {CodecId::int8}, {CodecId::one_bit}, {CodecId::top_k, 0.01}, {CodecId::top_k, 0.3}};
+
+Numbers random_numbers(std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, 1);
+  Numbers numbers(count);
+  for (float& number : numbers)
+    number = normal(random);
+  return numbers;
+}
+
+Bytes encoded(const Codec& codec, const Numbers& values, std::uint64_t seed = 1) {
+  Bytes code(codec.encoded_bytes(values.size()));
+  codec.encode(code, values, seed);
+  return code;
+}
+
+Numbers decoded(const Codec& codec, const Bytes& code, std::size_t count) {
+  Numbers values(count);
+  codec.add(values, code, 1);
+  return values;
+}
+
+double wide(float value) {
+  return static_cast<double>(value);
+}
+
+TEST_SUITE_BEGIN("comm/codecs");
+
+TEST_CASE("error feedback loses nothing: what was sent and what is left are the gradients' sum") {
+  constexpr int kSteps = 30;
+  for (const CodecChoice& choice : kChoices)
+    for (const std::size_t count : kCounts) {
+      const auto codec = make_codec(choice);
+      std::vector<double> gradients(count);
+      std::vector<double> sent(count);
+      Numbers residual(count);
+      for (unsigned step = 0; step < kSteps; ++step) {
+        const Numbers gradient = random_numbers(count, step);
+        Numbers values = gradient;
+        for (std::size_t i = 0; i < count; ++i)
+          values[i] += residual[i];
+        Bytes code(codec->encoded_bytes(count));
+        encode_with_feedback(*codec, code, values, step);
+        residual = values;
+        const Numbers now = decoded(*codec, code, count);
+        for (std::size_t i = 0; i < count; ++i) {
+          gradients[i] += wide(gradient[i]);
+          sent[i] += wide(now[i]);
+        }
+      }
+      double most = 0;
+      for (std::size_t i = 0; i < count; ++i)
+        most = std::max(most, std::abs(gradients[i] - sent[i] - wide(residual[i])));
+      CAPTURE(entry_of(choice.id).name);
+      CAPTURE(count);
+      CHECK(most <= kSteps * 2e-5);  // Rounding: 2^-24 of numbers up to about 100.
+    }
+}
+
+TEST_CASE("the same numbers and seed give the same bytes, and int8 others with another seed") {
+  for (const CodecChoice& choice : kChoices) {
+    const auto codec = make_codec(choice);
+    const Numbers values = random_numbers(1000, 4);
+    CHECK(encoded(*codec, values, 7) == encoded(*codec, values, 7));
+    CHECK((encoded(*codec, values, 7) != encoded(*codec, values, 8)) ==
+          (choice.id == CodecId::int8));
+  }
+}
+
+TEST_CASE("codes are as short as they should be") {
+  constexpr std::size_t kMany = 1 << 20;
+  const auto part = [](const CodecChoice& choice) {
+    return static_cast<double>(make_codec(choice)->encoded_bytes(kMany)) / (4.0 * kMany);
+  };
+  CHECK(part({CodecId::int8}) < 0.255);
+  CHECK(part({CodecId::one_bit}) < 0.034);
+  CHECK(part({CodecId::top_k, 0.01}) < 0.0151);
+}
+
+TEST_CASE("the largest numbers are exactly the largest, the first of equal ones") {
+  std::mt19937 random(3);
+  for (const std::size_t count : kCounts) {
+    if (count == 0) continue;
+    for (const int kind : {0, 1, 2, 3}) {
+      Numbers values = random_numbers(count, static_cast<unsigned>(count));
+      for (std::size_t i = 0; i < count; ++i) {
+        if (kind == 1) values[i] = static_cast<float>(random() % 3) - 1;  // Many equal ones.
+        if (kind == 2) values[i] = i < count / 100 ? 5.0F : 0.0F;         // A sample sees few.
+        if (kind == 3) values[i] = static_cast<float>(i);
+      }
+      for (const std::size_t wanted :
+           {std::size_t{1}, (count + 99) / 100, (count + 2) / 3, count}) {
+        std::vector<std::uint32_t> order(count);
+        std::iota(order.begin(), order.end(), 0U);
+        std::ranges::stable_sort(order, std::greater(),
+                                 [&](std::uint32_t i) { return std::abs(values[i]); });
+        order.resize(wanted);
+        std::ranges::sort(order);
+        CHECK(largest(values, wanted) == order);
+      }
+    }
+  }
+}
+
+TEST_CASE("the largest numbers arrive as they are, and the others not at all") {
+  const TopK codec(0.01);
+  for (const std::size_t count : {std::size_t{1}, std::size_t{999}, std::size_t{140'001}}) {
+    const Numbers values = random_numbers(count, 8);
+    const Numbers got = decoded(codec, encoded(codec, values), count);
+    Numbers expected(count);
+    for (const std::uint32_t i : largest(values, codec.entries(count)))
+      expected[i] = values[i];
+    CHECK(got == expected);
+  }
+}
+
+TEST_CASE("NaN and infinity arrive as such, and leave no residual that is not finite") {
+  for (const CodecChoice& choice : kChoices)
+    for (const float bad :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+      const auto codec = make_codec(choice);
+      Numbers values = random_numbers(5000, 2);
+      values[4321] = bad;
+      Bytes code(codec->encoded_bytes(values.size()));
+      encode_with_feedback(*codec, code, values, 1);
+      CHECK(!std::isfinite(decoded(*codec, code, values.size())[4321]));
+      CHECK(std::ranges::all_of(values, [](float each) { return std::isfinite(each); }));
+    }
+}
+
+/// A code of the largest of `count` numbers, with its parts as they are in memory.
+struct ForgedTopK {
+  std::size_t count;
+  std::vector<std::uint32_t> numbers;
+  std::vector<std::uint16_t> places;
+
+  std::string refusal() const {
+    const TopK codec(0.0001);
+    Bytes code(codec.encoded_bytes(count));
+    std::memcpy(code.data(), numbers.data(), numbers.size() * 4);
+    std::memcpy(code.data() + numbers.size() * 4, places.data(), places.size() * 2);
+    Numbers sum(count);
+    const Error e = test::failure_of([&] { codec.add(sum, code, 1); });
+    CHECK(e.kind() == ErrorKind::remote);
+    return e.what();
+  }
+};
+
+TEST_CASE("entries that no encoder writes are refused") {
+  const std::string prefix = "an invalid code of the largest numbers: ";
+  // 70000 numbers are two stretches, of 65536 and 4464, and have 7 entries.
+  CHECK(ForgedTopK{70'000, {8, 0}, {0, 1, 2, 3, 4, 5, 6}}.refusal() ==
+        prefix + "more than 7 entries");
+  CHECK(ForgedTopK{70'000, {4, 4}, {0, 1, 2, 3, 4, 5, 6}}.refusal() ==
+        prefix + "more than 7 entries");
+  CHECK(ForgedTopK{70'000, {4, 2}, {0, 1, 2, 3, 4, 5, 6}}.refusal() ==
+        prefix + "6 entries instead of 7");
+  CHECK(ForgedTopK{70'000, {4, 3}, {0, 1, 1, 3, 4, 5, 6}}.refusal() ==
+        prefix + "place 1, where 2 to 65535 are possible");
+  CHECK(ForgedTopK{70'000, {4, 3}, {0, 1, 2, 3, 4, 5, 4464}}.refusal() ==
+        prefix + "place 4464, where 6 to 4463 are possible");
+}
+
+TEST_CASE("bytes by chance are decoded or refused, and never leave the memory") {
+  std::mt19937 random(17);
+  for (const CodecChoice& choice : kChoices)
+    for (const std::size_t count : kCounts) {
+      const auto codec = make_codec(choice);
+      for (int round = 0; round < 20; ++round) {
+        Bytes code = encoded(*codec, random_numbers(count, 1));
+        for (int change = 0; change < 3 && !code.empty(); ++change)
+          code[random() % code.size()] = static_cast<std::byte>(random() & 0xffU);
+        try {
+          decoded(*codec, code, count);
+        } catch (const Error& e) {
+          CHECK(e.kind() == ErrorKind::remote);
+        }
+      }
+    }
+}
+
+TEST_CASE("codecs are found by name") {
+  CHECK(codec_choice("int8") == CodecChoice{CodecId::int8});
+  CHECK(codec_choice("1bit") == CodecChoice{CodecId::one_bit});
+  CHECK(codec_choice("topk:0.25") == CodecChoice{CodecId::top_k, 0.25});
+  CHECK_FALSE(codec_choice("fp16"));
+  CHECK(codec_names() == "int8, 1bit, topk:PART");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
