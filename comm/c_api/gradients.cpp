@@ -1,5 +1,6 @@
 // The C ABI: gradients of one model.
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "comm/c_api/arguments.hpp"
@@ -130,6 +131,27 @@ fgc_status fgc_gradients_counters(fgc_gradients* gradients, fgc_counters* counte
     all.unpack_seconds = known.unpack_seconds;
     all.wait_seconds = known.wait_seconds;
     comm::c_api::write_struct(need(counters, "the place for the counters"), all);
+  });
+}
+
+fgc_status fgc_gradients_save(fgc_gradients* gradients, void* state, size_t room, size_t* bytes) {
+  return guarded([&] {
+    need(bytes, "the place for the length of the state") = 0;
+    const std::vector<std::byte> saved = exchange_of(gradients).saved_state();
+    *bytes = saved.size();
+    if (state == nullptr || saved.empty()) return;
+    if (room < saved.size())
+      refuse("the state has " + std::to_string(saved.size()) + " bytes, and there is room for " +
+             std::to_string(room));
+    std::memcpy(state, saved.data(), saved.size());
+  });
+}
+
+fgc_status fgc_gradients_load(fgc_gradients* gradients, const void* state, size_t bytes) {
+  return guarded([&] {
+    const auto* const begin = static_cast<const std::byte*>(state);
+    if (bytes > 0) need(begin, "the state");
+    exchange_of(gradients).load_state({begin, bytes});
   });
 }
 

@@ -34,16 +34,16 @@ struct GroupIdentity {
 /// or worse.
 constexpr std::uint64_t kLargestTable = std::uint64_t{1} << 30;
 
-/// Returns the numbers to compare. Settings that only mixed uses are 0 for other wires.
+/// Returns the numbers to compare. Settings that only mixed and codecs use are 0 for other wires.
 SharedSettings shared(const GradientSettings& settings) {
-  const bool is_mixed = settings.wire == WireType::mixed;
+  const bool keeps = settings.wire == WireType::mixed || settings.wire == WireType::encoded;
   Fingerprint kept;
   for (const std::string& pattern : settings.keep_float32)
     kept.add(pattern);
   return {settings.bucket.count,
-          static_cast<std::uint64_t>(settings.wire),
-          is_mixed ? settings.small.count : 0,
-          is_mixed ? kept.value() : 0,
+          number_of_wire(settings),
+          keeps ? settings.small.count : 0,
+          keeps ? kept.value() : 0,
           static_cast<std::uint64_t>(settings.streams),
           static_cast<std::uint64_t>(settings.non_finite),
           static_cast<std::uint64_t>(settings.is_tuned),

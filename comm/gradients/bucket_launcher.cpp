@@ -13,26 +13,33 @@ bool is_scaled_before(ElementType type, ReduceOp op) noexcept {
   return is_short(type) && op == ReduceOp::average;
 }
 
+template <class Sum>
+void wait_for_sum(Sum& sum) {
+  sum.wait();
+}
+void wait_for_sum(EncodedSum*& sum) {
+  sum->wait();
+}
+
 }  // namespace
 
 BucketLauncher::BucketLauncher(const FusionPlan& plan, std::span<std::byte> buffer,
-                               std::span<Communicator> streams, std::span<ReductionLevels> levels,
-                               Timeline* timeline, DeviceGradients* device)
+                               std::span<Communicator> streams, Ways ways, Timeline* timeline)
     : plan_(plan),
       buffer_(buffer),
       streams_(streams),
-      levels_(levels),
+      ways_(ways),
       timeline_(timeline),
-      device_(device),
       places_of_(plan.offset_of.size()) {
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
     for (const GradientPiece& piece : plan_.buckets[i].pieces)
       places_of_[piece.gradient.value].push_back({static_cast<std::uint32_t>(i), piece});
 }
 
-void BucketLauncher::begin_step(ReduceOp op, std::uint32_t step) {
+void BucketLauncher::begin_step(ReduceOp op, std::uint32_t step, std::uint64_t chance) {
   op_ = op;
   step_ = step;
+  chance_ = chance;
   ready_ = GradientSet(places_of_.size());
   pieces_left_.clear();
   for (const Bucket& bucket : plan_.buckets)
@@ -55,10 +62,12 @@ void BucketLauncher::launch_complete(std::size_t stream) {
 }
 
 template <class Action>
-void BucketLauncher::for_mixed_sums(Action action) {
-  for (std::optional<Run>& run : runs_)
-    if (auto* const sum = run ? std::get_if<MixedPrecisionReduce>(&run->work) : nullptr)
-      action(*sum);
+void BucketLauncher::for_sums_with_phases(Action action) {
+  for (std::optional<Run>& run : runs_) {
+    if (!run) continue;
+    if (auto* const mixed = std::get_if<MixedPrecisionReduce>(&run->work)) action(*mixed);
+    if (auto* const encoded = std::get_if<EncodedSum*>(&run->work)) action(**encoded);
+  }
 }
 
 void BucketLauncher::launch_rest(const GradientSet& on_any) {
@@ -75,9 +84,9 @@ void BucketLauncher::launch_rest(const GradientSet& on_any) {
     }
   }
   // Each phase of all buckets before the next phase of any.
-  for_mixed_sums([](MixedPrecisionReduce& sum) { sum.reduce_in_node(); });
-  for_mixed_sums([](MixedPrecisionReduce& sum) { sum.reduce_across_nodes(); });
-  for_mixed_sums([](MixedPrecisionReduce& sum) { sum.broadcast_in_node(); });
+  for_sums_with_phases([](auto& sum) { sum.reduce_in_node(); });
+  for_sums_with_phases([](auto& sum) { sum.reduce_across_nodes(); });
+  for_sums_with_phases([](auto& sum) { sum.broadcast_in_node(); });
 }
 
 bool BucketLauncher::is_wanted(const Bucket& bucket, const GradientSet& on_any) const {
@@ -94,19 +103,29 @@ BucketLauncher::Sum BucketLauncher::start(std::size_t number) const {
   const Bucket& bucket = plan_.buckets[number];
   const std::span<std::byte> data = buffer_.subspan(bucket.offset, bucket.bytes);
   const ReduceOp op = is_scaled_before(bucket.type, op_) ? ReduceOp::sum : op_;
-  if (device_ != nullptr && device_->has_sums())
-    return device_->start_sum(static_cast<std::uint32_t>(number), {bucket.type, op});
-  const bool is_wide = !levels_.empty() && is_short(bucket.type) && op == ReduceOp::sum;
-  if (is_wide) return MixedPrecisionReduce(levels_[stream_of(number)], data, bucket.type);
+  if (ways_.encoded != nullptr && ways_.encoded->has(number, op)) {
+    EncodedSum& sum = (*ways_.encoded)[number];
+    sum.begin(op, chance_);
+    return &sum;
+  }
+  if (ways_.device != nullptr && ways_.device->has_sums())
+    return ways_.device->start_sum(static_cast<std::uint32_t>(number), {bucket.type, op});
+  const bool is_wide = !ways_.levels.empty() && is_short(bucket.type) && op == ReduceOp::sum;
+  if (is_wide) return MixedPrecisionReduce(ways_.levels[stream_of(number)], data, bucket.type);
   return streams_[stream_of(number)].start_all_reduce(data, {bucket.type, op}, bucket.priority);
 }
 
 void BucketLauncher::wait(std::size_t bucket) {
   Run& run = *runs_[bucket];
-  std::visit([](auto& work) { work.wait(); }, run.work);
+  std::visit([](auto& work) { wait_for_sum(work); }, run.work);
   if (timeline_ == nullptr) return;
   const auto stream = static_cast<std::uint32_t>(stream_of(bucket));
   timeline_->add({"all-reduce", 1 + stream, step_, bucket, run.began, Timeline::Clock::now()});
+}
+
+std::size_t BucketLauncher::wire_bytes(std::size_t bucket) const {
+  const auto* const encoded = std::get_if<EncodedSum*>(&runs_[bucket]->work);
+  return encoded != nullptr ? (*encoded)->encoded_bytes() : plan_.buckets[bucket].bytes;
 }
 
 double scale_before(ElementType type, ReduceOp op, int ranks) noexcept {

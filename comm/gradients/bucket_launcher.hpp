@@ -12,6 +12,7 @@
 #include "comm/communicator/communicator.hpp"
 #include "comm/fusion/fusion.hpp"
 #include "comm/gradients/device_gradients.hpp"
+#include "comm/gradients/encoded_buckets.hpp"
 #include "comm/gradients/gradient_set.hpp"
 #include "comm/gradients/mixed_precision_reduce.hpp"
 #include "comm/trace/timeline.hpp"
@@ -23,14 +24,21 @@ namespace fastgpu::comm {
 /// stream, and for none on others.
 class BucketLauncher {
  public:
-  /// Borrows everything. `streams` are communicators of the same ranks; at least one. Sums and
-  /// averages of 16-bit numbers are made in float32 if there are `levels`, one for each stream; all
-  /// else is made by all-reduce. `timeline` may be null; `device` too, unless it sums buckets.
-  BucketLauncher(const FusionPlan& plan, std::span<std::byte> buffer,
-                 std::span<Communicator> streams, std::span<ReductionLevels> levels,
-                 Timeline* timeline, DeviceGradients* device = nullptr);
+  /// The ways of a sum other than all-reduce.
+  struct Ways {
+    /// One for each stream: sums and averages of 16-bit numbers are made in float32.
+    std::span<ReductionLevels> levels{};
+    EncodedBuckets* encoded = nullptr;  ///< Null if no bucket is encoded.
+    DeviceGradients* device = nullptr;  ///< May be null, unless it sums buckets.
+  };
 
-  void begin_step(ReduceOp op, std::uint32_t step);
+  /// Borrows everything. `streams` are communicators of the same ranks; at least one. `timeline`
+  /// may be null.
+  BucketLauncher(const FusionPlan& plan, std::span<std::byte> buffer,
+                 std::span<Communicator> streams, Ways ways, Timeline* timeline);
+
+  /// `chance` is the number on which random numbers of codecs depend.
+  void begin_step(ReduceOp op, std::uint32_t step, std::uint64_t chance = 0);
 
   /// The places for the elements of a gradient, in their order.
   struct Place {
@@ -49,12 +57,14 @@ class BucketLauncher {
 
   std::size_t stream_of(std::size_t bucket) const noexcept { return bucket % streams_.size(); }
   bool is_launched(std::size_t bucket) const noexcept { return runs_[bucket].has_value(); }
+  /// Returns the length of a launched bucket on the wire.
+  std::size_t wire_bytes(std::size_t bucket) const;
 
   /// Waits for a bucket that is launched; called after launch_rest.
   void wait(std::size_t bucket);
 
  private:
-  using Sum = std::variant<Handle, MixedPrecisionReduce, DeviceGradients::Sum>;
+  using Sum = std::variant<Handle, MixedPrecisionReduce, EncodedSum*, DeviceGradients::Sum>;
   struct Run {
     Sum work;
     Timeline::Clock::time_point began;
@@ -62,7 +72,7 @@ class BucketLauncher {
 
   bool is_wanted(const Bucket& bucket, const GradientSet& on_any) const;
   template <class Action>
-  void for_mixed_sums(Action action);
+  void for_sums_with_phases(Action action);
   void launch_complete(std::size_t stream);
   void launch(std::size_t bucket);
   Sum start(std::size_t number) const;
@@ -70,11 +80,11 @@ class BucketLauncher {
   const FusionPlan& plan_;
   std::span<std::byte> buffer_;
   std::span<Communicator> streams_;
-  std::span<ReductionLevels> levels_;
+  Ways ways_;
   Timeline* timeline_;
-  DeviceGradients* device_;
   ReduceOp op_ = ReduceOp::average;
   std::uint32_t step_ = 0;
+  std::uint64_t chance_ = 0;
   std::vector<std::vector<Place>> places_of_;  ///< The places of each gradient.
   std::vector<std::uint32_t> pieces_left_;     ///< The number for each bucket.
   std::vector<std::size_t> next_;              ///< The next bucket of each stream.

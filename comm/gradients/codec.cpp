@@ -18,6 +18,8 @@ std::string_view words_of(Exchange exchange) {
       return "NCCL";
     case Exchange::mixed_precision_reduce:
       return "sums in float32";
+    case Exchange::gather:
+      return "the exchange of codes";
     case Exchange::neighbours:
       return "exchange between neighbours";
   }
@@ -38,8 +40,9 @@ std::string_view words_of(CodecKind kind) {
 
 }  // namespace
 
-Codec codec_of(WireType wire, int ranks) noexcept {
-  switch (wire) {
+WireTraits traits_of(const GradientSettings& settings, int ranks) noexcept {
+  using enum CodecKind;
+  switch (settings.wire) {
     case WireType::same:
       return {"same"};
     case WireType::float16:
@@ -47,7 +50,12 @@ Codec codec_of(WireType wire, int ranks) noexcept {
     case WireType::bfloat16:
       return {"bf16"};
     case WireType::mixed:
-      return {"mixed", ranks > 2 ? CodecKind::gather_only : CodecKind::linear};
+      if (ranks <= 2) return {"mixed"};
+      return {"mixed", gather_only, Exchange::mixed_precision_reduce};
+    case WireType::encoded:
+      const std::string_view name = entry_of(settings.codec.id).name;
+      if (ranks == 1) return {name};
+      return {name, gather_only, Exchange::gather};
   }
   return {};
 }
@@ -57,32 +65,19 @@ bool allows(CodecKind kind, Exchange exchange) noexcept {
     case CodecKind::linear:
       return true;  // Codes that can be added can also be decoded first, and compared.
     case CodecKind::gather_only:
-      return exchange == Exchange::mixed_precision_reduce;
+      return exchange == Exchange::mixed_precision_reduce || exchange == Exchange::gather;
     case CodecKind::difference:
       return exchange == Exchange::neighbours;
   }
   return false;
 }
 
-Exchange usual_exchange(CodecKind kind) noexcept {
-  switch (kind) {
-    case CodecKind::linear:
-      return Exchange::all_reduce;
-    case CodecKind::gather_only:
-      return Exchange::mixed_precision_reduce;
-    case CodecKind::difference:
-      break;
-  }
-  return Exchange::neighbours;
-}
-
-void check_allowed(const Codec& codec, Exchange exchange) {
-  if (allows(codec.kind, exchange)) return;
-  throw Error(ErrorKind::usage, "FASTGPU_COMM_WIRE " + std::string(codec.name) +
+void check_allowed(const WireTraits& wire, Exchange exchange) {
+  if (allows(wire.kind, exchange)) return;
+  throw Error(ErrorKind::usage, "FASTGPU_COMM_WIRE " + std::string(wire.name) +
                                     " does not go with " + std::string(words_of(exchange)) +
-                                    ": its gradients " + std::string(words_of(codec.kind)) +
-                                    ", which is left to " +
-                                    std::string(words_of(usual_exchange(codec.kind))));
+                                    ": its gradients " + std::string(words_of(wire.kind)) +
+                                    ", which is left to " + std::string(words_of(wire.exchange)));
 }
 
 }  // namespace fastgpu::comm

@@ -14,29 +14,28 @@ enum class CodecKind : std::uint8_t {
   difference    ///< The change since the last step: between two ranks that both remember it.
 };
 
-struct Codec {
-  std::string_view name;  ///< The name in FASTGPU_COMM_WIRE.
-  CodecKind kind = CodecKind::linear;
-};
-
-/// Returns the codec in a job of so many ranks: the one sum of two numbers is rounded once in any
-/// case.
-Codec codec_of(WireType wire, int ranks) noexcept;
-
 /// The way in which the ranks' gradients become one.
 enum class Exchange : std::uint8_t {
   all_reduce,              ///< Added on their way by our schedules, or by MPI.
   nccl,                    ///< Added on their way by NCCL.
   mixed_precision_reduce,  ///< Carried to one rank for each block, decoded and added there.
+  gather,     ///< Codes carried to every rank, or to one for each part, and added there.
   neighbours  ///< Each rank combines its own with those of some others, step after step.
 };
 
+struct WireTraits {
+  std::string_view name;  ///< The name in FASTGPU_COMM_WIRE.
+  CodecKind kind = CodecKind::linear;
+  Exchange exchange = Exchange::all_reduce;  ///< That of gradients which are not on a device.
+};
+
+/// Returns the traits in a job of so many ranks. The one sum of two numbers is rounded once in any
+/// case, and a rank alone encodes nothing.
+WireTraits traits_of(const GradientSettings& settings, int ranks) noexcept;
+
 bool allows(CodecKind kind, Exchange exchange) noexcept;
 
-/// Returns the exchange of gradients that are not on a device; the codec allows it.
-Exchange usual_exchange(CodecKind kind) noexcept;
-
-/// Throws ErrorKind::usage, naming both and the allowed pairs, for a pair that is not allowed.
-void check_allowed(const Codec& codec, Exchange exchange);
+/// Throws ErrorKind::usage, naming both and what is allowed, for a pair that is not allowed.
+void check_allowed(const WireTraits& wire, Exchange exchange);
 
 }  // namespace fastgpu::comm

@@ -49,6 +49,12 @@ GradientId GradientExchange::add(GradientInfo info, std::span<std::byte> values,
     throw Error(ErrorKind::usage, "gradient '" + printable(info.name) + "' has " +
                                       std::to_string(bytes) + " bytes, but memory of " +
                                       std::to_string(values.size()));
+  if (device && settings_.wire == WireType::encoded)
+    throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
+                                      "' lies on a device: FASTGPU_COMM_WIRE " +
+                                      std::string(traits_of(settings_, 1).name) +
+                                      " encodes gradients of the host alone. Use fp16, bf16 or "
+                                      "mixed");
   if (device) {
     if (values.data() == nullptr && bytes > 0)
       throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
@@ -62,6 +68,7 @@ GradientId GradientExchange::add(GradientInfo info, std::span<std::byte> values,
   const GradientId id = table_.add(std::move(info));
   values_.push_back(values);
   device_tensors_.of.push_back(device ? values : std::span<std::byte>());
+  codec_state_.resize(table_.size());
   return id;
 }
 
@@ -79,9 +86,13 @@ void GradientExchange::begin(const Lock&) {
   const int streams = settings_.is_tuned ? kMostStreams : settings_.streams;
   for (int stream = 0; stream < streams; ++stream)
     streams_.emplace_back(*communicator_.split(0, 0)).name_calls("a bucket of gradients");
-  const Codec codec = codec_of(settings_.wire, communicator_.size());
-  if (usual_exchange(codec.kind) == Exchange::mixed_precision_reduce)
+  const Exchange exchange = traits_of(settings_, communicator_.size()).exchange;
+  if (exchange == Exchange::mixed_precision_reduce || exchange == Exchange::gather)
     std::ranges::transform(streams_, std::back_inserter(reduction_levels_), reduction_levels_of);
+  if (exchange == Exchange::gather) {
+    codec_ = make_codec(settings_.codec);
+    encoded_ = encoded_gradients(table_, settings_);
+  }
   begun_ = ready_ = GradientSet(table_.size());
   planned_order_ = initial_order(table_);
   lay_out();
@@ -94,9 +105,9 @@ void GradientExchange::begin(const Lock&) {
 /// The memory of gradients may differ from rank to rank, but not how they are summed.
 void GradientExchange::choose_device_path() {
   gpu::DeviceSettings wish = settings_.device;
-  const Codec codec = codec_of(settings_.wire, communicator_.size());
-  if (wish.path == gpu::DevicePath::nccl) check_allowed(codec, Exchange::nccl);
-  if (!allows(codec.kind, Exchange::nccl)) wish.path = gpu::DevicePath::staged;
+  const WireTraits wire = traits_of(settings_, communicator_.size());
+  if (wish.path == gpu::DevicePath::nccl) check_allowed(wire, Exchange::nccl);
+  if (!allows(wire.kind, Exchange::nccl)) wish.path = gpu::DevicePath::staged;
   device_sums_ = gpu::choose_path(communicator_, device_tensors_.device, wish).nccl;
 }
 
@@ -104,7 +115,8 @@ void GradientExchange::lay_out() {
   const Setting& setting = tuning_->current();
   device_.reset();
   launcher_.reset();
-  plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket);
+  encoded_buckets_.reset();
+  plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket, encoded_);
   plan_hash_ = hash(plan_);
   if (!buffer_ || buffer_->bytes().size() < plan_.buffer_bytes) {
     buffer_.reset();
@@ -119,8 +131,17 @@ void GradientExchange::lay_out() {
     stream.use_plan(setting.plan);
   // On a device all sums are made in one order.
   const auto streams = device_sums_ ? 1 : static_cast<std::size_t>(setting.streams);
-  launcher_.emplace(plan_, buffer_->bytes(), std::span(streams_).first(streams), reduction_levels_,
-                    recorder_->timeline(), device_.get());
+  const std::span used = std::span(streams_).first(streams);
+  BucketLauncher::Ways ways{.device = device_.get()};
+  if (codec_) {
+    const CodecEntry& entry = entry_of(settings_.codec.id);
+    ways.encoded =
+        &encoded_buckets_.emplace(EncodedForm{codec_.get(), entry.is_dense, entry.has_feedback},
+                                  plan_, buffer_->bytes(), used, reduction_levels_);
+  } else {
+    ways.levels = reduction_levels_;
+  }
+  launcher_.emplace(plan_, buffer_->bytes(), used, ways, recorder_->timeline());
   begin_launching();
 }
 
@@ -139,7 +160,7 @@ void GradientExchange::lay_out_device() {
 }
 
 void GradientExchange::begin_launching() {
-  launcher_->begin_step(op_, step_);
+  launcher_->begin_step(op_, step_, codec_state_.steps());
   if (!device_) return;
   device_->begin_step([op = op_, ranks = communicator_.size()](ElementType wire) {
     return scale_before(wire, op, ranks);
@@ -170,9 +191,33 @@ ElementType GradientExchange::wire_type(GradientId id) const {
 void GradientExchange::use_operation(ReduceOp op) {
   const Lock lock(mutex_);
   if (op == op_) return;
-  if (begun_.count() > 0)
-    throw Error(ErrorKind::usage, "the operation is changed between steps, not within one");
+  check_between_steps("the operation is changed");
   op_ = op;
+  if (launcher_) begin_launching();
+}
+
+void GradientExchange::check_between_steps(std::string_view what) const {
+  if (begun_.count() > 0)
+    throw Error(ErrorKind::usage, std::string(what) + " between steps, not within one");
+}
+
+std::vector<std::byte> GradientExchange::saved_state() {
+  const Lock lock(mutex_);
+  check_between_steps("the state of codecs is saved");
+  if (settings_.wire != WireType::encoded) return {};
+  return codec_state_.saved(table_, communicator_.rank());
+}
+
+void GradientExchange::load_state(std::span<const std::byte> saved) {
+  const Lock lock(mutex_);
+  check_between_steps("the state of codecs is loaded");
+  if (saved.empty()) return;
+  codec_state_.load(saved, table_, communicator_.rank());
+  const bool has_feedback =
+      settings_.wire == WireType::encoded && entry_of(settings_.codec.id).has_feedback;
+  const std::vector<bool> encoded = encoded_gradients(table_, settings_);
+  for (std::size_t i = 0; i < table_.size(); ++i)
+    if (!has_feedback || !encoded[i]) codec_state_.drop({i});
   if (launcher_) begin_launching();
 }
 
@@ -239,10 +284,22 @@ void GradientExchange::note_non_finite(const GradientPiece& piece, std::size_t i
 
 std::optional<std::size_t> GradientExchange::pack(const GradientPiece& piece) {
   const std::size_t id = piece.gradient.value;
+  const std::size_t bytes = piece.count * size_of(wire_[id]);
+  const std::span<std::byte> to = buffer_->bytes().subspan(piece.offset, bytes);
+  const auto non_finite = pack_numbers(piece, to);
+  const bool is_encoded = !encoded_.empty() && encoded_[id];
+  if (is_encoded && (op_ == ReduceOp::sum || op_ == ReduceOp::average))
+    codec_state_.add_to(piece.gradient, piece.first,
+                        {reinterpret_cast<float*>(to.data()), piece.count});
+  return non_finite;
+}
+
+std::optional<std::size_t> GradientExchange::pack_numbers(const GradientPiece& piece,
+                                                          std::span<std::byte> to) {
+  const std::size_t id = piece.gradient.value;
   const ElementType wire = wire_[id];
   const bool is_view = values_[id].empty();
   const ElementType type = is_view ? wire : table_[piece.gradient].type;
-  const auto to = buffer_->bytes().subspan(piece.offset, piece.count * size_of(wire));
   const std::span<const std::byte> from =
       is_view ? to : values_[id].subspan(piece.first * size_of(type), piece.count * size_of(type));
   const Conversion conversion{type, wire, scale_before(wire, op_, communicator_.size()),
@@ -429,10 +486,12 @@ void GradientExchange::finish(const Agreement& agreement) {
     StreamCounters& stream = recorder_->counters_of(launcher_->stream_of(i));
     ++counters.buckets;
     ++stream.buckets;
-    counters.bucket_bytes += plan_.buckets[i].bytes;
-    stream.bytes += plan_.buckets[i].bytes;
+    counters.bucket_bytes += launcher_->wire_bytes(i);
+    stream.bytes += launcher_->wire_bytes(i);
     stream.wait_seconds += seconds_of(came - began);
     if (!applies) continue;
+    if (encoded_buckets_ && encoded_buckets_->has(i, op_))
+      (*encoded_buckets_)[i].keep_residuals(codec_state_, agreement.details.ready_on_all);
     unpack(i, agreement.details.ready_on_all);
     counters.unpack_seconds += seconds_of(Timeline::Clock::now() - came);
   }
@@ -454,6 +513,7 @@ void GradientExchange::next_step() {
   begun_.clear();
   ready_.clear();
   report_.reset();
+  codec_state_.step_ended();
   begin_launching();
   if (watch_) watch_->step_begins();
 }

@@ -12,11 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "comm/codecs/codec.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/fusion/fusion_buffer.hpp"
 #include "comm/gradients/agree.hpp"
 #include "comm/gradients/bucket_launcher.hpp"
+#include "comm/gradients/codec_state.hpp"
 #include "comm/gradients/device_gradients.hpp"
+#include "comm/gradients/encoded_buckets.hpp"
 #include "comm/gradients/gradient_events.hpp"
 #include "comm/gradients/recorder.hpp"
 #include "comm/gradients/settings.hpp"
@@ -97,6 +100,14 @@ class GradientExchange {
 
   GradientCounters counters();
 
+  /// Returns what the codec of this rank remembers, for a file: each rank keeps its own. Empty
+  /// without a codec. Called between steps.
+  std::vector<std::byte> saved_state();
+
+  /// Takes a saved state of this rank; called between steps, after gradients are registered. See
+  /// CodecState::load. An empty one changes nothing.
+  void load_state(std::span<const std::byte> saved);
+
  private:
   using Lock = std::unique_lock<std::mutex>;
   using LateRanks = std::map<Rank, RankState>;  ///< The reports of late ranks.
@@ -110,12 +121,14 @@ class GradientExchange {
   void choose_device_path();
   void lay_out();
   void lay_out_device();
+  void check_between_steps(std::string_view what) const;
   void begin_launching();
   void change_plan(StepOutcome& outcome);
   void move_views();
   void check_exists(GradientId id) const;
   void pack(GradientId id);
   std::optional<std::size_t> pack(const GradientPiece& piece);
+  std::optional<std::size_t> pack_numbers(const GradientPiece& piece, std::span<std::byte> to);
   void device_packed(const PackedPiece& packed);
   void piece_is_packed(const PackedPiece& packed);
   void note_non_finite(const GradientPiece& piece, std::size_t index);
@@ -152,12 +165,15 @@ class GradientExchange {
   std::vector<std::span<std::byte>> values_;  ///< Empty for gradients in the fusion buffer.
   DeviceTensors device_tensors_;              ///< The `values_` that are not the host's.
   std::vector<ElementType> wire_;
+  std::unique_ptr<const Codec> codec_;  ///< Null if nothing is encoded.
+  std::vector<bool> encoded_;           ///< The gradients to be encoded; empty if none is.
+  CodecState codec_state_;
   std::unique_ptr<gpu::DeviceCollectives> device_sums_;  ///< Null if the host sums buckets.
 
   std::mutex mutex_;
   std::vector<Communicator> streams_;
   std::vector<ReductionLevels>
-      reduction_levels_;  ///< One for each stream, if 16-bit numbers are added so.
+      reduction_levels_;  ///< One for each stream, if 16-bit numbers or codes are added so.
   std::optional<Communicator> control_;
   std::optional<Recorder> recorder_;
   std::optional<Tuning> tuning_;
@@ -167,7 +183,8 @@ class GradientExchange {
   std::unique_ptr<FusionBuffer> buffer_;
   /// Packed numbers are in memory, not in caches, when they are read.
   bool exceeds_caches_ = false;
-  std::optional<BucketLauncher> launcher_;  ///< Absent before the first step.
+  std::optional<EncodedBuckets> encoded_buckets_;  ///< Absent if nothing is encoded.
+  std::optional<BucketLauncher> launcher_;         ///< Absent before the first step.
 
   std::uint32_t step_ = 0;
   bool is_order_known_ = false;  ///< True once the order of rank 0 is known.

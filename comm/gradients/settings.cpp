@@ -1,6 +1,7 @@
 #include "comm/gradients/settings.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/fusion/fingerprint.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -46,13 +48,14 @@ int number(const Variable& variable, int least, int most) {
 }
 
 template <class T>
-T choice(const Variable& variable, std::span<const std::pair<std::string_view, T>> choices) {
+T choice(const Variable& variable, std::span<const std::pair<std::string_view, T>> choices,
+         const std::string& others = "") {
   std::string names;
   for (const auto& [name, value] : choices) {
     if (name == variable.value) return value;
     names += (names.empty() ? "" : ", ") + std::string(name);
   }
-  refuse(variable, "one of " + names);
+  refuse(variable, "one of " + names + others);
 }
 
 Bytes size_from(const Variable& variable) try {
@@ -98,9 +101,21 @@ void read_fusion(GradientSettings& settings, const Environment& environment) {
     settings.bucket = {static_cast<std::uint64_t>(number(*other, 1, kMostMebibytes)) << 20};
 }
 
+void read_own_wire(GradientSettings& settings, const Variable& wire) try {
+  if (const auto codec = codec_choice(wire.value)) {
+    settings.wire = WireType::encoded;
+    settings.codec = *codec;
+    return;
+  }
+  settings.wire = choice<WireType>(wire, kWireTypes, ", " + codec_names());
+} catch (const Error& e) {
+  if (std::string_view(e.what()).starts_with(wire.name)) throw;
+  throw Error(e.kind(), wire.name + " is " + e.what());
+}
+
 void read_wire(GradientSettings& settings, const Environment& environment) {
   if (const auto own = ours(environment, "WIRE"))
-    settings.wire = choice<WireType>(*own, kWireTypes);
+    read_own_wire(settings, *own);
   else if (const auto other = theirs(environment, "DTYPE"))
     settings.wire = choice<WireType>(*other, kPerseusTypes);
   if (const auto small = ours(environment, "MIXED_SMALL")) settings.small = size_from(*small);
@@ -138,8 +153,11 @@ void read_stall(GradientSettings& settings, const Environment& environment) {
   if (settings.stall.count() == 0) refuse(*stall, "above 0");
 }
 
+/// The beginning of names that bindings give to numbers of their own, which must stay exact.
+constexpr std::string_view kOwnNames = "fastgpu_comm.";
+
 bool keeps_float32(const GradientTable& table, GradientId id, const GradientSettings& settings) {
-  return table.bytes(id) < settings.small.count ||
+  return table.bytes(id) < settings.small.count || table[id].name.starts_with(kOwnNames) ||
          std::ranges::any_of(settings.keep_float32, [&](const std::string& pattern) {
            return matches(pattern, table[id].name);
          });
@@ -161,13 +179,37 @@ GradientSettings gradient_settings(const Environment& environment) {
   return settings;
 }
 
+std::vector<bool> encoded_gradients(const GradientTable& table, const GradientSettings& settings) {
+  std::vector<bool> encoded(table.size());
+  if (settings.wire != WireType::encoded) return encoded;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const ElementType type = table[{i}].type;
+    const bool can_be = type == ElementType::float32 || type == ElementType::float16 ||
+                        type == ElementType::bfloat16;
+    encoded[i] = can_be && !keeps_float32(table, {i}, settings);
+  }
+  return encoded;
+}
+
+std::uint64_t number_of_wire(const GradientSettings& settings) {
+  const bool is_encoded = settings.wire == WireType::encoded;
+  const CodecChoice codec = is_encoded ? settings.codec : CodecChoice{};
+  return Fingerprint()
+      .add(static_cast<std::uint8_t>(settings.wire))
+      .add(static_cast<std::uint8_t>(codec.id))
+      .add(std::bit_cast<std::uint64_t>(codec.part))
+      .value();
+}
+
 std::vector<ElementType> wire_types(const GradientTable& table, const GradientSettings& settings) {
   std::vector<ElementType> types(table.size());
+  const std::vector<bool> encoded = encoded_gradients(table, settings);
   for (std::size_t i = 0; i < table.size(); ++i) {
-    types[i] = table[{i}].type;
+    types[i] = encoded[i] ? ElementType::float32 : table[{i}].type;
     if (types[i] != ElementType::float32) continue;
     switch (settings.wire) {
       case WireType::same:
+      case WireType::encoded:
         break;
       case WireType::float16:
         types[i] = ElementType::float16;

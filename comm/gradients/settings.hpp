@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "comm/codecs/table.hpp"
 #include "comm/common/process_environment.hpp"
 #include "comm/fusion/table.hpp"
 #include "comm/gpu/settings.hpp"
@@ -18,7 +19,8 @@ enum class WireType : std::uint8_t {
   same,
   float16,
   bfloat16,
-  mixed  ///< float16, summed in float32; float32 for small ones, and for `keep_float32`.
+  mixed,   ///< float16, summed in float32; float32 for small ones, and for `keep_float32`.
+  encoded  ///< Encoded by `codec`, those of 16 bits too; small ones and `keep_float32` are not.
 };
 
 /// The reaction to NaN or infinity in a gradient. All but `off` look for it while packing.
@@ -31,8 +33,9 @@ enum class NonFiniteAction : std::uint8_t {
 
 struct GradientSettings {
   Bytes bucket{4 << 20};           ///< FASTGPU_COMM_FUSION; PERSEUS_ALLREDUCE_FUSION in MiB.
-  WireType wire = WireType::same;  ///< FASTGPU_COMM_WIRE: same, fp16, bf16 or mixed.
-  Bytes small{16 << 10};           ///< FASTGPU_COMM_MIXED_SMALL: below this, mixed keeps float32.
+  WireType wire = WireType::same;  ///< FASTGPU_COMM_WIRE: same, fp16, bf16, mixed or a codec.
+  CodecChoice codec{};             ///< The codec of WireType::encoded.
+  Bytes small{16 << 10};           ///< FASTGPU_COMM_MIXED_SMALL: smaller ones keep their type.
   std::vector<std::string> keep_float32{};            ///< FASTGPU_COMM_MIXED_KEEP: "*bn*,*.bias".
   NonFiniteAction non_finite = NonFiniteAction::off;  ///< FASTGPU_COMM_NANCHECK.
   int streams = 2;        ///< FASTGPU_COMM_LANES: buckets that need not wait for others.
@@ -55,8 +58,14 @@ constexpr int kMostStreams = 16;
 /// Throws ErrorKind::usage, naming the variable, for an invalid value.
 GradientSettings gradient_settings(const Environment& environment);
 
-/// Returns the type of every gradient on the wire, by id.
+/// Returns the type of every gradient on the wire, by id; float32 for those to be encoded.
 std::vector<ElementType> wire_types(const GradientTable& table, const GradientSettings& settings);
+
+/// Returns the gradients to be encoded, by id.
+std::vector<bool> encoded_gradients(const GradientTable& table, const GradientSettings& settings);
+
+/// Returns a number that differs for each value of FASTGPU_COMM_WIRE.
+std::uint64_t number_of_wire(const GradientSettings& settings);
 
 /// Returns true if `name` matches `pattern`, in which '*' means any text and '?' one character.
 bool matches(std::string_view pattern, std::string_view name) noexcept;

@@ -18,7 +18,7 @@ constexpr int kMostPieceLog2 = 30;
 std::filesystem::path cache_file(const std::filesystem::path& folder, const TunedFor& what) {
   Fingerprint all;
   all.add(what.table).add(static_cast<std::uint64_t>(what.flows));
-  all.add(static_cast<std::uint64_t>(what.device));
+  all.add(static_cast<std::uint64_t>(what.device)).add(what.wire);
   for (const ElementType type : what.on_wire)
     all.add(static_cast<std::uint64_t>(type));
   for (const auto& node : what.topology.nodes)

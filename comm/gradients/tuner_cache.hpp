@@ -21,6 +21,7 @@ struct TunedFor {
   const Topology& topology;
   int flows = 1;  ///< The maximum of flows.
   gpu::DevicePath device = gpu::DevicePath::automatic;
+  std::uint64_t wire = 0;  ///< The number of FASTGPU_COMM_WIRE.
 };
 
 /// Returns the name of a file for these conditions alone.

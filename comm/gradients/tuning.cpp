@@ -89,15 +89,20 @@ Tuning::Tuning(Communicator& control, const GradientSettings& settings, const Gr
   if (!settings.is_tuned || control.size() == 1 || table.size() == 0) return;
   const std::vector<ElementType> types = wire_types(table, settings);
   if (!settings.cache.empty())
-    file_ = cache_file(settings.cache,
-                       {table.hash(), types, control.topology(), flows, settings.device.path});
+    file_ = cache_file(settings.cache, {table.hash(), types, control.topology(), flows,
+                                        settings.device.path, number_of_wire(settings)});
   if (const auto known = known_to_rank_0(control, file_)) {
     current_ = *known;
     return;
   }
+  const std::vector<bool> encoded = encoded_gradients(table, settings);
+  const auto codec = make_codec(settings.codec);
   double wire_bytes = 0;
-  for (std::size_t i = 0; i < types.size(); ++i)
-    wire_bytes += static_cast<double>(table.elements({i}) * size_of(types[i]));
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const std::size_t count = table.elements({i});
+    wire_bytes +=
+        static_cast<double>(encoded[i] ? codec->encoded_bytes(count) : count * size_of(types[i]));
+  }
   tuner_.emplace(SearchSpace{.usual = current_,
                              .most_flows = flows,
                              .most_streams = kMostStreams,

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "comm/codecs/table.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
+#include "comm/gradients/codec_state.hpp"
 #include "comm/gradients/negotiation.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/invitation.hpp"
@@ -99,6 +101,32 @@ std::vector<Seed> negotiation() {
   append(late, encode(state));
   append(late, step);
   return {summary, encode(details), encode(state), encode(table), step, late, order};
+}
+
+/// A code of 300 numbers by each codec of the fuzzer, and a saved state.
+std::vector<Seed> codes() {
+  constexpr std::size_t kNumbers = 300;
+  constexpr CodecChoice kChoices[] = {
+      {CodecId::int8}, {CodecId::one_bit}, {CodecId::top_k, 0.01}, {CodecId::top_k, 0.5}};
+  std::vector<float> numbers(kNumbers);
+  for (std::size_t i = 0; i < kNumbers; ++i)
+    numbers[i] = static_cast<float>(i * 7919 % 301) - 150;
+  std::vector<Seed> seeds;
+  for (std::size_t i = 0; i < std::size(kChoices); ++i) {
+    const auto codec = make_codec(kChoices[i]);
+    Seed code(codec->encoded_bytes(kNumbers));
+    codec->encode(code, numbers, 1);
+    seeds.push_back({static_cast<std::byte>(i), std::byte{0}, std::byte{kNumbers >> 8},
+                     std::byte{kNumbers & 0xff}});
+    append(seeds.back(), code);
+  }
+  GradientTable table;
+  table.add({.name = "a", .shape = {9}});
+  CodecState state;
+  state.resize(1);
+  state.replace({{0}, 0, 9, 0}, 2, std::span(numbers).first(4));
+  seeds.push_back(state.saved(table, {0}));
+  return seeds;
 }
 
 /// Which addresses are those of ranks that are there, then what both other ranks say.
@@ -212,6 +240,7 @@ int main(int count, char** arguments) {
   const std::string folder = arguments[1];
   namespace comm = fastgpu::comm;
   comm::write(folder + "/fuzz_tcp_frames.corpus", comm::tcp_frames());
+  comm::write(folder + "/fuzz_codes.corpus", comm::codes());
   comm::write(folder + "/fuzz_letters.corpus", comm::descriptors());
   comm::write(folder + "/fuzz_negotiation.corpus", comm::negotiation());
   comm::write(folder + "/fuzz_introductions.corpus", comm::introductions());

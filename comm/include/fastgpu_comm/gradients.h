@@ -103,6 +103,17 @@ typedef struct fgc_counters {
 
 fgc_status fgc_gradients_counters(fgc_gradients* gradients, fgc_counters* counters);
 
+/* Saves the state of a codec (FASTGPU_COMM_WIRE=1bit or topk: the part of this rank's gradients
+ * that has not been sent yet; int8: the number of steps). Each rank saves its own with each
+ * checkpoint, between steps. Gets its length into *bytes: 0 without a codec. With `state` NULL that
+ * is all; otherwise FGC_USAGE if `room` is less. */
+fgc_status fgc_gradients_save(fgc_gradients* gradients, void* state, size_t room, size_t* bytes);
+
+/* Loads what the same rank has saved: between steps, after its gradients are registered. Gradients
+ * are found by name and number of elements; others begin anew. No bytes change nothing. FGC_USAGE
+ * for the state of another rank, whose part would count twice, or a damaged one. */
+fgc_status fgc_gradients_load(fgc_gradients* gradients, const void* state, size_t bytes);
+
 /* A handler of sentences about a rank that is late, or a gradient that is not finite. It is called
  * within calls of the functions above; it may call none of them. Without a handler the sentence
  * goes to stderr; NULL drops it. */

@@ -6,8 +6,10 @@
 #include <functional>
 #include <memory>
 #include <ranges>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "communicator.hpp"
 #include "handles.hpp"
@@ -80,6 +82,18 @@ class Gradients {
     counters.struct_size = sizeof(counters);
     check(fgc_gradients_counters(get(), &counters));
     return counters;
+  }
+
+  /// Returns what codecs of this rank remember, for a file: see fgc_gradients_save.
+  std::vector<std::byte> saved_state() const {
+    std::size_t bytes = 0;
+    check(fgc_gradients_save(get(), nullptr, 0, &bytes));
+    std::vector<std::byte> state(bytes);
+    check(fgc_gradients_save(get(), state.data(), state.size(), &bytes));
+    return state;
+  }
+  void load_state(std::span<const std::byte> state) {
+    check(fgc_gradients_load(get(), state.data(), state.size()));
   }
 
   /// Sets a handler for sentences about ranks that are late and gradients that are not finite, in

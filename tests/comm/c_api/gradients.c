@@ -106,6 +106,38 @@ void check_views(fgc_comm* comm) {
   fgc_gradients_free(gradients);
 }
 
+/* Saves and loads the state of a codec, each rank its own. */
+void check_codec_state(fgc_comm* comm) {
+  const char* const settings[] = {"FASTGPU_COMM_WIRE=1bit", "FASTGPU_COMM_MIXED_SMALL=1", NULL};
+  const uint64_t shape[] = {6};
+  float weight[6];
+  char state[200];
+  size_t bytes = 9;
+  int i;
+  const fgc_gradient only = gradient("weight", weight, shape, 1);
+  fgc_gradients* gradients = NULL;
+  expect_status(fgc_gradients_create(comm, NULL, &gradients), FGC_OK, "without a codec");
+  expect_status(fgc_gradients_save(gradients, NULL, 0, &bytes), FGC_OK, "saved");
+  expect(bytes == 0, "there is no state");
+  expect_status(fgc_gradients_load(gradients, NULL, 0), FGC_OK, "and none is loaded");
+  fgc_gradients_free(gradients);
+
+  expect_status(fgc_gradients_create(comm, settings, &gradients), FGC_OK, "with a codec");
+  expect_status(fgc_gradient_add(gradients, &only, NULL), FGC_OK, "added");
+  for (i = 0; i < 6; ++i)
+    weight[i] = (float)i;
+  expect_status(fgc_gradient_ready(gradients, 0), FGC_OK, "ready");
+  expect_status(fgc_gradients_wait(gradients, NULL), FGC_OK, "a step");
+  expect_status(fgc_gradients_save(gradients, NULL, 0, &bytes), FGC_OK, "the length");
+  expect(bytes > 6 * sizeof(float) && bytes <= sizeof(state), "of the residuals");
+  expect_status(fgc_gradients_save(gradients, state, bytes - 1, &bytes), FGC_USAGE, "no room");
+  expect_status(fgc_gradients_save(gradients, state, sizeof(state), &bytes), FGC_OK, "saved");
+  expect_status(fgc_gradients_load(gradients, state, bytes), FGC_OK, "loaded");
+  expect_status(fgc_gradients_load(gradients, state, bytes - 1), FGC_USAGE, "but not a part");
+  expect_status(fgc_gradients_load(gradients, NULL, 1), FGC_USAGE, "nor nothing");
+  fgc_gradients_free(gradients);
+}
+
 void check_bad_steps(fgc_comm* comm) {
   const char* const settings[] = {"FASTGPU_COMM_NANCHECK=skip", NULL};
   const int rank = fgc_rank(comm);

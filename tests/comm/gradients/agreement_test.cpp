@@ -73,6 +73,10 @@ TEST_CASE("ranks with other settings are told which rank and which setting") {
         "rank 1 has another FASTGPU_COMM_NANCHECK" + same);
   CHECK(told([](GradientSettings& s) { s.wire = WireType::float16; }) ==
         "rank 1 has another FASTGPU_COMM_WIRE" + same);
+  CHECK(told([](GradientSettings& s) {
+          s.wire = WireType::encoded;
+          s.codec = {CodecId::top_k, 0.01};
+        }) == "rank 1 has another FASTGPU_COMM_WIRE" + same);
   CHECK(told([](GradientSettings& s) { s.is_tuned = true; }) ==
         "rank 1 has another FASTGPU_COMM_TUNE" + same);
 }

@@ -85,6 +85,7 @@ GradientSettings random_settings(Random& random) {
 double tolerance(WireType wire, int ranks) {
   switch (wire) {
     case WireType::same:
+    case WireType::encoded:  // Not among those above.
       return 1.5e-7 * 2 * ranks;
     case WireType::float16:
     case WireType::mixed:

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "support/failure.hpp"
@@ -40,6 +41,10 @@ TEST_CASE("each variable sets what it is for and nothing else") {
       {{{"FASTGPU_COMM_WIRE", "bf16"}}, {.wire = WireType::bfloat16}},
       {{{"FASTGPU_COMM_WIRE", "mixed"}, {"FASTGPU_COMM_MIXED_SMALL", "4KiB"}},
        {.wire = WireType::mixed, .small = {4096}}},
+      {{{"FASTGPU_COMM_WIRE", "int8"}}, {.wire = WireType::encoded, .codec = {CodecId::int8}}},
+      {{{"FASTGPU_COMM_WIRE", "1bit"}}, {.wire = WireType::encoded, .codec = {CodecId::one_bit}}},
+      {{{"FASTGPU_COMM_WIRE", "topk:0.01"}},
+       {.wire = WireType::encoded, .codec = {CodecId::top_k, 0.01}}},
       {{{"FASTGPU_COMM_MIXED_KEEP", "*bn*,,*.bias"}}, {.keep_float32 = {"*bn*", "*.bias"}}},
       {{{"PERSEUS_ALLREDUCE_DTYPE", "0"}}, {.wire = WireType::float16}},
       {{{"PERSEUS_ALLREDUCE_DTYPE", "1"}}, {}},
@@ -93,6 +98,54 @@ TEST_CASE("what makes no sense is refused with the variable's name") {
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(std::string(e.what()).find(name) == 0);
   }
+}
+
+TEST_CASE(
+    "a codec with a wrong part is refused with what is right, and other names with all names") {
+  const auto refusal = [](const std::string& wire) {
+    return std::string(failure_of([&] { settings_of({{"FASTGPU_COMM_WIRE", wire}}); }).what());
+  };
+  const std::string part = ": the part is a number above 0 and up to 0.5, such as topk:0.01";
+  for (const std::string wire :
+       {"topk", "topk:", "topk:0", "topk:-1", "topk:0.6", "topk:nan", "topk:0.1x"})
+    CHECK(refusal(wire) == "FASTGPU_COMM_WIRE is '" + wire + "'" + part);
+  CHECK(refusal("int8:0.5") ==
+        "FASTGPU_COMM_WIRE is 'int8:0.5': int8 sends every number: leave the part out");
+  CHECK(refusal("fp8") ==
+        "FASTGPU_COMM_WIRE is 'fp8', not one of same, fp16, bf16, mixed, int8, 1bit, topk:PART");
+}
+
+TEST_CASE("codecs encode what is large and not named, of every floating-point type but float64") {
+  GradientTable table;
+  table.add({.name = "fc.weight", .shape = {100, 100}});
+  table.add({.name = "fc.bias", .shape = {100}});
+  table.add({.name = "bn1.weight", .shape = {100, 100}});
+  table.add({.name = "half", .type = ElementType::float16, .shape = {100, 100}});
+  table.add({.name = "exact", .type = ElementType::float64, .shape = {100, 100}});
+  table.add({.name = "fastgpu_comm.presence", .shape = {100, 100}});
+  using enum ElementType;
+  GradientSettings settings{.wire = WireType::encoded, .keep_float32 = {"bn?.*"}};
+  CHECK(encoded_gradients(table, settings) ==
+        std::vector<bool>{true, false, false, true, false, false});
+  CHECK(wire_types(table, settings) ==
+        std::vector<ElementType>{float32, float32, float32, float32, float64, float32});
+  settings.wire = WireType::same;
+  CHECK(encoded_gradients(table, settings) == std::vector<bool>(6));
+  CHECK(wire_types(table, settings)[3] == float16);
+}
+
+TEST_CASE("every wire has a number of its own") {
+  const auto number = [](WireType wire, CodecChoice codec = {}) {
+    return number_of_wire({.wire = wire, .codec = codec});
+  };
+  const std::set<std::uint64_t> numbers = {number(WireType::same),
+                                           number(WireType::float16),
+                                           number(WireType::encoded),
+                                           number(WireType::encoded, {CodecId::one_bit}),
+                                           number(WireType::encoded, {CodecId::top_k, 0.01}),
+                                           number(WireType::encoded, {CodecId::top_k, 0.02})};
+  CHECK(numbers.size() == 6);
+  CHECK(number(WireType::same) == number(WireType::same, {CodecId::one_bit}));
 }
 
 TEST_CASE("mixed keeps in float32 what is small and what is named") {

@@ -54,6 +54,35 @@ def sums_and_other_types_on_the_wire(comm):
 
 
 @on_ranks(2)
+def what_a_codec_has_not_sent_is_saved_and_loaded(comm):
+    settings = {"FASTGPU_COMM_WIRE": "1bit", "FASTGPU_COMM_MIXED_SMALL": "1"}
+
+    def steps(gradients, data, numbers):
+        found = []
+        for number in numbers:
+            data[...] = numpy.sin(numpy.arange(300) * (number + 1) + comm.rank)
+            gradients.ready(0)
+            gradients.wait()
+            found.append(data.copy())
+        return found
+
+    first = fc.Gradients(comm, settings)
+    (data,) = register(first, [(300,)], comm.rank)
+    steps(first, data, range(3))
+    saved = first.saved_state()
+    wanted = steps(first, data, range(3, 6))
+    second = fc.Gradients(comm, settings)
+    (data,) = register(second, [(300,)], comm.rank)
+    second.load_state(saved)
+    for one, other in zip(steps(second, data, range(3, 6)), wanted):
+        assert_true((one == other).all(), "it goes on as it was")
+    everyones = comm.all_gather(numpy.frombuffer(saved, "uint8").copy())
+    with raises(fc.UsageError, f"that of rank {1 - comm.rank}"):
+        second.load_state(everyones[1 - comm.rank].tobytes())
+    assert_equal(fc.Gradients(comm).saved_state(), b"")
+
+
+@on_ranks(2)
 def what_nobody_has_is_skipped_and_what_one_lacks_is_an_error(comm):
     gradients = fc.Gradients(comm)
     data = register(gradients, [(2,), (2,)], comm.rank)

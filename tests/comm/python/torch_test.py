@@ -772,6 +772,48 @@ def it_takes_an_optimizers_place(comm):
 
 
 @on_ranks(2)
+def what_a_codec_has_not_sent_is_saved_and_loaded_with_the_optimizer(comm):
+    settings = {"FASTGPU_COMM_WIRE": "topk:0.1", "FASTGPU_COMM_MIXED_SMALL": "1"}
+
+    def weights(optimizer, parameter, steps):
+        found = []
+        for step in steps:
+            optimizer.zero_grad()
+            parameter.grad = torch.sin(
+                torch.arange(200.0) * (step + 1) + comm.rank
+            )
+            optimizer.step()
+            found.append(parameter.detach().clone())
+        return found
+
+    parameter = torch.nn.Parameter(torch.zeros(200))
+    optimizer = DistributedOptimizer(
+        torch.optim.SGD([parameter], lr=0.1), comm, settings=settings
+    )
+    weights(optimizer, parameter, range(4))
+    saved, here = optimizer.state_dict(), parameter.detach().clone()
+    assert_equal(saved["fastgpu_comm"]["rank"], comm.rank)
+    wanted = weights(optimizer, parameter, range(4, 8))
+    optimizer.close()
+
+    def resumed(state):
+        again = torch.nn.Parameter(here.clone())
+        other = DistributedOptimizer(torch.optim.SGD([again], lr=0.1), comm, settings=settings)
+        other.load_state_dict(state)
+        found = weights(other, again, range(4, 8))
+        other.close()
+        return found
+
+    assert_true(
+        all(torch.equal(a, b) for a, b in zip(resumed(saved), wanted)), "it goes on as it was"
+    )
+    del saved["fastgpu_comm"]
+    assert_false(
+        all(torch.equal(a, b) for a, b in zip(resumed(saved), wanted)), "the state matters"
+    )
+
+
+@on_ranks(2)
 def groups_may_be_added_before_the_first_step(comm):
     model = Mlp()
     optimizer = DistributedOptimizer(torch.optim.SGD(model.first.parameters(), lr=0.1), comm)

@@ -108,6 +108,8 @@ _STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "fgc_device_gradients_wait": [_POINTER, _POINTER, ctypes.POINTER(OutcomeStruct)],
     "fgc_gradients_leave": [_POINTER, ctypes.POINTER(OutcomeStruct)],
     "fgc_gradients_counters": [_POINTER, ctypes.POINTER(CountersStruct)],
+    "fgc_gradients_save": [_POINTER, _POINTER, _SIZE, ctypes.POINTER(_SIZE)],
+    "fgc_gradients_load": [_POINTER, _TEXT, _SIZE],
     "fgc_gradients_on_warning": [_POINTER, WarningHandler, _POINTER],
     "fgc_device_way_of": [_POINTER, ctypes.POINTER(_INT), ctypes.POINTER(_TEXT)],
 }

@@ -193,6 +193,26 @@ class Gradients:
         load().call("fgc_gradients_counters", self._handle.pointer, ctypes.byref(found))
         return Counters(*(getattr(found, name) for name in Counters._fields))
 
+    def saved_state(self) -> bytes:
+        """Returns the state of a codec (FASTGPU_COMM_WIRE=1bit or topk): the part of this rank's
+        gradients that has not been sent yet. Each rank keeps its own with each checkpoint. Empty
+        without a codec. Between steps.
+        """
+        size = ctypes.c_size_t()
+        load().call("fgc_gradients_save", self._handle.pointer, None, 0, ctypes.byref(size))
+        state = ctypes.create_string_buffer(size.value)
+        load().call(
+            "fgc_gradients_save", self._handle.pointer, state, size.value, ctypes.byref(size)
+        )
+        return state.raw
+
+    def load_state(self, state: bytes) -> None:
+        """Loads what the same rank has saved, after its gradients are registered. They are found by
+        name and number of elements; others begin anew. Between steps. Raises UsageError for the
+        state of another rank.
+        """
+        load().call("fgc_gradients_load", self._handle.pointer, state, len(state))
+
     def close(self) -> None:
         """Frees the gradients, between steps; a second call does nothing."""
         self._handle.release()

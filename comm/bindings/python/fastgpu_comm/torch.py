@@ -33,6 +33,9 @@ _PRESENCE = (
 )
 
 
+_STATE = "fastgpu_comm"  # The key of what codecs remember in a state_dict.
+
+
 def broadcast_parameters(
     model: torch.nn.Module | Mapping[str, Any] | Iterable[tuple[str, Any]],
     comm: Communicator,
@@ -70,7 +73,8 @@ def broadcast_optimizer_state(
     tensors: list[torch.Tensor] = []
     packed = b""
     if comm.rank == root:
-        packed = json.dumps(_pack(optimizer.state_dict(), tensors)).encode()
+        shared = {key: one for key, one in optimizer.state_dict().items() if key != _STATE}
+        packed = json.dumps(_pack(shared, tensors)).encode()
     packed = _broadcast_bytes(packed, comm, root)
     state = json.loads(packed)
     if comm.rank != root:
@@ -400,11 +404,27 @@ class DistributedOptimizer(torch.optim.Optimizer):
         raise TypeError("a DistributedOptimizer cannot be copied or pickled: keep its state_dict()")
 
     def state_dict(self) -> dict[str, Any]:
-        return self._inner.state_dict()
+        """That of the optimizer. With a codec in FASTGPU_COMM_WIRE, also the part of this rank's
+        gradients that has not been sent yet: each rank then saves its own.
+        """
+        state = self._inner.state_dict()
+        unsent = self._gradients.saved_state()
+        if unsent:
+            state[_STATE] = {
+                "rank": self._group.rank,
+                "unsent": torch.frombuffer(bytearray(unsent), dtype=torch.uint8),
+            }
+        return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """On every rank the same one."""
-        self._inner.load_state_dict(state_dict)
+        """On every rank the same one, or what the same rank has saved. What another rank had not
+        sent yet is left out, because it would count twice.
+        """
+        known = {key: value for key, value in state_dict.items() if key != _STATE}
+        self._inner.load_state_dict(known)
+        unsent = state_dict.get(_STATE)
+        if unsent is not None and unsent["rank"] == self._group.rank:
+            self._gradients.load_state(bytes(unsent["unsent"].tolist()))
 
     def zero_grad(self, *arguments: Any, **named: Any) -> None:
         """Raises RuntimeError within backward(), and after one that has failed."""
@@ -522,11 +542,13 @@ class DistributedOptimizer(torch.optim.Optimizer):
         """A collective: parameters were unfrozen or added on some rank, and all ranks register what
         they have now.
         """
+        unsent = self._gradients.saved_state()
         self._gradients.close()
         self._gradients, self._presence = self._new_gradients(), None
         for parameter in self._parameters.values():
             parameter.number = -1
         self._register()
+        self._gradients.load_state(unsent)
 
     def _hook(self, parameter: _Parameter) -> None:
         """Is called when backward has added to the gradient of that parameter."""

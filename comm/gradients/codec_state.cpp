@@ -1,0 +1,181 @@
+#include "comm/gradients/codec_state.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "comm/common/wire.hpp"
+#include "comm/kernels/reduce.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x66676373;  ///< "fgcs"
+constexpr std::uint8_t kFormat = 1;
+constexpr std::size_t kHeader = 4 + 1 + 4 + 8 + 4;
+constexpr std::size_t kStretchHeader = 8 + 8;
+
+std::size_t gradient_header(const GradientInfo& info) noexcept {
+  return 2 + info.name.size() + 8 + 4;
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  std::string text;
+  std::ranges::transform(bytes, std::back_inserter(text),
+                         [](std::byte byte) { return std::to_integer<char>(byte); });
+  return text;
+}
+
+std::optional<GradientId> find_gradient(const GradientTable& table, const std::string& name,
+                                        std::uint64_t elements) {
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (table[{i}].name == name && table.elements({i}) == elements) return GradientId{i};
+  return std::nullopt;
+}
+
+[[noreturn]] void refuse_damaged(const std::string& what) {
+  throw Error(ErrorKind::usage, "a saved state of gradients is damaged: " + what);
+}
+
+std::vector<float> read_values(WireReader& reader, std::uint64_t count, std::size_t most) {
+  if (count > most / sizeof(float)) refuse_damaged("it ends too early");
+  std::vector<float> values(count);
+  for (float& value : values) {
+    value = std::bit_cast<float>(reader.get<std::uint32_t>());
+    if (!std::isfinite(value)) refuse_damaged("a residual is not finite");
+  }
+  return values;
+}
+
+}  // namespace
+
+void CodecState::add_to(GradientId id, std::size_t first, std::span<float> values) const {
+  for (const Stretch& stretch : of_[id.value]) {
+    const std::size_t begin = std::max(first, stretch.first);
+    const std::size_t end = std::min(first + values.size(), stretch.end());
+    if (begin >= end) continue;
+    const std::span<const float> kept(stretch.values);
+    reduce_into(std::as_writable_bytes(values.subspan(begin - first, end - begin)),
+                std::as_bytes(kept.subspan(begin - stretch.first, end - begin)),
+                {ElementType::float32, ReduceOp::sum});
+  }
+}
+
+/// Takes out what is in [first, end).
+void CodecState::cut(Stretches& stretches, std::size_t first, std::size_t end) {
+  Stretches rest;
+  for (Stretch& each : stretches) {
+    if (each.end() <= first || each.first >= end) {
+      rest.push_back(std::move(each));
+      continue;
+    }
+    const auto begin = each.values.begin();
+    const auto offset = [&](std::size_t at) {
+      return static_cast<std::ptrdiff_t>(at - each.first);
+    };
+    if (each.first < first)
+      rest.push_back({each.first, std::vector<float>(begin, begin + offset(first))});
+    if (each.end() > end)
+      rest.push_back({end, std::vector<float>(begin + offset(end), each.values.end())});
+  }
+  stretches = std::move(rest);
+}
+
+void CodecState::replace(const GradientPiece& piece, std::size_t first,
+                         std::span<const float> kept) {
+  Stretches& stretches = of_[piece.gradient.value];
+  const std::size_t end = piece.first + piece.count;
+  const auto overlaps = [&](const Stretch& each) {
+    return each.first < end && each.end() > piece.first;
+  };
+  const auto known = std::ranges::find_if(stretches, overlaps);
+  const bool is_as_before = known != stretches.end() && known->first == first &&
+                            known->values.size() == kept.size() &&
+                            std::none_of(known + 1, stretches.end(), overlaps);
+  if (is_as_before) {
+    std::ranges::copy(kept, known->values.begin());
+    return;
+  }
+  if (known != stretches.end()) cut(stretches, piece.first, end);
+  if (kept.empty()) return;
+  const auto place =
+      std::ranges::find_if(stretches, [&](const Stretch& each) { return each.first > first; });
+  stretches.insert(place, Stretch{first, std::vector<float>(kept.begin(), kept.end())});
+}
+
+std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) const {
+  std::size_t bytes = kHeader;
+  std::uint32_t gradients = 0;
+  for (std::size_t i = 0; i < of_.size(); ++i) {
+    if (of_[i].empty()) continue;
+    ++gradients;
+    bytes += gradient_header(table[{i}]);
+    for (const Stretch& each : of_[i])
+      bytes += kStretchHeader + each.values.size() * sizeof(float);
+  }
+  std::vector<std::byte> state(bytes);
+  WireWriter writer(state);
+  writer.put(kMagic).put(kFormat).put(static_cast<std::uint32_t>(rank.value));
+  writer.put(steps_).put(gradients);
+  for (std::size_t i = 0; i < of_.size(); ++i) {
+    if (of_[i].empty()) continue;
+    const GradientInfo& info = table[{i}];
+    writer.put(static_cast<std::uint16_t>(info.name.size()));
+    writer.put(std::as_bytes(std::span(info.name)));
+    writer.put(std::uint64_t{table.elements({i})});
+    writer.put(static_cast<std::uint32_t>(of_[i].size()));
+    for (const Stretch& each : of_[i]) {
+      writer.put(std::uint64_t{each.first}).put(std::uint64_t{each.values.size()});
+      for (const float value : each.values)
+        writer.put(std::bit_cast<std::uint32_t>(value));
+    }
+  }
+  return state;
+}
+
+void CodecState::load(std::span<const std::byte> saved, const GradientTable& table, Rank rank) try {
+  WireReader reader(saved);
+  if (reader.get<std::uint32_t>() != kMagic) refuse_damaged("it does not begin as one");
+  const auto format = reader.get<std::uint8_t>();
+  if (format != kFormat)
+    throw Error(ErrorKind::usage, "a saved state of gradients has format " +
+                                      std::to_string(format) + ": this library reads format " +
+                                      std::to_string(kFormat));
+  const auto owner = reader.get<std::uint32_t>();
+  if (owner != static_cast<std::uint32_t>(rank.value))
+    throw Error(ErrorKind::usage, "a saved state of gradients is that of rank " +
+                                      std::to_string(owner) + ", not of rank " +
+                                      std::to_string(rank.value) +
+                                      ": its residuals would count twice");
+  CodecState loaded;
+  loaded.steps_ = reader.get<std::uint64_t>();
+  loaded.resize(table.size());
+  for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
+    const std::string name = text_of(reader.get_bytes(reader.get<std::uint16_t>()));
+    const auto elements = reader.get<std::uint64_t>();
+    Stretches stretches;
+    for (auto more = reader.get<std::uint32_t>(); more > 0; --more) {
+      const auto first = reader.get<std::uint64_t>();
+      const auto count = reader.get<std::uint64_t>();
+      const std::uint64_t least = stretches.empty() ? 0 : stretches.back().end();
+      if (first < least || first > elements || count > elements - first || count == 0)
+        refuse_damaged("gradient '" + printable(name) + "' has no elements " +
+                       std::to_string(first) + " and following");
+      stretches.push_back({first, read_values(reader, count, saved.size())});
+    }
+    if (const auto id = find_gradient(table, name, elements))
+      loaded.of_[id->value] = std::move(stretches);
+  }
+  *this = std::move(loaded);
+} catch (const Error& e) {
+  if (e.kind() != ErrorKind::remote) throw;
+  refuse_damaged("it ends too early");
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,60 @@
+// What codecs remember from step to step: the part of each gradient that has not been sent yet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "comm/common/rank.hpp"
+#include "comm/fusion/fusion.hpp"
+#include "comm/fusion/table.hpp"
+
+namespace fastgpu::comm {
+
+/// The state of one rank. A residual belongs to an element of a gradient, wherever buckets place
+/// it. It is that rank's alone: the sum over all ranks is what has not been sent.
+class CodecState {
+ public:
+  /// Sizes it for the gradients of a table.
+  void resize(std::size_t gradients) { of_.resize(gradients); }
+
+  /// Adds the residuals of a gradient's elements from `first` on.
+  void add_to(GradientId id, std::size_t first, std::span<float> values) const;
+
+  /// Replaces the residuals of all elements of `piece` by `kept`, from the element `first` of its
+  /// gradient on, and 0 elsewhere.
+  void replace(const GradientPiece& piece, std::size_t first, std::span<const float> kept);
+
+  /// The number of steps, on which random numbers depend.
+  std::uint64_t steps() const noexcept { return steps_; }
+  void step_ended() noexcept { ++steps_; }
+
+  /// Returns the state for a file. Gradients without residuals are not in it.
+  std::vector<std::byte> saved(const GradientTable& table, Rank rank) const;
+
+  /// Takes a saved state: residuals of gradients with the same name and number of elements; those
+  /// of others are dropped, and gradients that it does not have begin at 0. Throws ErrorKind::usage
+  /// for the state of another rank, whose residuals would count twice, and for damaged bytes; then
+  /// nothing has changed.
+  void load(std::span<const std::byte> saved, const GradientTable& table, Rank rank);
+
+  /// Drops the residuals of a gradient.
+  void drop(GradientId id) { of_[id.value].clear(); }
+
+ private:
+  struct Stretch {
+    std::size_t first = 0;
+    std::vector<float> values;
+
+    std::size_t end() const noexcept { return first + values.size(); }
+  };
+  using Stretches = std::vector<Stretch>;  ///< In order, without overlaps.
+
+  static void cut(Stretches& stretches, std::size_t first, std::size_t end);
+
+  std::uint64_t steps_ = 0;
+  std::vector<Stretches> of_;  ///< By gradient.
+};
+
+}  // namespace fastgpu::comm

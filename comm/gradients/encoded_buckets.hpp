@@ -1,0 +1,31 @@
+// The sums of all buckets whose numbers are encoded.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/gradients/encoded_sum.hpp"
+
+namespace fastgpu::comm {
+
+class EncodedBuckets {
+ public:
+  /// Borrows everything. Bucket b belongs to stream b modulo the number of streams; `levels` has
+  /// one for each.
+  EncodedBuckets(EncodedForm form, const FusionPlan& plan, std::span<std::byte> buffer,
+                 std::span<Communicator> streams, std::span<ReductionLevels> levels);
+
+  /// Returns true if this bucket is encoded for `op`; otherwise it is sent as it is.
+  bool has(std::size_t bucket, ReduceOp op) const noexcept {
+    return sums_[bucket] != nullptr && (op == ReduceOp::sum || op == ReduceOp::average);
+  }
+  EncodedSum& operator[](std::size_t bucket) const noexcept { return *sums_[bucket]; }
+
+ private:
+  std::vector<CodeLevels> levels_;
+  std::vector<std::unique_ptr<EncodedSum>> sums_;  ///< By bucket; null for one without codes.
+};
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,229 @@
+#include "comm/gradients/encoded_sum.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.hpp"
+#include "comm/fusion/fingerprint.hpp"
+#include "comm/kernels/reduce.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr Reduction kSum{ElementType::float32, ReduceOp::sum};
+
+/// Waits for a call that was begun, if any.
+void wait_for(std::optional<Handle>& handle) {
+  if (!handle) return;
+  handle->wait();
+  handle.reset();
+}
+
+}  // namespace
+
+CodeLevels code_levels_of(Communicator& all, ReductionLevels& levels) {
+  CodeLevels codes{.all = &all};
+  if (!levels.across) {
+    codes.across = &levels.inside;
+    for (int rank = 0; rank < all.size(); ++rank)
+      codes.senders.push_back({rank});
+    return codes;
+  }
+  codes.inside = &levels.inside;
+  codes.across = &*levels.across;
+  const auto place = static_cast<std::size_t>(levels.inside.rank().value);
+  for (const auto& node : all.topology().nodes)
+    codes.senders.push_back(node[place]);
+  std::ranges::sort(codes.senders);
+  return codes;
+}
+
+std::vector<CodePart> code_parts_of(const Bucket& bucket, const Codec& codec, std::size_t at,
+                                    std::size_t count, std::size_t parts) {
+  std::vector<CodePart> all;
+  const std::size_t longest = (count + parts - 1) / parts;
+  for (std::size_t i = 0; i < parts; ++i) {
+    const std::size_t begin = std::min(i * longest, count);
+    CodePart part{.at = at + begin, .count = std::min(longest, count - begin)};
+    for (const GradientPiece& piece : bucket.pieces) {
+      const std::size_t piece_at = (piece.offset - bucket.offset) / sizeof(float);
+      const std::size_t from = std::max(piece_at, part.at);
+      const std::size_t to = std::min(piece_at + piece.count, part.at + part.count);
+      if (from >= to) continue;
+      part.runs.push_back(
+          {piece.gradient, piece.first + (from - piece_at), from, to - from, part.bytes});
+      part.bytes += codec.encoded_bytes(to - from);
+    }
+    all.push_back(std::move(part));
+  }
+  return all;
+}
+
+EncodedSum::EncodedSum(EncodedForm form, const CodeLevels& levels, const Bucket& bucket,
+                       std::span<float> numbers)
+    : form_(form), levels_(&levels), bucket_(&bucket), numbers_(numbers) {
+  const bool has_levels = levels_->inside != nullptr;
+  const auto places = has_levels ? static_cast<std::size_t>(levels_->inside->size()) : 1;
+  place_ = has_levels ? static_cast<std::size_t>(levels_->inside->rank().value) : 0;
+  block_ = numbers_.size() / places;
+  rest_ = numbers_.subspan(block_ * places);
+  const bool is_shared = form_.is_dense && ranks() > 2;
+  parts_ = code_parts_of(*bucket_, *form_.codec, place_ * block_, block_, is_shared ? ranks() : 1);
+  for (const CodePart& part : parts_)
+    code_bytes_ = std::max(code_bytes_, part.bytes);
+  if (has_levels || form_.has_feedback) values_.resize(block_);
+  codes_.resize(ranks() * code_bytes_);
+  if (!is_encoded_again()) return;
+  out_.resize(ranks() * code_bytes_);
+  if (form_.has_feedback) sums_.resize(parts_.front().count);
+}
+
+std::size_t EncodedSum::encoded_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const CodePart& part : parts_)
+    bytes += part.bytes;
+  const auto places = block_ == 0 ? 0 : (numbers_.size() - rest_.size()) / block_;
+  return bytes * places + rest_.size_bytes();
+}
+
+std::uint64_t EncodedSum::seed_of(const CodeRun& run, std::uint64_t stage) const noexcept {
+  const auto self = static_cast<std::uint64_t>(levels_->all->rank().value);
+  return Fingerprint()
+      .add(step_)
+      .add(self << 1U | stage)
+      .add(std::uint64_t{run.gradient.value})
+      .add(std::uint64_t{run.first})
+      .value();
+}
+
+void EncodedSum::begin(ReduceOp op, std::uint64_t step) {
+  op_ = op;
+  step_ = step;
+  if (levels_->inside == nullptr) {
+    if (!values_.empty()) std::ranges::copy(slice(), values_.begin());
+    return encode_and_send();
+  }
+  if (!rest_.empty())
+    rest_sum_.emplace(
+        levels_->all->start_all_reduce(std::as_writable_bytes(rest_), {ElementType::float32, op_}));
+  if (block_ == 0) return;
+  const std::span<float> blocks = numbers_.first(numbers_.size() - rest_.size());
+  in_node_.emplace(levels_->inside->start_reduce_scatter(
+      std::as_bytes(blocks), std::as_writable_bytes(std::span(values_)), kSum));
+}
+
+void EncodedSum::reduce_in_node() {
+  if (levels_->inside == nullptr) return;
+  wait_for(in_node_);
+  encode_and_send();
+}
+
+void EncodedSum::encode_and_send() {
+  if (code_bytes_ == 0) return;
+  if (is_encoded_again()) {
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      encode(parts_[i], code_at(out_, i));
+    exchange_.emplace(levels_->across->start_all_to_all(out_, codes_));
+    return;
+  }
+  const std::span<std::byte> mine =
+      code_at(codes_, static_cast<std::size_t>(levels_->across->rank().value));
+  encode(parts_.front(), mine);
+  exchange_.emplace(levels_->across->start_all_gather(mine, codes_));
+}
+
+void EncodedSum::encode(const CodePart& part, std::span<std::byte> code) {
+  const std::span<float> source = values_.empty() ? slice() : std::span(values_);
+  for (const CodeRun& run : part.runs) {
+    const auto values = source.subspan(run.at - place_ * block_, run.count);
+    const auto bytes = code.subspan(run.code, form_.codec->encoded_bytes(run.count));
+    if (form_.has_feedback)
+      encode_with_feedback(*form_.codec, bytes, values, seed_of(run, 0));
+    else
+      form_.codec->encode(bytes, values, seed_of(run, 0));
+  }
+}
+
+void EncodedSum::add(const CodePart& part, std::span<const std::byte> code, std::size_t sender) {
+  try {
+    for (const CodeRun& run : part.runs)
+      form_.codec->add(numbers_.subspan(run.at, run.count),
+                       code.subspan(run.code, form_.codec->encoded_bytes(run.count)), 1);
+  } catch (const Error& e) {
+    const Error named =
+        e.during("rank " + std::to_string(levels_->senders[sender].value) + " has sent");
+    levels_->all->give_up(named);
+    throw Error(named);
+  }
+}
+
+void EncodedSum::reduce_across_nodes() {
+  if (code_bytes_ == 0) {
+    std::ranges::fill(slice(), 0.0F);
+    return;
+  }
+  wait_for(exchange_);
+  const auto self = static_cast<std::size_t>(levels_->across->rank().value);
+  const CodePart& part = is_encoded_again() ? parts_[self] : parts_.front();
+  std::ranges::fill(numbers_.subspan(part.at, part.count), 0.0F);
+  for (std::size_t rank = 0; rank < ranks(); ++rank)
+    add(part, code_at(codes_, rank), rank);
+  if (!is_encoded_again()) return;
+  const std::span<std::byte> mine = code_at(codes_, self);
+  encode_sum(part, mine);
+  exchange_.emplace(levels_->across->start_all_gather(mine, codes_));
+}
+
+/// Encodes this rank's sums. With feedback, this rank adds what the code does not carry to its own
+/// share of the next step's.
+void EncodedSum::encode_sum(const CodePart& part, std::span<std::byte> code) {
+  for (const CodeRun& run : part.runs) {
+    const auto sums = numbers_.subspan(run.at, run.count);
+    const auto bytes = code.subspan(run.code, form_.codec->encoded_bytes(run.count));
+    if (!form_.has_feedback) {
+      form_.codec->encode(bytes, sums, seed_of(run, 1));
+      continue;
+    }
+    const auto rest = std::span(sums_).subspan(run.at - part.at, run.count);
+    std::ranges::copy(sums, rest.begin());
+    encode_with_feedback(*form_.codec, bytes, rest, seed_of(run, 1));
+    const auto residuals = std::span(values_).subspan(run.at - place_ * block_, run.count);
+    reduce_into(std::as_writable_bytes(residuals), std::as_bytes(rest), kSum);
+  }
+}
+
+void EncodedSum::broadcast_in_node() {
+  if (is_encoded_again() && code_bytes_ > 0) {
+    wait_for(exchange_);
+    std::ranges::fill(slice(), 0.0F);
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      add(parts_[i], code_at(codes_, i), i);
+  }
+  finish(std::as_writable_bytes(slice()), {ElementType::float32, op_}, levels_->all->size());
+  if (levels_->inside == nullptr || block_ == 0) return;
+  const std::span<float> blocks = numbers_.first(numbers_.size() - rest_.size());
+  in_node_.emplace(
+      levels_->inside->start_all_gather(std::as_bytes(slice()), std::as_writable_bytes(blocks)));
+}
+
+void EncodedSum::wait() {
+  wait_for(in_node_);
+  wait_for(rest_sum_);
+}
+
+void EncodedSum::keep_residuals(CodecState& state, const GradientSet& applied) const {
+  if (!form_.has_feedback) return;
+  const std::size_t slice_at = place_ * block_;
+  for (const GradientPiece& piece : bucket_->pieces) {
+    if (!applied.contains(piece.gradient)) continue;
+    const std::size_t piece_at = (piece.offset - bucket_->offset) / sizeof(float);
+    const std::size_t from = std::max(piece_at, slice_at);
+    const std::size_t to = std::min(piece_at + piece.count, slice_at + block_);
+    const std::span<const float> kept = from < to
+                                            ? std::span(values_).subspan(from - slice_at, to - from)
+                                            : std::span<const float>();
+    state.replace(piece, from < to ? piece.first + (from - piece_at) : piece.first, kept);
+  }
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,125 @@
+// The sum over all ranks of one bucket whose numbers a codec encodes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "comm/codecs/codec.hpp"
+#include "comm/communicator/communicator.hpp"
+#include "comm/fusion/fusion.hpp"
+#include "comm/gradients/codec_state.hpp"
+#include "comm/gradients/gradient_set.hpp"
+#include "comm/gradients/mixed_precision_reduce.hpp"
+
+namespace fastgpu::comm {
+
+/// A codec and its use.
+struct EncodedForm {
+  const Codec* codec = nullptr;
+  bool is_dense = true;       ///< A sum can be encoded again.
+  bool has_feedback = false;  ///< What a code does not carry is kept for the next step.
+};
+
+/// The ranks that exchange codes, seen from one of them. If several nodes have the same number of
+/// ranks, several each, numbers are added within a node first. Each rank there then encodes a slice
+/// of the sums, and exchanges codes with the rank of the same place in every other node.
+struct CodeLevels {
+  Communicator* all = nullptr;
+  Communicator* inside = nullptr;  ///< Null if every rank encodes all of its numbers.
+  Communicator* across = nullptr;
+  std::vector<Rank> senders{};  ///< The ranks of `across`, as `all` numbers them.
+};
+
+/// Returns the levels of `all` that `levels` are made of; borrows both.
+CodeLevels code_levels_of(Communicator& all, ReductionLevels& levels);
+
+/// A stretch of one gradient that is encoded alone.
+struct CodeRun {
+  GradientId gradient{};
+  std::size_t first = 0;  ///< The index of its first number in the gradient.
+  std::size_t at = 0;     ///< The same in the bucket.
+  std::size_t count = 0;
+  std::size_t code = 0;  ///< The place of its code in that of its part.
+};
+
+/// A part of a bucket that one rank encodes, as one message.
+struct CodePart {
+  std::size_t at = 0;  ///< The index of its first number in the bucket.
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+  std::vector<CodeRun> runs{};
+};
+
+/// Returns `parts` parts of a stretch of a bucket, which begins at number `at`, one after the other
+/// and as equal as possible.
+std::vector<CodePart> code_parts_of(const Bucket& bucket, const Codec& codec, std::size_t at,
+                                    std::size_t count, std::size_t parts);
+
+/// The sum of a bucket, step after step; the result is the same to the last bit on every rank.
+/// Codes of up to two ranks, and those that are not dense, go to every rank, which adds them up.
+/// Otherwise each rank adds up one part, and encodes the sum for the others: that is fewer bytes.
+/// Each step calls the functions below once, in their order, and in the same order for all sums of
+/// a stream.
+class EncodedSum {
+ public:
+  /// Borrows everything. `numbers` are those of the bucket, and of the gap behind it.
+  EncodedSum(EncodedForm form, const CodeLevels& levels, const Bucket& bucket,
+             std::span<float> numbers);
+  EncodedSum(const EncodedSum&) = delete;
+  EncodedSum& operator=(const EncodedSum&) = delete;
+  ~EncodedSum() = default;
+
+  /// Begins: `op` is a sum or an average. `step` is the number on which chance depends.
+  void begin(ReduceOp op, std::uint64_t step);
+  void reduce_in_node();
+  void reduce_across_nodes();
+  void broadcast_in_node();
+  void wait();
+
+  /// Keeps the residuals of gradients that are in `applied`, after a step whose results are used.
+  void keep_residuals(CodecState& state, const GradientSet& applied) const;
+
+  /// Returns the length of the codes of the whole bucket, from one rank of each node.
+  std::size_t encoded_bytes() const noexcept;
+
+ private:
+  bool is_encoded_again() const noexcept { return parts_.size() > 1; }
+  std::size_t ranks() const noexcept { return levels_->senders.size(); }
+  std::span<std::byte> code_at(std::span<std::byte> codes, std::size_t index) const {
+    return codes.subspan(index * code_bytes_, code_bytes_);
+  }
+  std::span<float> slice() const { return numbers_.subspan(place_ * block_, block_); }
+  std::uint64_t seed_of(const CodeRun& run, std::uint64_t stage) const noexcept;
+  void encode_and_send();
+  void encode(const CodePart& part, std::span<std::byte> code);
+  void encode_sum(const CodePart& part, std::span<std::byte> code);
+  void add(const CodePart& part, std::span<const std::byte> code, std::size_t sender);
+
+  EncodedForm form_;
+  const CodeLevels* levels_;
+  const Bucket* bucket_;
+  std::span<float> numbers_;
+  std::size_t place_ = 0;  ///< The place of this rank in its node.
+  std::size_t block_ = 0;  ///< The numbers that each rank of a node encodes.
+  std::span<float> rest_;  ///< Fewer than the ranks of a node, and not encoded.
+  std::vector<CodePart> parts_;
+  std::size_t code_bytes_ = 0;  ///< The length of each message.
+  ReduceOp op_ = ReduceOp::average;
+  std::uint64_t step_ = 0;
+  /// The numbers of this rank's slice, and afterwards their residuals; empty if they are encoded
+  /// where they are.
+  std::vector<float> values_;
+  std::vector<float> sums_;       ///< The sums that are encoded again, and then their residuals.
+  std::vector<std::byte> out_;    ///< Codes for each rank; unused if all ranks get the same one.
+  std::vector<std::byte> codes_;  ///< Codes from each rank.
+  // Declared last, to end before the memory that they use.
+  std::optional<Handle> in_node_;
+  std::optional<Handle> rest_sum_;
+  std::optional<Handle> exchange_;
+};
+
+}  // namespace fastgpu::comm

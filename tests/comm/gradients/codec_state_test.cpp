@@ -1,0 +1,142 @@
+#include "comm/gradients/codec_state.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using test::failure_of;
+using test::mentions;
+using SavedState = std::vector<std::byte>;
+using Numbers = std::vector<float>;
+
+constexpr std::size_t kElements = 50;
+
+GradientTable table_of(const std::vector<std::string>& names, std::uint64_t elements = kElements) {
+  GradientTable table;
+  for (const std::string& name : names)
+    table.add({.name = name, .shape = {elements}});
+  return table;
+}
+
+Numbers residuals_of(const CodecState& state, std::size_t gradient) {
+  Numbers all(kElements);
+  state.add_to({gradient}, 0, all);
+  return all;
+}
+
+/// A state with residuals of 'a' and 'b', and the table that it belongs to.
+struct Example {
+  GradientTable table = table_of({"a", "b", "c"});
+  CodecState state;
+
+  Example() {
+    state.resize(table.size());
+    state.replace({{0}, 0, 20}, 5, Numbers{1, 2, 3});
+    state.replace({{0}, 20, 30}, 40, Numbers{4});
+    state.replace({{1}, 0, kElements}, 0, Numbers(kElements, 7));
+    state.step_ended();
+    state.step_ended();
+  }
+  SavedState saved() const { return state.saved(table, {3}); }
+};
+
+TEST_SUITE_BEGIN("comm/gradients/codec_state");
+
+TEST_CASE("residuals stay with their elements, however a gradient is cut") {
+  std::mt19937 random(5);
+  CodecState state;
+  state.resize(1);
+  Numbers model(kElements);
+  for (int change = 0; change < 3000; ++change) {
+    const std::size_t first = random() % kElements;
+    const std::size_t count = 1 + random() % (kElements - first);
+    const std::size_t kept_first = first + random() % count;
+    Numbers kept(random() % (first + count - kept_first + 1));
+    for (float& value : kept)
+      value = static_cast<float>(1 + random() % 100);
+    state.replace({{0}, first, count}, kept_first, kept);
+    std::fill_n(model.begin() + static_cast<std::ptrdiff_t>(first), count, 0.0F);
+    std::ranges::copy(kept, model.begin() + static_cast<std::ptrdiff_t>(kept_first));
+    REQUIRE(residuals_of(state, 0) == model);
+    const std::size_t part = random() % kElements;
+    Numbers some(kElements - part, 1);
+    state.add_to({0}, part, some);
+    for (std::size_t i = 0; i < some.size(); ++i)
+      REQUIRE(some[i] == 1 + model[part + i]);
+  }
+}
+
+TEST_CASE("a saved state comes back as it was") {
+  const Example example;
+  CodecState loaded;
+  loaded.load(example.saved(), example.table, {3});
+  CHECK(loaded.steps() == 2);
+  for (const std::size_t gradient : {0, 1, 2})
+    CHECK(residuals_of(loaded, gradient) == residuals_of(example.state, gradient));
+  CHECK(loaded.saved(example.table, {3}) == example.saved());
+}
+
+TEST_CASE("residuals find their gradients by name, and others begin at 0") {
+  const Example example;
+  const GradientTable other = table_of({"new", "b", "a"});
+  CodecState loaded;
+  loaded.load(example.saved(), other, {3});
+  CHECK(residuals_of(loaded, 0) == Numbers(kElements));
+  CHECK(residuals_of(loaded, 1) == residuals_of(example.state, 1));
+  CHECK(residuals_of(loaded, 2) == residuals_of(example.state, 0));
+  loaded.load(example.saved(), table_of({"a", "b"}, 49), {3});  // Other lengths are others.
+  CHECK(loaded.saved(table_of({"a", "b"}, 49), {3}).size() == CodecState().saved({}, {3}).size());
+}
+
+TEST_CASE("the state of another rank is refused, and nothing changes") {
+  const Example example;
+  CodecState loaded;
+  loaded.load(example.saved(), example.table, {3});
+  const Error e = failure_of([&] { loaded.load(example.saved(), example.table, {1}); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(std::string(e.what()) ==
+        "a saved state of gradients is that of rank 3, not of rank 1: its residuals would count "
+        "twice");
+  CHECK(loaded.saved(example.table, {3}) == example.saved());
+}
+
+TEST_CASE("a damaged state is refused as such, wherever it is cut or changed") {
+  const Example example;
+  const SavedState saved = example.saved();
+  for (std::size_t length = 0; length < saved.size(); ++length) {
+    CodecState state;
+    const Error e =
+        failure_of([&] { state.load(std::span(saved).first(length), example.table, {3}); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(mentions(e, "damaged"));
+  }
+  std::mt19937 random(1);
+  for (int round = 0; round < 5000; ++round) {
+    SavedState changed = saved;
+    changed[random() % changed.size()] = static_cast<std::byte>(random() & 0xffU);
+    CodecState state;
+    try {
+      state.load(changed, example.table, {3});
+      for (const std::size_t gradient : {0, 1, 2})
+        for (const float value : residuals_of(state, gradient))
+          CHECK(std::isfinite(value));
+    } catch (const Error& e) {
+      CHECK(e.kind() == ErrorKind::usage);
+    }
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
