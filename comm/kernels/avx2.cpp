@@ -40,6 +40,15 @@ struct Avx2 {
   static std::uint32_t sign_bits(const float* from) noexcept {
     return joined(_mm256_loadu_ps(from), _mm256_loadu_ps(from + 8));
   }
+  static void spread_signs(std::uint32_t* to, std::uint32_t bits) noexcept {
+    const __m256i all = _mm256_set1_epi32(static_cast<int>(bits));
+    const __m256i low = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
+    const __m256i high = _mm256_sub_epi32(low, _mm256_set1_epi32(8));
+    const __m256i sign = _mm256_set1_epi32(INT32_MIN);
+    auto* const vectors = reinterpret_cast<__m256i*>(to);
+    _mm256_storeu_si256(vectors, _mm256_and_si256(_mm256_sllv_epi32(all, low), sign));
+    _mm256_storeu_si256(vectors + 1, _mm256_and_si256(_mm256_sllv_epi32(all, high), sign));
+  }
   static std::uint32_t large_bits(const float* from, std::int32_t limit) noexcept {
     return joined(reaches(from, limit), reaches(from + 8, limit));
   }

@@ -39,6 +39,10 @@ struct Avx512 {
   static std::uint32_t sign_bits(const float* from) noexcept {
     return _mm512_movepi32_mask(_mm512_loadu_si512(from));
   }
+  static void spread_signs(std::uint32_t* to, std::uint32_t bits) noexcept {
+    _mm512_storeu_si512(
+        to, _mm512_maskz_set1_epi32(static_cast<__mmask16>(bits), static_cast<int>(INT32_MIN)));
+  }
   static std::uint32_t large_bits(const float* from, std::int32_t limit) noexcept {
     const __m512i magnitudes =
         _mm512_and_si512(_mm512_loadu_si512(from), _mm512_set1_epi32(0x7fffffff));

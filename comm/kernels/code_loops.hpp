@@ -65,13 +65,12 @@ struct CodeLoops {
       const float scale = get(scales + at / kSignBlock * sizeof(float)) * factor;
       unsigned char bits[kSignBlock / 8] = {};
       __builtin_memcpy(bits, signs + at / 8, (length + 7) / 8);
+      std::uint32_t of_numbers[kSignBlock];
+      for (std::size_t i = 0; i < kSignBlock; i += kLanes)
+        Machine::spread_signs(of_numbers + i, bits[i / 8] | std::uint32_t{bits[i / 8 + 1]} << 8U);
       float* const to = sum + at;
-      std::size_t i = 0;
-      for (; length - i >= 8; i += 8)
-        for (std::uint32_t bit = 0; bit < 8; ++bit)
-          to[i + bit] = added(to[i + bit], signed_by(scale, bits[i / 8], bit));
-      for (; i < length; ++i)
-        to[i] = added(to[i], signed_by(scale, bits[i / 8], static_cast<std::uint32_t>(i % 8)));
+      for (std::size_t i = 0; i < length; ++i)
+        to[i] = added(to[i], signed_by(scale, of_numbers[i]));
     }
   }
 
@@ -122,8 +121,7 @@ struct CodeLoops {
     return sum == sum ? sum : quiet_nan();
   }
 
-  static float signed_by(float scale, std::uint32_t bits, std::uint32_t bit) noexcept {
-    const std::uint32_t sign = (bits >> bit) << 31U;
+  static float signed_by(float scale, std::uint32_t sign) noexcept {
     return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, scale) ^ sign);
   }
 

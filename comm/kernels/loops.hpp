@@ -10,6 +10,7 @@
 //   store(T*, vector)     halves are rounded to nearest, ties to even
 //   copy(to, from, bytes) past the caches where that is faster
 //   sign_bits(const float*)         one bit for each of 16 numbers, set where the sign is
+//   spread_signs(uint32_t*, bits)   the reverse: 16 numbers, of which the sign bit alone may be set
 //   large_bits(const float*, limit) the same, set where the bits without the sign reach the limit
 #pragma once
 

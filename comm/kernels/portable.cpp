@@ -34,6 +34,10 @@ struct OneByOne {
   static std::uint32_t sign_bits(const float* from) noexcept {
     return bits_of(from, [](std::uint32_t number) { return number >> 31U; });
   }
+  static void spread_signs(std::uint32_t* to, std::uint32_t bits) noexcept {
+    for (std::uint32_t i = 0; i < 16; ++i)
+      to[i] = (bits >> i) << 31U;
+  }
   static std::uint32_t large_bits(const float* from, std::int32_t limit) noexcept {
     const auto least = static_cast<std::uint32_t>(limit);
     return bits_of(

@@ -1,6 +1,7 @@
 // The Machine of loops.hpp for a CPU with vectors of kBytes. `Isa`, in an unnamed namespace, adds
 // what the compiler has no operators for. These are load and store of kBytes / 4 halves that become
-// floats, store_past_caches of an aligned vector, and the sign_bits and large_bits of 16 floats.
+// floats, store_past_caches of an aligned vector, and the sign_bits, spread_signs and
+// large_bits of 16 floats.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +43,9 @@ struct VectorMachine {
   }
 
   static std::uint32_t sign_bits(const float* from) noexcept { return Isa::sign_bits(from); }
+  static void spread_signs(std::uint32_t* to, std::uint32_t bits) noexcept {
+    Isa::spread_signs(to, bits);
+  }
   static std::uint32_t large_bits(const float* from, std::int32_t limit) noexcept {
     return Isa::large_bits(from, limit);
   }

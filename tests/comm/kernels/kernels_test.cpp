@@ -46,6 +46,10 @@ struct Wide {
       bits |= (std::bit_cast<std::uint32_t>(from[i]) >> 31U) << i;
     return bits;
   }
+  static void spread_signs(std::uint32_t* to, std::uint32_t bits) noexcept {
+    for (unsigned i = 0; i < kLanes; ++i)
+      to[i] = (bits >> i & 1U) << 31U;
+  }
   static std::uint32_t large_bits(const float* from, std::int32_t limit) noexcept {
     std::uint32_t bits = 0;
     for (unsigned i = 0; i < kLanes; ++i)
