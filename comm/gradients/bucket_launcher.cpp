@@ -47,6 +47,7 @@ void BucketLauncher::begin_step(ReduceOp op, std::uint32_t step, std::uint64_t c
   next_.resize(streams_.size());
   for (std::size_t stream = 0; stream < next_.size(); ++stream)
     next_[stream] = stream;
+  next_codes_ = next_;
   runs_.clear();
   runs_.resize(plan_.buckets.size());
 }
@@ -59,6 +60,16 @@ void BucketLauncher::launch_complete(std::size_t stream) {
   std::size_t& next = next_[stream];
   for (; next < plan_.buckets.size() && pieces_left_[next] == 0; next += streams_.size())
     launch(next);
+  send_codes(stream);
+}
+
+/// Sends codes as soon as their numbers are complete, while others are still being computed.
+void BucketLauncher::send_codes(std::size_t stream) {
+  std::size_t& next = next_codes_[stream];
+  for (; next < next_[stream]; next += streams_.size()) {
+    auto* const sum = std::get_if<EncodedSum*>(&runs_[next]->work);
+    if (sum != nullptr && !(*sum)->reduce_in_node_if_complete()) return;
+  }
 }
 
 template <class Action>

@@ -74,6 +74,7 @@ class BucketLauncher {
   template <class Action>
   void for_sums_with_phases(Action action);
   void launch_complete(std::size_t stream);
+  void send_codes(std::size_t stream);
   void launch(std::size_t bucket);
   Sum start(std::size_t number) const;
 
@@ -88,6 +89,7 @@ class BucketLauncher {
   std::vector<std::vector<Place>> places_of_;  ///< The places of each gradient.
   std::vector<std::uint32_t> pieces_left_;     ///< The number for each bucket.
   std::vector<std::size_t> next_;              ///< The next bucket of each stream.
+  std::vector<std::size_t> next_codes_;        ///< The first whose codes may not be sent yet.
   GradientSet ready_;
   std::vector<std::optional<Run>> runs_;
 };

@@ -99,6 +99,7 @@ std::uint64_t EncodedSum::seed_of(const CodeRun& run, std::uint64_t stage) const
 void EncodedSum::begin(ReduceOp op, std::uint64_t step) {
   op_ = op;
   step_ = step;
+  is_sent_ = false;
   if (levels_->inside == nullptr) {
     if (!values_.empty()) std::ranges::copy(slice(), values_.begin());
     return encode_and_send();
@@ -112,13 +113,20 @@ void EncodedSum::begin(ReduceOp op, std::uint64_t step) {
       std::as_bytes(blocks), std::as_writable_bytes(std::span(values_)), kSum));
 }
 
+bool EncodedSum::reduce_in_node_if_complete() {
+  if (!is_sent_ && in_node_ && !in_node_->test()) return false;
+  reduce_in_node();
+  return true;
+}
+
 void EncodedSum::reduce_in_node() {
-  if (levels_->inside == nullptr) return;
+  if (is_sent_) return;
   wait_for(in_node_);
   encode_and_send();
 }
 
 void EncodedSum::encode_and_send() {
+  is_sent_ = true;
   if (code_bytes_ == 0) return;
   if (is_encoded_again()) {
     for (std::size_t i = 0; i < parts_.size(); ++i)

@@ -75,6 +75,9 @@ class EncodedSum {
 
   /// Begins: `op` is a sum or an average. `step` is the number on which chance depends.
   void begin(ReduceOp op, std::uint64_t step);
+  /// Encodes and sends the numbers if those of this node are added already, before reduce_in_node()
+  /// has to wait for them. Returns true if they are sent. May be called any number of times.
+  bool reduce_in_node_if_complete();
   void reduce_in_node();
   void reduce_across_nodes();
   void broadcast_in_node();
@@ -110,6 +113,7 @@ class EncodedSum {
   std::size_t code_bytes_ = 0;  ///< The length of each message.
   ReduceOp op_ = ReduceOp::average;
   std::uint64_t step_ = 0;
+  bool is_sent_ = false;  ///< The numbers of this step are encoded and on their way.
   /// The numbers of this rank's slice, and afterwards their residuals; empty if they are encoded
   /// where they are.
   std::vector<float> values_;
