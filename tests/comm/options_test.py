@@ -1,7 +1,8 @@
 """What configuring the build reports of the optional parts of libfastgpu_comm:
 options_test.py SOURCE_ROOT
 
-Configures comm/ alone, with stand-ins for pkg-config (which knows Open MPI and libfabric or not) and for nvcc.
+Configures comm/ alone, with stand-ins for nvcc and for pkg-config, which knows Open MPI and libfabric
+or not.
 """
 
 import os
@@ -183,7 +184,11 @@ def parts_of_a_release_are_left_out_by_options_alone(project):
         mpi=True,
         fabric="1.17.0",
         codes=CUDA_12,
-        words=["plugin for MPI      : yes", "plugin for libfabric: yes", "device code for CUDA: yes: "],
+        words=[
+            "plugin for MPI      : yes",
+            "plugin for libfabric: yes",
+            "device code for CUDA: yes: ",
+        ],
     )
     assert_in("libfastgpu_comm_mpi.so", text)
     assert_in("libfastgpu_comm_fabric.so", text)

@@ -779,17 +779,13 @@ def what_a_codec_has_not_sent_is_saved_and_loaded_with_the_optimizer(comm):
         found = []
         for step in steps:
             optimizer.zero_grad()
-            parameter.grad = torch.sin(
-                torch.arange(200.0) * (step + 1) + comm.rank
-            )
+            parameter.grad = torch.sin(torch.arange(200.0) * (step + 1) + comm.rank)
             optimizer.step()
             found.append(parameter.detach().clone())
         return found
 
     parameter = torch.nn.Parameter(torch.zeros(200))
-    optimizer = DistributedOptimizer(
-        torch.optim.SGD([parameter], lr=0.1), comm, settings=settings
-    )
+    optimizer = DistributedOptimizer(torch.optim.SGD([parameter], lr=0.1), comm, settings=settings)
     weights(optimizer, parameter, range(4))
     saved, here = optimizer.state_dict(), parameter.detach().clone()
     assert_equal(saved["fastgpu_comm"]["rank"], comm.rank)
