@@ -1,8 +1,8 @@
 """What configuring the build reports of the optional parts of libfastgpu_comm:
 options_test.py SOURCE_ROOT
 
-Configures comm/ alone, with stand-ins for nvcc and for pkg-config, which knows Open MPI and libfabric
-or not.
+Configures comm/ alone, with stand-ins for nvcc and for pkg-config, which knows Open MPI and
+libfabric or not.
 """
 
 import os
