@@ -24,9 +24,9 @@ class Recorded {
     recorded.is_new_ = false;
     return recorded;
   }
-  static Recorded unreadable(Error reason) {
+  static Recorded unreadable(const Error& reason) {
     Recorded recorded;
-    recorded.value_ = std::move(reason);
+    recorded.value_ = reason;
     recorded.is_new_ = false;
     return recorded;
   }
