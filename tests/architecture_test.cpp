@@ -18,7 +18,7 @@ using Modules = std::set<std::string>;
 
 const std::map<std::string, Modules> kMayInclude = {
     {"base", {}},
-    {"precompiled", {"precompiled"}},
+    {"precompiled", {"base", "precompiled"}},
     {"config", {"base"}},
     {"http", {"base"}},
     {"process", {"base"}},
