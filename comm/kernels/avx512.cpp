@@ -40,8 +40,7 @@ struct Avx512 {
     return _mm512_movepi32_mask(_mm512_loadu_si512(from));
   }
   static void spread_signs(std::uint32_t* to, std::uint32_t bits) noexcept {
-    _mm512_storeu_si512(
-        to, _mm512_maskz_set1_epi32(static_cast<__mmask16>(bits), static_cast<int>(INT32_MIN)));
+    _mm512_storeu_si512(to, _mm512_maskz_set1_epi32(static_cast<__mmask16>(bits), INT32_MIN));
   }
   static std::uint32_t large_bits(const float* from, std::int32_t limit) noexcept {
     const __m512i magnitudes =
