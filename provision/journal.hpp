@@ -9,7 +9,7 @@
 
 namespace fastgpu::provision {
 
-// Those with a detail are beside its types.
+// Intents whose detail has a type are declared beside that type.
 using state::kBakeImage;
 using state::kLateMachine;
 using state::kTryPlace;

@@ -35,7 +35,7 @@ const CodecEntry& entry_of(CodecId id) noexcept;
 /// Returns "int8, 1bit, topk:PART".
 std::string codec_names();
 
-/// Returns the codec of a text such as "int8" or "topk:0.01"; absent for a name that is none.
+/// Returns the codec of a text such as "int8" or "topk:0.01"; absent if it names no codec.
 /// Throws ErrorKind::usage for a part that is missing, superfluous or out of range.
 std::optional<CodecChoice> codec_choice(std::string_view text);
 

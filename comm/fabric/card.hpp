@@ -1,4 +1,5 @@
-// What a rank tells the others of its endpoint before any message goes by the fabric.
+// The description of a rank's endpoint, which the other ranks get before any message goes by the
+// fabric.
 #pragma once
 
 #include <cstddef>

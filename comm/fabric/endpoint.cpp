@@ -145,7 +145,7 @@ class LibraryEndpoint final : public Endpoint {
   Traits traits_;
 };
 
-/// What libfabric has found, forgotten with the object.
+/// The networks that libfabric has found. The destructor frees its list of them.
 class Found {
  public:
   Found(const Library& library, const Settings& settings, int ranks) : library_(library) {

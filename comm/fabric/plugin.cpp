@@ -139,7 +139,7 @@ bool is_same(const Offer& a, const Offer& b) {
          std::strcmp(a.address, b.address) == 0 && a.protocol == b.protocol;
 }
 
-/// What is asked for in one look.
+/// The demands of one search.
 struct Wish {
   std::uint64_t caps = 0;
   std::uint64_t order = 0;

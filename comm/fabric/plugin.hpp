@@ -102,7 +102,7 @@ struct Functions {
   /// Ends all operations: their memory is used no more. Nothing but `unregister` and `close` may
   /// follow.
   void (*stop)(Port* port) = nullptr;
-  /// Its regions have been unregistered before.
+  /// The regions of the port have been unregistered before.
   void (*close)(Port* port) = nullptr;
   int (*add_peer)(Port* port, const std::uint8_t* address, std::uint64_t* peer) = nullptr;
 

@@ -18,8 +18,8 @@ bool is_link_local(std::string_view address) {
   return address.starts_with("fe80:");
 }
 
-/// Where an address leads, the best first. One that is no IP address, as EFA's and those of
-/// InfiniBand without IP, is the only one of its network, or its devices have better ones.
+/// The use of a device's address, the best first. A device of InfiniBand may have an address that
+/// is not IP beside one that is, which is better; EFA has no other.
 enum class Way : std::uint8_t { near, elsewhere, without_ip, nowhere };
 
 Way way_of(std::string_view address, std::string_view near) {

@@ -1,4 +1,4 @@
-// What the user wants of the fabric, and what a machine offers: which of it is taken.
+// The user's settings for the fabric, and the choice among the networks that a machine offers.
 #pragma once
 
 #include <cstddef>

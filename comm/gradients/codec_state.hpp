@@ -1,4 +1,4 @@
-// What codecs remember from step to step: the part of each gradient that has not been sent yet.
+// The memory of codecs from step to step: the part of each gradient that has not been sent yet.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,7 @@ constexpr std::size_t kCard = kHead + kMaxAddress;
 constexpr std::size_t kIntroduction = kCard + 1 + fabric::kMaxCard;
 using Introduction = std::array<std::byte, kIntroduction>;
 
-/// What an answer has for each way in which a rank can be reached.
+/// An answer has a bit for each way in which a rank can be reached.
 using Answer = std::array<std::byte, 1>;
 constexpr std::byte kByMemory{1};
 constexpr std::byte kByFabric{2};

@@ -1,4 +1,4 @@
-// What ranks send each other by the fabric beside the bytes of long messages: frames, each a
+// The frames that ranks exchange by the fabric, beside the bytes of long messages. Each frame is a
 // message of its own.
 #pragma once
 

@@ -139,7 +139,7 @@ bool FabricTransport::connect(Rank rank, const fabric::Card& card) {
   return true;
 }
 
-/// What is under way to or from it may still end.
+/// Keeps the peer: operations with it that have begun may still end.
 void FabricTransport::disconnect(Rank rank) noexcept {
   Peer* const peer = peer_of(rank);
   if (peer == nullptr) return;
@@ -156,7 +156,7 @@ bool FabricTransport::is_meeting() const noexcept {
          });
 }
 
-/// Of two ranks the lower one sends first: ofi_rxm of libfabric 1.17 crashes over verbs if both
+/// The lower of two ranks sends first, because ofi_rxm of libfabric 1.17 crashes over verbs if both
 /// connect at once.
 std::map<Rank, std::string> FabricTransport::meet(Deadline deadline) {
   Deaf listener;
@@ -409,7 +409,7 @@ bool FabricTransport::post_put(Peer& peer) {
   if (!has_begun) return false;
   ++peer.under_way;
   puts_.splice(puts_.begin(), peer.puts, put.self);
-  // Of other puts the frame that follows is counted.
+  // Puts of the other two ways are counted by the frame that follows them.
   if (peer.put == fabric::Put::none || peer.put == fabric::Put::with_data) ++peer.items_sent;
   if (peer.put != fabric::Put::then_send) return true;
   FabricFrame done = frame_to(peer, FabricFrameKind::done);

@@ -24,7 +24,8 @@ namespace fastgpu::comm {
 
 class FabricTransport final : public Transport {
  public:
-  /// For a rank among `size`. Throws ErrorKind::capacity if too little memory may be locked.
+  /// Makes the transport of a rank among `size`. Throws ErrorKind::capacity if too little memory
+  /// may be locked.
   FabricTransport(Rank self, int size, std::unique_ptr<fabric::Endpoint> endpoint);
 
   /// Waits until what was sent has left, but not for long.
@@ -131,7 +132,7 @@ class FabricTransport final : public Transport {
     bool is_met = false;
     bool is_reached = true;
 
-    // What is to be sent.
+    // The things to send.
     bool is_busy = false;  ///< A member of `busy_`.
     std::deque<Control> controls{};
     std::deque<Outgoing*> shorts{};  ///< The most urgent first.
@@ -147,7 +148,7 @@ class FabricTransport final : public Transport {
     std::uint64_t items_asked = 0;   ///< The value of `items_sent` at the last question.
     bool has_injected = false;       ///< Frames have left whose end nothing reports.
 
-    // What has come.
+    // The things that have come.
     std::uint64_t items_taken = 0;  ///< Frames and pieces.
     TagTable<Incoming*> wanted{};   ///< Short messages.
     TagTable<std::vector<std::byte>> arrivals{};

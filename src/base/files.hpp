@@ -1,4 +1,4 @@
-// Whole files and streams: read to the end, written to the last byte.
+// Reads files and streams to their end, and writes all of a text to them.
 #pragma once
 
 #include <filesystem>

@@ -4,12 +4,16 @@
 set -uo pipefail
 image=$(realpath "$1") driver=$2 seconds=$3 script=$4
 out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
-printf '%s\n' "$script" >"$out/command"
 started=()
+end() { kill "${started[@]}" 2>/dev/null; wait; rm -rf "$out"; }
+trap end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+printf '%s\n' "$script" >"$out/command"
 for node in 1 2; do
   # Emulated, not by the host's virtualization, which not every machine has. tsc=unstable: its clock would run with the host's load.
-  timeout "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 1 -m 1024 -M q35 -nodefaults -no-reboot -display none \
+  # They end with this script, also when it is killed.
+  setpriv --pdeathsig TERM timeout "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 1 -m 1024 -M q35 -nodefaults -no-reboot -display none \
     -kernel "$image/vmlinuz" -initrd "$image/initrd" \
     -append "console=ttyS0 quiet panic=-1 node=$node rdma=$driver mitigations=off tsc=unstable no_timer_check" \
     -serial "file:$out/console.$node" -device virtio-rng-pci \

@@ -16,7 +16,7 @@
 
 namespace fastgpu::test {
 
-/// What the endpoints of a wire can do, and what they insist on.
+/// The abilities of the endpoints of a wire, and their demands.
 struct WireTraits {
   comm::fabric::Put put = comm::fabric::Put::none;
   bool needs_local = false;

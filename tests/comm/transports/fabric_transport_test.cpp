@@ -575,7 +575,7 @@ TEST_CASE("bytes that are asked for twice are refused") {
   CHECK(mentions(victim.failure(), "it asked for bytes twice"));
 }
 
-TEST_CASE("a number that no piece has is ignored, for nobody knows where it comes from") {
+TEST_CASE("a number that no piece has is ignored, because its sender is unknown") {
   const auto wire = std::make_shared<FabricWire>(WireTraits{.put = fabric::Put::with_data});
   FabricTransport transport({1}, 2, wire->endpoint());
   Reports reports;
@@ -613,7 +613,7 @@ TEST_CASE("memory of a message to a rank that is lost is given back, or the fabr
   }
 }
 
-TEST_CASE("ranks that wait for each other by the fabric are told so") {
+TEST_CASE("ranks that wait for each other by the fabric get an error that says so") {
   for (const fabric::Put put : fabric::kPuts) {
     auto ranks = communicators_by(std::make_shared<FabricWire>(WireTraits{.put = put}), 2, 600s);
     const auto begin = std::chrono::steady_clock::now();
