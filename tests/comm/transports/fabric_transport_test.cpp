@@ -6,18 +6,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <numeric>
-#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
-#include "comm/gradients/gradient_exchange.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/fabric_in_process.hpp"
 #include "support/failure.hpp"
 #include "support/run_ranks.hpp"
+#include "support/transport_checks.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -28,8 +26,11 @@ using test::FabricWire;
 using test::failure_in;
 using test::failure_of;
 using test::mentions;
+using test::numbers;
 using test::outcomes_of_ranks;
 using test::run_ranks;
+using test::sums;
+using Reports = test::TransportReports;
 using test::WireTraits;
 
 /// About what goes in a frame, and about the pieces of what does not.
@@ -61,24 +62,6 @@ std::vector<Communicator> communicators_by(const std::shared_ptr<FabricWire>& wi
   return ranks;
 }
 
-/// Small whole numbers, whose sums are exact.
-std::vector<float> numbers(Rank rank, std::size_t length) {
-  std::vector<float> made(length);
-  for (std::size_t i = 0; i < length; ++i)
-    made[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(rank.value) * 5) % 13);
-  return made;
-}
-
-std::vector<float> sums(int ranks, std::size_t length) {
-  std::vector<float> made(length);
-  for (int rank = 0; rank < ranks; ++rank) {
-    const auto part = numbers({rank}, length);
-    for (std::size_t i = 0; i < length; ++i)
-      made[i] += part[i];
-  }
-  return made;
-}
-
 /// Every way of putting, with every demand that a provider may make.
 std::vector<WireTraits> all_wires() {
   std::vector<WireTraits> all;
@@ -91,24 +74,6 @@ std::vector<WireTraits> all_wires() {
                        .inject_bytes = has_addresses ? 0U : 64U});
   return all;
 }
-
-/// What a transport reports, for tests that drive it by hand.
-class Reports final : public TransportEvents {
- public:
-  void sent(Outgoing&) override { ++sent_messages; }
-  void received(Incoming&) override { ++received_messages; }
-  void noted(Rank, MessageTag, const Note&) override { ++notes; }
-  void lost(Rank, const Error& error) override {
-    ++losses;
-    failure = error;
-  }
-
-  int sent_messages = 0;
-  int received_messages = 0;
-  int notes = 0;
-  int losses = 0;
-  std::optional<Error> failure;
-};
 
 /// Two ranks that the test drives itself.
 struct Pair {
@@ -305,45 +270,19 @@ TEST_CASE("an all-reduce by the fabric has the sums of all, however bytes are pu
   for (const WireTraits& traits : all_wires()) {
     for (const int size : {2, 3, 4}) {
       auto ranks = communicators_by(std::make_shared<FabricWire>(traits), size);
-      for (const std::size_t length : kLengths) {
-        std::vector<std::vector<float>> results(ranks.size());
-        run_ranks(ranks, [&](Communicator& comm) {
-          auto values = numbers(comm.rank(), length);
-          comm.all_reduce(std::span(values), ReduceOp::sum);
-          results[static_cast<std::size_t>(comm.rank().value)] = values;
-        });
-        CAPTURE(name_of(traits.put));
-        CAPTURE(size);
-        CAPTURE(length);
-        for (const auto& result : results)
-          CHECK(result == sums(size, length));
-      }
+      CAPTURE(name_of(traits.put));
+      for (const std::size_t length : kLengths)
+        test::check_sums(ranks, length);
     }
   }
 }
 
 TEST_CASE("copies by the fabric arrive whole, whichever side asks first") {
-  constexpr int kRanks = 4;
   for (const WireTraits& traits : all_wires()) {
-    auto ranks = communicators_by(std::make_shared<FabricWire>(traits), kRanks);
-    for (const std::size_t length : kLengths) {
-      std::vector<int> right(kRanks);
-      run_ranks(ranks, [&](Communicator& comm) {
-        const Rank next{(comm.rank().value + 1) % kRanks};
-        const Rank previous{(comm.rank().value + kRanks - 1) % kRanks};
-        const auto mine = numbers(comm.rank(), length);
-        std::vector<float> theirs(length);
-        Handle sending = comm.start_send(std::as_bytes(std::span(mine)), next);
-        if (comm.rank().value % 2 == 0) std::this_thread::sleep_for(5ms);
-        comm.receive(std::as_writable_bytes(std::span(theirs)), previous);
-        sending.wait();
-        right[static_cast<std::size_t>(comm.rank().value)] =
-            theirs == numbers(previous, length) ? 1 : 0;
-      });
-      CAPTURE(name_of(traits.put));
-      CAPTURE(length);
-      CHECK(std::accumulate(right.begin(), right.end(), 0) == kRanks);
-    }
+    auto ranks = communicators_by(std::make_shared<FabricWire>(traits), 4);
+    CAPTURE(name_of(traits.put));
+    for (const std::size_t length : kLengths)
+      test::check_copies(ranks, length);
   }
 }
 
@@ -379,22 +318,7 @@ TEST_CASE("pieces are as short as the fabric needs them") {
 TEST_CASE("gradients are exchanged by the fabric") {
   auto ranks =
       communicators_by(std::make_shared<FabricWire>(WireTraits{.put = fabric::Put::then_send}), 3);
-  std::vector<int> right(ranks.size());
-  run_ranks(ranks, [&](Communicator& comm) {
-    std::vector<float> large(300'001);
-    std::vector<float> small(7);
-    GradientExchange exchange(comm);
-    exchange.add("large", std::span(large));
-    exchange.add("small", std::span(small));
-    for (int step = 0; step < 5; ++step) {
-      std::ranges::copy(numbers(comm.rank(), large.size()), large.begin());
-      std::ranges::copy(numbers(comm.rank(), small.size()), small.begin());
-      exchange.all_reduce_gradients(ReduceOp::sum);
-      if (large == sums(3, large.size()) && small == sums(3, small.size()))
-        ++right[static_cast<std::size_t>(comm.rank().value)];
-    }
-  });
-  CHECK(right == std::vector{5, 5, 5});
+  test::check_gradients(ranks);
 }
 
 TEST_CASE("a queue that is full is tried again, until there is room") {
@@ -633,31 +557,13 @@ TEST_CASE("ranks that wait for each other by the fabric get an error that says s
 }
 
 TEST_CASE("what a rank has sent by the fabric may be asked for after it has gone") {
-  auto own = able_to_leave(communicators_by(std::make_shared<FabricWire>(), 2, 5s));
-  int number = 0;
-  run_ranks(own, [&](std::optional<Communicator>& comm) {
-    const int mine = 42;
-    if (comm->rank() == Rank{1}) {
-      comm->send(std::as_bytes(std::span(&mine, 1)), {0});
-      return comm.reset();
-    }
-    std::this_thread::sleep_for(50ms);
-    comm->receive(std::as_writable_bytes(std::span(&number, 1)), {1});
-  });
-  CHECK(number == 42);
+  test::check_message_outlives_sender(
+      able_to_leave(communicators_by(std::make_shared<FabricWire>(), 2, 5s)));
 }
 
 TEST_CASE("a rank that goes while others wait for it by the fabric is named by them") {
-  auto own = able_to_leave(communicators_by(std::make_shared<FabricWire>(), 3, 5s));
-  const auto outcomes = outcomes_of_ranks(own, [](std::optional<Communicator>& comm) {
-    std::vector<float> values(100'000);
-    comm->all_reduce(std::span(values), ReduceOp::sum);
-    if (comm->rank() == Rank{1}) return comm.reset();
-    for (;;)
-      comm->all_reduce(std::span(values), ReduceOp::sum);
-  });
-  CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
-  CHECK(mentions(failure_in(outcomes[2]), "rank 1"));
+  test::check_leaver_is_named(
+      able_to_leave(communicators_by(std::make_shared<FabricWire>(), 3, 5s)));
 }
 
 TEST_SUITE_END();

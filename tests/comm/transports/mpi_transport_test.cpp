@@ -3,21 +3,19 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
-#include "comm/gradients/gradient_exchange.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
 #include "support/messages_in_process.hpp"
 #include "support/run_ranks.hpp"
+#include "support/transport_checks.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -27,9 +25,11 @@ using test::able_to_leave;
 using test::failure_in;
 using test::failure_of;
 using test::mentions;
+using test::numbers;
 using test::outcomes_of_ranks;
 using test::PostOffice;
 using test::run_ranks;
+using Reports = test::TransportReports;
 
 constexpr int kMostTestedRanks = 6;
 /// About what goes within an envelope, and about the pieces of what does not.
@@ -48,38 +48,6 @@ std::vector<Communicator> communicators_by_mpi(int size, std::chrono::millisecon
     ranks.emplace_back(std::move(rank));
   return ranks;
 }
-
-/// Small whole numbers, whose sums are exact.
-std::vector<float> numbers(Rank rank, std::size_t length) {
-  std::vector<float> made(length);
-  for (std::size_t i = 0; i < length; ++i)
-    made[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(rank.value) * 5) % 13);
-  return made;
-}
-
-std::vector<float> sums(int ranks, std::size_t length) {
-  std::vector<float> made(length);
-  for (int rank = 0; rank < ranks; ++rank) {
-    const auto part = numbers({rank}, length);
-    for (std::size_t i = 0; i < length; ++i)
-      made[i] += part[i];
-  }
-  return made;
-}
-
-/// What two transports report, for tests that drive them by hand.
-class Reports final : public TransportEvents {
- public:
-  void sent(Outgoing&) override { ++sent_messages; }
-  void received(Incoming&) override { ++received_messages; }
-  void noted(Rank, MessageTag, const Note&) override { ++notes; }
-  void lost(Rank, const Error& error) override { failure = error; }
-
-  int sent_messages = 0;
-  int received_messages = 0;
-  int notes = 0;
-  std::optional<Error> failure;
-};
 
 /// Rank 1 of two, whose messages from rank 0 the test writes itself.
 struct Victim {
@@ -127,66 +95,21 @@ TEST_CASE("an all-reduce by MPI has the sums of all, at any length and number of
   for (int size = 1; size <= kMostTestedRanks; ++size) {
     for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
       auto ranks = communicators_by_mpi(size, 20s, shared_memory);
-      for (const std::size_t length : kLengths) {
-        std::vector<std::vector<float>> results(ranks.size());
-        run_ranks(ranks, [&](Communicator& comm) {
-          auto values = numbers(comm.rank(), length);
-          comm.all_reduce(std::span(values), ReduceOp::sum);
-          results[static_cast<std::size_t>(comm.rank().value)] = values;
-        });
-        CAPTURE(size);
-        CAPTURE(length);
-        for (const auto& result : results)
-          CHECK(result == sums(size, length));
-      }
+      for (const std::size_t length : kLengths)
+        test::check_sums(ranks, length);
     }
   }
 }
 
-TEST_CASE("copies by MPI arrive whole, whoever asks first") {
-  constexpr int kRanks = 4;
-  auto ranks = communicators_by_mpi(kRanks, 20s);
-  for (const std::size_t length : kLengths) {
-    std::vector<int> right(kRanks);
-    run_ranks(ranks, [&](Communicator& comm) {
-      const Rank next{(comm.rank().value + 1) % kRanks};
-      const Rank previous{(comm.rank().value + kRanks - 1) % kRanks};
-      const auto mine = numbers(comm.rank(), length);
-      std::vector<float> theirs(length);
-      Handle sending = comm.start_send(std::as_bytes(std::span(mine)), next);
-      if (comm.rank().value % 2 == 0) std::this_thread::sleep_for(5ms);
-      comm.receive(std::as_writable_bytes(std::span(theirs)), previous);
-      sending.wait();
-      std::vector<float> all(length * kRanks);
-      comm.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
-      const auto last = std::vector(all.end() - static_cast<std::ptrdiff_t>(length), all.end());
-      const bool is_right =
-          theirs == numbers(previous, length) && last == numbers({kRanks - 1}, length);
-      right[static_cast<std::size_t>(comm.rank().value)] = is_right ? 1 : 0;
-    });
-    CAPTURE(length);
-    CHECK(std::accumulate(right.begin(), right.end(), 0) == kRanks);
-  }
+TEST_CASE("copies by MPI arrive whole, whichever side asks first") {
+  auto ranks = communicators_by_mpi(4, 20s);
+  for (const std::size_t length : kLengths)
+    test::check_copies(ranks, length);
 }
 
 TEST_CASE("gradients are exchanged by MPI") {
   auto ranks = communicators_by_mpi(3, 20s);
-  std::vector<int> right(ranks.size());
-  run_ranks(ranks, [&](Communicator& comm) {
-    std::vector<float> large(300'001);
-    std::vector<float> small(7);
-    GradientExchange exchange(comm);
-    exchange.add("large", std::span(large));
-    exchange.add("small", std::span(small));
-    for (int step = 0; step < 5; ++step) {
-      std::ranges::copy(numbers(comm.rank(), large.size()), large.begin());
-      std::ranges::copy(numbers(comm.rank(), small.size()), small.begin());
-      exchange.all_reduce_gradients(ReduceOp::sum);
-      if (large == sums(3, large.size()) && small == sums(3, small.size()))
-        ++right[static_cast<std::size_t>(comm.rank().value)];
-    }
-  });
-  CHECK(right == std::vector{5, 5, 5});
+  test::check_gradients(ranks);
 }
 
 TEST_CASE("a rank that goes on with its own work does not hold up what it has sent") {
@@ -236,18 +159,7 @@ TEST_CASE("more long messages than MPI has numbers are sent one after the other"
 }
 
 TEST_CASE("what a rank has sent by MPI may be asked for after it has gone") {
-  auto own = able_to_leave(communicators_by_mpi(2, 5s));
-  int number = 0;
-  run_ranks(own, [&](std::optional<Communicator>& comm) {
-    const int mine = 42;
-    if (comm->rank() == Rank{1}) {
-      comm->send(std::as_bytes(std::span(&mine, 1)), {0});
-      return comm.reset();
-    }
-    std::this_thread::sleep_for(50ms);
-    comm->receive(std::as_writable_bytes(std::span(&number, 1)), {1});
-  });
-  CHECK(number == 42);
+  test::check_message_outlives_sender(able_to_leave(communicators_by_mpi(2, 5s)));
 }
 
 TEST_CASE("a message by MPI that needs not arrive breaks nothing, whenever its receiver goes") {
@@ -273,16 +185,7 @@ TEST_CASE("a message by MPI that needs not arrive breaks nothing, whenever its r
 }
 
 TEST_CASE("a rank that goes while others wait for it by MPI is named by them") {
-  auto own = able_to_leave(communicators_by_mpi(3, 5s));
-  const auto outcomes = outcomes_of_ranks(own, [](std::optional<Communicator>& comm) {
-    std::vector<float> values(100'000);
-    comm->all_reduce(std::span(values), ReduceOp::sum);
-    if (comm->rank() == Rank{1}) return comm.reset();
-    for (;;)
-      comm->all_reduce(std::span(values), ReduceOp::sum);
-  });
-  CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
-  CHECK(mentions(failure_in(outcomes[2]), "rank 1"));
+  test::check_leaver_is_named(able_to_leave(communicators_by_mpi(3, 5s)));
 }
 
 TEST_CASE("a rank that is silent by MPI is named at the deadline") {

@@ -1,0 +1,151 @@
+// What every transport promises, for the tests of each.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "comm/communicator/communicator.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
+#include "comm/transports/transport.hpp"
+#include "support/failure.hpp"
+#include "support/run_ranks.hpp"
+
+namespace fastgpu::test {
+
+using LeavingRanks = std::vector<std::optional<comm::Communicator>>;
+
+/// Small whole numbers, whose sums are exact.
+inline std::vector<float> numbers(comm::Rank rank, std::size_t length) {
+  std::vector<float> made(length);
+  for (std::size_t i = 0; i < length; ++i)
+    made[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(rank.value) * 5) % 13);
+  return made;
+}
+
+inline std::vector<float> sums(int ranks, std::size_t length) {
+  std::vector<float> made(length);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto part = numbers({rank}, length);
+    for (std::size_t i = 0; i < length; ++i)
+      made[i] += part[i];
+  }
+  return made;
+}
+
+/// The reports of a transport, for tests that drive it by hand.
+class TransportReports final : public comm::TransportEvents {
+ public:
+  void sent(comm::Outgoing&) override { ++sent_messages; }
+  void received(comm::Incoming&) override { ++received_messages; }
+  void noted(comm::Rank, comm::MessageTag, const comm::Note&) override { ++notes; }
+  void lost(comm::Rank, const Error& error) override {
+    ++losses;
+    failure = error;
+  }
+
+  int sent_messages = 0;
+  int received_messages = 0;
+  int notes = 0;
+  int losses = 0;
+  std::optional<Error> failure;
+};
+
+/// An all-reduce has the sums of all ranks.
+inline void check_sums(std::vector<comm::Communicator>& ranks, std::size_t length) {
+  std::vector<std::vector<float>> results(ranks.size());
+  run_ranks(ranks, [&](comm::Communicator& comm) {
+    auto values = numbers(comm.rank(), length);
+    comm.all_reduce(std::span(values), comm::ReduceOp::sum);
+    results[static_cast<std::size_t>(comm.rank().value)] = values;
+  });
+  const int size = static_cast<int>(ranks.size());
+  CAPTURE(size);
+  CAPTURE(length);
+  for (const auto& result : results)
+    CHECK(result == sums(size, length));
+}
+
+/// Messages and an all-gather arrive whole, whichever side asks first.
+inline void check_copies(std::vector<comm::Communicator>& ranks, std::size_t length) {
+  using namespace std::chrono_literals;
+  const int size = static_cast<int>(ranks.size());
+  std::vector<int> right(ranks.size());
+  run_ranks(ranks, [&](comm::Communicator& comm) {
+    const comm::Rank next{(comm.rank().value + 1) % size};
+    const comm::Rank previous{(comm.rank().value + size - 1) % size};
+    const auto mine = numbers(comm.rank(), length);
+    std::vector<float> theirs(length);
+    comm::Handle sending = comm.start_send(std::as_bytes(std::span(mine)), next);
+    if (comm.rank().value % 2 == 0) std::this_thread::sleep_for(5ms);
+    comm.receive(std::as_writable_bytes(std::span(theirs)), previous);
+    sending.wait();
+    std::vector<float> all(length * ranks.size());
+    comm.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+    const auto last = std::vector(all.end() - static_cast<std::ptrdiff_t>(length), all.end());
+    const bool is_right =
+        theirs == numbers(previous, length) && last == numbers({size - 1}, length);
+    right[static_cast<std::size_t>(comm.rank().value)] = is_right ? 1 : 0;
+  });
+  CAPTURE(length);
+  CHECK(std::accumulate(right.begin(), right.end(), 0) == size);
+}
+
+/// The gradient layer has the sums of all ranks, step after step.
+inline void check_gradients(std::vector<comm::Communicator>& ranks) {
+  constexpr int kSteps = 5;
+  const int size = static_cast<int>(ranks.size());
+  std::vector<int> right(ranks.size());
+  run_ranks(ranks, [&](comm::Communicator& comm) {
+    std::vector<float> large(300'001);
+    std::vector<float> small(7);
+    comm::GradientExchange exchange(comm);
+    exchange.add("large", std::span(large));
+    exchange.add("small", std::span(small));
+    for (int step = 0; step < kSteps; ++step) {
+      std::ranges::copy(numbers(comm.rank(), large.size()), large.begin());
+      std::ranges::copy(numbers(comm.rank(), small.size()), small.begin());
+      exchange.all_reduce_gradients(comm::ReduceOp::sum);
+      if (large == sums(size, large.size()) && small == sums(size, small.size()))
+        ++right[static_cast<std::size_t>(comm.rank().value)];
+    }
+  });
+  CHECK(right == std::vector(ranks.size(), kSteps));
+}
+
+/// The message of a rank that has left can be received.
+inline void check_message_outlives_sender(LeavingRanks own) {
+  using namespace std::chrono_literals;
+  int number = 0;
+  run_ranks(own, [&](std::optional<comm::Communicator>& comm) {
+    const int mine = 42;
+    if (comm->rank() == comm::Rank{1}) {
+      comm->send(std::as_bytes(std::span(&mine, 1)), {0});
+      return comm.reset();
+    }
+    std::this_thread::sleep_for(50ms);
+    comm->receive(std::as_writable_bytes(std::span(&number, 1)), {1});
+  });
+  CHECK(number == 42);
+}
+
+/// The other two of three ranks name rank 1, which leaves while they wait for it.
+inline void check_leaver_is_named(LeavingRanks own) {
+  const auto outcomes = outcomes_of_ranks(own, [](std::optional<comm::Communicator>& comm) {
+    std::vector<float> values(100'000);
+    comm->all_reduce(std::span(values), comm::ReduceOp::sum);
+    if (comm->rank() == comm::Rank{1}) return comm.reset();
+    for (;;)
+      comm->all_reduce(std::span(values), comm::ReduceOp::sum);
+  });
+  CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
+  CHECK(mentions(failure_in(outcomes[2]), "rank 1"));
+}
+
+}  // namespace fastgpu::test
