@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -463,6 +464,23 @@ TEST_CASE("a state is saved and loaded between steps, not within one") {
   CHECK(test::failure_of([&] { exchange.load_state(saved); }).kind() == ErrorKind::usage);
   exchange.wait_step();
   CHECK_NOTHROW(exchange.load_state(saved));
+}
+
+TEST_CASE("a rank that goes between steps with codes is named by those that wait for it") {
+  for (const CodecChoice& codec : {kInt8, kOneBit, kTopK}) {
+    auto own = test::able_to_leave(communicators_in_process(3, 5s, SharedMemory::off));
+    const auto outcomes = outcomes_of_ranks(own, [&](std::optional<Communicator>& comm) {
+      {
+        EncodedModel model(*comm, codec_settings(codec));
+        const int steps = comm->rank() == Rank{1} ? 3 : 1000;
+        for (int step = 0; step < steps; ++step)
+          model.step(step);
+      }
+      comm.reset();
+    });
+    CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
+    CHECK(mentions(failure_in(outcomes[2]), "rank 1"));
+  }
 }
 
 TEST_SUITE_END();
