@@ -82,7 +82,8 @@ struct CodeLoops {
       for (std::uint32_t bits = Machine::large_bits(values + at, limit); bits != 0;
            bits &= bits - 1) {
         if (number == room) return room + 1;
-        found[number++] = static_cast<std::uint32_t>(at + __builtin_ctz(bits));
+        found[number++] =
+            static_cast<std::uint32_t>(at) + static_cast<std::uint32_t>(__builtin_ctz(bits));
       }
     for (; at < count; ++at) {
       if (magnitude(values[at]) < limit) continue;
