@@ -15,6 +15,11 @@
 namespace fastgpu::comm::fabric {
 namespace {
 
+/// The limit of tries to open an endpoint that is busy. The provider shm names its files by the
+/// process id and a number: it refuses a file that a killed process of the same id has left,
+/// removes it, and takes the next number when it is asked again.
+constexpr int kOpenTries = 16;
+
 std::string name_of(const Offer& offer) {
   return std::string(offer.provider) + " on " + offer.device;
 }
@@ -203,7 +208,9 @@ std::unique_ptr<Endpoint> open_offer(const Library& library, const Found& found,
                 .is_hardware = offer.is_hardware != 0};
   Port* port = nullptr;
   PortTraits port_traits;
-  const int error = library->open(found.offers(), index, site.ranks, &port, &port_traits);
+  int error = EBUSY;
+  for (int tries = 0; error == EBUSY && tries < kOpenTries; ++tries)
+    error = library->open(found.offers(), index, site.ranks, &port, &port_traits);
   if (error != 0) throw memory_error(library, error, "opening " + name_of(offer));
   traits.needs_local = port_traits.needs_local != 0;
   traits.inject_bytes = port_traits.inject_bytes;

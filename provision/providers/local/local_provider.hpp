@@ -43,6 +43,7 @@ class LocalProvider : public Provider {
  protected:
   /// Throws ErrorKind::local, naming the package, for a missing program that nodes need.
   void check_programs() const;
+  const local::LocalConfig& config() const noexcept { return config_; }
 
  private:
   local::LocalConfig config_;

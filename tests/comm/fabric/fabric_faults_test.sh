@@ -25,4 +25,12 @@ says "has version 99, and this library needs" FASTGPU_COMM_FABRIC_PLUGIN="$other
 says "libfabric 1.14 is too old: install 1.17 or newer" FASTGPU_COMM_FABRIC_PLUGIN="$old" -- compare 2
 says "loading the plugin for libfabric" FASTGPU_COMM_FABRIC_PLUGIN=/nonexistent.so -- compare 2
 says "'libm.so.6' is not a plugin for libfabric" FASTGPU_COMM_FABRIC_PLUGIN=libm.so.6 -- compare 2
+
+# The provider shm names its files by process ids. In PID namespaces of their own the ranks of each run have the same ids,
+# so the files of a killed rank are in the way of the next run.
+alone() { env FASTGPU_COMM_FABRIC_PLUGIN="$plugin" FASTGPU_COMM_FABRIC=shm FASTGPU_COMM_FABRIC_PUT=a timeout 60 unshare --pid --fork --mount-proc "$@"; }
+if alone true 2>/dev/null; then
+  for _ in 1 2 3; do alone "$ranks" kill 3 >/dev/null 2>&1; done
+  alone "$ranks" compare 3 || { echo "files of killed ranks are in the way" >&2; failed=1; }
+fi
 exit $failed

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,18 +25,37 @@ std::optional<long> read_switch(const char* path) {
   return number;
 }
 
-/// Tries namespaces. A user namespace alone may be allowed without rights in it, so these are used.
-int try_namespaces() {
+/// Runs `work` in a process of its own. Returns its result, an errno; EPERM if it was killed.
+template <class Work>
+int in_child(Work work) {
   const pid_t child = ::fork();
   if (child < 0) return errno;
-  if (child == 0) {
-    const bool made = ::unshare(CLONE_NEWUSER) == 0 && ::unshare(CLONE_NEWNS | CLONE_NEWNET) == 0;
-    ::_exit(made ? 0 : errno);
-  }
+  if (child == 0) ::_exit(work());
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+}
+
+/// Tries namespaces. A user namespace alone may be allowed without rights in it, so these are used.
+int try_namespaces() {
+  return in_child([] {
+    const bool made = ::unshare(CLONE_NEWUSER) == 0 && ::unshare(CLONE_NEWNS | CLONE_NEWNET) == 0;
+    return made ? 0 : errno;
+  });
+}
+
+/// Tries to mount /proc in namespaces. Returns 0 if these cannot be made.
+int try_proc() {
+  return in_child([] {
+    if (::unshare(CLONE_NEWUSER) != 0 || ::unshare(CLONE_NEWNS | CLONE_NEWPID) != 0) return 0;
+    return in_child([] {  // The first process of the PID namespace.
+      const bool mounted =
+          ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+          ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+      return mounted ? 0 : errno;
+    });
+  });
 }
 
 int try_fuse() {
@@ -59,6 +79,7 @@ RootlessFacts look_at_machine() {
   RootlessFacts facts;
   facts.user = entry == nullptr ? std::to_string(number) : entry->pw_name;
   facts.namespace_error = try_namespaces();
+  facts.proc_error = try_proc();
   facts.namespaces_switch = read_switch("/proc/sys/kernel/unprivileged_userns_clone");
   facts.most_namespaces = read_switch("/proc/sys/user/max_user_namespaces");
   facts.apparmor_switch = read_switch("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");

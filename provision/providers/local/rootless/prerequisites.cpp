@@ -54,6 +54,11 @@ std::optional<Number> parse(std::string_view text) {
 std::vector<Obstacle> obstacles(const RootlessFacts& facts) {
   std::vector<Obstacle> found;
   if (facts.namespace_error != 0) found.push_back(why_no_namespaces(facts));
+  if (facts.namespace_error == 0 && facts.proc_error != 0)
+    found.push_back({ErrorKind::local,
+                     "/proc cannot be mounted in a namespace (" + reason(facts.proc_error) +
+                         "), as where parts of it are covered",
+                     "in a container: --security-opt systempaths=unconfined"});
   if (facts.newuidmap.empty() || facts.newgidmap.empty())
     found.push_back(
         {ErrorKind::local, "newuidmap and newgidmap are missing", "apt-get install uidmap"});

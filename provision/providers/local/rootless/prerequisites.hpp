@@ -21,6 +21,7 @@ struct IdRange {
 struct RootlessFacts {
   std::string user;         ///< The login name, or the number of a user without a name.
   int namespace_error = 0;  ///< The errno of making a user namespace and another one inside.
+  int proc_error = 0;       ///< The errno of mounting /proc in such namespaces.
   // The system's own switches; absent if it has no such switch.
   std::optional<long> namespaces_switch{};  ///< kernel.unprivileged_userns_clone
   std::optional<long> most_namespaces{};    ///< user.max_user_namespaces
@@ -55,7 +56,7 @@ std::optional<IdRange> find_id_range(std::string_view text, std::string_view nam
 /// Returns the path of a program of the system; empty if it is missing.
 std::string find_system_program(const std::string& name);
 
-/// Examines this machine. Makes a process, for a moment, to try out its namespaces.
+/// Examines this machine. Makes processes, for a moment, to try out its namespaces.
 RootlessFacts look_at_machine();
 
 }  // namespace fastgpu::provision::local

@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "base/file_status.hpp"
 #include "provision/providers/local/node_image.hpp"
 #include "provision/providers/local/rootless/answers.hpp"
 #include "provision/providers/local/rootless/inside.hpp"
 #include "provision/providers/local/rootless/prerequisites.hpp"
+#include "provision/providers/local/site.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -31,6 +33,10 @@ template <class Work>
 std::string RootlessProvider::inside(Work work, const Cancel& cancel) {
   if (!world_) world_ = local::World::open(folder_, init_program_);
   return local::run_inside(*world_, work, cancel);
+}
+
+bool RootlessProvider::has_folder(const state::Cluster& cluster) const {
+  return path_exists(local::find_cluster_folder(config(), cluster.id.value));
 }
 
 void RootlessProvider::check_usable() {
@@ -80,12 +86,14 @@ std::vector<HostResult<Instance>> RootlessProvider::stop(const state::Cluster& c
 
 std::vector<HostResult<Instance>> RootlessProvider::destroy(const state::Cluster& cluster,
                                                             std::span<const state::Node> nodes) {
+  if (!has_folder(cluster)) return LocalProvider::destroy(cluster, nodes);
   return local::decode_results(inside(
       [&](const Cancel&) { return local::encode_results(LocalProvider::destroy(cluster, nodes)); },
       Cancel()));
 }
 
 void RootlessProvider::release(const state::Cluster& cluster) {
+  if (!has_folder(cluster)) return;
   inside(
       [&](const Cancel&) {
         LocalProvider::release(cluster);

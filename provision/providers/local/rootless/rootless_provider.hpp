@@ -38,6 +38,9 @@ class RootlessProvider final : public LocalProvider {
   void remove_orphan(const Orphan& orphan) override;
 
  private:
+  /// Returns false if nothing of a cluster has been made: then there is nothing to remove, even
+  /// where no world can be made.
+  bool has_folder(const state::Cluster& cluster) const;
   template <class Work>
   std::string inside(Work work, const Cancel& cancel);
 
