@@ -5,7 +5,8 @@ Every bar is a ratio of medians of one run in which all take turns. Horovod and 
 where FASTGPU_BENCH_PYTHON, or python3, can import them.
 
 It is measured in parts, each of which ends in less than 25 minutes on a quiet machine and keeps its
-figures in the build folder. The page is made once all are there.
+figures in docs/benchmarks/comm, so that the parts may be measured on different days. The page is made
+once all are there.
 """
 
 import functools
@@ -462,9 +463,8 @@ def from_json(value):
     return value
 
 
-def measure_part(build, part, on):
-    """Measures a part and keeps its figures in the build folder."""
-    kept = build / "bench-comm"
+def measure_part(build, kept, part, on):
+    """Measures a part and keeps its figures in the folder `kept`."""
     kept.mkdir(exist_ok=True)
     print(f"==> comm:{part}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="fastgpu-bench-") as folder:
@@ -473,12 +473,12 @@ def measure_part(build, part, on):
     (kept / f"{part}.json").write_text(text + "\n")
 
 
-def kept_parts(build):
-    """{part: what measure_part has kept}."""
+def kept_parts(kept):
+    """{part: what measure_part has kept in the folder}."""
     return {
-        part: json.loads((build / "bench-comm" / f"{part}.json").read_text())
+        part: json.loads((kept / f"{part}.json").read_text())
         for part in PARTS
-        if (build / "bench-comm" / f"{part}.json").exists()
+        if (kept / f"{part}.json").exists()
     }
 
 
@@ -488,8 +488,8 @@ def write(build, folder, described, today, machine, part=None):
     """
     on = {"date": today, "described": described, "machine": machine}
     for one in [part] if part else PARTS:
-        measure_part(build, one, on)
-    parts = kept_parts(build)
+        measure_part(build, folder / "comm", one, on)
+    parts = kept_parts(folder / "comm")
     missing = [one for one in PARTS if one not in parts]
     if missing:
         return f"The page needs figures of {' '.join('comm:' + one for one in missing)}."
