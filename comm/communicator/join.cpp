@@ -96,6 +96,12 @@ Endpoint listening_address(const JobPlace& place, const Endpoint& nearby, std::u
   return address;
 }
 
+/// A network beside the first, on which this rank listens for further connections.
+struct FurtherNetwork {
+  UniqueFd listener;
+  Endpoint listens_at;
+};
+
 /// This rank's connections, and what is needed to make more of them.
 struct Mesh {
   Mesh(const JobPlace& place, UniqueFd own_listener)
@@ -269,11 +275,13 @@ std::vector<Endpoint> receive_table(const JobPlace& place, int master, Deadline 
                  " but not where the others are");
 }
 
-UniqueFd connect_to_peer(const JobPlace& place, const Mesh& mesh, Rank peer, Deadline deadline) {
-  const Endpoint& endpoint = mesh.endpoints[index(peer)];
+/// Connects to a rank at one of its addresses, from the address `source` if one is given.
+UniqueFd connect_to_peer(const JobPlace& place, const Mesh& mesh, Rank peer,
+                         const Endpoint& endpoint, const std::optional<Endpoint>& source,
+                         Deadline deadline) {
   const std::string doing = "rank " + std::to_string(place.rank.value) + ": rank " +
                             std::to_string(peer.value) + " at " + to_string(endpoint);
-  Connection connection = connect_to(endpoint, source_address(place, endpoint), deadline);
+  Connection connection = connect_to(endpoint, source, deadline);
   if (connection.error != 0)
     throw Error(ErrorKind::transient,
                 doing + ": " + std::generic_category().message(connection.error));
@@ -283,6 +291,12 @@ UniqueFd connect_to_peer(const JobPlace& place, const Mesh& mesh, Rank peer, Dea
     throw e.during(doing);
   }
   return std::move(connection.socket);
+}
+
+/// Connects to a rank on the first network.
+UniqueFd connect_to_peer(const JobPlace& place, const Mesh& mesh, Rank peer, Deadline deadline) {
+  const Endpoint& endpoint = mesh.endpoints[index(peer)];
+  return connect_to_peer(place, mesh, peer, endpoint, source_address(place, endpoint), deadline);
 }
 
 /// Connects to the ranks below this one, and accepts those above it.
@@ -308,18 +322,54 @@ Mesh connect_to_ranks(const JobPlace& place, Deadline deadline) {
 
 // ---- all ----
 
-/// Makes the connections beyond the first, in the same order.
-void connect_further(const JobPlace& place, Mesh& mesh, const std::vector<int>& flows,
-                     Deadline deadline) {
+/// Throws usage if an interface beside the first is missing, or may not be listened on.
+void check_further_interfaces(const JobPlace& place) {
+  for (const std::string& name : place.further_interfaces)
+    number_of_interface(name);
+  if (place.further_interfaces.empty() || has_secret(place)) return;
+  throw Error(ErrorKind::usage, "rank " + std::to_string(place.rank.value) +
+                                    ": FASTGPU_COMM_INTERFACE names several interfaces, which "
+                                    "needs a secret: set the same FASTGPU_COMM_SECRET for all "
+                                    "ranks");
+}
+
+/// Listens on the interfaces of FASTGPU_COMM_INTERFACE beside the first.
+std::vector<FurtherNetwork> listen_on_further(const JobPlace& place, const Mesh& mesh) {
+  std::vector<FurtherNetwork> networks;
+  const Endpoint first = local_end(mesh.listener.get());
+  for (const std::string& name : place.further_interfaces) {
+    Endpoint address = address_of_interface(name, first);
+    UniqueFd listener = listen_at(address);
+    address.port = local_end(listener.get()).port;
+    networks.push_back({std::move(listener), address});
+  }
+  return networks;
+}
+
+/// Makes the connections beyond the first, in the same order on all ranks. The networks take turns.
+void connect_further(const JobPlace& place, Mesh& mesh, const FurtherSockets& wanted,
+                     const std::vector<FurtherNetwork>& networks, Deadline deadline) {
+  const auto connect = [&](Rank peer, std::size_t flow) {
+    const std::size_t network = flow % (networks.size() + 1);
+    if (network == 0) return connect_to_peer(place, mesh, peer, deadline);
+    Endpoint source = networks[network - 1].listens_at;
+    source.port = 0;
+    const Endpoint& there = wanted.addresses[index(peer)][network - 1];
+    return connect_to_peer(place, mesh, peer, there, source, deadline);
+  };
   std::map<Rank, int> awaited;
   for (Rank peer{0}; peer.value < place.size; ++peer.value) {
-    const int further = peer == place.rank ? 0 : flows[index(peer)] - 1;
-    if (peer > place.rank && further > 0) awaited.emplace(peer, further);
-    for (int i = 0; peer < place.rank && i < further; ++i)
-      mesh.sockets[index(peer)].push_back(connect_to_peer(place, mesh, peer, deadline));
+    const int flows = peer == place.rank ? 1 : wanted.flows[index(peer)];
+    if (peer > place.rank && flows > 1) awaited.emplace(peer, flows - 1);
+    for (int flow = 1; peer < place.rank && flow < flows; ++flow)
+      mesh.sockets[index(peer)].push_back(connect(peer, static_cast<std::size_t>(flow)));
   }
+  std::vector<int> listeners{mesh.listener.get()};
+  for (const FurtherNetwork& network : networks)
+    listeners.push_back(network.listener.get());
   const Identity me = identity_of(place, mesh.session);
-  mesh.take(PeerAcceptor(mesh.listener.get(), me, std::move(awaited)).accept_all(deadline));
+  PeerAcceptor acceptor(std::move(listeners), me, std::move(awaited));
+  mesh.take(acceptor.accept_all(deadline));
 }
 
 /// A rank has a connection to each other one, and shells allow 1024 descriptors where more cost
@@ -354,6 +404,7 @@ Connections join(const JobPlace& wanted) {
   connections.algorithm = place.algorithm;
   connections.sockets.resize(static_cast<std::size_t>(place.size));
   if (place.size == 1) return connections;
+  check_further_interfaces(place);
   UniqueFd listener;
   if (needs_mpi(place)) {
     const mpi::Member me{place.rank, place.size, place.mpi_plugin};
@@ -368,14 +419,17 @@ Connections join(const JobPlace& wanted) {
                                     : connect_to_ranks(place, deadline);
   connections.sockets = std::move(mesh.sockets);
   const bool is_by_mpi = place.transport == NetworkTransport::mpi;
-  const Wishes wishes{.shared_memory = place.shared_memory,
-                      .flows = is_by_mpi ? std::optional(1) : place.flows,
-                      .transport = place.transport,
-                      .fabric = place.fabric,
-                      .near = near_address(connections)};
-  const auto flows = introduce(connections, wishes, deadline);
+  const auto networks = listen_on_further(place, mesh);
+  Wishes wishes{.shared_memory = place.shared_memory,
+                .flows = is_by_mpi ? std::optional(1) : place.flows,
+                .transport = place.transport,
+                .fabric = place.fabric,
+                .near = near_address(connections)};
+  for (const FurtherNetwork& network : networks)
+    wishes.further.push_back(network.listens_at);
+  const auto further = introduce(connections, wishes, deadline);
   mesh.sockets = std::move(connections.sockets);
-  connect_further(place, mesh, flows, deadline);
+  connect_further(place, mesh, further, networks, deadline);
   connections.sockets = std::move(mesh.sockets);
   return connections;
 }

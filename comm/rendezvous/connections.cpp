@@ -9,21 +9,24 @@
 #include <span>
 #include <string>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
 #include "comm/fabric/endpoint.hpp"
+#include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/stream.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
 /// Length of the address in shared memory, flows (0 for the usual number), transport, address;
-/// length of the card for the fabric, card.
+/// length of the card for the fabric, card; number of further networks, addresses there.
 constexpr std::size_t kHead = 3;
 constexpr std::size_t kMaxAddress = 255;
 constexpr std::size_t kCard = kHead + kMaxAddress;
-constexpr std::size_t kIntroduction = kCard + 1 + fabric::kMaxCard;
+constexpr std::size_t kFurther = kCard + 1 + fabric::kMaxCard;
+constexpr std::size_t kIntroduction = kFurther + 1 + (kMostInterfaces - 1) * kEndpointBytes;
 using Introduction = std::array<std::byte, kIntroduction>;
 
 /// An answer has a bit for each way in which a rank can be reached.
@@ -109,7 +112,35 @@ Introduction introduction_of(const SharedMemoryTransport* shared, const FabricTr
   mine[2] = static_cast<std::byte>(wishes.transport);
   if (shared != nullptr) put(mine, 0, kHead, shared->address());
   if (fabric != nullptr) put(mine, kCard, kCard + 1, encode(fabric->card()));
+  mine[kFurther] = static_cast<std::byte>(wishes.further.size());
+  auto place = mine.begin() + kFurther + 1;
+  for (const Endpoint& address : wishes.further)
+    place = std::ranges::copy(encode(address), place).out;
   return mine;
+}
+
+/// Returns a rank's addresses on further networks. Throws usage if they are not as many as this
+/// rank's.
+std::vector<Endpoint> further_in(const Introduction& theirs, Rank rank,
+                                 const std::vector<Endpoint>& mine) {
+  const auto count = std::to_integer<std::size_t>(theirs[kFurther]);
+  if (count != mine.size())
+    throw Error(ErrorKind::usage,
+                "rank " + std::to_string(rank.value) + " has " + counted(count + 1, "interface") +
+                    " in FASTGPU_COMM_INTERFACE, and this one " + std::to_string(mine.size() + 1) +
+                    ": all ranks need the same number");
+  std::vector<Endpoint> addresses;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto bytes = std::span(theirs).subspan(kFurther + 1 + i * kEndpointBytes, kEndpointBytes);
+    auto address = decode_endpoint(bytes);
+    if (!address || address->family != mine[i].family)
+      throw Error(ErrorKind::usage, "rank " + std::to_string(rank.value) +
+                                        " has no usable address on interface number " +
+                                        std::to_string(i + 2) + " of FASTGPU_COMM_INTERFACE");
+    if (address->is_link_local()) address->zone = mine[i].zone;
+    addresses.push_back(*address);
+  }
+  return addresses;
 }
 
 /// Connects to the rank with that introduction in each way that is possible, and returns these.
@@ -225,6 +256,11 @@ Topology exchange_topology(const Connections& connections, Round& round) {
   return topology;
 }
 
+/// Returns at least `flows`, with as many on each network.
+int whole_rounds(int flows, int networks) {
+  return (flows + networks - 1) / networks * networks;
+}
+
 /// Returns the number of sockets to each rank: one where another transport carries the data.
 std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
                           const std::vector<int>& wished) {
@@ -236,7 +272,8 @@ std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
     if (connections.fabric && connections.fabric->reaches(rank)) continue;
     const int usual = usual_flows(connections.topology, connections.rank, rank);
     const int theirs = wished[r] == 0 ? usual : wished[r];
-    flows[r] = std::min(wishes.flows.value_or(usual), theirs);
+    flows[r] = whole_rounds(std::min(wishes.flows.value_or(usual), theirs),
+                            static_cast<int>(wishes.further.size()) + 1);
   }
   return flows;
 }
@@ -251,13 +288,14 @@ int usual_flows(const Topology& topology, Rank one, Rank other) {
   return std::max(1, kUsualFlows / static_cast<int>(ranks));
 }
 
-std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
+FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
   const auto ranks = static_cast<std::size_t>(connections.size);
   auto shared = shared_memory_transport(connections, wishes.shared_memory);
   auto fabric = fabric_transport(connections, wishes);
   std::vector<int> wished(ranks, 0);
   std::vector<Answer> answers(ranks, Answer{});
   std::vector<Introduction> introductions(ranks);
+  FurtherSockets sockets{.addresses = std::vector<std::vector<Endpoint>>(ranks)};
   std::string reason;  // The first rank's by TCP.
 
   Round round(connections, deadline);
@@ -269,6 +307,7 @@ std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadl
                                         "same");
     answers[r] = {connect({static_cast<int>(r)}, theirs, shared.get(), fabric.transport.get())};
     wished[r] = std::to_integer<int>(theirs[1]);
+    sockets.addresses[r] = further_in(theirs, {static_cast<int>(r)}, wishes.further);
     introductions[r] = theirs;
   });
   round.exchange(answers, [&](std::size_t r, const Answer& theirs) {
@@ -291,7 +330,8 @@ std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadl
   connections.fabric = std::move(fabric.transport);
   connections.topology = exchange_topology(connections, round);
   connections.tcp_report = report_of_tcp(connections, reason);
-  return flows_of(connections, wishes, wished);
+  sockets.flows = flows_of(connections, wishes, wished);
+  return sockets;
 }
 
 }  // namespace fastgpu::comm

@@ -13,6 +13,7 @@
 #include "comm/common/deadline.hpp"
 #include "comm/fabric/settings.hpp"
 #include "comm/mpi/messages.hpp"
+#include "comm/rendezvous/address.hpp"
 #include "comm/rendezvous/environment.hpp"
 #include "comm/schedule/topology.hpp"
 #include "comm/transports/fabric_transport.hpp"
@@ -50,6 +51,8 @@ struct Wishes {
   NetworkTransport transport = NetworkTransport::tcp;  ///< The other side's must be the same.
   fabric::Settings fabric{};
   std::string near{};  ///< This machine's address on the way to the others; empty: unknown.
+  /// The addresses at which this rank listens on further networks.
+  std::vector<Endpoint> further{};
 };
 
 /// The number of connections between two hosts if no rank wishes another: enough for a network that
@@ -60,10 +63,17 @@ constexpr int kUsualFlows = 4;
 /// one of the other's, so they share kUsualFlows.
 int usual_flows(const Topology& topology, Rank one, Rank other);
 
+/// The sockets that there are to be to each rank.
+struct FurtherSockets {
+  std::vector<int> flows{};  ///< By rank, with the first; 1 where another transport carries data.
+  /// By rank: its addresses on further networks, in the order of this rank's.
+  std::vector<std::vector<Endpoint>> addresses{};
+};
+
 /// Finds out, over the first socket to each rank, which of them share memory with this one, and
 /// which are reached by a fabric, and connects to these; fills in `topology`. All ranks call it at
-/// once. Returns the number of sockets that there are to be to each rank: 1 where another transport
-/// carries the data. Throws ErrorKind::usage where transports differ, and as open_endpoint() does.
-std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
+/// once. Throws ErrorKind::usage where transports or the numbers of networks differ, and as
+/// open_endpoint() does.
+FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
 
 }  // namespace fastgpu::comm

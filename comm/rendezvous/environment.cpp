@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <sstream>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -136,6 +137,27 @@ void read_duration(std::chrono::milliseconds& duration, const Environment& envir
     throw Error(ErrorKind::usage, name + " is '" + printable(*text) + "', not above 0");
 }
 
+/// Reads "eth0" or "eth0,eth1".
+void read_interfaces(JobPlace& place, const std::string& text) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::usage, "FASTGPU_COMM_INTERFACE is '" + printable(text) + "', " + why +
+                                      ": name interfaces like eth0 or eth0,eth1");
+  };
+  std::vector<std::string> names;
+  std::istringstream list(text);
+  for (std::string name; std::getline(list, name, ',');)
+    names.push_back(name);
+  if (names.empty()) return;
+  if (names.size() > kMostInterfaces)
+    refuse("which is more than " + std::to_string(kMostInterfaces) + " interfaces");
+  if (text.ends_with(',') || std::ranges::find(names, "") != names.end())
+    refuse("with an empty name");
+  place.interface = names.front();
+  place.further_interfaces.assign(names.begin() + 1, names.end());
+  std::ranges::sort(names);
+  if (std::ranges::adjacent_find(names) != names.end()) refuse("with a name twice");
+}
+
 }  // namespace
 
 JobPlace job_place(const Environment& environment) {
@@ -153,7 +175,7 @@ JobPlace job_place(const Environment& environment) {
   const bool is_one_host = environment("OMPI_COMM_WORLD_LOCAL_SIZE") == std::to_string(place.size);
   if (is_one_host) place.hosts = Hosts::one;
   place.mpi_plugin = environment("FASTGPU_COMM_MPI_PLUGIN").value_or("");
-  place.interface = environment("FASTGPU_COMM_INTERFACE").value_or("");
+  if (const auto text = environment("FASTGPU_COMM_INTERFACE")) read_interfaces(place, *text);
   if (place.size > 1) place.secret = read_secret(environment);
   read_duration(place.timeout, environment, "FASTGPU_COMM_TIMEOUT");
   read_duration(place.wait_timeout, environment, "FASTGPU_COMM_TIMEOUT");

@@ -35,6 +35,9 @@ enum class Collectives : std::uint8_t { ours, mpi };
 /// Connections between two ranks on different hosts, at most.
 constexpr int kMostFlows = 64;
 
+/// Network interfaces of one rank, at most.
+constexpr std::size_t kMostInterfaces = 8;
+
 /// More ranks than this are taken for a mistake.
 constexpr int kMostRanks = 65536;
 
@@ -49,7 +52,9 @@ struct JobPlace {
   Collectives collectives = Collectives::ours;
   std::string mpi_plugin{};  ///< The plugin's file; empty: the usual one.
   std::string interface {};  ///< Network interface to use, or empty: the one that leads to rank 0.
-  Secret secret{};           ///< Empty: loopback only.
+  /// Interfaces that carry messages beside the first one; the other ranks name as many.
+  std::vector<std::string> further_interfaces{};
+  Secret secret{};                            ///< Empty: loopback only.
   std::chrono::milliseconds timeout{60'000};  ///< The limit for the meeting.
   /// A wait in which nothing moves ends the job after this long, though all ranks live.
   std::chrono::milliseconds wait_timeout = std::chrono::minutes(30);

@@ -82,13 +82,14 @@ class PeerAcceptor::PendingConnection {
 };
 
 PeerAcceptor::PeerAcceptor(int listener, const Identity& host, const Session& session)
-    : listener_(listener), host_(host), session_(session), may_come_again_(host.rank == Rank{0}) {
+    : listeners_{listener}, host_(host), session_(session), may_come_again_(host.rank == Rank{0}) {
   for (int rank = host.rank.value + 1; rank < host.size; ++rank)
     awaited_.emplace(Rank{rank}, 1);
 }
 
-PeerAcceptor::PeerAcceptor(int listener, const Identity& host, std::map<Rank, int> awaited)
-    : listener_(listener),
+PeerAcceptor::PeerAcceptor(std::vector<int> listeners, const Identity& host,
+                           std::map<Rank, int> awaited)
+    : listeners_(std::move(listeners)),
       host_(host),
       session_(host.session),
       awaited_(std::move(awaited)),
@@ -103,13 +104,16 @@ AcceptedPeers PeerAcceptor::accept_all(Deadline deadline) {
     std::erase_if(pending_, [&](PendingConnection& connection) {
       return !serve(connection) || connection.deadline.passed();
     });
-    accept_pending();
+    for (const int listener : listeners_)
+      accept_pending(listener);
   }
   return std::move(accepted_);
 }
 
 void PeerAcceptor::wait(Deadline deadline) {
-  std::vector<pollfd> ends{{listener_, POLLIN, 0}};
+  std::vector<pollfd> ends;
+  for (const int listener : listeners_)
+    ends.push_back({listener, POLLIN, 0});
   for (const PendingConnection& connection : pending_) {
     ends.push_back({connection.socket.get(), POLLIN, 0});
     deadline = std::min(deadline, connection.deadline);
@@ -117,9 +121,9 @@ void PeerAcceptor::wait(Deadline deadline) {
   if (poll_until(ends, deadline) < 0) throw system_error("waiting for the other ranks", errno);
 }
 
-void PeerAcceptor::accept_pending() {
+void PeerAcceptor::accept_pending(int listener) {
   for (;;) {
-    UniqueFd socket(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    UniqueFd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) {
       const bool is_serious = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
       if (is_serious) throw system_error("accepting another rank's connection", errno);

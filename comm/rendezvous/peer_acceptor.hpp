@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/unique_fd.hpp"
 #include "comm/rendezvous/handshake.hpp"
@@ -23,11 +24,13 @@ using AcceptedPeers = std::multimap<Rank, AcceptedPeer>;
 /// connections for a bounded time, so that neither garbage nor silence keeps the ranks out.
 class PeerAcceptor {
  public:
-  /// Borrows both. Awaits every rank above the host's own once, and sends them `session`.
+  /// Borrows the listener and the host. Awaits every rank above the host's own once, and sends them
+  /// `session`.
   PeerAcceptor(int listener, const Identity& host, const Session& session);
 
-  /// Awaits further connections of ranks that were accepted before: that many of each.
-  PeerAcceptor(int listener, const Identity& host, std::map<Rank, int> awaited);
+  /// Awaits further connections of ranks that were accepted before: that many of each, at any of
+  /// the listeners. Borrows these and the host.
+  PeerAcceptor(std::vector<int> listeners, const Identity& host, std::map<Rank, int> awaited);
   ~PeerAcceptor();
 
   /// Returns once all awaited ranks are connected. Throws ErrorKind::timeout at the deadline,
@@ -41,7 +44,7 @@ class PeerAcceptor {
   class PendingConnection;
 
   void wait(Deadline deadline);
-  void accept_pending();
+  void accept_pending(int listener);
   bool serve(PendingConnection& connection);
   bool decide(PendingConnection& connection);
   bool is_free(Rank rank);
@@ -52,7 +55,7 @@ class PeerAcceptor {
   void note_refusal(const PendingConnection& connection, const std::string& reason);
   std::string absent() const;
 
-  int listener_;
+  std::vector<int> listeners_;
   const Identity& host_;
   Session session_;
   std::map<Rank, int> awaited_;  ///< Connections.

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
-from hosts import Host, results, sh, signal_all, start
+from hosts import Host, connect, results, sh, signal_all, start
 
 
 def ports(host, peer):
@@ -37,39 +37,26 @@ def set_cap(host, verb, number, mbit):
 
 
 class Link:
-    """Both hosts, and the wire between them of `mbit` each way."""
+    """Both hosts, and a wire between them for each of `rates`, in Mbit/s each way: eth0, eth1."""
 
-    def __init__(self, mbit):
-        self.mbit = mbit
+    def __init__(self, *rates):
+        self.rates = rates
         self.hosts = [Host("bench0", "10.213.7.1"), Host("bench1", "10.213.7.2")]
-        a, b = self.hosts
-        sh(
-            "ip",
-            "link",
-            "add",
-            "fgbench0",
-            "netns",
-            a.pid,
-            "type",
-            "veth",
-            "peer",
-            "name",
-            "fgbench1",
-            "netns",
-            b.pid,
-        )
-        for host, device in ((a, "fgbench0"), (b, "fgbench1")):
-            sh(*host.entered(["ip", "link", "set", device, "name", "eth0"]))
-            sh(*host.entered(["ip", "address", "add", f"{host.address}/24", "dev", "eth0"]))
-            sh(*host.entered(["ip", "link", "set", "eth0", "up"]))
+        for number in range(len(rates)):
+            connect(self.hosts, f"eth{number}", [f"10.213.{7 + number}.{end}" for end in (1, 2)])
         self.shape()
+
+    @property
+    def mbit(self):
+        return self.rates[0]
 
     def shape(self):
         for host in self.hosts:
-            host.tc(
-                *("qdisc", "replace", "dev", "eth0", "root", "handle", "1:", "tbf"),
-                *("rate", f"{self.mbit}mbit", "burst", "128kb", "latency", "50ms"),
-            )
+            for number, rate in enumerate(self.rates):
+                host.tc(
+                    *("qdisc", "replace", "dev", f"eth{number}", "root", "handle", "1:", "tbf"),
+                    *("rate", f"{rate}mbit", "burst", "128kb", "latency", "50ms"),
+                )
 
     def cap_flows(self, mbit):
         """Each connection that is there now gets at most `mbit`, as many cloud networks have it,
@@ -118,7 +105,7 @@ class Link:
         finally:
             self.shape()
 
-    def run_mpi(self, argv, ranks_each, mca=()):
+    def run_mpi(self, argv, ranks_each, mca=(), interfaces="eth0"):
         a, b = self.hosts
         with tempfile.TemporaryDirectory(prefix="fastgpu-bench-") as folder:
             agent = pathlib.Path(folder, "agent.sh")
@@ -150,7 +137,7 @@ class Link:
                 "eth0",
                 "--mca",
                 "btl_tcp_if_include",
-                "eth0",
+                interfaces,
                 *[word for name, value in mca for word in ("--mca", name, value)],
                 *argv,
             ]
@@ -172,8 +159,8 @@ class Link:
 
 
 @contextlib.contextmanager
-def link(mbit):
-    made = Link(mbit)
+def link(*rates):
+    made = Link(*rates)
     try:
         yield made
     finally:

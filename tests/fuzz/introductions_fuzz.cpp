@@ -25,6 +25,8 @@ constexpr int kFlows = 4;
 /// Where an introduction has its address, and the number of the process within.
 constexpr std::size_t kAddress = 3;
 constexpr std::size_t kPid = 4;
+/// A bit of the first byte.
+constexpr std::uint8_t kHasFurtherNetwork = 0x80;
 
 /// An address of this process, so that nobody else's descriptors are opened.
 void put_own_pid(Bytes& said) {
@@ -51,7 +53,8 @@ fastgpu::UniqueFd connection_that_says(const Bytes& said, std::vector<fastgpu::U
   return fastgpu::UniqueFd(ends[0]);
 }
 
-void check(const comm::Connections& connections, const std::vector<int>& flows) {
+void check(const comm::Connections& connections, const comm::FurtherSockets& sockets,
+           std::size_t networks) {
   std::set<comm::Rank> seen;
   std::size_t members = 0;
   for (const auto& node : connections.topology.nodes) {
@@ -60,8 +63,10 @@ void check(const comm::Connections& connections, const std::vector<int>& flows) 
   }
   if (members != kRanks || seen.size() != kRanks || seen.rbegin()->value != kRanks - 1)
     __builtin_trap();
-  for (const int count : flows)
-    if (count < 1 || count > kFlows) __builtin_trap();
+  for (const int count : sockets.flows)
+    if (count < 1 || count >= kFlows + static_cast<int>(networks)) __builtin_trap();
+  for (int r = 1; r < kRanks; ++r)
+    if (sockets.addresses[static_cast<std::size_t>(r)].size() != networks - 1) __builtin_trap();
 }
 
 }  // namespace
@@ -86,9 +91,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     connections.sockets[i + 1].push_back(connection_that_says(said, far_ends));
   }
   try {
-    const auto flows = comm::introduce(connections, {comm::SharedMemory::on, kFlows},
-                                       comm::Deadline(std::chrono::seconds(1)));
-    check(connections, flows);
+    comm::Wishes wishes{comm::SharedMemory::on, kFlows};
+    if ((data[0] & kHasFurtherNetwork) != 0) wishes.further.emplace_back();
+    const auto sockets =
+        comm::introduce(connections, wishes, comm::Deadline(std::chrono::seconds(1)));
+    check(connections, sockets, wishes.further.size() + 1);
   } catch (const fastgpu::Error& e) {
     const auto kind = e.kind();
     if (kind != fastgpu::ErrorKind::remote && kind != fastgpu::ErrorKind::transient &&

@@ -84,6 +84,20 @@ def signal_all(pid, number):
             os.kill(process, number)
 
 
+def connect(hosts, device, addresses):
+    """Lays a link between two hosts, which is `device` on both."""
+    ends = [f"fg{host.pid}{device}"[:15] for host in hosts]
+    one, other = hosts
+    words = ("netns", one.pid, "type", "veth", "peer", "name", ends[1], "netns", other.pid)
+    sh("ip", "link", "add", ends[0], *words)
+    for host, end, address in zip(hosts, ends, addresses, strict=True):
+        host.ip(
+            f"link set {end} name {device}",
+            f"address add {address}/24 dev {device}",
+            f"link set {device} up",
+        )
+
+
 class Switched:
     """Hosts on one switch, which is a network of its own: a bridge, or a delay line where frames
     are to take their time.

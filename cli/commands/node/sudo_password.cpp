@@ -63,7 +63,7 @@ std::string ask(Context& context) {
   return first_line(STDIN_FILENO, context.cancel());
 }
 
-std::string read_file(const std::string& path, const Cancel& cancel) {
+std::string read_password(const std::string& path, const Cancel& cancel) {
   return first_line(open_secret_file("--sudo-password-file", path).get(), cancel);
 }
 
@@ -79,7 +79,7 @@ void describe_sudo_password(Arguments& arguments, SudoPasswordOptions& options) 
 
 std::optional<Secret> sudo_password(Context& context, const SudoPasswordOptions& options) {
   if (!options.ask && options.file.empty()) return std::nullopt;
-  std::string password = options.ask ? ask(context) : read_file(options.file, context.cancel());
+  std::string password = options.ask ? ask(context) : read_password(options.file, context.cancel());
   if (password.empty()) throw Error(ErrorKind::usage, "sudo's password is empty");
   return Secret(std::move(password));
 }

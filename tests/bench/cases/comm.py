@@ -392,6 +392,26 @@ def uneven(programs, link):
     return [statistics.median(part) for part in zip(*jobs, strict=True)]
 
 
+def two_networks(programs):
+    """64 MiB between two hosts that have a network of 1 Gbit/s and one of 300 Mbit/s, by each alone
+    and by both. Halves that are equal are limited by the slower one, as two such networks are.
+    """
+    sizes = ["--sizes", "64M", "--repetitions", "3"]
+    ours = [programs.ours, *sizes]
+    both = {"FASTGPU_COMM_INTERFACE": "eth0,eth1"}
+    with shaped.link(1000, 300) as uneven, shaped.link(300, 300) as equal:
+        return in_turns(
+            {
+                "fastgpu, both": lambda: uneven.run(ours, 1, both),
+                "fastgpu, first": lambda: uneven.run(ours, 1, {"FASTGPU_COMM_INTERFACE": "eth0"}),
+                "fastgpu, equal halves": lambda: equal.run(ours, 1, both),
+                "Open MPI, both": lambda: uneven.run_mpi(
+                    [programs.mpi, *sizes], 1, YIELD, interfaces="eth0,eth1"
+                ),
+            }
+        )
+
+
 # ---- parts ----
 
 
@@ -400,6 +420,7 @@ def hosts(programs):
         found = {"hosts": two_hosts(programs, link), "2x2": two_by_two(programs, link)}
         found["capped"], found["tuned"] = capped(programs, link)
         found["uneven"] = uneven(programs, link)
+    found["networks"] = two_networks(programs)
     return found
 
 

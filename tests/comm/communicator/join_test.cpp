@@ -126,7 +126,7 @@ TEST_CASE("ranks agree on the smaller number of connections that either of them 
     run_ranks(ranks, [&](Connections& rank) {
       const bool is_first = rank.rank == Rank{0};
       const Wishes wishes{SharedMemory::off, is_first ? one : other};
-      const auto all = introduce(rank, wishes, Deadline(kLong));
+      const auto all = introduce(rank, wishes, Deadline(kLong)).flows;
       flows[is_first ? 0 : 1] = all[is_first ? 1 : 0];
     });
     CHECK(flows[0] == flows[1]);

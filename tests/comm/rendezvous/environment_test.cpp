@@ -106,6 +106,22 @@ TEST_CASE("under Open MPI the rank is mpirun's and the address is ours") {
   CHECK(place.timeout == 250ms);
 }
 
+TEST_CASE("several interfaces are a list, in which each is named once") {
+  const auto read = [](const char* text) { return place_with({{"FASTGPU_COMM_INTERFACE", text}}); };
+  CHECK(read("eth0").further_interfaces.empty());
+  CHECK(read("").interface.empty());
+  const JobPlace place = read("eth0,ib1,eth2");
+  CHECK(place.interface == "eth0");
+  CHECK(place.further_interfaces == std::vector<std::string>{"ib1", "eth2"});
+  for (const char* wrong :
+       {",", "eth0,", ",eth0", "eth0,,eth1", "eth0,eth1,eth0", "a,b,c,d,e,f,g,h,i"}) {
+    CAPTURE(wrong);
+    const Error e = failure_of([&] { read(wrong); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).find("FASTGPU_COMM_INTERFACE is '" + std::string(wrong)) == 0);
+  }
+}
+
 TEST_CASE("under Open MPI without an address, MPI tells where rank 0 is met") {
   Variables variables{{"OMPI_COMM_WORLD_RANK", "1"},
                       {"OMPI_COMM_WORLD_SIZE", "4"},

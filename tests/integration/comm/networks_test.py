@@ -1,0 +1,87 @@
+"""Messages between two hosts that have two networks in common: networks_test.py COMM_BENCH
+[TEST ...]
+
+Both are namespaces, each network is a cable between them.
+"""
+
+import contextlib
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+import suite
+from hosts import Host, connect, results, sh, start
+from suite import assert_equal, assert_greater, assert_in, assert_raises
+
+BENCH = [os.path.abspath(sys.argv[1]), "--sizes", "16M", "--repetitions", "3"]
+BOTH = {"FASTGPU_COMM_INTERFACE": "eth0,eth1"}
+
+
+@contextlib.contextmanager
+def two_networks(_):
+    """Two hosts with eth0 and eth1."""
+    with contextlib.ExitStack() as stack:
+        hosts = []
+        for number in (1, 2):
+            hosts.append(Host(f"host{number}", f"10.213.9.{number}"))
+            stack.callback(hosts[-1].close)
+        for number in (0, 1):
+            addresses = [f"10.213.{9 + number}.{end}" for end in (1, 2)]
+            connect(hosts, f"eth{number}", addresses)
+        yield hosts
+
+
+def sent(host, device):
+    """Bytes that a host has sent by a network."""
+    path = f"/sys/class/net/{device}/statistics/tx_bytes"
+    return int(sh(*host.entered(["sh", "-c", f"mount -t sysfs sysfs /sys && cat {path}"])))
+
+
+def refusal(hosts, environment, second=""):
+    """What the ranks print that do not come together; `second` is what the second rank's shell
+    does before.
+    """
+    words = ["sh", "-c", f'[ $RANK = 0 ] || {{ {second or ":"}; }}; exec "$@"', "-", *BENCH]
+    with assert_raises(SystemExit) as refused:
+        results(start(hosts, words, 1, environment))
+    return str(refused.exception)
+
+
+def test_an_all_reduce_takes_both_networks(hosts):
+    lines = results(start(hosts, BENCH, 1, BOTH))
+    assert_equal([line["bytes"] for line in lines], [16 << 20])
+    for host in hosts:
+        by_first, by_second = (sent(host, device) for device in ("eth0", "eth1"))
+        assert_greater(by_second, 0.2 * by_first)
+        assert_greater(by_first, 0.2 * by_second)
+
+
+def test_one_network_is_taken_where_one_is_named(hosts):
+    results(start(hosts, BENCH, 1, {"FASTGPU_COMM_INTERFACE": "eth0"}))
+    assert_greater(1 << 20, sent(hosts[0], "eth1"))
+
+
+def test_each_network_has_a_connection_where_ranks_share_them(hosts):
+    results(start(hosts, BENCH, 4, BOTH))
+    assert_greater(sent(hosts[0], "eth1"), 0.2 * sent(hosts[0], "eth0"))
+
+
+def test_an_interface_that_is_missing_is_named(hosts):
+    text = refusal(hosts, {"FASTGPU_COMM_INTERFACE": "eth0,eth7"})
+    assert_in("FASTGPU_COMM_INTERFACE is 'eth7', but this machine has no such interface", text)
+
+
+def test_ranks_that_name_another_number_of_networks_are_refused(hosts):
+    text = refusal(hosts, BOTH, "FASTGPU_COMM_INTERFACE=eth0")
+    assert_in("all ranks need the same number", text)
+
+
+def test_several_networks_need_a_secret(hosts):
+    text = refusal(hosts, {**BOTH, "FASTGPU_COMM_SECRET": ""})
+    assert_in("FASTGPU_COMM_INTERFACE names several interfaces, which needs a secret", text)
+
+
+if __name__ == "__main__":
+    suite.need_root("ip", "nsenter", "unshare")
+    suite.main(suite.tests_of(globals()), two_networks, sys.argv[2:])
