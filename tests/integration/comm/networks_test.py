@@ -5,6 +5,7 @@ Both are namespaces, each network is a cable between them.
 """
 
 import contextlib
+import json
 import os
 import pathlib
 import sys
@@ -34,8 +35,8 @@ def two_networks(_):
 
 def sent(host, device):
     """Bytes that a host has sent by a network."""
-    path = f"/sys/class/net/{device}/statistics/tx_bytes"
-    return int(sh(*host.entered(["sh", "-c", f"mount -t sysfs sysfs /sys && cat {path}"])))
+    link = json.loads(sh(*host.entered(["ip", "-json", "-s", "link", "show", "dev", device])))
+    return link[0]["stats64"]["tx"]["bytes"]
 
 
 def refusal(hosts, environment, second=""):
@@ -52,9 +53,8 @@ def test_an_all_reduce_takes_both_networks(hosts):
     lines = results(start(hosts, BENCH, 1, BOTH))
     assert_equal([line["bytes"] for line in lines], [16 << 20])
     for host in hosts:
-        by_first, by_second = (sent(host, device) for device in ("eth0", "eth1"))
-        assert_greater(by_second, 0.2 * by_first)
-        assert_greater(by_first, 0.2 * by_second)
+        for device in ("eth0", "eth1"):
+            assert_greater(sent(host, device), 4 << 20)
 
 
 def test_one_network_is_taken_where_one_is_named(hosts):
@@ -64,7 +64,7 @@ def test_one_network_is_taken_where_one_is_named(hosts):
 
 def test_each_network_has_a_connection_where_ranks_share_them(hosts):
     results(start(hosts, BENCH, 4, BOTH))
-    assert_greater(sent(hosts[0], "eth1"), 0.2 * sent(hosts[0], "eth0"))
+    assert_greater(sent(hosts[0], "eth1"), 4 << 20)
 
 
 def test_an_interface_that_is_missing_is_named(hosts):
