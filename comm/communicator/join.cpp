@@ -425,6 +425,7 @@ Connections join(const JobPlace& wanted) {
                 .transport = place.transport,
                 .fabric = place.fabric,
                 .near = near_address(connections)};
+  connections.networks = static_cast<int>(networks.size()) + 1;
   for (const FurtherNetwork& network : networks)
     wishes.further.push_back(network.listens_at);
   const auto further = introduce(connections, wishes, deadline);

@@ -33,7 +33,8 @@ struct Connections {
       60'000};  ///< The time after which a silent rank is reported to `warn`.
   std::function<void(const std::string&)> warn{};  ///< Null: reports are dropped. Any thread.
   std::vector<std::vector<UniqueFd>>
-      sockets{};  ///< The connections, by rank: at least one to each other rank.
+      sockets{};     ///< The connections, by rank: at least one to each other rank.
+  int networks = 1;  ///< If there are several, a connection that fails is given up.
   std::unique_ptr<SharedMemoryTransport> shared{};  ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
   std::unique_ptr<FabricTransport> fabric{};        ///< Null: no rank is reached by a fabric.

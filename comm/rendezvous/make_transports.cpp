@@ -60,8 +60,9 @@ constexpr std::array kPreferred{by_shared_memory, by_fabric, by_mpi};
 
 Transports make_transports(Connections& connections, TransportEvents& events,
                            ControlEvents& control_events) {
-  auto sockets =
-      std::make_unique<TcpTransport>(std::move(connections.sockets), events, control_events);
+  const auto confirmation = connections.networks > 1 ? Confirmation::of_frames : Confirmation::none;
+  auto sockets = std::make_unique<TcpTransport>(std::move(connections.sockets), events,
+                                                control_events, confirmation);
   Transports made{.all = {}, .control = sockets.get()};
   for (const auto make : kPreferred)
     if (auto transport = make({connections, events, *sockets}))

@@ -24,23 +24,36 @@ constexpr int kMostUnsent = 256 << 10;
 /// they have arrived already, because poll() would not report them.
 constexpr int kFramesATurn = 32;
 
-[[noreturn]] void throw_lost(int error) {
-  throw Error(ErrorKind::remote, std::generic_category().message(error));
-}
-
-/// Bytes moved; 0 where it would have blocked.
-std::size_t moved(ssize_t result) {
-  if (result >= 0) return static_cast<std::size_t>(result);
-  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
-  throw_lost(errno);
-}
-
 }  // namespace
 
 TcpFlow::TcpFlow(UniqueFd socket)
     : socket_(std::move(socket)), ahead_(std::make_unique<std::byte[]>(kAhead)) {
   // Fails on a socket that is not TCP's, which does not matter.
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsent, sizeof(kMostUnsent));
+}
+
+TcpFlow::Remains TcpFlow::give_up() noexcept {
+  Remains remains{.socket = std::move(socket_)};
+  const bool is_in_target = has_frame_ && target_.data() != staged_.get();
+  if (is_in_target) remains.half_read = frame_;
+  header_left_ = 0;
+  body_ = {};
+  owner_ = nullptr;
+  has_frame_ = false;
+  ahead_begin_ = ahead_end_ = 0;
+  return remains;
+}
+
+void TcpFlow::end(int error) {
+  has_ended_ = true;
+  throw Error(ErrorKind::remote, std::generic_category().message(error));
+}
+
+/// Returns the bytes that a call has moved; 0 where it would have blocked.
+std::size_t TcpFlow::moved(ssize_t result) {
+  if (result >= 0) return static_cast<std::size_t>(result);
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
+  end(errno);
 }
 
 void TcpFlow::begin(const Frame& frame, std::span<const std::byte> body, Outgoing* owner) {
@@ -75,7 +88,7 @@ bool TcpFlow::write() {
 
 std::size_t TcpFlow::receive(std::span<std::byte> into) {
   const ssize_t result = ::recv(socket_.get(), into.data(), into.size(), MSG_DONTWAIT);
-  if (result == 0) throw_lost(ECONNRESET);
+  if (result == 0) end(ECONNRESET);
   return moved(result);
 }
 

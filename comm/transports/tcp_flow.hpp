@@ -1,8 +1,11 @@
 // One of the connections between two ranks: frames in both directions, without waiting.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +36,16 @@ class TcpFlow {
   explicit TcpFlow(UniqueFd socket);
 
   int socket() const noexcept { return socket_.get(); }
+  bool is_open() const noexcept { return static_cast<bool>(socket_); }
+  bool has_ended() const noexcept { return has_ended_; }  ///< The network or the peer ended it.
+
+  /// A connection that was given up.
+  struct Remains {
+    UniqueFd socket;
+    std::optional<Frame> half_read{};  ///< A frame of which some bytes are in its target.
+  };
+  /// Gives the socket away, and forgets what is half written.
+  Remains give_up() noexcept;
 
   // ---- sending ----
   bool is_idle() const noexcept { return header_left_ == 0 && body_.empty(); }
@@ -53,14 +66,18 @@ class TcpFlow {
   bool read(FrameEvents& events);
 
   bool wants_to_write = false;  ///< Kept by the poller of the socket.
+  int silent_looks = 0;         ///< Kept by the transport: looks in a row that found silence.
 
  private:
   std::size_t receive(std::span<std::byte> into);
+  std::size_t moved(ssize_t result);
+  [[noreturn]] void end(int error);
   bool read_ahead();
   bool read_body(FrameEvents& events);
   void take_ahead(std::span<std::byte> into) noexcept;
 
   UniqueFd socket_;
+  bool has_ended_ = false;
 
   EncodedFrame header_{};
   std::size_t header_left_ = 0;

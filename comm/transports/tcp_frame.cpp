@@ -24,6 +24,10 @@ bool is_possible(const Frame& frame) noexcept {
       return frame.length == kNoteBytes;
     case FrameKind::abort:
       return frame.length <= kMaxAbortBytes;
+    case FrameKind::number:
+    case FrameKind::taken:
+    case FrameKind::retired:
+      return frame.length == 0 && frame.offset < kMostConnections;
   }
   return false;
 }
@@ -51,7 +55,7 @@ Frame decode_frame(std::span<const std::byte, kFrameBytes> bytes) {
   frame.length = in.get<std::uint32_t>();
   frame.offset = in.get<std::uint64_t>();
   frame.total = in.get<std::uint64_t>();
-  const bool is_known = kind <= static_cast<std::uint32_t>(FrameKind::abort);
+  const bool is_known = kind <= static_cast<std::uint32_t>(FrameKind::retired);
   if (is_known) frame.kind = static_cast<FrameKind>(kind);
   if (!is_ours || !is_known || !is_possible(frame))
     throw Error(ErrorKind::remote, "it sent what no rank of this version sends");

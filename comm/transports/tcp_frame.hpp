@@ -18,7 +18,11 @@ enum class FrameKind : std::uint8_t {
   bell,      ///< A reason to wake up, without content.
   question,  ///< The message that the receiver waits for; the question's number.
   answer,    ///< The message that the sender waits for.
-  abort      ///< Why the sender gives up the job.
+  abort,     ///< Why the sender gives up the job.
+  // Where connections may be given up (see TcpPeer); `offset` is the number of one of them.
+  number,  ///< The sender's number of the connection that carries this.
+  taken,   ///< `total` frames of that connection have come.
+  retired  ///< The sender reads that connection no more, of which `total` frames have come.
 };
 
 struct Frame {
@@ -28,6 +32,9 @@ struct Frame {
   std::uint64_t offset = 0;
   std::uint64_t total = 0;
 };
+
+/// The limit for the numbers of connections between two ranks.
+constexpr std::uint64_t kMostConnections = 1024;
 
 constexpr std::size_t kFrameBytes = 36;
 using EncodedFrame = std::array<std::byte, kFrameBytes>;

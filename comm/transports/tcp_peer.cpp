@@ -16,7 +16,7 @@ namespace {
 }  // namespace
 
 TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, TransportEvents& events,
-                 ControlEvents& control_events, UnaskedBytes& unasked)
+                 ControlEvents& control_events, UnaskedBytes& unasked, Confirmation confirmation)
     : rank_(rank),
       events_(events),
       control_events_(control_events),
@@ -24,14 +24,20 @@ TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, TransportEvents& even
       used_(sockets.size()) {
   for (UniqueFd& socket : sockets)
     flows_.emplace_back(std::move(socket));
+  // Without another connection none can be given up.
+  if (confirmation == Confirmation::none || flows_.size() == 1) return;
+  logs_.resize(flows_.size());
+  for (std::size_t flow = 0; flow < flows_.size(); ++flow)
+    begin(flow, {.frame = {.kind = FrameKind::number, .offset = flow}});
 }
 
 // ---- sending ----
 
 void TcpPeer::send(Outgoing& message) {
   if (message.note != nullptr)
-    controls_.push_back({{.kind = FrameKind::note, .tag = message.tag, .length = kNoteBytes},
-                         {message.note->begin(), message.note->end()}});
+    controls_.push_back(
+        {.frame = {.kind = FrameKind::note, .tag = message.tag, .length = kNoteBytes},
+         .copied = {message.note->begin(), message.note->end()}});
   const std::size_t size = message.bytes.size();
   if (size > kUnasked) {
     if (wanted_by_peer_.find(message.tag) != nullptr) {
@@ -56,9 +62,9 @@ void TcpPeer::queue(Outgoing& message) {
 }
 
 void TcpPeer::send_control(FrameKind kind, std::span<const std::byte> bytes) {
-  const auto is_the_same = [&](const Control& control) { return control.frame.kind == kind; };
-  Control notice{{.kind = kind, .length = static_cast<std::uint32_t>(bytes.size())},
-                 {bytes.begin(), bytes.end()}};
+  const auto is_the_same = [&](const SentFrame& control) { return control.frame.kind == kind; };
+  SentFrame notice{.frame = {.kind = kind, .length = static_cast<std::uint32_t>(bytes.size())},
+                   .copied = {bytes.begin(), bytes.end()}};
   const auto waiting = std::ranges::find_if(controls_, is_the_same);
   if (waiting == controls_.end())
     controls_.push_back(std::move(notice));
@@ -69,15 +75,15 @@ void TcpPeer::send_control(FrameKind kind, std::span<const std::byte> bytes) {
 void TcpPeer::send_abort(std::span<const std::byte> bytes) {
   const auto reason = bytes.first(std::min(bytes.size(), kMaxAbortBytes));
   controls_.push_back(
-      {{.kind = FrameKind::abort, .length = static_cast<std::uint32_t>(reason.size())},
-       {reason.begin(), reason.end()}});
+      {.frame = {.kind = FrameKind::abort, .length = static_cast<std::uint32_t>(reason.size())},
+       .copied = {reason.begin(), reason.end()}});
 }
 
 bool TcpPeer::write() {
   bool has_moved = false;
-  for (std::size_t i = 0; i < used_; ++i) {
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
     TcpFlow& flow = flows_[i];
-    while (!flow.is_idle() || give_work(flow)) {
+    while (!flow.is_idle() || give_work(i)) {
       if (!flow.write()) break;
       written(flow);
       has_moved = true;
@@ -86,12 +92,21 @@ bool TcpPeer::write() {
   return has_moved;
 }
 
+/// Returns whether the connection is to carry frames. Where some have been given up, all others
+/// are.
+bool TcpPeer::may_use(std::size_t flow) const noexcept {
+  return flows_[flow].is_open() && (flow < used_ || retired_flows_ > 0);
+}
+
 /// The next frame for an idle connection: notices first, then the oldest of the most urgent
 /// messages.
-bool TcpPeer::give_work(TcpFlow& flow) {
-  if (!controls_.empty()) {
-    flow.begin_copy(controls_.front().frame, controls_.front().bytes);
-    controls_.pop_front();
+bool TcpPeer::give_work(std::size_t flow) {
+  if (!may_use(flow)) return false;
+  for (std::deque<SentFrame>* const frames : {&controls_, &again_}) {
+    if (frames->empty()) continue;
+    SentFrame frame = std::move(frames->front());
+    frames->pop_front();
+    begin(flow, std::move(frame));
     return true;
   }
   if (sending_.empty()) return false;
@@ -102,35 +117,132 @@ bool TcpPeer::give_work(TcpFlow& flow) {
                     .length = static_cast<std::uint32_t>(size),
                     .offset = cut,
                     .total = message->bytes.size()};
-  flow.begin(frame, message->bytes.subspan(cut, size), message);
+  const auto body = message->bytes.subspan(cut, size);
+  begin(flow, {.frame = frame, .body = body, .owner = message});
   cut += size;
   if (cut == message->bytes.size()) sending_.pop_front();
   return true;
+}
+
+void TcpPeer::begin(std::size_t flow, SentFrame frame) {
+  if (frame.owner != nullptr)
+    flows_[flow].begin(frame.frame, frame.body, frame.owner);
+  else
+    flows_[flow].begin_copy(frame.frame, frame.copied);
+  if (!logs_.empty() && FrameLog::counts(frame.frame.kind)) logs_[flow].sent(std::move(frame));
 }
 
 void TcpPeer::written(TcpFlow& flow) {
   Outgoing* const message = flow.owner();
   if (message == nullptr) return;
   flow.disown();
-  message->moved += flow.body_bytes();
-  if (message->moved == message->bytes.size()) events_.sent(*message);
+  if (logs_.empty()) count_sent(*message, flow.body_bytes());
+}
+
+void TcpPeer::count_sent(Outgoing& message, std::size_t bytes) {
+  message.moved += bytes;
+  if (message.moved == message.bytes.size()) events_.sent(message);
 }
 
 bool TcpPeer::has_work_for(const TcpFlow& flow) const noexcept {
   const auto index = static_cast<std::size_t>(&flow - flows_.data());
-  return !flow.is_idle() || (index < used_ && (!controls_.empty() || !sending_.empty()));
+  return !flow.is_idle() ||
+         (may_use(index) && (!controls_.empty() || !again_.empty() || !sending_.empty()));
 }
 
 bool TcpPeer::is_flushed() const noexcept {
-  return controls_.empty() &&
+  return controls_.empty() && again_.empty() &&
          std::ranges::all_of(flows_, [](const TcpFlow& flow) { return flow.is_idle(); });
+}
+
+// ---- giving up a connection ----
+
+bool TcpPeer::has_unconfirmed() const noexcept {
+  return std::ranges::any_of(logs_, [](const FrameLog& log) { return log.has_unconfirmed(); });
+}
+
+bool TcpPeer::can_spare(std::size_t flow) const noexcept {
+  const auto is_open = [](const TcpFlow& each) { return each.is_open(); };
+  return !logs_.empty() && flows_[flow].is_open() && logs_[flow].peers_number &&
+         std::ranges::count_if(flows_, is_open) > 1;
+}
+
+void TcpPeer::retire(std::size_t flow) {
+  try {
+    while (read(flow)) {
+    }
+  } catch (const Error&) {  // It has ended. What else was wrong with it does not matter any more.
+  }
+  const FrameLog& log = logs_[flow];
+  if (!flows_[flow].is_open()) return;  // The last frames in it have led here.
+  TcpFlow::Remains remains = flows_[flow].give_up();
+  if (remains.half_read)
+    if (Expected* const expected = incoming_.find(remains.half_read->tag))
+      expected->promised -= remains.half_read->length;
+  retired_.push_back(std::move(remains.socket));
+  ++retired_flows_;
+  controls_.push_front(
+      {.frame = {.kind = FrameKind::retired, .offset = *log.peers_number, .total = log.taken()}});
+  for (FrameLog& each : logs_)  // Confirmations may have gone this way.
+    each.confirm_again();
+  send_confirmations();
+}
+
+/// The peer has taken frames of a connection.
+void TcpPeer::confirm(const Frame& taken) {
+  if (taken.offset >= logs_.size()) refuse_tcp("it named a connection that there is not");
+  logs_[taken.offset].confirm(taken.total, [this](const SentFrame& frame) {
+    if (frame.owner != nullptr) count_sent(*frame.owner, frame.body.size());
+  });
+}
+
+/// The peer has given a connection up: so does this rank, and what has not come goes again.
+void TcpPeer::peer_retired(const Frame& retired) {
+  confirm(retired);
+  const auto flow = static_cast<std::size_t>(retired.offset);
+  if (flows_[flow].is_open()) {
+    if (!can_spare(flow)) refuse_tcp("it gave up the last connection");
+    retire(flow);
+  }
+  for (SentFrame& frame : logs_[flow].take_unconfirmed()) {
+    const bool is_forgotten = frame.frame.kind == FrameKind::chunk && frame.owner == nullptr;
+    if (!is_forgotten && frame.frame.kind != FrameKind::number) again_.push_back(std::move(frame));
+  }
+}
+
+void TcpPeer::send_confirmations() {
+  for (FrameLog& log : logs_) {
+    if (!log.peers_number || !log.take_due()) continue;
+    const Frame taken{.kind = FrameKind::taken, .offset = *log.peers_number, .total = log.taken()};
+    const auto is_older = [&](const SentFrame& control) {
+      return control.frame.kind == FrameKind::taken && control.frame.offset == taken.offset;
+    };
+    const auto older = std::ranges::find_if(controls_, is_older);
+    if (older == controls_.end())
+      controls_.push_back({.frame = taken});
+    else
+      older->frame = taken;
+  }
 }
 
 // ---- receiving ----
 
+bool TcpPeer::read(std::size_t flow) {
+  const std::size_t before = std::exchange(reading_, flow);
+  try {
+    const bool has_moved = flows_[flow].is_open() && flows_[flow].read(*this);
+    reading_ = before;
+    if (has_moved) send_confirmations();
+    return has_moved;
+  } catch (const Error&) {
+    reading_ = before;
+    throw;
+  }
+}
+
 void TcpPeer::receive(Incoming& message) {
   const bool is_asked_for = is_open() && message.sink.memory.size() > kUnasked;
-  if (is_asked_for) controls_.push_back({{.kind = FrameKind::wanted, .tag = message.tag}, {}});
+  if (is_asked_for) controls_.push_back({.frame = {.kind = FrameKind::wanted, .tag = message.tag}});
   const bool is_here = arrivals_.find(message.tag) != nullptr;
   const Arrival arrival = is_here ? arrivals_.take(message.tag) : Arrival{};
   if (is_open()) incoming_.add(message.tag, {&message, arrival.here});
@@ -170,6 +282,7 @@ std::span<std::byte> TcpPeer::target_of(const Frame& frame) {
 }
 
 void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
+  if (!logs_.empty() && FrameLog::counts(frame.kind)) logs_[reading_].arrived();
   switch (frame.kind) {
     case FrameKind::chunk:
       return chunk_arrived(frame, bytes);
@@ -188,7 +301,21 @@ void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
       return control_events_.on_answer(rank_, bytes);
     case FrameKind::bell:
       return;
+    case FrameKind::number:
+    case FrameKind::taken:
+    case FrameKind::retired:
+      return about_connection(frame);
   }
+}
+
+void TcpPeer::about_connection(const Frame& frame) {
+  if (logs_.empty()) refuse_tcp("it confirms frames, which this rank does not ask for");
+  if (frame.kind == FrameKind::number)
+    logs_[reading_].peers_number = frame.offset;
+  else if (frame.kind == FrameKind::taken)
+    confirm(frame);
+  else
+    peer_retired(frame);
 }
 
 void TcpPeer::asked_for(MessageTag tag) {
@@ -250,10 +377,15 @@ void TcpPeer::close() noexcept {
   unwanted_.clear();
   ahead_.clear();
   incoming_.clear();
+  again_.clear();
+  logs_.clear();
 }
 
 void TcpPeer::abandon() {
   sending_.clear();
+  again_.clear();
+  for (FrameLog& log : logs_)
+    log.forget_messages();
   unwanted_.clear();
   ahead_.clear();
   incoming_.clear();

@@ -2,11 +2,14 @@
 // what has come.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/transports/control_channel.hpp"
+#include "comm/transports/frame_log.hpp"
 #include "comm/transports/tag_table.hpp"
 #include "comm/transports/tcp_flow.hpp"
 #include "comm/transports/transport.hpp"
@@ -19,13 +22,17 @@ constexpr std::size_t kUnasked = 64 << 10;
 /// connection has room: on a full link its question takes as long as the bytes before it.
 constexpr std::size_t kMostAhead = 2 << 20;
 
+/// Whether a peer confirms the frames that have come. If it does, a connection that fails is given
+/// up, its frames go by the others, and a message is sent once all of it has come.
+enum class Confirmation : std::uint8_t { none, of_frames };
+
 /// Everything of TcpTransport that concerns one peer. A message is cut in chunks: each connection
 /// takes the next one as soon as it can.
 class TcpPeer final : public FrameEvents {
  public:
   /// Borrows all but the sockets.
   TcpPeer(Rank rank, std::vector<UniqueFd> sockets, TransportEvents& events,
-          ControlEvents& control_events, UnaskedBytes& unasked);
+          ControlEvents& control_events, UnaskedBytes& unasked, Confirmation confirmation);
 
   Rank rank() const noexcept { return rank_; }
   std::vector<TcpFlow>& flows() noexcept { return flows_; }
@@ -38,6 +45,22 @@ class TcpPeer final : public FrameEvents {
 
   /// Connections used for sending, 1 to as many as there are.
   void use_flows(std::size_t flows) noexcept { used_ = flows; }
+
+  /// Reads what there is from a connection; as TcpFlow::read.
+  bool read(std::size_t flow);
+
+  // ---- where the peer confirms frames ----
+  bool has_unconfirmed() const noexcept;
+  bool has_unconfirmed(std::size_t flow) const noexcept {
+    return !logs_.empty() && logs_[flow].has_unconfirmed();
+  }
+  /// Returns whether the peer can be reached without this connection.
+  bool can_spare(std::size_t flow) const noexcept;
+  /// Gives a connection up, and tells the peer.
+  void retire(std::size_t flow);
+  /// Returns the sockets of connections that were given up, once.
+  std::vector<UniqueFd> take_retired() noexcept { return std::exchange(retired_, {}); }
+  int retired() const noexcept { return retired_flows_; }
 
   /// Writes what connections take now. Throws where one is gone.
   bool write();
@@ -64,10 +87,6 @@ class TcpPeer final : public FrameEvents {
   void arrived(const Frame& frame, std::span<const std::byte> bytes) override;
 
  private:
-  struct Control {
-    Frame frame{};
-    std::vector<std::byte> bytes{};
-  };
   /// The part of a message that came before a receive asked for it.
   struct Arrival {
     struct Chunk {
@@ -92,8 +111,15 @@ class TcpPeer final : public FrameEvents {
     return incoming_.size() > 0 || unwanted_.size() > 0 || !sending_.empty() || !is_flushed();
   }
   void queue(Outgoing& message);
-  bool give_work(TcpFlow& flow);
+  bool may_use(std::size_t flow) const noexcept;
+  bool give_work(std::size_t flow);
+  void begin(std::size_t flow, SentFrame frame);
   void written(TcpFlow& flow);
+  void count_sent(Outgoing& message, std::size_t bytes);
+  void confirm(const Frame& taken);
+  void peer_retired(const Frame& retired);
+  void send_confirmations();
+  void about_connection(const Frame& frame);
   void asked_for(MessageTag tag);
   void chunk_arrived(const Frame& frame, std::span<const std::byte> bytes);
   void keep(const Frame& frame, std::span<const std::byte> bytes);
@@ -108,7 +134,13 @@ class TcpPeer final : public FrameEvents {
   std::vector<TcpFlow> flows_;
   std::size_t used_;
 
-  std::deque<Control> controls_;
+  std::vector<FrameLog> logs_;  ///< By connection; empty if the peer confirms nothing.
+  std::size_t reading_ = 0;     ///< The connection whose frames come.
+  std::vector<UniqueFd> retired_;
+  int retired_flows_ = 0;
+  std::deque<SentFrame> again_;  ///< The frames of connections that were given up.
+
+  std::deque<SentFrame> controls_;
   std::deque<Sending> sending_;    ///< The most urgent first.
   TagTable<Outgoing*> unwanted_;   ///< Long messages that the peer has not asked for, and waits.
   TagTable<std::size_t> ahead_;    ///< Bytes of those that go, or have gone, without that.

@@ -26,6 +26,14 @@ constexpr int kEventsATurn = 32;
 constexpr std::size_t kProcess = 0xffff;
 constexpr std::size_t kNoFlow = SIZE_MAX;
 
+/// The interval between two looks at the health of connections that may be given up.
+constexpr std::chrono::milliseconds kLookForSilence{20};
+/// A connection is silent if the peer's host has acknowledged nothing for this long, while TCP
+/// sends the same again, or asks for room (which it does after 200 ms at the earliest).
+constexpr std::uint32_t kSilenceMs = 250;
+/// A question for room needs time for its answer.
+constexpr int kLooksForSilence = 3;
+
 /// The time in which what was sent last must arrive.
 constexpr std::chrono::seconds kDrainTimeout{2};
 
@@ -45,11 +53,20 @@ bool is_on_its_way(int socket) {
   return !is_reset;
 }
 
+bool is_silent(int socket) {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  const bool is_tcp = ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
+  const bool has_repeated = info.tcpi_retransmits > 0 || info.tcpi_probes > 0;
+  return is_tcp && has_repeated && info.tcpi_last_ack_recv >= kSilenceMs;
+}
+
 }  // namespace
 
 TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, TransportEvents& events,
-                           ControlEvents& control_events)
+                           ControlEvents& control_events, Confirmation confirmation)
     : events_(events),
+      confirmation_(confirmation),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       peers_(sockets.size()),
       watches_(sockets.size()) {
@@ -58,14 +75,15 @@ TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, Transport
     if (sockets[r].empty()) continue;
     const Rank rank{static_cast<int>(r)};
     most_flows_ = std::max(most_flows_, static_cast<int>(sockets[r].size()));
-    peers_[r] =
-        std::make_unique<TcpPeer>(rank, std::move(sockets[r]), events, control_events, unasked_);
+    peers_[r] = std::make_unique<TcpPeer>(rank, std::move(sockets[r]), events, control_events,
+                                          unasked_, confirmation);
     auto& flows = peers_[r]->flows();
     for (std::size_t f = 0; f < flows.size(); ++f) {
       epoll_event event{.events = EPOLLIN, .data = {.u64 = packed(rank, f)}};
       if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, flows[f].socket(), &event) != 0)
         throw system_error("watching a socket", errno);
     }
+    write(*peers_[r]);
   }
 }
 
@@ -74,9 +92,28 @@ TcpTransport::~TcpTransport() {
   for (const auto& known : peers_) {
     if (!known) continue;
     for (const TcpFlow& flow : known->flows())
-      while (is_on_its_way(flow.socket()) && !deadline.passed())
+      while (flow.is_open() && is_on_its_way(flow.socket()) && !deadline.passed())
         ::poll(nullptr, 0, 1);
   }
+}
+
+int TcpTransport::retired_flows() const noexcept {
+  int all = 0;
+  for (const auto& known : peers_)
+    if (known) all += known->retired();
+  return all;
+}
+
+/// Where a connection may be given up, its silence is noticed by looking at it.
+bool TcpTransport::may_sleep() {
+  if (confirmation_ == Confirmation::none) return true;
+  const auto is_busy = [](const TcpFlow& flow) {
+    return flow.is_open() && is_on_its_way(flow.socket());
+  };
+  return std::ranges::none_of(peers_, [&](const auto& known) {
+    return known && known->is_open() &&
+           (known->has_unconfirmed() || std::ranges::any_of(known->flows(), is_busy));
+  });
 }
 
 bool TcpTransport::reaches(Rank rank) const noexcept {
@@ -135,11 +172,12 @@ bool TcpTransport::is_unacknowledged(Rank rank) const noexcept {
 bool TcpTransport::is_quiet() const noexcept {
   const auto has_arrived = [](const TcpFlow& flow) {
     int bytes = 0;
+    if (!flow.is_open()) return true;
     return flow.is_idle() && ::ioctl(flow.socket(), SIOCOUTQ, &bytes) == 0 && bytes == 0;
   };
   return paused_ == 0 && std::ranges::all_of(peers_, [&](const auto& known) {
            return !known || !known->is_open() ||
-                  (known->is_flushed() && !known->has_queued() &&
+                  (known->is_flushed() && !known->has_queued() && !known->has_unconfirmed() &&
                    std::ranges::all_of(known->flows(), has_arrived));
          });
 }
@@ -149,7 +187,7 @@ std::vector<int> TcpTransport::descriptors() const {
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     if (!peers_[r]) continue;
     for (const TcpFlow& flow : peers_[r]->flows())
-      all.push_back(flow.socket());
+      if (flow.is_open()) all.push_back(flow.socket());
     if (watches_[r].process) all.push_back(watches_[r].process.get());
   }
   return all;
@@ -177,6 +215,7 @@ void TcpTransport::poll_for_writing(TcpPeer& peer) {
 
 void TcpTransport::poll_for(TcpPeer& peer, std::size_t flow) noexcept {
   const TcpFlow& one = peer.flows()[flow];
+  if (!one.is_open()) return;
   // The end of a connection is reported even where nothing is read from it.
   const auto reading =
       static_cast<std::uint32_t>(watch_of(peer.rank()).is_paused ? EPOLLRDHUP : EPOLLIN);
@@ -240,6 +279,7 @@ bool TcpTransport::progress() {
     }
     has_moved = read(ready[i].data.u64) || has_moved;
   }
+  if (confirmation_ == Confirmation::of_frames) give_up_silent_connections();
   for (std::size_t r = 0; paused_ > 0 && r < peers_.size(); ++r)
     if (watches_[r].is_paused && peers_[r]->is_open()) resume_if_room(*peers_[r]);
   return has_moved;
@@ -250,15 +290,53 @@ bool TcpTransport::read(std::uint64_t where) {
   TcpPeer* const from = peer(rank);
   if (from == nullptr) return false;
   try {
-    const bool has_moved = from->flows()[where & 0xffff].read(*from);
+    const bool has_moved = from->read(where & 0xffff);
+    close_retired(*from);
     if (has_moved) write(*from);  // What the peer has asked for.
     pause_if_full(*from);
     return has_moved;
   } catch (const Error& e) {
+    const std::size_t flow = where & 0xffff;
+    if (from->flows()[flow].has_ended() && from->can_spare(flow)) {
+      give_up(*from, flow);
+      return true;
+    }
     from->read_to_the_end();
     read_the_rest(*from, where & 0xffff);
     lose(rank, e);
     return true;
+  }
+}
+
+void TcpTransport::give_up(TcpPeer& peer, std::size_t flow) {
+  peer.retire(flow);
+  close_retired(peer);
+  write(peer);
+}
+
+void TcpTransport::close_retired(TcpPeer& peer) noexcept {
+  for (const UniqueFd& socket : peer.take_retired()) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket.get(), nullptr);
+    events_.closing(socket.get());
+  }
+}
+
+/// Gives up the connections whose network does not carry anything any more, while others do.
+void TcpTransport::give_up_silent_connections() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + kLookForSilence;
+  for (const auto& known : peers_) {
+    if (!known || !known->is_open()) continue;
+    auto& flows = known->flows();
+    bool is_heard = false;
+    for (TcpFlow& flow : flows) {
+      if (!flow.is_open()) continue;
+      flow.silent_looks = is_silent(flow.socket()) ? flow.silent_looks + 1 : 0;
+      is_heard = is_heard || flow.silent_looks == 0;
+    }
+    for (std::size_t f = 0; is_heard && f < flows.size(); ++f)
+      if (flows[f].silent_looks >= kLooksForSilence && known->can_spare(f)) give_up(*known, f);
   }
 }
 
@@ -267,7 +345,7 @@ void TcpTransport::read_the_rest(TcpPeer& from, std::size_t ended) noexcept {
   for (std::size_t f = 0; f < from.flows().size(); ++f) {
     if (f == ended) continue;
     try {
-      while (from.flows()[f].read(from)) {
+      while (from.read(f)) {
       }
     } catch (const Error&) {
       continue;  // It has ended too, as it should.
@@ -281,6 +359,7 @@ void TcpTransport::lose(Rank rank, const Error& error) noexcept {
   // A process that was forked without the C library may hold the connection open, and then closing
   // it would not take it out of what is polled.
   for (const TcpFlow& flow : gone.flows()) {
+    if (!flow.is_open()) continue;
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, flow.socket(), nullptr);
     events_.closing(flow.socket());
   }
@@ -303,7 +382,9 @@ void TcpTransport::send_abort(std::span<const std::byte> bytes,
     if (!is_open(known)) continue;
     try {
       for (known->write(); !known->is_flushed() && !deadline.passed(); known->write()) {
-        pollfd full{known->flows().front().socket(), POLLOUT, 0};
+        const auto& flows = known->flows();
+        const auto first = std::ranges::find_if(flows, &TcpFlow::is_open);
+        pollfd full{first == flows.end() ? -1 : first->socket(), POLLOUT, 0};
         ::poll(&full, 1, 1);
       }
     } catch (const Error&) {

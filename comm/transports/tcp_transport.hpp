@@ -13,9 +13,9 @@ namespace fastgpu::comm {
 class TcpTransport final : public Transport, public ControlChannel {
  public:
   /// `sockets[r]` are connected to rank r, at least one, and `sockets[self]` is empty. Borrows the
-  /// listeners.
+  /// listeners. All ranks choose the same confirmation.
   TcpTransport(std::vector<std::vector<UniqueFd>> sockets, TransportEvents& events,
-               ControlEvents& control_events);
+               ControlEvents& control_events, Confirmation confirmation = Confirmation::none);
 
   /// Closes the connections once what was sent has arrived, or does not arrive soon: closing
   /// earlier would take it back where the other side has sent something that this one has not read.
@@ -26,12 +26,15 @@ class TcpTransport final : public Transport, public ControlChannel {
   void send(Outgoing& message) override;
   void receive(Incoming& message) override;
   bool progress() override;
-  bool may_sleep() override { return true; }
+  bool may_sleep() override;
   int poll_descriptor() const noexcept override { return epoll_.get(); }
   bool is_quiet() const noexcept override;
   void abandon() noexcept override;
   std::vector<int> descriptors() const override;
   void use_flows(int flows) override;
+
+  /// Returns the number of connections that were given up since the beginning.
+  int retired_flows() const noexcept;
 
   void wake(Rank peer) override { send_control(peer, FrameKind::bell, {}); }
   void ask(Rank peer, std::span<const std::byte> question) override {
@@ -65,17 +68,23 @@ class TcpTransport final : public Transport, public ControlChannel {
   void write(TcpPeer& peer);
   void poll_for_writing(TcpPeer& peer);
   bool read(std::uint64_t where);
+  void give_up(TcpPeer& peer, std::size_t flow);
+  void close_retired(TcpPeer& peer) noexcept;
+  void give_up_silent_connections();
   /// `ended` is a flow, or kNoFlow.
   static void read_the_rest(TcpPeer& from, std::size_t ended) noexcept;
   void lose(Rank peer, const Error& error) noexcept;
 
   TransportEvents& events_;
+  Confirmation confirmation_;
   UniqueFd epoll_;
   UnaskedBytes unasked_;
   std::vector<std::unique_ptr<TcpPeer>> peers_;  ///< The peers, by rank; null for this rank.
   std::vector<Watch> watches_;                   ///< The watches, by rank.
   int paused_ = 0;                               ///< Peers.
   int most_flows_ = 1;
+  /// The time from which the health of connections is looked at again.
+  std::chrono::steady_clock::time_point next_look_{};
 };
 
 }  // namespace fastgpu::comm

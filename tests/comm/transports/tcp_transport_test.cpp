@@ -35,10 +35,12 @@ class EventRecorder final : public TransportEvents, public ControlEvents {
 
 /// One rank's transport, what it reports, and the messages that it borrows.
 struct End {
-  End(int other, std::vector<UniqueFd> flows) : peer{other} {
+  End(int other, std::vector<UniqueFd> flows, Confirmation confirmation) : peer{other} {
+    for (const UniqueFd& flow : flows)
+      sockets_of_peer.push_back(flow.get());
     std::vector<std::vector<UniqueFd>> sockets(2);
     sockets[static_cast<std::size_t>(other)] = std::move(flows);
-    transport.emplace(std::move(sockets), events, events);
+    transport.emplace(std::move(sockets), events, events, confirmation);
   }
 
   void send(std::uint64_t tag, std::span<const std::byte> bytes, std::int32_t priority = 0) {
@@ -51,6 +53,7 @@ struct End {
   }
 
   Rank peer;
+  std::vector<int> sockets_of_peer;
   EventRecorder events;
   std::deque<Outgoing> outgoing;
   std::deque<Incoming> incoming;
@@ -58,7 +61,7 @@ struct End {
 };
 
 struct Pair {
-  explicit Pair(int flows) {
+  explicit Pair(int flows, Confirmation confirmation = Confirmation::none) {
     std::vector<UniqueFd> of_a;
     std::vector<UniqueFd> of_b;
     for (int i = 0; i < flows; ++i) {
@@ -66,8 +69,10 @@ struct Pair {
       of_a.push_back(std::move(near));
       of_b.push_back(std::move(far));
     }
-    a.emplace(1, std::move(of_a));
-    b.emplace(0, std::move(of_b));
+    a.emplace(1, std::move(of_a), confirmation);
+    // Connections are accepted in any order.
+    std::ranges::reverse(of_b);
+    b.emplace(0, std::move(of_b), confirmation);
   }
 
   /// Moves what moves by itself.
@@ -217,18 +222,24 @@ struct Stranger {
       while (end->transport->progress()) {
       }
     }
+    while (end->transport->progress()) {
+    }
   }
 
-  Stranger() {
+  explicit Stranger(Confirmation confirmation = Confirmation::none) {
     auto [near, far] = test::socket_pair();
+    auto [second_near, second_far] = test::socket_pair();
     std::vector<UniqueFd> flows;
     flows.push_back(std::move(near));
-    end.emplace(1, std::move(flows));
+    if (confirmation == Confirmation::of_frames) flows.push_back(std::move(second_near));
+    end.emplace(1, std::move(flows), confirmation);
     socket = std::move(far);
+    second = std::move(second_far);
   }
 
   std::optional<End> end;
   UniqueFd socket;
+  UniqueFd second;
 };
 
 Frame chunk(std::uint64_t offset, std::uint64_t total) {
@@ -263,6 +274,128 @@ TEST_CASE("what goes ahead further than it may, or twice, ends the connection") 
         "it sent a message twice");
   CHECK(loss_of({chunk(0, kChunkBytes + 8), chunk(8, kChunkBytes + 8)}) == "it sent bytes twice");
   CHECK(loss_of({chunk(0, 2 * kChunkBytes), chunk(kChunkBytes, 2 * kChunkBytes)}).empty());
+}
+
+/// Sends a message each way, reduced at one end, and ends connections of `pair` after so many
+/// turns.
+void exchange_while_they_end(Pair& pair, int turns, std::initializer_list<std::size_t> ending) {
+  const auto values = numbers(1'000'003);
+  auto sums = values;
+  std::vector<float> got(values.size());
+  pair.a->send(1, std::as_bytes(std::span(values)));
+  pair.b->send(1, std::as_bytes(std::span(values)));
+  pair.b->receive(1, {.memory = std::as_writable_bytes(std::span(sums)),
+                      .reduction = Reduction{ElementType::float32, ReduceOp::sum}});
+  pair.a->receive(1, {.memory = std::as_writable_bytes(std::span(got))});
+  for (int turn = 0; turn < turns; ++turn) {
+    pair.a->transport->progress();
+    pair.b->transport->progress();
+  }
+  for (const std::size_t flow : ending)
+    ::shutdown(pair.a->sockets_of_peer[flow], SHUT_RDWR);
+  pair.settle();
+
+  CHECK(pair.a->events.loss == "");
+  CHECK(pair.b->events.loss == "");
+  for (End* const end : {&*pair.a, &*pair.b}) {
+    CHECK(end->events.sent_messages == 1);
+    CHECK(end->events.received_messages == 1);
+  }
+  CHECK(got == values);
+  const bool are_doubled =
+      std::ranges::equal(sums, values, [](float sum, float value) { return sum == value + value; });
+  CHECK(are_doubled);
+}
+
+TEST_CASE("a message whose connection ends goes by the others, each byte once") {
+  for (const int turns : {0, 1, 2, 3, 5, 8, 13, 21, 34, 55}) {
+    CAPTURE(turns);
+    Pair pair(3, Confirmation::of_frames);
+    pair.settle();
+    exchange_while_they_end(pair, turns, {1});
+    CHECK(pair.a->transport->retired_flows() == 1);
+    CHECK(pair.b->transport->retired_flows() == 1);
+  }
+}
+
+TEST_CASE("all connections but one may end, the first too") {
+  for (const int turns : {0, 1, 3, 10, 30}) {
+    CAPTURE(turns);
+    Pair pair(4, Confirmation::of_frames);
+    pair.settle();
+    exchange_while_they_end(pair, turns, {0, 3, 1});
+  }
+}
+
+TEST_CASE("messages go on after a connection has ended") {
+  Pair pair(2, Confirmation::of_frames);
+  pair.settle();
+  exchange_while_they_end(pair, 5, {0});
+  const std::vector<std::byte> bytes(3 * kMebibyte + 1, std::byte{5});
+  std::vector<std::byte> got(bytes.size());
+  pair.b->receive(2, {.memory = got});
+  pair.a->send(2, bytes);
+  pair.settle();
+  CHECK(got == bytes);
+  CHECK(pair.a->transport->is_quiet());
+  CHECK(pair.a->transport->may_sleep());
+}
+
+TEST_CASE("a confirmation that went by a connection which ended is sent again") {
+  for (const std::size_t flow : {0, 1}) {
+    Pair pair(2, Confirmation::of_frames);
+    pair.settle();
+    const std::vector<std::byte> bytes(1000, std::byte{5});
+    pair.a->send(1, bytes);
+    pair.b->transport
+        ->progress();  // It has taken the message, and confirmed it by some connection.
+    CHECK(pair.a->events.sent_messages == 0);
+    ::shutdown(pair.a->sockets_of_peer[flow], SHUT_RD);
+    ::shutdown(pair.b->sockets_of_peer[flow], SHUT_RDWR);
+    pair.settle();
+    CHECK(pair.a->events.sent_messages == 1);
+  }
+}
+
+TEST_CASE("the end of the last connection is that of the peer") {
+  Pair pair(2, Confirmation::of_frames);
+  pair.settle();
+  exchange_while_they_end(pair, 5, {0});
+  ::shutdown(pair.a->sockets_of_peer[1], SHUT_RDWR);
+  pair.settle();
+  CHECK(pair.a->events.loss == "Connection reset by peer");
+  CHECK(pair.b->events.loss == "Connection reset by peer");
+}
+
+TEST_CASE("a message is sent once the peer has taken it, where frames are confirmed") {
+  Pair pair(2, Confirmation::of_frames);
+  pair.settle();
+  const std::vector<std::byte> bytes(1000, std::byte{5});
+  pair.a->send(1, bytes);
+  while (pair.a->transport->progress()) {
+  }
+  CHECK(pair.a->events.sent_messages == 0);
+  CHECK_FALSE(pair.a->transport->may_sleep());
+  pair.settle();
+  CHECK(pair.a->events.sent_messages == 1);
+}
+
+TEST_CASE("confirmations that cannot be end the connection") {
+  const auto loss_of = [](const Frame& frame, Confirmation confirmation) {
+    Stranger stranger(confirmation);
+    stranger.send(frame);
+    return stranger.end->events.loss;
+  };
+  const auto of_frames = Confirmation::of_frames;
+  CHECK(loss_of({.kind = FrameKind::taken, .offset = 0, .total = 1}, of_frames).empty());
+  CHECK(loss_of({.kind = FrameKind::taken, .offset = 0, .total = 2}, of_frames) ==
+        "it took more frames than were sent");
+  CHECK(loss_of({.kind = FrameKind::taken, .offset = 2, .total = 0}, of_frames) ==
+        "it named a connection that there is not");
+  CHECK(loss_of({.kind = FrameKind::retired, .offset = 1, .total = 0}, of_frames) ==
+        "it gave up the last connection");
+  CHECK(loss_of({.kind = FrameKind::taken}, Confirmation::none) ==
+        "it confirms frames, which this rank does not ask for");
 }
 
 TEST_SUITE_END();

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 import suite
@@ -65,6 +66,20 @@ def test_one_network_is_taken_where_one_is_named(hosts):
 def test_each_network_has_a_connection_where_ranks_share_them(hosts):
     results(start(hosts, BENCH, 4, BOTH))
     assert_greater(sent(hosts[0], "eth1"), 4 << 20)
+
+
+def test_a_network_that_goes_in_the_middle_is_left(hosts):
+    for number, device in enumerate(("eth1", "eth0")):
+        words = [BENCH[0], "--sizes", "32M", "--repetitions", "40"]
+        ranks = start(hosts, words, 1, {**BOTH, "FASTGPU_COMM_TIMEOUT": "20s"})
+        before = sent(hosts[0], device)
+        while sent(hosts[0], device) < before + (64 << 20):
+            time.sleep(0.01)
+        hosts[number].ip(f"link set {device} down")
+        began = time.monotonic()
+        assert_equal(len(results(ranks)), 1)  # It has compared the sums.
+        assert_greater(20, time.monotonic() - began)
+        hosts[number].ip(f"link set {device} up")
 
 
 def test_an_interface_that_is_missing_is_named(hosts):
