@@ -24,12 +24,12 @@ constexpr milliseconds kLastWords{5'000};
 
 /// Returns the outcome of ranks that cannot begin on a node, as the agent's trial there has it: the
 /// exit code is that of the ranks themselves. Absent for any other answer.
-std::optional<Outcome> never_begun(const NodeAnswer& answer) {
+std::optional<JobOutcome> never_begun(const NodeAnswer& answer) {
   constexpr int kNotExecutable = 126, kNotFound = 127;
   if (!answer.result.ok()) return std::nullopt;
   const int code = answer.result.value().code();
   if (code != kNotExecutable && code != kNotFound) return std::nullopt;
-  return Outcome{
+  return JobOutcome{
       .state = state::JobState::failed,
       .exit_code = code,
       .reason = answer.result.host.value + ": " + answer.err.substr(0, answer.err.find('\n'))};
@@ -63,7 +63,7 @@ JobFilesRequest JobRunner::request_for(const std::string& id, const JobRecord& j
   return request;
 }
 
-std::optional<Outcome> JobRunner::try_start(const JobRecord& job, const Cancel& cancel) {
+std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cancel& cancel) {
   const JobFilesRequest request = request_for("trial", job);
   const NodeCommands on_node = commands(request.id);
   std::vector<NodeTask> tasks;
@@ -154,9 +154,9 @@ std::vector<std::string> JobRunner::reach_words_for(const JobFilesRequest& reque
   return reach_words(request, facts, place);
 }
 
-Outcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
-                          const FollowingOptions& options, JobObserver& observer,
-                          const Cancel& cancel) {
+JobOutcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
+                             const FollowingOptions& options, JobObserver& observer,
+                             const Cancel& cancel) {
   FollowingOptions wanted = options;
   wanted.lost_after = options_.lost_after;
   Following following(client_, hosts(job), job.placement, commands(id), wanted, observer);
@@ -242,7 +242,7 @@ std::vector<HostResult<ssh::Exit>> JobRunner::remove(const std::string& id, cons
   for (NodeAnswer& answer : ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel)) {
     const bool refused = answer.result.ok() && answer.result.value().code() != 0;
     if (refused)
-      answer.result.result = Error(ErrorKind::remote, answer.err.substr(0, answer.err.find('\n')));
+      answer.result.outcome = Error(ErrorKind::remote, answer.err.substr(0, answer.err.find('\n')));
     results.push_back(std::move(answer.result));
   }
   return results;

@@ -112,11 +112,11 @@ class Installation {
       users.push_back(journey->facts.user);
     }
     if (asked.empty()) return;
-    const auto refused = try_password(nodes_.client, hosts, users, password,
-                                      run_options(nodes_, kPasswordLimit), nodes_.cancel);
+    const auto tried = try_password(nodes_.client, hosts, users, password,
+                                    run_options(nodes_, kPasswordLimit), nodes_.cancel);
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      asked[i]->failure = refused[i];
-      asked[i]->has_right_password = !refused[i];
+      asked[i]->has_right_password = tried[i].ok();
+      if (!tried[i].ok()) asked[i]->failure = tried[i].error();
     }
   }
 
@@ -231,15 +231,17 @@ class Installation {
   static void note_result(NodeProgress& journey, std::size_t at, const remote::CallResult& result,
                           const std::string& said) {
     const std::string& title = journey.step.title;
-    if (const auto* without = std::get_if<remote::NoAgent>(&result)) {
-      journey.failure = without->why.during(title);
-    } else if (const auto* exit = std::get_if<ssh::Exit>(&result)) {
-      const bool is_cut_off = journey.step.reboots && !exit->signal.empty();
-      if (exit->code() != 0 && !is_cut_off)
-        journey.failure = command_failure(journey.step.commands[at], *exit, said).during(title);
-    } else if (!journey.step.reboots || std::get<Error>(result).kind() == ErrorKind::interrupted) {
-      journey.failure = std::get<Error>(result).during(title);  // A reboot cuts the connection.
+    if (result.exit.ok()) {
+      const ssh::Exit& exit = result.exit.value();
+      const bool is_cut_off = journey.step.reboots && !exit.signal.empty();
+      if (exit.code() != 0 && !is_cut_off)
+        journey.failure = command_failure(journey.step.commands[at], exit, said).during(title);
+      return;
     }
+    const Error& why = result.exit.error();
+    // A reboot cuts the connection.
+    if (result.lacks_agent || !journey.step.reboots || why.kind() == ErrorKind::interrupted)
+      journey.failure = why.during(title);
   }
 
   void wait_for_reboots(const std::vector<NodeProgress*>& busy) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/outcome.hpp"
 #include "envs/facts/probe.hpp"
 
 namespace fastgpu::envs {
@@ -26,17 +27,12 @@ std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const NodeGoa
   const auto found = look_at(nodes, nodes.hosts, goal.packages);
   std::vector<HostResult<Planned>> results;
   for (const HostResult<NodeFacts>& result : found) {
-    if (!result.ok()) {
-      results.push_back({result.host, result.error()});
-      continue;
-    }
-    try {
+    const auto planned = [&] {
       NodeFacts facts = assume ? assume(result.value()) : result.value();
       Plan plan = plan_for(goal, facts, Index::perhaps_old);
-      results.push_back({result.host, Planned{std::move(facts), std::move(plan)}});
-    } catch (const Error& e) {
-      results.push_back({result.host, e});
-    }
+      return Planned{std::move(facts), std::move(plan)};
+    };
+    results.push_back({result.host, attempt(planned)});
   }
   return results;
 }

@@ -63,22 +63,6 @@ std::vector<std::string> regions_of(const state::Cluster& cluster) {
   return {regions.begin(), regions.end()};
 }
 
-/// Joins the values, or throws the first failure.
-template <class T>
-std::vector<T> joined(std::vector<std::variant<std::vector<T>, Error>> answers) {
-  std::vector<T> all;
-  for (auto& answer : answers) {
-    if (const auto* error = std::get_if<Error>(&answer)) throw *error;
-    std::ranges::move(std::get<0>(answer), std::back_inserter(all));
-  }
-  return all;
-}
-
-void throw_first(const std::vector<std::variant<bool, Error>>& outcomes) {
-  for (const auto& outcome : outcomes)
-    if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
-}
-
 /// Returns the ids of the machines behind `nodes`. A node whose request was never answered is found
 /// by its index.
 std::vector<std::string> ids_of(std::span<const state::Node> nodes,
@@ -292,10 +276,11 @@ std::map<int, Error> CloudProvider::launch_all(const state::Cluster& cluster,
   });
   std::map<int, Error> refused;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const auto* error = std::get_if<Error>(&launched[i]);
-    if (error == nullptr) std::ranges::copy(std::get<0>(launched[i]), std::back_inserter(there));
-    for (const NodeRequest& request : wanted[i])
-      if (error != nullptr) refused.emplace(request.index, *error);
+    if (launched[i].ok())
+      std::ranges::copy(launched[i].value(), std::back_inserter(there));
+    else
+      for (const NodeRequest& request : wanted[i])
+        refused.emplace(request.index, launched[i].error());
   }
   return refused;
 }
@@ -365,9 +350,12 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
 std::vector<Machine> CloudProvider::machines_of(const state::Cluster& cluster,
                                                 const Cancel& cancel) {
   const auto regions = regions_of(cluster);
-  return joined(parallel_map(std::span(regions), kCallsAtOnce, [&](const std::string& region) {
-    return cloud_.machines(region, cluster.id, cancel);
-  }));
+  std::vector<Machine> all;
+  for (auto& found : parallel_map(std::span(regions), kCallsAtOnce, [&](const auto& region) {
+         return cloud_.machines(region, cluster.id, cancel);
+       }))
+    std::ranges::move(std::move(found).value(), std::back_inserter(all));
+  return all;
 }
 
 std::vector<Instance> CloudProvider::list(const state::Cluster& cluster) {
@@ -470,11 +458,8 @@ Results CloudProvider::destroy(const state::Cluster& cluster, std::span<const st
 
 void CloudProvider::terminate(const std::string& region, const std::vector<std::string>& ids) {
   const auto calls = chunks(ids, machines_a_call());
-  const auto outcomes = parallel_map(std::span(calls), kCallsAtOnce, [&](const auto& some) {
-    cloud_.terminate(region, some);
-    return true;
-  });
-  throw_first(outcomes);
+  throw_first(parallel_map(std::span(calls), kCallsAtOnce,
+                           [&](const auto& some) { cloud_.terminate(region, some); }));
 }
 
 bool CloudProvider::all_have_ended(const std::string& region, const state::ClusterId& cluster,
@@ -516,12 +501,9 @@ void CloudProvider::release(const state::Cluster& cluster) {
   const auto regions = regions_of(cluster);
   const std::string here = place_of(cluster).site.region;
   const Parts known = own_parts(cluster);
-  const auto outcomes =
-      parallel_map(std::span(regions), kCallsAtOnce, [&](const std::string& region) {
-        end_in(region, cluster.id, region == here ? known : Parts());
-        return true;
-      });
-  throw_first(outcomes);
+  throw_first(parallel_map(std::span(regions), kCallsAtOnce, [&](const std::string& region) {
+    end_in(region, cluster.id, region == here ? known : Parts());
+  }));
 }
 
 Orphans CloudProvider::orphans(std::span<const state::ClusterId> known) {

@@ -117,15 +117,10 @@ void order_each(std::span<const std::string> ids,
                 const Cancel& cancel) {
   constexpr std::size_t kCallsAtOnce = 8;
   const auto give = [&](const Ids& left) {
-    const auto outcomes =
-        parallel_map(std::span<const std::string>(left), kCallsAtOnce, [&](const std::string& id) {
-          order(id);
-          return true;
-        });
+    const auto outcomes = parallel_map(std::span<const std::string>(left), kCallsAtOnce, order);
     std::vector<RefusedId> refused;
     for (std::size_t i = 0; i < left.size(); ++i)
-      if (const auto* error = std::get_if<Error>(&outcomes[i]))
-        refused.push_back({left[i], *error});
+      if (!outcomes[i].ok()) refused.push_back({left[i], outcomes[i].error()});
     return refused;
   };
   until_known(ids, give, pause, cancel);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/login_shell.hpp"
+#include "base/outcome.hpp"
 #include "base/quote.hpp"
 #include "base/units.hpp"
 #include "ssh/libssh2_link.hpp"
@@ -336,11 +337,11 @@ Error Command::not_run(const Exit& exit) const {
 }
 
 std::unique_ptr<Connection> Command::take_connection() {
-  if (phase_ != Phase::ended || !std::holds_alternative<Exit>(*result_)) return nullptr;
+  if (phase_ != Phase::ended || !result_->ok()) return nullptr;
   return link_->take_connection();
 }
 
-void Command::end(std::variant<Exit, Error> result) {
+void Command::end(Outcome<Exit> result) {
   result_ = std::move(result);
   phase_ = Phase::ended;
 }

@@ -82,7 +82,7 @@ struct World {
 };
 
 /// Follows job train-1 of a world by a runner.
-Outcome follow_job(World& world, OnCancel on_cancel) {
+JobOutcome follow_job(World& world, OnCancel on_cancel) {
   const test::TempDirectory directory;
   const auto program = directory.path() / "agent";
   std::ofstream(program) << "the program";

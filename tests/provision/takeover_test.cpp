@@ -139,7 +139,7 @@ TEST_CASE("what a killed change of the old owner left is not settled any more") 
   world.shop.provider.taken_by = "state directory them";
   const auto settled = settle(world.tools, HalfMade::remove);
   REQUIRE(settled.size() == 1);
-  CHECK(settled[0].error);
+  CHECK_FALSE(settled[0].outcome.ok());
   CHECK(world.shop.provider.machines() == 2);
 }
 

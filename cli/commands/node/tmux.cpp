@@ -49,10 +49,10 @@ ssh::Exit start_detached(Context& context, const ssh::Host& host, const std::str
   ssh::RunOptions options;
   options.connect_timeout = context.settings().duration("connect-timeout");
   const auto tell = [&context](std::string_view text) { context.ui().error_data(text); };
-  const auto ended = context.ssh().run({{.host = host, .command = command, .on_stderr = tell}},
-                                       options, context.cancel());
-  if (!ended.front().ok()) throw ended.front().error();
-  return ended.front().value();
+  return context.ssh()
+      .run({{.host = host, .command = command, .on_stderr = tell}}, options, context.cancel())
+      .front()
+      .value();
 }
 
 /// Returns the exit code after the session has ended or was detached. Throws for the script's own

@@ -79,7 +79,7 @@ class Trainer {
   /// add up to its mean, however unevenly it is shared out. Returns the loss of this rank's share.
   double step(Range batch, float rate) {
     const float weight = 1.0F / static_cast<float>(batch.end - batch.begin);
-    const Outcome outcome =
+    const Evaluation outcome =
         model_.differentiate(data_.training, mine(order_, batch), weight,
                              [this](std::size_t parameter) { gradients_.ready(parameter); });
     if (gradients_.wait().is_applied != 0) model_.step(rate, kMomentum);  // Else on no rank.

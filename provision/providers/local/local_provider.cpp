@@ -42,7 +42,7 @@ void remove_all_of(const LocalConfig& config, const std::string& cluster, const 
   end(folder, cluster, tasks, Ending::at_once);
   delete_folders(folder, tasks);
   for (const Task& task : tasks)
-    if (task.failure) throw *task.failure;
+    task.outcome.value();
   delete_bridge(cluster, find_mark(config));
   fault_point("local:bridge_deleted");
   if (!folder.empty()) remove_tree(folder);
@@ -162,7 +162,7 @@ Results LocalProvider::destroy(const state::Cluster& cluster, std::span<const st
     return results_of(tasks, folder, {cluster.id.value, cluster.name.value, {}},
                       InstanceState::gone);
   for (const Task& task : tasks)
-    if (!task.failure) record->nodes.erase(task.index);
+    if (task.outcome.ok()) record->nodes.erase(task.index);
   try {
     write_cluster(folder, *record);
   } catch (const Error& e) {  // A full disk must not prevent making room.

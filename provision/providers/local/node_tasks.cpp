@@ -35,7 +35,7 @@ void delete_ports(const std::string& cluster_id, const std::vector<Task>& tasks)
   delete_links(socket, names);
 }
 
-/// OwnerTags a node unfinished, so that the remains after a kill are not taken for a whole node.
+/// Marks a node unfinished, so that the remains after a kill are not taken for a whole node.
 void mark_unfinished(const fs::path& folder) {
   auto node = read_node(folder);
   if (!node) return;
@@ -55,9 +55,9 @@ void delete_folder(const fs::path& cluster_folder, Task& task, int deepest) noex
   fault_point("local:layers_removed");
   remove_tree(folder, deepest);
 } catch (const Error& e) {
-  task.failure = e.during(task.name.value);
+  task.outcome = e.during(task.name.value);
 } catch (const std::exception& e) {
-  task.failure = Error(ErrorKind::local, task.name.value + ": " + e.what());
+  task.outcome = Error(ErrorKind::local, task.name.value + ": " + e.what());
 }
 
 /// Updates the hosts of a node. A failure on a node that is about to end does not matter.
@@ -93,11 +93,10 @@ Results results_of(const std::vector<Task>& tasks, const fs::path& cluster_folde
   Results results;
   for (const Task& task : tasks) {
     const fs::path folder = cluster_folder / std::to_string(task.index);
-    if (task.failure) {
-      results.push_back({task.name, *task.failure});
-    } else {
+    if (task.outcome.ok())
       results.push_back({task.name, instance_at(folder, record, task.index, state)});
-    }
+    else
+      results.push_back({task.name, task.outcome.error()});
   }
   return results;
 }
@@ -120,7 +119,7 @@ void boot(const Site& site, const LocalConfig& config, std::vector<Task>& tasks,
   }
   const auto outcomes = boot_nodes(config.init_program, jobs, cancel);
   for (std::size_t i = 0; i < tasks.size(); ++i)
-    tasks[i].failure = outcomes[i];
+    tasks[i].outcome = outcomes[i];
 }
 
 void tell_hosts(const fs::path& cluster_folder, const ClusterRecord& record) {
@@ -176,7 +175,7 @@ void end(const fs::path& cluster_folder, const std::string& cluster_id, std::vec
          Ending ending) {
   const auto outcomes = end_nodes(folders_of(cluster_folder, tasks), ending);
   for (std::size_t i = 0; i < tasks.size(); ++i)
-    if (outcomes[i]) tasks[i].failure = outcomes[i]->during(tasks[i].name.value);
+    if (!outcomes[i].ok()) tasks[i].outcome = outcomes[i].error().during(tasks[i].name.value);
   fault_point("local:ended");
   delete_ports(cluster_id, tasks);
 }
@@ -187,7 +186,7 @@ void delete_folders(const fs::path& cluster_folder, std::vector<Task>& tasks) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i; (i = next++) < tasks.size();)
-      if (!tasks[i].failure) delete_folder(cluster_folder, tasks[i], width.deepest);
+      if (tasks[i].outcome.ok()) delete_folder(cluster_folder, tasks[i], width.deepest);
   };
   std::vector<std::jthread> helpers;
   while (helpers.size() + 1 < std::min(width.trees, tasks.size()))

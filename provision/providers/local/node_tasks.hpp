@@ -3,10 +3,10 @@
 
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/outcome.hpp"
 #include "provision/provider.hpp"
 #include "provision/providers/local/node_image.hpp"
 #include "provision/providers/local/node_process.hpp"
@@ -16,11 +16,11 @@ namespace fastgpu::provision::local {
 
 using Results = std::vector<HostResult<Instance>>;
 
-/// The task for one node, and its result. A step leaves out the nodes that have failed.
+/// The task for one node, and its outcome. A step leaves out the nodes that have failed.
 struct Task {
   int index = 0;
   NodeName name;
-  std::optional<Error> failure{};
+  Outcome<void> outcome{};
 };
 
 std::vector<Task> tasks_for(std::span<const state::Node> nodes);

@@ -75,7 +75,7 @@ TEST_CASE("a rank without samples has gradients of zero") {
   const Dataset data = two_images();
   Mlp model({4, 5, kClasses}, Random(3));
   model.differentiate(data, kBoth, 1, [](std::size_t) {});
-  const Outcome outcome = model.differentiate(data, {}, 1, [](std::size_t) {});
+  const Evaluation outcome = model.differentiate(data, {}, 1, [](std::size_t) {});
   CHECK(outcome.loss == 0);
   for (const Parameter& parameter : model.parameters())
     CHECK(parameter.gradient == std::vector<float>(parameter.gradient.size()));

@@ -59,7 +59,7 @@ class FakeAccess final : public HostAccess {
       calls.push_back(call + ": " + door.node.name.value + " " + door.node.address + " " +
                       door.mark);
       outcomes.push_back({door.node.name, Granted{}});
-      if (failure) outcomes.back().result = *failure;
+      if (failure) outcomes.back().outcome = *failure;
     }
     return outcomes;
   }
