@@ -74,7 +74,7 @@ std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cance
   for (const NodeAnswer& answer : answers)
     if (const auto outcome = never_begun(answer)) return outcome;
   check(answers, "trying job " + job.spec.name.value);
-  std::vector<agent::NodeFacts> facts;
+  std::vector<agent::JobNodeFacts> facts;
   for (const NodeAnswer& answer : answers)
     facts.push_back(agent::parse_node_facts(answer.out));
   start_files(request, facts, on_node);  // Throws where mpirun is missing or unknown.
@@ -107,8 +107,8 @@ void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel&
   }
 }
 
-std::vector<agent::NodeFacts> JobRunner::put_ranks(const JobFilesRequest& request,
-                                                   const Cancel& cancel) {
+std::vector<agent::JobNodeFacts> JobRunner::put_ranks(const JobFilesRequest& request,
+                                                      const Cancel& cancel) {
   std::vector<NodeTask> tasks;
   for (const JobNode& member : request.nodes)
     tasks.push_back(
@@ -118,14 +118,14 @@ std::vector<agent::NodeFacts> JobRunner::put_ranks(const JobFilesRequest& reques
          .input = encode_files(rank_files(request, member))});
   const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
   check(answers, "preparing job " + request.id);
-  std::vector<agent::NodeFacts> facts;
+  std::vector<agent::JobNodeFacts> facts;
   for (const NodeAnswer& answer : answers)
     facts.push_back(agent::parse_node_facts(answer.out));
   return facts;
 }
 
 void JobRunner::put_and_start(const JobFilesRequest& request,
-                              std::span<const agent::NodeFacts> facts, const Cancel& cancel) {
+                              std::span<const agent::JobNodeFacts> facts, const Cancel& cancel) {
   const NodeCommands on_node = commands(request.id);
   std::vector<NodeTask> tasks;
   std::vector<ReachAnswer> reached;
@@ -148,7 +148,7 @@ void JobRunner::put_and_start(const JobFilesRequest& request,
 }
 
 std::vector<std::string> JobRunner::reach_words_for(const JobFilesRequest& request,
-                                                    std::span<const agent::NodeFacts> facts,
+                                                    std::span<const agent::JobNodeFacts> facts,
                                                     std::size_t place) const {
   if (options_.network_check == NetworkCheck::off || request.nodes.size() == 1) return {};
   return reach_words(request, facts, place);

@@ -89,12 +89,12 @@ class JobRunner {
   std::vector<ssh::Host> hosts(const JobRecord& job) const;
   NodeCommands commands(const std::string& id) const;
   JobFilesRequest request_for(const std::string& id, const JobRecord& job) const;
-  std::vector<agent::NodeFacts> put_ranks(const JobFilesRequest& request, const Cancel& cancel);
-  void put_and_start(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
+  std::vector<agent::JobNodeFacts> put_ranks(const JobFilesRequest& request, const Cancel& cancel);
+  void put_and_start(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts,
                      const Cancel& cancel);
   /// Returns the words of the request to the node at `place`; empty if it gets none.
   std::vector<std::string> reach_words_for(const JobFilesRequest& request,
-                                           std::span<const agent::NodeFacts> facts,
+                                           std::span<const agent::JobNodeFacts> facts,
                                            std::size_t place) const;
 
   ssh::Client& client_;

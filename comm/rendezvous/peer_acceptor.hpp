@@ -24,10 +24,10 @@ using AcceptedPeers = std::multimap<Rank, AcceptedPeer>;
 class PeerAcceptor {
  public:
   /// Borrows both. Awaits every rank above the host's own once, and sends them `session`.
-  PeerAcceptor(int listener, const Identity& host, const Session& session);
+  PeerAcceptor(int listener, const PeerIdentity& host, const Session& session);
 
   /// Awaits further connections of ranks that were accepted before: that many of each.
-  PeerAcceptor(int listener, const Identity& host, std::map<Rank, int> awaited);
+  PeerAcceptor(int listener, const PeerIdentity& host, std::map<Rank, int> awaited);
   ~PeerAcceptor();
 
   /// Returns once all awaited ranks are connected. Throws ErrorKind::timeout at the deadline,
@@ -53,7 +53,7 @@ class PeerAcceptor {
   std::string absent() const;
 
   int listener_;
-  const Identity& host_;
+  const PeerIdentity& host_;
   Session session_;
   std::map<Rank, int> awaited_;  ///< Connections.
   bool may_come_again_;          ///< Whether a rank that was accepted may connect again.

@@ -30,7 +30,7 @@ TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, TransportEvents& even
 
 void TcpPeer::send(Outgoing& message) {
   if (message.note != nullptr)
-    controls_.push_back({{.kind = FrameKind::note, .tag = message.tag, .length = kNoteBytes},
+    controls_.push_back({{.kind = TcpFrameKind::note, .tag = message.tag, .length = kNoteBytes},
                          {message.note->begin(), message.note->end()}});
   const std::size_t size = message.bytes.size();
   if (size > kUnasked) {
@@ -55,7 +55,7 @@ void TcpPeer::queue(Outgoing& message) {
   sending_.insert(std::ranges::find_if_not(sending_, urgent), {&message, 0});
 }
 
-void TcpPeer::send_control(FrameKind kind, std::span<const std::byte> bytes) {
+void TcpPeer::send_control(TcpFrameKind kind, std::span<const std::byte> bytes) {
   const auto is_the_same = [&](const Control& control) { return control.frame.kind == kind; };
   Control notice{{.kind = kind, .length = static_cast<std::uint32_t>(bytes.size())},
                  {bytes.begin(), bytes.end()}};
@@ -69,7 +69,7 @@ void TcpPeer::send_control(FrameKind kind, std::span<const std::byte> bytes) {
 void TcpPeer::send_abort(std::span<const std::byte> bytes) {
   const auto reason = bytes.first(std::min(bytes.size(), kMaxAbortBytes));
   controls_.push_back(
-      {{.kind = FrameKind::abort, .length = static_cast<std::uint32_t>(reason.size())},
+      {{.kind = TcpFrameKind::abort, .length = static_cast<std::uint32_t>(reason.size())},
        {reason.begin(), reason.end()}});
 }
 
@@ -97,7 +97,7 @@ bool TcpPeer::give_work(TcpFlow& flow) {
   if (sending_.empty()) return false;
   auto& [message, cut] = sending_.front();
   const std::size_t size = std::min(kChunkBytes, message->bytes.size() - cut);
-  const Frame frame{.kind = FrameKind::chunk,
+  const Frame frame{.kind = TcpFrameKind::chunk,
                     .tag = message->tag,
                     .length = static_cast<std::uint32_t>(size),
                     .offset = cut,
@@ -130,7 +130,7 @@ bool TcpPeer::is_flushed() const noexcept {
 
 void TcpPeer::receive(Incoming& message) {
   const bool is_asked_for = is_open() && message.sink.memory.size() > kUnasked;
-  if (is_asked_for) controls_.push_back({{.kind = FrameKind::wanted, .tag = message.tag}, {}});
+  if (is_asked_for) controls_.push_back({{.kind = TcpFrameKind::wanted, .tag = message.tag}, {}});
   const bool is_here = arrivals_.find(message.tag) != nullptr;
   const Arrival arrival = is_here ? arrivals_.take(message.tag) : Arrival{};
   if (is_open()) incoming_.add(message.tag, {&message, arrival.here});
@@ -160,7 +160,7 @@ void TcpPeer::promise(Expected& expected, const Frame& frame) {
 }
 
 std::span<std::byte> TcpPeer::target_of(const Frame& frame) {
-  if (frame.kind != FrameKind::chunk) return {};
+  if (frame.kind != TcpFrameKind::chunk) return {};
   Expected* const expected = incoming_.find(frame.tag);
   if (expected == nullptr) return {};
   check(*expected->message, frame);
@@ -171,22 +171,22 @@ std::span<std::byte> TcpPeer::target_of(const Frame& frame) {
 
 void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
   switch (frame.kind) {
-    case FrameKind::chunk:
+    case TcpFrameKind::chunk:
       return chunk_arrived(frame, bytes);
-    case FrameKind::wanted:
+    case TcpFrameKind::wanted:
       return asked_for(frame.tag);
-    case FrameKind::note: {
+    case TcpFrameKind::note: {
       Note note;
       std::ranges::copy(bytes, note.begin());
       return events_.noted(rank_, frame.tag, note);
     }
-    case FrameKind::abort:
+    case TcpFrameKind::abort:
       return control_events_.on_abort(rank_, bytes);
-    case FrameKind::question:
+    case TcpFrameKind::question:
       return control_events_.on_question(rank_, bytes);
-    case FrameKind::answer:
+    case TcpFrameKind::answer:
       return control_events_.on_answer(rank_, bytes);
-    case FrameKind::bell:
+    case TcpFrameKind::bell:
       return;
   }
 }

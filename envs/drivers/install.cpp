@@ -17,8 +17,8 @@ constexpr std::chrono::milliseconds kPasswordLimit{120'000};
 struct NodeProgress {
   ssh::Host host;
   NodeFacts facts{};
-  Plan plan{};
-  Step step{};         ///< The running step.
+  DriverPlan plan{};
+  DriverStep step{};   ///< The running step.
   std::string last{};  ///< The title of the step before.
   Index index = Index::perhaps_old;
   std::vector<std::string> did{};
@@ -39,7 +39,7 @@ void keep_end(std::string& text, std::string_view piece) {
 
 class Installation {
  public:
-  Installation(const DriverNodes& nodes, const NodeGoal& goal, const InstallOptions& options,
+  Installation(const DriverNodes& nodes, const NodeGoal& goal, const DriverInstallOptions& options,
                DriverEvents& events)
       : nodes_(nodes), goal_(goal), options_(options), events_(events) {
     for (const ssh::Host& host : nodes.hosts)
@@ -124,7 +124,7 @@ class Installation {
   std::vector<NodeProgress*> next_steps() {
     std::vector<NodeProgress*> busy;
     for (NodeProgress* journey : under_way()) {
-      const Step* next = journey->plan.next();
+      const DriverStep* next = journey->plan.next();
       if (next == nullptr) {
         journey->is_over = true;
       } else if (next->title == journey->last) {
@@ -278,7 +278,7 @@ class Installation {
 
   const DriverNodes& nodes_;
   const NodeGoal& goal_;
-  const InstallOptions& options_;
+  const DriverInstallOptions& options_;
   DriverEvents& events_;
   std::vector<NodeProgress> journeys_;
 };
@@ -286,7 +286,7 @@ class Installation {
 }  // namespace
 
 std::vector<HostResult<DriverOutcome>> install_on(const DriverNodes& nodes, const NodeGoal& goal,
-                                                  const InstallOptions& options,
+                                                  const DriverInstallOptions& options,
                                                   DriverEvents& events) {
   return Installation(nodes, goal, options, events).all();
 }

@@ -22,15 +22,15 @@ std::vector<HostResult<NodeFacts>> look_at(const DriverNodes& nodes,
   return probe(nodes.client, hosts, packages, run_options(nodes, kProbeLimit), nodes.cancel);
 }
 
-std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const NodeGoal& goal,
-                                         const std::function<NodeFacts(NodeFacts)>& assume) {
+std::vector<HostResult<PlannedNode>> plan_on(const DriverNodes& nodes, const NodeGoal& goal,
+                                             const std::function<NodeFacts(NodeFacts)>& assume) {
   const auto found = look_at(nodes, nodes.hosts, goal.packages);
-  std::vector<HostResult<Planned>> results;
+  std::vector<HostResult<PlannedNode>> results;
   for (const HostResult<NodeFacts>& result : found) {
     const auto planned = [&] {
       NodeFacts facts = assume ? assume(result.value()) : result.value();
-      Plan plan = plan_for(goal, facts, Index::perhaps_old);
-      return Planned{std::move(facts), std::move(plan)};
+      DriverPlan plan = plan_for(goal, facts, Index::perhaps_old);
+      return PlannedNode{std::move(facts), std::move(plan)};
     };
     results.push_back({result.host, attempt(planned)});
   }

@@ -33,7 +33,7 @@ std::vector<Orphan> orphans_in(Cloud& cloud, const std::string& region, const st
         machine.state != MachineState::gone)
       found.push_back({Orphan::Kind::instance, machine.id, machine.marks.cluster, region});
   std::set<state::ClusterId> networks;
-  for (const Part& part : cloud.parts(region, cancel))
+  for (const CloudPart& part : cloud.parts(region, cancel))
     if (is_orphan(part.marks)) networks.insert(part.marks.cluster);
   for (const state::ClusterId& cluster : networks)
     found.push_back({Orphan::Kind::network, cluster.value, cluster, region});

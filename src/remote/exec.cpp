@@ -25,14 +25,14 @@ class HostOutput {
       : host_(host),
         delivery_(delivery),
         sink_(sink),
-        out_([this](std::string_view text) { sink_.output(host_, Channel::out, text); }),
-        err_([this](std::string_view text) { sink_.output(host_, Channel::err, text); }) {}
+        out_([this](std::string_view text) { sink_.output(host_, OutputChannel::out, text); }),
+        err_([this](std::string_view text) { sink_.output(host_, OutputChannel::err, text); }) {}
 
-  void add(Channel channel, std::string_view piece) {
+  void add(OutputChannel channel, std::string_view piece) {
     if (delivery_ == Delivery::pieces) {
       sink_.output(host_, channel, piece);
     } else {
-      (channel == Channel::out ? out_ : err_).add(piece);
+      (channel == OutputChannel::out ? out_ : err_).add(piece);
     }
   }
 
@@ -182,8 +182,8 @@ class Execution {
     HostOutput* const output = outputs_[host].get();
     return {.host = hosts_[host],
             .command = command,
-            .on_stdout = [output](std::string_view text) { output->add(Channel::out, text); },
-            .on_stderr = [output](std::string_view text) { output->add(Channel::err, text); },
+            .on_stdout = [output](std::string_view text) { output->add(OutputChannel::out, text); },
+            .on_stderr = [output](std::string_view text) { output->add(OutputChannel::err, text); },
             .next_input = {},
             .hold_input_open = false,
             .most_output = ssh::kEndless};

@@ -18,12 +18,12 @@ namespace fastgpu::ssh {
 
 /// Runs in a poll loop: call `step` when the descriptor is ready or wake_at() has come. The task
 /// and the options are borrowed.
-class Command {
+class RunningCommand {
  public:
   using time_point = Clock::time_point;
 
-  Command(const Task& task, const RunOptions& options, const Timeouts& timeouts,
-          Identities& identities, IdleConnections& idle, time_point now);
+  RunningCommand(const Task& task, const RunOptions& options, const Timeouts& timeouts,
+                 Identities& identities, IdleConnections& idle, time_point now);
 
   /// Proceeds without blocking. Returns true once the task has ended. `scratch` is a buffer for
   /// output.

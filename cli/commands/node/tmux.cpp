@@ -80,8 +80,8 @@ int enter(Context& context, const TmuxOptions& options) {
 /// Collects the listing and the errors of each host.
 struct RegionAnswers final : remote::OutputSink {
   explicit RegionAnswers(std::size_t hosts) : texts(hosts), errors(hosts) {}
-  void output(std::size_t host, remote::Channel channel, std::string_view text) override {
-    std::string& kept = (channel == remote::Channel::out ? texts : errors)[host];
+  void output(std::size_t host, remote::OutputChannel channel, std::string_view text) override {
+    std::string& kept = (channel == remote::OutputChannel::out ? texts : errors)[host];
     kept += text.substr(0, kMostListing - std::min(kept.size(), kMostListing));
   }
   std::vector<std::string> texts;

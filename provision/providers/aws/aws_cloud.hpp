@@ -56,7 +56,7 @@ class AwsCloud final : public cloud::Cloud {
                   const Cancel& cancel) override;
   void tag(const std::string& region, std::span<const std::string> ids, const cloud::Tags& tags,
            const Cancel& cancel) override;
-  std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
+  std::vector<cloud::CloudPart> parts(const std::string& region, const Cancel& cancel) override;
 
  private:
   /// The machines that a capacity reservation covers.

@@ -451,9 +451,9 @@ void AwsCloud::remove_network(const std::string& region, const state::ClusterId&
     remove(kVpc, id);
 }
 
-std::vector<cloud::Part> AwsCloud::parts(const std::string& region, const Cancel& cancel) {
+std::vector<cloud::CloudPart> AwsCloud::parts(const std::string& region, const Cancel& cancel) {
   Network network(ec2_, region, wait_, cancel);
-  std::vector<cloud::Part> found;
+  std::vector<cloud::CloudPart> found;
   for (const auto& [kind, parts] : network.bearers({}))
     for (const auto& [id, marks] : parts)
       found.push_back({kind, id, marks});

@@ -27,7 +27,7 @@ std::vector<int> numbers_of_ranks() {
   return numbers;
 }
 
-using Make = std::function<Program(Place, std::uint64_t count, Cut)>;
+using Make = std::function<Program(RankPlace, std::uint64_t count, Cut)>;
 
 std::vector<Program> programs_of(int ranks, const std::function<Program(int self)>& make) {
   std::vector<Program> programs;
@@ -108,7 +108,7 @@ void check_all_gather(const Make& make) {
 }
 
 /// Roots are drawn by length, so that many of them come up.
-int root_of(Place place, std::uint64_t count) {
+int root_of(RankPlace place, std::uint64_t count) {
   return static_cast<int>(count % unsigned(place.ranks));
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("a direct exchange reduces every element once, in the same order for a
 }
 
 TEST_CASE("recursive doubling reduces every element once, in the same order for all") {
-  check_all_reduce([](Place place, std::uint64_t count, Cut) {
+  check_all_reduce([](RankPlace place, std::uint64_t count, Cut) {
     return all_reduce_by_recursive_doubling(place, count);
   });
 }
@@ -181,7 +181,7 @@ TEST_CASE("all-gather by direct exchange gives everybody everybody's slice") {
 
 TEST_CASE("a broadcast by tree or chain gives everybody the root's data") {
   for (const auto& broadcast : {broadcast_by_tree, broadcast_by_chain})
-    for_all_sizes([&](Place place, std::uint64_t count,
+    for_all_sizes([&](RankPlace place, std::uint64_t count,
                       Cut cut) { return broadcast(place, root_of(place, count), count, cut); },
                   [](int ranks, std::uint64_t count, const SymbolicResult& outcome,
                      Expressions& expressions) {
@@ -197,7 +197,7 @@ TEST_CASE("a broadcast by tree or chain gives everybody the root's data") {
 
 TEST_CASE("a reduction by tree leaves the root the sum") {
   for_all_sizes(
-      [](Place place, std::uint64_t count, Cut cut) {
+      [](RankPlace place, std::uint64_t count, Cut cut) {
         return reduce_by_tree(place, root_of(place, count), count, cut);
       },
       [](int ranks, std::uint64_t count, const SymbolicResult& outcome, Expressions& expressions) {
@@ -256,10 +256,10 @@ TEST_CASE("a hierarchy reduces every element once whatever the nodes and leaders
           CAPTURE(leaders);
           CAPTURE(name_of(across));
           const Topology topology = random_topology(ranks, random);
-          const Plan plan{.algorithm = Algorithm::hierarchical,
-                          .cut = {.pieces = 1 + static_cast<int>(random() % 4), .lanes = 2},
-                          .leaders = leaders,
-                          .across = across};
+          const SchedulePlan plan{.algorithm = Algorithm::hierarchical,
+                                  .cut = {.pieces = 1 + static_cast<int>(random() % 4), .lanes = 2},
+                                  .leaders = leaders,
+                                  .across = across};
           const auto programs = programs_of(
               ranks, [&](int self) { return all_reduce(plan, Rank{self}, topology, count); });
           REQUIRE(fault_of(programs, {.data = count, .input = 0}) == "");

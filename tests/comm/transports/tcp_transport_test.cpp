@@ -45,7 +45,7 @@ struct End {
     outgoing.push_back({.peer = peer, .tag = {tag}, .bytes = bytes, .priority = priority});
     transport->send(outgoing.back());
   }
-  void receive(std::uint64_t tag, const Sink& sink) {
+  void receive(std::uint64_t tag, const MessageSink& sink) {
     incoming.push_back({.peer = peer, .tag = {tag}, .sink = sink});
     transport->receive(incoming.back());
   }
@@ -232,7 +232,7 @@ struct Stranger {
 };
 
 Frame chunk(std::uint64_t offset, std::uint64_t total) {
-  return {.kind = FrameKind::chunk,
+  return {.kind = TcpFrameKind::chunk,
           .tag = {1},
           .length = static_cast<std::uint32_t>(kChunkBytes),
           .offset = offset,
