@@ -15,6 +15,7 @@
 #include "http/client.hpp"
 #include "provision/cloud/failure.hpp"
 #include "provision/credentials/credentials.hpp"
+#include "provision/polling.hpp"
 
 namespace fastgpu::provision::cloud {
 
@@ -74,7 +75,7 @@ struct ApiTools {
   /// Called for the first call that needs credentials, and again when they expire.
   std::function<credentials::Credentials()> find_credentials;
   /// Waits for that time or a cancel.
-  std::function<void(std::chrono::milliseconds, const Cancel&)> wait;
+  Wait wait;
   std::function<double()> random;  ///< Returns a number in [0, 1).
   http::Backoff backoff{};
 };

@@ -3,6 +3,7 @@
 
 #include "provision/cloud/cloud.hpp"
 #include "provision/cloud/cloud_setup.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/alibaba/alibaba_api.hpp"
 #include "provision/providers/alibaba/info.hpp"
 
@@ -67,7 +68,7 @@ class AlibabaCloud final : public cloud::Cloud {
   void change(const std::string& region, std::span<const std::string> ids, const Change& change,
               const Cancel& cancel);
 
-  std::function<void(std::chrono::milliseconds, const Cancel&)> wait_;
+  Wait wait_;
   AlibabaApi api_;
   const Cancel never_{};
 };

@@ -7,6 +7,7 @@
 
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/find_or_make.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/providers/aws/machines.hpp"
 
@@ -53,8 +54,6 @@ struct Making {
   /// Returns the identity from the answer's root.
   std::function<std::string(const pugi::xml_node&)> id_in;
 };
-
-using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
 
 /// Parts, with the document that holds them.
 struct Listed {

@@ -7,6 +7,7 @@
 
 #include "provision/cloud/cloud.hpp"
 #include "provision/cloud/cloud_setup.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/huawei/api.hpp"
 #include "provision/providers/huawei/info.hpp"
 #include "provision/providers/huawei/machines.hpp"
@@ -69,8 +70,6 @@ class HuaweiCloud final : public cloud::Cloud {
   std::vector<cloud::CloudPart> parts(const std::string& region, const Cancel& cancel) override;
 
  private:
-  using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
-
   /// Requests a launch and returns the id of its job.
   std::string ask_for(const cloud::Launch& launch, const Cancel& cancel);
   /// Returns the job once it is over, or in its present state after the timeout. `asked` is paused_

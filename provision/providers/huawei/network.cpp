@@ -5,6 +5,7 @@
 
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/find_or_make.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
 
 namespace fastgpu::provision::huawei {
@@ -91,8 +92,6 @@ struct FoundPart {
 /// A finder and maker of parts in one region. Several threads may use one.
 class Network {
  public:
-  using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
-
   Network(Api& api, std::string region, const Wait& wait, const Cancel& cancel)
       : api_(api), region_(std::move(region)), wait_(wait), cancel_(cancel) {}
 

@@ -5,6 +5,7 @@
 
 #include "provision/cloud/find_or_make.hpp"
 #include "provision/cloud/model.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/tencent/tencent_api.hpp"
 
 namespace fastgpu::provision::tencent {
@@ -67,8 +68,6 @@ struct FoundPart {
 /// The calls about parts. Several threads may use one.
 class PartsCalls {
  public:
-  using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
-
   /// Borrows everything except the region.
   PartsCalls(TencentApi& api, const Wait& wait, std::string region, const Cancel& cancel)
       : api_(api), wait_(wait), region_(std::move(region)), cancel_(cancel) {}

@@ -3,6 +3,7 @@
 
 #include "provision/cloud/cloud.hpp"
 #include "provision/cloud/cloud_setup.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/tencent/info.hpp"
 #include "provision/providers/tencent/tencent_api.hpp"
 
@@ -69,7 +70,7 @@ class TencentCloud final : public cloud::Cloud {
   void remove_timers(const std::string& region, std::span<const std::string> ids,
                      const Cancel& cancel);
 
-  std::function<void(std::chrono::milliseconds, const Cancel&)> wait_;
+  Wait wait_;
   TencentApi api_;
   const Cancel never_{};
 };
