@@ -52,12 +52,6 @@ ssh::RunOptions options_for(std::chrono::milliseconds timeout) {
   return options;
 }
 
-std::variant<ssh::Exit, Error> result_of(const remote::CallResult& result) {
-  if (const auto* exit = std::get_if<ssh::Exit>(&result)) return *exit;
-  if (const auto* missing = std::get_if<remote::NoAgent>(&result)) return missing->why;
-  return std::get<Error>(result);
-}
-
 }  // namespace
 
 std::vector<NodeAnswer> ask(ssh::Client& client, const std::vector<NodeTask>& tasks,
@@ -83,7 +77,7 @@ std::vector<NodeAnswer> ask_agent(ssh::Client& client, const std::vector<NodeTas
   const auto results =
       remote::call_agent(client, hosts, agent, make_task, options_for(timeout), cancel);
   for (std::size_t i = 0; i < results.size(); ++i)
-    answers[i].result.result = result_of(results[i]);
+    answers[i].result.outcome = results[i].exit;
   return answers;
 }
 

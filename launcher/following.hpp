@@ -11,8 +11,8 @@
 
 #include "base/cancel.hpp"
 #include "launcher/frames.hpp"
+#include "launcher/job_outcome.hpp"
 #include "launcher/node_commands.hpp"
-#include "launcher/outcome.hpp"
 #include "remote/shared_input.hpp"
 #include "ssh/client.hpp"
 

@@ -1,5 +1,6 @@
 #include "launcher/guards.hpp"
 
+#include "base/outcome.hpp"
 #include "launcher/fan_out.hpp"
 
 namespace fastgpu::launcher {
@@ -18,11 +19,9 @@ std::vector<NodeAnswer> call_all(ssh::Client& client, std::span<const ssh::Host>
   return ask_agent(client, tasks, agent, timeout, cancel);
 }
 
-std::variant<agent::NodeWatch, Error> watch_in(const NodeAnswer& answer) try {
+agent::NodeWatch watch_in(const NodeAnswer& answer) {
   check({answer}, "asking for the reasons that keep it awake");
   return agent::parse_node_watch(answer.out);
-} catch (const Error& e) {
-  return e;
 }
 
 }  // namespace
@@ -41,7 +40,7 @@ std::vector<HostResult<agent::NodeWatch>> watch_nodes(ssh::Client& client,
                                                       std::chrono::milliseconds timeout) {
   std::vector<HostResult<agent::NodeWatch>> watches;
   for (const NodeAnswer& answer : call_all(client, hosts, "guard-show", "", agent, cancel, timeout))
-    watches.push_back({answer.result.host, watch_in(answer)});
+    watches.push_back({answer.result.host, attempt([&] { return watch_in(answer); })});
   return watches;
 }
 

@@ -9,8 +9,8 @@
 namespace fastgpu::launcher {
 
 using state::Crowding;
-using state::Engine;
 using state::Input;
+using state::JobEngine;
 using state::JobRecord;
 using state::JobSpec;
 using state::NodeRanks;

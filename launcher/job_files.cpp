@@ -61,7 +61,7 @@ std::string working_directory(const JobFilesRequest& request) {
   return request.spec.directory;
 }
 
-void check_mpirun(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts) {
+void check_mpirun(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts) {
   for (std::size_t i = 0; i < facts.size(); ++i) {
     const std::string& node = request.nodes[i].ranks.node.value;
     if (facts[i].mpirun.empty())
@@ -77,16 +77,16 @@ void check_mpirun(const JobFilesRequest& request, std::span<const agent::NodeFac
 }
 
 /// Whether any kernel has more ranks than cores; nodes on one machine share them.
-bool is_crowded(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts) {
+bool is_crowded(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts) {
   std::map<std::string, int> ranks;
   for (std::size_t i = 0; i < facts.size(); ++i)
     ranks[facts[i].boot_id] += request.nodes[i].ranks.count;
-  for (const agent::NodeFacts& node : facts)
+  for (const agent::JobNodeFacts& node : facts)
     if (ranks[node.boot_id] > node.cores) return true;
   return false;
 }
 
-MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
+MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts,
                        const NodeCommands& commands) {
   const std::string fastgpu = facts[0].home + "/.fastgpu/";
   MpirunPlan plan;
@@ -112,7 +112,7 @@ MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::No
 }  // namespace
 
 std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const JobNode& node) {
-  agent::Plan plan;
+  agent::JobPlan plan;
   plan.id = request.id;
   plan.argv = request.spec.argv;
   plan.directory = working_directory(request);
@@ -126,10 +126,10 @@ std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const J
 }
 
 std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
-                                          std::span<const agent::NodeFacts> facts,
+                                          std::span<const agent::JobNodeFacts> facts,
                                           const NodeCommands& commands) {
   check_mpirun(request, facts);
-  agent::Plan plan;
+  agent::JobPlan plan;
   plan.id = request.id;
   plan.argv = mpirun_argv(mpirun_plan(request, facts, commands));
   plan.lease =

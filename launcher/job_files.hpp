@@ -21,7 +21,7 @@ std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const J
 /// `facts` are those of all nodes, in order. Throws ErrorKind::remote if mpirun is missing, is
 /// another MPI, or has another path than on the first node.
 std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
-                                          std::span<const agent::NodeFacts> facts,
+                                          std::span<const agent::JobNodeFacts> facts,
                                           const NodeCommands& commands);
 
 }  // namespace fastgpu::launcher

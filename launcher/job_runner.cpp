@@ -24,12 +24,12 @@ constexpr milliseconds kLastWords{5'000};
 
 /// Returns the outcome of ranks that cannot begin on a node, as the agent's trial there has it: the
 /// exit code is that of the ranks themselves. Absent for any other answer.
-std::optional<Outcome> never_begun(const NodeAnswer& answer) {
+std::optional<JobOutcome> never_begun(const NodeAnswer& answer) {
   constexpr int kNotExecutable = 126, kNotFound = 127;
   if (!answer.result.ok()) return std::nullopt;
   const int code = answer.result.value().code();
   if (code != kNotExecutable && code != kNotFound) return std::nullopt;
-  return Outcome{
+  return JobOutcome{
       .state = state::JobState::failed,
       .exit_code = code,
       .reason = answer.result.host.value + ": " + answer.err.substr(0, answer.err.find('\n'))};
@@ -63,7 +63,7 @@ JobFilesRequest JobRunner::request_for(const std::string& id, const JobRecord& j
   return request;
 }
 
-std::optional<Outcome> JobRunner::try_start(const JobRecord& job, const Cancel& cancel) {
+std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cancel& cancel) {
   const JobFilesRequest request = request_for("trial", job);
   const NodeCommands on_node = commands(request.id);
   std::vector<NodeTask> tasks;
@@ -74,7 +74,7 @@ std::optional<Outcome> JobRunner::try_start(const JobRecord& job, const Cancel& 
   for (const NodeAnswer& answer : answers)
     if (const auto outcome = never_begun(answer)) return outcome;
   check(answers, "trying job " + job.spec.name.value);
-  std::vector<agent::NodeFacts> facts;
+  std::vector<agent::JobNodeFacts> facts;
   for (const NodeAnswer& answer : answers)
     facts.push_back(agent::parse_node_facts(answer.out));
   start_files(request, facts, on_node);  // Throws where mpirun is missing or unknown.
@@ -107,8 +107,8 @@ void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel&
   }
 }
 
-std::vector<agent::NodeFacts> JobRunner::put_ranks(const JobFilesRequest& request,
-                                                   const Cancel& cancel) {
+std::vector<agent::JobNodeFacts> JobRunner::put_ranks(const JobFilesRequest& request,
+                                                      const Cancel& cancel) {
   std::vector<NodeTask> tasks;
   for (const JobNode& member : request.nodes)
     tasks.push_back(
@@ -118,14 +118,14 @@ std::vector<agent::NodeFacts> JobRunner::put_ranks(const JobFilesRequest& reques
          .input = encode_files(rank_files(request, member))});
   const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
   check(answers, "preparing job " + request.id);
-  std::vector<agent::NodeFacts> facts;
+  std::vector<agent::JobNodeFacts> facts;
   for (const NodeAnswer& answer : answers)
     facts.push_back(agent::parse_node_facts(answer.out));
   return facts;
 }
 
 void JobRunner::put_and_start(const JobFilesRequest& request,
-                              std::span<const agent::NodeFacts> facts, const Cancel& cancel) {
+                              std::span<const agent::JobNodeFacts> facts, const Cancel& cancel) {
   const NodeCommands on_node = commands(request.id);
   std::vector<NodeTask> tasks;
   std::vector<ReachAnswer> reached;
@@ -148,15 +148,15 @@ void JobRunner::put_and_start(const JobFilesRequest& request,
 }
 
 std::vector<std::string> JobRunner::reach_words_for(const JobFilesRequest& request,
-                                                    std::span<const agent::NodeFacts> facts,
+                                                    std::span<const agent::JobNodeFacts> facts,
                                                     std::size_t place) const {
   if (options_.network_check == NetworkCheck::off || request.nodes.size() == 1) return {};
   return reach_words(request, facts, place);
 }
 
-Outcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
-                          const FollowingOptions& options, JobObserver& observer,
-                          const Cancel& cancel) {
+JobOutcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
+                             const FollowingOptions& options, JobObserver& observer,
+                             const Cancel& cancel) {
   FollowingOptions wanted = options;
   wanted.lost_after = options_.lost_after;
   Following following(client_, hosts(job), job.placement, commands(id), wanted, observer);
@@ -242,7 +242,7 @@ std::vector<HostResult<ssh::Exit>> JobRunner::remove(const std::string& id, cons
   for (NodeAnswer& answer : ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel)) {
     const bool refused = answer.result.ok() && answer.result.value().code() != 0;
     if (refused)
-      answer.result.result = Error(ErrorKind::remote, answer.err.substr(0, answer.err.find('\n')));
+      answer.result.outcome = Error(ErrorKind::remote, answer.err.substr(0, answer.err.find('\n')));
     results.push_back(std::move(answer.result));
   }
   return results;

@@ -9,7 +9,7 @@
 
 #include "launcher/following.hpp"
 #include "launcher/job_files.hpp"
-#include "launcher/outcome.hpp"
+#include "launcher/job_outcome.hpp"
 #include "ssh/client.hpp"
 
 namespace fastgpu::launcher {
@@ -59,12 +59,12 @@ class JobRunner {
   /// Checks what `start` needs, and starts nothing: that the nodes answer, and that mpirun, the
   /// working directory and a program that is named by a path exist. Throws as `start` does. Returns
   /// the job's outcome if its ranks could not begin; absent if they could.
-  std::optional<Outcome> try_start(const JobRecord& job, const Cancel& cancel);
+  std::optional<JobOutcome> try_start(const JobRecord& job, const Cancel& cancel);
 
   /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere within five
   /// seconds, or leaves it. With leave_job, a cancel throws ErrorKind::interrupted.
-  Outcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
-                 const FollowingOptions& options, JobObserver& observer, const Cancel& cancel);
+  JobOutcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
+                    const FollowingOptions& options, JobObserver& observer, const Cancel& cancel);
 
   /// Stops all of it on all nodes. Names the nodes that did not confirm it. Stopping a job that
   /// has ended is a success.
@@ -89,12 +89,12 @@ class JobRunner {
   std::vector<ssh::Host> hosts(const JobRecord& job) const;
   NodeCommands commands(const std::string& id) const;
   JobFilesRequest request_for(const std::string& id, const JobRecord& job) const;
-  std::vector<agent::NodeFacts> put_ranks(const JobFilesRequest& request, const Cancel& cancel);
-  void put_and_start(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
+  std::vector<agent::JobNodeFacts> put_ranks(const JobFilesRequest& request, const Cancel& cancel);
+  void put_and_start(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts,
                      const Cancel& cancel);
   /// Returns the words of the request to the node at `place`; empty if it gets none.
   std::vector<std::string> reach_words_for(const JobFilesRequest& request,
-                                           std::span<const agent::NodeFacts> facts,
+                                           std::span<const agent::JobNodeFacts> facts,
                                            std::size_t place) const;
 
   ssh::Client& client_;

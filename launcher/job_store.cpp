@@ -18,7 +18,7 @@ void mark_running(state::Store& store, state::Job& job) {
   store.update_job(job);
 }
 
-void mark_ended(state::Store& store, state::Job& job, const Outcome& outcome) {
+void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome) {
   if (has_ended(job)) return;
   job.state = outcome.state;
   job.exit_code = outcome.exit_code;
@@ -41,7 +41,7 @@ bool has_ended(const state::Job& job) noexcept {
   return true;
 }
 
-Outcome stored_outcome(const state::Job& job) {
+JobOutcome stored_outcome(const state::Job& job) {
   return {.state = job.state, .exit_code = job.exit_code.value_or(1), .reason = job.reason};
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "launcher/job.hpp"
-#include "launcher/outcome.hpp"
+#include "launcher/job_outcome.hpp"
 #include "state/store.hpp"
 
 namespace fastgpu::launcher {
@@ -16,11 +16,11 @@ state::Job insert_job(state::Store& store, const state::ClusterId& cluster,
 void mark_running(state::Store& store, state::Job& job);
 
 /// Records the end, only once: a job that has ended keeps its first outcome.
-void mark_ended(state::Store& store, state::Job& job, const Outcome& outcome);
+void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome);
 
 bool has_ended(const state::Job& job) noexcept;
 
 /// Returns the recorded outcome of a job that has ended.
-Outcome stored_outcome(const state::Job& job);
+JobOutcome stored_outcome(const state::Job& job);
 
 }  // namespace fastgpu::launcher

@@ -21,7 +21,7 @@ std::string ssh_target(const Peer& peer) {
 
 /// Returns whether a node is reached at an address of another machine, as behind a router. Only
 /// then is its sshd tried: some ban addresses that connect and do not log in.
-bool is_behind(const Peer& peer, const agent::NodeFacts& facts) {
+bool is_behind(const Peer& peer, const agent::JobNodeFacts& facts) {
   in6_addr ignored{};
   const bool is_address = ::inet_pton(AF_INET, peer.address.c_str(), &ignored) == 1 ||
                           ::inet_pton(AF_INET6, peer.address.c_str(), &ignored) == 1;
@@ -49,7 +49,7 @@ constexpr const char* kSshAdvice =
 }  // namespace
 
 std::vector<std::string> joining_addresses(const JobFilesRequest& request,
-                                           std::span<const agent::NodeFacts> facts) {
+                                           std::span<const agent::JobNodeFacts> facts) {
   std::vector<NodeAddresses> nodes;
   for (std::size_t i = 0; i < facts.size(); ++i)
     nodes.push_back({.known_as = request.nodes[i].peer.address,
@@ -59,7 +59,8 @@ std::vector<std::string> joining_addresses(const JobFilesRequest& request,
 }
 
 std::vector<std::string> reach_words(const JobFilesRequest& request,
-                                     std::span<const agent::NodeFacts> facts, std::size_t place) {
+                                     std::span<const agent::JobNodeFacts> facts,
+                                     std::size_t place) {
   const std::size_t nodes = request.nodes.size();
   const auto addresses = joining_addresses(request, facts);
   std::vector<std::string> words;
@@ -75,7 +76,7 @@ std::vector<std::string> reach_words(const JobFilesRequest& request,
   return words;
 }
 
-void check_reach(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
+void check_reach(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts,
                  std::span<const ReachAnswer> answers) {
   const auto addresses = joining_addresses(request, facts);
   const auto name = [&](std::size_t place) { return request.nodes[place].ranks.node.value; };

@@ -16,7 +16,7 @@ namespace fastgpu::launcher {
 /// others by ssh, also tries the sshd of those that it reaches at an address of another machine.
 /// Empty if there is nothing to ask.
 std::vector<std::string> reach_words(const JobFilesRequest& request,
-                                     std::span<const agent::NodeFacts> facts, std::size_t place);
+                                     std::span<const agent::JobNodeFacts> facts, std::size_t place);
 
 /// The answer of one node.
 struct ReachAnswer {
@@ -25,12 +25,12 @@ struct ReachAnswer {
 };
 
 /// Throws ErrorKind::remote with the names of the first two nodes that cannot reach each other.
-void check_reach(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
+void check_reach(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts,
                  std::span<const ReachAnswer> answers);
 
 /// Returns the nodes' own addresses in the network that joins them, in order; empty if it is
 /// unknown.
 std::vector<std::string> joining_addresses(const JobFilesRequest& request,
-                                           std::span<const agent::NodeFacts> facts);
+                                           std::span<const agent::JobNodeFacts> facts);
 
 }  // namespace fastgpu::launcher

@@ -44,7 +44,7 @@ std::vector<NodeRequest> requests_for(const Tools& tools, const state::Cluster& 
 template <class T>
 void require_all(const Tools& tools, const std::string& doing,
                  const std::vector<HostResult<T>>& results) {
-  std::vector<Failure> failures;
+  std::vector<NodeFailure> failures;
   add_failures(failures, results);
   tools.cancel.check();
   throw_failures(doing, failures);

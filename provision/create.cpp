@@ -20,8 +20,8 @@ using state::ClusterState;
 using state::Node;
 using state::NodeState;
 
-Found find(const Tools& tools, const ClusterSpec& spec) {
-  Found found{.cluster = tools.store.find_cluster(spec.name)};
+FoundCluster find(const Tools& tools, const ClusterSpec& spec) {
+  FoundCluster found{.cluster = tools.store.find_cluster(spec.name)};
   if (!found.cluster) return found;
   Provider& provider = tools.providers(found.cluster->provider);
   found.nodes = tools.store.nodes(found.cluster->id);
@@ -52,7 +52,7 @@ Cluster begin(const Tools& tools, const ClusterSpec& spec) {
 }
 
 /// Returns true if the keys of an earlier run are complete: only with them can its work be resumed.
-bool can_resume(const Tools& tools, const Found& found) {
+bool can_resume(const Tools& tools, const FoundCluster& found) {
   const auto keys = read_host_keys(tools.store.directory(), found.cluster->id);
   if (!keys || found.nodes.empty()) return false;
   for (const Node& node : found.nodes)
@@ -160,13 +160,13 @@ void keep(const Tools& tools, Cluster cluster) {
 
 }  // namespace
 
-Plan plan_cluster(const Tools& tools, const ClusterSpec& spec) {
+ClusterPlan plan_cluster(const Tools& tools, const ClusterSpec& spec) {
   check_spec(spec);
   check_provider_name(spec.provider);
-  const Found found = find(tools, spec);
+  const FoundCluster found = find(tools, spec);
   if (!found.cluster) check_name_is_free(tools.store, spec.name);
   if (found.cluster) require_ours(*found.cluster, found.instances);
-  Plan plan = make_plan(spec, found);
+  ClusterPlan plan = make_plan(spec, found);
   if (plan.kind == PlanKind::unchanged) return plan;
   state::require_room(tools.store.directory());
   tools.providers(spec.provider).check_usable();
@@ -180,10 +180,10 @@ CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailu
   const state::ClusterLock lock = lock_cluster(tools, spec.name);
   if (const auto cluster = tools.store.find_cluster(spec.name))
     settle_cluster(tools, *cluster, HalfMade::leave);
-  Found found = find(tools, spec);
+  FoundCluster found = find(tools, spec);
   if (!found.cluster) check_name_is_free(tools.store, spec.name);
   if (found.cluster) require_ours(*found.cluster, found.instances);
-  Plan plan = make_plan(spec, found);
+  ClusterPlan plan = make_plan(spec, found);
   Provider& provider = tools.providers(spec.provider);
   // An interrupted trial is continued: its machines become the cluster's or are given back.
   if (found.cluster && unspent_trials(tools.store, found.cluster->id).empty())

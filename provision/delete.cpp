@@ -7,7 +7,7 @@
 namespace fastgpu::provision {
 namespace {
 
-/// OwnerTags the cluster. If the disk has no room for the mark, the record stays as it was until
+/// Marks the cluster. If the disk has no room for the mark, the record stays as it was until
 /// the nodes are gone. That may make room, and a repetition finds the rest.
 void mark_if_there_is_room(const Tools& tools, state::Cluster& cluster) try {
   mark_deleting(tools, cluster);

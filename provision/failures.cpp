@@ -4,9 +4,9 @@
 
 namespace fastgpu::provision {
 
-Error as_one(std::string_view doing, const std::vector<Failure>& failures) {
+Error as_one(std::string_view doing, const std::vector<NodeFailure>& failures) {
   constexpr std::size_t kNamed = 4;
-  const Failure& first = failures.front();
+  const NodeFailure& first = failures.front();
   std::string message = std::string(doing) + ": ";
   if (std::string_view(first.error.what()).substr(0, first.node.value.size()) != first.node.value)
     message += first.node.value + ": ";
@@ -20,7 +20,7 @@ Error as_one(std::string_view doing, const std::vector<Failure>& failures) {
   return {first.error.kind(), message};
 }
 
-void throw_failures(std::string_view doing, const std::vector<Failure>& failures) {
+void throw_failures(std::string_view doing, const std::vector<NodeFailure>& failures) {
   if (!failures.empty()) throw as_one(doing, failures);
 }
 

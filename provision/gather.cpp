@@ -103,8 +103,8 @@ bool may_be_had_elsewhere(const Error& refusal, bool may_be_asked) {
 /// Returns the refusal that another place may not repeat; absent if nothing was refused. Throws any
 /// other failure.
 std::optional<Error> refusal_in(const Results& results, bool may_be_asked) {
-  std::vector<Failure> wants;
-  std::vector<Failure> others;
+  std::vector<NodeFailure> wants;
+  std::vector<NodeFailure> others;
   for (const HostResult<Instance>& result : results)
     if (!result.ok())
       (may_be_had_elsewhere(result.error(), may_be_asked) ? wants : others)
@@ -399,7 +399,7 @@ class MachineAcquirer {
   void give_back(const Acquisition& acquisition) {
     const std::vector<Node> got = with_machines(acquisition.nodes);
     if (got.empty()) return;
-    std::vector<Failure> failures;
+    std::vector<NodeFailure> failures;
     add_failures(failures, provider_.destroy(acquisition.cluster, got));
     throw_failures("giving up a place", failures);
     fault_point("provision:given_back");
@@ -467,7 +467,7 @@ void gather_again(const Tools& tools, Provider& provider, const GangPolicy& hold
 bool move_on(const Tools& tools, Provider& provider, Cluster& cluster, std::vector<Node>& nodes) {
   const auto places = provider.places(cluster);
   if (places.here + 1 >= places.count) return false;
-  std::vector<Failure> failures;
+  std::vector<NodeFailure> failures;
   add_failures(failures, provider.destroy(cluster, nodes));
   throw_failures("giving up a place", failures);
   std::ranges::for_each(nodes, forget_machine);

@@ -4,6 +4,7 @@
 #include <set>
 #include <system_error>
 
+#include "base/outcome.hpp"
 #include "provision/cluster_keys.hpp"
 #include "provision/journal.hpp"
 #include "provision/providers.hpp"
@@ -49,13 +50,9 @@ void close_ownerless_intents(const Tools& tools, GcMode mode, std::vector<Settle
 void remove_one(const Tools& tools, Provider& provider, const Orphan& orphan, GcMode mode,
                 std::vector<Settled>& items) {
   if (tools.store.find_cluster(orphan.cluster)) return;
-  Settled item{orphan.cluster.value, "orphan " + to_text(orphan)};
-  try {
-    if (mode == GcMode::remove) provider.remove_orphan(orphan);
-  } catch (const Error& e) {
-    item.error = e;
-  }
-  items.push_back(std::move(item));
+  items.push_back({orphan.cluster.value, "orphan " + to_text(orphan)});
+  if (mode == GcMode::remove)
+    items.back().outcome = attempt([&] { provider.remove_orphan(orphan); });
 }
 
 void remove_orphans(const Tools& tools, const std::string& name, GcMode mode,
@@ -80,13 +77,9 @@ void remove_files(const Tools& tools, GcMode mode, std::vector<Settled>& items) 
   for (const fs::directory_entry& entry : fs::directory_iterator(place, none)) {
     const ClusterId id{entry.path().filename().string()};
     if (tools.store.find_cluster(id)) continue;
-    Settled item{id.value, "files " + entry.path().string()};
-    try {
-      if (mode == GcMode::remove) remove_key_files(tools.store.directory(), id);
-    } catch (const Error& e) {
-      item.error = e;
-    }
-    items.push_back(std::move(item));
+    items.push_back({id.value, "files " + entry.path().string()});
+    if (mode == GcMode::remove)
+      items.back().outcome = attempt([&] { remove_key_files(tools.store.directory(), id); });
   }
 }
 

@@ -53,7 +53,7 @@ void end_late_machines(const Tools& tools, Provider& provider, const state::Clus
   if (expected.empty()) return;
   const auto late = come(expected, tools.store.nodes(cluster.id), provider.list(cluster));
   if (!late.empty()) {
-    std::vector<Failure> failures;
+    std::vector<NodeFailure> failures;
     add_failures(failures, provider.destroy(cluster, late));
     throw_failures("ending machines that came late", failures);
   }

@@ -33,7 +33,7 @@ struct CreateResult {
 };
 
 /// Returns the steps that create_cluster would take. Changes nothing and takes no lock.
-Plan plan_cluster(const Tools& tools, const ClusterSpec& spec);
+ClusterPlan plan_cluster(const Tools& tools, const ClusterSpec& spec);
 
 /// Makes a cluster, or completes one that a killed run began, or returns the existing one if it
 /// matches. After a failure or a cancel nothing is left, or the message names the remains and the

@@ -11,7 +11,7 @@ namespace {
 
 using state::ClusterState;
 
-[[noreturn]] void refuse_size(const ClusterSpec& wanted, const Found& found) {
+[[noreturn]] void refuse_size(const ClusterSpec& wanted, const FoundCluster& found) {
   const std::string& name = wanted.name.value;
   const std::string nodes = std::to_string(wanted.nodes);
   const std::string there = counted(found.nodes.size(), "node");
@@ -26,14 +26,14 @@ using state::ClusterState;
 
 /// Returns true if the existing cluster has an allowed size: from the requested minimum up to the
 /// requested number. A cluster whose creation was killed at once has no nodes.
-bool has_wanted_size(const ClusterSpec& wanted, const Found& found) {
+bool has_wanted_size(const ClusterSpec& wanted, const FoundCluster& found) {
   const auto most = static_cast<std::size_t>(wanted.nodes);
   const std::size_t size = found.nodes.size();
   if (size == 0 && found.cluster->state == ClusterState::creating) return true;
   return size <= most && size >= static_cast<std::size_t>(wanted.least_nodes());
 }
 
-void check_same(const ClusterSpec& wanted, const Found& found) {
+void check_same(const ClusterSpec& wanted, const FoundCluster& found) {
   const state::Cluster& there = *found.cluster;
   const std::string name = wanted.name.value;
   if (there.provider != wanted.provider)
@@ -59,42 +59,42 @@ void check_same(const ClusterSpec& wanted, const Found& found) {
                                          ": choose another name, or delete it first");
 }
 
-Step step_for(int index, const ClusterSpec& wanted, const Found& found) {
-  Step step{.index = index, .name = node_name(wanted.name, index), .instance_id = {}};
+PlanStep step_for(int index, const ClusterSpec& wanted, const FoundCluster& found) {
+  PlanStep step{.index = index, .name = node_name(wanted.name, index), .instance_id = {}};
   for (const state::Node& node : found.nodes) {
     if (node.index != index) continue;
     step.name = node.name;
     if (const Instance* instance = find_instance(found.instances, node)) {
-      step.kind = StepKind::adopt_node;
+      step.kind = PlanStepKind::adopt_node;
       step.instance_id = instance->id;
     }
   }
   return step;
 }
 
-std::string line_of(const Step& step) {
+std::string line_of(const PlanStep& step) {
   switch (step.kind) {
-    case StepKind::prepare:
+    case PlanStepKind::prepare:
       return "prepare shared resources";
-    case StepKind::create_node:
+    case PlanStepKind::create_node:
       return "create node " + step.name.value;
-    case StepKind::adopt_node:
+    case PlanStepKind::adopt_node:
       return "adopt node " + step.name.value + " (" + step.instance_id + ")";
-    case StepKind::destroy_stray:
+    case PlanStepKind::destroy_stray:
       return "destroy stray machine " + step.instance_id;
   }
   return {};
 }
 
-std::string word_of(StepKind kind) {
+std::string word_of(PlanStepKind kind) {
   switch (kind) {
-    case StepKind::prepare:
+    case PlanStepKind::prepare:
       return "prepare";
-    case StepKind::create_node:
+    case PlanStepKind::create_node:
       return "create-node";
-    case StepKind::adopt_node:
+    case PlanStepKind::adopt_node:
       return "adopt-node";
-    case StepKind::destroy_stray:
+    case PlanStepKind::destroy_stray:
       return "destroy-stray";
   }
   return {};
@@ -118,27 +118,27 @@ NodeName node_name(const ClusterName& cluster, int index) {
   return {cluster.value + "-" + std::to_string(index)};
 }
 
-Plan make_plan(const ClusterSpec& wanted, const Found& found) {
+ClusterPlan make_plan(const ClusterSpec& wanted, const FoundCluster& found) {
   check_spec(wanted);
   check_provider_name(wanted.provider);
-  Plan plan{.wanted = wanted, .steps = {}};
+  ClusterPlan plan{.wanted = wanted, .steps = {}};
   if (found.cluster) {
     check_same(wanted, found);
     const bool is_creating = found.cluster->state == ClusterState::creating;
     plan.kind = is_creating ? PlanKind::resume : PlanKind::unchanged;
     for (const Instance& stray : strays(found.nodes, found.instances))
-      plan.steps.push_back({StepKind::destroy_stray, stray.index, {}, stray.id});
+      plan.steps.push_back({PlanStepKind::destroy_stray, stray.index, {}, stray.id});
   }
   if (plan.kind == PlanKind::unchanged) return plan;
-  plan.steps.push_back({StepKind::prepare, 0, {}, {}});
+  plan.steps.push_back({PlanStepKind::prepare, 0, {}, {}});
   for (int index = 0; index < wanted.nodes; ++index)
     plan.steps.push_back(step_for(index, wanted, found));
   return plan;
 }
 
-std::vector<std::string> describe(const Plan& plan) {
+std::vector<std::string> describe(const ClusterPlan& plan) {
   std::vector<std::string> lines;
-  for (const Step& step : plan.steps)
+  for (const PlanStep& step : plan.steps)
     lines.push_back(line_of(step));
   if (plan.kind == PlanKind::unchanged && lines.empty())
     lines.push_back("nothing to do: cluster '" + plan.wanted.name.value +
@@ -146,9 +146,9 @@ std::vector<std::string> describe(const Plan& plan) {
   return lines;
 }
 
-nlohmann::json to_json(const Plan& plan) {
+nlohmann::json to_json(const ClusterPlan& plan) {
   nlohmann::json steps = nlohmann::json::array();
-  for (const Step& step : plan.steps) {
+  for (const PlanStep& step : plan.steps) {
     nlohmann::json one = {{"step", word_of(step.kind)}};
     if (!step.name.value.empty()) one["node"] = step.name.value;
     if (!step.instance_id.empty()) one["instance"] = step.instance_id;

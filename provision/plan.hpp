@@ -20,23 +20,23 @@ enum class PlanKind : std::uint8_t {
   unchanged,  ///< The cluster exists as requested.
 };
 
-enum class StepKind : std::uint8_t { prepare, create_node, adopt_node, destroy_stray };
+enum class PlanStepKind : std::uint8_t { prepare, create_node, adopt_node, destroy_stray };
 
-struct Step {
-  StepKind kind = StepKind::create_node;
+struct PlanStep {
+  PlanStepKind kind = PlanStepKind::create_node;
   int index = 0;            ///< The node's index; 0 for prepare.
   NodeName name;            ///< Empty for prepare and strays.
   std::string instance_id;  ///< The machine that is adopted or destroyed.
 };
 
-struct Plan {
+struct ClusterPlan {
   ClusterSpec wanted;
   PlanKind kind = PlanKind::create;
-  std::vector<Step> steps;
+  std::vector<PlanStep> steps;
 };
 
 /// The findings under the requested name.
-struct Found {
+struct FoundCluster {
   std::optional<state::Cluster> cluster{};
   std::vector<state::Node> nodes{};
   std::vector<Instance> instances{};
@@ -46,13 +46,13 @@ struct Found {
 
 /// Returns the plan. Throws ErrorKind::usage for an impossible request, conflict, with a remedy, if
 /// a cluster of that name exists in another form.
-Plan make_plan(const ClusterSpec& wanted, const Found& found);
+ClusterPlan make_plan(const ClusterSpec& wanted, const FoundCluster& found);
 
 /// Returns one line for each step, for people: "create node demo-0".
-std::vector<std::string> describe(const Plan& plan);
+std::vector<std::string> describe(const ClusterPlan& plan);
 
 /// Returns the plan for machines: {"schema": "fastgpu/plan/v1", ...}.
-nlohmann::json to_json(const Plan& plan);
+nlohmann::json to_json(const ClusterPlan& plan);
 
 /// Returns "<cluster>-<index>".
 NodeName node_name(const ClusterName& cluster, int index);

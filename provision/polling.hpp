@@ -10,6 +10,9 @@
 
 namespace fastgpu::provision {
 
+/// A function that waits for a time or a cancel.
+using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
+
 /// Returns the pause before the next poll, after `waited` so far: a tenth of that time, at least
 /// `shortest` and at most 5 s. By default a place is polled at most twice a second.
 constexpr std::chrono::milliseconds poll_interval(
@@ -21,8 +24,6 @@ constexpr std::chrono::milliseconds poll_interval(
 /// The pauses of one wait. Time counts as the pauses alone, so that a slow answer costs no poll.
 class Polling {
  public:
-  using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
-
   explicit Polling(Wait wait) : wait_(std::move(wait)) {}
 
   std::chrono::milliseconds waited() const noexcept { return waited_; }

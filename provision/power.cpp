@@ -24,7 +24,7 @@ std::vector<Node> nodes_in(const ClusterView& view, NodeState state) {
 }
 
 void start_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node> nodes) {
-  std::vector<Failure> failures;
+  std::vector<NodeFailure> failures;
   run_step(tools, "starting " + counted(nodes.size(), "node"), [&] {
     const auto results = held.provider().start(held.cluster(), nodes, tools.cancel);
     fault_point("provision:started");
@@ -32,7 +32,7 @@ void start_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node> 
     add_failures(failures, results);
     tools.cancel.check();
     std::erase_if(nodes, [&](const Node& node) {
-      return std::ranges::find(failures, node.name, &Failure::node) != failures.end();
+      return std::ranges::find(failures, node.name, &NodeFailure::node) != failures.end();
     });
   });
   await_nodes(tools, held.provider(), held.cluster(), nodes);
@@ -54,7 +54,7 @@ void stop_nodes(const Tools& tools, const HeldCluster& held, const std::vector<N
   run_step(tools, "stopping " + counted(nodes.size(), "node"), [&] {
     const auto results = held.provider().stop(held.cluster(), nodes, tools.cancel);
     fault_point("provision:stopped");
-    std::vector<Failure> failures;
+    std::vector<NodeFailure> failures;
     add_failures(failures, results);
     tools.cancel.check();
     throw_failures("stopping nodes", failures);

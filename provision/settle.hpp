@@ -2,19 +2,19 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/outcome.hpp"
 #include "provision/tools.hpp"
 
 namespace fastgpu::provision {
 
 /// The result for an intent, or for an object that was left behind.
 struct Settled {
-  std::string cluster;           ///< The cluster's name, or its identity if no name is known.
-  std::string what;              ///< "finished its deletion", "orphan bridge fg-12ab"
-  std::optional<Error> error{};  ///< The reason if it could not be settled.
+  std::string cluster;      ///< The cluster's name, or its identity if no name is known.
+  std::string what;         ///< "finished its deletion", "orphan bridge fg-12ab"
+  Outcome<void> outcome{};  ///< The reason if it could not be settled.
 };
 
 enum class HalfMade : std::uint8_t {

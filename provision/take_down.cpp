@@ -68,7 +68,7 @@ void take_down_nodes(const Tools& tools, Provider& provider, const state::Cluste
     if (provider.lists_late()) expect_late_machines(tools, ended);
   });
   tell_what_is_left(tools, results);
-  std::vector<Failure> failures;
+  std::vector<NodeFailure> failures;
   add_failures(failures, results);
   throw_failures("destroying nodes", failures);
 }
@@ -87,7 +87,7 @@ void lose_nodes(const Tools& tools, Provider& provider, const state::Cluster& cl
     close_node_intents(tools.store, cluster.id, ended);
     if (provider.lists_late()) expect_late_machines(tools, ended);
   });
-  std::vector<Failure> failures;
+  std::vector<NodeFailure> failures;
   add_failures(failures, results);
   throw_failures("destroying nodes", failures);
 }
@@ -97,7 +97,7 @@ int destroy_strays(const Tools& tools, Provider& provider, const state::Cluster&
   for (const Instance& stray : strays(tools.store.nodes(cluster.id), provider.list(cluster)))
     lost.push_back(node_of(cluster, stray));
   if (lost.empty()) return 0;
-  std::vector<Failure> failures;
+  std::vector<NodeFailure> failures;
   add_failures(failures, provider.destroy(cluster, lost));
   throw_failures("destroying stray machines", failures);
   return static_cast<int>(lost.size());

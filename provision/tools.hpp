@@ -12,16 +12,11 @@
 #include "base/cancel.hpp"
 #include "base/clock.hpp"
 #include "base/host_result.hpp"
-#include "base/secret.hpp"
+#include "base/key_pair.hpp"
 #include "provision/provider.hpp"
 #include "state/store.hpp"
 
 namespace fastgpu::provision {
-
-struct KeyPair {
-  Secret private_key;      ///< The text of an OpenSSH private key file.
-  std::string public_key;  ///< "ssh-ed25519 AAAA..." without comment.
-};
 
 class KeyMaker {
  public:

@@ -11,7 +11,7 @@
 
 namespace fastgpu::cli {
 
-std::span<const Command> commands();
+std::span<const CliCommand> commands();
 
 /// Runs the command in `words`, which do not include the program's name. Returns the exit code.
 /// Throws Error.

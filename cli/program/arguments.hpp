@@ -85,11 +85,11 @@ class Arguments {
   /// "Storage". An empty title goes back to the flags without a group.
   void group(std::string_view title) { group_ = title; }
 
-  /// OwnerTags the result as a table: the user can sort its rows and leave its column titles out.
+  /// Marks the result as a table: the user can sort its rows and leave its column titles out.
   void offer_table() noexcept { offers_table_ = true; }
   bool offers_table() const noexcept { return offers_table_; }
 
-  /// OwnerTags the result as one that is available as an HTML page, too.
+  /// Marks the result as one that is available as an HTML page, too.
   void offer_page() noexcept { offers_page_ = true; }
   bool offers_page() const noexcept { return offers_page_; }
 
@@ -106,7 +106,7 @@ class Arguments {
   bool offers_table_ = false;
 };
 
-/// OwnerTags `flag` as one that means the same in every command that has it.
+/// Marks `flag` as one that means the same in every command that has it.
 inline Argument& shared(Argument& flag) {
   flag.shared = true;
   return flag;

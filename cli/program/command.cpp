@@ -2,7 +2,7 @@
 
 namespace fastgpu::cli {
 
-std::string Command::words() const {
+std::string CliCommand::words() const {
   const std::string_view plural = verb == "get" ? "s" : "";
   return std::string(verb) + (noun.empty() ? "" : " " + std::string(noun) + std::string(plural));
 }

@@ -27,7 +27,7 @@ enum class Effect : std::uint8_t {
 /// The topic of a command, under which `fastgpu --help` lists it.
 enum class Topic : std::uint8_t { clusters, nodes, jobs, environments, clouds, program };
 
-struct Command {
+struct CliCommand {
   std::string_view verb;
   std::string_view noun;  ///< Singular; empty for a verb alone.
   Topic topic;

@@ -35,23 +35,24 @@ std::string singular(const std::string& noun) {
   return noun.size() > 1 && noun.back() == 's' ? noun.substr(0, noun.size() - 1) : noun;
 }
 
-std::vector<std::string> nouns_of(std::span<const Command> table, std::string_view verb) {
+std::vector<std::string> nouns_of(std::span<const CliCommand> table, std::string_view verb) {
   std::vector<std::string> nouns;
-  for (const Command& command : table)
+  for (const CliCommand& command : table)
     if (command.verb == verb)
       nouns.push_back(command.noun.empty() ? "" : command.words().substr(verb.size() + 1));
   return nouns;
 }
 
-const Command* find(std::span<const Command> table, std::string_view verb, std::string_view noun) {
-  for (const Command& command : table)
+const CliCommand* find(std::span<const CliCommand> table, std::string_view verb,
+                       std::string_view noun) {
+  for (const CliCommand& command : table)
     if (command.verb == verb && command.noun == noun) return &command;
   return nullptr;
 }
 
-[[noreturn]] void refuse_verb(std::span<const Command> table, const std::string& verb) {
+[[noreturn]] void refuse_verb(std::span<const CliCommand> table, const std::string& verb) {
   std::vector<std::string> known;
-  for (const Command& command : table)
+  for (const CliCommand& command : table)
     known.emplace_back(command.verb);
   const std::string near = nearest_name(verb, known);
   const bool is_noun = find(table, "get", verb) || find(table, "get", singular(verb));
@@ -101,7 +102,7 @@ void expand_alias(std::vector<std::string>& words) {
 
 }  // namespace
 
-std::vector<std::string> verb_first(std::span<const Command> table,
+std::vector<std::string> verb_first(std::span<const CliCommand> table,
                                     std::vector<std::string> words) {
   if (words.empty() || !words.front().starts_with('-')) return words;
   const auto program = std::ranges::find(words, "--");
@@ -116,14 +117,14 @@ std::vector<std::string> verb_first(std::span<const Command> table,
 namespace {
 
 /// Moves the flags between verb and noun behind the noun.
-void noun_first(std::span<const Command> table, std::vector<std::string>& words) {
+void noun_first(std::span<const CliCommand> table, std::vector<std::string>& words) {
   const auto rest = verb_first(table, {words.begin() + 1, words.end()});
   std::ranges::copy(rest, words.begin() + 1);
 }
 
 }  // namespace
 
-Resolved resolve(std::span<const Command> table, std::vector<std::string> words) {
+Resolved resolve(std::span<const CliCommand> table, std::vector<std::string> words) {
   Resolved out;
   out.help = take_help(words);
   words = verb_first(table, std::move(words));

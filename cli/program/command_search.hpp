@@ -11,7 +11,8 @@ namespace fastgpu::cli {
 
 /// A command and the words that are left for it.
 struct Resolved {
-  const Command* command = nullptr;  ///< Null if help was requested for a verb, or for everything.
+  const CliCommand* command =
+      nullptr;  ///< Null if help was requested for a verb, or for everything.
   std::string verb;
   std::vector<std::string> rest;
   bool help = false;
@@ -19,10 +20,11 @@ struct Resolved {
 
 /// Returns `words` with the flags in front of the verb moved behind it: "-o json get nodes" is
 /// "get nodes -o json".
-std::vector<std::string> verb_first(std::span<const Command> table, std::vector<std::string> words);
+std::vector<std::string> verb_first(std::span<const CliCommand> table,
+                                    std::vector<std::string> words);
 
 /// Finds the command that `words` name: plural nouns, the other names that people try ("ls",
 /// "kill") and flags before the verb are understood. Throws ErrorKind::usage with the nearest name.
-Resolved resolve(std::span<const Command> table, std::vector<std::string> words);
+Resolved resolve(std::span<const CliCommand> table, std::vector<std::string> words);
 
 }  // namespace fastgpu::cli

@@ -31,7 +31,7 @@ void describe_common(Arguments& arguments, CommonFlags& common) {
       "-v";
 }
 
-Arguments arguments_of(const Command& command) {
+Arguments arguments_of(const CliCommand& command) {
   CommonFlags common;
   Arguments arguments;
   command.describe(arguments);
@@ -39,13 +39,13 @@ Arguments arguments_of(const Command& command) {
   return arguments;
 }
 
-Arguments leading_flags(std::span<const Command> table) {
+Arguments leading_flags(std::span<const CliCommand> table) {
   std::map<std::string, std::optional<bool>> is_bare;  // Absent if it depends on the command.
   const auto note = [&](const std::string& spelling, bool bare) {
     const auto [found, is_new] = is_bare.emplace(spelling, bare);
     if (!is_new && found->second != bare) found->second.reset();
   };
-  for (const Command& command : table) {
+  for (const CliCommand& command : table) {
     const Arguments arguments = arguments_of(command);
     for (const Argument& argument : arguments.all()) {
       if (argument.positional()) continue;

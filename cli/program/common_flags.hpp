@@ -23,10 +23,10 @@ struct CommonFlags {
 void describe_common(Arguments& arguments, CommonFlags& common);
 
 /// Returns all arguments of `command`, including the common ones, for help, completion and checks.
-Arguments arguments_of(const Command& command);
+Arguments arguments_of(const CliCommand& command);
 
 /// Returns the flags that may be typed before the verb. These are all flags of all commands, except
 /// those that take a value in one command and none in another.
-Arguments leading_flags(std::span<const Command> table);
+Arguments leading_flags(std::span<const CliCommand> table);
 
 }  // namespace fastgpu::cli

@@ -20,7 +20,7 @@ bool lacks_value(const std::vector<Token>& tokens) {
 
 class Completer {
  public:
-  Completer(std::span<const Command> table, const KnownNames& known, const std::string& typed)
+  Completer(std::span<const CliCommand> table, const KnownNames& known, const std::string& typed)
       : table_(table), known_(known), typed_(typed) {}
 
   Completion of(std::span<const std::string> before);
@@ -38,7 +38,7 @@ class Completer {
   void note_clouds(const std::vector<Token>& tokens);
   void offer_argument(const Arguments& arguments, std::span<const std::string> words);
 
-  std::span<const Command> table_;
+  std::span<const CliCommand> table_;
   const KnownNames& known_;
   std::string typed_;
   std::vector<std::string> clouds_;  ///< The clouds that the line names.
@@ -48,7 +48,8 @@ class Completer {
 void Completer::offer(std::string word, std::string_view help) {
   if (!word.starts_with(typed_)) return;
   const bool there = std::ranges::any_of(
-      out_.candidates, [&](const Candidate& candidate) { return candidate.word == word; });
+      out_.candidates,
+      [&](const CompletionCandidate& candidate) { return candidate.word == word; });
   if (!there) out_.candidates.push_back({std::move(word), std::string(help)});
 }
 
@@ -58,13 +59,13 @@ void Completer::offer_all(const std::vector<std::string>& words, const std::stri
 }
 
 void Completer::offer_verbs() {
-  for (const Command& command : table_)
+  for (const CliCommand& command : table_)
     if (!command.summary.empty())
       offer(std::string(command.verb), command.noun.empty() ? command.summary : "");
 }
 
 void Completer::offer_nouns(std::string_view verb) {
-  for (const Command& command : table_)
+  for (const CliCommand& command : table_)
     if (command.verb == verb)
       offer(std::string(command.noun) + (verb == "get" ? "s" : ""), command.summary);
 }
@@ -208,14 +209,14 @@ Completion Completer::of(std::span<const std::string> before) {
   const std::string head = typed_.substr(0, equals + 1);
   typed_ = typed_.substr(equals + 1);
   if (flag != nullptr) offer_values(*flag);
-  for (Candidate& candidate : out_.candidates)
+  for (CompletionCandidate& candidate : out_.candidates)
     candidate.word = head + candidate.word;
   return out_;
 }
 
 }  // namespace
 
-Completion complete(std::span<const Command> table, std::span<const std::string> words,
+Completion complete(std::span<const CliCommand> table, std::span<const std::string> words,
                     const KnownNames& known) {
   if (words.empty()) return Completer(table, known, "").of({});
   return Completer(table, known, words.back()).of(words.first(words.size() - 1));

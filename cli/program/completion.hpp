@@ -27,20 +27,20 @@ struct KnownNames {
   std::function<std::vector<std::string>()> gpus;  ///< "A100:8"
 };
 
-struct Candidate {
+struct CompletionCandidate {
   std::string word;
   std::string help{};  ///< Shown beside the word by shells that can.
 };
 
 struct Completion {
-  std::vector<Candidate> candidates;  ///< Each begins with the word being typed.
-  bool files = false;                 ///< The shell may offer file names as well.
+  std::vector<CompletionCandidate> candidates;  ///< Each begins with the word being typed.
+  bool files = false;                           ///< The shell may offer file names as well.
   bool keep_open = false;  ///< The shell adds no space after the word, because more of it follows.
 };
 
 /// Completes a command line. `words` are the words after the program's name, up to the cursor. The
 /// last one, which may be empty, is being typed.
-Completion complete(std::span<const Command> table, std::span<const std::string> words,
+Completion complete(std::span<const CliCommand> table, std::span<const std::string> words,
                     const KnownNames& known);
 
 }  // namespace fastgpu::cli

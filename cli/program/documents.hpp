@@ -9,7 +9,7 @@
 namespace fastgpu::cli {
 
 struct DocumentsOf {
-  std::string_view command;  ///< Equal to Command::words().
+  std::string_view command;  ///< Equal to CliCommand::words().
   std::array<std::string_view, 3> kinds_or_empty{};
 
   /// Returns the kinds that the command may show. The kind "clusters" has the schema

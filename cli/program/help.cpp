@@ -120,11 +120,11 @@ std::string with_choices(const Argument& argument) {
 
 }  // namespace
 
-std::vector<HelpGroup> command_groups(std::span<const Command> table) {
+std::vector<HelpGroup> command_groups(std::span<const CliCommand> table) {
   std::vector<HelpGroup> groups;
   using enum Topic;
   for (const Topic topic : {clusters, nodes, jobs, environments, clouds, program})
-    for (const Command& command : table)
+    for (const CliCommand& command : table)
       if (command.topic == topic && !command.summary.empty())
         rows_of(groups, std::string(title_of(topic)))
             .emplace_back(command.words(), std::string(command.summary));
@@ -152,7 +152,7 @@ std::vector<HelpGroup> flag_groups(const Arguments& arguments) {
   return groups;
 }
 
-std::string usage_line(const Command& command, const Arguments& arguments) {
+std::string usage_line(const CliCommand& command, const Arguments& arguments) {
   std::string out = "fastgpu " + command.words();
   for (const Argument& argument : arguments.all()) {
     if (!argument.positional()) continue;
@@ -165,7 +165,7 @@ std::string usage_line(const Command& command, const Arguments& arguments) {
   return out;
 }
 
-std::string variables_sentence(const Command& command, const Arguments& arguments) {
+std::string variables_sentence(const CliCommand& command, const Arguments& arguments) {
   std::string out = "Every flag can be set in the environment: --state-dir is FASTGPU_STATE_DIR";
   for (const Argument& argument : arguments.all()) {
     if (argument.positional() || argument.shared) continue;
@@ -175,7 +175,7 @@ std::string variables_sentence(const Command& command, const Arguments& argument
   return out + ".";
 }
 
-std::string help_for_all(std::span<const Command> table, int width) {
+std::string help_for_all(std::span<const CliCommand> table, int width) {
   return paragraphs("fastgpu makes clusters of machines and runs distributed jobs on them.\n",
                     width) +
          "\nUsage: fastgpu COMMAND [flags]\n" + print_groups(command_groups(table), width) +
@@ -183,14 +183,14 @@ std::string help_for_all(std::span<const Command> table, int width) {
          paragraphs("Help for a command: fastgpu create cluster --help\n", width);
 }
 
-std::string help_for_verb(std::span<const Command> table, std::string_view verb, int width) {
+std::string help_for_verb(std::span<const CliCommand> table, std::string_view verb, int width) {
   HelpRows rows;
-  for (const Command& command : table)
+  for (const CliCommand& command : table)
     if (command.verb == verb) rows.emplace_back(command.words(), std::string(command.summary));
   return "Usage: fastgpu " + std::string(verb) + " NOUN [flags]\n\n" + two_columns(rows, width);
 }
 
-std::string help_for_command(const Command& command, const Arguments& arguments, int width) {
+std::string help_for_command(const CliCommand& command, const Arguments& arguments, int width) {
   const std::string usage = "Usage: ";
   std::string out = paragraphs(command.summary, width) + "\n" + usage +
                     hanging(usage_line(command, arguments), usage.size(), room_of(width));

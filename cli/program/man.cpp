@@ -89,15 +89,15 @@ std::string as_typed(std::string_view line) {
 
 }  // namespace
 
-std::string man_name(const Command& command) {
+std::string man_name(const CliCommand& command) {
   std::string out = "fastgpu-" + command.words();
   std::ranges::replace(out, ' ', '-');
   return out;
 }
 
-std::string man_page_for_all(std::span<const Command> table) {
+std::string man_page_for_all(std::span<const CliCommand> table) {
   std::string see;
-  for (const Command& command : table)
+  for (const CliCommand& command : table)
     if (!command.summary.empty())
       see += (see.empty() ? "" : ",\n") + (".BR " + roff(man_name(command)) + " (1)");
   return heading("fastgpu", "make clusters of machines and run distributed jobs on them") +
@@ -112,7 +112,7 @@ std::string man_page_for_all(std::span<const Command> table) {
          section("SEE ALSO", see);
 }
 
-std::string man_page(const Command& command, const Arguments& arguments) {
+std::string man_page(const CliCommand& command, const Arguments& arguments) {
   const std::string environment = roff(variables_sentence(command, arguments));
   return heading(man_name(command), command.summary) +
          section("SYNOPSIS", ".B " + roff(usage_line(command, arguments))) +

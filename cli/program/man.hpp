@@ -10,9 +10,9 @@
 namespace fastgpu::cli {
 
 /// Returns the page's name without its section: "fastgpu-create-cluster".
-std::string man_name(const Command& command);
+std::string man_name(const CliCommand& command);
 
-std::string man_page_for_all(std::span<const Command> table);
-std::string man_page(const Command& command, const Arguments& arguments);
+std::string man_page_for_all(std::span<const CliCommand> table);
+std::string man_page(const CliCommand& command, const Arguments& arguments);
 
 }  // namespace fastgpu::cli

@@ -51,10 +51,10 @@ bool is_of_family(std::string_view name) {
 /// Returns the right variables of the flags for which `name` may be meant: `name` has the command
 /// where it should have none, or the other way round. If `command` has such a flag, only its
 /// variable is returned.
-std::vector<std::string> meant_flags(const std::string& name, std::span<const Command> table,
-                                     const Command& command) {
+std::vector<std::string> meant_flags(const std::string& name, std::span<const CliCommand> table,
+                                     const CliCommand& command) {
   std::set<std::string> found;
-  for (const Command& other : table) {
+  for (const CliCommand& other : table) {
     const Arguments arguments = arguments_of(other);
     for (const Argument& argument : arguments.all()) {
       if (argument.positional()) continue;
@@ -68,8 +68,8 @@ std::vector<std::string> meant_flags(const std::string& name, std::span<const Co
   return {found.begin(), found.end()};
 }
 
-std::string fault_of(const std::string& name, std::span<const Command> table,
-                     const Command& command, std::span<const std::string> known) {
+std::string fault_of(const std::string& name, std::span<const CliCommand> table,
+                     const CliCommand& command, std::span<const std::string> known) {
   const std::string what = "the environment variable " + printable(name) + " has no meaning";
   for (const config::SettingInfo& setting : config::setting_table())
     if (const auto former = config::former_setting(setting.key);
@@ -89,7 +89,7 @@ std::string fault_of(const std::string& name, std::span<const Command> table,
 
 }  // namespace
 
-std::vector<std::string> known_variables(std::span<const Command> table) {
+std::vector<std::string> known_variables(std::span<const CliCommand> table) {
   std::set<std::string> known(kRead.begin(), kRead.end());
   known.insert(kSetOnNodes.begin(), kSetOnNodes.end());
   for (const provision::ProviderInfo& provider : provision::provider_table())
@@ -98,7 +98,7 @@ std::vector<std::string> known_variables(std::span<const Command> table) {
                         std::inserter(known, known.end()));
   for (const config::SettingInfo& setting : config::setting_table())
     known.insert(config::variable_name(setting.key));
-  for (const Command& command : table) {
+  for (const CliCommand& command : table) {
     const Arguments arguments = arguments_of(command);
     for (const Argument& argument : arguments.all())
       if (!argument.positional()) known.insert(argument.variable(command.words()));
@@ -107,7 +107,8 @@ std::vector<std::string> known_variables(std::span<const Command> table) {
 }
 
 std::vector<std::string> unknown_variables(std::span<const std::string> names,
-                                           std::span<const Command> table, const Command& command) {
+                                           std::span<const CliCommand> table,
+                                           const CliCommand& command) {
   std::vector<std::string> faults;
   std::vector<std::string> known;
   for (const std::string& name : names) {

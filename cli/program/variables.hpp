@@ -11,11 +11,12 @@ namespace fastgpu::cli {
 
 /// Returns all variables that any part of fastgpu reads or sets, including those of the flags in
 /// `table` and of the settings.
-std::vector<std::string> known_variables(std::span<const Command> table);
+std::vector<std::string> known_variables(std::span<const CliCommand> table);
 
 /// Returns a sentence for each unknown variable in `names`. It suggests the nearest name, or the
 /// variables of the flag that seems to be meant. `command` is the command that will run.
 std::vector<std::string> unknown_variables(std::span<const std::string> names,
-                                           std::span<const Command> table, const Command& command);
+                                           std::span<const CliCommand> table,
+                                           const CliCommand& command);
 
 }  // namespace fastgpu::cli

@@ -67,8 +67,7 @@ std::vector<Check> examine_clouds(Services& services) {
       [&](provision::cloud::Cloud* cloud) { return look_at(*cloud, services.cancel()); });
   services.cancel().check();
   for (const auto& one : looked)
-    if (const auto* check = std::get_if<0>(&one); check != nullptr && *check)
-      checks.push_back(**check);
+    if (one.ok() && one.value()) checks.push_back(*one.value());
   if (checks.empty())
     checks.push_back(
         {"clouds", Verdict::ok, "no cloud credentials found; local clusters need none", ""});

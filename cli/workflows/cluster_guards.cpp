@@ -280,7 +280,7 @@ std::vector<provision::Settled> carry_out_guards(Services& services, Execution c
     } catch (const Error& e) {
       services.cancel().check();
       item.what = "its guards";
-      item.error = e;
+      item.outcome = e;
     }
     done.push_back(std::move(item));
   }

@@ -1,5 +1,6 @@
 // Heartbeat: postpones the end of an unattended cluster while a command runs.
 #include "base/caught.hpp"
+#include "base/outcome.hpp"
 #include "base/periodic_thread.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "provision/cloud/timers.hpp"
@@ -28,10 +29,10 @@ class Heartbeat {
 
   ~Heartbeat() {
     thread_.stop();
-    if (!failure_) return;
+    if (last_beat_.ok()) return;
     try {
       messages_.warn("the scheduled end of " + cluster_.name.value +
-                     " could not be postponed: " + failure_->what());
+                     " could not be postponed: " + last_beat_.error().what());
     } catch (const Error&) {  // The warning cannot be written: stderr is closed.
     }
   }
@@ -41,10 +42,9 @@ class Heartbeat {
  private:
   void beat() {
     try {
-      put_off();
-      failure_.reset();
+      last_beat_ = attempt([this] { put_off(); });
     } catch (...) {
-      failure_ = caught_error();
+      last_beat_ = caught_error();
     }
   }
 
@@ -72,7 +72,7 @@ class Heartbeat {
   Cloud* cloud_;
   std::string owner_;
   std::chrono::seconds step_;
-  std::optional<Error> failure_;
+  Outcome<void> last_beat_;
   PeriodicThread thread_;  // The last member: the thread uses all others.
 };
 

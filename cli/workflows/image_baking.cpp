@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fault_point.hpp"
+#include "base/outcome.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/node_scripts/bake.hpp"
 #include "cli/workflows/node_scripts/node_script.hpp"
@@ -68,7 +69,7 @@ void run_on(Services& services, const state::Cluster& cluster, const state::Node
             const std::string& command, const std::string& what, const Cancel& cancel) {
   const ssh::Host host = to_host(services.store(), cluster, node);
   const auto answers = launcher::ask(services.ssh(), {{host, command}}, kBakeTimeout, cancel);
-  if (const auto failure = script_failure(answers.at(0), what)) throw Error(*failure);
+  check_script(answers.at(0), what);
 }
 
 /// Restores the secrets of a node. A cancel by the user does not stop this.
@@ -142,15 +143,13 @@ provision::Settled settle(Services& services, const state::Intent& intent,
                           const state::Cluster& cluster, bool dry_run) {
   provision::Settled settled{cluster.name.value, "unfinished bake-image " + intent.subject};
   if (dry_run) return settled;
-  try {
+  settled.outcome = attempt([&] {
     const provision::Tools tools = services.tools();
     const provision::HeldCluster held(tools, cluster.name);
     if (!end_bake(services, held.cluster(), intent))
       throw Error(ErrorKind::conflict, "its image is still being created: run `fastgpu gc` later");
     settled.what = "put " + intent.subject + " back after an unfinished bake-image";
-  } catch (const Error& e) {
-    settled.error = e;
-  }
+  });
   return settled;
 }
 

@@ -16,9 +16,8 @@ void SystemClock::sleep(milliseconds duration) {
   ::poll(&stop, 1, static_cast<int>(std::max<milliseconds::rep>(0, duration.count())));
 }
 
-provision::KeyPair SshKeyMaker::make(std::string_view comment) {
-  ssh::KeyPair made = ssh::generate_key_pair(comment);
-  return {std::move(made.private_key), std::move(made.public_key)};
+KeyPair SshKeyMaker::make(std::string_view comment) {
+  return ssh::generate_key_pair(comment);
 }
 
 void ProgressEvents::step_started(std::string_view step) {

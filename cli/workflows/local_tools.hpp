@@ -23,7 +23,7 @@ class SystemClock final : public Clock {
 
 class SshKeyMaker final : public provision::KeyMaker {
  public:
-  provision::KeyPair make(std::string_view comment) override;
+  KeyPair make(std::string_view comment) override;
 };
 
 /// Reports the steps of an operation, and how many nodes are ready, as progress.

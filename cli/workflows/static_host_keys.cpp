@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <span>
-#include <variant>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -172,11 +171,11 @@ auto ask_all(Services& services, const std::vector<ssh::Host>& places, const cha
   auto answers =
       parallel_map(std::span<const ssh::Host>(places), kClientsAtOnce,
                    [&](const ssh::Host& place) { return ask(place, limit, services.cancel()); });
-  std::vector<std::variant_alternative_t<0, typename decltype(answers)::value_type>> out;
+  std::vector<typename decltype(answers)::value_type::Value> out;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (const auto* error = std::get_if<Error>(&answers[i]))
-      throw error->during("asking " + places[i].address + " for its " + what);
-    out.push_back(std::get<0>(std::move(answers[i])));
+    if (!answers[i].ok())
+      throw answers[i].error().during("asking " + places[i].address + " for its " + what);
+    out.push_back(std::move(answers[i]).value());
   }
   return out;
 }
@@ -291,7 +290,7 @@ void refuse_unknown(const Hosts& hosts) {
                     "host_keys, or accept the key that the host shows with --accept-host-keys");
 }
 
-/// OwnerTags the hosts with known keys that only OpenSSH's client can reach. Throws if no host
+/// Marks the hosts with known keys that only OpenSSH's client can reach. Throws if no host
 /// answers: the logins that follow would only wait for another timeout.
 void find_clients_hosts(Services& services, Hosts& hosts) {
   const auto way_of = [](const StaticHost& host) { return place_on_way(host, host.jumps.size()); };
@@ -309,7 +308,7 @@ void find_clients_hosts(Services& services, Hosts& hosts) {
   }
 }
 
-/// OwnerTags a host for OpenSSH's client if it has only keys of types that libssh2 does not check.
+/// Marks a host for OpenSSH's client if it has only keys of types that libssh2 does not check.
 void sort_by_key_types(StaticHost& host) {
   for (std::size_t distance = 0; distance <= host.jumps.size(); ++distance) {
     const Keys& keys = keys_on_way(host, distance);

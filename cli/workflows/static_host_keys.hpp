@@ -41,7 +41,7 @@ class KnownPlaces {
 
 /// Sets the missing keys of `hosts` and of their jump hosts. They come from `known`, then from
 /// certificates of its authorities, then as `unknown` allows. Keys of the cluster file stay.
-/// OwnerTags hosts that only OpenSSH's client can reach. Throws denied, with the names of the
+/// Marks hosts that only OpenSSH's client can reach. Throws denied, with the names of the
 /// hosts, if a key is missing, revoked or wrongly certified.
 void find_host_keys(Services& services, std::vector<provision::StaticHost>& hosts,
                     KnownPlaces& known, UnknownHosts unknown);

@@ -13,7 +13,7 @@
 
 namespace fastgpu::comm::bench {
 
-enum class Collective : std::uint8_t {
+enum class BenchCollective : std::uint8_t {
   all_reduce,
   reduce_scatter,
   all_gather,
@@ -22,28 +22,28 @@ enum class Collective : std::uint8_t {
   message,  ///< From rank 0 to rank 1; other ranks do nothing.
   barrier
 };
-inline constexpr std::array kCollectives = {Collective::all_reduce,     Collective::all_gather,
-                                            Collective::reduce_scatter, Collective::broadcast,
-                                            Collective::all_to_all,     Collective::message,
-                                            Collective::barrier};
+inline constexpr std::array kCollectives = {
+    BenchCollective::all_reduce, BenchCollective::all_gather, BenchCollective::reduce_scatter,
+    BenchCollective::broadcast,  BenchCollective::all_to_all, BenchCollective::message,
+    BenchCollective::barrier};
 
 inline constexpr std::array kTypes = {
     ElementType::float32, ElementType::float64, ElementType::float16, ElementType::bfloat16,
     ElementType::int32,   ElementType::int64,   ElementType::int8,    ElementType::uint8};
 
-std::string_view name_of(Collective collective) noexcept;
-std::optional<Collective> find_collective(std::string_view name) noexcept;
+std::string_view name_of(BenchCollective collective) noexcept;
+std::optional<BenchCollective> find_collective(std::string_view name) noexcept;
 std::optional<ElementType> find_type(std::string_view name) noexcept;
 
-bool is_reduction(Collective collective) noexcept;
+bool is_reduction(BenchCollective collective) noexcept;
 
 /// Returns bus bandwidth divided by algorithm bandwidth, as nccl-tests defines them: the load of
 /// the slowest link.
-double bus_factor(Collective collective, int ranks) noexcept;
+double bus_factor(BenchCollective collective, int ranks) noexcept;
 
 /// One call of this rank: sums, from rank 0 if there is a root.
-struct Call {
-  Collective collective = Collective::all_reduce;
+struct BenchCall {
+  BenchCollective collective = BenchCollective::all_reduce;
   ElementType type = ElementType::float32;
   std::span<std::byte> in;
   std::span<std::byte> out;  ///< Equal to `in` for all_reduce, broadcast and message.
@@ -54,9 +54,9 @@ struct Call {
 
 /// Returns the length of a call on about `wanted` bytes: rounded down to whole units, at least one.
 /// A unit is an element, or one element for each rank if the collective has blocks.
-std::uint64_t usable_bytes(const Call& call, int ranks, Bytes wanted) noexcept;
+std::uint64_t usable_bytes(const BenchCall& call, int ranks, Bytes wanted) noexcept;
 
 /// Returns `call` in `memory`, of which it takes both halves at most.
-Call placed(Call call, int ranks, Bytes wanted, std::span<std::byte> memory) noexcept;
+BenchCall placed(BenchCall call, int ranks, Bytes wanted, std::span<std::byte> memory) noexcept;
 
 }  // namespace fastgpu::comm::bench

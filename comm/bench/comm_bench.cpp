@@ -13,7 +13,7 @@
 namespace fastgpu::comm::bench {
 namespace {
 
-void run(const Settings& settings) {
+void run(const BenchSettings& settings) {
   check_variables(process_variables());
   const Environment environment = process_environment();
   const GradientSettings exchange = gradient_settings(environment);

@@ -2,24 +2,24 @@
 
 namespace fastgpu::comm::bench {
 
-void FastgpuLibrary::run(const Call& call) {
+void FastgpuLibrary::run(const BenchCall& call) {
   const Reduction sum{call.type, ReduceOp::sum};
   switch (call.collective) {
-    case Collective::all_reduce:
+    case BenchCollective::all_reduce:
       return communicator_.all_reduce(call.in, sum);
-    case Collective::reduce_scatter:
+    case BenchCollective::reduce_scatter:
       return communicator_.reduce_scatter(call.in, call.out, sum);
-    case Collective::all_gather:
+    case BenchCollective::all_gather:
       return communicator_.all_gather(call.in, call.out);
-    case Collective::broadcast:
+    case BenchCollective::broadcast:
       return communicator_.broadcast(call.in, {0});
-    case Collective::all_to_all:
+    case BenchCollective::all_to_all:
       return communicator_.all_to_all(call.in, call.out);
-    case Collective::message:
+    case BenchCollective::message:
       if (rank() == 0) return communicator_.send(call.in, {1});
       if (rank() == 1) return communicator_.receive(call.out, {0});
       return;
-    case Collective::barrier:
+    case BenchCollective::barrier:
       return communicator_.barrier();
   }
 }
@@ -30,7 +30,7 @@ double FastgpuLibrary::greatest(double number) {
 }
 
 std::span<std::byte> FastgpuLibrary::memory(std::size_t bytes) {
-  return buffers_ == Buffers::heap ? communicator_.allocate(bytes) : Library::memory(bytes);
+  return buffers_ == Buffers::heap ? communicator_.allocate(bytes) : BenchLibrary::memory(bytes);
 }
 
 }  // namespace fastgpu::comm::bench

@@ -7,7 +7,7 @@
 
 namespace fastgpu::comm::bench {
 
-class FastgpuLibrary final : public Library {
+class FastgpuLibrary final : public BenchLibrary {
  public:
   /// Borrows `communicator`.
   FastgpuLibrary(Communicator& communicator, Buffers buffers)
@@ -16,8 +16,8 @@ class FastgpuLibrary final : public Library {
   std::string name() const override { return "fastgpu"; }
   int rank() const override { return communicator_.rank().value; }
   int ranks() const override { return communicator_.size(); }
-  void check_has(const Call&) const override {}
-  void run(const Call& call) override;
+  void check_has(const BenchCall&) const override {}
+  void run(const BenchCall& call) override;
   void barrier() override { communicator_.barrier(); }
   double greatest(double number) override;
   std::span<std::byte> memory(std::size_t bytes) override;

@@ -59,7 +59,7 @@ std::shared_ptr<gloo::Context> connect(const GlooOptions& options) {
   return context;
 }
 
-class GlooLibrary final : public Library {
+class GlooLibrary final : public BenchLibrary {
  public:
   GlooLibrary(std::shared_ptr<gloo::Context> context, const GlooOptions& options)
       : context_(std::move(context)),
@@ -70,40 +70,40 @@ class GlooLibrary final : public Library {
   int rank() const override { return context_->rank; }
   int ranks() const override { return context_->size; }
 
-  void check_has(const Call& call) const override {
-    if (call.collective == Collective::reduce_scatter)
+  void check_has(const BenchCall& call) const override {
+    if (call.collective == BenchCollective::reduce_scatter)
       throw Error(ErrorKind::usage, "--collective reduce_scatter: Gloo has none of any length");
-    if (call.collective == Collective::message)
+    if (call.collective == BenchCollective::message)
       throw Error(ErrorKind::usage, "--collective message: the benchmark of Gloo has none");
     if (is_reduction(call.collective) && call.type == ElementType::bfloat16)
       throw Error(ErrorKind::usage, "--dtype bfloat16: Gloo adds no such numbers");
   }
 
-  void run(const Call& call) override {
+  void run(const BenchCall& call) override {
     switch (call.collective) {
-      case Collective::all_reduce:
+      case BenchCollective::all_reduce:
         return add(call);
-      case Collective::all_gather: {
+      case BenchCollective::all_gather: {
         gloo::AllgatherOptions options(context_);
         options.setInput(bytes(call.in), call.in.size());
         options.setOutput(bytes(call.out), call.out.size());
         return gloo::allgather(options);
       }
-      case Collective::broadcast: {
+      case BenchCollective::broadcast: {
         gloo::BroadcastOptions options(context_);
         options.setOutput(bytes(call.in), call.in.size());
         options.setRoot(0);
         return gloo::broadcast(options);
       }
-      case Collective::all_to_all: {
+      case BenchCollective::all_to_all: {
         gloo::AlltoallOptions options(context_);
         options.setInput(bytes(call.in), call.in.size());
         options.setOutput(bytes(call.out), call.out.size());
         return gloo::alltoall(options);
       }
-      case Collective::reduce_scatter:  // Refused before.
-      case Collective::message:         // Refused before.
-      case Collective::barrier:
+      case BenchCollective::reduce_scatter:  // Refused before.
+      case BenchCollective::message:         // Refused before.
+      case BenchCollective::barrier:
         return barrier();
     }
   }
@@ -126,7 +126,7 @@ class GlooLibrary final : public Library {
  private:
   static char* bytes(std::span<std::byte> memory) { return reinterpret_cast<char*>(memory.data()); }
 
-  void add(const Call& call) {
+  void add(const BenchCall& call) {
     switch (call.type) {
       case ElementType::float32:
         return add_as<float>(call);
@@ -148,7 +148,7 @@ class GlooLibrary final : public Library {
   }
 
   template <class T>
-  void add_as(const Call& call) {
+  void add_as(const BenchCall& call) {
     AllreduceOptions options(context_);
     options.setAlgorithm(algorithm_);
     options.setOutput(reinterpret_cast<T*>(call.out.data()), call.out.size() / sizeof(T));
@@ -169,14 +169,14 @@ class GlooLibrary final : public Library {
 int main(int count, char** arguments) {
   using namespace fastgpu::comm::bench;
   GlooOptions own;
-  const Program program{
+  const BenchProgram program{
       .name = "bench_comm_gloo",
       .about = "Times Gloo's collectives over TCP. Rank 0 prints a line of JSON a result.",
       .options = {{"--store", "An empty folder that all ranks see, where they meet", &own.store},
                   {"--interface", "The network interface to use (lo)", &own.interface},
                   {"--algorithm", "Of all_reduce: ring or bcube (ring)", &own.algorithm}}};
   return run_program(program, {arguments, static_cast<std::size_t>(count)},
-                     [&](const Settings& settings) {
+                     [&](const BenchSettings& settings) {
                        refuse_ours(program, settings);
                        algorithm_of(own);
                        GlooLibrary library(connect(own), own);

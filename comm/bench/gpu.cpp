@@ -47,7 +47,7 @@ void destroy_graph(cudaGraphExec_t graph) noexcept {
 using GraphHandle = CHandle<CUgraphExec_st, destroy_graph>;
 
 /// Runs `action` once for CUDA's work on first use, then records it.
-GraphHandle recorded(const Stream& stream, const std::function<void()>& action) {
+GraphHandle recorded(const GpuStream& stream, const std::function<void()>& action) {
   action();
   stream.synchronize();
   cudaGraph_t graph = nullptr;
@@ -62,7 +62,7 @@ GraphHandle recorded(const Stream& stream, const std::function<void()>& action) 
 }
 
 /// Returns the median time of a replay.
-double seconds_of(const Stream& stream, const std::function<void()>& action) {
+double seconds_of(const GpuStream& stream, const std::function<void()>& action) {
   const GraphHandle graph = recorded(stream, action);
   std::vector<double> seconds;
   for (int replay = -3; replay < kReplays; ++replay) {
@@ -78,7 +78,7 @@ double seconds_of(const Stream& stream, const std::function<void()>& action) {
 }
 
 /// Fills the memory with random numbers around 1, repeated.
-void fill_with_numbers(std::span<std::byte> memory, const Stream& stream) {
+void fill_with_numbers(std::span<std::byte> memory, const GpuStream& stream) {
   std::mt19937 random(1);
   std::vector<std::uint16_t> numbers(1 << 22);
   for (std::size_t i = 0; i < numbers.size(); ++i)  // Finite also as two float16 or bfloat16.
@@ -93,7 +93,7 @@ void fill_with_numbers(std::span<std::byte> memory, const Stream& stream) {
 
 /// One list of gradients in device memory, with a buffer for it.
 struct Set {
-  Set(const GradientList& counts, std::size_t gap, const Stream& stream)
+  Set(const GradientList& counts, std::size_t gap, const GpuStream& stream)
       : elements(total(counts)),
         memory((elements + counts.size() * (gap + kAlignment)) * sizeof(float)),
         buffer(elements * sizeof(float)),
@@ -212,7 +212,7 @@ void print(const Measured& m, bool is_first) {
 
 /// Measures over as many sets as make a working set; a figure is for one of them.
 void measure(const std::string& name, const GradientList& counts, std::size_t gap, bool is_first) {
-  const Stream stream;
+  const GpuStream stream;
   std::vector<std::unique_ptr<Set>> sets;
   for (std::size_t bytes = 0; bytes < kWorkingSet; bytes += sets.back()->memory.span().size())
     sets.push_back(std::make_unique<Set>(counts, gap, stream));

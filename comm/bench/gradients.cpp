@@ -163,7 +163,7 @@ Bytes bytes_of(const Model& model) {
 }  // namespace
 
 void measure_gradients(Communicator& communicator, const GradientSettings& gradients,
-                       const Model& model, const Settings& settings, const Emit& emit) {
+                       const Model& model, const BenchSettings& settings, const Emit& emit) {
   ModelExchange exchange(communicator, gradients, model, settings.handing);
   if (settings.is_checked) exchange.check_step();
   for (int step = 0; step < kWarmUpSteps; ++step)
@@ -190,7 +190,7 @@ void measure_gradients(Communicator& communicator, const GradientSettings& gradi
         .bytes = bytes,
         .seconds = seconds,
         .algbw = algbw,
-        .busbw = algbw * bus_factor(Collective::all_reduce, communicator.size()),
+        .busbw = algbw * bus_factor(BenchCollective::all_reduce, communicator.size()),
         .step = std::move(figures)});
 }
 

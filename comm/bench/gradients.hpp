@@ -11,6 +11,6 @@ namespace fastgpu::comm::bench {
 /// Measures steps of a backward pass that takes no time: the last layer first. `gradients` has the
 /// settings of the exchange. Throws ErrorKind::remote if an average is wrong.
 void measure_gradients(Communicator& communicator, const GradientSettings& gradients,
-                       const Model& model, const Settings& settings, const Emit& emit);
+                       const Model& model, const BenchSettings& settings, const Emit& emit);
 
 }  // namespace fastgpu::comm::bench

@@ -11,17 +11,17 @@
 namespace fastgpu::comm::bench {
 
 /// A library. Calls are collective, and block.
-class Library {
+class BenchLibrary {
  public:
-  virtual ~Library() = default;
+  virtual ~BenchLibrary() = default;
 
   virtual std::string name() const = 0;
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
 
   /// Throws ErrorKind::usage if the library cannot carry out such a call.
-  virtual void check_has(const Call& call) const = 0;
-  virtual void run(const Call& call) = 0;
+  virtual void check_has(const BenchCall& call) const = 0;
+  virtual void run(const BenchCall& call) = 0;
   virtual void barrier() = 0;
 
   /// Returns the greatest of all ranks' numbers.

@@ -22,7 +22,7 @@ constexpr int kColdCalls = 3;
 constexpr std::uint64_t kAlignment = 64;  // The alignment of the second half of the memory.
 
 /// Returns the seconds that one of `calls` calls takes on the slowest rank.
-double batch(Library& library, const Call& call, int calls) {
+double batch(BenchLibrary& library, const BenchCall& call, int calls) {
   using Clock = std::chrono::steady_clock;
   library.barrier();
   const auto begin = Clock::now();
@@ -38,26 +38,27 @@ int calls_for(double seconds, double each, double most) {
 }
 
 /// Makes the first calls, and returns the number of calls in a batch.
-int warm_up(Library& library, const Call& call, const Settings& settings) {
+int warm_up(BenchLibrary& library, const BenchCall& call, const BenchSettings& settings) {
   const double cold = batch(library, call, 1);
   const double warm = batch(library, call, calls_for(kWarmUpSeconds, cold, kMostWarmUps));
   return settings.calls > 0 ? settings.calls : calls_in_batch(warm);
 }
 
-void check_once(Library& library, const Call& call) {
-  const Place place{library.rank(), library.ranks()};
+void check_once(BenchLibrary& library, const BenchCall& call) {
+  const BenchRank place{library.rank(), library.ranks()};
   fill(call, place);
   library.run(call);
   check(call, place);
 }
 
 /// Sets the data of a call to zeros, which stay zeros however often they are added.
-void clear(const Call& call) {
+void clear(const BenchCall& call) {
   std::ranges::fill(call.in, std::byte{0});
   std::ranges::fill(call.out, std::byte{0});
 }
 
-void measure(Library& library, const Settings& settings, const Call& call, const Emit& emit) {
+void measure(BenchLibrary& library, const BenchSettings& settings, const BenchCall& call,
+             const Emit& emit) {
   if (settings.is_checked) check_once(library, call);
   clear(call);
   const int calls = warm_up(library, call, settings);
@@ -68,29 +69,29 @@ void measure(Library& library, const Settings& settings, const Call& call, const
   if (library.rank() == 0) emit(result_of(name, call, library.ranks(), median(std::move(seconds))));
 }
 
-std::vector<Call> kinds_of(const Settings& settings) {
-  std::vector<Call> kinds;
-  for (const Collective collective : settings.collectives)
+std::vector<BenchCall> kinds_of(const BenchSettings& settings) {
+  std::vector<BenchCall> kinds;
+  for (const BenchCollective collective : settings.collectives)
     for (const ElementType type : settings.types) {
       kinds.push_back({.collective = collective, .type = type, .in = {}, .out = {}});
-      if (collective == Collective::barrier) break;  // A barrier has no data.
+      if (collective == BenchCollective::barrier) break;  // A barrier has no data.
     }
   return kinds;
 }
 
-void check_can_run(const Library& library, const Call& kind) {
+void check_can_run(const BenchLibrary& library, const BenchCall& kind) {
   library.check_has(kind);
-  if (kind.collective == Collective::message && library.ranks() < 2)
+  if (kind.collective == BenchCollective::message && library.ranks() < 2)
     throw Error(ErrorKind::usage, "--collective message: a message needs two ranks, not 1");
 }
 
 /// Calls act(call) for each kind and size, in the given memory.
 template <class Act>
-void for_each_call(const Settings& settings, int ranks, std::span<std::byte> memory, Act act) {
-  for (const Call& kind : kinds_of(settings)) {
+void for_each_call(const BenchSettings& settings, int ranks, std::span<std::byte> memory, Act act) {
+  for (const BenchCall& kind : kinds_of(settings)) {
     std::optional<std::uint64_t> before;
     for (const Bytes size : settings.sizes) {
-      const Call call = placed(kind, ranks, size, memory);
+      const BenchCall call = placed(kind, ranks, size, memory);
       // Sizes that are rounded to the same length are measured once.
       if (before != call.bytes().count) act(call, size);
       before = call.bytes().count;
@@ -127,8 +128,8 @@ class CacheSweep {
 /// One size of one collective, measured by all contestants.
 class Turns {
  public:
-  Turns(std::span<const Contestant> contestants, const Settings& settings, const Call& kind,
-        Bytes size)
+  Turns(std::span<const Contestant> contestants, const BenchSettings& settings,
+        const BenchCall& kind, Bytes size)
       : contestants_(contestants), settings_(settings), seconds_(contestants.size()) {
     for (const Contestant& each : contestants)
       calls_.push_back(placed(kind, each.library.ranks(), size, each.memory));
@@ -137,7 +138,7 @@ class Turns {
   void run(CacheSweep* sweep) {
     std::vector<int> counts;
     for (std::size_t i = 0; i < calls_.size(); ++i) {
-      Library& library = contestants_[i].library;
+      BenchLibrary& library = contestants_[i].library;
       if (settings_.is_checked) check_once(library, calls_[i]);
       clear(calls_[i]);
       counts.push_back(warm_up(library, calls_[i], settings_));
@@ -153,7 +154,7 @@ class Turns {
 
   void report(const Emit& emit) const {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
-      const Library& library = contestants_[i].library;
+      const BenchLibrary& library = contestants_[i].library;
       if (library.rank() == 0)
         emit(result_of(contestants_[i].name, calls_[i], library.ranks(), median(seconds_[i])));
     }
@@ -161,8 +162,8 @@ class Turns {
 
  private:
   std::span<const Contestant> contestants_;
-  const Settings& settings_;
-  std::vector<Call> calls_;
+  const BenchSettings& settings_;
+  std::vector<BenchCall> calls_;
   std::vector<std::vector<double>> seconds_;
 };
 
@@ -172,39 +173,40 @@ int calls_in_batch(double seconds) {
   return calls_for(kBatchSeconds, seconds, kMostCalls);
 }
 
-Bytes memory_in_turns(const Settings& settings, int ranks) {
+Bytes memory_in_turns(const BenchSettings& settings, int ranks) {
   std::uint64_t most = 0;
-  for (const Call& kind : kinds_of(settings))
+  for (const BenchCall& kind : kinds_of(settings))
     for (const Bytes size : settings.sizes)
       most = std::max(most, usable_bytes(kind, ranks, size));
   return {2 * ((most + kAlignment - 1) / kAlignment * kAlignment)};
 }
 
-void measure_collectives(Library& library, const Settings& settings, const Emit& emit) {
-  const std::vector<Call> kinds = kinds_of(settings);
-  for (const Call& kind : kinds)
+void measure_collectives(BenchLibrary& library, const BenchSettings& settings, const Emit& emit) {
+  const std::vector<BenchCall> kinds = kinds_of(settings);
+  for (const BenchCall& kind : kinds)
     check_can_run(library, kind);
   if (kinds.empty()) return;
   const auto memory = library.memory(memory_in_turns(settings, library.ranks()).count);
   for_each_call(settings, library.ranks(), memory,
-                [&](const Call& call, Bytes) { measure(library, settings, call, emit); });
+                [&](const BenchCall& call, Bytes) { measure(library, settings, call, emit); });
   library.barrier();
 }
 
-void measure_in_turns(std::span<const Contestant> contestants, const Settings& settings,
+void measure_in_turns(std::span<const Contestant> contestants, const BenchSettings& settings,
                       Caches caches, const Emit& emit) {
   if (contestants.empty()) return;
-  for (const Call& kind : kinds_of(settings))
+  for (const BenchCall& kind : kinds_of(settings))
     for (const Contestant& each : contestants)
       check_can_run(each.library, kind);
   std::optional<CacheSweep> sweep;
   if (caches == Caches::cold) sweep.emplace();
   const Contestant& first = contestants.front();
-  for_each_call(settings, first.library.ranks(), first.memory, [&](const Call& kind, Bytes size) {
-    Turns turns(contestants, settings, kind, size);
-    turns.run(sweep ? &*sweep : nullptr);
-    turns.report(emit);
-  });
+  for_each_call(settings, first.library.ranks(), first.memory,
+                [&](const BenchCall& kind, Bytes size) {
+                  Turns turns(contestants, settings, kind, size);
+                  turns.run(sweep ? &*sweep : nullptr);
+                  turns.report(emit);
+                });
   for (const Contestant& each : contestants)
     each.library.barrier();
 }

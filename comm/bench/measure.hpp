@@ -14,15 +14,15 @@
 namespace fastgpu::comm::bench {
 
 /// A receiver of results, called on rank 0 alone, as they come.
-using Emit = std::function<void(const Result&)>;
+using Emit = std::function<void(const BenchResult&)>;
 
 /// Measures everything in `settings` except models. Throws ErrorKind::usage, before the first
 /// measurement, for calls that `library` lacks; ErrorKind::remote if a result is wrong.
-void measure_collectives(Library& library, const Settings& settings, const Emit& emit);
+void measure_collectives(BenchLibrary& library, const BenchSettings& settings, const Emit& emit);
 
 /// One of several libraries that take turns, and the memory of its data.
 struct Contestant {
-  Library& library;
+  BenchLibrary& library;
   std::string name;  ///< The name of its results.
   std::span<std::byte> memory;
 };
@@ -32,11 +32,11 @@ struct Contestant {
 enum class Caches : std::uint8_t { warm, cold };
 
 /// Returns the memory that each contestant needs for the calls of `settings`.
-Bytes memory_in_turns(const Settings& settings, int ranks);
+Bytes memory_in_turns(const BenchSettings& settings, int ranks);
 
 /// Measures as measure_collectives does, the contestants in turns within each repetition, so that a
 /// change of the machine's load meets all of them alike. All have the same ranks.
-void measure_in_turns(std::span<const Contestant> contestants, const Settings& settings,
+void measure_in_turns(std::span<const Contestant> contestants, const BenchSettings& settings,
                       Caches caches, const Emit& emit);
 
 /// Returns the number of calls in a batch of calls that take this many seconds each.

@@ -8,11 +8,12 @@
 int main(int count, char** arguments) {
   using namespace fastgpu::comm::bench;
   MPI_Init(&count, &arguments);
-  const Program program{.name = "bench_comm_mpi",
-                        .about = "Times MPI's collectives. Rank 0 prints a line of JSON a result.",
-                        .options = {}};
+  const BenchProgram program{
+      .name = "bench_comm_mpi",
+      .about = "Times MPI's collectives. Rank 0 prints a line of JSON a result.",
+      .options = {}};
   const int code = run_program(program, {arguments, static_cast<std::size_t>(count)},
-                               [&](const Settings& settings) {
+                               [&](const BenchSettings& settings) {
                                  refuse_ours(program, settings);
                                  MpiLibrary library;
                                  measure_collectives(library, settings, print_result);

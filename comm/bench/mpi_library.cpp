@@ -16,7 +16,7 @@ struct Counted {
   MPI_Datatype type;
 };
 
-Counted counted(const Call& call, std::size_t bytes) {
+Counted counted(const BenchCall& call, std::size_t bytes) {
   const MPI_Datatype type = mpi_type(call.type);
   const bool is_known = type != MPI_DATATYPE_NULL;
   const std::size_t count = is_known ? bytes / size_of(call.type) : bytes;
@@ -40,41 +40,41 @@ int MpiLibrary::ranks() const {
   return ranks;
 }
 
-void MpiLibrary::check_has(const Call& call) const {
+void MpiLibrary::check_has(const BenchCall& call) const {
   if (is_reduction(call.collective) && mpi_type(call.type) == MPI_DATATYPE_NULL)
     throw Error(ErrorKind::usage,
                 "--dtype " + std::string(comm::name_of(call.type)) + ": MPI adds no such numbers");
 }
 
-void MpiLibrary::run(const Call& call) {
+void MpiLibrary::run(const BenchCall& call) {
   const Counted in = counted(call, call.in.size());
   const Counted out = counted(call, call.out.size());
   switch (call.collective) {
-    case Collective::all_reduce:
+    case BenchCollective::all_reduce:
       MPI_Allreduce(MPI_IN_PLACE, call.out.data(), out.count, out.type, MPI_SUM, MPI_COMM_WORLD);
       return;
-    case Collective::reduce_scatter:
+    case BenchCollective::reduce_scatter:
       MPI_Reduce_scatter_block(call.in.data(), call.out.data(), out.count, out.type, MPI_SUM,
                                MPI_COMM_WORLD);
       return;
-    case Collective::all_gather:
+    case BenchCollective::all_gather:
       MPI_Allgather(call.in.data(), in.count, in.type, call.out.data(), in.count, in.type,
                     MPI_COMM_WORLD);
       return;
-    case Collective::broadcast:
+    case BenchCollective::broadcast:
       MPI_Bcast(call.in.data(), in.count, in.type, 0, MPI_COMM_WORLD);
       return;
-    case Collective::all_to_all: {
+    case BenchCollective::all_to_all: {
       const int block = in.count / ranks();
       MPI_Alltoall(call.in.data(), block, in.type, call.out.data(), block, in.type, MPI_COMM_WORLD);
       return;
     }
-    case Collective::message:
+    case BenchCollective::message:
       if (rank() == 0) MPI_Send(call.in.data(), in.count, in.type, 1, 0, MPI_COMM_WORLD);
       if (rank() == 1)
         MPI_Recv(call.out.data(), out.count, out.type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       return;
-    case Collective::barrier:
+    case BenchCollective::barrier:
       return barrier();
   }
 }

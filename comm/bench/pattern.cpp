@@ -26,7 +26,7 @@ std::uint32_t mixed(int rank, std::size_t index) noexcept {
 }
 
 /// Returns the number that `place.rank` adds to element `index`.
-int addend(Place place, std::size_t index) noexcept {
+int addend(BenchRank place, std::size_t index) noexcept {
   const auto turned =
       (static_cast<std::size_t>(place.rank) + index) % static_cast<std::size_t>(place.ranks);
   return turned < kMostAddends ? static_cast<int>(mixed(place.rank, index) % 2) : 0;
@@ -82,14 +82,14 @@ class Period {
   std::vector<std::byte> bytes_;
 };
 
-Period given_by(const Call& call, Place place) {
+Period given_by(const BenchCall& call, BenchRank place) {
   const bool adds = is_reduction(call.collective);
   return {call.type, [&](std::size_t i) {
             return adds ? addend(place, i) : static_cast<int>(mixed(place.rank, i) % 101);
           }};
 }
 
-Period sum_of_all(const Call& call, int ranks) {
+Period sum_of_all(const BenchCall& call, int ranks) {
   return {call.type, [&](std::size_t i) {
             int sum = 0;
             for (int rank = 0; rank < ranks; ++rank)
@@ -99,8 +99,8 @@ Period sum_of_all(const Call& call, int ranks) {
 }
 
 /// Throws unless `got`, which begins with element `first` of `wanted`, equals it.
-void check_part(const Call& call, Place place, std::span<const std::byte> got, const Period& wanted,
-                std::size_t first) {
+void check_part(const BenchCall& call, BenchRank place, std::span<const std::byte> got,
+                const Period& wanted, std::size_t first) {
   const std::size_t at = wanted.first_difference(got, first);
   if (at == got.size()) return;
   const std::size_t size = size_of(call.type);
@@ -115,7 +115,7 @@ void check_part(const Call& call, Place place, std::span<const std::byte> got, c
 }
 
 /// Checks blocks: block s comes from rank s, which has sent its elements from number `first` on.
-void check_blocks(const Call& call, Place place, std::size_t first) {
+void check_blocks(const BenchCall& call, BenchRank place, std::size_t first) {
   const std::size_t block = call.out.size() / static_cast<std::size_t>(place.ranks);
   for (int source = 0; source < place.ranks; ++source)
     check_part(call, place, call.out.subspan(static_cast<std::size_t>(source) * block, block),
@@ -124,29 +124,29 @@ void check_blocks(const Call& call, Place place, std::size_t first) {
 
 }  // namespace
 
-void fill(const Call& call, Place place) {
+void fill(const BenchCall& call, BenchRank place) {
   if (call.out.data() != call.in.data()) std::ranges::fill(call.out, std::byte{0x5a});
   given_by(call, place).write(call.in, 0);
 }
 
-void check(const Call& call, Place place) {
+void check(const BenchCall& call, BenchRank place) {
   const std::size_t blocks = call.out.size() / size_of(call.type);
   const std::size_t mine = blocks * static_cast<std::size_t>(place.rank);
   switch (call.collective) {
-    case Collective::all_reduce:
+    case BenchCollective::all_reduce:
       return check_part(call, place, call.out, sum_of_all(call, place.ranks), 0);
-    case Collective::reduce_scatter:
+    case BenchCollective::reduce_scatter:
       return check_part(call, place, call.out, sum_of_all(call, place.ranks), mine);
-    case Collective::broadcast:
+    case BenchCollective::broadcast:
       return check_part(call, place, call.out, given_by(call, {0, place.ranks}), 0);
-    case Collective::message:
+    case BenchCollective::message:
       if (place.rank != 1) return;
       return check_part(call, place, call.out, given_by(call, {0, place.ranks}), 0);
-    case Collective::all_gather:
+    case BenchCollective::all_gather:
       return check_blocks(call, place, 0);
-    case Collective::all_to_all:
+    case BenchCollective::all_to_all:
       return check_blocks(call, place, mine / static_cast<std::size_t>(place.ranks));
-    case Collective::barrier:
+    case BenchCollective::barrier:
       return;
   }
 }

@@ -14,7 +14,7 @@ void print_model(const Model& model) {
 }
 
 /// Prints `error` and returns its exit code.
-int report(const Program& program, const Error& error) {
+int report(const BenchProgram& program, const Error& error) {
   std::fprintf(stderr, "%s: %s\n", program.name.c_str(), error.what());
   if (error.kind() == ErrorKind::usage) return 2;
   return error.kind() == ErrorKind::not_found ? 5 : 1;
@@ -22,11 +22,11 @@ int report(const Program& program, const Error& error) {
 
 }  // namespace
 
-int run_program(const Program& program, std::span<char* const> words,
-                const std::function<void(const Settings&)>& body) {
+int run_program(const BenchProgram& program, std::span<char* const> words,
+                const std::function<void(const BenchSettings&)>& body) {
   try {
     const std::vector<std::string> all(words.begin() + 1, words.end());
-    const Settings settings = settings_of(program, all);
+    const BenchSettings settings = settings_of(program, all);
     if (!settings.help.empty())
       std::fputs(settings.help.c_str(), stdout);
     else if (settings.only_prints_model)
@@ -41,12 +41,12 @@ int run_program(const Program& program, std::span<char* const> words,
   }
 }
 
-void print_result(const Result& result) {
+void print_result(const BenchResult& result) {
   std::puts(to_json(result).c_str());
   std::fflush(stdout);
 }
 
-void refuse_ours(const Program& program, const Settings& settings) {
+void refuse_ours(const BenchProgram& program, const BenchSettings& settings) {
   const auto refuse = [&](const std::string& option) {
     throw Error(ErrorKind::usage, option + " is for fastgpu-comm-bench, not for " + program.name);
   };

@@ -15,7 +15,8 @@ StepFigures parse_step(const nlohmann::json& line) {
 
 }  // namespace
 
-Result result_of(const std::string& library, const Call& call, int ranks, double seconds) {
+BenchResult result_of(const std::string& library, const BenchCall& call, int ranks,
+                      double seconds) {
   const double algbw = static_cast<double>(call.bytes().count) / seconds;
   return {.library = library,
           .collective = std::string(name_of(call.collective)),
@@ -27,7 +28,7 @@ Result result_of(const std::string& library, const Call& call, int ranks, double
           .busbw = algbw * bus_factor(call.collective, ranks)};
 }
 
-std::string to_json(const Result& result) {
+std::string to_json(const BenchResult& result) {
   nlohmann::ordered_json line = {{"library", result.library},   {"collective", result.collective},
                                  {"dtype", result.dtype},       {"ranks", result.ranks},
                                  {"bytes", result.bytes.count}, {"seconds", result.seconds},
@@ -43,16 +44,16 @@ std::string to_json(const Result& result) {
   return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-Result parse_result(const std::string& line) {
+BenchResult parse_result(const std::string& line) {
   const nlohmann::json object = parse_json(line, "a line of the measuring program");
-  Result result{.library = field<std::string>(object, "library"),
-                .collective = field<std::string>(object, "collective"),
-                .dtype = field<std::string>(object, "dtype"),
-                .ranks = field<int>(object, "ranks"),
-                .bytes = {field<std::uint64_t>(object, "bytes")},
-                .seconds = field<double>(object, "seconds"),
-                .algbw = field<double>(object, "algbw"),
-                .busbw = field<double>(object, "busbw")};
+  BenchResult result{.library = field<std::string>(object, "library"),
+                     .collective = field<std::string>(object, "collective"),
+                     .dtype = field<std::string>(object, "dtype"),
+                     .ranks = field<int>(object, "ranks"),
+                     .bytes = {field<std::uint64_t>(object, "bytes")},
+                     .seconds = field<double>(object, "seconds"),
+                     .algbw = field<double>(object, "algbw"),
+                     .busbw = field<double>(object, "busbw")};
   if (result.collective == kGradients) result.step = parse_step(object);
   return result;
 }

@@ -19,7 +19,7 @@ struct StepFigures {
   std::vector<double> seconds;   ///< The time of each step, on the slowest rank.
 };
 
-struct Result {
+struct BenchResult {
   std::string library;
   std::string collective;
   std::string dtype;
@@ -34,12 +34,12 @@ struct Result {
 /// The value of "collective" for gradients.
 inline constexpr const char* kGradients = "gradients";
 
-Result result_of(const std::string& library, const Call& call, int ranks, double seconds);
+BenchResult result_of(const std::string& library, const BenchCall& call, int ranks, double seconds);
 
 /// Returns {"library": ..., "collective": ..., ...} on one line, without its end.
-std::string to_json(const Result& result);
+std::string to_json(const BenchResult& result);
 
 /// Parses a line. Throws ErrorKind::remote, naming the missing part, unless it is a result.
-Result parse_result(const std::string& line);
+BenchResult parse_result(const std::string& line);
 
 }  // namespace fastgpu::comm::bench

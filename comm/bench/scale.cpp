@@ -31,7 +31,7 @@ constexpr std::array<std::uint64_t, 3> kSizes{64ULL << 10, 4ULL << 20, 100ULL <<
 
 /// Returns a cloud of today: 32 Gbit/s a node, 10 Gbit/s a flow, ranks that reduce on their
 /// processors.
-Network cloud() {
+NetworkModel cloud() {
   return {.inside = {.latency = 1us, .flow = gigabytes(8), .shared = gigabytes(64)},
           .across = {.latency = 25us, .flow = gigabits(10), .shared = gigabits(32)},
           .per_message = 1us,
@@ -39,12 +39,13 @@ Network cloud() {
           .copy = gigabytes(10)};
 }
 
-bool is_alike_on_all_nodes(const Plan& plan) {
+bool is_alike_on_all_nodes(const SchedulePlan& plan) {
   const Algorithm outer = plan.algorithm == Algorithm::hierarchical ? plan.across : plan.algorithm;
   return outer == Algorithm::ring || outer == Algorithm::direct;
 }
 
-Seconds simulated_time(const Plan& plan, const ScaleTable& table, const Topology& topology) {
+Seconds simulated_time(const SchedulePlan& plan, const ScaleTable& table,
+                       const Topology& topology) {
   const Simulated simulated{.topology = topology,
                             .network = cloud(),
                             .element_bytes = kElement,
@@ -55,7 +56,7 @@ Seconds simulated_time(const Plan& plan, const ScaleTable& table, const Topology
   return simulate(simulated, programs).duration;
 }
 
-std::string described(const Plan& plan) {
+std::string described(const SchedulePlan& plan) {
   std::string text(name_of(plan.algorithm));
   if (plan.algorithm == Algorithm::hierarchical)
     text += " over " + std::string(name_of(plan.across)) + ", " + std::to_string(plan.leaders) +
@@ -71,11 +72,11 @@ std::vector<Algorithm> algorithms(int ranks_per_node) {
 }
 
 /// Plans as the library does, which does not know the network, and spreads long data over flows.
-Plan planned(std::uint64_t bytes, const Topology& topology) {
-  Plan plan = all_reduce_plan({.kind = CallKind::all_reduce,
-                               .bytes = bytes,
-                               .reduction = {ElementType::float32, ReduceOp::sum}},
-                              topology);
+SchedulePlan planned(std::uint64_t bytes, const Topology& topology) {
+  SchedulePlan plan = all_reduce_plan({.kind = CallKind::all_reduce,
+                                       .bytes = bytes,
+                                       .reduction = {ElementType::float32, ReduceOp::sum}},
+                                      topology);
   plan.cut.pieces = std::min(plan.cut.pieces, kMostPieces);
   plan.cut.lanes = std::min(plan.cut.pieces, kMostLanes);
   return plan;
@@ -164,7 +165,8 @@ void run(const std::vector<std::string>& words) {
   if (words.size() == 1 && words[0] == "report") {
     std::cout << to_json(simulate_all()) << "\n";
   } else if (!words.empty() && words[0] == "case") {
-    for (const bench::Result& result : simulate_case(scale_case_of(std::span(words).subspan(1))))
+    for (const bench::BenchResult& result :
+         simulate_case(scale_case_of(std::span(words).subspan(1))))
       std::cout << to_json(result) << "\n";
   } else {
     throw Error(ErrorKind::usage, "usage: comm_scale report | comm_scale case OPTIONS");

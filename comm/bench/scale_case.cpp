@@ -23,7 +23,7 @@ std::vector<std::string> names_of_algorithms() {
   return names;
 }
 
-Network network_of(const Link& link) {
+NetworkModel network_of(const NetworkLink& link) {
   return {.inside = {.latency = {}, .flow = kAtOnce, .shared = kAtOnce},
           .across = link,
           .per_message = {},
@@ -84,7 +84,7 @@ class SimulatedBench {
   Simulated simulated_;
 };
 
-bench::Result simulate_size(const ScaleCase& asked, std::uint64_t bytes) {
+bench::BenchResult simulate_size(const ScaleCase& asked, std::uint64_t bytes) {
   SimulatedBench bench(asked);
   const Seconds taken = bench.measure(bytes);
   const int ranks = asked.hosts * asked.ranks_each;
@@ -133,9 +133,9 @@ ScaleCase scale_case_of(std::span<const std::string> words) {
   return asked;
 }
 
-std::vector<bench::Result> simulate_case(const ScaleCase& asked) {
+std::vector<bench::BenchResult> simulate_case(const ScaleCase& asked) {
   const std::uint64_t element = size_of(ElementType::float32);
-  std::vector<bench::Result> results;
+  std::vector<bench::BenchResult> results;
   for (const Bytes size : asked.sizes)
     results.push_back(simulate_size(asked, size.count / element * element));
   return results;

@@ -18,7 +18,7 @@ struct ScaleCase {
   int ranks_each = 1;
   std::vector<Bytes> sizes{};            ///< Lengths of float32; rounded down to whole ones.
   std::optional<Algorithm> algorithm{};  ///< Absent: the library's own choice.
-  Link link{};
+  NetworkLink link{};
   int calls = 0;  ///< Equivalent to the one in bench::Settings.
 };
 
@@ -27,6 +27,6 @@ struct ScaleCase {
 ScaleCase scale_case_of(std::span<const std::string> words);
 
 /// Simulates each size. Processors and memory are free: only links take time.
-std::vector<bench::Result> simulate_case(const ScaleCase& asked);
+std::vector<bench::BenchResult> simulate_case(const ScaleCase& asked);
 
 }  // namespace fastgpu::comm

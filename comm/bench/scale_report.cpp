@@ -10,13 +10,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json link_json(const Link& link) {
+Json link_json(const NetworkLink& link) {
   return {{"latency", link.latency.count()},
           {"flow", link.flow.bytes_per_second},
           {"shared", link.shared.bytes_per_second}};
 }
 
-Json network_json(const Network& network) {
+Json network_json(const NetworkModel& network) {
   return {{"inside", link_json(network.inside)},
           {"across", link_json(network.across)},
           {"per_message", network.per_message.count()},

@@ -31,7 +31,7 @@ struct NegotiationRow {
 };
 
 struct ScaleReport {
-  Network network;
+  NetworkModel network;
   int most_lanes = 1;
   int most_pieces = 1;
   std::vector<ScaleTable> tables;

@@ -42,7 +42,7 @@ auto list_of(const std::string& option, const std::string& text, const Items& kn
   return items;
 }
 
-void add_lists(CLI::App& app, Settings& settings) {
+void add_lists(CLI::App& app, BenchSettings& settings) {
   app.add_option_function<std::string>(
       "--sizes", [&](const std::string& text) { settings.sizes = parse_sizes(text); },
       "Bytes: LEAST:MOST:FACTOR or a list (8:128M:4)");
@@ -58,7 +58,7 @@ void add_lists(CLI::App& app, Settings& settings) {
       "One or a list (float32)");
 }
 
-void add_single(CLI::App& app, Settings& settings) {
+void add_single(CLI::App& app, BenchSettings& settings) {
   app.add_option_function<std::string>(
          "--buffers",
          [&](const std::string& text) {
@@ -91,8 +91,8 @@ void add_single(CLI::App& app, Settings& settings) {
 
 }  // namespace
 
-Settings settings_of(const Program& program, std::span<const std::string> words) {
-  Settings settings;
+BenchSettings settings_of(const BenchProgram& program, std::span<const std::string> words) {
+  BenchSettings settings;
   CLI::App app(program.about, program.name);
   add_lists(app, settings);
   add_single(app, settings);
@@ -108,7 +108,8 @@ Settings settings_of(const Program& program, std::span<const std::string> words)
   }
   const bool only_model = !settings.model.empty() && app.count("--sizes") == 0 &&
                           app.count("--dtype") == 0 && app.count("--buffers") == 0;
-  if (settings.collectives.empty() && !only_model) settings.collectives = {Collective::all_reduce};
+  if (settings.collectives.empty() && !only_model)
+    settings.collectives = {BenchCollective::all_reduce};
   return settings;
 }
 

@@ -17,8 +17,8 @@ enum class Buffers : std::uint8_t { own, heap };
 /// The way of a model's gradients into the library: copied, or written to its views.
 enum class Handing : std::uint8_t { copies, views };
 
-struct Settings {
-  std::vector<Collective> collectives{};  ///< Empty if only a model is measured.
+struct BenchSettings {
+  std::vector<BenchCollective> collectives{};  ///< Empty if only a model is measured.
   std::vector<ElementType> types{ElementType::float32};
   std::vector<Bytes> sizes = parse_sizes("8:128M:4");
   Buffers buffers = Buffers::own;
@@ -40,7 +40,7 @@ struct OwnOption {
   std::string* value = nullptr;
 };
 
-struct Program {
+struct BenchProgram {
   std::string name;
   std::string about;
   std::vector<OwnOption> options{};
@@ -49,6 +49,6 @@ struct Program {
 /// Reads --sizes, --collective, --dtype, --buffers, --model, --memory, --steps, --repetitions,
 /// --calls, --no-check, --label, --print-model. With a model alone, only that is measured; without
 /// any, all_reduce is. Throws ErrorKind::usage, naming the option and the value met.
-Settings settings_of(const Program& program, std::span<const std::string> words);
+BenchSettings settings_of(const BenchProgram& program, std::span<const std::string> words);
 
 }  // namespace fastgpu::comm::bench

@@ -39,7 +39,7 @@ class MpiMemory {
   std::size_t bytes_;
 };
 
-void run(const Settings& settings, Caches caches) {
+void run(const BenchSettings& settings, Caches caches) {
   check_variables(process_variables());
   Communicator communicator(join(job_place(process_environment())));
   FastgpuLibrary ours(communicator, Buffers::heap);
@@ -64,15 +64,15 @@ int main(int count, char** arguments) {
   using namespace fastgpu::comm::bench;
   MPI_Init(&count, &arguments);
   std::string caches = "warm";
-  const Program program{
+  const BenchProgram program{
       .name = "bench_comm_turns",
       .about = "Times libfastgpu_comm and MPI in turns. Rank 0 prints a line of JSON a result.",
       .options = {{"--caches", "State of the caches before a call: warm or cold (warm)", &caches}}};
-  const int code =
-      run_program(program, {arguments, static_cast<std::size_t>(count)}, [&](const Settings& all) {
-        refuse_ours(program, all);
-        run(all, caches_of(caches));
-      });
+  const int code = run_program(program, {arguments, static_cast<std::size_t>(count)},
+                               [&](const BenchSettings& all) {
+                                 refuse_ours(program, all);
+                                 run(all, caches_of(caches));
+                               });
   if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);  // Other ranks may wait for this one.
   MPI_Finalize();
 }

@@ -50,7 +50,7 @@ fgc_status begun(fgc_comm* comm, fgc_request** request, Start start) {
     need(request, "the place for the request") = nullptr;
     fgc_comm& ranks = need(comm, "the communicator");
     auto made = start(collectives_of(ranks), ranks.communicator->size());
-    *request = new fgc_request{comm::c_api::DeviceRequest{std::move(made), ranks.on_device}};
+    *request = new fgc_request{comm::c_api::OwnedDeviceRequest{std::move(made), ranks.on_device}};
   });
 }
 

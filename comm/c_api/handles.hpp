@@ -17,14 +17,14 @@
 namespace fastgpu::comm::c_api {
 
 /// A request whose destructor waits.
-class DeviceRequest {
+class OwnedDeviceRequest {
  public:
-  DeviceRequest(gpu::DeviceCollectives::Request request,
-                std::shared_ptr<gpu::DeviceCollectives> collectives)
+  OwnedDeviceRequest(gpu::DeviceCollectives::Request request,
+                     std::shared_ptr<gpu::DeviceCollectives> collectives)
       : collectives_(std::move(collectives)), request_(std::move(request)) {}
-  DeviceRequest(DeviceRequest&&) noexcept = default;
-  DeviceRequest& operator=(DeviceRequest&&) noexcept = default;
-  ~DeviceRequest() {
+  OwnedDeviceRequest(OwnedDeviceRequest&&) noexcept = default;
+  OwnedDeviceRequest& operator=(OwnedDeviceRequest&&) noexcept = default;
+  ~OwnedDeviceRequest() {
     if (request_) request_->finish();
   }
 
@@ -50,7 +50,7 @@ struct fgc_comm {
 };
 
 struct fgc_request {
-  std::variant<fastgpu::comm::Handle, fastgpu::comm::c_api::DeviceRequest> work;
+  std::variant<fastgpu::comm::Handle, fastgpu::comm::c_api::OwnedDeviceRequest> work;
 };
 
 struct fgc_gradients final : private fastgpu::comm::GradientEvents {

@@ -58,14 +58,14 @@ std::uint64_t Contexts::end() const {
   return end_;
 }
 
-std::uint64_t Context::tag_of(std::uint64_t sequence) noexcept {
+std::uint64_t CommunicatorNumber::tag_of(std::uint64_t sequence) noexcept {
   const std::uint64_t call = begin_ + sequence;
   for (std::uint64_t end = end_; end <= call && !end_.compare_exchange_weak(end, call + 1);) {
   }
   return std::uint64_t{number_} << 52 | call % kSequences << 28;
 }
 
-Context::Start::Start(Context& context) : context_(context) {
+CommunicatorNumber::Start::Start(CommunicatorNumber& context) : context_(context) {
   if (context_.is_starting_.test_and_set(std::memory_order_acquire))
     throw Error(
         ErrorKind::usage,
@@ -74,19 +74,21 @@ Context::Start::Start(Context& context) : context_(context) {
 }
 
 Communicator::Communicator(Connections connections)
-    : Communicator(nullptr, everybody(connections.size), std::make_shared<Context>(nullptr, 0, 0)) {
+    : Communicator(nullptr, everybody(connections.size),
+                   std::make_shared<CommunicatorNumber>(nullptr, 0, 0)) {
   self_ = connections.rank;
   // In a child made by fork nothing of it can be destroyed: its threads are not there.
-  world_ = std::shared_ptr<World>(new World(std::move(connections)), [](World* world) {
-    if (!world->engine.is_forked()) delete world;
-  });
+  world_ = std::shared_ptr<CommunicatorState>(new CommunicatorState(std::move(connections)),
+                                              [](CommunicatorState* world) {
+                                                if (!world->engine.is_forked()) delete world;
+                                              });
   plan_ = {.algorithm = world_->algorithm};
   topology_ = topology_of(*group_, world_->engine.topology());
   if (world_->collectives) mpi_group_ = world_->collectives->everybody();
 }
 
-Communicator::Communicator(std::shared_ptr<World> world, Group group,
-                           std::shared_ptr<Context> context)
+Communicator::Communicator(std::shared_ptr<CommunicatorState> world, Group group,
+                           std::shared_ptr<CommunicatorNumber> context)
     : world_(std::move(world)),
       group_(std::move(group)),
       self_{},
@@ -251,7 +253,7 @@ std::optional<Communicator> Communicator::split(int color, int key) {
   std::vector<Rank> group;
   for (const std::size_t member : members)
     group.push_back((*group_)[member]);
-  auto context = std::make_shared<Context>(&world_->contexts, number, begin);
+  auto context = std::make_shared<CommunicatorNumber>(&world_->contexts, number, begin);
   world_->engine.expect_calls(context->number(), begin);
   return Communicator(world_, std::make_shared<const std::vector<Rank>>(std::move(group)),
                       std::move(context));
@@ -268,7 +270,7 @@ void Communicator::check_rank(std::string_view call, Rank rank) const {
 
 Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
                            std::optional<Direction> direction) {
-  const Context::Start start(*context_);
+  const CommunicatorNumber::Start start(*context_);
   const auto peer = static_cast<std::size_t>(call.root.value);
   std::uint64_t& sequence =
       direction ? (direction == Direction::out ? sent_ : received_)[peer] : sequence_;
@@ -301,7 +303,7 @@ std::shared_ptr<const PreparedProgram> Communicator::program_of(
   const auto known = programs_.find(key);
   if (known != programs_.end()) return known->second;
   if (programs_.size() == kMostPrograms) programs_.clear();
-  Planned planned = plan_for(call, self_, topology_, direction);
+  PlannedCall planned = plan_for(call, self_, topology_, direction);
   auto made =
       std::make_shared<const PreparedProgram>(std::move(planned.program), planned.averaging);
   programs_.emplace(key, made);

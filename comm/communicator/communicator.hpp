@@ -46,17 +46,17 @@ class Contexts {
 };
 
 /// The number of one communicator, given back once the communicator is gone.
-class Context {
+class CommunicatorNumber {
  public:
-  Context(Contexts* home, std::uint32_t number, std::uint64_t begin)
+  CommunicatorNumber(Contexts* home, std::uint32_t number, std::uint64_t begin)
       : home_(home), number_(number), begin_(begin), end_(begin) {
     if (home_ != nullptr) home_->take(number);
   }
-  ~Context() {
+  ~CommunicatorNumber() {
     if (home_ != nullptr) home_->give_back(number_, end_);
   }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  CommunicatorNumber(const CommunicatorNumber&) = delete;
+  CommunicatorNumber& operator=(const CommunicatorNumber&) = delete;
 
   std::uint32_t number() const noexcept { return number_; }
   /// Returns the first part of the message tags of a call.
@@ -66,13 +66,13 @@ class Context {
   class Start {
    public:
     /// Throws ErrorKind::usage if another thread holds one.
-    explicit Start(Context& context);
+    explicit Start(CommunicatorNumber& context);
     ~Start() { context_.is_starting_.clear(std::memory_order_release); }
     Start(const Start&) = delete;
     Start& operator=(const Start&) = delete;
 
    private:
-    Context& context_;
+    CommunicatorNumber& context_;
   };
 
  private:
@@ -196,13 +196,13 @@ class Communicator {
   void use_plan(AllReducePlan plan);
 
  private:
-  struct World {
-    explicit World(Connections connections)
+  struct CommunicatorState {
+    explicit CommunicatorState(Connections connections)
         : collectives(connections.collectives),
           algorithm(connections.algorithm),
           engine(std::move(connections)) {}
 
-    std::shared_ptr<mpi::Collectives> collectives;  ///< Null: none but ours.
+    std::shared_ptr<mpi::MpiCollectives> collectives;  ///< Null: none but ours.
     std::optional<Algorithm>
         algorithm;  ///< The algorithm of all-reduces, if the user has named one.
     Engine engine;
@@ -223,7 +223,8 @@ class Communicator {
     friend auto operator<=>(const ProgramKey&, const ProgramKey&) = default;
   };
 
-  Communicator(std::shared_ptr<World> world, Group group, std::shared_ptr<Context> context);
+  Communicator(std::shared_ptr<CommunicatorState> world, Group group,
+               std::shared_ptr<CommunicatorNumber> context);
 
   Work prepare_all_reduce(std::span<std::byte> data, Reduction reduction);
   Work prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
@@ -248,10 +249,10 @@ class Communicator {
   void run(Work work, Reminder* reminder = nullptr);
   Handle start(Work work);
 
-  std::shared_ptr<World> world_;  ///< Shared by all communicators of the job.
+  std::shared_ptr<CommunicatorState> world_;  ///< Shared by all communicators of the job.
   Group group_;
   Rank self_;
-  std::shared_ptr<Context> context_;  ///< Shared by copies of this communicator.
+  std::shared_ptr<CommunicatorNumber> context_;  ///< Shared by copies of this communicator.
   Topology topology_;
   AllReducePlan plan_{};
   const char* part_of_ = nullptr;

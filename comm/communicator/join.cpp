@@ -34,7 +34,7 @@ std::size_t index(Rank rank) {
   return static_cast<std::size_t>(rank.value);
 }
 
-Identity identity_of(const JobPlace& place, const Session& session) {
+PeerIdentity identity_of(const JobPlace& place, const Session& session) {
   return {place.rank, place.size, place.secret, session};
 }
 
@@ -188,7 +188,7 @@ void send_table(const AcceptedPeers& peers, Deadline deadline) {
 
 Mesh accept_ranks(const JobPlace& place, UniqueFd listener, Deadline deadline) {
   Mesh mesh(place, std::move(listener));
-  const Identity me = identity_of(place, {});
+  const PeerIdentity me = identity_of(place, {});
   const Session session = random_nonce();
   auto peers = PeerAcceptor(mesh.listener.get(), me, session).accept_all(deadline);
   send_table(peers, deadline);
@@ -224,7 +224,7 @@ MasterConnection present_at(const JobPlace& place, UniqueFd master, Deadline dea
 std::optional<MasterConnection> try_to_connect(const JobPlace& place, const Endpoint& point,
                                                Deadline deadline, std::string& obstacle) {
   const Deadline attempt = within(deadline, kConnectTimeout);
-  Connection connection = connect_to(point, source_address(place, point), attempt);
+  PeerConnection connection = connect_to(point, source_address(place, point), attempt);
   if (connection.error != 0) {
     obstacle = to_string(point) + ": " + std::generic_category().message(connection.error);
     return std::nullopt;
@@ -281,7 +281,7 @@ UniqueFd connect_to_peer(const JobPlace& place, const Mesh& mesh, Rank peer,
                          Deadline deadline) {
   const std::string doing = "rank " + std::to_string(place.rank.value) + ": rank " +
                             std::to_string(peer.value) + " at " + to_string(endpoint);
-  Connection connection = connect_to(endpoint, source, deadline);
+  PeerConnection connection = connect_to(endpoint, source, deadline);
   if (connection.error != 0)
     throw Error(ErrorKind::transient,
                 doing + ": " + std::generic_category().message(connection.error));
@@ -315,7 +315,7 @@ Mesh connect_to_ranks(const JobPlace& place, Deadline deadline) {
   mesh.sockets[0].push_back(std::move(master.socket));
   for (Rank peer{1}; peer < place.rank; ++peer.value)
     mesh.sockets[index(peer)].push_back(connect_to_peer(place, mesh, peer, deadline));
-  const Identity me = identity_of(place, mesh.session);
+  const PeerIdentity me = identity_of(place, mesh.session);
   mesh.take(PeerAcceptor(mesh.listener.get(), me, mesh.session).accept_all(deadline));
   return mesh;
 }
@@ -367,7 +367,7 @@ void connect_further(const JobPlace& place, Mesh& mesh, const FurtherSockets& wa
   std::vector<int> listeners{mesh.listener.get()};
   for (const FurtherNetwork& network : networks)
     listeners.push_back(network.listener.get());
-  const Identity me = identity_of(place, mesh.session);
+  const PeerIdentity me = identity_of(place, mesh.session);
   PeerAcceptor acceptor(std::move(listeners), me, std::move(awaited));
   mesh.take(acceptor.accept_all(deadline));
 }
@@ -390,7 +390,7 @@ std::string near_address(const Connections& connections) {
 
 bool needs_mpi(const JobPlace& place) {
   return place.meeting == Meeting::by_mpi || place.transport == NetworkTransport::mpi ||
-         place.collectives == Collectives::mpi;
+         place.collectives == CollectiveLibrary::mpi;
 }
 
 }  // namespace
@@ -408,11 +408,11 @@ Connections join(const JobPlace& wanted) {
   UniqueFd listener;
   if (needs_mpi(place)) {
     const mpi::Member me{place.rank, place.size, place.mpi_plugin};
-    const auto world = std::make_shared<const mpi::World>(me, deadline);
+    const auto world = std::make_shared<const mpi::MpiWorld>(me, deadline);
     if (place.meeting == Meeting::by_mpi) listener = invite_by_mpi(place, *world, deadline);
     if (place.transport == NetworkTransport::mpi) connections.messages = mpi::messages_of(world);
-    if (place.collectives == Collectives::mpi)
-      connections.collectives = std::make_shared<mpi::Collectives>(world);
+    if (place.collectives == CollectiveLibrary::mpi)
+      connections.collectives = std::make_shared<mpi::MpiCollectives>(world);
   }
   if (place.rank == Rank{0} && !listener) listener = open_listener(place);
   Mesh mesh = place.rank == Rank{0} ? accept_ranks(place, std::move(listener), deadline)

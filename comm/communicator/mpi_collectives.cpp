@@ -20,7 +20,8 @@ std::uint64_t count_of(const Call& call, std::size_t of_result) {
 
 class MpiCollective final : public OffloadedCollective {
  public:
-  MpiCollective(std::shared_ptr<const World> world, Group* group, CallKind kind, Collective what)
+  MpiCollective(std::shared_ptr<const MpiWorld> world, Group* group, CallKind kind,
+                PluginCollective what)
       : world_(std::move(world)), group_(group), kind_(kind), what_(what) {}
 
   std::string_view library() const noexcept override { return "MPI"; }
@@ -35,7 +36,7 @@ class MpiCollective final : public OffloadedCollective {
 
  private:
   int begin() {
-    const Library& mpi = world_->library();
+    const MpiPlugin& mpi = world_->library();
     switch (kind_) {
       case CallKind::barrier:
         return mpi->barrier(group_, &what_, &request_);
@@ -55,10 +56,10 @@ class MpiCollective final : public OffloadedCollective {
     throw Error(ErrorKind::internal, "MPI does not run messages");
   }
 
-  std::shared_ptr<const World> world_;  ///< Shared with all who use MPI.
+  std::shared_ptr<const MpiWorld> world_;  ///< Shared with all who use MPI.
   Group* group_;
   CallKind kind_;
-  Collective what_;
+  PluginCollective what_;
   Request* request_ = nullptr;
 };
 
@@ -76,30 +77,30 @@ bool has(const Call& call, int ranks) {
          static_cast<std::uint64_t>(std::numeric_limits<int>::max());
 }
 
-Collectives::Collectives(std::shared_ptr<const World> world) : world_(std::move(world)) {
+MpiCollectives::MpiCollectives(std::shared_ptr<const MpiWorld> world) : world_(std::move(world)) {
   world_->need_threads("FASTGPU_COMM_COLLECTIVES=mpi");
 }
 
-Group* Collectives::group_of(std::span<const Rank> ranks, std::uint32_t number) const {
+Group* MpiCollectives::group_of(std::span<const Rank> ranks, std::uint32_t number) const {
   std::vector<int> numbers;
   for (const Rank rank : ranks)
     numbers.push_back(rank.value);
   Group* made = nullptr;
-  const Library& mpi = world_->library();
+  const MpiPlugin& mpi = world_->library();
   mpi.check(mpi->make_group(world_->everybody(), numbers.data(), static_cast<int>(numbers.size()),
                             static_cast<int>(number), &made),
             "MPI_Comm_create_group");
   return made;
 }
 
-std::shared_ptr<OffloadedCollective> Collectives::prepare(Group* group, Rank self, const Call& call,
-                                                          const Buffers& buffers) const {
-  Collective what{.data = buffers.data.data(),
-                  .input = buffers.input.data(),
-                  .count = static_cast<int>(count_of(call, buffers.data.size())),
-                  .type = static_cast<std::uint8_t>(call.reduction.type),
-                  .op = static_cast<std::uint8_t>(call.reduction.op),
-                  .root = call.root.value};
+std::shared_ptr<OffloadedCollective> MpiCollectives::prepare(
+    Group* group, Rank self, const Call& call, const CollectiveBuffers& buffers) const {
+  PluginCollective what{.data = buffers.data.data(),
+                        .input = buffers.input.data(),
+                        .count = static_cast<int>(count_of(call, buffers.data.size())),
+                        .type = static_cast<std::uint8_t>(call.reduction.type),
+                        .op = static_cast<std::uint8_t>(call.reduction.op),
+                        .root = call.root.value};
   const auto mine = static_cast<std::size_t>(self.value) * call.bytes;
   if (call.kind == CallKind::all_gather && what.input == buffers.data.data() + mine)
     what.input = nullptr;

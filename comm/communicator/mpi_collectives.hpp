@@ -11,7 +11,7 @@
 namespace fastgpu::comm::mpi {
 
 /// The buffers of a call; see Work.
-struct Buffers {
+struct CollectiveBuffers {
   std::span<std::byte> data{};
   std::span<const std::byte> input{};
 };
@@ -21,10 +21,10 @@ struct Buffers {
 bool has(const Call& call, int ranks);
 
 /// Thread-safe, as far as what it begins is.
-class Collectives {
+class MpiCollectives {
  public:
   /// Throws ErrorKind::usage where MPI does not let several threads call it.
-  explicit Collectives(std::shared_ptr<const World> world);
+  explicit MpiCollectives(std::shared_ptr<const MpiWorld> world);
 
   /// Creates a group of some ranks of the world. All of these call it together, with a number that
   /// no other group has.
@@ -34,10 +34,10 @@ class Collectives {
   /// A call that MPI `has`. Where it fails or is let go before its end, MPI may use its memory for
   /// as long as the process lives.
   std::shared_ptr<OffloadedCollective> prepare(Group* group, Rank self, const Call& call,
-                                               const Buffers& buffers) const;
+                                               const CollectiveBuffers& buffers) const;
 
  private:
-  std::shared_ptr<const World> world_;  ///< Shared with collectives under way.
+  std::shared_ptr<const MpiWorld> world_;  ///< Shared with collectives under way.
 };
 
 }  // namespace fastgpu::comm::mpi

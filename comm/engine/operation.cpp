@@ -95,7 +95,7 @@ Receiving& Operation::receiving(StepIndex step) {
 
 void Operation::run(StepIndex step) {
   const Step& what = work_.program->program.steps[step];
-  Sink sink{.memory = bytes(what.to)};
+  MessageSink sink{.memory = bytes(what.to)};
   if (what.kind == StepKind::reduce) sink.reduction = work_.reduction;
   sink.take(0, readable(what.from));
 }

@@ -33,7 +33,7 @@ constexpr std::uint8_t kMessageLane = 255;
 
 /// Returns where the sums are divided. In most programs each sum is made on one rank, which also
 /// divides it.
-Averaging averaging_of(const Plan& plan) {
+Averaging averaging_of(const SchedulePlan& plan) {
   switch (plan.algorithm == Algorithm::hierarchical ? plan.across : plan.algorithm) {
     case Algorithm::ring:
     case Algorithm::direct:
@@ -93,7 +93,7 @@ class Planner {
     return call_.kind == CallKind::all_reduce ? averaging_of(all_reduce_plan()) : Averaging::at_end;
   }
 
-  Plan all_reduce_plan() const {
+  SchedulePlan all_reduce_plan() const {
     if (algorithm() != Algorithm::hierarchical)
       return {.algorithm = algorithm(), .cut = cut(longest_message())};
     const auto nodes = static_cast<int>(topology_.nodes.size());
@@ -204,7 +204,7 @@ class Planner {
   const Call& call_;
   Rank self_;
   const Topology& topology_;
-  Place place_;
+  RankPlace place_;
   bool is_inside_;
   std::uint64_t count_;
 };
@@ -219,12 +219,12 @@ Topology topology_of(std::span<const Rank> group, const Topology& world) {
   return {std::move(nodes)};
 }
 
-Plan all_reduce_plan(const Call& call, const Topology& topology) {
+SchedulePlan all_reduce_plan(const Call& call, const Topology& topology) {
   return Planner(call, Rank{0}, topology).all_reduce_plan();
 }
 
-Planned plan_for(const Call& call, Rank self, const Topology& topology,
-                 std::optional<Direction> direction) {
+PlannedCall plan_for(const Call& call, Rank self, const Topology& topology,
+                     std::optional<Direction> direction) {
   const Planner planner(call, self, topology);
   switch (call.kind) {
     case CallKind::barrier:

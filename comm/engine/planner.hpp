@@ -17,16 +17,16 @@ namespace fastgpu::comm {
 Topology topology_of(std::span<const Rank> group, const Topology& world);
 
 /// Plans an all-reduce from lengths alone; `docs/benchmarks/scale.md` has the costs of that.
-Plan all_reduce_plan(const Call& call, const Topology& topology);
+SchedulePlan all_reduce_plan(const Call& call, const Topology& topology);
 
-struct Planned {
+struct PlannedCall {
   Program program{};
   Averaging averaging = Averaging::none;
 };
 
 /// Returns the part of rank `self` in a call. All ranks of a group come to programs that fit
 /// together. `direction` is set for a message, whose peer is the root of the call.
-Planned plan_for(const Call& call, Rank self, const Topology& topology,
-                 std::optional<Direction> direction = {});
+PlannedCall plan_for(const Call& call, Rank self, const Topology& topology,
+                     std::optional<Direction> direction = {});
 
 }  // namespace fastgpu::comm

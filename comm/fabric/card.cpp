@@ -9,7 +9,7 @@
 namespace fastgpu::comm::fabric {
 namespace {
 
-constexpr std::size_t kMaxProvider = sizeof(Offer::provider) - 1;
+constexpr std::size_t kMaxProvider = sizeof(FabricOffer::provider) - 1;
 constexpr std::size_t kFixed = 1 + 4 + 1 + 1 + 8 + 1;
 static_assert(kFixed + kMaxProvider + kMaxAddress <= kMaxCard);
 

@@ -20,7 +20,7 @@ namespace {
 /// removes it, and takes the next number when it is asked again.
 constexpr int kOpenTries = 16;
 
-std::string name_of(const Offer& offer) {
+std::string name_of(const FabricOffer& offer) {
   return std::string(offer.provider) + " on " + offer.device;
 }
 
@@ -35,16 +35,16 @@ std::string lock_limit() {
 }
 
 /// The error of an operation that needs memory to be locked.
-Error memory_error(const Library& library, int error, const std::string& doing) {
+Error memory_error(const FabricLibrary& library, int error, const std::string& doing) {
   const std::string text = doing + ": libfabric: " + library.describe(error);
   const std::string limit = lock_limit();
   const bool is_limit = (error == ENOMEM || error == EPERM || error == EAGAIN) && !limit.empty();
   return {is_limit ? ErrorKind::capacity : ErrorKind::local, is_limit ? text + "; " + limit : text};
 }
 
-class LibraryRegistration final : public Registration {
+class LibraryRegistration final : public FabricRegistration {
  public:
-  LibraryRegistration(Library library, std::span<std::byte> bytes) : library_(library) {
+  LibraryRegistration(FabricLibrary library, std::span<std::byte> bytes) : library_(library) {
     memory = bytes;
   }
   LibraryRegistration(const LibraryRegistration&) = delete;
@@ -54,17 +54,17 @@ class LibraryRegistration final : public Registration {
   }
 
  private:
-  Library library_;
+  FabricLibrary library_;
 };
 
-PortBytes port_bytes(const Part& part) {
+PortBytes port_bytes(const FabricPart& part) {
   Region* const region = part.registration == nullptr ? nullptr : part.registration->region;
   return {part.bytes.data(), part.bytes.size(), region};
 }
 
-class LibraryEndpoint final : public Endpoint {
+class LibraryEndpoint final : public FabricEndpoint {
  public:
-  LibraryEndpoint(Library library, Port* port, const PortTraits& port_traits, Traits traits)
+  LibraryEndpoint(FabricLibrary library, Port* port, const PortTraits& port_traits, Traits traits)
       : library_(library), port_(port), port_traits_(port_traits), traits_(std::move(traits)) {}
   LibraryEndpoint(const LibraryEndpoint&) = delete;
   LibraryEndpoint& operator=(const LibraryEndpoint&) = delete;
@@ -85,7 +85,7 @@ class LibraryEndpoint final : public Endpoint {
     return number;
   }
 
-  std::unique_ptr<Registration> register_memory(std::span<std::byte> memory) override {
+  std::unique_ptr<FabricRegistration> register_memory(std::span<std::byte> memory) override {
     auto made = std::make_unique<LibraryRegistration>(library_, memory);
     const int error =
         library_->register_memory(port_, memory.data(), memory.size(), &made->region, &made->place);
@@ -99,24 +99,25 @@ class LibraryEndpoint final : public Endpoint {
   bool inject(PeerNumber peer, std::span<const std::byte> bytes) override {
     return has_begun(library_->inject(port_, peer, bytes.data(), bytes.size()), "fi_inject");
   }
-  bool send(PeerNumber peer, const Part& part, OperationSpace& operation) override {
+  bool send(PeerNumber peer, const FabricPart& part, OperationSpace& operation) override {
     const PortBytes bytes = port_bytes(part);
     return has_begun(library_->send(port_, peer, &bytes, &operation), "fi_send");
   }
-  bool receive(const Part& part, OperationSpace& operation) override {
+  bool receive(const FabricPart& part, OperationSpace& operation) override {
     const PortBytes bytes = port_bytes(part);
     return has_begun(library_->receive(port_, &bytes, &operation), "fi_recv");
   }
-  bool send_tagged(PeerNumber peer, std::uint64_t tag, const Part& part,
+  bool send_tagged(PeerNumber peer, std::uint64_t tag, const FabricPart& part,
                    OperationSpace& operation) override {
     const PortBytes bytes = port_bytes(part);
     return has_begun(library_->send_tagged(port_, peer, tag, &bytes, &operation), "fi_tsend");
   }
-  bool receive_tagged(std::uint64_t tag, const Part& part, OperationSpace& operation) override {
+  bool receive_tagged(std::uint64_t tag, const FabricPart& part,
+                      OperationSpace& operation) override {
     const PortBytes bytes = port_bytes(part);
     return has_begun(library_->receive_tagged(port_, tag, &bytes, &operation), "fi_trecv");
   }
-  bool write(PeerNumber peer, const Part& part, const RemotePlace& to, WriteKind kind,
+  bool write(PeerNumber peer, const FabricPart& part, const RemotePlace& to, WriteKind kind,
              std::uint32_t data, OperationSpace& operation) override {
     const PortBytes bytes = port_bytes(part);
     return has_begun(library_->write(port_, peer, &bytes, &to, kind, data, &operation), "fi_write");
@@ -144,7 +145,7 @@ class LibraryEndpoint final : public Endpoint {
     return true;
   }
 
-  Library library_;
+  FabricLibrary library_;
   Port* port_;
   PortTraits port_traits_;
   Traits traits_;
@@ -153,8 +154,10 @@ class LibraryEndpoint final : public Endpoint {
 /// The networks that libfabric has found. The destructor frees its list of them.
 class Found {
  public:
-  Found(const Library& library, const Settings& settings, int ranks) : library_(library) {
-    const Search search{settings.provider.empty() ? nullptr : settings.provider.c_str(), ranks};
+  Found(const FabricLibrary& library, const FabricSettings& settings, int ranks)
+      : library_(library) {
+    const FabricSearch search{settings.provider.empty() ? nullptr : settings.provider.c_str(),
+                              ranks};
     library.check(library->find(&search, &offers_), "looking for networks");
     for (std::size_t i = 0; i < library->count(offers_); ++i)
       all_.push_back(*library->offer(offers_, i));
@@ -164,17 +167,17 @@ class Found {
   ~Found() { library_->forget(offers_); }
 
   const Offers* offers() const noexcept { return offers_; }
-  const std::vector<Offer>& all() const noexcept { return all_; }
+  const std::vector<FabricOffer>& all() const noexcept { return all_; }
 
  private:
-  Library library_;
+  FabricLibrary library_;
   Offers* offers_ = nullptr;
-  std::vector<Offer> all_;
+  std::vector<FabricOffer> all_;
 };
 
-Error nothing_found(const Found& found, const Settings& settings) {
+Error nothing_found(const Found& found, const FabricSettings& settings) {
   std::string names;
-  for (const Offer& offer : found.all()) {
+  for (const FabricOffer& offer : found.all()) {
     const std::string name = name_of(offer);
     if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
   }
@@ -186,7 +189,7 @@ Error nothing_found(const Found& found, const Settings& settings) {
               (names.empty() ? "" : ": there is " + names)};
 }
 
-Put put_of(const Offer& offer, const Settings& settings, std::uint32_t version) {
+Put put_of(const FabricOffer& offer, const FabricSettings& settings, std::uint32_t version) {
   if (!settings.put) return best_put(offer, version);
   if (can(offer, *settings.put)) return *settings.put;
   throw Error(ErrorKind::usage, "FASTGPU_COMM_FABRIC_PUT is '" +
@@ -194,13 +197,14 @@ Put put_of(const Offer& offer, const Settings& settings, std::uint32_t version) 
                                     name_of(offer) + " cannot do");
 }
 
-bool is_asked_for(const Settings& settings) noexcept {
-  return settings.need == Need::must || !settings.provider.empty();
+bool is_asked_for(const FabricSettings& settings) noexcept {
+  return settings.need == FabricNeed::must || !settings.provider.empty();
 }
 
-std::unique_ptr<Endpoint> open_offer(const Library& library, const Found& found, std::size_t index,
-                                     const Settings& settings, const Site& site) {
-  const Offer& offer = found.all()[index];
+std::unique_ptr<FabricEndpoint> open_offer(const FabricLibrary& library, const Found& found,
+                                           std::size_t index, const FabricSettings& settings,
+                                           const FabricSite& site) {
+  const FabricOffer& offer = found.all()[index];
   Traits traits{.provider = offer.provider,
                 .device = offer.device,
                 .protocol = offer.protocol,
@@ -220,8 +224,9 @@ std::unique_ptr<Endpoint> open_offer(const Library& library, const Found& found,
 }
 
 /// Opens what the user has asked for.
-std::unique_ptr<Endpoint> open_wanted(const Settings& settings, const Site& site) {
-  const Library library(settings.plugin);
+std::unique_ptr<FabricEndpoint> open_wanted(const FabricSettings& settings,
+                                            const FabricSite& site) {
+  const FabricLibrary library(settings.plugin);
   const Found found(library, settings, site.ranks);
   const auto index = choose(found.all(), settings, site.near);
   if (!index) throw nothing_found(found, settings);
@@ -230,13 +235,13 @@ std::unique_ptr<Endpoint> open_wanted(const Settings& settings, const Site& site
 
 }  // namespace
 
-OpenedEndpoint open_endpoint(const Settings& settings, const Site& site) {
-  if (settings.need == Need::none) return {};
+OpenedEndpoint open_endpoint(const FabricSettings& settings, const FabricSite& site) {
+  if (settings.need == FabricNeed::none) return {};
   if (is_asked_for(settings)) return {open_wanted(settings, site)};
   // A node without such devices loads nothing.
   const RdmaDevices devices = rdma_devices();
   if (devices.ports.empty()) return {};
-  std::optional<Library> library;
+  std::optional<FabricLibrary> library;
   try {
     library.emplace(settings.plugin);
   } catch (const Error& e) {

@@ -19,9 +19,9 @@ namespace fastgpu::comm::fabric {
 using PeerNumber = std::uint64_t;
 
 /// Memory that the network may use, for as long as this lives.
-class Registration {
+class FabricRegistration {
  public:
-  virtual ~Registration() = default;
+  virtual ~FabricRegistration() = default;
 
   std::span<std::byte> memory{};
   RemotePlace place{};       ///< The place of its first byte for other ranks.
@@ -29,9 +29,9 @@ class Registration {
 };
 
 /// Bytes that an operation sends or receives.
-struct Part {
+struct FabricPart {
   std::span<std::byte> bytes{};  ///< Only read by operations that send.
-  const Registration* registration = nullptr;
+  const FabricRegistration* registration = nullptr;
 };
 
 struct Traits {
@@ -48,9 +48,9 @@ struct Traits {
 
 /// An open endpoint. Functions that begin an operation return false where its queue is full; they
 /// throw ErrorKind::local, with libfabric's description. One thread at a time.
-class Endpoint {
+class FabricEndpoint {
  public:
-  virtual ~Endpoint() = default;
+  virtual ~FabricEndpoint() = default;
 
   virtual const Traits& traits() const noexcept = 0;
   virtual std::vector<std::byte> address() const = 0;
@@ -59,17 +59,18 @@ class Endpoint {
   virtual std::optional<PeerNumber> add_peer(std::span<const std::byte> address) = 0;
 
   /// Throws ErrorKind::capacity if the limit of locked memory is too low.
-  virtual std::unique_ptr<Registration> register_memory(std::span<std::byte> memory) = 0;
+  virtual std::unique_ptr<FabricRegistration> register_memory(std::span<std::byte> memory) = 0;
 
   virtual bool inject(PeerNumber peer, std::span<const std::byte> bytes) = 0;
-  virtual bool send(PeerNumber peer, const Part& part, OperationSpace& operation) = 0;
-  virtual bool receive(const Part& part, OperationSpace& operation) = 0;
-  virtual bool send_tagged(PeerNumber peer, std::uint64_t tag, const Part& part,
+  virtual bool send(PeerNumber peer, const FabricPart& part, OperationSpace& operation) = 0;
+  virtual bool receive(const FabricPart& part, OperationSpace& operation) = 0;
+  virtual bool send_tagged(PeerNumber peer, std::uint64_t tag, const FabricPart& part,
                            OperationSpace& operation) = 0;
-  virtual bool receive_tagged(std::uint64_t tag, const Part& part, OperationSpace& operation) = 0;
+  virtual bool receive_tagged(std::uint64_t tag, const FabricPart& part,
+                              OperationSpace& operation) = 0;
 
   /// `data` goes with WriteKind::with_data.
-  virtual bool write(PeerNumber peer, const Part& part, const RemotePlace& to, WriteKind kind,
+  virtual bool write(PeerNumber peer, const FabricPart& part, const RemotePlace& to, WriteKind kind,
                      std::uint32_t data, OperationSpace& operation) = 0;
   virtual void cancel(OperationSpace& operation) = 0;
 
@@ -86,18 +87,18 @@ class Endpoint {
 };
 
 /// The surroundings of an endpoint.
-struct Site {
+struct FabricSite {
   int ranks = 1;       ///< The number of ranks of the job.
   std::string near{};  ///< This machine's address on the way to the others; may be empty.
 };
 
 struct OpenedEndpoint {
-  std::unique_ptr<Endpoint> endpoint{};  ///< Null where a fabric is only welcome and missing.
+  std::unique_ptr<FabricEndpoint> endpoint{};  ///< Null where a fabric is only welcome and missing.
   std::string lack{};  ///< Why it is missing on a machine that has an RDMA device, and what to do.
 };
 
 /// Opens the best endpoint of this machine. Throws ErrorKind::usage, ErrorKind::not_found,
 /// ErrorKind::capacity or ErrorKind::local with what to do.
-OpenedEndpoint open_endpoint(const Settings& settings, const Site& site);
+OpenedEndpoint open_endpoint(const FabricSettings& settings, const FabricSite& site);
 
 }  // namespace fastgpu::comm::fabric

@@ -16,9 +16,10 @@ constexpr Plugin kPlugin{.file = "libfastgpu_comm_fabric.so",
 
 constexpr std::uint32_t kOldestLibrary = 117;
 
-const Functions* load(const std::string& path) {
-  const auto entry = reinterpret_cast<PluginEntry>(load_plugin(kPlugin, path, Symbols::local));
-  const Functions* const functions = entry();
+const FabricFunctions* load(const std::string& path) {
+  const auto entry =
+      reinterpret_cast<FabricPluginEntry>(load_plugin(kPlugin, path, Symbols::local));
+  const FabricFunctions* const functions = entry();
   check_plugin_version(kPlugin, functions->version, kPluginVersion);
   const std::uint32_t found = functions->library_version();
   if (found < kOldestLibrary)
@@ -30,15 +31,15 @@ const Functions* load(const std::string& path) {
 
 }  // namespace
 
-Library::Library(const std::string& path) : functions_(load(path)) {}
+FabricLibrary::FabricLibrary(const std::string& path) : functions_(load(path)) {}
 
-std::string Library::describe(int error) const {
+std::string FabricLibrary::describe(int error) const {
   std::array<char, 256> text{};
   functions_->describe(error, text.data(), text.size());
   return text.data();
 }
 
-void Library::check(int error, std::string_view doing) const {
+void FabricLibrary::check(int error, std::string_view doing) const {
   if (error == 0) return;
   throw Error(ErrorKind::local, std::string(doing) + ": libfabric: " + describe(error));
 }

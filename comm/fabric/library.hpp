@@ -9,13 +9,13 @@
 namespace fastgpu::comm::fabric {
 
 /// The loaded plugin. It stays loaded until the process ends.
-class Library {
+class FabricLibrary {
  public:
   /// Loads `path`, or if it is empty the plugin in the usual place. Throws as load_plugin() does,
   /// and ErrorKind::usage for another version of the plugin or a libfabric older than 1.17.
-  explicit Library(const std::string& path);
+  explicit FabricLibrary(const std::string& path);
 
-  const Functions* operator->() const noexcept { return functions_; }
+  const FabricFunctions* operator->() const noexcept { return functions_; }
 
   /// Returns libfabric's description of an error.
   std::string describe(int error) const;
@@ -24,7 +24,7 @@ class Library {
   void check(int error, std::string_view doing) const;
 
  private:
-  const Functions* functions_;
+  const FabricFunctions* functions_;
 };
 
 }  // namespace fastgpu::comm::fabric

@@ -27,7 +27,7 @@ namespace fastgpu::comm::fabric {
 
 struct Offers {
   struct Found {
-    Offer offer{};
+    FabricOffer offer{};
     std::unique_ptr<fi_info, decltype(&::fi_freeinfo)> info{nullptr, ::fi_freeinfo};
   };
   std::vector<Found> all;
@@ -119,8 +119,8 @@ bool is_hardware(const fi_info& info) {
   return std::find(std::begin(kSoftware), std::end(kSoftware), name) == std::end(kSoftware);
 }
 
-Offer offer_of(const fi_info& info) {
-  Offer offer;
+FabricOffer offer_of(const fi_info& info) {
+  FabricOffer offer;
   copy_text(offer.provider, info.fabric_attr->prov_name);
   copy_text(offer.device, info.domain_attr->name);
   copy_address(offer.address, info);
@@ -134,7 +134,7 @@ Offer offer_of(const fi_info& info) {
   return offer;
 }
 
-bool is_same(const Offer& a, const Offer& b) {
+bool is_same(const FabricOffer& a, const FabricOffer& b) {
   return std::strcmp(a.provider, b.provider) == 0 && std::strcmp(a.device, b.device) == 0 &&
          std::strcmp(a.address, b.address) == 0 && a.protocol == b.protocol;
 }
@@ -171,7 +171,7 @@ void add_found(Offers& offers, const char* provider, Wish wish) {
   wish.operation_flags = FI_DELIVERY_COMPLETE;
   fi_info* const delivering = look(provider, wish);
   for (const fi_info* info = found; info != nullptr; info = info->next) {
-    Offer offer = offer_of(*info);
+    FabricOffer offer = offer_of(*info);
     const auto is_it = [&](const auto& known) { return is_same(known.offer, offer); };
     if (std::any_of(offers.all.begin(), offers.all.end(), is_it)) continue;
     for (const fi_info* other = delivering; other != nullptr; other = other->next)
@@ -184,7 +184,7 @@ void add_found(Offers& offers, const char* provider, Wish wish) {
   ::fi_freeinfo(delivering);
 }
 
-int find(const Search* search, Offers** found) try {
+int find(const FabricSearch* search, Offers** found) try {
   // The default of ofi_rxm makes queues that are longer than some devices can have.
   ::setenv("FI_UNIVERSE_SIZE", std::to_string(std::max(search->ranks, 4)).c_str(), 0);
   auto offers = std::make_unique<Offers>();
@@ -204,7 +204,7 @@ std::size_t count(const Offers* offers) {
   return offers->all.size();
 }
 
-const Offer* offer(const Offers* offers, std::size_t index) {
+const FabricOffer* offer(const Offers* offers, std::size_t index) {
   return &offers->all[index].offer;
 }
 
@@ -438,32 +438,32 @@ int may_sleep(Port* port) {
   return error_of(::fi_trywait(port->fabric.get(), ends, 1));
 }
 
-constexpr Functions kFunctions{.describe = describe,
-                               .library_version = library_version,
-                               .find = find,
-                               .count = count,
-                               .offer = offer,
-                               .forget = forget,
-                               .open = open,
-                               .stop = stop,
-                               .close = close,
-                               .add_peer = add_peer,
-                               .register_memory = register_memory,
-                               .unregister = unregister,
-                               .inject = inject,
-                               .send = send,
-                               .receive = receive,
-                               .send_tagged = send_tagged,
-                               .receive_tagged = receive_tagged,
-                               .write = write,
-                               .cancel = cancel,
-                               .poll = poll,
-                               .may_sleep = may_sleep};
+constexpr FabricFunctions kFunctions{.describe = describe,
+                                     .library_version = library_version,
+                                     .find = find,
+                                     .count = count,
+                                     .offer = offer,
+                                     .forget = forget,
+                                     .open = open,
+                                     .stop = stop,
+                                     .close = close,
+                                     .add_peer = add_peer,
+                                     .register_memory = register_memory,
+                                     .unregister = unregister,
+                                     .inject = inject,
+                                     .send = send,
+                                     .receive = receive,
+                                     .send_tagged = send_tagged,
+                                     .receive_tagged = receive_tagged,
+                                     .write = write,
+                                     .cancel = cancel,
+                                     .poll = poll,
+                                     .may_sleep = may_sleep};
 
 }  // namespace
 }  // namespace fastgpu::comm::fabric
 
-extern "C" __attribute__((visibility("default"))) const fastgpu::comm::fabric::Functions*
+extern "C" __attribute__((visibility("default"))) const fastgpu::comm::fabric::FabricFunctions*
 fastgpu_comm_fabric_plugin() {
   return &fastgpu::comm::fabric::kFunctions;
 }

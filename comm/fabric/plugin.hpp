@@ -10,7 +10,7 @@ namespace fastgpu::comm::fabric {
 /// The interface's version, the same on both sides.
 constexpr std::uint32_t kPluginVersion = 1;
 
-/// The name of the plugin's one symbol, a function of type `PluginEntry`.
+/// The name of the plugin's one symbol, a function of type `FabricPluginEntry`.
 constexpr const char* kPluginEntry = "fastgpu_comm_fabric_plugin";
 
 // Defined by the plugin.
@@ -19,13 +19,13 @@ struct Port;    ///< An open endpoint.
 struct Region;  ///< Registered memory.
 
 /// The search of offers. Strings may be null: any.
-struct Search {
+struct FabricSearch {
   const char* provider = nullptr;
   int ranks = 1;  ///< The number of ranks that an endpoint speaks to.
 };
 
 /// One way into a network: a provider on a device with an address.
-struct Offer {
+struct FabricOffer {
   char provider[64] = {};  ///< "verbs;ofi_rxm".
   char device[64] = {};    ///< "mlx5_0", "eth0".
   char address[64] = {};   ///< "10.0.0.1"; empty for another kind of address.
@@ -87,14 +87,14 @@ constexpr int kBusy = 11;
 
 /// The plugin's functions. Those with a result return 0, or a number that `describe` knows. One
 /// thread at a time for each port.
-struct Functions {
+struct FabricFunctions {
   std::uint32_t version = kPluginVersion;
   void (*describe)(int error, char* text, std::size_t room) = nullptr;
   /// The version of libfabric, 117 for 1.17.
   std::uint32_t (*library_version)() = nullptr;
-  int (*find)(const Search* search, Offers** found) = nullptr;
+  int (*find)(const FabricSearch* search, Offers** found) = nullptr;
   std::size_t (*count)(const Offers* offers) = nullptr;
-  const Offer* (*offer)(const Offers* offers, std::size_t index) = nullptr;
+  const FabricOffer* (*offer)(const Offers* offers, std::size_t index) = nullptr;
   void (*forget)(Offers* offers) = nullptr;
 
   int (*open)(const Offers* offers, std::size_t index, int ranks, Port** made,
@@ -131,6 +131,6 @@ struct Functions {
   int (*may_sleep)(Port* port) = nullptr;
 };
 
-using PluginEntry = const Functions* (*)();
+using FabricPluginEntry = const FabricFunctions* (*)();
 
 }  // namespace fastgpu::comm::fabric

@@ -20,17 +20,18 @@ bool is_link_local(std::string_view address) {
 
 /// The use of a device's address, the best first. A device of InfiniBand may have an address that
 /// is not IP beside one that is, which is better; EFA has no other.
-enum class Way : std::uint8_t { near, elsewhere, without_ip, nowhere };
+enum class AddressKind : std::uint8_t { near, elsewhere, without_ip, nowhere };
 
-Way way_of(std::string_view address, std::string_view near) {
-  if (address.empty()) return Way::without_ip;
-  if (address == near) return Way::near;
-  return is_loopback(address) || is_link_local(address) ? Way::nowhere : Way::elsewhere;
+AddressKind way_of(std::string_view address, std::string_view near) {
+  if (address.empty()) return AddressKind::without_ip;
+  if (address == near) return AddressKind::near;
+  return is_loopback(address) || is_link_local(address) ? AddressKind::nowhere
+                                                        : AddressKind::elsewhere;
 }
 
 /// Lower is better; absent: not taken unasked. Hardware that is not in the list is better than
 /// software that is.
-std::optional<std::size_t> place_of(const Offer& offer) {
+std::optional<std::size_t> place_of(const FabricOffer& offer) {
   const std::string_view provider = offer.provider;
   const auto* const found = std::ranges::find(kPreferred, provider);
   constexpr std::size_t kFirstSoftware = 2;
@@ -40,10 +41,10 @@ std::optional<std::size_t> place_of(const Offer& offer) {
   return index < kFirstSoftware ? index : index + 1;
 }
 
-bool is_allowed(const Offer& offer, const Settings& settings) {
+bool is_allowed(const FabricOffer& offer, const FabricSettings& settings) {
   if (!settings.device.empty() && settings.device != offer.device) return false;
   if (!settings.provider.empty()) return is_meant(offer.provider, settings.provider);
-  return offer.is_hardware != 0 || (settings.need == Need::must && place_of(offer));
+  return offer.is_hardware != 0 || (settings.need == FabricNeed::must && place_of(offer));
 }
 
 }  // namespace
@@ -72,12 +73,12 @@ bool is_meant(std::string_view provider, std::string_view wanted) noexcept {
   return provider == wanted || provider.substr(0, provider.find(';')) == wanted;
 }
 
-std::optional<std::size_t> choose(std::span<const Offer> offers, const Settings& settings,
-                                  std::string_view near) {
-  using Rating = std::tuple<bool, std::size_t, Way, std::size_t>;
+std::optional<std::size_t> choose(std::span<const FabricOffer> offers,
+                                  const FabricSettings& settings, std::string_view near) {
+  using Rating = std::tuple<bool, std::size_t, AddressKind, std::size_t>;
   std::optional<Rating> best;
   for (std::size_t i = 0; i < offers.size(); ++i) {
-    const Offer& offer = offers[i];
+    const FabricOffer& offer = offers[i];
     if (!is_allowed(offer, settings)) continue;
     // Other providers may be layered over the one that is named: its own name is better.
     const bool is_layered = !settings.provider.empty() && settings.provider != offer.provider;
@@ -89,7 +90,7 @@ std::optional<std::size_t> choose(std::span<const Offer> offers, const Settings&
   return std::get<3>(*best);
 }
 
-bool can(const Offer& offer, Put put) noexcept {
+bool can(const FabricOffer& offer, Put put) noexcept {
   constexpr std::uint8_t kDataBytes = sizeof(std::uint32_t);
   switch (put) {
     case Put::none:
@@ -104,7 +105,7 @@ bool can(const Offer& offer, Put put) noexcept {
   return false;
 }
 
-Put best_put(const Offer& offer, std::uint32_t library_version) noexcept {
+Put best_put(const FabricOffer& offer, std::uint32_t library_version) noexcept {
   constexpr std::uint32_t kWritesByDevice = 118;  // Before, efa makes messages of writes itself.
   if (std::string_view(offer.provider) == "efa" && library_version < kWritesByDevice)
     return Put::none;

@@ -26,14 +26,14 @@ std::string_view name_of(Put put) noexcept;
 std::optional<Put> put_named(std::string_view name) noexcept;
 
 /// Whether a job may do without a fabric.
-enum class Need : std::uint8_t {
+enum class FabricNeed : std::uint8_t {
   none,     ///< A fabric is not wanted.
   welcome,  ///< Taken if there is hardware for it, or a provider is named.
   must      ///< Taken; its absence is an error.
 };
 
-struct Settings {
-  Need need = Need::none;
+struct FabricSettings {
+  FabricNeed need = FabricNeed::none;
   std::string provider{};    ///< Empty: the best one.
   std::string device{};      ///< Empty: the one that leads to rank 0, or else the first.
   std::optional<Put> put{};  ///< Absent: the best that the provider can do.
@@ -44,14 +44,14 @@ struct Settings {
 bool is_meant(std::string_view provider, std::string_view wanted) noexcept;
 
 /// Returns the index of the best offer; absent if none will do. `near` is this machine's address on
-/// the way to the others. Only a named provider, or Need::must, allows one without hardware.
-std::optional<std::size_t> choose(std::span<const Offer> offers, const Settings& settings,
-                                  std::string_view near);
+/// the way to the others. Only a named provider, or FabricNeed::must, allows one without hardware.
+std::optional<std::size_t> choose(std::span<const FabricOffer> offers,
+                                  const FabricSettings& settings, std::string_view near);
 
 /// Returns whether an offer can move bytes in that way.
-bool can(const Offer& offer, Put put) noexcept;
+bool can(const FabricOffer& offer, Put put) noexcept;
 
 /// Returns the best way that an offer has, with a libfabric of that version (117 is 1.17).
-Put best_put(const Offer& offer, std::uint32_t library_version) noexcept;
+Put best_put(const FabricOffer& offer, std::uint32_t library_version) noexcept;
 
 }  // namespace fastgpu::comm::fabric

@@ -88,9 +88,9 @@ double seconds_between(const Event& start, const Event& end) {
   return milliseconds * 1e-3;
 }
 
-Stream::Stream() : stream_(create_stream()) {}
+GpuStream::GpuStream() : stream_(create_stream()) {}
 
-void Stream::synchronize() const {
+void GpuStream::synchronize() const {
   check(cudaStreamSynchronize(stream_.get()), "waiting for a stream");
 }
 

@@ -66,9 +66,9 @@ class Event {
 double seconds_between(const Event& start, const Event& end);
 
 /// A queue of work that does not wait for the default stream.
-class Stream {
+class GpuStream {
  public:
-  Stream();
+  GpuStream();
 
   StreamHandle handle() const noexcept { return stream_.get(); }
   void synchronize() const;

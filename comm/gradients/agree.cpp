@@ -51,7 +51,7 @@ SharedSettings shared(const GradientSettings& settings) {
           static_cast<std::uint64_t>(settings.device.path)};
 }
 
-GroupIdentity identity_of(const Registration& registration) {
+GroupIdentity identity_of(const GradientRegistration& registration) {
   return {Fingerprint().add(registration.library).value(), registration.table.hash(),
           encode(registration.table).size(), shared(registration.settings)};
 }
@@ -81,7 +81,7 @@ std::string list_of(const std::vector<GradientId>& ids, const GradientTable& tab
 
 }  // namespace
 
-void check_same_registration(Communicator& communicator, const Registration& mine) {
+void check_same_registration(Communicator& communicator, const GradientRegistration& mine) {
   const GroupIdentity own = identity_of(mine);
   std::vector<GroupIdentity> all(static_cast<std::size_t>(communicator.size()));
   communicator.all_gather(std::as_bytes(std::span(&own, 1)),

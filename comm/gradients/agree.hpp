@@ -13,7 +13,7 @@
 namespace fastgpu::comm {
 
 /// The data that all ranks must have in common.
-struct Registration {
+struct GradientRegistration {
   const GradientTable& table;
   const GradientSettings& settings;
   std::string_view library = FASTGPU_VERSION;
@@ -21,7 +21,7 @@ struct Registration {
 
 /// Compares registrations, by a collective call. Throws ErrorKind::usage, on every rank, naming the
 /// difference and the first rank whose library, settings or gradients are not those of rank 0.
-void check_same_registration(Communicator& communicator, const Registration& mine);
+void check_same_registration(Communicator& communicator, const GradientRegistration& mine);
 
 /// Returns the order in which gradients became ready on rank 0, `mine` there, by a collective call.
 /// A gradient that was not ready keeps its place behind the others. Throws ErrorKind::remote if the

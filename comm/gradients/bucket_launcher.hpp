@@ -41,11 +41,11 @@ class BucketLauncher {
   void begin_step(ReduceOp op, std::uint32_t step, std::uint64_t chance = 0);
 
   /// The places for the elements of a gradient, in their order.
-  struct Place {
+  struct PiecePlace {
     std::uint32_t bucket = 0;
     GradientPiece piece;
   };
-  std::span<const Place> places_of(GradientId id) const { return places_of_[id.value]; }
+  std::span<const PiecePlace> places_of(GradientId id) const { return places_of_[id.value]; }
 
   /// Notes that one piece of a gradient is in the buffer. Starts the buckets that can be started.
   void piece_ready(std::uint32_t bucket);
@@ -86,10 +86,10 @@ class BucketLauncher {
   ReduceOp op_ = ReduceOp::average;
   std::uint32_t step_ = 0;
   std::uint64_t chance_ = 0;
-  std::vector<std::vector<Place>> places_of_;  ///< The places of each gradient.
-  std::vector<std::uint32_t> pieces_left_;     ///< The number for each bucket.
-  std::vector<std::size_t> next_;              ///< The next bucket of each stream.
-  std::vector<std::size_t> next_codes_;        ///< The first whose codes may not be sent yet.
+  std::vector<std::vector<PiecePlace>> places_of_;  ///< The places of each gradient.
+  std::vector<std::uint32_t> pieces_left_;          ///< The number for each bucket.
+  std::vector<std::size_t> next_;                   ///< The next bucket of each stream.
+  std::vector<std::size_t> next_codes_;             ///< The first whose codes may not be sent yet.
   GradientSet ready_;
   std::vector<std::optional<Run>> runs_;
 };

@@ -112,7 +112,7 @@ void GradientExchange::choose_device_path() {
 }
 
 void GradientExchange::lay_out() {
-  const Setting& setting = tuning_->current();
+  const TunerSetting& setting = tuning_->current();
   device_.reset();
   launcher_.reset();
   encoded_buckets_.reset();
@@ -255,7 +255,7 @@ void GradientExchange::ready(GradientId id, gpu::StreamHandle stream) {
 }
 
 void GradientExchange::pack(GradientId id) {
-  for (const BucketLauncher::Place& place : launcher_->places_of(id)) {
+  for (const BucketLauncher::PiecePlace& place : launcher_->places_of(id)) {
     const auto found = pack(place.piece);
     const Lock lock(mutex_);
     piece_is_packed({place.bucket, place.piece, found});

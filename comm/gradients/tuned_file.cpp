@@ -28,22 +28,22 @@ std::optional<Algorithm> algorithm_of(const std::string& name) {
 
 }  // namespace
 
-std::optional<Setting> load_setting(const std::filesystem::path& file) try {
+std::optional<TunerSetting> load_setting(const std::filesystem::path& file) try {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   const auto json = parse_json(text.str(), file.string());
   if (field<std::string>(json, "schema") != kSchema) return std::nullopt;
-  const Setting setting{field<int>(json, "flows"),
-                        field<int>(json, "lanes"),
-                        {field<std::uint64_t>(json, "bucket_bytes")},
-                        {algorithm_of(field<std::string>(json, "algorithm")),
-                         field<std::uint8_t>(json, "piece_log2")}};
+  const TunerSetting setting{field<int>(json, "flows"),
+                             field<int>(json, "lanes"),
+                             {field<std::uint64_t>(json, "bucket_bytes")},
+                             {algorithm_of(field<std::string>(json, "algorithm")),
+                              field<std::uint8_t>(json, "piece_log2")}};
   return is_possible(setting) ? std::optional(setting) : std::nullopt;
 } catch (const Error&) {
   return std::nullopt;  // A file of another program, or half of one, costs only a few steps.
 }
 
-void store_setting(const std::filesystem::path& file, const Setting& setting) {
+void store_setting(const std::filesystem::path& file, const TunerSetting& setting) {
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);
   const std::filesystem::path fresh = file.string() + "." + std::to_string(::getpid());

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kSmallestBucket = 1 << 20;
 constexpr std::uint64_t kLargestBucket = 128 << 20;
 
-Seconds expected(const Setting& setting, const SearchSpace& space, const Link& link) {
+Seconds expected(const TunerSetting& setting, const SearchSpace& space, const NetworkLink& link) {
   const double buckets =
       std::max(1.0, space.gradient_bytes / static_cast<double>(setting.bucket.count));
   const double rate =
@@ -23,24 +23,24 @@ Seconds expected(const Setting& setting, const SearchSpace& space, const Link& l
 
 }  // namespace
 
-std::vector<Prediction> predictions(const SearchSpace& space, const Link& link) {
+std::vector<Prediction> predictions(const SearchSpace& space, const NetworkLink& link) {
   std::vector<Prediction> all;
   for (int flows = 1; flows <= space.most_flows; flows *= 2)
     for (int streams = 1; streams <= space.most_streams; streams *= 2)
       for (std::uint64_t bucket = kSmallestBucket; bucket <= kLargestBucket; bucket *= 2) {
-        const Setting setting{flows, streams, {bucket}};
+        const TunerSetting setting{flows, streams, {bucket}};
         all.push_back({setting, expected(setting, space, link)});
       }
   std::ranges::stable_sort(all, {}, &Prediction::expected);
   return all;
 }
 
-Tuner::Tuner(const SearchSpace& space, const Link& link) : space_(space) {
+Tuner::Tuner(const SearchSpace& space, const NetworkLink& link) : space_(space) {
   add(space.usual);
   add_diverse(predictions(space, link), kStages[0].arms);
 }
 
-const Setting& Tuner::current() const {
+const TunerSetting& Tuner::current() const {
   return arms_[arm_].setting;
 }
 
@@ -55,7 +55,7 @@ void Tuner::add_diverse(std::span<const Prediction> known, std::size_t count) {
     if (arms_.size() < count) add(each.setting);
 }
 
-bool Tuner::add(const Setting& setting) {
+bool Tuner::add(const TunerSetting& setting) {
   if (std::ranges::find(tried_, setting) != tried_.end()) return false;
   tried_.push_back(setting);
   arms_.push_back({setting});
@@ -93,14 +93,14 @@ void Tuner::next_stage() {
 
 /// Adds the neighbours of the best so far: one step of two in each direction, if not tried yet.
 void Tuner::add_neighbours(std::size_t count) {
-  const Setting best = arms_.front().setting;
-  const Setting around[] = {{best.flows, best.streams, {best.bucket.count / 2}, best.plan},
-                            {best.flows, best.streams, {best.bucket.count * 2}, best.plan},
-                            {best.flows * 2, best.streams, best.bucket, best.plan},
-                            {best.flows, best.streams * 2, best.bucket, best.plan},
-                            {best.flows / 2, best.streams, best.bucket, best.plan},
-                            {best.flows, best.streams / 2, best.bucket, best.plan}};
-  for (const Setting& each : around) {
+  const TunerSetting best = arms_.front().setting;
+  const TunerSetting around[] = {{best.flows, best.streams, {best.bucket.count / 2}, best.plan},
+                                 {best.flows, best.streams, {best.bucket.count * 2}, best.plan},
+                                 {best.flows * 2, best.streams, best.bucket, best.plan},
+                                 {best.flows, best.streams * 2, best.bucket, best.plan},
+                                 {best.flows / 2, best.streams, best.bucket, best.plan},
+                                 {best.flows, best.streams / 2, best.bucket, best.plan}};
+  for (const TunerSetting& each : around) {
     const bool is_possible = each.flows >= 1 && each.flows <= space_.most_flows &&
                              each.streams >= 1 && each.streams <= space_.most_streams &&
                              each.bucket.count >= kSmallestBucket &&
@@ -110,7 +110,7 @@ void Tuner::add_neighbours(std::size_t count) {
 }
 
 void Tuner::add_plans(std::size_t count) {
-  Setting other = arms_.front().setting;
+  TunerSetting other = arms_.front().setting;
   for (const AllReducePlan& plan : space_.plans) {
     other.plan = plan;
     if (arms_.size() < count) add(other);
@@ -122,7 +122,7 @@ void Tuner::finish() {
   const Arm& usual = *std::ranges::find(arms_, space_.usual, &Arm::setting);
   const Arm& best = *std::ranges::min_element(arms_, {}, [](const Arm& arm) { return *arm.best; });
   const bool is_better = *best.best < *usual.best * (1 - kWorthwhile);
-  const Setting chosen = is_better ? best.setting : usual.setting;
+  const TunerSetting chosen = is_better ? best.setting : usual.setting;
   arms_ = {{chosen}};
   arm_ = 0;
 }

@@ -13,24 +13,24 @@
 
 namespace fastgpu::comm {
 
-struct Setting {
+struct TunerSetting {
   int flows = 1;    ///< Connections over which a message is spread.
   int streams = 1;  ///< Buckets that need not wait for each other.
   Bytes bucket{};
   AllReducePlan plan{};  ///< The plan of the all-reduce of each bucket.
 
-  friend auto operator<=>(const Setting&, const Setting&) = default;
+  friend auto operator<=>(const TunerSetting&, const TunerSetting&) = default;
 };
 
 /// A setting and the expected time of a step's communication with it.
 struct Prediction {
-  Setting setting;
+  TunerSetting setting;
   Seconds expected{};
 };
 
 /// The possible choices.
 struct SearchSpace {
-  Setting usual;       ///< The setting without tuning.
+  TunerSetting usual;  ///< The setting without tuning.
   int most_flows = 1;  ///< At most kMostFlows.
   int most_streams = 1;
   double gradient_bytes = 0;  ///< The bytes of one step, on the wire.
@@ -42,7 +42,7 @@ struct SearchSpace {
 /// A network is hardly known before it is measured, so this only decides what to try first. Flows
 /// up to a cap are taken to help, buckets to cost a latency each, and the last bucket to overlap
 /// with nothing.
-std::vector<Prediction> predictions(const SearchSpace& space, const Link& link);
+std::vector<Prediction> predictions(const SearchSpace& space, const NetworkLink& link);
 
 /// A search by successive halving over the most promising settings, then over their neighbours,
 /// then over other ways of all-reduce with the best of them. Pure: ranks that are given the same
@@ -53,10 +53,10 @@ class Tuner {
   /// The least gain for which the usual setting is left.
   static constexpr double kWorthwhile = 0.03;
 
-  Tuner(const SearchSpace& space, const Link& link);
+  Tuner(const SearchSpace& space, const NetworkLink& link);
 
   /// Returns the setting for the next step. Once done: the result.
-  const Setting& current() const;
+  const TunerSetting& current() const;
 
   /// Takes the time of the step that was made with current(): the longest of all ranks.
   void step_took(Seconds time);
@@ -66,7 +66,7 @@ class Tuner {
 
  private:
   struct Arm {
-    Setting setting;
+    TunerSetting setting;
     /// The best of its steps: a disturbance only makes a step longer.
     std::optional<Seconds> best{};
   };
@@ -81,13 +81,13 @@ class Tuner {
   void add_diverse(std::span<const Prediction> known, std::size_t count);
   void add_neighbours(std::size_t count);
   void add_plans(std::size_t count);
-  bool add(const Setting& setting);
+  bool add(const TunerSetting& setting);
   void next_stage();
   void finish();
 
   SearchSpace space_;
   std::vector<Arm> arms_;  ///< The usual setting is always among them.
-  std::vector<Setting> tried_;
+  std::vector<TunerSetting> tried_;
   std::size_t stage_ = 0;
   std::size_t arm_ = 0;
   int round_ = 0;

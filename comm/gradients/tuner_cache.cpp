@@ -29,7 +29,7 @@ std::filesystem::path cache_file(const std::filesystem::path& folder, const Tune
                    "-ranks-" + std::to_string(what.topology.nodes.size()) + "-nodes.json");
 }
 
-bool is_possible(const Setting& setting) noexcept {
+bool is_possible(const TunerSetting& setting) noexcept {
   return setting.flows >= 1 && setting.flows <= kMostFlows && setting.streams >= 1 &&
          setting.streams <= kMostStreams && setting.bucket.count > 0 &&
          setting.plan.piece_log2 <= kMostPieceLog2;

@@ -28,12 +28,12 @@ struct TunedFor {
 std::filesystem::path cache_file(const std::filesystem::path& folder, const TunedFor& what);
 
 /// Returns true if a job could have it.
-bool is_possible(const Setting& setting) noexcept;
+bool is_possible(const TunerSetting& setting) noexcept;
 
 /// Returns the stored setting; absent without a valid file: then tuning finds it again.
-std::optional<Setting> load_setting(const std::filesystem::path& file);
+std::optional<TunerSetting> load_setting(const std::filesystem::path& file);
 
 /// Replaces the file in one step; makes its folder. Throws ErrorKind::local.
-void store_setting(const std::filesystem::path& file, const Setting& setting);
+void store_setting(const std::filesystem::path& file, const TunerSetting& setting);
 
 }  // namespace fastgpu::comm

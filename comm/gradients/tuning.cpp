@@ -13,7 +13,7 @@ namespace fastgpu::comm {
 namespace {
 
 /// The model of an unmeasured network: a common one between machines, and memory inside them.
-constexpr Network kCommonNetwork{
+constexpr NetworkModel kCommonNetwork{
     .inside = {.latency = Seconds(2e-6), .flow = gigabytes(5), .shared = gigabytes(10)},
     .across = {.latency = Seconds(50e-6), .flow = gigabits(10), .shared = gigabits(10)},
     .per_message = Seconds(1e-6),
@@ -26,7 +26,7 @@ constexpr std::uint8_t kOtherPieces[] = {20, 16};
 /// Returns two algorithms that might be better than the usual one for a bucket, by their prediction
 /// on a common network. Each is followed by the usual one in other pieces.
 std::vector<AllReducePlan> other_plans(const Topology& topology, Bytes bucket) {
-  const Plan usual =
+  const SchedulePlan usual =
       all_reduce_plan({.kind = CallKind::all_reduce, .bytes = bucket.count}, topology);
   std::vector<AllReducePlan> algorithms;
   const Choice choice{.bytes = static_cast<double>(bucket.count)};
@@ -46,7 +46,7 @@ std::vector<AllReducePlan> other_plans(const Topology& topology, Bytes bucket) {
 /// A setting in rank 0's message.
 using Numbers = std::array<std::uint64_t, 5>;
 
-Numbers numbers_of(const Setting& setting) {
+Numbers numbers_of(const TunerSetting& setting) {
   const auto& algorithm = setting.plan.algorithm;
   return {static_cast<std::uint64_t>(setting.flows), static_cast<std::uint64_t>(setting.streams),
           setting.bucket.count,
@@ -55,12 +55,12 @@ Numbers numbers_of(const Setting& setting) {
 }
 
 /// Decodes a setting; absent if rank 0 knows of none. Throws ErrorKind::remote for an invalid one.
-std::optional<Setting> setting_of(const Numbers& numbers) {
+std::optional<TunerSetting> setting_of(const Numbers& numbers) {
   if (numbers == Numbers{}) return std::nullopt;
   const auto small = [](std::uint64_t number) {
     return static_cast<int>(std::min<std::uint64_t>(number, INT_MAX));
   };
-  Setting setting{small(numbers[0]), small(numbers[1]), {numbers[2]}};
+  TunerSetting setting{small(numbers[0]), small(numbers[1]), {numbers[2]}};
   if (numbers[3] > 0 && numbers[3] <= kAlgorithms.size())
     setting.plan.algorithm = kAlgorithms[numbers[3] - 1];
   setting.plan.piece_log2 =
@@ -70,7 +70,8 @@ std::optional<Setting> setting_of(const Numbers& numbers) {
   return setting;
 }
 
-std::optional<Setting> known_to_rank_0(Communicator& control, const std::filesystem::path& file) {
+std::optional<TunerSetting> known_to_rank_0(Communicator& control,
+                                            const std::filesystem::path& file) {
   const bool reads = control.rank() == Rank{0} && !file.empty();
   const auto found = reads ? load_setting(file) : std::nullopt;
   Numbers numbers = found ? numbers_of(*found) : Numbers{};

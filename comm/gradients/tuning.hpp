@@ -19,7 +19,7 @@ class Tuning {
   Tuning(Communicator& control, const GradientSettings& settings, const GradientTable& table,
          GradientEvents* events);
 
-  const Setting& current() const noexcept { return current_; }
+  const TunerSetting& current() const noexcept { return current_; }
 
   /// Ends a step. A collective until the search is over, and a local call after it. Returns true if
   /// current() is another setting from now on.
@@ -30,7 +30,7 @@ class Tuning {
 
   Communicator& control_;
   GradientEvents* events_;
-  Setting current_;
+  TunerSetting current_;
   std::optional<Tuner> tuner_;  ///< Absent if there is nothing to search for.
   std::filesystem::path file_;  ///< Empty: the result is not kept.
   /// The start of the present step with current(), warm.

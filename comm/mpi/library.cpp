@@ -18,18 +18,18 @@ constexpr Plugin kPlugin{
         "set"};
 
 /// Global symbols: libraries that MPI loads itself may look for MPI's own.
-const Functions* load(const std::string& path) {
-  const auto entry = reinterpret_cast<PluginEntry>(load_plugin(kPlugin, path, Symbols::global));
-  const Functions* const functions = entry();
+const MpiFunctions* load(const std::string& path) {
+  const auto entry = reinterpret_cast<MpiPluginEntry>(load_plugin(kPlugin, path, Symbols::global));
+  const MpiFunctions* const functions = entry();
   check_plugin_version(kPlugin, functions->version, kPluginVersion);
   return functions;
 }
 
 }  // namespace
 
-Library::Library(const std::string& path) : functions_(load(path)) {}
+MpiPlugin::MpiPlugin(const std::string& path) : functions_(load(path)) {}
 
-void Library::check(int error, std::string_view doing) const {
+void MpiPlugin::check(int error, std::string_view doing) const {
   if (error == 0) return;
   std::array<char, 512> text{};
   functions_->describe(error, text.data(), text.size());

@@ -7,7 +7,7 @@ namespace {
 
 class MpiTransfer final : public Transfer {
  public:
-  MpiTransfer(std::shared_ptr<const World> world, Request* request)
+  MpiTransfer(std::shared_ptr<const MpiWorld> world, Request* request)
       : world_(std::move(world)), request_(request) {}
   MpiTransfer(const MpiTransfer&) = delete;
   MpiTransfer& operator=(const MpiTransfer&) = delete;
@@ -24,13 +24,13 @@ class MpiTransfer final : public Transfer {
   }
 
  private:
-  std::shared_ptr<const World> world_;  ///< Shared with all users of MPI.
+  std::shared_ptr<const MpiWorld> world_;  ///< Shared with all users of MPI.
   Request* request_;
 };
 
-class MpiMessages final : public Messages {
+class PluginMessages final : public MpiMessages {
  public:
-  explicit MpiMessages(std::shared_ptr<const World> world) : world_(std::move(world)) {
+  explicit PluginMessages(std::shared_ptr<const MpiWorld> world) : world_(std::move(world)) {
     world_->need_threads("FASTGPU_COMM_TRANSPORT=mpi");
   }
 
@@ -51,32 +51,32 @@ class MpiMessages final : public Messages {
     return transfer(request);
   }
 
-  std::optional<Found> find(std::span<std::byte> into, int number) override {
+  std::optional<FoundMessage> find(std::span<std::byte> into, int number) override {
     Arrival arrival;
     library().check(library()->find(world_->everybody(), into.data(), static_cast<int>(into.size()),
                                     number, &arrival),
                     "MPI_Improbe");
     if (arrival.request == nullptr) return std::nullopt;
-    return Found{
+    return FoundMessage{
         {arrival.from}, static_cast<std::size_t>(arrival.bytes), transfer(arrival.request)};
   }
 
   bool is_over() const noexcept override { return library()->is_over() != 0; }
 
  private:
-  const Library& library() const noexcept { return world_->library(); }
+  const MpiPlugin& library() const noexcept { return world_->library(); }
 
   std::unique_ptr<Transfer> transfer(Request* request) const {
     return std::make_unique<MpiTransfer>(world_, request);
   }
 
-  std::shared_ptr<const World> world_;  ///< Shared with all users of MPI.
+  std::shared_ptr<const MpiWorld> world_;  ///< Shared with all users of MPI.
 };
 
 }  // namespace
 
-std::unique_ptr<Messages> messages_of(std::shared_ptr<const World> world) {
-  return std::make_unique<MpiMessages>(std::move(world));
+std::unique_ptr<MpiMessages> messages_of(std::shared_ptr<const MpiWorld> world) {
+  return std::make_unique<PluginMessages>(std::move(world));
 }
 
 }  // namespace fastgpu::comm::mpi

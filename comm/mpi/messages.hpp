@@ -22,7 +22,7 @@ class Transfer {
 };
 
 /// A message that was not asked for, and that comes into the memory given for it.
-struct Found {
+struct FoundMessage {
   Rank from{};
   std::size_t bytes = 0;
   std::unique_ptr<Transfer> transfer;
@@ -34,9 +34,9 @@ constexpr int kHighestNumber = 1023;
 
 /// Messages between ranks. Those from one rank to another with the same number do not overtake each
 /// other. One thread at a time. All functions throw ErrorKind::local, with MPI's description.
-class Messages {
+class MpiMessages {
  public:
-  virtual ~Messages() = default;
+  virtual ~MpiMessages() = default;
 
   /// Sends `bytes`; done once the receiver has begun to receive them and they are not used any
   /// more.
@@ -45,7 +45,7 @@ class Messages {
 
   /// Finds the next message with this number, from any rank; absent without one. It is not longer
   /// than `into`.
-  virtual std::optional<Found> find(std::span<std::byte> into, int number) = 0;
+  virtual std::optional<FoundMessage> find(std::span<std::byte> into, int number) = 0;
 
   /// Returns true once MPI has been finalised: no other function here may be called then.
   virtual bool is_over() const noexcept = 0;
@@ -53,6 +53,6 @@ class Messages {
 
 /// Returns the messages among all ranks of the world. Throws ErrorKind::usage if MPI does not allow
 /// calls from several threads.
-std::unique_ptr<Messages> messages_of(std::shared_ptr<const World> world);
+std::unique_ptr<MpiMessages> messages_of(std::shared_ptr<const MpiWorld> world);
 
 }  // namespace fastgpu::comm::mpi

@@ -176,11 +176,11 @@ int find(Group* group, void* data, int room, int tag, Arrival* arrival) {
 
 // ---- collectives ----
 
-MPI_Datatype type_of(const Collective& what) {
+MPI_Datatype type_of(const PluginCollective& what) {
   return mpi_type(static_cast<ElementType>(what.type));
 }
 
-MPI_Op op_of(const Collective& what) {
+MPI_Op op_of(const PluginCollective& what) {
   switch (static_cast<ReduceOp>(what.op)) {
     case ReduceOp::sum:
     case ReduceOp::average:
@@ -196,69 +196,69 @@ MPI_Op op_of(const Collective& what) {
 }
 
 /// Returns the input of a call, for a collective that may be in place.
-const void* input_of(const Collective& what) {
+const void* input_of(const PluginCollective& what) {
   return what.input == nullptr ? MPI_IN_PLACE : what.input;
 }
 
-int barrier(Group* group, const Collective* /*what*/, Request** request) {
+int barrier(Group* group, const PluginCollective* /*what*/, Request** request) {
   return begin_request(request, [&](MPI_Request* r) { return MPI_Ibarrier(group->comm, r); });
 }
 
-int all_reduce(Group* group, const Collective* what, Request** request) {
+int all_reduce(Group* group, const PluginCollective* what, Request** request) {
   return begin_request(request, [&](MPI_Request* r) {
     return MPI_Iallreduce(input_of(*what), what->data, what->count, type_of(*what), op_of(*what),
                           group->comm, r);
   });
 }
 
-int broadcast(Group* group, const Collective* what, Request** request) {
+int broadcast(Group* group, const PluginCollective* what, Request** request) {
   return begin_request(request, [&](MPI_Request* r) {
     return MPI_Ibcast(what->data, what->count, MPI_BYTE, what->root, group->comm, r);
   });
 }
 
-int all_gather(Group* group, const Collective* what, Request** request) {
+int all_gather(Group* group, const PluginCollective* what, Request** request) {
   return begin_request(request, [&](MPI_Request* r) {
     return MPI_Iallgather(input_of(*what), what->count, MPI_BYTE, what->data, what->count, MPI_BYTE,
                           group->comm, r);
   });
 }
 
-int reduce_scatter(Group* group, const Collective* what, Request** request) {
+int reduce_scatter(Group* group, const PluginCollective* what, Request** request) {
   return begin_request(request, [&](MPI_Request* r) {
     return MPI_Ireduce_scatter_block(what->input, what->data, what->count, type_of(*what),
                                      op_of(*what), group->comm, r);
   });
 }
 
-int all_to_all(Group* group, const Collective* what, Request** request) {
+int all_to_all(Group* group, const PluginCollective* what, Request** request) {
   return begin_request(request, [&](MPI_Request* r) {
     return MPI_Ialltoall(what->input, what->count, MPI_BYTE, what->data, what->count, MPI_BYTE,
                          group->comm, r);
   });
 }
 
-constexpr Functions kFunctions{.describe = describe,
-                               .begin = begin,
-                               .is_over = is_over,
-                               .duplicate_world = duplicate_world,
-                               .make_group = make_group,
-                               .test = test,
-                               .forget = forget,
-                               .send = send,
-                               .receive = receive,
-                               .find = find,
-                               .barrier = barrier,
-                               .all_reduce = all_reduce,
-                               .broadcast = broadcast,
-                               .all_gather = all_gather,
-                               .reduce_scatter = reduce_scatter,
-                               .all_to_all = all_to_all};
+constexpr MpiFunctions kFunctions{.describe = describe,
+                                  .begin = begin,
+                                  .is_over = is_over,
+                                  .duplicate_world = duplicate_world,
+                                  .make_group = make_group,
+                                  .test = test,
+                                  .forget = forget,
+                                  .send = send,
+                                  .receive = receive,
+                                  .find = find,
+                                  .barrier = barrier,
+                                  .all_reduce = all_reduce,
+                                  .broadcast = broadcast,
+                                  .all_gather = all_gather,
+                                  .reduce_scatter = reduce_scatter,
+                                  .all_to_all = all_to_all};
 
 }  // namespace
 }  // namespace fastgpu::comm::mpi
 
-extern "C" __attribute__((visibility("default"))) const fastgpu::comm::mpi::Functions*
+extern "C" __attribute__((visibility("default"))) const fastgpu::comm::mpi::MpiFunctions*
 fastgpu_comm_mpi_plugin() {
   return &fastgpu::comm::mpi::kFunctions;
 }

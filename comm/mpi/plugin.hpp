@@ -11,7 +11,7 @@ namespace fastgpu::comm::mpi {
 /// The interface's version, the same on both sides.
 constexpr std::uint32_t kPluginVersion = 2;
 
-/// The name of the plugin's one symbol, a function of type `PluginEntry`.
+/// The name of the plugin's one symbol, a function of type `MpiPluginEntry`.
 constexpr const char* kPluginEntry = "fastgpu_comm_mpi_plugin";
 
 // Defined by the plugin.
@@ -32,7 +32,7 @@ struct Start {
 
 /// One collective; `input` is null if it is done in place. Types and operations are the numbers of
 /// ElementType and ReduceOp, of which MPI lacks the 16-bit types; an average is a sum here.
-struct Collective {
+struct PluginCollective {
   void* data = nullptr;
   const void* input = nullptr;
   int count = 0;  ///< Elements of a reduction's result, else bytes of a block.
@@ -51,7 +51,7 @@ struct Arrival {
 
 /// The plugin's functions. Each returns 0, or a number that `describe` knows. A function that
 /// begins an operation gives a request, which `test` frees once it is done. One thread at a time.
-struct Functions {
+struct MpiFunctions {
   std::uint32_t version = kPluginVersion;
   void (*describe)(int error, char* text, std::size_t room) = nullptr;
   /// Initialises MPI if it is not.
@@ -73,14 +73,14 @@ struct Functions {
                  Request** request) = nullptr;
   /// Begins to receive the next message with this tag, from any rank, of at most `room` bytes.
   int (*find)(Group* group, void* data, int room, int tag, Arrival* arrival) = nullptr;
-  int (*barrier)(Group* group, const Collective* what, Request** request) = nullptr;
-  int (*all_reduce)(Group* group, const Collective* what, Request** request) = nullptr;
-  int (*broadcast)(Group* group, const Collective* what, Request** request) = nullptr;
-  int (*all_gather)(Group* group, const Collective* what, Request** request) = nullptr;
-  int (*reduce_scatter)(Group* group, const Collective* what, Request** request) = nullptr;
-  int (*all_to_all)(Group* group, const Collective* what, Request** request) = nullptr;
+  int (*barrier)(Group* group, const PluginCollective* what, Request** request) = nullptr;
+  int (*all_reduce)(Group* group, const PluginCollective* what, Request** request) = nullptr;
+  int (*broadcast)(Group* group, const PluginCollective* what, Request** request) = nullptr;
+  int (*all_gather)(Group* group, const PluginCollective* what, Request** request) = nullptr;
+  int (*reduce_scatter)(Group* group, const PluginCollective* what, Request** request) = nullptr;
+  int (*all_to_all)(Group* group, const PluginCollective* what, Request** request) = nullptr;
 };
 
-using PluginEntry = const Functions* (*)();
+using MpiPluginEntry = const MpiFunctions* (*)();
 
 }  // namespace fastgpu::comm::mpi

@@ -29,7 +29,7 @@ std::string_view name_of(ThreadLevel level) {
 
 }  // namespace
 
-World::World(const Member& me, Deadline deadline) : library_(me.plugin), rank_(me.rank) {
+MpiWorld::MpiWorld(const Member& me, Deadline deadline) : library_(me.plugin), rank_(me.rank) {
   library_.check(library_->begin(&start_), "initialising MPI");
   if (start_.is_over) throw refusal("the program has called MPI_Finalize already");
   if (start_.rank != me.rank.value || start_.size != me.size)
@@ -48,7 +48,7 @@ World::World(const Member& me, Deadline deadline) : library_(me.plugin), rank_(m
                                         "must join, with the same FASTGPU_COMM variables");
 }
 
-void World::need_threads(std::string_view for_what) const {
+void MpiWorld::need_threads(std::string_view for_what) const {
   if (start_.level == ThreadLevel::multiple) return;
   const std::string level(name_of(start_.level));
   throw refusal(std::string(for_what) + " needs MPI_THREAD_MULTIPLE, and " +
@@ -58,10 +58,10 @@ void World::need_threads(std::string_view for_what) const {
                                       "library"));
 }
 
-void World::broadcast(std::span<std::byte> bytes, Deadline deadline) const {
+void MpiWorld::broadcast(std::span<std::byte> bytes, Deadline deadline) const {
   auto memory = std::make_unique<std::byte[]>(bytes.size());
   std::copy(bytes.begin(), bytes.end(), memory.get());
-  const Collective what{.data = memory.get(), .count = static_cast<int>(bytes.size())};
+  const PluginCollective what{.data = memory.get(), .count = static_cast<int>(bytes.size())};
   Request* request = nullptr;
   library_.check(library_->broadcast(everybody_, &what, &request), "MPI_Ibcast");
   if (!ends_in_time(request, deadline, "MPI_Ibcast")) {
@@ -72,11 +72,11 @@ void World::broadcast(std::span<std::byte> bytes, Deadline deadline) const {
   std::copy_n(memory.get(), bytes.size(), bytes.begin());
 }
 
-Error World::refusal(const std::string& why) const {
+Error MpiWorld::refusal(const std::string& why) const {
   return {ErrorKind::usage, "rank " + std::to_string(rank_.value) + ": " + why};
 }
 
-bool World::ends_in_time(Request* request, Deadline deadline, std::string_view doing) const {
+bool MpiWorld::ends_in_time(Request* request, Deadline deadline, std::string_view doing) const {
   SpinPolicy policy;
   AdaptiveWait adaptive_wait(policy, kYields);
   for (int is_done = 0;;) {

@@ -20,14 +20,14 @@ struct Member {
 
 /// MPI's world. One thread at a time. Not to be used after MPI_Finalize; may be destroyed at any
 /// time.
-class World {
+class MpiWorld {
  public:
   /// Joins, all ranks at once. Initialises MPI unless the program has; the side that initialised it
   /// also finalises it. Throws ErrorKind::usage if MPI numbers ranks differently, is over, or is
   /// not for this thread; ErrorKind::timeout if a rank does not come; and as Library does.
-  World(const Member& me, Deadline deadline);
+  MpiWorld(const Member& me, Deadline deadline);
 
-  const Library& library() const noexcept { return library_; }
+  const MpiPlugin& library() const noexcept { return library_; }
   Group* everybody() const noexcept { return everybody_; }
 
   /// Throws ErrorKind::usage unless any thread may call MPI at any time.
@@ -40,7 +40,7 @@ class World {
   Error refusal(const std::string& why) const;
   bool ends_in_time(Request* request, Deadline deadline, std::string_view doing) const;
 
-  Library library_;
+  MpiPlugin library_;
   Rank rank_;
   Start start_{};
   Group* everybody_ = nullptr;

@@ -178,7 +178,7 @@ std::string provider_of(const FabricTransport* fabric) {
 /// Throws, on both sides, where a fabric is a must and two ranks have none together.
 void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric,
                   const Introduction& theirs) {
-  if (wishes.fabric.need != fabric::Need::must) return;
+  if (wishes.fabric.need != fabric::FabricNeed::must) return;
   throw Error(ErrorKind::usage, "FASTGPU_COMM_TRANSPORT is 'fabric', but rank " +
                                     std::to_string(rank.value) + " is not reached by one: " +
                                     provider_in(theirs) + " there, " + provider_of(fabric) +
@@ -318,7 +318,7 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
     if (reason.empty()) reason = reason_for_tcp(rank, fabric, introductions[r]);
   });
   const bool is_asked_for =
-      wishes.fabric.need == fabric::Need::must || !wishes.fabric.provider.empty();
+      wishes.fabric.need == fabric::FabricNeed::must || !wishes.fabric.provider.empty();
   meet_by_fabric(fabric.transport.get(), ranks, round, deadline,
                  [&](Rank rank, const std::string& why) {
                    const std::string text = "rank " + std::to_string(rank.value) + ": " + why;

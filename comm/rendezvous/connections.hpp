@@ -22,7 +22,7 @@
 namespace fastgpu::comm {
 
 namespace mpi {
-class Collectives;
+class MpiCollectives;
 }
 
 struct Connections {
@@ -39,8 +39,9 @@ struct Connections {
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
   std::unique_ptr<FabricTransport> fabric{};        ///< Null: no rank is reached by a fabric.
   std::string tcp_report{};  ///< Why an RDMA device of this machine is not used; often empty.
-  std::unique_ptr<mpi::Messages> messages{};        ///< Null: those to other hosts go by sockets.
-  std::shared_ptr<mpi::Collectives> collectives{};  ///< Null: none but ours. Shared by the calls.
+  std::unique_ptr<mpi::MpiMessages> messages{};  ///< Null: those to other hosts go by sockets.
+  std::shared_ptr<mpi::MpiCollectives>
+      collectives{};  ///< Null: none but ours. Shared by the calls.
   std::optional<Algorithm>
       algorithm{};  ///< The algorithm of all-reduces, if the user has named one.
 };
@@ -50,7 +51,7 @@ struct Wishes {
   SharedMemory shared_memory = SharedMemory::on;
   std::optional<int> flows{};  ///< Connections to each rank; absent: what suits ranks and hosts.
   NetworkTransport transport = NetworkTransport::tcp;  ///< The other side's must be the same.
-  fabric::Settings fabric{};
+  fabric::FabricSettings fabric{};
   std::string near{};  ///< This machine's address on the way to the others; empty: unknown.
   /// The addresses at which this rank listens on further networks.
   std::vector<Endpoint> further{};

@@ -256,8 +256,8 @@ UniqueFd listen_at(const Endpoint& endpoint) {
   return socket;
 }
 
-Connection connect_to(const Endpoint& endpoint, const std::optional<Endpoint>& source,
-                      Deadline deadline) {
+PeerConnection connect_to(const Endpoint& endpoint, const std::optional<Endpoint>& source,
+                          Deadline deadline) {
   UniqueFd socket = open_socket(endpoint.family);
   if (source) {
     SocketAddress address = to_socket_address(*source);

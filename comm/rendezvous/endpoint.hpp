@@ -46,12 +46,12 @@ UniqueFd listen_at(const Endpoint& endpoint);
 
 /// A connected, non-blocking socket without Nagle's delay, or the error number of the attempt. The
 /// connection is made from the address `source` if one is given.
-struct Connection {
+struct PeerConnection {
   UniqueFd socket;
   int error = 0;
 };
-Connection connect_to(const Endpoint& endpoint, const std::optional<Endpoint>& source,
-                      Deadline deadline);
+PeerConnection connect_to(const Endpoint& endpoint, const std::optional<Endpoint>& source,
+                          Deadline deadline);
 
 /// Turns Nagle's delay off: small messages are sent at once.
 void disable_delay(int socket) noexcept;

@@ -74,21 +74,21 @@ NetworkTransport transport(const std::string& text) {
 }
 
 /// The need that follows from the transport, unless the fabric is off.
-fabric::Need need_of(NetworkTransport transport) {
+fabric::FabricNeed need_of(NetworkTransport transport) {
   switch (transport) {
     case NetworkTransport::fabric:
-      return fabric::Need::must;
+      return fabric::FabricNeed::must;
     case NetworkTransport::automatic:
-      return fabric::Need::welcome;
+      return fabric::FabricNeed::welcome;
     case NetworkTransport::tcp:
     case NetworkTransport::mpi:
-      return fabric::Need::none;
+      return fabric::FabricNeed::none;
   }
-  return fabric::Need::none;
+  return fabric::FabricNeed::none;
 }
 
-fabric::Settings fabric_settings(const Environment& environment, NetworkTransport transport) {
-  fabric::Settings settings{.need = need_of(transport)};
+fabric::FabricSettings fabric_settings(const Environment& environment, NetworkTransport transport) {
+  fabric::FabricSettings settings{.need = need_of(transport)};
   settings.plugin = environment("FASTGPU_COMM_FABRIC_PLUGIN").value_or("");
   settings.device = environment("FASTGPU_COMM_FABRIC_DEVICE").value_or("");
   const std::string wanted = environment("FASTGPU_COMM_FABRIC").value_or("auto");
@@ -96,7 +96,7 @@ fabric::Settings fabric_settings(const Environment& environment, NetworkTranspor
     throw Error(ErrorKind::usage,
                 "FASTGPU_COMM_TRANSPORT is 'fabric', but FASTGPU_COMM_FABRIC is 'off'");
   if (wanted == "off")
-    settings.need = fabric::Need::none;
+    settings.need = fabric::FabricNeed::none;
   else if (wanted != "auto")
     settings.provider = wanted;
   if (const auto text = environment("FASTGPU_COMM_FABRIC_PUT"); text && *text != "auto") {
@@ -108,9 +108,9 @@ fabric::Settings fabric_settings(const Environment& environment, NetworkTranspor
   return settings;
 }
 
-Collectives collectives(const std::string& text) {
-  if (text == "ours") return Collectives::ours;
-  if (text == "mpi") return Collectives::mpi;
+CollectiveLibrary collectives(const std::string& text) {
+  if (text == "ours") return CollectiveLibrary::ours;
+  if (text == "mpi") return CollectiveLibrary::mpi;
   throw Error(ErrorKind::usage,
               "FASTGPU_COMM_COLLECTIVES is '" + printable(text) + "', not one of ours, mpi");
 }

@@ -30,7 +30,7 @@ enum class Hosts : std::uint8_t { one, several };
 enum class NetworkTransport : std::uint8_t { tcp, mpi, fabric, automatic };
 
 /// The library that runs collectives.
-enum class Collectives : std::uint8_t { ours, mpi };
+enum class CollectiveLibrary : std::uint8_t { ours, mpi };
 
 /// Connections between two ranks on different hosts, at most.
 constexpr int kMostFlows = 64;
@@ -49,7 +49,7 @@ struct JobPlace {
   std::uint16_t master_port = 0;
   std::vector<Endpoint> points{};  ///< The addresses of rank 0, once MPI has sent them.
   Hosts hosts = Hosts::several;    ///< Used if MPI sends the address of rank 0.
-  Collectives collectives = Collectives::ours;
+  CollectiveLibrary collectives = CollectiveLibrary::ours;
   std::string mpi_plugin{};  ///< The plugin's file; empty: the usual one.
   std::string interface {};  ///< Network interface to use, or empty: the one that leads to rank 0.
   /// Interfaces that carry messages beside the first one; the other ranks name as many.
@@ -64,7 +64,7 @@ struct JobPlace {
   std::optional<int> flows{};
   SharedMemory shared_memory = SharedMemory::on;
   NetworkTransport transport = NetworkTransport::automatic;
-  fabric::Settings fabric{};
+  fabric::FabricSettings fabric{};
   std::optional<Algorithm> algorithm{};  ///< The algorithm of all-reduces; absent: chosen for each.
 };
 

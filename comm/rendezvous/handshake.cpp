@@ -14,7 +14,7 @@ constexpr std::uint32_t kMagic = 0x46474352;  // "FGCR"
 constexpr std::string_view kClientLabel = "fastgpu rendezvous visitor";
 constexpr std::string_view kServerLabel = "fastgpu rendezvous host";
 
-Message<kHelloBytes> hello_of(const Identity& me) {
+Message<kHelloBytes> hello_of(const PeerIdentity& me) {
   Message<kHelloBytes> hello{};
   WireWriter(hello)
       .put(kMagic)
@@ -27,7 +27,7 @@ Message<kHelloBytes> hello_of(const Identity& me) {
 }
 
 Message<kAnswerBytes> answer_to(const Message<kHelloBytes>& hello,
-                                const Message<kChallengeBytes>& challenge, const Identity& me,
+                                const Message<kChallengeBytes>& challenge, const PeerIdentity& me,
                                 const Endpoint& listens_at) {
   const auto endpoint = encode(listens_at);
   Message<kAnswerBytes> answer;
@@ -66,7 +66,7 @@ void check(Refusal refusal) {
     throw Error(kind_of(refusal), "it refused this rank: " + std::string(describe(refusal)));
 }
 
-void check_challenge(const Message<kChallengeBytes>& challenge, const Identity& me) {
+void check_challenge(const Message<kChallengeBytes>& challenge, const PeerIdentity& me) {
   WireReader in(challenge);
   if (in.get<std::uint32_t>() != kMagic)
     throw Error(ErrorKind::remote, "the program there is no rank of a fastgpu job");
@@ -123,7 +123,7 @@ std::optional<Endpoint> decode_endpoint(std::span<const std::byte> bytes) {
   return Endpoint{static_cast<Family>(family), in.get_bytes<16>(), port};
 }
 
-Session present(int socket, const Identity& me, const Endpoint& listens_at, Deadline deadline) {
+Session present(int socket, const PeerIdentity& me, const Endpoint& listens_at, Deadline deadline) {
   const auto hello = hello_of(me);
   send_all(socket, hello, deadline);
   Message<kChallengeBytes> challenge;

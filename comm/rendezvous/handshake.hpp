@@ -27,7 +27,7 @@ namespace fastgpu::comm {
 using Session = Nonce;
 
 /// A rank's presentation of itself.
-struct Identity {
+struct PeerIdentity {
   Rank rank;
   int size = 1;
   Secret secret{};
@@ -68,12 +68,12 @@ std::optional<Endpoint> decode_endpoint(std::span<const std::byte> bytes);
 /// Runs the client's whole side: presents `me`, which listens at `listens_at`, to the rank behind
 /// `socket`. Returns the session that the server names. Throws ErrorKind::transient if the server
 /// hangs up, and final kinds if it refuses, is not a rank, or does not know the secret.
-Session present(int socket, const Identity& me, const Endpoint& listens_at, Deadline deadline);
+Session present(int socket, const PeerIdentity& me, const Endpoint& listens_at, Deadline deadline);
 
 /// The server's side of one handshake, a message at a time.
 class ServerHandshake {
  public:
-  explicit ServerHandshake(const Identity& host) : host_(host), nonce_(random_nonce()) {}
+  explicit ServerHandshake(const PeerIdentity& host) : host_(host), nonce_(random_nonce()) {}
 
   /// Returns the answer to a Hello; absent if these bytes come from no rank at all.
   std::optional<Message<kChallengeBytes>> challenge(const Message<kHelloBytes>& hello);
@@ -90,7 +90,7 @@ class ServerHandshake {
   const Endpoint& listens_at() const noexcept { return listens_at_; }
 
  private:
-  const Identity& host_;
+  const PeerIdentity& host_;
   Nonce nonce_;
   Message<kHelloBytes> hello_{};
   Message<kChallengeBytes> challenge_{};

@@ -98,7 +98,7 @@ Invitation decode_invitation(const InvitationBytes& bytes) {
   return invitation;
 }
 
-UniqueFd invite_by_mpi(JobPlace& place, const mpi::World& world, Deadline deadline) {
+UniqueFd invite_by_mpi(JobPlace& place, const mpi::MpiWorld& world, Deadline deadline) {
   InvitationBytes bytes{};
   std::optional<Listener> listener;
   try {

@@ -30,6 +30,6 @@ Invitation decode_invitation(const InvitationBytes& bytes);
 
 /// Completes `place` with the invitation of rank 0, on all ranks at once. Returns rank 0's
 /// listening socket, and none on the others.
-UniqueFd invite_by_mpi(JobPlace& place, const mpi::World& world, Deadline deadline);
+UniqueFd invite_by_mpi(JobPlace& place, const mpi::MpiWorld& world, Deadline deadline);
 
 }  // namespace fastgpu::comm

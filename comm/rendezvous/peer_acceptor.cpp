@@ -46,7 +46,7 @@ bool has_left(const AcceptedPeer& peer) {
 /// A connection from a process that has not proved anything yet.
 class PeerAcceptor::PendingConnection {
  public:
-  PendingConnection(UniqueFd connection, const Identity& host)
+  PendingConnection(UniqueFd connection, const PeerIdentity& host)
       : socket(std::move(connection)), handshake(host) {}
 
   /// Reads what is there; true once the message is whole.
@@ -81,13 +81,13 @@ class PeerAcceptor::PendingConnection {
   std::size_t filled_ = 0;
 };
 
-PeerAcceptor::PeerAcceptor(int listener, const Identity& host, const Session& session)
+PeerAcceptor::PeerAcceptor(int listener, const PeerIdentity& host, const Session& session)
     : listeners_{listener}, host_(host), session_(session), may_come_again_(host.rank == Rank{0}) {
   for (int rank = host.rank.value + 1; rank < host.size; ++rank)
     awaited_.emplace(Rank{rank}, 1);
 }
 
-PeerAcceptor::PeerAcceptor(std::vector<int> listeners, const Identity& host,
+PeerAcceptor::PeerAcceptor(std::vector<int> listeners, const PeerIdentity& host,
                            std::map<Rank, int> awaited)
     : listeners_(std::move(listeners)),
       host_(host),

@@ -26,11 +26,11 @@ class PeerAcceptor {
  public:
   /// Borrows the listener and the host. Awaits every rank above the host's own once, and sends them
   /// `session`.
-  PeerAcceptor(int listener, const Identity& host, const Session& session);
+  PeerAcceptor(int listener, const PeerIdentity& host, const Session& session);
 
   /// Awaits further connections of ranks that were accepted before: that many of each, at any of
   /// the listeners. Borrows these and the host.
-  PeerAcceptor(std::vector<int> listeners, const Identity& host, std::map<Rank, int> awaited);
+  PeerAcceptor(std::vector<int> listeners, const PeerIdentity& host, std::map<Rank, int> awaited);
   ~PeerAcceptor();
 
   /// Returns once all awaited ranks are connected. Throws ErrorKind::timeout at the deadline,
@@ -56,7 +56,7 @@ class PeerAcceptor {
   std::string absent() const;
 
   std::vector<int> listeners_;
-  const Identity& host_;
+  const PeerIdentity& host_;
   Session session_;
   std::map<Rank, int> awaited_;  ///< Connections.
   bool may_come_again_;          ///< Whether a rank that was accepted may connect again.

@@ -14,7 +14,7 @@ namespace {
 /// The three phases of one piece, as one rank sees them.
 class Hierarchy {
  public:
-  Hierarchy(const Plan& plan, Rank self, const Topology& topology, std::uint64_t count,
+  Hierarchy(const SchedulePlan& plan, Rank self, const Topology& topology, std::uint64_t count,
             Program& program)
       : plan_(plan),
         self_(self),
@@ -36,7 +36,7 @@ class Hierarchy {
   }
 
   void reduce_across(int piece) {
-    const Place place{own_node_, static_cast<int>(topology_.nodes.size())};
+    const RankPlace place{own_node_, static_cast<int>(topology_.nodes.size())};
     for (int slice = 0; slice < leaders_; ++slice)
       if (leads(slice)) {
         const auto [part, lane] = piece_at(slice, piece);
@@ -81,7 +81,7 @@ class Hierarchy {
     return piece_of(slice_of(whole_of(count_), slice, leaders_), piece, plan_.cut);
   }
 
-  const Plan& plan_;
+  const SchedulePlan& plan_;
   Rank self_;
   const Topology& topology_;
   std::uint64_t count_;
@@ -118,7 +118,7 @@ std::optional<Algorithm> algorithm_named(std::string_view name) noexcept {
   return *found;
 }
 
-Program flat_all_reduce(Algorithm algorithm, Place place, std::uint64_t count, Cut cut) {
+Program flat_all_reduce(Algorithm algorithm, RankPlace place, std::uint64_t count, Cut cut) {
   switch (algorithm) {
     case Algorithm::ring:
       return all_reduce_by_ring(place, count, cut);
@@ -137,7 +137,7 @@ Program flat_all_reduce(Algorithm algorithm, Place place, std::uint64_t count, C
   return {};
 }
 
-Program hierarchical_all_reduce(const Plan& plan, Rank self, const Topology& topology,
+Program hierarchical_all_reduce(const SchedulePlan& plan, Rank self, const Topology& topology,
                                 std::uint64_t count) {
   Program program;
   Hierarchy hierarchy(plan, self, topology, count, program);
@@ -151,7 +151,8 @@ Program hierarchical_all_reduce(const Plan& plan, Rank self, const Topology& top
   return program;
 }
 
-Program all_reduce(const Plan& plan, Rank self, const Topology& topology, std::uint64_t count) {
+Program all_reduce(const SchedulePlan& plan, Rank self, const Topology& topology,
+                   std::uint64_t count) {
   if (plan.algorithm == Algorithm::hierarchical)
     return hierarchical_all_reduce(plan, self, topology, count);
   return flat_all_reduce(plan.algorithm, {self.value, topology.ranks()}, count, plan.cut);

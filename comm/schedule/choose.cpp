@@ -36,8 +36,8 @@ std::vector<Cut> cuts(double bytes, int most_lanes) {
   return result;
 }
 
-std::vector<Plan> flat_plans(const Choice& choice, const Topology& topology) {
-  std::vector<Plan> plans;
+std::vector<SchedulePlan> flat_plans(const Choice& choice, const Topology& topology) {
+  std::vector<SchedulePlan> plans;
   for (const Algorithm algorithm : flat_algorithms(choice.collective)) {
     const bool slices = algorithm == Algorithm::ring || algorithm == Algorithm::direct;
     const bool is_cut = algorithm != Algorithm::recursive_doubling;
@@ -50,8 +50,8 @@ std::vector<Plan> flat_plans(const Choice& choice, const Topology& topology) {
   return plans;
 }
 
-std::vector<Plan> hierarchical_plans(const Choice& choice, const Topology& topology) {
-  std::vector<Plan> plans;
+std::vector<SchedulePlan> hierarchical_plans(const Choice& choice, const Topology& topology) {
+  std::vector<SchedulePlan> plans;
   const int largest = topology.largest_node();
   if (topology.nodes.size() < 2 || largest < 2) return plans;
   for (const Algorithm across : flat_algorithms(Collective::all_reduce))
@@ -63,7 +63,7 @@ std::vector<Plan> hierarchical_plans(const Choice& choice, const Topology& topol
   return plans;
 }
 
-Program broadcast(const Plan& plan, Place place, std::uint64_t count, Rank root) {
+Program broadcast(const SchedulePlan& plan, RankPlace place, std::uint64_t count, Rank root) {
   return plan.algorithm == Algorithm::tree ? broadcast_by_tree(place, root.value, count, plan.cut)
                                            : broadcast_by_chain(place, root.value, count, plan.cut);
 }
@@ -71,22 +71,22 @@ Program broadcast(const Plan& plan, Place place, std::uint64_t count, Rank root)
 }  // namespace
 
 std::vector<Candidate> candidates(const Choice& choice, const Topology& topology,
-                                  const Network& network) {
-  std::vector<Plan> plans = flat_plans(choice, topology);
+                                  const NetworkModel& network) {
+  std::vector<SchedulePlan> plans = flat_plans(choice, topology);
   if (choice.collective == Collective::all_reduce) {
     const auto more = hierarchical_plans(choice, topology);
     plans.insert(plans.end(), more.begin(), more.end());
   }
   std::vector<Candidate> result;
-  for (const Plan& plan : plans)
+  for (const SchedulePlan& plan : plans)
     result.push_back({plan, predicted(choice, plan, topology, network)});
   std::ranges::stable_sort(result, {}, &Candidate::predicted);
   return result;
 }
 
-Program program_of(Collective collective, const Plan& plan, Rank self, const Topology& topology,
-                   std::uint64_t count, Rank root) {
-  const Place place{self.value, topology.ranks()};
+Program program_of(Collective collective, const SchedulePlan& plan, Rank self,
+                   const Topology& topology, std::uint64_t count, Rank root) {
+  const RankPlace place{self.value, topology.ranks()};
   const bool is_direct = plan.algorithm == Algorithm::direct;
   switch (collective) {
     case Collective::all_reduce:

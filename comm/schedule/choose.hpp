@@ -12,17 +12,17 @@
 namespace fastgpu::comm {
 
 struct Candidate {
-  Plan plan{};
+  SchedulePlan plan{};
   Seconds predicted{};
 };
 
 /// Returns all plans worth considering, the quickest first; among equals, the simplest. Never
 /// empty. A ring is a chain to a broadcast.
 std::vector<Candidate> candidates(const Choice& choice, const Topology& topology,
-                                  const Network& network);
+                                  const NetworkModel& network);
 
 /// Returns the program of a plan from candidates(). `root` is that of a broadcast.
-Program program_of(Collective collective, const Plan& plan, Rank self, const Topology& topology,
-                   std::uint64_t count, Rank root = {});
+Program program_of(Collective collective, const SchedulePlan& plan, Rank self,
+                   const Topology& topology, std::uint64_t count, Rank root = {});
 
 }  // namespace fastgpu::comm

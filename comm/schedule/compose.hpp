@@ -10,7 +10,7 @@
 namespace fastgpu::comm {
 
 /// A rank's place among those that take part.
-struct Place {
+struct RankPlace {
   int self = 0;   ///< 0 .. ranks - 1.
   int ranks = 1;  ///< At least 1.
 

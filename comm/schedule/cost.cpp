@@ -17,7 +17,7 @@ struct Shape {
 
 class Cost {
  public:
-  Cost(const Shape& shape, const Cut& cut, const Network& network)
+  Cost(const Shape& shape, const Cut& cut, const NetworkModel& network)
       : shape_(shape), cut_(cut), network_(network), lanes_(std::min(cut.lanes, cut.pieces)) {}
 
   Seconds flat(Collective collective, Algorithm algorithm, double bytes) const {
@@ -72,17 +72,17 @@ class Cost {
     return algorithm == Algorithm::direct ? direct_half(bytes, reduce) : ring_half(bytes, reduce);
   }
 
-  Rate one_flow(const Link& link) const {
+  Rate one_flow(const NetworkLink& link) const {
     return {std::min(link.flow.bytes_per_second * lanes_, link.shared.bytes_per_second)};
   }
 
   /// Returns a rank's share of the link if `busy` ranks of its node use it.
-  Rate rate(const Link& link, int busy) const {
+  Rate rate(const NetworkLink& link, int busy) const {
     return {std::min(one_flow(link).bytes_per_second, link.shared.bytes_per_second / busy)};
   }
 
   /// Returns the time of one message cut in pieces, each reduced while the next travels.
-  Seconds step(double bytes, const Link& link, int busy, Rate reduce) const {
+  Seconds step(double bytes, const NetworkLink& link, int busy, Rate reduce) const {
     const Seconds transfer = rate(link, busy).to_move(bytes);
     const Seconds reduction = reduce.to_move(bytes);
     const double rest = 1.0 / cut_.pieces;
@@ -118,7 +118,7 @@ class Cost {
         messages * (2 * cut_.pieces * network_.per_message + reduce.to_move(slice));
     const Seconds memory = network_.inside.shared.to_move(shape_.per_node * local * slice);
     const Seconds wire = network_.across.shared.to_move(shape_.per_node * remote * slice);
-    const Link& farthest = remote > 0 ? network_.across : network_.inside;
+    const NetworkLink& farthest = remote > 0 ? network_.across : network_.inside;
     const Seconds flow = one_flow(farthest).to_move(slice);
     return farthest.latency + 2 * network_.per_message + std::max({processor, memory, wire, flow}) +
            reduce.to_move(slice / cut_.pieces);
@@ -182,21 +182,22 @@ class Cost {
 
   Shape shape_;
   Cut cut_;
-  Network network_;
+  NetworkModel network_;
   int lanes_;
 };
 
 /// Returns the time between nodes. The leaders of a node share its outgoing link; pieces are not
 /// cut any further.
-Seconds across_nodes(const Plan& plan, int nodes, int leaders, double piece,
-                     const Network& network) {
-  Network shared = network;
+Seconds across_nodes(const SchedulePlan& plan, int nodes, int leaders, double piece,
+                     const NetworkModel& network) {
+  NetworkModel shared = network;
   shared.across.shared.bytes_per_second /= leaders;
   return Cost({.nodes = nodes, .per_node = 1}, {}, shared)
       .flat(Collective::all_reduce, plan.across, piece / leaders);
 }
 
-Seconds hierarchical(const Plan& plan, double bytes, const Shape& shape, const Network& network) {
+Seconds hierarchical(const SchedulePlan& plan, double bytes, const Shape& shape,
+                     const NetworkModel& network) {
   const int leaders = plan.leaders > 0 ? plan.leaders : shape.per_node;
   const double piece = bytes / plan.cut.pieces;
   const Cost cost(shape, {}, network);
@@ -208,8 +209,8 @@ Seconds hierarchical(const Plan& plan, double bytes, const Shape& shape, const N
 
 }  // namespace
 
-Seconds predicted(const Choice& choice, const Plan& plan, const Topology& topology,
-                  const Network& network) {
+Seconds predicted(const Choice& choice, const SchedulePlan& plan, const Topology& topology,
+                  const NetworkModel& network) {
   const Shape shape{static_cast<int>(topology.nodes.size()), topology.largest_node()};
   if (plan.algorithm == Algorithm::hierarchical)
     return hierarchical(plan, choice.bytes, shape, network);

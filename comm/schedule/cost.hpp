@@ -11,7 +11,7 @@ namespace fastgpu::comm {
 /// are added: ranks of a node share its link, flows are capped, and pieces hide reductions behind
 /// transfers. Ranks of a node are taken to follow each other, and all nodes to be as large as the
 /// largest.
-Seconds predicted(const Choice& choice, const Plan& plan, const Topology& topology,
-                  const Network& network);
+Seconds predicted(const Choice& choice, const SchedulePlan& plan, const Topology& topology,
+                  const NetworkModel& network);
 
 }  // namespace fastgpu::comm

@@ -6,7 +6,7 @@ namespace {
 /// The two halves of a collective, one piece of every slice at a time.
 class DirectExchange {
  public:
-  DirectExchange(Place place, std::uint64_t count, Cut cut, Program& program)
+  DirectExchange(RankPlace place, std::uint64_t count, Cut cut, Program& program)
       : place_(place), count_(count), cut_(cut), writer_(program) {}
 
   /// Moves all contributions to their owners.
@@ -30,7 +30,7 @@ class DirectExchange {
     return piece_of(slice_of(whole_of(count_), owner, place_.ranks), piece, cut_);
   }
 
-  Place place_;
+  RankPlace place_;
   std::uint64_t count_;
   Cut cut_;
   Writer writer_;
@@ -38,7 +38,7 @@ class DirectExchange {
 
 }  // namespace
 
-Program reduce_scatter_directly(Place place, std::uint64_t count, Cut cut) {
+Program reduce_scatter_directly(RankPlace place, std::uint64_t count, Cut cut) {
   Program program;
   DirectExchange exchange(place, count, cut, program);
   for (int piece = 0; piece < cut.pieces; ++piece)
@@ -46,7 +46,7 @@ Program reduce_scatter_directly(Place place, std::uint64_t count, Cut cut) {
   return program;
 }
 
-Program all_gather_directly(Place place, std::uint64_t count, Cut cut) {
+Program all_gather_directly(RankPlace place, std::uint64_t count, Cut cut) {
   Program program;
   DirectExchange exchange(place, count, cut, program);
   for (int piece = 0; piece < cut.pieces; ++piece)
@@ -54,7 +54,7 @@ Program all_gather_directly(Place place, std::uint64_t count, Cut cut) {
   return program;
 }
 
-Program all_reduce_directly(Place place, std::uint64_t count, Cut cut) {
+Program all_reduce_directly(RankPlace place, std::uint64_t count, Cut cut) {
   Program program;
   DirectExchange exchange(place, count, cut, program);
   // The next contributions go ahead of the results, which would hold them up on their channel.
@@ -65,7 +65,7 @@ Program all_reduce_directly(Place place, std::uint64_t count, Cut cut) {
   return program;
 }
 
-Program all_to_all(Place place, std::uint64_t block, Cut cut) {
+Program all_to_all(RankPlace place, std::uint64_t block, Cut cut) {
   Program program;
   Writer writer(program);
   const auto block_of = [block](Buffer buffer, int rank) {

@@ -9,15 +9,15 @@
 namespace fastgpu::comm {
 
 /// Leaves the result in slice `self` of the data, and the others as they were.
-Program reduce_scatter_directly(Place place, std::uint64_t count, Cut cut);
+Program reduce_scatter_directly(RankPlace place, std::uint64_t count, Cut cut);
 
 /// Gathers the slices. Slice `self` of the data is this rank's own to begin with.
-Program all_gather_directly(Place place, std::uint64_t count, Cut cut);
+Program all_gather_directly(RankPlace place, std::uint64_t count, Cut cut);
 
 /// Reduces each slice piece by piece at its owner, which sends each piece while it is in the cache.
-Program all_reduce_directly(Place place, std::uint64_t count, Cut cut);
+Program all_reduce_directly(RankPlace place, std::uint64_t count, Cut cut);
 
 /// Exchanges blocks of `block` elements: input has one for every rank, data one from every rank.
-Program all_to_all(Place place, std::uint64_t block, Cut cut);
+Program all_to_all(RankPlace place, std::uint64_t block, Cut cut);
 
 }  // namespace fastgpu::comm

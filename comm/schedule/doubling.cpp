@@ -11,7 +11,7 @@ namespace {
 /// it and acts for both.
 class PowerOfTwo {
  public:
-  explicit PowerOfTwo(Place place)
+  explicit PowerOfTwo(RankPlace place)
       : place_(place), size_(std::bit_floor(unsigned(place.ranks))), pairs_(place.ranks - size()) {}
 
   int size() const { return static_cast<int>(size_); }
@@ -24,7 +24,7 @@ class PowerOfTwo {
   int rank_of(int member) const { return member < pairs_ ? 2 * member + 1 : member + pairs_; }
 
  private:
-  Place place_;
+  RankPlace place_;
   unsigned size_;
   int pairs_;
 };
@@ -81,7 +81,7 @@ class Halves {
 
 }  // namespace
 
-Program all_reduce_by_recursive_doubling(Place place, std::uint64_t count) {
+Program all_reduce_by_recursive_doubling(RankPlace place, std::uint64_t count) {
   const PowerOfTwo group(place);
   Program program{.steps = {}, .scratch = group.size() > 1 ? count : 0};
   with_pairs_folded(group, count, {}, program, [&](Writer& writer) {
@@ -99,7 +99,7 @@ Program all_reduce_by_recursive_doubling(Place place, std::uint64_t count) {
   return program;
 }
 
-Program all_reduce_by_halving_and_doubling(Place place, std::uint64_t count, Cut cut) {
+Program all_reduce_by_halving_and_doubling(RankPlace place, std::uint64_t count, Cut cut) {
   const PowerOfTwo group(place);
   Program program;
   with_pairs_folded(group, count, cut, program, [&](Writer& writer) {

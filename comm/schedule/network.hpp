@@ -23,16 +23,16 @@ constexpr Rate gigabits(double per_second) noexcept {
 
 /// A connection. A message of S bytes alone on its way takes latency + S / flow (Hockney's alpha
 /// and beta).
-struct Link {
+struct NetworkLink {
   Seconds latency{};
   Rate flow;  ///< The maximum from one rank to another on one lane.
   /// The maximum of all ranks of a node together: each way between nodes, both inside.
   Rate shared;
 };
 
-struct Network {
-  Link inside;            ///< Between ranks of one node.
-  Link across;            ///< Between nodes.
+struct NetworkModel {
+  NetworkLink inside;     ///< Between ranks of one node.
+  NetworkLink across;     ///< Between nodes.
   Seconds per_message{};  ///< Time of a rank's processor for each send and each receive (LogP's o).
   Rate reduce;            ///< Bytes that a rank's processor adds to others.
   Rate copy;              ///< Bytes that a rank's processor copies within its memory.

@@ -2,7 +2,7 @@
 
 namespace fastgpu::comm {
 
-Program reduce_scatter_by_ring(Place place, std::uint64_t count, Cut cut) {
+Program reduce_scatter_by_ring(RankPlace place, std::uint64_t count, Cut cut) {
   Program program;
   Writer writer(program);
   const auto slice = [&](int owner) { return slice_of(whole_of(count), owner, place.ranks); };
@@ -14,7 +14,7 @@ Program reduce_scatter_by_ring(Place place, std::uint64_t count, Cut cut) {
   return program;
 }
 
-Program all_gather_by_ring(Place place, std::uint64_t count, Cut cut) {
+Program all_gather_by_ring(RankPlace place, std::uint64_t count, Cut cut) {
   Program program;
   Writer writer(program);
   const auto slice = [&](int owner) { return slice_of(whole_of(count), owner, place.ranks); };
@@ -26,7 +26,7 @@ Program all_gather_by_ring(Place place, std::uint64_t count, Cut cut) {
   return program;
 }
 
-Program all_reduce_by_ring(Place place, std::uint64_t count, Cut cut) {
+Program all_reduce_by_ring(RankPlace place, std::uint64_t count, Cut cut) {
   return then(reduce_scatter_by_ring(place, count, cut), all_gather_by_ring(place, count, cut));
 }
 

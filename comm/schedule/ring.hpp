@@ -9,11 +9,11 @@
 namespace fastgpu::comm {
 
 /// Leaves the result in slice `self` of the data, and sums half-made in the others.
-Program reduce_scatter_by_ring(Place place, std::uint64_t count, Cut cut);
+Program reduce_scatter_by_ring(RankPlace place, std::uint64_t count, Cut cut);
 
 /// Gathers the slices. Slice `self` of the data is this rank's own to begin with.
-Program all_gather_by_ring(Place place, std::uint64_t count, Cut cut);
+Program all_gather_by_ring(RankPlace place, std::uint64_t count, Cut cut);
 
-Program all_reduce_by_ring(Place place, std::uint64_t count, Cut cut);
+Program all_reduce_by_ring(RankPlace place, std::uint64_t count, Cut cut);
 
 }  // namespace fastgpu::comm

@@ -7,7 +7,7 @@ namespace {
 /// its children add one bit below that.
 class BinomialTree {
  public:
-  BinomialTree(Place place, int root)
+  BinomialTree(RankPlace place, int root)
       : place_(place), root_(root), self_((place.self + place.ranks - root) % place.ranks) {
     while (top_ < place.ranks && (self_ & top_) == 0)
       top_ <<= 1;
@@ -27,7 +27,7 @@ class BinomialTree {
  private:
   int rank_of(int number) const { return (number + root_) % place_.ranks; }
 
-  Place place_;
+  RankPlace place_;
   int root_;
   int self_;
   int top_ = 1;
@@ -35,7 +35,7 @@ class BinomialTree {
 
 }  // namespace
 
-Program broadcast_by_tree(Place place, int root, std::uint64_t count, Cut cut) {
+Program broadcast_by_tree(RankPlace place, int root, std::uint64_t count, Cut cut) {
   Program program;
   Writer writer(program);
   const BinomialTree tree(place, root);
@@ -47,7 +47,7 @@ Program broadcast_by_tree(Place place, int root, std::uint64_t count, Cut cut) {
   return program;
 }
 
-Program broadcast_by_chain(Place place, int root, std::uint64_t count, Cut cut) {
+Program broadcast_by_chain(RankPlace place, int root, std::uint64_t count, Cut cut) {
   Program program;
   Writer writer(program);
   for (const Piece& piece : pieces_of(whole_of(count), cut)) {
@@ -57,7 +57,7 @@ Program broadcast_by_chain(Place place, int root, std::uint64_t count, Cut cut) 
   return program;
 }
 
-Program reduce_by_tree(Place place, int root, std::uint64_t count, Cut cut) {
+Program reduce_by_tree(RankPlace place, int root, std::uint64_t count, Cut cut) {
   Program program;
   Writer writer(program);
   const BinomialTree tree(place, root);
@@ -70,11 +70,11 @@ Program reduce_by_tree(Place place, int root, std::uint64_t count, Cut cut) {
   return program;
 }
 
-Program all_reduce_by_tree(Place place, std::uint64_t count, Cut cut) {
+Program all_reduce_by_tree(RankPlace place, std::uint64_t count, Cut cut) {
   return then(reduce_by_tree(place, 0, count, cut), broadcast_by_tree(place, 0, count, cut));
 }
 
-Program barrier(Place place) {
+Program barrier(RankPlace place) {
   Program program;
   Writer writer(program);
   const Part token{Buffer::scratch, 0, 1};

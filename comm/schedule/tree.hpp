@@ -9,18 +9,18 @@
 namespace fastgpu::comm {
 
 /// Sends the root's data along the tree. `root`, here and below, is the number of a rank, as
-/// Place::self is.
-Program broadcast_by_tree(Place place, int root, std::uint64_t count, Cut cut);
+/// RankPlace::self is.
+Program broadcast_by_tree(RankPlace place, int root, std::uint64_t count, Cut cut);
 
 /// Passes the root's data from each rank to the next: for long data and many pieces.
-Program broadcast_by_chain(Place place, int root, std::uint64_t count, Cut cut);
+Program broadcast_by_chain(RankPlace place, int root, std::uint64_t count, Cut cut);
 
 /// Leaves the result in the root's data, and sums half-made elsewhere.
-Program reduce_by_tree(Place place, int root, std::uint64_t count, Cut cut);
+Program reduce_by_tree(RankPlace place, int root, std::uint64_t count, Cut cut);
 
-Program all_reduce_by_tree(Place place, std::uint64_t count, Cut cut);
+Program all_reduce_by_tree(RankPlace place, std::uint64_t count, Cut cut);
 
 /// Ends on no rank before it has begun on every rank. Sends one element without a meaning.
-Program barrier(Place place);
+Program barrier(RankPlace place);
 
 }  // namespace fastgpu::comm

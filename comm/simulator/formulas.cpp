@@ -10,7 +10,7 @@ double depth_of(int nodes) {
   return std::ceil(std::log2(nodes));
 }
 
-Rate slowest(const Spread& spread, const Network& network) {
+Rate slowest(const Spread& spread, const NetworkModel& network) {
   const Rate inside = std::min(network.inside.flow, network.inside.shared);
   const Rate across = network.across.shared;  // NCCL opens as many flows as the link needs.
   if (spread.nodes == 1) return inside;
@@ -19,7 +19,7 @@ Rate slowest(const Spread& spread, const Network& network) {
 
 }  // namespace
 
-Seconds ring_time(int ranks, double bytes, const Network& network) {
+Seconds ring_time(int ranks, double bytes, const NetworkModel& network) {
   const double steps = ranks - 1;
   const double slice = bytes / ranks;
   const Seconds transfer =
@@ -27,12 +27,12 @@ Seconds ring_time(int ranks, double bytes, const Network& network) {
   return 2 * steps * transfer + steps * network.reduce.to_move(slice);
 }
 
-Seconds recursive_doubling_time(int ranks, double bytes, const Network& network) {
+Seconds recursive_doubling_time(int ranks, double bytes, const NetworkModel& network) {
   return std::log2(ranks) * (network.across.latency + network.across.flow.to_move(bytes) +
                              2 * network.per_message + network.reduce.to_move(bytes));
 }
 
-Seconds nccl_ring_time(const Spread& spread, double bytes, const Network& network) {
+Seconds nccl_ring_time(const Spread& spread, double bytes, const NetworkModel& network) {
   const int ranks = spread.ranks();
   const int steps = 2 * (ranks - 1);
   const int crossings = spread.nodes > 1 ? std::min(2 * spread.nodes, steps) : 0;
@@ -40,7 +40,7 @@ Seconds nccl_ring_time(const Spread& spread, double bytes, const Network& networ
          slowest(spread, network).to_move(bytes * steps / ranks);
 }
 
-Seconds nccl_tree_time(const Spread& spread, double bytes, const Network& network) {
+Seconds nccl_tree_time(const Spread& spread, double bytes, const NetworkModel& network) {
   const Seconds inside = 2 * (spread.ranks_per_node - 1) * network.inside.latency;
   const Seconds across = 2 * depth_of(spread.nodes) * network.across.latency;
   return inside + across + slowest(spread, network).to_move(2 * bytes);

@@ -68,7 +68,7 @@ std::vector<Program> negotiation_of_a_step(int ranks, std::size_t gradients) {
   return Recording(ranks, gradients).run();
 }
 
-Program coordinated_negotiation(Place place, const CoordinatorMessages& messages) {
+Program coordinated_negotiation(RankPlace place, const CoordinatorMessages& messages) {
   Program program;
   Writer writer(program);
   const Part mine = whole_of(messages.request);

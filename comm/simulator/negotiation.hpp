@@ -21,6 +21,6 @@ struct CoordinatorMessages {
 
 /// Returns the program in which rank 0 receives every rank's request, looks at it, and broadcasts a
 /// response along a tree. Elements are bytes.
-Program coordinated_negotiation(Place place, const CoordinatorMessages& messages);
+Program coordinated_negotiation(RankPlace place, const CoordinatorMessages& messages);
 
 }  // namespace fastgpu::comm

@@ -20,7 +20,7 @@ namespace fastgpu::comm {
 /// beginning a send, finishing a receive and reducing what came, copying.
 struct Simulated {
   Topology topology;
-  Network network;
+  NetworkModel network;
   std::uint64_t element_bytes = 4;
 
   /// 0, or a number of ranks: rank r + period does what rank r does, at the same time. Only the

@@ -161,19 +161,19 @@ class Simulation {
     let_quantum_leave(flow);
   }
 
-  const Link& link_of(const Flow& flow) const {
+  const NetworkLink& link_of(const Flow& flow) const {
     return flow.is_inside ? network_.inside : network_.across;
   }
 
   Server& way_out(const Flow& flow) {
-    NodeState& node = state_.node_of(flow.sender);
+    SimulatedNode& node = state_.node_of(flow.sender);
     return flow.is_inside ? node.memory : node.out;
   }
 
   /// Sends a quantum, which uses up the time of its flow while it queues, so that flows that fill
   /// their link together end together.
   void let_quantum_leave(Flow& flow) {
-    const Link& link = link_of(flow);
+    const NetworkLink& link = link_of(flow);
     const std::uint64_t message = bytes_of(current_send(flow).from);
     const std::uint64_t most = std::max(kQuantum, (message + kMostQuanta - 1) / kMostQuanta);
     const std::uint64_t bytes = std::min(flow.bytes_left, most);
@@ -223,7 +223,7 @@ class Simulation {
     return result;
   }
 
-  Network network_;
+  NetworkModel network_;
   std::uint64_t element_bytes_;
   SimulationState state_;
   std::vector<Seconds> ends_;  ///< Each rank's end so far; at first, its start.

@@ -54,7 +54,7 @@ struct SimulatedRank {
   std::uint64_t bytes_received = 0;
 };
 
-struct NodeState {
+struct SimulatedNode {
   Server out;
   Server in;
   Server memory;
@@ -68,10 +68,10 @@ struct SimulationState {
   SimulationState(const SimulationState&) = delete;  // Flows point into it.
   SimulationState& operator=(const SimulationState&) = delete;
 
-  NodeState& node_of(std::size_t rank) { return nodes[node_numbers[rank]]; }
+  SimulatedNode& node_of(std::size_t rank) { return nodes[node_numbers[rank]]; }
 
   std::vector<SimulatedRank> ranks;
-  std::vector<NodeState> nodes;
+  std::vector<SimulatedNode> nodes;
   /// The node of each rank, including those that are not run.
   std::vector<std::size_t> node_numbers;
   std::deque<Flow> flows;  // Does not move its elements.

@@ -4,13 +4,13 @@
 
 namespace fastgpu::comm {
 
-fabric::RemotePlace place_in(const fabric::Registration& registration,
+fabric::RemotePlace place_in(const fabric::FabricRegistration& registration,
                              std::span<const std::byte> bytes) noexcept {
   const auto offset = static_cast<std::uint64_t>(bytes.data() - registration.memory.data());
   return {registration.place.address + offset, registration.place.key};
 }
 
-void RegisteredMemory::add(std::unique_ptr<fabric::Registration> registration) {
+void RegisteredMemory::add(std::unique_ptr<fabric::FabricRegistration> registration) {
   const auto address = reinterpret_cast<std::uintptr_t>(registration->memory.data());
   all_[address] = std::move(registration);
 }
@@ -19,7 +19,7 @@ void RegisteredMemory::remove(const std::byte* memory) {
   all_.erase(reinterpret_cast<std::uintptr_t>(memory));
 }
 
-const fabric::Registration* RegisteredMemory::find(
+const fabric::FabricRegistration* RegisteredMemory::find(
     std::span<const std::byte> bytes) const noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
   auto above = all_.upper_bound(address);
@@ -30,9 +30,9 @@ const fabric::Registration* RegisteredMemory::find(
   return offset <= size && bytes.size() <= size - offset ? registration.get() : nullptr;
 }
 
-fabric::Part FabricBlocks::take() {
+fabric::FabricPart FabricBlocks::take() {
   if (spare_.empty()) grow();
-  const fabric::Part block = spare_.back();
+  const fabric::FabricPart block = spare_.back();
   spare_.pop_back();
   return block;
 }

@@ -13,54 +13,55 @@
 namespace fastgpu::comm {
 
 /// Returns the place of `bytes`, which are within the registered memory, for other ranks.
-fabric::RemotePlace place_in(const fabric::Registration& registration,
+fabric::RemotePlace place_in(const fabric::FabricRegistration& registration,
                              std::span<const std::byte> bytes) noexcept;
 
 /// Memory that is registered once, because messages come from it again and again.
 class RegisteredMemory {
  public:
-  void add(std::unique_ptr<fabric::Registration> registration);
+  void add(std::unique_ptr<fabric::FabricRegistration> registration);
   void remove(const std::byte* memory);
   void clear() noexcept { all_.clear(); }
 
   /// Returns the registration that covers all of `bytes`; or null.
-  const fabric::Registration* find(std::span<const std::byte> bytes) const noexcept;
+  const fabric::FabricRegistration* find(std::span<const std::byte> bytes) const noexcept;
 
  private:
-  std::map<std::uintptr_t, std::unique_ptr<fabric::Registration>> all_;  ///< Indexed by address.
+  std::map<std::uintptr_t, std::unique_ptr<fabric::FabricRegistration>>
+      all_;  ///< Indexed by address.
 };
 
 /// Blocks of one size, used again and again.
 class FabricBlocks {
  public:
   /// The blocks are registered if `is_registered`. Borrows the endpoint.
-  FabricBlocks(fabric::Endpoint& endpoint, std::size_t block_bytes, std::size_t blocks_a_chunk,
-               bool is_registered)
+  FabricBlocks(fabric::FabricEndpoint& endpoint, std::size_t block_bytes,
+               std::size_t blocks_a_chunk, bool is_registered)
       : endpoint_(endpoint),
         block_bytes_(block_bytes),
         blocks_a_chunk_(blocks_a_chunk),
         is_registered_(is_registered) {}
 
-  /// Throws as Endpoint::register_memory() does.
-  fabric::Part take();
-  void give(const fabric::Part& block) { spare_.push_back(block); }
+  /// Throws as FabricEndpoint::register_memory() does.
+  fabric::FabricPart take();
+  void give(const fabric::FabricPart& block) { spare_.push_back(block); }
   /// Forgets all blocks, those that are taken too.
   void clear() noexcept;
 
  private:
   struct Chunk {
     std::unique_ptr<std::byte[]> memory;
-    std::unique_ptr<fabric::Registration> registration;
+    std::unique_ptr<fabric::FabricRegistration> registration;
   };
 
   void grow();
 
-  fabric::Endpoint& endpoint_;
+  fabric::FabricEndpoint& endpoint_;
   std::size_t block_bytes_;
   std::size_t blocks_a_chunk_;
   bool is_registered_;
   std::vector<Chunk> chunks_;
-  std::vector<fabric::Part> spare_;
+  std::vector<fabric::FabricPart> spare_;
 };
 
 }  // namespace fastgpu::comm

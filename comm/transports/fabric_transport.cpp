@@ -91,7 +91,8 @@ class Deaf final : public TransportEvents {
 
 }  // namespace
 
-FabricTransport::FabricTransport(Rank self, int size, std::unique_ptr<fabric::Endpoint> endpoint)
+FabricTransport::FabricTransport(Rank self, int size,
+                                 std::unique_ptr<fabric::FabricEndpoint> endpoint)
     : self_(self),
       endpoint_(std::move(endpoint)),
       token_(random_token()),
@@ -222,18 +223,18 @@ bool FabricTransport::post(Peer& peer, const Control& frame) {
   const auto encoded = std::span(frame.bytes).first(frame.size);
   if (frame.is_short && encoded.size() <= traits().inject_bytes) return inject(peer, encoded);
   if (frames_out_.size() >= kMaxFramesOut) return false;
-  const fabric::Part block = frames_.take();
+  const fabric::FabricPart block = frames_.take();
   std::ranges::copy(encoded, block.bytes.begin());
   return post_block(peer, block, encoded.size());
 }
 
-bool FabricTransport::post_block(Peer& peer, const fabric::Part& block, std::size_t bytes) {
+bool FabricTransport::post_block(Peer& peer, const fabric::FabricPart& block, std::size_t bytes) {
   FrameOperation& frame = frames_out_.emplace_front();
   frame.role = Role::frame_out;
   frame.peer = &peer;
   frame.block = block;
   frame.self = frames_out_.begin();
-  const fabric::Part part{block.bytes.first(bytes), block.registration};
+  const fabric::FabricPart part{block.bytes.first(bytes), block.registration};
   if (endpoint_->send(peer.number, part, frame)) return true;
   frames_.give(block);
   frames_out_.pop_front();
@@ -256,7 +257,7 @@ bool FabricTransport::post_short(Peer& peer) {
     if (!inject(peer, std::span(scratch_).first(size))) return false;
   } else {
     if (frames_out_.size() >= kMaxFramesOut) return false;
-    const fabric::Part block = frames_.take();
+    const fabric::FabricPart block = frames_.take();
     encode(frame, block.bytes);
     if (!post_block(peer, block, size)) return false;
   }
@@ -382,7 +383,8 @@ bool FabricTransport::post_put(Peer& peer) {
   const FabricGrant& grant = put.grant;
   const auto source = put.message->bytes.subspan(grant.offset, grant.length);
   // The fabric only reads there.
-  fabric::Part part{{const_cast<std::byte*>(source.data()), source.size()}, memory_.find(source)};
+  fabric::FabricPart part{{const_cast<std::byte*>(source.data()), source.size()},
+                          memory_.find(source)};
   if (part.registration == nullptr && traits().needs_local) {
     if (!put.own) put.own = endpoint_->register_memory(part.bytes);
     part.registration = put.own.get();
@@ -544,7 +546,7 @@ bool FabricTransport::grant_piece(Receiving& receiving) {
 
 /// Finds memory for a piece, and posts its receive if it comes as a message.
 bool FabricTransport::prepare(Piece& piece, std::size_t bytes) {
-  const Sink& sink = piece.receiving->message->sink;
+  const MessageSink& sink = piece.receiving->message->sink;
   piece.is_staged = sink.reduction.has_value();
   if (piece.is_staged) {
     piece.part = staging_.take();

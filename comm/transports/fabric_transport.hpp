@@ -26,7 +26,7 @@ class FabricTransport final : public Transport {
  public:
   /// Makes the transport of a rank among `size`. Throws ErrorKind::capacity if too little memory
   /// may be locked.
-  FabricTransport(Rank self, int size, std::unique_ptr<fabric::Endpoint> endpoint);
+  FabricTransport(Rank self, int size, std::unique_ptr<fabric::FabricEndpoint> endpoint);
 
   /// Waits until what was sent has left, but not for long.
   ~FabricTransport() override;
@@ -81,14 +81,15 @@ class FabricTransport final : public Transport {
     Peer* peer = nullptr;  ///< Null for `frame_in`.
   };
   struct FrameOperation : Operation {
-    fabric::Part block{};
+    fabric::FabricPart block{};
     std::list<FrameOperation>::iterator self{};
   };
   /// A piece that this rank puts into a peer's memory.
   struct PutOperation : Operation {
     Outgoing* message = nullptr;  ///< Null once it is forgotten.
     FabricGrant grant{};
-    std::unique_ptr<fabric::Registration> own{};  ///< Null if the memory is registered otherwise.
+    std::unique_ptr<fabric::FabricRegistration>
+        own{};  ///< Null if the memory is registered otherwise.
     std::list<PutOperation>::iterator self{};
   };
   /// A long message that this rank awaits.
@@ -105,10 +106,10 @@ class FabricTransport final : public Transport {
     Receiving* receiving = nullptr;  ///< Null once it is forgotten.
     std::uint32_t number = 0;
     std::size_t offset = 0;
-    fabric::Part part{};
+    fabric::FabricPart part{};
     bool is_staged = false;
     bool is_tagged = false;
-    std::unique_ptr<fabric::Registration> own{};
+    std::unique_ptr<fabric::FabricRegistration> own{};
     std::list<Piece>::iterator self{};
   };
   /// A long message that this rank sends.
@@ -173,7 +174,7 @@ class FabricTransport final : public Transport {
   bool inject(Peer& peer, std::span<const std::byte> encoded);
   bool post(Peer& peer, const Control& frame);
   bool post_short(Peer& peer);
-  bool post_block(Peer& peer, const fabric::Part& block, std::size_t bytes);
+  bool post_block(Peer& peer, const fabric::FabricPart& block, std::size_t bytes);
   void flush(Peer& peer) noexcept;
   bool flush_all(Peer& peer);
   bool flush_busy();
@@ -212,7 +213,7 @@ class FabricTransport final : public Transport {
   void stop() noexcept;
 
   Rank self_;
-  std::unique_ptr<fabric::Endpoint> endpoint_;  ///< Outlives all memory that it uses.
+  std::unique_ptr<fabric::FabricEndpoint> endpoint_;  ///< Outlives all memory that it uses.
   std::uint64_t token_;
   TransportEvents* events_ = nullptr;
   std::vector<std::unique_ptr<Peer>> peers_;  ///< Indexed by rank; null where not connected.

@@ -28,7 +28,7 @@ struct SentFrame {
 /// say how many others have come.
 class FrameLog {
  public:
-  static bool counts(FrameKind kind) noexcept { return kind != FrameKind::taken; }
+  static bool counts(TcpFrameKind kind) noexcept { return kind != TcpFrameKind::taken; }
 
   // ---- sending ----
   void sent(SentFrame frame) { unconfirmed_.push_back(std::move(frame)); }

@@ -45,7 +45,7 @@ std::size_t next_piece(const Message& message, std::size_t begun) {
 
 }  // namespace
 
-MpiTransport::MpiTransport(std::unique_ptr<mpi::Messages> messages, int size,
+MpiTransport::MpiTransport(std::unique_ptr<mpi::MpiMessages> messages, int size,
                            TransportEvents& events)
     : messages_(std::move(messages)),
       events_(events),

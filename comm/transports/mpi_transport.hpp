@@ -21,7 +21,7 @@ namespace fastgpu::comm {
 class MpiTransport final : public Transport {
  public:
   /// Serves a job of `size` ranks, whose numbers are MPI's. Borrows `events`.
-  MpiTransport(std::unique_ptr<mpi::Messages> messages, int size, TransportEvents& events);
+  MpiTransport(std::unique_ptr<mpi::MpiMessages> messages, int size, TransportEvents& events);
 
   /// Waits until others have found their messages, but not for long.
   ~MpiTransport() override;
@@ -103,7 +103,7 @@ class MpiTransport final : public Transport {
   void ended(const Stream<Outgoing>& stream);
   void ended(const Stream<Incoming>& stream) { events_.received(*stream.message); }
 
-  std::unique_ptr<mpi::Messages> messages_;
+  std::unique_ptr<mpi::MpiMessages> messages_;
   TransportEvents& events_;
   std::vector<Peer> peers_;  ///< Indexed by rank.
   MemoryPool envelopes_;

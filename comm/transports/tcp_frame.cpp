@@ -10,23 +10,23 @@ constexpr std::uint32_t kMagic = 0x46474373;  // "FGCs"
 
 bool is_possible(const Frame& frame) noexcept {
   switch (frame.kind) {
-    case FrameKind::chunk:
+    case TcpFrameKind::chunk:
       return frame.length <= kChunkBytes && frame.offset <= frame.total &&
              frame.length <= frame.total - frame.offset && (frame.length > 0 || frame.total == 0);
-    case FrameKind::wanted:
-    case FrameKind::bell:
+    case TcpFrameKind::wanted:
+    case TcpFrameKind::bell:
       return frame.length == 0;
-    case FrameKind::question:
+    case TcpFrameKind::question:
       return frame.length == kQuestionBytes;
-    case FrameKind::answer:
+    case TcpFrameKind::answer:
       return frame.length <= kMostAnswerBytes;
-    case FrameKind::note:
+    case TcpFrameKind::note:
       return frame.length == kNoteBytes;
-    case FrameKind::abort:
+    case TcpFrameKind::abort:
       return frame.length <= kMaxAbortBytes;
-    case FrameKind::number:
-    case FrameKind::taken:
-    case FrameKind::retired:
+    case TcpFrameKind::number:
+    case TcpFrameKind::taken:
+    case TcpFrameKind::retired:
       return frame.length == 0 && frame.offset < kMostConnections;
   }
   return false;
@@ -55,8 +55,8 @@ Frame decode_frame(std::span<const std::byte, kFrameBytes> bytes) {
   frame.length = in.get<std::uint32_t>();
   frame.offset = in.get<std::uint64_t>();
   frame.total = in.get<std::uint64_t>();
-  const bool is_known = kind <= static_cast<std::uint32_t>(FrameKind::retired);
-  if (is_known) frame.kind = static_cast<FrameKind>(kind);
+  const bool is_known = kind <= static_cast<std::uint32_t>(TcpFrameKind::retired);
+  if (is_known) frame.kind = static_cast<TcpFrameKind>(kind);
   if (!is_ours || !is_known || !is_possible(frame))
     throw Error(ErrorKind::remote, "it sent what no rank of this version sends");
   return frame;

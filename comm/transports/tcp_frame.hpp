@@ -11,7 +11,7 @@
 
 namespace fastgpu::comm {
 
-enum class FrameKind : std::uint8_t {
+enum class TcpFrameKind : std::uint8_t {
   chunk,     ///< Bytes of a message, from `offset` on, of `total`.
   wanted,    ///< The receiver of the message waits for it: a long one may come now.
   note,      ///< The note of a message.
@@ -26,7 +26,7 @@ enum class FrameKind : std::uint8_t {
 };
 
 struct Frame {
-  FrameKind kind = FrameKind::bell;
+  TcpFrameKind kind = TcpFrameKind::bell;
   MessageTag tag{};
   std::uint32_t length = 0;  ///< Bytes that follow.
   std::uint64_t offset = 0;

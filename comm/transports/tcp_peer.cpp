@@ -28,7 +28,7 @@ TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, TransportEvents& even
   if (confirmation == Confirmation::none || flows_.size() == 1) return;
   logs_.resize(flows_.size());
   for (std::size_t flow = 0; flow < flows_.size(); ++flow)
-    begin(flow, {.frame = {.kind = FrameKind::number, .offset = flow}});
+    begin(flow, {.frame = {.kind = TcpFrameKind::number, .offset = flow}});
 }
 
 // ---- sending ----
@@ -36,7 +36,7 @@ TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, TransportEvents& even
 void TcpPeer::send(Outgoing& message) {
   if (message.note != nullptr)
     controls_.push_back(
-        {.frame = {.kind = FrameKind::note, .tag = message.tag, .length = kNoteBytes},
+        {.frame = {.kind = TcpFrameKind::note, .tag = message.tag, .length = kNoteBytes},
          .copied = {message.note->begin(), message.note->end()}});
   const std::size_t size = message.bytes.size();
   if (size > kUnasked) {
@@ -61,7 +61,7 @@ void TcpPeer::queue(Outgoing& message) {
   sending_.insert(std::ranges::find_if_not(sending_, urgent), {&message, 0});
 }
 
-void TcpPeer::send_control(FrameKind kind, std::span<const std::byte> bytes) {
+void TcpPeer::send_control(TcpFrameKind kind, std::span<const std::byte> bytes) {
   const auto is_the_same = [&](const SentFrame& control) { return control.frame.kind == kind; };
   SentFrame notice{.frame = {.kind = kind, .length = static_cast<std::uint32_t>(bytes.size())},
                    .copied = {bytes.begin(), bytes.end()}};
@@ -75,7 +75,7 @@ void TcpPeer::send_control(FrameKind kind, std::span<const std::byte> bytes) {
 void TcpPeer::send_abort(std::span<const std::byte> bytes) {
   const auto reason = bytes.first(std::min(bytes.size(), kMaxAbortBytes));
   controls_.push_back(
-      {.frame = {.kind = FrameKind::abort, .length = static_cast<std::uint32_t>(reason.size())},
+      {.frame = {.kind = TcpFrameKind::abort, .length = static_cast<std::uint32_t>(reason.size())},
        .copied = {reason.begin(), reason.end()}});
 }
 
@@ -112,7 +112,7 @@ bool TcpPeer::give_work(std::size_t flow) {
   if (sending_.empty()) return false;
   auto& [message, cut] = sending_.front();
   const std::size_t size = std::min(kChunkBytes, message->bytes.size() - cut);
-  const Frame frame{.kind = FrameKind::chunk,
+  const Frame frame{.kind = TcpFrameKind::chunk,
                     .tag = message->tag,
                     .length = static_cast<std::uint32_t>(size),
                     .offset = cut,
@@ -182,7 +182,8 @@ void TcpPeer::retire(std::size_t flow) {
   retired_.push_back(std::move(remains.socket));
   ++retired_flows_;
   controls_.push_front(
-      {.frame = {.kind = FrameKind::retired, .offset = *log.peers_number, .total = log.taken()}});
+      {.frame = {
+           .kind = TcpFrameKind::retired, .offset = *log.peers_number, .total = log.taken()}});
   for (FrameLog& each : logs_)  // Confirmations may have gone this way.
     each.confirm_again();
   send_confirmations();
@@ -205,17 +206,19 @@ void TcpPeer::peer_retired(const Frame& retired) {
     retire(flow);
   }
   for (SentFrame& frame : logs_[flow].take_unconfirmed()) {
-    const bool is_forgotten = frame.frame.kind == FrameKind::chunk && frame.owner == nullptr;
-    if (!is_forgotten && frame.frame.kind != FrameKind::number) again_.push_back(std::move(frame));
+    const bool is_forgotten = frame.frame.kind == TcpFrameKind::chunk && frame.owner == nullptr;
+    if (!is_forgotten && frame.frame.kind != TcpFrameKind::number)
+      again_.push_back(std::move(frame));
   }
 }
 
 void TcpPeer::send_confirmations() {
   for (FrameLog& log : logs_) {
     if (!log.peers_number || !log.take_due()) continue;
-    const Frame taken{.kind = FrameKind::taken, .offset = *log.peers_number, .total = log.taken()};
+    const Frame taken{
+        .kind = TcpFrameKind::taken, .offset = *log.peers_number, .total = log.taken()};
     const auto is_older = [&](const SentFrame& control) {
-      return control.frame.kind == FrameKind::taken && control.frame.offset == taken.offset;
+      return control.frame.kind == TcpFrameKind::taken && control.frame.offset == taken.offset;
     };
     const auto older = std::ranges::find_if(controls_, is_older);
     if (older == controls_.end())
@@ -242,7 +245,8 @@ bool TcpPeer::read(std::size_t flow) {
 
 void TcpPeer::receive(Incoming& message) {
   const bool is_asked_for = is_open() && message.sink.memory.size() > kUnasked;
-  if (is_asked_for) controls_.push_back({.frame = {.kind = FrameKind::wanted, .tag = message.tag}});
+  if (is_asked_for)
+    controls_.push_back({.frame = {.kind = TcpFrameKind::wanted, .tag = message.tag}});
   const bool is_here = arrivals_.find(message.tag) != nullptr;
   const Arrival arrival = is_here ? arrivals_.take(message.tag) : Arrival{};
   if (is_open()) incoming_.add(message.tag, {&message, arrival.here});
@@ -272,7 +276,7 @@ void TcpPeer::promise(Expected& expected, const Frame& frame) {
 }
 
 std::span<std::byte> TcpPeer::target_of(const Frame& frame) {
-  if (frame.kind != FrameKind::chunk) return {};
+  if (frame.kind != TcpFrameKind::chunk) return {};
   Expected* const expected = incoming_.find(frame.tag);
   if (expected == nullptr) return {};
   check(*expected->message, frame);
@@ -284,35 +288,35 @@ std::span<std::byte> TcpPeer::target_of(const Frame& frame) {
 void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
   if (!logs_.empty() && FrameLog::counts(frame.kind)) logs_[reading_].arrived();
   switch (frame.kind) {
-    case FrameKind::chunk:
+    case TcpFrameKind::chunk:
       return chunk_arrived(frame, bytes);
-    case FrameKind::wanted:
+    case TcpFrameKind::wanted:
       return asked_for(frame.tag);
-    case FrameKind::note: {
+    case TcpFrameKind::note: {
       Note note;
       std::ranges::copy(bytes, note.begin());
       return events_.noted(rank_, frame.tag, note);
     }
-    case FrameKind::abort:
+    case TcpFrameKind::abort:
       return control_events_.on_abort(rank_, bytes);
-    case FrameKind::question:
+    case TcpFrameKind::question:
       return control_events_.on_question(rank_, bytes);
-    case FrameKind::answer:
+    case TcpFrameKind::answer:
       return control_events_.on_answer(rank_, bytes);
-    case FrameKind::bell:
+    case TcpFrameKind::bell:
       return;
-    case FrameKind::number:
-    case FrameKind::taken:
-    case FrameKind::retired:
+    case TcpFrameKind::number:
+    case TcpFrameKind::taken:
+    case TcpFrameKind::retired:
       return about_connection(frame);
   }
 }
 
 void TcpPeer::about_connection(const Frame& frame) {
   if (logs_.empty()) refuse_tcp("it confirms frames, which this rank does not ask for");
-  if (frame.kind == FrameKind::number)
+  if (frame.kind == TcpFrameKind::number)
     logs_[reading_].peers_number = frame.offset;
-  else if (frame.kind == FrameKind::taken)
+  else if (frame.kind == TcpFrameKind::taken)
     confirm(frame);
   else
     peer_retired(frame);

@@ -40,7 +40,7 @@ class TcpPeer final : public FrameEvents {
   void send(Outgoing& message);
   void receive(Incoming& message);
   /// Sends a frame that is about no message. It replaces one of its kind that has not left yet.
-  void send_control(FrameKind kind, std::span<const std::byte> bytes = {});
+  void send_control(TcpFrameKind kind, std::span<const std::byte> bytes = {});
   void send_abort(std::span<const std::byte> bytes);
 
   /// Connections used for sending, 1 to as many as there are.

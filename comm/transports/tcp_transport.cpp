@@ -144,7 +144,7 @@ void TcpTransport::receive(Incoming& message) {
   if (from->is_open()) resume_if_room(*from);
 }
 
-void TcpTransport::send_control(Rank rank, FrameKind kind, std::span<const std::byte> bytes) {
+void TcpTransport::send_control(Rank rank, TcpFrameKind kind, std::span<const std::byte> bytes) {
   TcpPeer* const listener = peer(rank);
   if (listener == nullptr) return;
   listener->send_control(kind, bytes);

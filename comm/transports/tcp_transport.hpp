@@ -36,12 +36,12 @@ class TcpTransport final : public Transport, public ControlChannel {
   /// Returns the number of connections that were given up since the beginning.
   int retired_flows() const noexcept;
 
-  void wake(Rank peer) override { send_control(peer, FrameKind::bell, {}); }
+  void wake(Rank peer) override { send_control(peer, TcpFrameKind::bell, {}); }
   void ask(Rank peer, std::span<const std::byte> question) override {
-    send_control(peer, FrameKind::question, question);
+    send_control(peer, TcpFrameKind::question, question);
   }
   void answer(Rank peer, std::span<const std::byte> answer) override {
-    send_control(peer, FrameKind::answer, answer);
+    send_control(peer, TcpFrameKind::answer, answer);
   }
   void send_abort(std::span<const std::byte> reason,
                   std::chrono::milliseconds limit) noexcept override;
@@ -59,7 +59,7 @@ class TcpTransport final : public Transport, public ControlChannel {
   };
 
   TcpPeer* peer(Rank rank) const;  ///< Null for those lost too.
-  void send_control(Rank peer, FrameKind kind, std::span<const std::byte> bytes);
+  void send_control(Rank peer, TcpFrameKind kind, std::span<const std::byte> bytes);
   Watch& watch_of(Rank rank) { return watches_[static_cast<std::size_t>(rank.value)]; }
   void poll_for(TcpPeer& peer, std::size_t flow) noexcept;
   void pause_if_full(TcpPeer& peer);

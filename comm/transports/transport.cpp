@@ -5,7 +5,7 @@
 
 namespace fastgpu::comm {
 
-void Sink::take(std::size_t offset, std::span<const std::byte> piece) const {
+void MessageSink::take(std::size_t offset, std::span<const std::byte> piece) const {
   assert(offset <= memory.size() && piece.size() <= memory.size() - offset);
   const auto target = memory.subspan(offset, piece.size());
   if (piece.empty() || target.data() == piece.data()) return;
@@ -15,7 +15,7 @@ void Sink::take(std::size_t offset, std::span<const std::byte> piece) const {
     std::memcpy(target.data(), piece.data(), piece.size());
 }
 
-bool Sink::accepts(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+bool MessageSink::accepts(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   const std::uint64_t element = reduction ? size_of(reduction->type) : 1;
   return offset <= memory.size() && bytes <= memory.size() - offset && offset % element == 0 &&
          bytes % element == 0;

@@ -27,7 +27,7 @@ constexpr std::size_t kNoteBytes = 32;
 using Note = std::array<std::byte, kNoteBytes>;
 
 /// The receiver of the bytes of a message, piece by piece and in any order.
-struct Sink {
+struct MessageSink {
   std::span<std::byte> memory{};
   std::optional<Reduction> reduction{};  ///< Absent: what comes is stored.
 
@@ -81,7 +81,7 @@ struct Outgoing {
 struct Incoming {
   Rank peer{};
   MessageTag tag{};
-  Sink sink{};
+  MessageSink sink{};
   std::size_t moved = 0;  ///< Bytes that have come, kept by the transport.
 };
 

@@ -56,9 +56,9 @@ bool has_rdma_adapter(const NodeFacts& facts) {
   return has_mellanox_adapter(facts) || has_efa(facts) || has_erdma(facts);
 }
 
-std::vector<Step> adapter_steps(const Recipe& recipe, const NodeFacts& facts,
-                                const PackageManager& manager) {
-  std::vector<Step> steps;
+std::vector<DriverStep> adapter_steps(const Recipe& recipe, const NodeFacts& facts,
+                                      const PackageManager& manager) {
+  std::vector<DriverStep> steps;
   if (has_efa(facts))
     steps.push_back(
         make_step("Install EFA " + recipe.efa.version,
@@ -72,7 +72,7 @@ std::vector<Step> adapter_steps(const Recipe& recipe, const NodeFacts& facts,
   return steps;
 }
 
-Step peer_memory_step(const NodeFacts& facts) {
+DriverStep peer_memory_step(const NodeFacts& facts) {
   const NodeFile at_boot{"/etc/modules-load.d/fastgpu-nvidia-peermem.conf", "nvidia-peermem\n"};
   return make_step("Load nvidia-peermem, now and at each boot",
                    has_module(facts, "nvidia_peermem") && has_file(facts, at_boot),

@@ -11,10 +11,10 @@ bool has_mellanox_adapter(const NodeFacts& facts);
 bool has_rdma_adapter(const NodeFacts& facts);  ///< Any adapter with RDMA: Mellanox, EFA, eRDMA.
 
 /// Returns the steps for EFA's and eRDMA's drivers, from their vendors' installers.
-std::vector<Step> adapter_steps(const Recipe& recipe, const NodeFacts& facts,
-                                const PackageManager& manager);
+std::vector<DriverStep> adapter_steps(const Recipe& recipe, const NodeFacts& facts,
+                                      const PackageManager& manager);
 
 /// Returns the step for nvidia-peermem, loaded now and at each boot.
-Step peer_memory_step(const NodeFacts& facts);
+DriverStep peer_memory_step(const NodeFacts& facts);
 
 }  // namespace fastgpu::envs

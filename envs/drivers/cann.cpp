@@ -60,7 +60,7 @@ class CannPlanner {
         is_there_(std::ranges::any_of(
             facts.canns, [&](const std::string& one) { return covers(cann.version, one); })) {}
 
-  std::vector<Step> make() {
+  std::vector<DriverStep> make() {
     if (is_there_ && !is_noted(begun_))
       return {make_step("Install CANN " + cann_.version, true, {})};
     steps_.push_back(install_packages());
@@ -79,7 +79,7 @@ class CannPlanner {
     return {notes_ + "." + installer.sha256.substr(0, kDigits), name_of(installer) + "\n"};
   }
 
-  Step install_packages() const {
+  DriverStep install_packages() const {
     std::vector<PackageVersion> packages;
     for (const std::string& name : cann_packages())
       packages.push_back({name});
@@ -90,7 +90,7 @@ class CannPlanner {
                      {manager_->read_distribution_index(), manager_->install(packages)});
   }
 
-  Step install(const CannInstaller& installer) const {
+  DriverStep install(const CannInstaller& installer) const {
     const std::string file = std::string(kCannFolder) + "/cann/" + installer.sha256 + ".run";
     std::vector<Argv> commands = {
         {"rm", "-rf", kCannFolder},
@@ -118,7 +118,7 @@ class CannPlanner {
     return remove;
   }
 
-  Step finish() const {
+  DriverStep finish() const {
     const bool have_run = std::ranges::all_of(
         cann_.installers, [&](const CannInstaller& installer) { return has_run(installer); });
     if (have_run && !is_there_)
@@ -136,7 +136,7 @@ class CannPlanner {
   std::string notes_ = "/var/lib/fastgpu/cann-" + cann_.version;
   NodeFile begun_;
   bool is_there_;
-  std::vector<Step> steps_;
+  std::vector<DriverStep> steps_;
 };
 
 }  // namespace
@@ -145,7 +145,7 @@ std::vector<std::string> cann_packages() {
   return {"python3", "python3-pip"};
 }
 
-std::vector<Step> cann_steps(const Cann& cann, const NodeFacts& facts) {
+std::vector<DriverStep> cann_steps(const Cann& cann, const NodeFacts& facts) {
   check_processors(facts);
   return CannPlanner(cann, facts).make();
 }

@@ -26,6 +26,6 @@ std::vector<std::string> cann_packages();
 /// CANN of that version from another source is used unchanged. Throws usage without Ascend
 /// processors, or with neither apt nor dnf, and remote if all installers have run and that version
 /// is missing.
-std::vector<Step> cann_steps(const Cann& cann, const NodeFacts& facts);
+std::vector<DriverStep> cann_steps(const Cann& cann, const NodeFacts& facts);
 
 }  // namespace fastgpu::envs

@@ -31,8 +31,8 @@ void add(NodeGoal& goal, const NodeGoal& more) {
   std::ranges::copy(more.parts, std::back_inserter(goal.parts));
 }
 
-Plan plan_for(const NodeGoal& goal, const NodeFacts& facts, Index index) {
-  std::vector<Step> body;
+DriverPlan plan_for(const NodeGoal& goal, const NodeFacts& facts, Index index) {
+  std::vector<DriverStep> body;
   for (const auto& part : goal.parts)
     std::ranges::move(part(facts, index), std::back_inserter(body));
   return framed(std::move(body), facts, *package_manager(facts));

@@ -14,7 +14,7 @@ struct NodeGoal {
   /// The packages whose versions in the node's repositories are needed.
   std::vector<std::string> packages;
   /// The parts, one after the other.
-  std::vector<std::function<std::vector<Step>(const NodeFacts&, Index)>> parts;
+  std::vector<std::function<std::vector<DriverStep>(const NodeFacts&, Index)>> parts;
 };
 
 /// Returns the goal of driver_steps.
@@ -29,6 +29,6 @@ void add(NodeGoal& goal, const NodeGoal& more);
 /// after it was read. So the plan is made again from fresh facts after each step: the same function
 /// shows finished steps and the next one. Throws as the parts, and usage for a node without apt and
 /// dnf.
-Plan plan_for(const NodeGoal& goal, const NodeFacts& facts, Index index);
+DriverPlan plan_for(const NodeGoal& goal, const NodeFacts& facts, Index index);
 
 }  // namespace fastgpu::envs

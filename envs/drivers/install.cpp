@@ -17,8 +17,8 @@ constexpr std::chrono::milliseconds kPasswordLimit{120'000};
 struct NodeProgress {
   ssh::Host host;
   NodeFacts facts{};
-  Plan plan{};
-  Step step{};         ///< The running step.
+  DriverPlan plan{};
+  DriverStep step{};   ///< The running step.
   std::string last{};  ///< The title of the step before.
   Index index = Index::perhaps_old;
   std::vector<std::string> did{};
@@ -39,7 +39,7 @@ void keep_end(std::string& text, std::string_view piece) {
 
 class Installation {
  public:
-  Installation(const DriverNodes& nodes, const NodeGoal& goal, const InstallOptions& options,
+  Installation(const DriverNodes& nodes, const NodeGoal& goal, const DriverInstallOptions& options,
                DriverEvents& events)
       : nodes_(nodes), goal_(goal), options_(options), events_(events) {
     for (const ssh::Host& host : nodes.hosts)
@@ -112,11 +112,11 @@ class Installation {
       users.push_back(journey->facts.user);
     }
     if (asked.empty()) return;
-    const auto refused = try_password(nodes_.client, hosts, users, password,
-                                      run_options(nodes_, kPasswordLimit), nodes_.cancel);
+    const auto tried = try_password(nodes_.client, hosts, users, password,
+                                    run_options(nodes_, kPasswordLimit), nodes_.cancel);
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      asked[i]->failure = refused[i];
-      asked[i]->has_right_password = !refused[i];
+      asked[i]->has_right_password = tried[i].ok();
+      if (!tried[i].ok()) asked[i]->failure = tried[i].error();
     }
   }
 
@@ -124,7 +124,7 @@ class Installation {
   std::vector<NodeProgress*> next_steps() {
     std::vector<NodeProgress*> busy;
     for (NodeProgress* journey : under_way()) {
-      const Step* next = journey->plan.next();
+      const DriverStep* next = journey->plan.next();
       if (next == nullptr) {
         journey->is_over = true;
       } else if (next->title == journey->last) {
@@ -231,15 +231,17 @@ class Installation {
   static void note_result(NodeProgress& journey, std::size_t at, const remote::CallResult& result,
                           const std::string& said) {
     const std::string& title = journey.step.title;
-    if (const auto* without = std::get_if<remote::NoAgent>(&result)) {
-      journey.failure = without->why.during(title);
-    } else if (const auto* exit = std::get_if<ssh::Exit>(&result)) {
-      const bool is_cut_off = journey.step.reboots && !exit->signal.empty();
-      if (exit->code() != 0 && !is_cut_off)
-        journey.failure = command_failure(journey.step.commands[at], *exit, said).during(title);
-    } else if (!journey.step.reboots || std::get<Error>(result).kind() == ErrorKind::interrupted) {
-      journey.failure = std::get<Error>(result).during(title);  // A reboot cuts the connection.
+    if (result.exit.ok()) {
+      const ssh::Exit& exit = result.exit.value();
+      const bool is_cut_off = journey.step.reboots && !exit.signal.empty();
+      if (exit.code() != 0 && !is_cut_off)
+        journey.failure = command_failure(journey.step.commands[at], exit, said).during(title);
+      return;
     }
+    const Error& why = result.exit.error();
+    // A reboot cuts the connection.
+    if (result.lacks_agent || !journey.step.reboots || why.kind() == ErrorKind::interrupted)
+      journey.failure = why.during(title);
   }
 
   void wait_for_reboots(const std::vector<NodeProgress*>& busy) {
@@ -276,7 +278,7 @@ class Installation {
 
   const DriverNodes& nodes_;
   const NodeGoal& goal_;
-  const InstallOptions& options_;
+  const DriverInstallOptions& options_;
   DriverEvents& events_;
   std::vector<NodeProgress> journeys_;
 };
@@ -284,7 +286,7 @@ class Installation {
 }  // namespace
 
 std::vector<HostResult<DriverOutcome>> install_on(const DriverNodes& nodes, const NodeGoal& goal,
-                                                  const InstallOptions& options,
+                                                  const DriverInstallOptions& options,
                                                   DriverEvents& events) {
   return Installation(nodes, goal, options, events).all();
 }

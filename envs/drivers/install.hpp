@@ -16,15 +16,15 @@ namespace fastgpu::envs {
 class DriverEvents {
  public:
   virtual ~DriverEvents() = default;
-  virtual void started(const NodeName& node, const Step& step) = 0;
-  virtual void finished(const NodeName& node, const Step& step) = 0;
+  virtual void started(const NodeName& node, const DriverStep& step) = 0;
+  virtual void finished(const NodeName& node, const DriverStep& step) = 0;
   /// Reports a lock held by another process there, described by `why`; once for each lock.
   virtual void waiting(const NodeName& node, const Error& why) = 0;
 };
 
 enum class Reboots : std::uint8_t { automatic, never };
 
-struct InstallOptions {
+struct DriverInstallOptions {
   Reboots reboots = Reboots::automatic;
   std::chrono::milliseconds step_limit{std::chrono::minutes(60)};  ///< The limit of one command.
   /// The limit of a node's reboot.
@@ -40,7 +40,7 @@ struct DriverOutcome {
   std::string driver{};  ///< The loaded driver; may be empty.
   /// The titles of the steps that ran, in order; empty if all was done before.
   std::vector<std::string> did;
-  Plan plan{};                ///< The last plan: all done, but for a pending reboot.
+  DriverPlan plan{};          ///< The last plan: all done, but for a pending reboot.
   bool wants_reboot = false;  ///< Only with Reboots::never.
 };
 
@@ -50,7 +50,7 @@ struct DriverOutcome {
 /// capacity (disk full), conflict (a lock that was held too long), transient (the network) or
 /// remote, with its output; timeout for a node that did not come back.
 std::vector<HostResult<DriverOutcome>> install_on(const DriverNodes& nodes, const NodeGoal& goal,
-                                                  const InstallOptions& options,
+                                                  const DriverInstallOptions& options,
                                                   DriverEvents& events);
 
 }  // namespace fastgpu::envs

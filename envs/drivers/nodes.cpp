@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/outcome.hpp"
 #include "envs/facts/probe.hpp"
 
 namespace fastgpu::envs {
@@ -21,22 +22,17 @@ std::vector<HostResult<NodeFacts>> look_at(const DriverNodes& nodes,
   return probe(nodes.client, hosts, packages, run_options(nodes, kProbeLimit), nodes.cancel);
 }
 
-std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const NodeGoal& goal,
-                                         const std::function<NodeFacts(NodeFacts)>& assume) {
+std::vector<HostResult<PlannedNode>> plan_on(const DriverNodes& nodes, const NodeGoal& goal,
+                                             const std::function<NodeFacts(NodeFacts)>& assume) {
   const auto found = look_at(nodes, nodes.hosts, goal.packages);
-  std::vector<HostResult<Planned>> results;
+  std::vector<HostResult<PlannedNode>> results;
   for (const HostResult<NodeFacts>& result : found) {
-    if (!result.ok()) {
-      results.push_back({result.host, result.error()});
-      continue;
-    }
-    try {
+    const auto planned = [&] {
       NodeFacts facts = assume ? assume(result.value()) : result.value();
-      Plan plan = plan_for(goal, facts, Index::perhaps_old);
-      results.push_back({result.host, Planned{std::move(facts), std::move(plan)}});
-    } catch (const Error& e) {
-      results.push_back({result.host, e});
-    }
+      DriverPlan plan = plan_for(goal, facts, Index::perhaps_old);
+      return PlannedNode{std::move(facts), std::move(plan)};
+    };
+    results.push_back({result.host, attempt(planned)});
   }
   return results;
 }

@@ -33,14 +33,15 @@ std::vector<HostResult<NodeFacts>> look_at(const DriverNodes& nodes,
                                            std::span<const ssh::Host> hosts,
                                            const std::vector<std::string>& packages);
 
-struct Planned {
+struct PlannedNode {
   NodeFacts facts;
-  Plan plan;
+  DriverPlan plan;
 };
 
 /// Returns the plans of install_on without running them. `assume` changes the facts for the plan
 /// (with_assumed_gpus), or is empty. Errors as envs::probe, `assume` and the goal's plan.
-std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const NodeGoal& goal,
-                                         const std::function<NodeFacts(NodeFacts)>& assume = {});
+std::vector<HostResult<PlannedNode>> plan_on(
+    const DriverNodes& nodes, const NodeGoal& goal,
+    const std::function<NodeFacts(NodeFacts)>& assume = {});
 
 }  // namespace fastgpu::envs

@@ -77,7 +77,8 @@ class Apt final : public PackageManager {
   }
 
   /// Returns a command that keeps changed configuration files, retries downloads, and waits for
-  /// dpkg's lock as long as InstallOptions::lock_limit. A quieter one would not report the wait.
+  /// dpkg's lock as long as DriverInstallOptions::lock_limit. A quieter one would not report the
+  /// wait.
   static Argv apt_get(std::vector<std::string> words) {
     Argv argv = {"apt-get", "--quiet=1", "--yes"};
     for (const char* setting :

@@ -18,8 +18,8 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::vector<Step> package_steps(const std::vector<std::string>& names, const NodeFacts& facts,
-                                Index index) {
+std::vector<DriverStep> package_steps(const std::vector<std::string>& names, const NodeFacts& facts,
+                                      Index index) {
   if (facts.packages != Packages::apt)
     throw Error(ErrorKind::usage, "apt packages are required (" + listed(names) + "), but '" +
                                       facts.os.name + "' has no apt");
@@ -34,7 +34,7 @@ std::vector<Step> package_steps(const std::vector<std::string>& names, const Nod
   if (index == Index::just_read && !unknown.empty())
     throw Error(ErrorKind::usage,
                 "no repository of '" + facts.os.name + "' has the package " + listed(unknown));
-  std::vector<Step> body;
+  std::vector<DriverStep> body;
   if (!missing.empty()) {
     body.push_back(make_step("Read the distribution's index", index == Index::just_read,
                              {manager->read_distribution_index()}));

@@ -30,15 +30,15 @@ class Planner {
         manager_(package_manager(facts)),
         choice_(choose_driver(recipe, facts, matrix)) {}
 
-  std::vector<Step> make() {
+  std::vector<DriverStep> make() {
     install_driver();
     if (facts_.nvidia.nvswitches > 0) install_fabric_manager();
     if (!recipe_.cuda.empty()) install_toolkit();
     if (!recipe_.cudnn.empty()) install_cudnn();
     if (has_rdma_adapter(facts_)) install_gdrcopy();
     const bool installs = std::ranges::any_of(
-        steps_, [](const Step& step) { return step.state == StepState::to_do; });
-    for (Step& step : adapter_steps(recipe_, facts_, *manager_))
+        steps_, [](const DriverStep& step) { return step.state == StepState::to_do; });
+    for (DriverStep& step : adapter_steps(recipe_, facts_, *manager_))
       steps_.push_back(std::move(step));
     load_driver();
     if (facts_.nvidia.nvswitches > 0) start_fabric_manager();
@@ -165,8 +165,8 @@ class Planner {
 
   /// Returns the steps with their preparation in front. If no step installs, missing parts of the
   /// preparation are left out.
-  std::vector<Step> prepared(bool installs) {
-    std::vector<Step> body = std::exchange(steps_, {});
+  std::vector<DriverStep> prepared(bool installs) {
+    std::vector<DriverStep> body = std::exchange(steps_, {});
     if (!choice_.is_installed) prepare_build();
     if (from_vendor()) add_repository(installs);
     read_index(installs);
@@ -220,7 +220,7 @@ class Planner {
   Index index_;
   std::unique_ptr<PackageManager> manager_;
   DriverChoice choice_;
-  std::vector<Step> steps_;
+  std::vector<DriverStep> steps_;
   /// Wanted packages that are missing in every index that was read.
   std::vector<std::string> missing_;
 };
@@ -241,8 +241,8 @@ void check_gpu(const NodeFacts& facts) {
 
 }  // namespace
 
-std::vector<Step> driver_steps(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix,
-                               Index index) {
+std::vector<DriverStep> driver_steps(const Recipe& recipe, const NodeFacts& facts,
+                                     const Matrix& matrix, Index index) {
   check_gpu(facts);
   return Planner(recipe, facts, matrix, index).make();
 }

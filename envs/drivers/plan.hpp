@@ -15,7 +15,7 @@ enum class Index : std::uint8_t { perhaps_old, just_read };
 /// Returns the steps for the driver, CUDA and their companions, in order; finished steps are
 /// included. Throws ErrorKind::usage if it is not possible (no GPU, a driver that does not support
 /// it, a system without packages).
-std::vector<Step> driver_steps(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix,
-                               Index index);
+std::vector<DriverStep> driver_steps(const Recipe& recipe, const NodeFacts& facts,
+                                     const Matrix& matrix, Index index);
 
 }  // namespace fastgpu::envs

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/outcome.hpp"
 #include "base/quote.hpp"
 
 namespace fastgpu::envs {
@@ -43,11 +44,11 @@ std::string last_line(std::string_view said) {
   return printable(said.substr(said.find_last_of('\n') + 1), 200);
 }
 
-std::optional<Error> answer_of(const HostResult<ssh::Exit>& ended, const std::string& user,
-                               std::string_view said) {
+Outcome<void> answer_of(const HostResult<ssh::Exit>& ended, const std::string& user,
+                        std::string_view said) {
   if (!ended.ok()) return ended.error();
   const int code = ended.value().code();
-  if (code == 0) return std::nullopt;
+  if (code == 0) return {};
   const auto says = [&](const char* words) { return said.find(words) != std::string_view::npos; };
   if (says("not in the sudoers file") || says("not allowed to"))
     return Error(ErrorKind::denied, "sudo does not let '" + user + "' become root there");
@@ -92,9 +93,10 @@ std::function<std::optional<std::string>()> root_input(Sudo sudo,
   return line_of(*sudo_password);
 }
 
-std::vector<std::optional<Error>> try_password(
-    ssh::Client& client, std::span<const ssh::Host> hosts, const std::vector<std::string>& users,
-    const Secret& password, const ssh::RunOptions& options, const Cancel& cancel) {
+std::vector<Outcome<void>> try_password(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                        const std::vector<std::string>& users,
+                                        const Secret& password, const ssh::RunOptions& options,
+                                        const Cancel& cancel) {
   std::vector<std::string> words = {"exec", "env", "LC_ALL=C"};
   for (const std::string& word : starter(Sudo::password))
     words.push_back(word);
@@ -114,7 +116,7 @@ std::vector<std::optional<Error>> try_password(
                      .next_input = line_of(password)});
   }
   const auto ended = client.run(std::move(tasks), options, cancel);
-  std::vector<std::optional<Error>> answers;
+  std::vector<Outcome<void>> answers;
   for (std::size_t i = 0; i < hosts.size(); ++i)
     answers.push_back(answer_of(ended[i], users[i], said[i]));
   return answers;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/outcome.hpp"
 #include "base/secret.hpp"
 #include "envs/facts/facts.hpp"
 #include "remote/agent.hpp"
@@ -27,8 +28,9 @@ std::function<std::optional<std::string>()> root_input(Sudo sudo,
 
 /// Checks on each host whether sudo accepts the password, once; `users` are their users, in the
 /// same order. Errors: denied if it does not, else as Client::run.
-std::vector<std::optional<Error>> try_password(
-    ssh::Client& client, std::span<const ssh::Host> hosts, const std::vector<std::string>& users,
-    const Secret& password, const ssh::RunOptions& options, const Cancel& cancel);
+std::vector<Outcome<void>> try_password(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                        const std::vector<std::string>& users,
+                                        const Secret& password, const ssh::RunOptions& options,
+                                        const Cancel& cancel);
 
 }  // namespace fastgpu::envs

@@ -4,14 +4,14 @@
 
 namespace fastgpu::envs {
 
-const Step* Plan::next() const noexcept {
-  for (const Step& step : steps)
+const DriverStep* DriverPlan::next() const noexcept {
+  for (const DriverStep& step : steps)
     if (step.state == StepState::to_do) return &step;
   return nullptr;
 }
 
-bool operator==(const Plan& a, const Plan& b) {
-  return std::ranges::equal(a.steps, b.steps, [](const Step& x, const Step& y) {
+bool operator==(const DriverPlan& a, const DriverPlan& b) {
+  return std::ranges::equal(a.steps, b.steps, [](const DriverStep& x, const DriverStep& y) {
     return x.title == y.title && x.state == y.state && x.commands == y.commands && x.note == y.note;
   });
 }

@@ -16,7 +16,7 @@ enum class StepState : std::uint8_t {
 };
 
 /// A step that makes one thing true on a node.
-struct Step {
+struct DriverStep {
   std::string title;  ///< "Install driver 580.95.05", the same on every node that needs it
   StepState state = StepState::to_do;
   std::vector<Argv> commands{};  ///< The commands that make it true: run in this order, as root.
@@ -25,12 +25,12 @@ struct Step {
   std::string note{};
 };
 
-struct Plan {
-  std::vector<Step> steps;
+struct DriverPlan {
+  std::vector<DriverStep> steps;
 
   /// Returns the first step to do; null if all is done.
-  const Step* next() const noexcept;
-  friend bool operator==(const Plan&, const Plan&);
+  const DriverStep* next() const noexcept;
+  friend bool operator==(const DriverPlan&, const DriverPlan&);
 };
 
 }  // namespace fastgpu::envs

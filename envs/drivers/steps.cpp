@@ -6,16 +6,16 @@
 
 namespace fastgpu::envs {
 
-Step make_step(std::string title, bool done, std::vector<Argv> commands, std::string note) {
-  Step step{.title = std::move(title),
-            .state = done ? StepState::done : StepState::to_do,
-            .note = std::move(note)};
+DriverStep make_step(std::string title, bool done, std::vector<Argv> commands, std::string note) {
+  DriverStep step{.title = std::move(title),
+                  .state = done ? StepState::done : StepState::to_do,
+                  .note = std::move(note)};
   if (!done) step.commands = std::move(commands);
   return step;
 }
 
-std::optional<Step> files_step(std::string title, const std::vector<NodeFile>& files,
-                               const NodeFacts& facts, bool needed) {
+std::optional<DriverStep> files_step(std::string title, const std::vector<NodeFile>& files,
+                                     const NodeFacts& facts, bool needed) {
   if (files.empty()) return std::nullopt;
   std::vector<Argv> commands;
   for (const NodeFile& file : files)
@@ -32,7 +32,7 @@ constexpr const char* kReleaseTitle = "Resume unattended upgrades";
 
 /// Returns the step that writes missing files, then the file that confirms them: a kill in between
 /// is detected.
-Step holding_step(const NodeFacts& facts, const PackageManager& manager) {
+DriverStep holding_step(const NodeFacts& facts, const PackageManager& manager) {
   std::vector<Argv> commands;
   const std::vector<NodeFile> files = manager.hold_files();
   for (const NodeFile& file : files)
@@ -45,7 +45,7 @@ Step holding_step(const NodeFacts& facts, const PackageManager& manager) {
 }
 
 /// Returns the reverse step: the confirmation is gone from the first command on.
-Step releasing_step(const PackageManager& manager) {
+DriverStep releasing_step(const PackageManager& manager) {
   std::vector<Argv> commands;
   std::vector<NodeFile> files = manager.hold_files();
   for (auto file = files.rbegin(); file != files.rend(); ++file)
@@ -56,17 +56,19 @@ Step releasing_step(const PackageManager& manager) {
 
 }  // namespace
 
-Plan framed(std::vector<Step> body, const NodeFacts& facts, const PackageManager& manager) {
-  const bool acts =
-      std::ranges::any_of(body, [](const Step& step) { return step.state == StepState::to_do; });
+DriverPlan framed(std::vector<DriverStep> body, const NodeFacts& facts,
+                  const PackageManager& manager) {
+  const bool acts = std::ranges::any_of(
+      body, [](const DriverStep& step) { return step.state == StepState::to_do; });
   const std::vector<NodeFile> hold = manager.hold_files();
   const bool is_held = std::ranges::any_of(
       hold, [&](const NodeFile& file) { return facts.files.contains(file.path); });
-  std::vector<Step> steps;
+  std::vector<DriverStep> steps;
   if (facts.packages_broken && !manager.repair().empty())
     steps.push_back(make_step("Finish the interrupted installation", false, manager.repair()));
   // Read-only steps come first: if one of them fails, no installation is held.
-  const auto first = std::ranges::find_if(body, [](const Step& step) { return !step.reads_index; });
+  const auto first =
+      std::ranges::find_if(body, [](const DriverStep& step) { return !step.reads_index; });
   std::move(body.begin(), first, std::back_inserter(steps));
   if (acts) steps.push_back(holding_step(facts, manager));
   std::move(first, body.end(), std::back_inserter(steps));

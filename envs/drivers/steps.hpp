@@ -11,15 +11,17 @@
 namespace fastgpu::envs {
 
 /// Returns a step that is done, or to do by those commands.
-Step make_step(std::string title, bool done, std::vector<Argv> commands, std::string note = {});
+DriverStep make_step(std::string title, bool done, std::vector<Argv> commands,
+                     std::string note = {});
 
 /// Writes the files that differ from their wanted content. Absent without such files, or if
 /// some are missing and not `needed`.
-std::optional<Step> files_step(std::string title, const std::vector<NodeFile>& files,
-                               const NodeFacts& facts, bool needed);
+std::optional<DriverStep> files_step(std::string title, const std::vector<NodeFile>& files,
+                                     const NodeFacts& facts, bool needed);
 
 /// Adds a repair of an interrupted installation before `body`, and around it a hold on the system's
 /// own installations. Adds neither if `body` has no step to do.
-Plan framed(std::vector<Step> body, const NodeFacts& facts, const PackageManager& manager);
+DriverPlan framed(std::vector<DriverStep> body, const NodeFacts& facts,
+                  const PackageManager& manager);
 
 }  // namespace fastgpu::envs

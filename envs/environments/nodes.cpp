@@ -1,5 +1,6 @@
 #include "envs/environments/nodes.hpp"
 
+#include "base/outcome.hpp"
 #include "base/pulse.hpp"
 #include "process/capture.hpp"
 #include "remote/agent_call.hpp"
@@ -44,14 +45,10 @@ class Conversation {
     said_ += piece.substr(0, kMostSaid - std::min(said_.size(), kMostSaid));
   }
 
-  HostResult<agent::Records> outcome(const remote::CallResult& called) const try {
-    if (const auto* error = std::get_if<Error>(&called)) return {node_, *error};
-    if (const auto* without = std::get_if<remote::NoAgent>(&called)) return {node_, without->why};
-    const auto& exit = std::get<ssh::Exit>(called);
-    if (exit.code() != 0) return {node_, failure(node_.value, exit, said_)};
-    return {node_, agent::Records(answer_ + unfinished_, "the answer of " + node_.value)};
-  } catch (const Error& e) {
-    return {node_, e};
+  agent::Records result(const remote::CallResult& called) const {
+    const ssh::Exit& exit = called.exit.value();
+    if (exit.code() != 0) throw failure(node_.value, exit, said_);
+    return agent::Records(answer_ + unfinished_, "the answer of " + node_.value);
   }
 
  private:
@@ -98,16 +95,15 @@ std::vector<HostResult<agent::Records>> call_nodes(
       remote::call_agent(access.client, hosts, access.agent, make, access.options, access.cancel);
   std::vector<HostResult<agent::Records>> results;
   for (std::size_t i = 0; i < hosts.size(); ++i)
-    results.push_back(conversations[i]->outcome(called[i]));
+    results.push_back(
+        {hosts[i].name, attempt([&] { return conversations[i]->result(called[i]); })});
   return results;
 }
 
 agent::Records call_node(const NodeAccess& access, const ssh::Host& host, const NodeCall& call,
                          const OnDoing& on_doing) {
-  auto results = call_nodes(
-      access, {&host, 1}, [&](std::size_t) { return call; }, on_doing);
-  if (!results[0].ok()) throw Error(results[0].error());
-  return results[0].value();
+  const auto call_it = [&](std::size_t) { return call; };
+  return call_nodes(access, {&host, 1}, call_it, on_doing).front().value();
 }
 
 agent::Records call_here(const remote::AgentProgram& agent, const NodeCall& call,
@@ -121,9 +117,7 @@ agent::Records call_here(const remote::AgentProgram& agent, const NodeCall& call
   Conversation talk(here, {});
   talk.hear(done.out);
   talk.hear_error(without_pulses(done.err));
-  auto result = talk.outcome(ssh::Exit{.status = done.status.shell_code()});
-  if (!result.ok()) throw Error(result.error());
-  return result.value();
+  return talk.result({ssh::Exit{.status = done.status.shell_code()}});
 }
 
 }  // namespace fastgpu::envs

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/outcome.hpp"
 #include "base/quote.hpp"
 
 namespace fastgpu::envs {
@@ -34,15 +35,12 @@ ssh::Task task_for(const ssh::Host& host, const std::string& command, Answer& an
           }};
 }
 
-HostResult<NodeFacts> outcome(const HostResult<ssh::Exit>& ended, const Answer& answer) try {
-  if (!ended.ok()) return {ended.host, ended.error()};
+NodeFacts facts_in(const HostResult<ssh::Exit>& ended, const Answer& answer) {
   if (ended.value().code() != 0)
     throw Error(ErrorKind::remote, "checking the node ended with exit status " +
                                        std::to_string(ended.value().code()) + ": " +
                                        printable(answer.err, 200));
-  return {ended.host, parse_facts(answer.out)};
-} catch (const Error& e) {
-  return {ended.host, e};
+  return parse_facts(answer.out);
 }
 
 }  // namespace
@@ -64,7 +62,7 @@ std::vector<HostResult<NodeFacts>> probe(ssh::Client& client, std::span<const ss
   const auto ended = client.run(std::move(tasks), options, cancel);
   std::vector<HostResult<NodeFacts>> results;
   for (std::size_t i = 0; i < hosts.size(); ++i)
-    results.push_back(outcome(ended[i], answers[i]));
+    results.push_back({ended[i].host, attempt([&] { return facts_in(ended[i], answers[i]); })});
   return results;
 }
 

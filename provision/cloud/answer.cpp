@@ -79,27 +79,27 @@ std::optional<Money> price_told(const Answer& amount, const Answer& currency, Cu
   }
 }
 
-Document Document::parse(std::string_view text) {
+JsonAnswer JsonAnswer::parse(std::string_view text) {
   json value = try_parse_json(text);
-  return value.is_discarded() ? Document() : Document(std::move(value));
+  return value.is_discarded() ? JsonAnswer() : JsonAnswer(std::move(value));
 }
 
-Document Document::take(std::string_view key) {
+JsonAnswer JsonAnswer::take(std::string_view key) {
   if (!value_.is_object()) return {};
   const auto found = value_.find(key);
-  return found == value_.end() ? Document() : Document(std::move(*found));
+  return found == value_.end() ? JsonAnswer() : JsonAnswer(std::move(*found));
 }
 
-std::vector<Document> Document::take_items() {
-  std::vector<Document> items;
+std::vector<JsonAnswer> JsonAnswer::take_items() {
+  std::vector<JsonAnswer> items;
   if (!value_.is_array()) return items;
   for (json& item : value_)
     items.emplace_back(std::move(item));
   return items;
 }
 
-Document parse_answer(const http::Response& response, std::string_view what) {
-  Document answer = Document::parse(response.body);
+JsonAnswer parse_answer(const http::Response& response, std::string_view what) {
+  JsonAnswer answer = JsonAnswer::parse(response.body);
   if (!answer.root().is_object())
     throw Error(ErrorKind::remote, "the answer of " + std::string(what) +
                                        " is not a JSON object (" +

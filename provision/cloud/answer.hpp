@@ -44,31 +44,31 @@ class Answer {
   bool has(std::string_view key) const;
 
  private:
-  friend class Document;
+  friend class JsonAnswer;
   const nlohmann::json* value_;
 };
 
 /// A document from outside. It can be read only as an Answer, so that the accessors of the JSON
 /// library, which may throw, never see untrusted text. Text that is not JSON, or that exceeds any
 /// cloud's answers (is_bounded_json), reads as null.
-class Document {
+class JsonAnswer {
  public:
-  Document() = default;
-  Document(nlohmann::json value) noexcept : value_(std::move(value)) {}
+  JsonAnswer() = default;
+  JsonAnswer(nlohmann::json value) noexcept : value_(std::move(value)) {}
   /// Copies a part.
-  explicit Document(const Answer& part) : value_(*part.value_) {}
+  explicit JsonAnswer(const Answer& part) : value_(*part.value_) {}
 
-  static Document parse(std::string_view text);
+  static JsonAnswer parse(std::string_view text);
 
   Answer root() const noexcept { return value_; }
   operator Answer() const noexcept { return value_; }
   Answer operator[](std::string_view key) const { return root()[key]; }
 
   /// Removes the member of that name and returns it; null if it is missing.
-  Document take(std::string_view key);
+  JsonAnswer take(std::string_view key);
 
   /// Removes the members of a list and returns them; empty for any other value.
-  std::vector<Document> take_items();
+  std::vector<JsonAnswer> take_items();
 
  private:
   nlohmann::json value_;
@@ -80,7 +80,7 @@ std::optional<Money> price_told(const Answer& amount, const Answer& currency, Cu
 
 /// Returns the JSON object in an answer. Throws ErrorKind::remote for any other answer. `what`
 /// names the cloud and the call: "alibaba to RunInstances".
-Document parse_answer(const http::Response& response, std::string_view what);
+JsonAnswer parse_answer(const http::Response& response, std::string_view what);
 
 /// Returns a request's body as text. Never throws: invalid UTF-8 becomes U+FFFD.
 std::string body_text(const nlohmann::json& body);

@@ -13,12 +13,7 @@ using Tasks = std::vector<std::function<void()>>;
 
 /// Runs all tasks at once, each on a thread. Returns when all are done; throws the first failure.
 inline void at_once(const Tasks& tasks) {
-  const auto outcomes = parallel_map(std::span(tasks), tasks.size(), [](const auto& task) {
-    task();
-    return true;
-  });
-  for (const auto& outcome : outcomes)
-    if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+  throw_first(parallel_map(std::span(tasks), tasks.size(), [](const auto& task) { task(); }));
 }
 
 }  // namespace fastgpu::provision::cloud

@@ -9,8 +9,8 @@
 #include "base/cancel.hpp"
 #include "base/counted.hpp"
 #include "base/error.hpp"
-#include "provision/cloud/in_parts.hpp"
 #include "provision/cloud/model.hpp"
+#include "provision/polling.hpp"
 
 namespace fastgpu::provision::cloud {
 
@@ -18,7 +18,7 @@ namespace fastgpu::provision::cloud {
 /// ErrorKind::transient after 20 s. `doing` names the cloud and the launch for the error.
 inline std::vector<Machine> await_listing(std::size_t count, const std::string& doing,
                                           const std::function<std::vector<Machine>()>& list,
-                                          const Pause& pause, const Cancel& cancel) {
+                                          const Wait& wait, const Cancel& cancel) {
   using std::chrono::milliseconds;
   constexpr milliseconds kFirstPause{500};
   constexpr milliseconds kTimeout{20'000};
@@ -29,7 +29,7 @@ inline std::vector<Machine> await_listing(std::size_t count, const std::string& 
     if (waited > kTimeout)
       throw Error(ErrorKind::transient, doing + ": accepted, but not listed yet: " +
                                             counted(count - listed.size(), "machine"));
-    pause(next, cancel);
+    wait(next, cancel);
     cancel.check();
     waited += next;
   }

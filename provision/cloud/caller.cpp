@@ -54,7 +54,7 @@ struct Caller::Attempt {
   bool is_page = false;
   std::chrono::seconds ahead{0};  ///< The assumed lead of the cloud's clock when signing.
 
-  bool is_worth_repeating(const Call& call, int number) const {
+  bool is_worth_repeating(const CloudCall& call, int number) const {
     if (failure && failure->kind == FailureKind::throttled) return true;
     if (!call.is_repeatable || is_page) return false;
     if (!call.is_essential && number >= kAttemptsForInessential) return false;
@@ -92,7 +92,7 @@ bool Caller::set_clock(const Attempt& made) {
   return true;
 }
 
-Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
+Caller::Attempt Caller::send(const CloudCall& call, const Cancel& cancel) {
   http::Request request = call.request;
   request.largest_answer = kLargestAnswer;
   Attempt made{.ahead = ahead()};
@@ -135,7 +135,7 @@ Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
   return made;
 }
 
-Caller::Attempt Caller::watched(const Call& call, int number, const Cancel& cancel) {
+Caller::Attempt Caller::watched(const CloudCall& call, int number, const Cancel& cancel) {
   const auto start = steady_clock::now();
   const Attempt made = send(call, cancel);
   CallReport report{.cloud = dialect_.cloud(), .call = call, .attempt = number};
@@ -149,7 +149,7 @@ Caller::Attempt Caller::watched(const Call& call, int number, const Cancel& canc
   return made;
 }
 
-Caller::Reply Caller::try_call(const Call& call, const Cancel& cancel) {
+Caller::Reply Caller::try_call(const CloudCall& call, const Cancel& cancel) {
   const auto start = steady_clock::now();
   bool has_set_clock = false;
   for (int number = 1;; ++number) {
@@ -174,7 +174,7 @@ Caller::Reply Caller::try_call(const Call& call, const Cancel& cancel) {
   }
 }
 
-http::Response Caller::call(const Call& call, std::string_view doing, const Cancel& cancel) {
+http::Response Caller::call(const CloudCall& call, std::string_view doing, const Cancel& cancel) {
   Reply reply = try_call(call, cancel);
   if (const auto* failure = std::get_if<Failure>(&reply)) throw error_of(*failure, doing);
   return std::move(std::get<http::Response>(reply));

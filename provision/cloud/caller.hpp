@@ -15,10 +15,11 @@
 #include "http/client.hpp"
 #include "provision/cloud/failure.hpp"
 #include "provision/credentials/credentials.hpp"
+#include "provision/polling.hpp"
 
 namespace fastgpu::provision::cloud {
 
-struct Call {
+struct CloudCall {
   std::string service{};  ///< "ec2"
   std::string action{};   ///< "RunInstances"
   std::string region{};
@@ -37,7 +38,7 @@ struct Call {
 /// The result of one attempt.
 struct CallReport {
   std::string_view cloud;
-  const Call& call;
+  const CloudCall& call;
   int attempt = 1;
   int status = 0;  ///< 0: no answer came.
   std::string_view request_id{};
@@ -57,13 +58,13 @@ class Dialect {
  public:
   virtual ~Dialect() = default;
   virtual std::string_view cloud() const noexcept = 0;
-  virtual void sign(http::Request& request, const Call& call, const signing::Keys& keys,
+  virtual void sign(http::Request& request, const CloudCall& call, const signing::Keys& keys,
                     std::chrono::system_clock::time_point now) const = 0;
   /// Returns the refusal in an answer with any status; absent for a success.
   virtual std::optional<Failure> failure_in(const http::Response& response) const = 0;
   /// Returns true if a success has the form of the cloud's answers to such a call. Any other answer
   /// comes from a host in between, or was cut off, and must not be read as an empty answer.
-  virtual bool is_answer(const http::Response& response, const Call& call) const = 0;
+  virtual bool is_answer(const http::Response& response, const CloudCall& call) const = 0;
   virtual std::string request_id(const http::Response& response) const = 0;
 };
 
@@ -74,7 +75,7 @@ struct ApiTools {
   /// Called for the first call that needs credentials, and again when they expire.
   std::function<credentials::Credentials()> find_credentials;
   /// Waits for that time or a cancel.
-  std::function<void(std::chrono::milliseconds, const Cancel&)> wait;
+  Wait wait;
   std::function<double()> random;  ///< Returns a number in [0, 1).
   http::Backoff backoff{};
 };
@@ -92,10 +93,10 @@ class Caller {
   /// Calls the API. Repeats within the backoff's limits if a repetition may help, and corrects the
   /// clock once if the cloud's differs. Throws transient without any answer, interrupted after a
   /// cancel.
-  Reply try_call(const Call& call, const Cancel& cancel);
+  Reply try_call(const CloudCall& call, const Cancel& cancel);
 
   /// Calls as try_call does, but a refusal throws error_of(refusal, doing).
-  http::Response call(const Call& call, std::string_view doing, const Cancel& cancel);
+  http::Response call(const CloudCall& call, std::string_view doing, const Cancel& cancel);
 
   credentials::Credentials credentials();
   /// Returns true if credentials exist; throws if they cannot be read.
@@ -105,8 +106,8 @@ class Caller {
 
  private:
   struct Attempt;
-  Attempt send(const Call& call, const Cancel& cancel);
-  Attempt watched(const Call& call, int number, const Cancel& cancel);
+  Attempt send(const CloudCall& call, const Cancel& cancel);
+  Attempt watched(const CloudCall& call, int number, const Cancel& cancel);
   std::chrono::seconds ahead();
   /// Corrects the clock from an attempt's answer. Returns false if the attempt was signed with that
   /// time already.

@@ -147,7 +147,7 @@ class Cloud {
                    const Cancel& cancel) = 0;
 
   /// Returns the parts of clusters in the region, without machines.
-  virtual std::vector<Part> parts(const std::string& region, const Cancel& cancel) = 0;
+  virtual std::vector<CloudPart> parts(const std::string& region, const Cancel& cancel) = 0;
 };
 
 }  // namespace fastgpu::provision::cloud

@@ -1,6 +1,7 @@
 #include "provision/cloud/cloud_spec.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "provision/providers.hpp"
 
@@ -79,6 +80,38 @@ std::string difference(const CloudSpec& there, const CloudSpec& wanted) {
   if (!holds_all(there.ssh_keys, wanted.ssh_keys)) return "without one of the keys of --ssh-key";
   if (!holds_all(there.key_pairs, wanted.key_pairs)) return "without one of --key-pair";
   return {};
+}
+
+Place place_of(const CloudSpec& spec, const CloudPlacement& placement) {
+  if (placement.place >= spec.places.size())
+    throw Error(ErrorKind::local,
+                "corrupt state: the cluster's place is not among its planned places");
+  return spec.places[placement.place];
+}
+
+Place place_of(const state::Cluster& cluster) {
+  return place_of(cluster.cloud(), cluster.placement());
+}
+
+std::vector<std::string> regions_of(const state::Cluster& cluster) {
+  std::set<std::string> regions;
+  for (const Place& place : cluster.cloud().places)
+    regions.insert(place.site.region);
+  return {regions.begin(), regions.end()};
+}
+
+state::Parts own_parts(const state::Cluster& cluster) {
+  state::Parts parts = cluster.placement().parts;
+  if (!cluster.cloud().vpc.empty())
+    std::erase_if(parts, [](const auto& part) {
+      return part.first == "vpc" || part.first == "subnet" || part.first == "vswitch";
+    });
+  return parts;
+}
+
+std::string user_vpc(const CloudSpec& spec, const CloudPlacement& placement) {
+  const auto recorded = placement.parts.find("vpc");
+  return spec.vpc.empty() || recorded == placement.parts.end() ? spec.vpc : recorded->second;
 }
 
 std::optional<Money> price_of(const state::Cluster& cluster) {

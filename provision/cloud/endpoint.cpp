@@ -54,15 +54,15 @@ std::string variable_of_service(std::string_view variable, std::string service) 
 
 }  // namespace
 
-Endpoint::Endpoint(std::string all, std::map<std::string, std::string> by_service)
+CloudEndpoint::CloudEndpoint(std::string all, std::map<std::string, std::string> by_service)
     : all_(std::move(all)), by_service_(std::move(by_service)) {
   check(all_);
   for (const auto& [service, url] : by_service_)
     check(url);
 }
 
-Endpoint::Target Endpoint::of(const std::string& service, const std::string& region,
-                              const std::string& usual) const {
+CloudEndpoint::Target CloudEndpoint::of(const std::string& service, const std::string& region,
+                                        const std::string& usual) const {
   const auto own = by_service_.find(service);
   std::string url = own != by_service_.end() && !own->second.empty() ? own->second : all_;
   if (url.empty()) return {"https://" + usual, usual};
@@ -72,19 +72,19 @@ Endpoint::Target Endpoint::of(const std::string& service, const std::string& reg
   return {url, stands_in(host) ? usual : host};
 }
 
-bool Endpoint::mentions(const std::string& text) const {
+bool CloudEndpoint::mentions(const std::string& text) const {
   return all_.find(text) != std::string::npos ||
          std::ranges::any_of(by_service_, [&](const auto& one) {
            return one.second.find(text) != std::string::npos;
          });
 }
 
-Endpoint Endpoint::in_variables(std::string_view variable,
-                                const std::function<std::string(const std::string&)>& url_in) {
+CloudEndpoint CloudEndpoint::in_variables(
+    std::string_view variable, const std::function<std::string(const std::string&)>& url_in) {
   std::map<std::string, std::string> by_service;
   for (const char* service : kServices)
     by_service[service] = url_in(variable_of_service(variable, service));
-  return Endpoint(url_in(std::string(variable)), by_service);
+  return CloudEndpoint(url_in(std::string(variable)), by_service);
 }
 
 std::vector<std::string> endpoint_variables(std::string_view variable) {

@@ -11,18 +11,18 @@ namespace fastgpu::provision::cloud {
 
 /// A different base URL for all services of a cloud, or for some of them. "{service}" and
 /// "{region}" in it are replaced for each request: "https://{service}.intl.tencentcloudapi.com".
-class Endpoint {
+class CloudEndpoint {
  public:
-  Endpoint() = default;
+  CloudEndpoint() = default;
   /// Sets the URLs; empty for the usual hosts. Throws ErrorKind::usage for text that is not an http
   /// or https URL.
-  Endpoint(std::string all, std::map<std::string, std::string> by_service = {});
-  Endpoint(const char* all) : Endpoint(std::string(all)) {}
+  CloudEndpoint(std::string all, std::map<std::string, std::string> by_service = {});
+  CloudEndpoint(const char* all) : CloudEndpoint(std::string(all)) {}
   /// Reads the URLs for all services and those for single ones from environment variables, such as
   /// FASTGPU_HUAWEI_ENDPOINT and FASTGPU_HUAWEI_ENDPOINT_VPC. `url_in` returns a variable's value;
   /// empty if it is unset.
-  static Endpoint in_variables(std::string_view variable,
-                               const std::function<std::string(const std::string&)>& url_in);
+  static CloudEndpoint in_variables(std::string_view variable,
+                                    const std::function<std::string(const std::string&)>& url_in);
 
   /// The destination of one request.
   struct Target {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <string>
 
 #include "base/cancel.hpp"
 #include "base/error.hpp"
+#include "provision/polling.hpp"
 
 namespace fastgpu::provision::cloud {
 
@@ -19,9 +19,8 @@ struct FoundOrMade {
 /// After a lost answer it looks again before it makes again, and calls `wait` in between. The first
 /// look is left out for an object that cannot exist yet.
 template <class Look, class Make>
-FoundOrMade find_or_make(const Look& look, const Make& make,
-                         const std::function<void(std::chrono::milliseconds, const Cancel&)>& wait,
-                         const Cancel& cancel, bool may_be_there = true) {
+FoundOrMade find_or_make(const Look& look, const Make& make, const Wait& wait, const Cancel& cancel,
+                         bool may_be_there = true) {
   constexpr int kAttempts = 5;
   for (int attempt = 1;; ++attempt) {
     if (may_be_there || attempt > 1)

@@ -84,7 +84,7 @@ namespace {
 /// Gives the order to `ids` by `give`, and repeats it for the unknown ones a few times.
 void until_known(std::span<const std::string> ids,
                  const std::function<std::vector<RefusedId>(const Ids& left)>& give,
-                 const Pause& pause, const Cancel& cancel) {
+                 const Wait& wait, const Cancel& cancel) {
   constexpr int kLooks = 4;
   constexpr std::chrono::seconds kBetween{2};
   Ids left(ids.begin(), ids.end());
@@ -98,7 +98,7 @@ void until_known(std::span<const std::string> ids,
       else
         others.push_back(one);
     if (left.empty() || look == kLooks) break;
-    pause(kBetween * look, cancel);
+    wait(kBetween * look, cancel);
     cancel.check();
   }
   throw_refused(others);
@@ -106,29 +106,24 @@ void until_known(std::span<const std::string> ids,
 
 }  // namespace
 
-void order_known(std::span<const std::string> ids, const Order& order, const Pause& pause,
+void order_known(std::span<const std::string> ids, const Order& order, const Wait& wait,
                  const Cancel& cancel) {
   until_known(
-      ids, [&](const Ids& left) { return order_in_parts(left, order); }, pause, cancel);
+      ids, [&](const Ids& left) { return order_in_parts(left, order); }, wait, cancel);
 }
 
 void order_each(std::span<const std::string> ids,
-                const std::function<void(const std::string& id)>& order, const Pause& pause,
+                const std::function<void(const std::string& id)>& order, const Wait& wait,
                 const Cancel& cancel) {
   constexpr std::size_t kCallsAtOnce = 8;
   const auto give = [&](const Ids& left) {
-    const auto outcomes =
-        parallel_map(std::span<const std::string>(left), kCallsAtOnce, [&](const std::string& id) {
-          order(id);
-          return true;
-        });
+    const auto outcomes = parallel_map(std::span<const std::string>(left), kCallsAtOnce, order);
     std::vector<RefusedId> refused;
     for (std::size_t i = 0; i < left.size(); ++i)
-      if (const auto* error = std::get_if<Error>(&outcomes[i]))
-        refused.push_back({left[i], *error});
+      if (!outcomes[i].ok()) refused.push_back({left[i], outcomes[i].error()});
     return refused;
   };
-  until_known(ids, give, pause, cancel);
+  until_known(ids, give, wait, cancel);
 }
 
 void throw_refused(std::span<const RefusedId> refused) {

@@ -1,7 +1,6 @@
 // Orders about many machines in one call, where one bad id must not spoil the others.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <span>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "base/cancel.hpp"
 #include "base/error.hpp"
+#include "provision/polling.hpp"
 
 namespace fastgpu::provision::cloud {
 
@@ -27,18 +27,15 @@ using Order = std::function<void(std::span<const std::string> ids)>;
 /// transient, interrupted.
 std::vector<RefusedId> order_in_parts(std::span<const std::string> ids, const Order& order);
 
-/// A function that waits for a time or a cancel.
-using Pause = std::function<void(std::chrono::milliseconds, const Cancel&)>;
-
 /// Gives an order about machines that were launched seconds ago, which the cloud may not know yet:
 /// repeats it for unknown ones. A machine that stays unknown is gone, which is not a refusal. After
 /// the order was given for all others, throws the first refusal.
-void order_known(std::span<const std::string> ids, const Order& order, const Pause& pause,
+void order_known(std::span<const std::string> ids, const Order& order, const Wait& wait,
                  const Cancel& cancel);
 
 /// Does the same with an order that names one machine in each call. Makes several calls at once.
 void order_each(std::span<const std::string> ids,
-                const std::function<void(const std::string& id)>& order, const Pause& pause,
+                const std::function<void(const std::string& id)>& order, const Wait& wait,
                 const Cancel& cancel);
 
 /// Throws the first refusal that is not about a machine that is gone.

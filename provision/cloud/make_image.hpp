@@ -6,7 +6,7 @@
 #include <string>
 
 #include "provision/cloud/cloud.hpp"
-#include "provision/cloud/cloud_provider.hpp"
+#include "provision/polling.hpp"
 
 namespace fastgpu::provision::cloud {
 

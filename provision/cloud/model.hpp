@@ -167,7 +167,7 @@ struct Trial {
 };
 
 /// A resource with our marks that is one of a cluster's parts.
-struct Part {
+struct CloudPart {
   std::string kind{};  ///< "vpc", "security-group", ...
   std::string id{};
   OwnerTags marks{};

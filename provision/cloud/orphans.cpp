@@ -33,7 +33,7 @@ std::vector<Orphan> orphans_in(Cloud& cloud, const std::string& region, const st
         machine.state != MachineState::gone)
       found.push_back({Orphan::Kind::instance, machine.id, machine.marks.cluster, region});
   std::set<state::ClusterId> networks;
-  for (const Part& part : cloud.parts(region, cancel))
+  for (const CloudPart& part : cloud.parts(region, cancel))
     if (is_orphan(part.marks)) networks.insert(part.marks.cluster);
   for (const state::ClusterId& cluster : networks)
     found.push_back({Orphan::Kind::network, cluster.value, cluster, region});
@@ -54,10 +54,10 @@ Orphans find_orphans(Cloud& cloud, const std::string& owner,
   cancel.check();
   Orphans all;
   for (std::size_t i = 0; i < regions.size(); ++i) {
-    if (const auto* error = std::get_if<Error>(&answers[i]))
-      all.failures.push_back(error->during("region " + regions[i]));
+    if (answers[i].ok())
+      std::ranges::copy(answers[i].value(), std::back_inserter(all.found));
     else
-      std::ranges::copy(std::get<0>(answers[i]), std::back_inserter(all.found));
+      all.failures.push_back(answers[i].error().during("region " + regions[i]));
   }
   return all;
 }

@@ -27,11 +27,11 @@ std::vector<Question> questions(std::span<Cloud* const> clouds, const std::strin
       clouds, clouds.size(), [&](Cloud* cloud) { return regions_to_ask(*cloud, region, cancel); });
   std::vector<Question> result;
   for (std::size_t i = 0; i < clouds.size(); ++i) {
-    if (const auto* error = std::get_if<Error>(&regions[i])) {
-      heard.failed.emplace_back(RegionName(clouds[i]->name(), ""), *error);
+    if (!regions[i].ok()) {
+      heard.failed.emplace_back(RegionName(clouds[i]->name(), ""), regions[i].error());
       continue;
     }
-    for (const std::string& one : std::get<0>(regions[i]))
+    for (const std::string& one : regions[i].value())
       result.push_back({clouds[i], one});
   }
   return result;
@@ -91,12 +91,12 @@ Answers survey(std::span<Cloud* const> clouds, const std::string& region,
   cancel.check();
   for (std::size_t i = 0; i < asked.size(); ++i) {
     RegionName where(asked[i].cloud->name(), asked[i].region);
-    if (const auto* error = std::get_if<Error>(&answers[i])) {
-      result.heard.failed.emplace_back(std::move(where), *error);
+    if (!answers[i].ok()) {
+      result.heard.failed.emplace_back(std::move(where), answers[i].error());
       continue;
     }
     result.heard.answered.push_back(std::move(where));
-    std::ranges::move(std::get<0>(answers[i]), std::back_inserter(result.offers));
+    std::ranges::move(std::move(answers[i]).value(), std::back_inserter(result.offers));
   }
   for (Offer& offer : result.offers)
     complete(offer.type, offer.cloud);

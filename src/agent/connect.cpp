@@ -43,9 +43,9 @@ std::vector<std::string> addresses_of(const std::string& host, std::chrono::mill
   return addresses;
 }
 
-Connection begin_connection(const std::string& address, std::uint16_t port) {
+ConnectAttempt begin_connection(const std::string& address, std::uint16_t port) {
   const sockaddr_storage to = parse_address(address, port);
-  Connection made;
+  ConnectAttempt made;
   made.socket =
       UniqueFd(::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
   if (!made.socket ||

@@ -14,13 +14,13 @@ namespace fastgpu::agent {
 /// because this static program cannot use the C library's look-up. Throws ErrorKind::timeout.
 std::vector<std::string> addresses_of(const std::string& host, std::chrono::milliseconds timeout);
 
-struct Connection {
+struct ConnectAttempt {
   UniqueFd socket{};
   int failure = 0;  ///< EINPROGRESS until poll() reports the socket writable; otherwise an errno.
 };
 
 /// Begins a TCP connection to a numeric address.
-Connection begin_connection(const std::string& address, std::uint16_t port);
+ConnectAttempt begin_connection(const std::string& address, std::uint16_t port);
 
 /// Returns 0 or the errno of a connection that is not in progress any more.
 int result_of_connection(int socket);

@@ -108,7 +108,7 @@ std::string mpirun_of(const std::string& preferred) {
   return process::find_program("mpirun", places);
 }
 
-void find_mpirun(const std::string& preferred, NodeFacts& facts) try {
+void find_mpirun(const std::string& preferred, JobNodeFacts& facts) try {
   const std::string mpirun = mpirun_of(preferred);
   const Cancel never;
   const auto answer = process::capture({.argv = {mpirun, "--version"}}, {}, never);
@@ -136,22 +136,23 @@ void check_can_run(const std::filesystem::path& directory, const std::string& pr
 }  // namespace
 
 int run_facts(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const bool wants_mpirun = options.take_flag("--mpirun");
   const auto mpirun_in = options.take_value("--mpirun-in");
   const auto directory = options.take_value("--workdir");
   const auto program = options.take_value("--program");
   options.expect_end();
   if (directory) check_can_run(below_home(*directory), program.value_or(""));
-  NodeFacts facts{.host = host_name(),
-                  .home = below_home("").string(),
-                  .root = ::geteuid() == 0,
-                  .cores = usable_cores(),
-                  .boot_id = first_line(read_file("/proc/sys/kernel/random/boot_id").value_or("")),
-                  .mpirun = {},
-                  .mpirun_version = {},
-                  .addresses = own_addresses(),
-                  .ssh_address = ssh_address()};
+  JobNodeFacts facts{
+      .host = host_name(),
+      .home = below_home("").string(),
+      .root = ::geteuid() == 0,
+      .cores = usable_cores(),
+      .boot_id = first_line(read_file("/proc/sys/kernel/random/boot_id").value_or("")),
+      .mpirun = {},
+      .mpirun_version = {},
+      .addresses = own_addresses(),
+      .ssh_address = ssh_address()};
   while (facts.home.size() > 1 && facts.home.back() == '/')
     facts.home.pop_back();
   if (wants_mpirun) find_mpirun(mpirun_in.value_or(""), facts);

@@ -13,9 +13,9 @@
 namespace fastgpu::agent {
 
 /// Takes words from the front. Throws ErrorKind::usage for an unexpected word.
-class Options {
+class OptionReader {
  public:
-  explicit Options(Arguments words) : words_(words) {}
+  explicit OptionReader(Arguments words) : words_(words) {}
 
   bool done() const noexcept { return words_.empty(); }
 

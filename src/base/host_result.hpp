@@ -1,10 +1,8 @@
 // The outcome of an operation on one of many hosts.
 #pragma once
 
-#include <variant>
-
-#include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/outcome.hpp"
 
 namespace fastgpu {
 
@@ -12,11 +10,11 @@ namespace fastgpu {
 template <class T>
 struct HostResult {
   NodeName host;
-  std::variant<T, Error> result;
+  Outcome<T> outcome;
 
-  bool ok() const noexcept { return std::holds_alternative<T>(result); }
-  const T& value() const { return std::get<T>(result); }
-  const Error& error() const { return std::get<Error>(result); }
+  bool ok() const noexcept { return outcome.ok(); }
+  const T& value() const { return outcome.value(); }
+  const Error& error() const { return outcome.error(); }
 };
 
 }  // namespace fastgpu

@@ -4,31 +4,31 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <thread>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 #include "base/caught.hpp"
-#include "base/error.hpp"
+#include "base/outcome.hpp"
 
 namespace fastgpu {
 
-/// Returns the results of `work` for `items`, in their order. Runs at most `width` calls at once,
+/// Returns the outcomes of `work` for `items`, in their order. Runs at most `width` calls at once,
 /// each on a thread of its own, so that `work` must be thread-safe. An exception that is not an
 /// Error becomes one of ErrorKind::internal.
 template <class Item, class Work>
 auto parallel_map(std::span<const Item> items, std::size_t width, Work work) {
-  using Result = std::invoke_result_t<Work&, const Item&>;
-  std::vector<std::variant<std::monostate, Result, Error>> slots(items.size());
+  using Result = Outcome<std::invoke_result_t<Work&, const Item&>>;
+  std::vector<std::optional<Result>> slots(items.size());
   std::atomic<std::size_t> next{0};
   const auto take = [&] {
     for (std::size_t i = next++; i < items.size(); i = next++) {
       try {
-        slots[i].template emplace<1>(work(items[i]));
+        slots[i] = attempt([&] { return work(items[i]); });
       } catch (...) {
-        slots[i].template emplace<2>(caught_error());
+        slots[i] = caught_error();
       }
     }
   };
@@ -38,14 +38,17 @@ auto parallel_map(std::span<const Item> items, std::size_t width, Work work) {
       threads.emplace_back(take);
     take();
   }
-  std::vector<std::variant<Result, Error>> results;
-  for (auto& slot : slots) {
-    if (slot.index() == 1)
-      results.emplace_back(std::in_place_index<0>, std::move(std::get<1>(slot)));
-    else
-      results.emplace_back(std::in_place_index<1>, std::get<2>(slot));
-  }
-  return results;
+  std::vector<Result> outcomes;
+  for (auto& slot : slots)
+    outcomes.push_back(std::move(*slot));
+  return outcomes;
+}
+
+/// Throws the first error of `outcomes`, if there is one.
+template <class T>
+void throw_first(const std::vector<Outcome<T>>& outcomes) {
+  for (const Outcome<T>& outcome : outcomes)
+    if (!outcome.ok()) throw Error(outcome.error());
 }
 
 }  // namespace fastgpu

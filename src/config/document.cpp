@@ -54,7 +54,7 @@ std::vector<std::string> split_path(const std::string& path) {
 
 /// The value of one `--set`, and its place for errors.
 struct Assignment {
-  Place place;
+  SourcePosition place;
   TreePtr value;
 };
 
@@ -105,7 +105,7 @@ TreePtr replaced(const TreePtr& tree, std::span<const std::string> path, const A
 
 /// Returns a copy of the tree with `place` as the place of all its parts, because text of a command
 /// line has no lines.
-TreePtr moved(const TreePtr& tree, const Place& place) {
+TreePtr moved(const TreePtr& tree, const SourcePosition& place) {
   Tree copy = *tree;
   copy.place = place;
   for (TreePtr& item : copy.items)
@@ -167,7 +167,7 @@ void Document::set(const std::string& assignment) {
   constexpr std::size_t kLongest = 4096;
   const std::string source = "--set " + printable(assignment);
   const std::size_t equals = assignment.find('=');
-  const Place place{.source = std::make_shared<const std::string>(source)};
+  const SourcePosition place{.source = std::make_shared<const std::string>(source)};
   const std::vector<std::string> path = split_path(assignment.substr(0, equals));
   if (equals == std::string::npos || assignment.size() > kLongest || path.size() > kDeepest ||
       std::ranges::any_of(path, [](const std::string& word) { return word.empty(); }))

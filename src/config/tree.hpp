@@ -10,7 +10,7 @@
 namespace fastgpu::config {
 
 /// A place in a text: "cluster.yaml:7:3", or only the source if that has no lines.
-struct Place {
+struct SourcePosition {
   std::shared_ptr<const std::string> source;
   int line = 0;  ///< The line, counted from 1; 0 if it is unknown.
   int column = 0;
@@ -23,7 +23,7 @@ using TreePtr = std::shared_ptr<const Tree>;  ///< Shared by all places whose al
 
 struct Entry {
   std::string key;
-  Place place;
+  SourcePosition place;
   TreePtr value;
 };
 
@@ -31,7 +31,7 @@ struct Tree {
   enum class Kind : std::uint8_t { null, scalar, list, map };
 
   Kind kind = Kind::null;
-  Place place{};
+  SourcePosition place{};
   std::string text{};            ///< The text of a scalar.
   bool is_quoted = false;        ///< A scalar in quotes is always text.
   std::vector<TreePtr> items{};  ///< The items of a list.

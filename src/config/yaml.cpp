@@ -16,7 +16,7 @@
 namespace fastgpu::config {
 namespace {
 
-[[noreturn]] void refuse(const Place& place, const std::string& message) {
+[[noreturn]] void refuse(const SourcePosition& place, const std::string& message) {
   throw Error(ErrorKind::usage, place.text() + ": " + message);
 }
 
@@ -43,7 +43,7 @@ class Builder final : public YAML::EventHandler {
   /// A null value has no position of its own, and gets that of its key.
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const bool has_key = !open_.empty() && open_.back().key;
-    const Place where = has_key ? open_.back().key->place : place(mark);
+    const SourcePosition where = has_key ? open_.back().key->place : place(mark);
     add(std::make_shared<const Tree>(Tree{.kind = Tree::Kind::null, .place = where}), anchor);
   }
 
@@ -78,7 +78,7 @@ class Builder final : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  Place place(const YAML::Mark& mark) const {
+  SourcePosition place(const YAML::Mark& mark) const {
     return {.source = source_, .line = mark.line + 1, .column = mark.column + 1};
   }
 
@@ -138,7 +138,7 @@ class Builder final : public YAML::EventHandler {
 
 }  // namespace
 
-std::string Place::text() const {
+std::string SourcePosition::text() const {
   if (line == 0) return *source;
   return *source + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
@@ -146,8 +146,8 @@ std::string Place::text() const {
 namespace {
 
 /// Refuses binary data and names its position; yaml-cpp would report an unknown escape.
-void check_is_text(const std::string& text, const Place& file) {
-  Place place{.source = file.source, .line = 1, .column = 1};
+void check_is_text(const std::string& text, const SourcePosition& file) {
+  SourcePosition place{.source = file.source, .line = 1, .column = 1};
   for (const char c : text) {
     const bool is_control =
         (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
@@ -199,13 +199,15 @@ TreePtr parse_yaml(const std::string& text, const std::string& source) {
     while (parser.HandleNextDocument(builder))
       continue;
   } catch (const YAML::Exception& e) {
-    const Place place{.source = file, .line = e.mark.line + 1, .column = e.mark.column + 1};
+    const SourcePosition place{
+        .source = file, .line = e.mark.line + 1, .column = e.mark.column + 1};
     if (is_indented_by_tab(text, place.line))
       refuse(place, "this line is indented by a tab, but YAML allows only spaces");
     const char* const advice = has_inner_bracket(text, place.line)
                                    ? "; a value that has brackets is in quotes: \"n[01-04]\""
                                    : "";
-    refuse(e.mark.is_null() ? Place{.source = file} : place, "this is not YAML: " + e.msg + advice);
+    refuse(e.mark.is_null() ? SourcePosition{.source = file} : place,
+           "this is not YAML: " + e.msg + advice);
   }
   if (builder.root()) return builder.root();
   return std::make_shared<const Tree>(

@@ -72,7 +72,7 @@ int milliseconds_until(SteadyClock::time_point deadline) {
 
 Captured capture(Command command, const CaptureOptions& options, const Cancel& cancel) {
   cancel.check();
-  const Stream pipe{.mode = StreamMode::pipe};
+  const ChildStream pipe{.mode = StreamMode::pipe};
   command.in = command.out = command.err = pipe;
   command.grouping = Grouping::group;
   const PipeSignalBlocked quiet;

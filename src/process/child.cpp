@@ -91,7 +91,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 /// Returns the child's descriptor for a stream. The descriptors that must stay open until the fork
 /// are kept in `ours` (our end of a pipe) and `theirs`.
-int open_stream(const Stream& stream, bool child_reads, UniqueFd& ours, UniqueFd& theirs) {
+int open_stream(const ChildStream& stream, bool child_reads, UniqueFd& ours, UniqueFd& theirs) {
   if (stream.fd >= 0) return stream.fd;
   if (stream.mode == StreamMode::inherit) return -1;
   if (stream.mode == StreamMode::null) {

@@ -25,16 +25,16 @@ enum class OnParentDeath : std::uint8_t { live_on, kill };
 
 /// A stream's mode, or one of our descriptors for the child. The descriptor is borrowed and stays
 /// open here.
-struct Stream {
+struct ChildStream {
   StreamMode mode = StreamMode::inherit;
   int fd = -1;  ///< If at least 0, used in place of `mode`.
 };
 
 struct Command {
   std::vector<std::string> argv;  ///< argv[0] is looked up in PATH if it has no slash.
-  Stream in{};
-  Stream out{};
-  Stream err{};
+  ChildStream in{};
+  ChildStream out{};
+  ChildStream err{};
   std::filesystem::path directory{};  ///< Empty for our current directory.
   /// The whole environment as "K=V"; absent for ours.
   std::optional<std::vector<std::string>> environment{};

@@ -65,7 +65,7 @@ class AgentCall {
     const std::vector<std::size_t> without = try_on(indices);
     if (!without.empty()) {
       for (const std::size_t i : try_on(install_on(without)))
-        results_[i] = NoAgent{Error(ErrorKind::remote, "the agent does not start there")};
+        results_[i] = CallResult{Error(ErrorKind::remote, "the agent does not start there"), true};
     }
     std::vector<CallResult> out;
     for (auto& result : results_)
@@ -102,13 +102,9 @@ class AgentCall {
 
   void settle(std::size_t index, const HostResult<ssh::Exit>& ended, ComplaintFilter& filter) try {
     filter.release();
-    if (ended.ok()) {
-      results_[index] = ended.value();
-    } else {
-      results_[index] = ended.error();
-    }
+    results_[index] = CallResult{ended.outcome};
   } catch (const Error& e) {
-    results_[index] = e;
+    results_[index] = CallResult{e};
   }
 
   /// Installs the agent. Returns the hosts that have it now; the others get their result.
@@ -123,10 +119,9 @@ class AgentCall {
     for (std::size_t at = 0; at < indices.size(); ++at) {
       if (installed[at].ok()) {
         ready.push_back(indices[at]);
-      } else if (is_about_the_agent(installed[at].error())) {
-        results_[indices[at]] = NoAgent{installed[at].error()};
       } else {
-        results_[indices[at]] = installed[at].error();
+        const Error& why = installed[at].error();
+        results_[indices[at]] = CallResult{why, is_about_the_agent(why)};
       }
     }
     return ready;

@@ -5,19 +5,18 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "base/outcome.hpp"
 #include "remote/agent.hpp"
 
 namespace fastgpu::remote {
 
-/// The agent could not be installed on a host, so that the command was not run there.
-struct NoAgent {
-  Error why;
+/// The outcome on one host.
+struct CallResult {
+  Outcome<ssh::Exit> exit{};
+  bool lacks_agent = false;  ///< The agent could not be installed, so that the command was not run.
 };
-
-using CallResult = std::variant<ssh::Exit, NoAgent, Error>;
 
 /// Returns the task for one attempt; called again for the hosts that had no agent. The task's
 /// command must be built by agent_command(). Its on_stderr does not receive the shell's error about

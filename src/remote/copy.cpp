@@ -44,9 +44,8 @@ Error far_error(const NodeName& host, const ssh::Exit& exit, std::string said) {
 
 HostResult<Copied> outcome(const NodeName& host, const CallResult& called, const std::string& said,
                            std::uint64_t bytes) {
-  if (const auto* error = std::get_if<Error>(&called)) return {host, *error};
-  if (const auto* without = std::get_if<NoAgent>(&called)) return {host, without->why};
-  const auto& exit = std::get<ssh::Exit>(called);
+  if (!called.exit.ok()) return {host, called.exit.error()};
+  const ssh::Exit& exit = called.exit.value();
   if (exit.code() == 0) return {host, Copied{bytes}};
   if (exit.code() != transfer::kSomeVanished) return {host, far_error(host, exit, said)};
   return {host, Copied{.bytes = bytes, .vanished = lines_of(said)}};
@@ -152,7 +151,7 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     results.push_back(outcome(hosts[i].name, called[i], said[i], senders[i]->sent().bytes));
     if (results.back().ok())
-      results.back().result = Copied{senders[i]->sent().bytes, senders[i]->vanished()};
+      results.back().outcome = Copied{senders[i]->sent().bytes, senders[i]->vanished()};
   }
   return results;
 }
@@ -224,7 +223,7 @@ std::vector<HostResult<Copied>> copy_from(ssh::Client& client, std::span<const s
       if (!receiver) receive(i, "");
       receiver->finish();
     } catch (const Error& e) {
-      results.back().result = e.during(hosts[i].name.value);
+      results.back().outcome = e.during(hosts[i].name.value);
     }
   }
   return results;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/outcome.hpp"
 #include "base/quote.hpp"
 #include "remote/agent_call.hpp"
 #include "remote/lines.hpp"
@@ -24,14 +25,14 @@ class HostOutput {
       : host_(host),
         delivery_(delivery),
         sink_(sink),
-        out_([this](std::string_view text) { sink_.output(host_, Channel::out, text); }),
-        err_([this](std::string_view text) { sink_.output(host_, Channel::err, text); }) {}
+        out_([this](std::string_view text) { sink_.output(host_, OutputChannel::out, text); }),
+        err_([this](std::string_view text) { sink_.output(host_, OutputChannel::err, text); }) {}
 
-  void add(Channel channel, std::string_view piece) {
+  void add(OutputChannel channel, std::string_view piece) {
     if (delivery_ == Delivery::pieces) {
       sink_.output(host_, channel, piece);
     } else {
-      (channel == Channel::out ? out_ : err_).add(piece);
+      (channel == OutputChannel::out ? out_ : err_).add(piece);
     }
   }
 
@@ -74,7 +75,7 @@ class Execution {
         options_.input != nullptr ? run_with_input() : run_without_input();
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       close(i);
-      if (closed_[i]->failure) results[i].result = *closed_[i]->failure;
+      if (!closed_[i]->ok()) results[i].outcome = closed_[i]->error();
     }
     return results;
   }
@@ -87,7 +88,7 @@ class Execution {
     std::vector<std::size_t> without;
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       results.push_back(outcome(i, called[i]));
-      if (std::holds_alternative<NoAgent>(called[i])) without.push_back(i);
+      if (called[i].lacks_agent) without.push_back(i);
     }
     run_on(without, called, results);
     return results;
@@ -109,36 +110,33 @@ class Execution {
     std::vector<std::size_t> reached;
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       results.push_back(outcome(i, called[i]));
-      if (std::holds_alternative<Error>(called[i]))
-        close(i);
-      else
+      if (called[i].exit.ok() || called[i].lacks_agent)
         reached.push_back(i);
+      else
+        close(i);
     }
     run_on(reached, called, results);
     return results;
   }
 
-  /// Runs the command on the hosts at `indices`: without the agent if `called` has NoAgent for the
-  /// host.
+  /// Runs the command on the hosts at `indices`: without the agent where `called` lacks it.
   void run_on(const std::vector<std::size_t>& indices, const std::vector<CallResult>& called,
               std::vector<HostResult<Executed>>& results) {
     if (indices.empty()) return;
     std::vector<ssh::Task> tasks;
     for (const std::size_t i : indices)
-      tasks.push_back(std::holds_alternative<NoAgent>(called[i]) ? plain_task(i)
-                                                                 : supervised_task(i));
+      tasks.push_back(called[i].lacks_agent ? plain_task(i) : supervised_task(i));
     ssh::RunOptions options = run_options_;
     options.on_finished = [&](std::size_t at, const auto&) { close(indices[at]); };
     if (options_.input != nullptr) options.wake = options_.input->wake();
     const auto ended = client_.run(std::move(tasks), options, cancel_);
     for (std::size_t at = 0; at < indices.size(); ++at) {
       const std::size_t i = indices[at];
-      const auto* const without = std::get_if<NoAgent>(&called[i]);
       if (ended[at].ok())
-        results[i].result =
-            Executed{ended[at].value(), without != nullptr ? without->why.what() : ""};
+        results[i].outcome =
+            Executed{ended[at].value(), called[i].lacks_agent ? called[i].exit.error().what() : ""};
       else
-        results[i].result = ended[at].error();
+        results[i].outcome = ended[at].error();
     }
   }
 
@@ -184,8 +182,8 @@ class Execution {
     HostOutput* const output = outputs_[host].get();
     return {.host = hosts_[host],
             .command = command,
-            .on_stdout = [output](std::string_view text) { output->add(Channel::out, text); },
-            .on_stderr = [output](std::string_view text) { output->add(Channel::err, text); },
+            .on_stdout = [output](std::string_view text) { output->add(OutputChannel::out, text); },
+            .on_stderr = [output](std::string_view text) { output->add(OutputChannel::err, text); },
             .next_input = {},
             .hold_input_open = false,
             .most_output = ssh::kEndless};
@@ -220,9 +218,8 @@ class Execution {
 
   HostResult<Executed> outcome(std::size_t host, const CallResult& called) const {
     const NodeName& name = hosts_[host].name;
-    if (const auto* exit = std::get_if<ssh::Exit>(&called)) return {name, Executed{*exit}};
-    if (const auto* without = std::get_if<NoAgent>(&called)) return {name, without->why};
-    return {name, std::get<Error>(called)};
+    if (!called.exit.ok()) return {name, called.exit.error()};
+    return {name, Executed{called.exit.value()}};
   }
 
   /// Handles the end of a host's output.
@@ -230,16 +227,8 @@ class Execution {
     if (closed_[host]) return;
     closed_[host].emplace();
     if (options_.input != nullptr) options_.input->leave(host);
-    try {
-      outputs_[host]->finish();
-    } catch (const Error& e) {
-      closed_[host]->failure = e;
-    }
+    closed_[host] = attempt([&] { outputs_[host]->finish(); });
   }
-
-  struct Closed {
-    std::optional<Error> failure{};  ///< The failure of the output's sink.
-  };
 
   ssh::Client& client_;
   std::span<const ssh::Host> hosts_;
@@ -249,7 +238,8 @@ class Execution {
   const Cancel& cancel_;
   ssh::RunOptions run_options_;
   std::vector<std::unique_ptr<HostOutput>> outputs_;
-  std::vector<std::optional<Closed>> closed_;  ///< Indexed by host, present once it has ended.
+  /// The outcomes of the output's sink, by host. Present once the host has ended.
+  std::vector<std::optional<Outcome<void>>> closed_;
 };
 
 }  // namespace

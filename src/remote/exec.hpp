@@ -12,14 +12,14 @@
 
 namespace fastgpu::remote {
 
-enum class Channel : std::uint8_t { out, err };
+enum class OutputChannel : std::uint8_t { out, err };
 
 /// Receives the output of the hosts.
 class OutputSink {
  public:
   virtual ~OutputSink() = default;
   /// Receives output of the host with index `host`. An exception ends the command on that host.
-  virtual void output(std::size_t host, Channel channel, std::string_view text) = 0;
+  virtual void output(std::size_t host, OutputChannel channel, std::string_view text) = 0;
   /// Called once for each host as it ends, after its last output.
   virtual void ended(std::size_t host) { static_cast<void>(host); }
 };

@@ -26,10 +26,10 @@ void LineCutter::finish() {
   rest_.clear();
 }
 
-std::vector<OutputGroup> fold(std::span<const Output> outputs) {
+std::vector<OutputGroup> fold(std::span<const HostText> outputs) {
   std::vector<OutputGroup> groups;
   std::map<std::string_view, std::size_t> by_text;
-  for (const Output& output : outputs) {
+  for (const HostText& output : outputs) {
     const auto [found, is_new] = by_text.try_emplace(output.text, groups.size());
     if (is_new) groups.push_back({{}, output.text});
     groups[found->second].hosts.push_back(output.host);

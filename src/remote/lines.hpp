@@ -31,7 +31,7 @@ class LineCutter {
 };
 
 /// The output of a host; borrowed.
-struct Output {
+struct HostText {
   NodeName host;
   std::string_view text;
 };
@@ -43,6 +43,6 @@ struct OutputGroup {
 };
 
 /// Groups equal outputs, in the order in which each first occurs.
-std::vector<OutputGroup> fold(std::span<const Output> outputs);
+std::vector<OutputGroup> fold(std::span<const HostText> outputs);
 
 }  // namespace fastgpu::remote

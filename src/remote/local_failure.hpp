@@ -2,11 +2,10 @@
 // every host.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 
-#include "base/error.hpp"
+#include "base/outcome.hpp"
 
 namespace fastgpu::remote {
 
@@ -19,18 +18,16 @@ class LocalFailure {
     try {
       return work();
     } catch (const Error& e) {
-      if (!why_) why_ = e;
+      if (first_.ok()) first_ = e;
       throw;
     }
   }
 
   /// Throws the local failure if there was one.
-  void check() const {
-    if (why_) throw Error(*why_);
-  }
+  void check() const { first_.value(); }
 
  private:
-  std::optional<Error> why_;
+  Outcome<void> first_;
 };
 
 }  // namespace fastgpu::remote

@@ -29,7 +29,7 @@ std::vector<std::string_view> lists_in(std::string_view bytes) {
   if (version == bytes.npos) return {};
   const auto end = bytes.find('\n', version + 1);
   if (end == bytes.npos) return {};
-  WireReader reader(bytes.substr(end + 1));
+  SshWireReader reader(bytes.substr(end + 1));
   const auto size = reader.u32();
   const auto head = reader.bytes(2);  // The length of the padding, and the kind of the message.
   if (!size || !head || static_cast<unsigned char>((*head)[1]) != kKexInit) return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/login_shell.hpp"
+#include "base/outcome.hpp"
 #include "base/quote.hpp"
 #include "base/units.hpp"
 #include "ssh/libssh2_link.hpp"
@@ -41,8 +42,9 @@ Clock::time_point after(Clock::time_point now, std::chrono::milliseconds limit) 
 
 }  // namespace
 
-Command::Command(const Task& task, const RunOptions& options, const Timeouts& timeouts,
-                 Identities& identities, IdleConnections& idle, time_point now)
+RunningCommand::RunningCommand(const Task& task, const RunOptions& options,
+                               const Timeouts& timeouts, Identities& identities,
+                               IdleConnections& idle, time_point now)
     : task_(task),
       options_(options),
       timeouts_(timeouts),
@@ -53,11 +55,11 @@ Command::Command(const Task& task, const RunOptions& options, const Timeouts& ti
       output_{Output::out, task.on_stdout, Preamble(mark_)},
       errors_{Output::err, task.on_stderr, Preamble(mark_)} {}
 
-pollfd Command::wanted() const {
+pollfd RunningCommand::wanted() const {
   return link_ ? link_->wanted() : pollfd{-1, 0, 0};
 }
 
-Command::time_point Command::wake_at() const {
+RunningCommand::time_point RunningCommand::wake_at() const {
   if (more_ || phase_ == Phase::ended) return time_point::min();
   const auto connecting = phase_ < Phase::running ? connect_until_ : time_point::max();
   const auto answering = phase_ == Phase::opening ? idle_until_ : time_point::max();
@@ -68,7 +70,7 @@ Command::time_point Command::wake_at() const {
   return std::min({connecting, answering, running, starting});
 }
 
-bool Command::step(time_point now, std::span<char> scratch) {
+bool RunningCommand::step(time_point now, std::span<char> scratch) {
   try {
     more_ = false;
     if (link_) link_->woken();
@@ -83,7 +85,7 @@ bool Command::step(time_point now, std::span<char> scratch) {
   return phase_ == Phase::ended;
 }
 
-void Command::advance(time_point now, std::span<char> scratch) {
+void RunningCommand::advance(time_point now, std::span<char> scratch) {
   bool going = true;
   while (going) {
     switch (phase_) {
@@ -109,7 +111,7 @@ void Command::advance(time_point now, std::span<char> scratch) {
   }
 }
 
-void Command::check_time(time_point now) {
+void RunningCommand::check_time(time_point now) {
   if (phase_ == Phase::opening && now >= idle_until_ && now < connect_until_)
     more_ = connect_anew();
   if (phase_ < Phase::running && now >= connect_until_)
@@ -121,7 +123,7 @@ void Command::check_time(time_point now) {
   if (!why_ && now >= silent_until()) wind_down(too_silent(), now);
 }
 
-bool Command::connect(time_point now) {
+bool RunningCommand::connect(time_point now) {
   if (!link_) {
     if (reconnect_at_ != time_point::max() && now < reconnect_at_) return false;
     link_ = new_link(now);
@@ -136,7 +138,7 @@ bool Command::connect(time_point now) {
   return true;
 }
 
-std::unique_ptr<Link> Command::new_link(time_point now) {
+std::unique_ptr<Link> RunningCommand::new_link(time_point now) {
   std::string line = marked(task_, mark_);
   if (task_.host.openssh)
     return std::make_unique<OpenSshLink>(task_.host, std::move(line), timeouts_.connect);
@@ -150,7 +152,7 @@ std::unique_ptr<Link> Command::new_link(time_point now) {
 
 /// Schedules another attempt if the host closed the connection without a message, which an sshd
 /// does if too many logins are in progress (MaxStartups).
-bool Command::reconnect_later(const Error& why, time_point now) {
+bool RunningCommand::reconnect_later(const Error& why, time_point now) {
   if (why.kind() != ErrorKind::transient || !link_->turned_away()) return false;
   if (now + kReconnectPause >= connect_until_) return false;
   link_.reset();
@@ -159,7 +161,7 @@ bool Command::reconnect_later(const Error& why, time_point now) {
 }
 
 /// Replaces an idle connection that has died. The host has received no request over it.
-bool Command::connect_anew() {
+bool RunningCommand::connect_anew() {
   link_.reset();
   was_idle_ = false;
   takes_idle_ = false;
@@ -168,7 +170,7 @@ bool Command::connect_anew() {
   return true;
 }
 
-bool Command::open() {
+bool RunningCommand::open() {
   try {
     if (!link_->open()) return false;
   } catch (const Error&) {
@@ -179,7 +181,7 @@ bool Command::open() {
   return true;
 }
 
-bool Command::start() {
+bool RunningCommand::start() {
   if (!link_->start()) return false;
   phase_ = Phase::running;
   moved_at_ = std::chrono::steady_clock::now();
@@ -187,7 +189,7 @@ bool Command::start() {
   return true;
 }
 
-bool Command::pump(std::span<char> scratch) {
+bool RunningCommand::pump(std::span<char> scratch) {
   const bool out = pump_output(output_, scratch);
   const bool err = pump_output(errors_, scratch);
   more_ = out || err;
@@ -198,7 +200,7 @@ bool Command::pump(std::span<char> scratch) {
 }
 
 /// Returns true if there may be more output right now.
-bool Command::pump_output(Stream& stream, std::span<char> scratch) {
+bool RunningCommand::pump_output(Stream& stream, std::span<char> scratch) {
   for (int turn = 0; turn < kTurn; ++turn) {
     const std::size_t size = link_->read(stream.id, scratch);
     if (size == 0) return false;
@@ -209,7 +211,7 @@ bool Command::pump_output(Stream& stream, std::span<char> scratch) {
   return true;
 }
 
-void Command::pass(Stream& stream, std::string_view piece) {
+void RunningCommand::pass(Stream& stream, std::string_view piece) {
   if (silenced_ || piece.empty()) return;
   try {
     stream.passed += piece.size();
@@ -221,7 +223,7 @@ void Command::pass(Stream& stream, std::string_view piece) {
   }
 }
 
-void Command::pump_input() {
+void RunningCommand::pump_input() {
   if (input_closed_) return;
   for (int turn = 0; turn < kTurn; ++turn) {
     if (!link_->can_write()) return;
@@ -239,7 +241,7 @@ void Command::pump_input() {
 }
 
 /// Returns false if there is nothing to send now.
-bool Command::refill_input() {
+bool RunningCommand::refill_input() {
   if (task_.next_input && !input_given_ && !why_) {
     try {
       std::optional<std::string> piece = task_.next_input();
@@ -258,14 +260,14 @@ bool Command::refill_input() {
   return false;
 }
 
-void Command::close_input() {
+void RunningCommand::close_input() {
   input_closed_ = true;
   input_.clear();
   input_at_ = 0;
   link_->close_input();
 }
 
-bool Command::close() {
+bool RunningCommand::close() {
   const std::optional<Exit> exit = link_->closed();
   if (!exit) return false;
   if (why_) {
@@ -279,7 +281,7 @@ bool Command::close() {
   return false;
 }
 
-void Command::wind_down(const Error& why, time_point now) {
+void RunningCommand::wind_down(const Error& why, time_point now) {
   if (why_ || phase_ == Phase::ended) return;
   why_ = why;
   // A command whose input has ended cannot be notified, so that waiting for it would be useless.
@@ -293,17 +295,17 @@ void Command::wind_down(const Error& why, time_point now) {
   link_->flush();
 }
 
-Command::time_point Command::silent_until() const {
+RunningCommand::time_point RunningCommand::silent_until() const {
   const bool is_watched = options_.silence.count() > 0 && moved_at_ != time_point::max();
   return is_watched ? moved_at_ + options_.silence : time_point::max();
 }
 
-Error Command::too_late() const {
+Error RunningCommand::too_late() const {
   return {ErrorKind::timeout,
           place(task_.host) + ": not finished after " + to_string(options_.timeout)};
 }
 
-Error Command::not_begun() const {
+Error RunningCommand::not_begun() const {
   const std::string said = in_one_line(output_.preamble.text());
   return {ErrorKind::timeout,
           place(task_.host) + ": the login shell of " + task_.host.user +
@@ -312,19 +314,19 @@ Error Command::not_begun() const {
               (said.empty() ? "" : "; it printed: " + said)};
 }
 
-Error Command::too_silent() const {
+Error RunningCommand::too_silent() const {
   return {ErrorKind::timeout, place(task_.host) + ": no answer for " + to_string(options_.silence) +
                                   " (FASTGPU_ANSWER_TIMEOUT)"};
 }
 
-Error Command::too_long() const {
+Error RunningCommand::too_long() const {
   return link_->error(ErrorKind::remote, "sent more than " + to_string(Bytes{task_.most_output}) +
                                              " where an answer was expected");
 }
 
 /// Returns the error for a login shell that ended without running our command. The account may have
 /// no shell, a ForceCommand may apply, or a startup file may have failed.
-Error Command::not_run(const Exit& exit) const {
+Error RunningCommand::not_run(const Exit& exit) const {
   std::string said = in_one_line(output_.preamble.text());
   if (said.empty()) said = in_one_line(errors_.preamble.text());
   const std::string how =
@@ -335,12 +337,12 @@ Error Command::not_run(const Exit& exit) const {
                           (said.empty() ? ", without a word" : "; it printed: " + said));
 }
 
-std::unique_ptr<Connection> Command::take_connection() {
-  if (phase_ != Phase::ended || !std::holds_alternative<Exit>(*result_)) return nullptr;
+std::unique_ptr<Connection> RunningCommand::take_connection() {
+  if (phase_ != Phase::ended || !result_->ok()) return nullptr;
   return link_->take_connection();
 }
 
-void Command::end(std::variant<Exit, Error> result) {
+void RunningCommand::end(Outcome<Exit> result) {
   result_ = std::move(result);
   phase_ = Phase::ended;
 }

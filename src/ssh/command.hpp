@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "base/outcome.hpp"
 #include "ssh/client.hpp"
 #include "ssh/connection.hpp"
 #include "ssh/idle_connections.hpp"
@@ -17,12 +18,12 @@ namespace fastgpu::ssh {
 
 /// Runs in a poll loop: call `step` when the descriptor is ready or wake_at() has come. The task
 /// and the options are borrowed.
-class Command {
+class RunningCommand {
  public:
   using time_point = Clock::time_point;
 
-  Command(const Task& task, const RunOptions& options, const Timeouts& timeouts,
-          Identities& identities, IdleConnections& idle, time_point now);
+  RunningCommand(const Task& task, const RunOptions& options, const Timeouts& timeouts,
+                 Identities& identities, IdleConnections& idle, time_point now);
 
   /// Proceeds without blocking. Returns true once the task has ended. `scratch` is a buffer for
   /// output.
@@ -69,7 +70,7 @@ class Command {
   void close_input();
   bool close();
   void check_time(time_point now);
-  void end(std::variant<Exit, Error> result);
+  void end(Outcome<Exit> result);
   time_point silent_until() const;
   Error too_late() const;
   Error not_begun() const;
@@ -104,7 +105,7 @@ class Command {
   bool more_ = false;      // Stopped to let other tasks continue, although there is more.
   bool silenced_ = false;  // A callback threw, and is not called again.
   std::optional<Error> why_;
-  std::optional<std::variant<Exit, Error>> result_;
+  std::optional<Outcome<Exit>> result_;
 };
 
 }  // namespace fastgpu::ssh

@@ -27,8 +27,8 @@ std::vector<std::string> learn_host_keys(const Host& host, std::chrono::millisec
   std::vector<std::string> options;
   if (!algorithms.empty()) options = {"-o", "HostKeyAlgorithms=" + algorithms};
   const FirstContact contact = first_contact(
-      host, openssh_connection_config(host, known_hosts.path(), timeout, Trust::first_use), options,
-      timeout, cancel);
+      host, openssh_connection_config(host, known_hosts.path(), timeout, HostKeyTrust::first_use),
+      options, timeout, cancel);
   KnownHost shown = known_host(known_hosts.text(), host.name.value, 22);
   std::vector<std::string> keys = std::move(shown.keys);
   keys.insert(keys.end(), shown.other_keys.begin(), shown.other_keys.end());

@@ -75,11 +75,11 @@ struct Parsed {
 };
 
 /// Returns the key pair in the decoded text of a key file; absent if it is not usable.
-std::optional<Parsed> parse_pair(WireReader& reader) {
+std::optional<Parsed> parse_pair(SshWireReader& reader) {
   const auto public_blob = reader.string();
   const auto section = reader.string();
   if (!public_blob || !section) return std::nullopt;
-  WireReader inner(*section);
+  SshWireReader inner(*section);
   const auto check = inner.u32();
   if (!check || inner.u32() != check || inner.string() != "ssh-ed25519") return std::nullopt;
   const auto raw_public = inner.string();
@@ -97,7 +97,7 @@ Parsed parse(std::string_view text, const std::filesystem::path& file) {
   const auto encoded = without_armour(text);
   const auto decoded = encoded ? base64_decode(*encoded) : std::nullopt;
   if (!decoded) throw unusable;
-  WireReader reader(*decoded);
+  SshWireReader reader(*decoded);
   if (reader.bytes(kMagic.size()) != kMagic) throw unusable;
   const auto cipher = reader.string();
   if (cipher && *cipher != "none")

@@ -90,7 +90,7 @@ std::string fingerprint(std::string_view public_key) {
     return blob_fingerprint(public_key_blob(public_key));
   const std::string_view rest = public_key.substr(space + 1);
   const auto blob = base64_decode(rest.substr(0, rest.find_first_of(" \r\n")));
-  if (!blob || WireReader(*blob).string() != type)
+  if (!blob || SshWireReader(*blob).string() != type)
     throw Error(ErrorKind::usage, "\"" + printable(public_key) + "\" is not a public key");
   return blob_fingerprint(*blob);
 }

@@ -4,14 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/secret.hpp"
+#include "base/key_pair.hpp"
 
 namespace fastgpu::ssh {
-
-struct KeyPair {
-  Secret private_key;      ///< The text of an OpenSSH private key file, without passphrase.
-  std::string public_key;  ///< "ssh-ed25519 AAAA..." without comment.
-};
 
 /// Returns a new key pair from the kernel's random source. Throws ErrorKind::local if that fails.
 KeyPair generate_key_pair(std::string_view comment);

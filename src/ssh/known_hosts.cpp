@@ -97,7 +97,7 @@ std::optional<Entry> entry_for(std::string_view line, std::string_view address,
   entry.type = next_word(line);
   const std::string_view encoded = next_word(line);
   const auto blob = base64_decode(encoded);
-  if (!blob || WireReader(*blob).string() != std::string_view(entry.type)) return std::nullopt;
+  if (!blob || SshWireReader(*blob).string() != std::string_view(entry.type)) return std::nullopt;
   entry.key = entry.type + " " + std::string(encoded);
   return entry;
 }

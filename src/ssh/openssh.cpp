@@ -46,7 +46,7 @@ std::string proxy_of(const Host& host) {
 
 /// Returns the options that a connection and each of its jump hosts share.
 std::string pinned_section(const Host& host, const std::string& name, const OpenSsh& way,
-                           const std::filesystem::path& known_hosts, Trust trust) {
+                           const std::filesystem::path& known_hosts, HostKeyTrust trust) {
   std::string text = "Host " + name + "\n  HostName " + literal(host.address) + "\n  Port " +
                      std::to_string(host.port);
   if (!host.user.empty()) text += "\n  User " + host.user;
@@ -61,7 +61,7 @@ std::string pinned_section(const Host& host, const std::string& name, const Open
          "\n  KnownHostsCommand none"
          "\n  HashKnownHosts no"
          "\n  StrictHostKeyChecking " +
-         (trust == Trust::known ? "yes" : "accept-new") +
+         (trust == HostKeyTrust::known ? "yes" : "accept-new") +
          "\n  UpdateHostKeys no"
          "\n  CheckHostIP no"
          "\n  VerifyHostKeyDNS no"
@@ -124,7 +124,8 @@ const std::string& openssh_name(const Host& host) {
 }
 
 std::string openssh_connection_config(const Host& host, const std::filesystem::path& known_hosts,
-                                      std::chrono::milliseconds connect_timeout, Trust trust) {
+                                      std::chrono::milliseconds connect_timeout,
+                                      HostKeyTrust trust) {
   const OpenSsh way = host.openssh.value_or(OpenSsh{});
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(connect_timeout).count();
   std::string text(kIgnoreUnknown);

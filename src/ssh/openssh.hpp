@@ -25,7 +25,7 @@ std::string openssh_config(std::span<const Host> hosts, const std::filesystem::p
                            const std::string& alias = {});
 
 /// The host keys that a connection accepts.
-enum class Trust : std::uint8_t {
+enum class HostKeyTrust : std::uint8_t {
   known,      ///< Only known keys.
   first_use,  ///< Any key of a host without a known one; the key is added to the file.
 };
@@ -36,7 +36,7 @@ enum class Trust : std::uint8_t {
 /// known keys, in the form of openssh_known_hosts().
 std::string openssh_connection_config(const Host& host, const std::filesystem::path& known_hosts,
                                       std::chrono::milliseconds connect_timeout,
-                                      Trust trust = Trust::known);
+                                      HostKeyTrust trust = HostKeyTrust::known);
 
 /// Returns the name of the host in that configuration.
 const std::string& openssh_name(const Host& host);

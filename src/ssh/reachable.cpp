@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/clock.hpp"
+#include "base/outcome.hpp"
 #include "base/units.hpp"
 
 namespace fastgpu::ssh {
@@ -13,7 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using time_point = Clock::time_point;
-using Reaching = std::variant<Reachable, Error>;
 
 class Waiting {
  public:
@@ -75,7 +75,7 @@ class Waiting {
 
   std::span<const Host> hosts_;
   const ReachOptions& options_;
-  std::vector<std::optional<Reaching>> results_;
+  std::vector<std::optional<Outcome<Reachable>>> results_;
   time_point until_;
   time_point denied_until_;
 };

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/clock.hpp"
+#include "base/outcome.hpp"
 #include "base/units.hpp"
 #include "ssh/connection.hpp"
 #include "ssh/wire.hpp"
@@ -14,7 +15,6 @@ namespace fastgpu::ssh {
 namespace {
 
 using time_point = Clock::time_point;
-using ScannedKey = std::variant<std::string, Error>;
 
 class Scan {
  public:
@@ -41,7 +41,7 @@ class Scan {
   const Host& host_;
   Identities& identities_;
   std::unique_ptr<Connection> connection_;
-  std::optional<ScannedKey> result_;
+  std::optional<Outcome<std::string>> result_;
 };
 
 /// Waits for one of the scans or a cancel, at most `limit`.

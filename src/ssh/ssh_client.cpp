@@ -99,7 +99,7 @@ class Run {
 
     std::size_t index;
     std::string door;
-    Command command;
+    RunningCommand command;
     bool logging_in = true;  // True while it is counted in logins_.
     bool ready = true;
   };

@@ -15,7 +15,7 @@ constexpr std::string_view kAlgorithm = "ssh-ed25519";
 constexpr std::size_t kPublicKeySize = 32;
 
 bool is_ed25519(std::string_view blob) {
-  WireReader reader(blob);
+  SshWireReader reader(blob);
   const auto algorithm = reader.string();
   const auto key = reader.string();
   return algorithm == kAlgorithm && key && key->size() == kPublicKeySize && !reader.bytes(1);
@@ -33,14 +33,14 @@ void put_string(std::string& out, std::string_view text) {
   out += text;
 }
 
-std::optional<std::string_view> WireReader::bytes(std::size_t count) noexcept {
+std::optional<std::string_view> SshWireReader::bytes(std::size_t count) noexcept {
   if (rest_.size() < count) return std::nullopt;
   const std::string_view taken = rest_.substr(0, count);
   rest_.remove_prefix(count);
   return taken;
 }
 
-std::optional<std::uint32_t> WireReader::u32() noexcept {
+std::optional<std::uint32_t> SshWireReader::u32() noexcept {
   const auto taken = bytes(4);
   if (!taken) return std::nullopt;
   std::uint32_t value = 0;
@@ -49,7 +49,7 @@ std::optional<std::uint32_t> WireReader::u32() noexcept {
   return value;
 }
 
-std::optional<std::string_view> WireReader::string() noexcept {
+std::optional<std::string_view> SshWireReader::string() noexcept {
   const auto size = u32();
   return size ? bytes(*size) : std::nullopt;
 }
@@ -70,7 +70,7 @@ std::string public_key_blob(std::string_view line) {
 }
 
 std::string public_key_line(std::string_view blob) {
-  const auto algorithm = WireReader(blob).string();
+  const auto algorithm = SshWireReader(blob).string();
   return std::string(algorithm.value_or("unknown")) + " " + base64_encode(blob);
 }
 

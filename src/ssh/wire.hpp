@@ -12,9 +12,9 @@ void put_u32(std::string& out, std::uint32_t value);
 void put_string(std::string& out, std::string_view text);
 
 /// Decodes values from the front of `bytes`. A missing part is absent.
-class WireReader {
+class SshWireReader {
  public:
-  explicit WireReader(std::string_view bytes) noexcept : rest_(bytes) {}
+  explicit SshWireReader(std::string_view bytes) noexcept : rest_(bytes) {}
 
   std::optional<std::uint32_t> u32() noexcept;
   std::optional<std::string_view> string() noexcept;

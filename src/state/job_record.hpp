@@ -11,7 +11,7 @@
 
 namespace fastgpu::state {
 
-enum class Engine : std::uint8_t { mpirun };
+enum class JobEngine : std::uint8_t { mpirun };
 /// Whether a job ends with the fastgpu that started it, or goes on.
 enum class Presence : std::uint8_t { attached, detached };
 enum class Input : std::uint8_t { none, rank_0 };  ///< The rank that reads our standard input.
@@ -36,7 +36,7 @@ struct JobSpec {
   Presence presence = Presence::attached;
   Crowding crowding = Crowding::refused;
   Input input = Input::none;
-  Engine engine = Engine::mpirun;
+  JobEngine engine = JobEngine::mpirun;
 };
 
 /// The ranks of one node, numbered without a gap.

@@ -3,9 +3,8 @@
 
 #include <concepts>
 #include <utility>
-#include <variant>
 
-#include "base/error.hpp"
+#include "base/outcome.hpp"
 
 namespace fastgpu::state {
 
@@ -17,7 +16,7 @@ class Recorded {
   Recorded() = default;
   /// A new value, which the store has yet to write.
   template <std::convertible_to<T> Value>
-  Recorded(Value value) : value_(T(std::move(value))) {}  // NOLINT(google-explicit-constructor)
+  Recorded(Value value) : outcome_(T(std::move(value))) {}  // NOLINT(google-explicit-constructor)
 
   static Recorded as_read(T value) {
     Recorded recorded(std::move(value));
@@ -26,23 +25,20 @@ class Recorded {
   }
   static Recorded unreadable(const Error& reason) {
     Recorded recorded;
-    recorded.value_ = reason;
+    recorded.outcome_ = reason;
     recorded.is_new_ = false;
     return recorded;
   }
 
   /// Returns the value. Throws the reason if it cannot be read.
-  const T& operator*() const {
-    if (const Error* reason = std::get_if<Error>(&value_)) throw Error(*reason);
-    return std::get<T>(value_);
-  }
+  const T& operator*() const { return outcome_.value(); }
   const T* operator->() const { return &**this; }
 
   /// Returns false if the record that was read has this value, so that its text can stay.
   bool is_new() const noexcept { return is_new_; }
 
  private:
-  std::variant<T, Error> value_{};
+  Outcome<T> outcome_{};
   bool is_new_ = true;
 };
 

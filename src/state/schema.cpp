@@ -22,8 +22,8 @@ namespace fastgpu::state {
 namespace {
 
 namespace fs = std::filesystem;
-using sqlite::Connection;
 using sqlite::Mode;
+using sqlite::SqliteConnection;
 
 constexpr std::int64_t kApplicationId = 0x46475055;  // "FGPU"
 
@@ -101,7 +101,7 @@ void check_header(const fs::path& file) {
   if (version > kSchemaVersion) refuse_newer(file, version);
 }
 
-void create_tables(Connection& connection, const fs::path& file) {
+void create_tables(SqliteConnection& connection, const fs::path& file) {
   connection.run("BEGIN IMMEDIATE");
   const std::int64_t version = connection.number("PRAGMA user_version");
   if (version > kSchemaVersion) refuse_newer(file, version);
@@ -120,7 +120,7 @@ void create_tables(Connection& connection, const fs::path& file) {
 
 /// Switches to write-ahead logging. Retries by itself, because SQLite does not wait if two
 /// processes request the switch at once.
-void use_write_ahead_log(Connection& connection) {
+void use_write_ahead_log(SqliteConnection& connection) {
   using namespace std::chrono_literals;
   for (int attempt = 0;; ++attempt) {
     try {
@@ -142,8 +142,8 @@ void make_file(const fs::path& file) {
 /// needs some for the index of the log.
 enum class Sharing : std::uint8_t { with_others, alone };
 
-Connection connect(const fs::path& file, Sharing sharing) {
-  Connection connection(file, Mode::read_write);
+SqliteConnection connect(const fs::path& file, Sharing sharing) {
+  SqliteConnection connection(file, Mode::read_write);
   if (sharing == Sharing::alone) connection.run("PRAGMA locking_mode=EXCLUSIVE");
   const std::int64_t version = connection.number("PRAGMA user_version");
   if (version > kSchemaVersion) refuse_newer(file, version);
@@ -159,11 +159,11 @@ Connection connect(const fs::path& file, Sharing sharing) {
   return connection;
 }
 
-Connection open_writable(const fs::path& file) {
+SqliteConnection open_writable(const fs::path& file) {
   fault_point("store:opening");
   make_file(file);
   try {
-    Connection connection = connect(file, Sharing::with_others);
+    SqliteConnection connection = connect(file, Sharing::with_others);
     reserve_room(log_of(file));
     return connection;
   } catch (const Error& e) {
@@ -172,13 +172,13 @@ Connection open_writable(const fs::path& file) {
   return connect(file, Sharing::alone);
 }
 
-Connection open_readable(const fs::path& file) {
+SqliteConnection open_readable(const fs::path& file) {
   if (!has_bytes(file)) {
-    Connection empty(file, Mode::memory);
+    SqliteConnection empty(file, Mode::memory);
     create_tables(empty, file);
     return empty;
   }
-  Connection connection(file, has_bytes(log_of(file)) ? Mode::read_only : Mode::immutable);
+  SqliteConnection connection(file, has_bytes(log_of(file)) ? Mode::read_only : Mode::immutable);
   const std::int64_t version = connection.number("PRAGMA user_version");
   if (version > kSchemaVersion) refuse_newer(file, version);
   return connection;
@@ -205,7 +205,7 @@ fs::path database_file(const fs::path& directory) {
   return directory / "state.db";
 }
 
-void empty_log(Connection& connection, const fs::path& directory) noexcept try {
+void empty_log(SqliteConnection& connection, const fs::path& directory) noexcept try {
   const fs::path log = log_of(database_file(directory));
   if (!can_reserve_again(log)) return;
   connection.empty_log();

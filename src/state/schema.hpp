@@ -11,7 +11,7 @@ namespace fastgpu::state {
 constexpr int kSchemaVersion = 2;
 
 struct OpenDatabase {
-  sqlite::Connection connection;
+  sqlite::SqliteConnection connection;
   bool writable = true;
 };
 
@@ -24,7 +24,8 @@ OpenDatabase open_database(const std::filesystem::path& directory);
 /// Moves the log into the database before the connection is closed, and reserves the log's space
 /// again. Otherwise older pages of the log might be applied to a database that was restored from a
 /// copy. Leaves the log alone if the disk is full, because the space would be lost.
-void empty_log(sqlite::Connection& connection, const std::filesystem::path& directory) noexcept;
+void empty_log(sqlite::SqliteConnection& connection,
+               const std::filesystem::path& directory) noexcept;
 
 std::filesystem::path database_file(const std::filesystem::path& directory);
 

@@ -150,7 +150,7 @@ void Statement::check(int code) const {
   if (code != SQLITE_OK) throw error_of(sqlite3_extended_errcode(connection_), connection_, file_);
 }
 
-Connection::Connection(const std::filesystem::path& file, Mode mode) : file_(file) {
+SqliteConnection::SqliteConnection(const std::filesystem::path& file, Mode mode) : file_(file) {
   const std::string address = mode == Mode::memory      ? ":memory:"
                               : mode == Mode::immutable ? address_of(file)
                                                         : file.string();
@@ -164,28 +164,28 @@ Connection::Connection(const std::filesystem::path& file, Mode mode) : file_(fil
   sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
-void Connection::allow_checkpoints() {
+void SqliteConnection::allow_checkpoints() {
   int keep = 1;
   sqlite3_file_control(handle_.get(), nullptr, SQLITE_FCNTL_PERSIST_WAL, &keep);
   sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
 }
 
-void Connection::empty_log() {
+void SqliteConnection::empty_log() {
   sqlite3_busy_timeout(handle_.get(), 0);
   run("PRAGMA wal_checkpoint(TRUNCATE)");
   sqlite3_busy_timeout(handle_.get(), kBusyMilliseconds);
 }
 
-std::int64_t Connection::number(std::string_view sql) {
+std::int64_t SqliteConnection::number(std::string_view sql) {
   Statement statement = query(sql);
   return statement.step() ? statement.number(0) : 0;
 }
 
-std::int64_t Connection::last_row_id() const noexcept {
+std::int64_t SqliteConnection::last_row_id() const noexcept {
   return sqlite3_last_insert_rowid(handle_.get());
 }
 
-int Connection::changes() const noexcept {
+int SqliteConnection::changes() const noexcept {
   return sqlite3_changes(handle_.get());
 }
 

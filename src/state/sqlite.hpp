@@ -50,9 +50,9 @@ class Statement {
 };
 
 /// A connection. It waits for up to five seconds for another process's transaction.
-class Connection {
+class SqliteConnection {
  public:
-  Connection(const std::filesystem::path& file, Mode mode);
+  SqliteConnection(const std::filesystem::path& file, Mode mode);
 
   /// Returns a statement with bound parameters, ready for step().
   template <class... Values>

@@ -50,7 +50,7 @@ class Job {
   std::filesystem::path directory() const { return home.path() / "job"; }
 
   ScratchHome home;
-  Plan spec, rank;
+  JobPlan spec, rank;
   std::vector<std::string> variables;
 };
 
@@ -201,7 +201,7 @@ TEST_CASE("variables of ranks that were killed go when the job is stopped, swept
     CAPTURE(way);
     const ScratchHome home;
     const auto directory = home.path() / ".fastgpu/jobs/killed-1";
-    Plan rank;
+    JobPlan rank;
     rank.id = "killed-1";
     rank.argv = {"sleep", "4718.1"};
     rank.ranks = {3};
@@ -235,7 +235,7 @@ TEST_CASE("folders of ended jobs go by number and by age, with what was copied f
   const auto jobs = home.path() / ".fastgpu/jobs";
   const auto add = [&](const std::string& name, const std::string& how,
                        std::chrono::seconds since) {
-    Plan plan;
+    JobPlan plan;
     plan.id = name;
     plan.argv = {"true"};
     plan.ranks = {0};

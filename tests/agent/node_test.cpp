@@ -14,7 +14,7 @@ TEST_SUITE_BEGIN("agent/node");
 
 TEST_CASE("facts have what the launcher needs of a node") {
   const ScratchHome home;
-  const NodeFacts facts = parse_node_facts(run_agent(home, {"facts"}).out);
+  const JobNodeFacts facts = parse_node_facts(run_agent(home, {"facts"}).out);
   CHECK(facts.home == home.path().string());
   CHECK(facts.cores >= 1);
   CHECK(facts.boot_id.size() == 36);

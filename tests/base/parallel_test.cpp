@@ -16,11 +16,11 @@ TEST_CASE("an exception of any type is the outcome of its item, and ends no prog
     if (item == 3) throw Error(ErrorKind::denied, "no");
     return item;
   });
-  CHECK(std::get<0>(outcomes[0]) == 0);
-  CHECK(std::get<1>(outcomes[1]).kind() == ErrorKind::internal);
-  CHECK(std::string(std::get<1>(outcomes[1]).what()) == "no such member");
-  CHECK(std::get<1>(outcomes[2]).kind() == ErrorKind::internal);
-  CHECK(std::get<1>(outcomes[3]).kind() == ErrorKind::denied);
+  CHECK(outcomes[0].value() == 0);
+  CHECK(outcomes[1].error().kind() == ErrorKind::internal);
+  CHECK(std::string(outcomes[1].error().what()) == "no such member");
+  CHECK(outcomes[2].error().kind() == ErrorKind::internal);
+  CHECK(outcomes[3].error().kind() == ErrorKind::denied);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ Instance& instance_of(Simulation& simulation, const Json& body) {
 }
 
 Json reclaim(Simulation& simulation, const Json& body) {
-  World& world = simulation.world;
+  SimulatedWorld& world = simulation.world;
   const std::int64_t usual = world.settings.reclaim_notice.count();
   world.reclaim(instance_of(simulation, body), milliseconds(body.value("notice_ms", usual)));
   return Json::object();
@@ -139,7 +139,7 @@ Json set_image_failures(Simulation& simulation, const Json& body) {
 
 /// Adds a key pair as if the customer had created it on the vendor's web page.
 Json add_key_pair(Simulation& simulation, const Json& body) {
-  World& world = simulation.world;
+  SimulatedWorld& world = simulation.world;
   const std::string material = body.at("public");
   Resource& made = world.add({body.at("vendor"), body.at("account"), body.at("region")}, "key",
                              world.new_id("key-", 17));

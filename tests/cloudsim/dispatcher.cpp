@@ -52,7 +52,7 @@ Face* Dispatcher::face_of(const Request& request) const {
 }
 
 Reply Dispatcher::act(Face& face, const Call& call) {
-  World& world = simulation_.world;
+  SimulatedWorld& world = simulation_.world;
   CallRecord record{
       world.now(), std::string(face.vendor()), "", call.region, call.service, call.action, 200, ""};
   Reply reply;

@@ -14,9 +14,9 @@ namespace fastgpu::cloudsim {
 
 /// The whole state, protected by one lock.
 struct Simulation {
-  explicit Simulation(World w) : world(std::move(w)) {}
+  explicit Simulation(SimulatedWorld w) : world(std::move(w)) {}
   std::mutex lock;
-  World world;
+  SimulatedWorld world;
   Ledger books;
   Faults faults;
   Throttle throttle;

@@ -51,11 +51,11 @@ class Face {
 
   /// Returns the account that sent the request. Throws Refusal unless the signature, its time and
   /// the token are valid.
-  virtual const Account& authenticate(const Call& call, const World& world) const = 0;
+  virtual const Account& authenticate(const Call& call, const SimulatedWorld& world) const = 0;
 
   /// Performs the request. Throws Refusal, or ApiFailure, which translate() converts to the
   /// vendor's errors.
-  virtual Reply answer(const Call& call, const Account& account, World& world) = 0;
+  virtual Reply answer(const Call& call, const Account& account, SimulatedWorld& world) = 0;
 
   virtual Refusal translate(const ApiFailure& trouble) const = 0;
   virtual Refusal throttled() const = 0;
@@ -64,7 +64,7 @@ class Face {
   virtual Refusal of_status(int status) const = 0;
 
   /// Returns the refusal in the vendor's envelope.
-  virtual Reply refuse(const Call& call, const Refusal& refusal, World& world) const = 0;
+  virtual Reply refuse(const Call& call, const Refusal& refusal, SimulatedWorld& world) const = 0;
 };
 
 }  // namespace fastgpu::cloudsim

@@ -49,7 +49,7 @@ Json runs_of(const Instance& instance) {
   return runs;
 }
 
-Json entry(const World& world, const Instance& instance) {
+Json entry(const SimulatedWorld& world, const Instance& instance) {
   Json out = scope_of(instance.scope);
   out.update({{"id", instance.id},
               {"name", instance.name},
@@ -77,7 +77,7 @@ Json entry(const World& world, const Instance& instance) {
 
 }  // namespace
 
-Json books_of(const World& world) {
+Json books_of(const SimulatedWorld& world) {
   Json instances = Json::array();
   double cost = 0;
   int alive = 0;

@@ -21,7 +21,7 @@ struct Ledger {
 };
 
 /// Returns all instances and resources that ever existed, with their costs.
-Json books_of(const World& world);
+Json books_of(const SimulatedWorld& world);
 
 /// Returns {"total": n, "counts": {"aws": {"RunInstances": n}}, "calls": [in order]}.
 Json calls_of(const Ledger& books);

@@ -27,7 +27,7 @@ constexpr const char* kUsage =
     "         [--api-facts DIR] [--boot instant|delay:2s|local] [--image-script FILE.sh]\n"
     "         [--latency 50ms]\n";
 
-struct Options {
+struct SimulatorOptions {
   fs::path port_file;
   std::uint16_t port = 0;
   std::uint64_t seed = 1;
@@ -50,8 +50,8 @@ std::string read_text(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-Options parse(std::span<char*> words) {
-  Options options;
+SimulatorOptions parse(std::span<char*> words) {
+  SimulatorOptions options;
   const std::map<std::string, std::function<void(const std::string&)>> known = {
       {"--port-file", [&](const std::string& value) { options.port_file = value; }},
       {"--port", [&](const std::string& value) { options.port = std::uint16_t(std::stoi(value)); }},
@@ -72,7 +72,7 @@ Options parse(std::span<char*> words) {
   return options;
 }
 
-Settings settings_of(const Options& options) {
+Settings settings_of(const SimulatorOptions& options) {
   Settings settings;
   if (options.boot.starts_with("delay:")) {
     settings.boot = parse_milliseconds(options.boot.substr(6));
@@ -84,7 +84,7 @@ Settings settings_of(const Options& options) {
   return settings;
 }
 
-ApiFacts facts_of(const Options& options, const char* file) {
+ApiFacts facts_of(const SimulatorOptions& options, const char* file) {
   return options.api_facts ? ApiFacts(*options.api_facts / file) : ApiFacts();
 }
 
@@ -95,14 +95,14 @@ void write_port(const fs::path& file, std::uint16_t port) {
   fs::rename(beside, file);
 }
 
-int run(const Options& options) {
+int run(const SimulatorOptions& options) {
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
 
-  Simulation simulation{World(options.seed, settings_of(options))};
+  Simulation simulation{SimulatedWorld(options.seed, settings_of(options))};
   simulation.latency = options.latency;
   load_scenario(simulation.world, options.scenario);
   std::vector<std::unique_ptr<Face>> faces;

@@ -85,7 +85,7 @@ Catalogue catalogue_of(const Json& json) {
 
 }  // namespace
 
-void load_scenario(World& world, const std::filesystem::path& file) try {
+void load_scenario(SimulatedWorld& world, const std::filesystem::path& file) try {
   std::ifstream in(file);
   const Json json = Json::parse(in);
   for (const auto& [vendor, body] : json.at("vendors").items()) {

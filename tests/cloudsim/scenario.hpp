@@ -9,6 +9,6 @@ namespace fastgpu::cloudsim {
 
 /// Adds the vendors of a scenario file to the world, and its "settings" to the world's settings.
 /// Throws ErrorKind::usage with the file's name.
-void load_scenario(World& world, const std::filesystem::path& file);
+void load_scenario(SimulatedWorld& world, const std::filesystem::path& file);
 
 }  // namespace fastgpu::cloudsim

@@ -4,7 +4,7 @@
 
 namespace fastgpu::cloudsim {
 
-bool Throttle::admit(const World& world, const Scope& scope, const std::string& action) {
+bool Throttle::admit(const SimulatedWorld& world, const Scope& scope, const std::string& action) {
   const Rate rate = world.catalogues.at(scope.vendor).rate(action);
   const Time now = world.now();
   Bucket& bucket = buckets_.try_emplace({scope, action}, Bucket{rate.burst, now}).first->second;

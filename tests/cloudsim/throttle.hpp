@@ -11,7 +11,7 @@ namespace fastgpu::cloudsim {
 class Throttle {
  public:
   /// Takes a token from the action's bucket. Returns false if it is empty.
-  bool admit(const World& world, const Scope& scope, const std::string& action);
+  bool admit(const SimulatedWorld& world, const Scope& scope, const std::string& action);
 
  private:
   struct Bucket {

@@ -9,8 +9,8 @@ const Scope kScope{"acme", "1", "north"};
 
 /// Returns a world with one zone and a type of 8 vCPUs, of which there are `stock`, with a quota of
 /// `vcpus`.
-World world_with(std::int64_t stock, double vcpus) {
-  World world(1, Settings{.boot = 10s, .stop = 5s, .terminate = 5s, .listing_delay = 0ms});
+SimulatedWorld world_with(std::int64_t stock, double vcpus) {
+  SimulatedWorld world(1, Settings{.boot = 10s, .stop = 5s, .terminate = 5s, .listing_delay = 0ms});
   Catalogue& catalogue = world.catalogues["acme"];
   catalogue.regions["north"] = {"north-1"};
   MachineType& type = catalogue.types["big"];
@@ -33,7 +33,7 @@ LaunchOrder order_of(int minimum, int maximum, const std::string& token = "") {
   return order;
 }
 
-std::vector<std::string> launch(World& world, const LaunchOrder& order) {
+std::vector<std::string> launch(SimulatedWorld& world, const LaunchOrder& order) {
   return world.launch(order, "i-", 8);
 }
 
@@ -48,7 +48,7 @@ TroubleKind trouble_of(Act act) {
   return TroubleKind::in_use;
 }
 
-void pass(World& world, milliseconds time) {
+void pass(SimulatedWorld& world, milliseconds time) {
   world.advance(time);
   world.settle();
 }
@@ -56,7 +56,7 @@ void pass(World& world, milliseconds time) {
 TEST_SUITE_BEGIN("cloudsim/world");
 
 TEST_CASE("an instance goes from pending to running, stopped and terminated, each in its time") {
-  World world = world_with(-1, 1000);
+  SimulatedWorld world = world_with(-1, 1000);
   Instance& made = world.instances.at(launch(world, order_of(1, 1)).front());
   CHECK(made.state == State::pending);
 
@@ -74,14 +74,14 @@ TEST_CASE("an instance goes from pending to running, stopped and terminated, eac
 }
 
 TEST_CASE("a batch gets what the stock has, but nothing below its minimum") {
-  World world = world_with(3, 1000);
+  SimulatedWorld world = world_with(3, 1000);
   CHECK(launch(world, order_of(1, 2)).size() == 2);
   CHECK(trouble_of([&] { launch(world, order_of(2, 2)); }) == TroubleKind::no_stock);
   CHECK(launch(world, order_of(1, 5)).size() == 1);
 }
 
 TEST_CASE("stock comes back when an instance stops, and another may take it before it starts") {
-  World world = world_with(1, 1000);
+  SimulatedWorld world = world_with(1, 1000);
   Instance& first = world.instances.at(launch(world, order_of(1, 1)).front());
   pass(world, 10s);
   world.stop(first);
@@ -92,7 +92,7 @@ TEST_CASE("stock comes back when an instance stops, and another may take it befo
 }
 
 TEST_CASE("a quota counts the vCPUs of all that is not terminated") {
-  World world = world_with(-1, 16);
+  SimulatedWorld world = world_with(-1, 16);
   const auto ids = launch(world, order_of(2, 2));
   CHECK(trouble_of([&] { launch(world, order_of(1, 1)); }) == TroubleKind::quota);
 
@@ -102,7 +102,7 @@ TEST_CASE("a quota counts the vCPUs of all that is not terminated") {
 }
 
 TEST_CASE("a token answers twice with the same instances, and not to another request") {
-  World world = world_with(-1, 1000);
+  SimulatedWorld world = world_with(-1, 1000);
   LaunchOrder order = order_of(2, 2, "t");
   order.fingerprint = "a";
   const auto ids = launch(world, order);
@@ -113,7 +113,7 @@ TEST_CASE("a token answers twice with the same instances, and not to another req
 }
 
 TEST_CASE("a token whose instances are gone says so, or answers with them where a cloud does") {
-  World world = world_with(-1, 1000);
+  SimulatedWorld world = world_with(-1, 1000);
   LaunchOrder order = order_of(1, 1, "t");
   const auto ids = launch(world, order);
   world.terminate(world.instances.at(ids.front()));
@@ -125,7 +125,7 @@ TEST_CASE("a token whose instances are gone says so, or answers with them where 
 }
 
 TEST_CASE("a token that failed for want of stock asks anew") {
-  World world = world_with(0, 1000);
+  SimulatedWorld world = world_with(0, 1000);
   const LaunchOrder order = order_of(1, 1, "t");
   CHECK(trouble_of([&] { launch(world, order); }) == TroubleKind::no_stock);
   world.catalogues["acme"].offers.begin()->second.stock = 1;
@@ -133,7 +133,7 @@ TEST_CASE("a token that failed for want of stock asks anew") {
 }
 
 TEST_CASE("a new instance is unknown to reads for a moment") {
-  World world = world_with(-1, 1000);
+  SimulatedWorld world = world_with(-1, 1000);
   world.settings.listing_delay = 2s;
   const std::string id = launch(world, order_of(1, 1)).front();
   CHECK(world.find_instance(kScope, id) == nullptr);
@@ -142,7 +142,7 @@ TEST_CASE("a new instance is unknown to reads for a moment") {
 }
 
 TEST_CASE("cost is by the time that an instance is not stopped") {
-  World world = world_with(-1, 1000);
+  SimulatedWorld world = world_with(-1, 1000);
   Instance& made = world.instances.at(launch(world, order_of(1, 1)).front());
   pass(world, 1000s);
   world.stop(made);
@@ -151,7 +151,7 @@ TEST_CASE("cost is by the time that an instance is not stopped") {
 }
 
 TEST_CASE("a spot instance is taken away when its notice has run out, and a low limit gets none") {
-  World world = world_with(-1, 1000);
+  SimulatedWorld world = world_with(-1, 1000);
   LaunchOrder order = order_of(1, 1);
   order.like.market = Market::spot;
   order.highest_price = 0.5;
@@ -168,7 +168,7 @@ TEST_CASE("a spot instance is taken away when its notice has run out, and a low 
 }
 
 TEST_CASE("an instance whose user data shuts it down ends as its shutdown behaviour says") {
-  World world = world_with(-1, 1000);
+  SimulatedWorld world = world_with(-1, 1000);
   LaunchOrder order = order_of(1, 1);
   order.like.user_data = "#cloud-config\nruncmd: [[shutdown, -P, +30]]\n";
   Instance& stops = world.instances.at(launch(world, order).front());
@@ -184,7 +184,7 @@ TEST_CASE("an instance whose user data shuts it down ends as its shutdown behavi
 }
 
 TEST_CASE("a boot that fails costs until then, and then no more") {
-  World world = world_with(-1, 1000);
+  SimulatedWorld world = world_with(-1, 1000);
   world.boot_failure = {1, "kernel panic"};
   Instance& made = world.instances.at(launch(world, order_of(1, 1)).front());
   pass(world, 10s);
@@ -194,7 +194,7 @@ TEST_CASE("a boot that fails costs until then, and then no more") {
 }
 
 TEST_CASE("what is used cannot go, and what is part of something goes with it") {
-  World world = world_with(-1, 1000);
+  SimulatedWorld world = world_with(-1, 1000);
   Resource& vpc = world.add(kScope, "vpc", "v");
   Resource& group = world.add(kScope, "group", "g");
   group.uses = {"v"};
@@ -209,7 +209,7 @@ TEST_CASE("what is used cannot go, and what is part of something goes with it") 
 }
 
 TEST_CASE("a subnet hands out each address once, takes it back, and can be used up") {
-  World world = world_with(-1, 1000);
+  SimulatedWorld world = world_with(-1, 1000);
   Resource& subnet = world.add(kScope, "subnet", "s");
   subnet.data = {{"cidr", "10.0.0.0/28"}};
   LaunchOrder order = order_of(11, 11);

@@ -31,7 +31,7 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::string newest_image = "image-1";
   bool lists_late = false;      ///< Machines are made and not listed.
   bool is_launch_lost = false;  ///< Machines are made and not listed, and nobody is told.
-  std::vector<provision::cloud::Part> parts_found;
+  std::vector<provision::cloud::CloudPart> parts_found;
   int end_after = 0;   ///< So many listings show a machine as ending before it is gone.
   int in_use_for = 0;  ///< So many removals of a network are refused.
   bool credentials = true;
@@ -207,8 +207,9 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::chrono::minutes nearest_timer{-100'000'000};  ///< From now on.
   bool has_timer = true;
   bool knows_images_again = true;
-  std::vector<provision::cloud::Part> parts(const std::string& region, const Cancel&) override {
-    return region == "r1" ? parts_found : std::vector<provision::cloud::Part>{};
+  std::vector<provision::cloud::CloudPart> parts(const std::string& region,
+                                                 const Cancel&) override {
+    return region == "r1" ? parts_found : std::vector<provision::cloud::CloudPart>{};
   }
 
   int alive(const std::string& zone) const {

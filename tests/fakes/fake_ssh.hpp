@@ -46,7 +46,7 @@ class FakeSsh final : public ssh::Client {
   std::vector<Seen> seen;
 
  private:
-  using Result = std::variant<ssh::Exit, Error>;
+  using Result = Outcome<ssh::Exit>;
 
   static Result interrupted() { return Error(ErrorKind::interrupted, "interrupted"); }
 

@@ -62,7 +62,7 @@ class LocalShellSsh final : public ssh::Client {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Result = std::variant<ssh::Exit, Error>;
+  using Result = Outcome<ssh::Exit>;
 
   struct Running {
     Running(std::size_t at, ssh::Task what, const LocalShellSsh& client, Clock::time_point now,
@@ -137,7 +137,7 @@ class LocalShellSsh final : public ssh::Client {
   }
 
   void finish(std::size_t index, const Result& result, const ssh::RunOptions& options) {
-    results_[index].result = result;
+    results_[index].outcome = result;
     if (options.on_finished) options.on_finished(index, results_[index]);
   }
 

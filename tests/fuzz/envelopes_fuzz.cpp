@@ -20,7 +20,7 @@ class Done final : public comm::mpi::Transfer {
 
 /// Envelopes one after the other, each behind its length; what follows an envelope is what was in
 /// the memory before.
-class Said final : public comm::mpi::Messages {
+class Said final : public comm::mpi::MpiMessages {
  public:
   explicit Said(Bytes said) : said_(said) {}
 
@@ -30,7 +30,7 @@ class Said final : public comm::mpi::Messages {
   std::unique_ptr<comm::mpi::Transfer> receive(std::span<std::byte>, comm::Rank, int) override {
     return std::make_unique<Done>();
   }
-  std::optional<comm::mpi::Found> find(std::span<std::byte> into, int) override {
+  std::optional<comm::mpi::FoundMessage> find(std::span<std::byte> into, int) override {
     if (said_.size() < 2) return std::nullopt;
     const std::size_t wanted =
         std::to_integer<std::size_t>(said_[0]) << 4 | std::to_integer<std::size_t>(said_[1]) >> 4;
@@ -38,7 +38,7 @@ class Said final : public comm::mpi::Messages {
     const Bytes envelope = said_.first(std::min({wanted, said_.size(), into.size()}));
     std::ranges::copy(envelope, into.begin());
     said_ = said_.subspan(envelope.size());
-    return comm::mpi::Found{{1}, envelope.size(), std::make_unique<Done>()};
+    return comm::mpi::FoundMessage{{1}, envelope.size(), std::make_unique<Done>()};
   }
   bool is_over() const noexcept override { return false; }
 

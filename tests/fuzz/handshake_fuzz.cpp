@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::ranges::copy(head, hello.begin());
   std::ranges::copy(rest.first(std::min(rest.size(), answer.size())), answer.begin());
 
-  const comm::Identity host{.rank = {0}, .size = 4, .secret = fastgpu::Secret("the job's own")};
+  const comm::PeerIdentity host{.rank = {0}, .size = 4, .secret = fastgpu::Secret("the job's own")};
   comm::ServerHandshake reception(host);
   if (!reception.challenge(hello)) return 0;
   if (reception.judge(answer) == comm::Refusal::none) __builtin_trap();

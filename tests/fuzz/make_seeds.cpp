@@ -186,7 +186,7 @@ std::vector<Seed> envelopes() {
 }
 
 std::vector<Seed> visit() {
-  const Identity host{.rank = {0}, .size = 4, .secret = Secret("the job's own")};
+  const PeerIdentity host{.rank = {0}, .size = 4, .secret = Secret("the job's own")};
   ServerHandshake reception(host);
   Message<kHelloBytes> hello{};
   WireWriter(hello).put(std::uint32_t{0x46474352}).put(kLibraryVersion);

@@ -25,7 +25,7 @@ void present_to(Bytes said) {
   const fastgpu::UniqueFd far(ends[1]);
   ::send(far.get(), said.data(), said.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   ::shutdown(far.get(), SHUT_WR);
-  const comm::Identity me{.rank = {1}, .size = 4, .secret = fastgpu::Secret("the job's own")};
+  const comm::PeerIdentity me{.rank = {1}, .size = 4, .secret = fastgpu::Secret("the job's own")};
   try {
     comm::present(near.get(), me, {}, comm::Deadline(std::chrono::seconds(1)));
   } catch (const fastgpu::Error&) {

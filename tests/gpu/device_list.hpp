@@ -70,27 +70,27 @@ class DeviceTensors {
   std::vector<comm::Tensor> on_device() const { return tensors(device_.span().data()); }
   std::vector<comm::ConstTensor> read_only() const {
     std::vector<comm::ConstTensor> all;
-    for (const Place& place : places_)
+    for (const DevicePlace& place : places_)
       all.push_back({host_.data() + place.offset, place.count});
     return all;
   }
 
  private:
-  struct Place {
+  struct DevicePlace {
     std::size_t offset;  ///< Bytes.
     std::size_t count;   ///< Elements.
   };
 
   std::vector<comm::Tensor> tensors(std::byte* memory) const {
     std::vector<comm::Tensor> all;
-    for (const Place& place : places_)
+    for (const DevicePlace& place : places_)
       all.push_back({memory + place.offset, place.count});
     return all;
   }
 
   std::vector<std::byte> host_;
   comm::gpu::DeviceBuffer device_;
-  std::vector<Place> places_;
+  std::vector<DevicePlace> places_;
 };
 
 /// Bytes on the host and on the device, which begin `offset` bytes after an aligned place there.

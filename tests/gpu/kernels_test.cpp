@@ -58,7 +58,7 @@ TEST_CASE("a list is packed as the CPU packs it, and the same is found") {
       const std::size_t size = size_of(conversion.to);
       DeviceBytes buffer(packed_bytes(list, conversion.to), uint8, offset * size, 4);
       NonFiniteTable found(list.size());
-      const Stream stream;
+      const GpuStream stream;
 
       pack(buffer.span(), list, conversion, stream.handle());
       stream.synchronize();
@@ -86,7 +86,7 @@ TEST_CASE("a buffer is unpacked as the CPU unpacks it, and nothing between tenso
       const TensorList list(tensors.on_device());
       const std::size_t size = size_of(conversion.from);
       DeviceBytes buffer(test::sum_of(counts) * size, conversion.from, offset * size, 6);
-      const Stream stream;
+      const GpuStream stream;
       unpack(list, buffer.span(), conversion, stream.handle());
       stream.synchronize();
       comm::unpack(tensors.on_host(), buffer.host(), conversion);
@@ -105,7 +105,7 @@ TEST_CASE("a buffer is added as the CPU adds it") {
     const TensorList list(tensors.on_device());
     DeviceBytes buffer(test::sum_of(counts) * size_of(conversion.from), conversion.from,
                        size_of(conversion.from), 8);
-    const Stream stream;
+    const GpuStream stream;
     unpack_and_add(list, buffer.span(), conversion, stream.handle());
     stream.synchronize();
     comm::unpack_and_add(tensors.on_host(), buffer.host(), conversion);
@@ -133,7 +133,7 @@ TEST_CASE("the first NaN or infinity of every tensor is found, wherever it is") 
       tensors.upload();
       const TensorList list(tensors.on_device());
       NonFiniteTable found(list.size());
-      const Stream stream;
+      const GpuStream stream;
       first_non_finite(list, type, found, stream.handle());
       found.fetch(stream.handle());
       stream.synchronize();
@@ -150,7 +150,7 @@ TEST_CASE("what was found is forgotten once it has been fetched") {
   tensors.upload();
   const TensorList list(tensors.on_device());
   NonFiniteTable found(1);
-  const Stream stream;
+  const GpuStream stream;
   first_non_finite(list, float32, found, stream.handle());
   found.fetch(stream.handle());
   stream.synchronize();
@@ -171,7 +171,7 @@ TEST_CASE("every type is reduced with every operation as the CPU does it") {
           DeviceBytes into(count * size, type, offset * size, 10);
           DeviceBytes from(count * size, type, size, 11);
           const Reduction reduction{type, op};
-          const Stream stream;
+          const GpuStream stream;
           reduce_into(into.span(), from.span(), reduction, stream.handle());
           finish(into.span(), reduction, 3, stream.handle());
           stream.synchronize();
@@ -186,7 +186,7 @@ TEST_CASE("every type is reduced with every operation as the CPU does it") {
 
 TEST_CASE("an empty list takes no launch") {
   const TensorList list(std::vector<Tensor>{{nullptr, 0}, {nullptr, 0}});
-  const Stream stream;
+  const GpuStream stream;
   CHECK_NOTHROW(pack({}, list, {float32, float16}, stream.handle()));
   CHECK_NOTHROW(unpack(list, {}, {float16, float32}, stream.handle()));
 }

@@ -36,7 +36,7 @@ std::size_t wrong_after(NcclCommunicator& ranks, ReduceOp op, float expected) {
   const std::vector<float> mine(kCount, static_cast<float>(ranks.rank().value + 1));
   std::vector<float> result(kCount);
   const DeviceBuffer data(kCount * sizeof(float));
-  const Stream stream;
+  const GpuStream stream;
   copy_async(data.span(), std::as_bytes(std::span(mine)), stream.handle());
   ranks.all_reduce(data.span(), {ElementType::float32, op}, stream.handle());
   copy_async(std::as_writable_bytes(std::span(result)), data.span(), stream.handle());

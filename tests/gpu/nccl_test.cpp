@@ -38,7 +38,7 @@ TEST_CASE("a job of one keeps its values in every collective") {
       fill_async(data.span(), std::byte{0x3c}, nullptr);
       const auto before = data.download();
       const DeviceBuffer scattered(4096);
-      const Stream stream;
+      const GpuStream stream;
       ranks.all_reduce(data.span(), {type, op}, stream.handle());
       ranks.broadcast(data.span(), Rank{0}, stream.handle());
       ranks.reduce_scatter(data.span(), scattered.span(), {type, op}, stream.handle());

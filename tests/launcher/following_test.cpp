@@ -57,8 +57,8 @@ struct Recorder final : JobObserver {
 };
 
 /// Two nodes with two ranks each; what they answer to job-follow.
-struct World {
-  explicit World(std::string first, std::string second)
+struct FollowedJob {
+  explicit FollowedJob(std::string first, std::string second)
       : client([this](const FakeSsh::Seen& asked) -> FakeReply {
           if (asked.command.find("job-follow") == std::string::npos) return {};
           return {.out = asked.host == "n-0" ? answers[0] : answers[1]};
@@ -82,7 +82,7 @@ struct World {
 };
 
 /// Follows job train-1 of a world by a runner.
-Outcome follow_job(World& world, OnCancel on_cancel) {
+JobOutcome follow_job(FollowedJob& world, OnCancel on_cancel) {
   const test::TempDirectory directory;
   const auto program = directory.path() / "agent";
   std::ofstream(program) << "the program";
@@ -99,7 +99,7 @@ Outcome follow_job(World& world, OnCancel on_cancel) {
 TEST_SUITE_BEGIN("launcher/following");
 
 TEST_CASE("each node speaks for its own ranks, and the first one for the job") {
-  World world(
+  FollowedJob world(
       data(0, "a") + data(-1, "mpirun's") + rank_status(0) + rank_status(1) + job_status() + last(),
       data(2, "b") + data(3, "c") + rank_status(2) + rank_status(3) + last());
   const Cancel never;
@@ -129,7 +129,7 @@ TEST_CASE("what is not a node's to send is refused, with its name, and reaches n
   };
   for (const Case& one : cases) {
     CAPTURE(one.said);
-    World world(last(), data(2, "own") + one.sent + data(3, "later") + last());
+    FollowedJob world(last(), data(2, "own") + one.sent + data(3, "later") + last());
     const Error e = world.refused();
     CHECK(e.kind() == ErrorKind::denied);
     CHECK(std::string(e.what()).starts_with(one.said));
@@ -142,18 +142,18 @@ TEST_CASE("a flood of ranks that do not exist ends at the first, and costs no me
   std::string flood;
   for (int rank = 4; rank < 20'000; ++rank)
     flood += data(rank, "x");
-  World world(last(), flood);
+  FollowedJob world(last(), flood);
   CHECK(world.refused().kind() == ErrorKind::denied);
   CHECK(world.seen.pieces == 0);
 }
 
 TEST_CASE("the first node cannot speak for the ranks of another either") {
-  World world(data(2, "forged") + job_status() + last(), last());
+  FollowedJob world(data(2, "forged") + job_status() + last(), last());
   CHECK(std::string(world.refused().what()).starts_with("n-0: sends output of rank 2"));
 }
 
 TEST_CASE("a part of the nodes can be read without the one that has the supervisor") {
-  World world("", data(2, "b") + last());
+  FollowedJob world("", data(2, "b") + last());
   FollowingOptions options;
   options.supervisor = NodeName{"n-0"};
   const Cancel never;
@@ -167,7 +167,7 @@ TEST_CASE("a part of the nodes can be read without the one that has the supervis
 
 TEST_CASE("thousands of logs that go on make no longer command line") {
   std::vector<NodeRanks> placement = {{{"n-0"}, 0, 5'000}};
-  World world("", "");
+  FollowedJob world("", "");
   for (int rank = 0; rank < 5'000; ++rank)
     world.answers[0] += data(rank, "x");
   world.answers[0] += last();
@@ -189,7 +189,8 @@ TEST_CASE("a full disk is told once for each node") {
     end.rank = rank;
     return frame({.kind = FrameKind::rank_status, .rank = rank}, to_text(end));
   };
-  World world(status(0) + status(1) + job_status() + last(), status(2) + rank_status(3) + last());
+  FollowedJob world(status(0) + status(1) + job_status() + last(),
+                    status(2) + rank_status(3) + last());
   const Cancel never;
   Following following = world.following();
   following.run(never);
@@ -217,7 +218,7 @@ TEST_CASE("nothing is waited for once all ranks of a failed job have said how th
   const std::string job_failed = frame({.kind = FrameKind::job_status}, to_text(end));
   const std::string failure = frame({.kind = FrameKind::rank_status, .rank = 0}, to_text(failed));
   const auto commands_for = [&](const std::string& second, const std::string& word) {
-    World world(failure + rank_status(1) + job_failed + last(), second);
+    FollowedJob world(failure + rank_status(1) + job_failed + last(), second);
     CHECK(follow_job(world, OnCancel::stop_job).exit_code == 3);
     return std::ranges::count_if(world.client.seen, [&](const FakeSsh::Seen& seen) {
       return seen.command.find(word) != std::string::npos;
@@ -231,7 +232,7 @@ TEST_CASE("nothing is waited for once all ranks of a failed job have said how th
 }
 
 TEST_CASE("a job that a node tells lies about is stopped on all nodes") {
-  World world(last(), job_status());
+  FollowedJob world(last(), job_status());
   const auto follow = [&](OnCancel on_cancel) {
     world.client.seen.clear();
     const Error e = failure_of([&] { follow_job(world, on_cancel); });

@@ -126,7 +126,7 @@ JobFilesRequest request() {
           .communicator_secret = Secret("hush")};
 }
 
-agent::NodeFacts facts(const std::string& boot_id = "a") {
+agent::JobNodeFacts facts(const std::string& boot_id = "a") {
   return {.host = "n",
           .home = "/root",
           .root = true,
@@ -147,7 +147,7 @@ TEST_CASE("each node gets its ranks, the program and the variables in a private 
   CHECK(files[1].name == "jobs/train-1/variables");
   CHECK(files[1].mode == 0600);
   const Words variables = agent::parse_variables(files[1].content);
-  const agent::Plan plan = agent::parse_plan(files[0].content);
+  const agent::JobPlan plan = agent::parse_plan(files[0].content);
   CHECK(plan.argv == Words{"python", "a b.py"});
   CHECK(plan.ranks == std::vector<int>{2});
   CHECK(has(variables, {"FASTGPU_COMM_MASTER_ADDR=10.0.0.1", "MASTER_ADDR=10.0.0.1",
@@ -161,7 +161,7 @@ TEST_CASE("each node gets its ranks, the program and the variables in a private 
 }
 
 TEST_CASE("the first node gets the key, the pinned hosts, the hostfile and the plan") {
-  const std::vector<agent::NodeFacts> both = {facts(), facts("b")};
+  const std::vector<agent::JobNodeFacts> both = {facts(), facts("b")};
   const auto files = start_files(request(), both, kCommands);
   REQUIRE(files.size() == 5);
   CHECK(files[0].name == "clusters/c0ffee00/id_ed25519");
@@ -169,7 +169,7 @@ TEST_CASE("the first node gets the key, the pinned hosts, the hostfile and the p
   CHECK(files[1].content == "10.0.0.1 ssh-ed25519 AAA0\n[10.0.0.2]:2222 ssh-ed25519 AAA1\n");
   CHECK(files[2].content.find("StrictHostKeyChecking yes") != std::string::npos);
   CHECK(files[3].content == "10.0.0.1 slots=2\nnode-1 slots=1\n");  // Its port is not 22.
-  const agent::Plan plan = agent::parse_plan(files[4].content);
+  const agent::JobPlan plan = agent::parse_plan(files[4].content);
   CHECK(plan.lease == std::chrono::seconds(30));
   CHECK(plan.timeout == std::chrono::seconds(5));
   CHECK(plan.port_variables == Words{"FASTGPU_COMM_MASTER_PORT", "MASTER_PORT"});
@@ -185,14 +185,14 @@ TEST_CASE("a detached job has no lease, and one node needs no key") {
   JobFilesRequest alone = request();
   alone.nodes.resize(1);
   alone.spec.presence = Presence::detached;
-  const std::vector<agent::NodeFacts> one = {facts()};
+  const std::vector<agent::JobNodeFacts> one = {facts()};
   const auto files = start_files(alone, one, kCommands);
   REQUIRE(files.size() == 2);
   CHECK(agent::parse_plan(files[1].content).lease.count() == 0);
 }
 
 TEST_CASE("nodes on one machine share its cores") {
-  const auto yields = [](const std::vector<agent::NodeFacts>& both) {
+  const auto yields = [](const std::vector<agent::JobNodeFacts>& both) {
     return has(agent::parse_plan(start_files(request(), both, kCommands)[4].content).argv,
                {"mpi_yield_when_idle"});
   };
@@ -201,7 +201,7 @@ TEST_CASE("nodes on one machine share its cores") {
 }
 
 TEST_CASE("a node without mpirun, or with another one, is named") {
-  std::vector<agent::NodeFacts> both = {facts(), facts()};
+  std::vector<agent::JobNodeFacts> both = {facts(), facts()};
   both[1].mpirun = "/opt/mpirun";
   const auto message = [&] {
     return std::string(failure_of([&] { start_files(request(), both, kCommands); }).what());

@@ -21,7 +21,7 @@ struct Nodes {
       request.nodes.push_back(
           {.ranks = {.node = {"n" + std::to_string(i)}, .first = i, .count = 1},
            .peer = {.address = i == 1 ? "fd00::2" : "gw", .port = 2222, .user = "root"}});
-      agent::NodeFacts node{};
+      agent::JobNodeFacts node{};
       node.addresses = {address + "/24"};
       node.ssh_address = address;
       facts.push_back(node);
@@ -29,7 +29,7 @@ struct Nodes {
   }
 
   JobFilesRequest request;
-  std::vector<agent::NodeFacts> facts;
+  std::vector<agent::JobNodeFacts> facts;
 };
 
 ReachAnswer answer(std::size_t place, const Words& lines) {

@@ -12,7 +12,7 @@ using test::failure_of;
 using test::kDemo;
 using test::mentions;
 using test::sample_spec;
-using test::World;
+using test::WorkshopWorld;
 const Mount kModels{"nas:/a", "/models"};
 
 void with_models(state::CloudSpec& spec) {
@@ -24,7 +24,7 @@ void without(state::CloudSpec& spec) {
 }
 
 /// A world whose provider is a cloud.
-struct MountingWorld : World {
+struct MountingWorld : WorkshopWorld {
   MountingWorld() {
     tools.providers = [this](const std::string&) -> Provider& { return shop.provider; };
   }
@@ -64,7 +64,7 @@ TEST_CASE("nodes that are made, added or replaced get the storage that their clu
 }
 
 TEST_CASE("a cluster without storage is never asked to mount any") {
-  World world;
+  WorkshopWorld world;
   world.create();
   stop_cluster(world.tools, kDemo);
   start_cluster(world.tools, kDemo);

@@ -19,7 +19,7 @@ using test::mentions;
 using test::sample_spec;
 
 /// A place as clouds are: addresses come late, and the first host key is everybody's.
-struct CloudWorld : test::World {
+struct CloudWorld : test::WorkshopWorld {
   CloudWorld() {
     shop.provider.slow_addresses = true;
     shop.provider.shares_host_keys = true;

@@ -12,12 +12,12 @@ namespace {
 
 using state::ClusterState;
 using test::kDemo;
-using test::World;
+using test::WorkshopWorld;
 
 TEST_SUITE_BEGIN("provision/gc");
 
 TEST_CASE("gc removes what no cluster owns, and a dry run only names it") {
-  World world;
+  WorkshopWorld world;
   world.create();
   world.shop.provider.add_machine("deadbeef", "lonely");
   std::filesystem::create_directories(world.shop.store.directory() / "clusters" / "deadbeef");
@@ -31,7 +31,7 @@ TEST_CASE("gc removes what no cluster owns, and a dry run only names it") {
 }
 
 TEST_CASE("gc leaves a cluster alone that somebody is working on") {
-  World world;
+  WorkshopWorld world;
   ClusterView view = world.create();
   view.cluster.state = ClusterState::creating;
   world.shop.store.update_cluster(view.cluster);

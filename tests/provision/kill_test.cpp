@@ -84,12 +84,12 @@ void kill_everywhere(const Operation& before, const Operation& operation, const 
 
 void gc(const Tools& tools) {
   for (const Settled& settled : collect_garbage(tools, GcMode::remove))
-    CHECK_MESSAGE(!settled.error, settled.what << ": " << settled.error->what());
+    CHECK_MESSAGE(settled.outcome.ok(), settled.what << ": " << settled.outcome.error().what());
 }
 
 void settle_all(const Tools& tools) {
   for (const Settled& settled : settle(tools))
-    CHECK_FALSE(settled.error);
+    CHECK(settled.outcome.ok());
 }
 
 TEST_SUITE_BEGIN("provision/kill");

@@ -19,12 +19,12 @@ using test::failure_of;
 using test::kDemo;
 using test::mentions;
 using test::sample_spec;
-using test::World;
+using test::WorkshopWorld;
 
 TEST_SUITE_BEGIN("provision/lifecycle");
 
 TEST_CASE("creating a cluster makes its machines and remembers them") {
-  World world;
+  WorkshopWorld world;
   const ClusterView view = world.create();
   CHECK(view.cluster.state == ClusterState::running);
   CHECK(std::get<state::HostNetwork>(*view.cluster.network).range == "10.0.0.0/24");
@@ -41,7 +41,7 @@ TEST_CASE("creating a cluster makes its machines and remembers them") {
 }
 
 TEST_CASE("the cluster's key is there, and the nodes' private keys are not") {
-  World world;
+  WorkshopWorld world;
   const ClusterView view = world.create();
   const auto identity = state::identity_file(world.shop.store.directory(), view.cluster.id);
   CHECK(read_file(identity)->starts_with("private "));
@@ -49,7 +49,7 @@ TEST_CASE("the cluster's key is there, and the nodes' private keys are not") {
 }
 
 TEST_CASE("creating the same cluster again changes nothing") {
-  World world;
+  WorkshopWorld world;
   const ClusterView first = world.create();
   const CreateResult again = create_cluster(world.tools, sample_spec(), OnFailure::remove);
   CHECK(again.kind == PlanKind::unchanged);
@@ -58,13 +58,13 @@ TEST_CASE("creating the same cluster again changes nothing") {
 }
 
 TEST_CASE("addresses that come late are waited for") {
-  World world;
+  WorkshopWorld world;
   world.shop.provider.slow_addresses = true;
   CHECK(world.create().nodes[0].address == "10.0.0.2");
 }
 
 TEST_CASE("a machine that is listed nowhere is waited for only so long") {
-  World world;
+  WorkshopWorld world;
   world.shop.provider.slow_addresses = true;
   world.shop.provider.loses_machines = true;
   const Error gone = failure_of([&] { world.create(); });
@@ -76,7 +76,7 @@ TEST_CASE("a machine that is listed nowhere is waited for only so long") {
 }
 
 TEST_CASE("a node that cannot be made takes the whole cluster back") {
-  World world;
+  WorkshopWorld world;
   world.shop.provider.create_failures.emplace("demo-1", Error(ErrorKind::capacity, "no stock"));
   const Error e = failure_of([&] { world.create(3); });
   CHECK(e.kind() == ErrorKind::capacity);
@@ -85,14 +85,14 @@ TEST_CASE("a node that cannot be made takes the whole cluster back") {
 }
 
 TEST_CASE("a node that does not answer takes the whole cluster back") {
-  World world;
+  WorkshopWorld world;
   world.shop.reachability.failures.emplace("demo-0", Error(ErrorKind::timeout, "no answer"));
   CHECK(failure_of([&] { world.create(); }).kind() == ErrorKind::timeout);
   world.check_nothing_left();
 }
 
 TEST_CASE("what was made is kept where that is asked for, and can be deleted") {
-  World world;
+  WorkshopWorld world;
   world.shop.reachability.failures.emplace("demo-0", Error(ErrorKind::timeout, "no answer"));
   const Error e = failure_of([&] { create_cluster(world.tools, sample_spec(), OnFailure::keep); });
   CHECK(mentions(e, "`fastgpu delete cluster demo` removes it"));
@@ -104,7 +104,7 @@ TEST_CASE("what was made is kept where that is asked for, and can be deleted") {
 }
 
 TEST_CASE("a cancel in the middle of a creation removes what was made") {
-  World world;
+  WorkshopWorld world;
   world.shop.provider.on_create = [&] { world.shop.cancel.request(); };
   const Error e = failure_of([&] { world.create(); });
   CHECK(e.kind() == ErrorKind::interrupted);
@@ -112,14 +112,14 @@ TEST_CASE("a cancel in the middle of a creation removes what was made") {
 }
 
 TEST_CASE("a cancel while nodes boot removes them") {
-  World world;
+  WorkshopWorld world;
   world.shop.reachability.on_wait = [&] { world.shop.cancel.request(); };
   CHECK(failure_of([&] { world.create(); }).kind() == ErrorKind::interrupted);
   world.check_nothing_left();
 }
 
 TEST_CASE("what cannot be removed after a failure is said, with the command that removes it") {
-  World world;
+  WorkshopWorld world;
   world.shop.reachability.failures.emplace("demo-0", Error(ErrorKind::timeout, "no answer"));
   world.shop.provider.destroy_failures.emplace("demo-1", Error(ErrorKind::transient, "busy"));
   const Error e = failure_of([&] { world.create(); });
@@ -133,7 +133,7 @@ TEST_CASE("what cannot be removed after a failure is said, with the command that
 }
 
 TEST_CASE("deleting removes everything, and a second time there is nothing to delete") {
-  World world;
+  WorkshopWorld world;
   world.create();
   delete_cluster(world.tools, kDemo);
   world.check_nothing_left();
@@ -141,7 +141,7 @@ TEST_CASE("deleting removes everything, and a second time there is nothing to de
 }
 
 TEST_CASE("deleting again finishes what failed half-way") {
-  World world;
+  WorkshopWorld world;
   world.create(3);
   world.shop.provider.destroy_failures.emplace("demo-1", Error(ErrorKind::transient, "busy"));
   const Error e = failure_of([&] { delete_cluster(world.tools, kDemo); });
@@ -154,7 +154,7 @@ TEST_CASE("deleting again finishes what failed half-way") {
 }
 
 TEST_CASE("an unknown cluster is named with the nearest one") {
-  World world;
+  WorkshopWorld world;
   world.create();
   const Error e = failure_of([&] { stop_cluster(world.tools, {"dema"}); });
   CHECK(e.kind() == ErrorKind::not_found);
@@ -162,7 +162,7 @@ TEST_CASE("an unknown cluster is named with the nearest one") {
 }
 
 TEST_CASE("a cluster stops and starts, and either twice is fine") {
-  World world;
+  WorkshopWorld world;
   world.create();
   CHECK(stop_cluster(world.tools, kDemo).cluster.state == ClusterState::stopped);
   CHECK(stop_cluster(world.tools, kDemo).cluster.state == ClusterState::stopped);
@@ -172,7 +172,7 @@ TEST_CASE("a cluster stops and starts, and either twice is fine") {
 }
 
 TEST_CASE("a node that does not stop leaves the cluster degraded, and the others stopped") {
-  World world;
+  WorkshopWorld world;
   world.create();
   world.shop.provider.stop_failures.emplace("demo-0", Error(ErrorKind::remote, "stuck"));
   const Error e = failure_of([&] { stop_cluster(world.tools, kDemo); });
@@ -182,7 +182,7 @@ TEST_CASE("a node that does not stop leaves the cluster degraded, and the others
 }
 
 TEST_CASE("after a reboot the cluster is found stopped, and starts") {
-  World world;
+  WorkshopWorld world;
   world.create();
   world.shop.provider.reboot();
   CHECK(refresh_cluster(world.tools, kDemo).cluster.state == ClusterState::stopped);
@@ -191,7 +191,7 @@ TEST_CASE("after a reboot the cluster is found stopped, and starts") {
 }
 
 TEST_CASE("a dead node is lost and its cluster degraded") {
-  World world;
+  WorkshopWorld world;
   const ClusterView view = world.create();
   world.shop.provider.lose_machine(view.nodes[1].token);
   const ClusterView seen = refresh_cluster(world.tools, kDemo);
@@ -201,7 +201,7 @@ TEST_CASE("a dead node is lost and its cluster degraded") {
 }
 
 TEST_CASE("scaling up adds nodes, scaling down removes the highest") {
-  World world;
+  WorkshopWorld world;
   world.create();
   CHECK(scale_cluster(world.tools, kDemo, 4).nodes.size() == 4);
   CHECK(world.shop.provider.machines() == 4);
@@ -216,7 +216,7 @@ TEST_CASE("scaling up adds nodes, scaling down removes the highest") {
 }
 
 TEST_CASE("scaling up that fails leaves the cluster as it was") {
-  World world;
+  WorkshopWorld world;
   world.create();
   world.shop.provider.create_failures.emplace("demo-3", Error(ErrorKind::capacity, "no stock"));
   CHECK(failure_of([&] { scale_cluster(world.tools, kDemo, 4); }).kind() == ErrorKind::capacity);
@@ -226,7 +226,7 @@ TEST_CASE("scaling up that fails leaves the cluster as it was") {
 }
 
 TEST_CASE("a lost node is replaced under its name, with keys of its own") {
-  World world;
+  WorkshopWorld world;
   const ClusterView before = world.create();
   world.shop.provider.lose_machine(before.nodes[1].token);
   const ClusterView after = replace_lost_nodes(world.tools, kDemo);
@@ -241,7 +241,7 @@ TEST_CASE("a lost node is replaced under its name, with keys of its own") {
 }
 
 TEST_CASE("a lost node that cannot be replaced stays lost") {
-  World world;
+  WorkshopWorld world;
   const ClusterView before = world.create();
   world.shop.provider.lose_machine(before.nodes[1].token);
   world.shop.provider.create_failures.emplace("demo-1", Error(ErrorKind::capacity, "no stock"));
@@ -253,7 +253,7 @@ TEST_CASE("a lost node that cannot be replaced stays lost") {
 }
 
 TEST_CASE("a replacing that died is given up, and can be repeated") {
-  World world;
+  WorkshopWorld world;
   const ClusterView before = world.create();
   state::Node half = before.nodes[1];
   half.state = NodeState::creating;
@@ -269,7 +269,7 @@ TEST_CASE("a replacing that died is given up, and can be repeated") {
 }
 
 TEST_CASE("a cluster is renamed, and not to a name that is taken") {
-  World world;
+  WorkshopWorld world;
   world.create();
   CHECK(rename_cluster(world.tools, kDemo, {"train"}).cluster.name.value == "train");
   CHECK_FALSE(world.shop.store.find_cluster(kDemo));
@@ -281,7 +281,7 @@ TEST_CASE("a cluster is renamed, and not to a name that is taken") {
 }
 
 TEST_CASE("a name that is taken here is not written on the machines first") {
-  World world;
+  WorkshopWorld world;
   world.create();
   rename_cluster(world.tools, kDemo, {"train"});
   world.create();
@@ -290,7 +290,7 @@ TEST_CASE("a name that is taken here is not written on the machines first") {
 }
 
 TEST_CASE("a cluster's name differs from another's by more than case and dots") {
-  World world;
+  WorkshopWorld world;
   create_cluster(world.tools, sample_spec(), OnFailure::remove);
   ClusterSpec other = sample_spec();
   other.name = {"Demo"};
@@ -303,7 +303,7 @@ TEST_CASE("a cluster's name differs from another's by more than case and dots") 
 }
 
 TEST_CASE("a cluster that somebody else has taken over is not renamed") {
-  World world;
+  WorkshopWorld world;
   world.create();
   world.shop.provider.taken_by = "state directory 1a2b3c4d";
   CHECK(failure_of([&] { rename_cluster(world.tools, kDemo, {"train"}); }).kind() ==
@@ -313,7 +313,7 @@ TEST_CASE("a cluster that somebody else has taken over is not renamed") {
 }
 
 TEST_CASE("a cluster that another fastgpu is changing is a conflict") {
-  World world;
+  WorkshopWorld world;
   world.create();
   const auto lock = state::ClusterLock::try_lock(world.shop.store, kDemo);
   CHECK(failure_of([&] { delete_cluster(world.tools, kDemo); }).kind() == ErrorKind::conflict);
@@ -322,7 +322,7 @@ TEST_CASE("a cluster that another fastgpu is changing is a conflict") {
 }
 
 TEST_CASE("steps are announced to the observer") {
-  World world;
+  WorkshopWorld world;
   world.create();
   CHECK(world.shop.events.steps.front() == "> preparing the network");
   CHECK(world.shop.events.steps.back() == "< waiting for 2 nodes");
@@ -330,7 +330,7 @@ TEST_CASE("steps are announced to the observer") {
 }
 
 TEST_CASE("what a deletion has to leave is said in one sentence, and the deletion goes on") {
-  World world;
+  WorkshopWorld world;
   world.create(3);
   world.shop.provider.left_behind = {{"demo-0", "demo-0: a line"}, {"demo-2", "demo-2: a line"}};
   delete_cluster(world.tools, kDemo);
@@ -339,7 +339,7 @@ TEST_CASE("what a deletion has to leave is said in one sentence, and the deletio
 }
 
 TEST_CASE("a plan finds that the place cannot be used, as the real call does") {
-  World world;
+  WorkshopWorld world;
   world.shop.provider.unusable = Error(ErrorKind::denied, "this place needs root");
   CHECK(failure_of([&] { plan_cluster(world.tools, sample_spec()); }).kind() == ErrorKind::denied);
   world.shop.provider.unusable.reset();
@@ -352,7 +352,7 @@ TEST_CASE("a plan finds that the place cannot be used, as the real call does") {
 }
 
 TEST_CASE("a plan is refused for a cluster that another machine has taken over") {
-  World world;
+  WorkshopWorld world;
   world.create();
   world.shop.provider.taken_by = "state directory 1a2b3c4d (on laptop)";
   CHECK(failure_of([&] { plan_cluster(world.tools, sample_spec()); }).kind() ==

@@ -16,8 +16,8 @@ ClusterSpec wanted(int nodes = 2) {
   return {.name = {"demo"}, .nodes = nodes, .slots = 2};
 }
 
-Found found(ClusterState state, int nodes, int instances) {
-  Found result;
+FoundCluster found(ClusterState state, int nodes, int instances) {
+  FoundCluster result;
   result.cluster = state::Cluster{.id = {"0badcafe"},
                                   .name = {"demo"},
                                   .provider = "local",
@@ -38,28 +38,28 @@ Found found(ClusterState state, int nodes, int instances) {
 TEST_SUITE_BEGIN("provision/plan");
 
 TEST_CASE("a cluster that is not there is planned node by node") {
-  const Plan plan = make_plan(wanted(), {});
+  const ClusterPlan plan = make_plan(wanted(), {});
   CHECK(plan.kind == PlanKind::create);
   CHECK(describe(plan) == std::vector<std::string>{"prepare shared resources", "create node demo-0",
                                                    "create node demo-1"});
 }
 
 TEST_CASE("a cluster of the same size needs nothing") {
-  const Plan plan = make_plan(wanted(), found(ClusterState::running, 2, 2));
+  const ClusterPlan plan = make_plan(wanted(), found(ClusterState::running, 2, 2));
   CHECK(plan.kind == PlanKind::unchanged);
   CHECK(plan.steps.empty());
   CHECK(describe(plan).at(0) == "nothing to do: cluster 'demo' already matches the request");
 }
 
 TEST_CASE("a half-made cluster is resumed: what is there is adopted, what is missing created") {
-  const Plan plan = make_plan(wanted(), found(ClusterState::creating, 2, 1));
+  const ClusterPlan plan = make_plan(wanted(), found(ClusterState::creating, 2, 1));
   CHECK(plan.kind == PlanKind::resume);
   CHECK(describe(plan) == std::vector<std::string>{"prepare shared resources",
                                                    "adopt node demo-0 (i0)", "create node demo-1"});
 }
 
 TEST_CASE("a machine with our mark and a token nobody knows is a stray") {
-  const Plan plan = make_plan(wanted(), found(ClusterState::running, 2, 3));
+  const ClusterPlan plan = make_plan(wanted(), found(ClusterState::running, 2, 3));
   CHECK(describe(plan) == std::vector<std::string>{"destroy stray machine i2"});
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("a cluster of another size is a conflict that names the way out") {
 }
 
 TEST_CASE("another user, or another form in the provider's eyes, is a conflict") {
-  Found other = found(ClusterState::running, 2, 2);
+  FoundCluster other = found(ClusterState::running, 2, 2);
   other.cluster->user = "ada";
   const Error e = failure_of([&] { make_plan(wanted(), other); });
   CHECK(e.kind() == ErrorKind::conflict);
@@ -86,7 +86,7 @@ TEST_CASE("another user, or another form in the provider's eyes, is a conflict")
 }
 
 TEST_CASE("another provider, other slots, or a cluster on its way out are conflicts") {
-  Found other = found(ClusterState::running, 2, 2);
+  FoundCluster other = found(ClusterState::running, 2, 2);
   other.cluster->provider = "static";
   CHECK(failure_of([&] { make_plan(wanted(), other); }).kind() == ErrorKind::conflict);
   other = found(ClusterState::running, 2, 2);

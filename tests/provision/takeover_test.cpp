@@ -13,10 +13,10 @@ namespace {
 using state::NodeState;
 using test::failure_of;
 using test::kDemo;
-using test::World;
+using test::WorkshopWorld;
 
 /// As another state directory reads it from the head node.
-ClusterRecord record_of(const World& world) {
+ClusterRecord record_of(const WorkshopWorld& world) {
   const auto cluster = world.shop.store.find_cluster(kDemo);
   REQUIRE(cluster);
   ClusterRecord record{.cluster = *cluster, .nodes = world.shop.store.nodes(cluster->id)};
@@ -24,7 +24,7 @@ ClusterRecord record_of(const World& world) {
   return record;
 }
 
-std::vector<Instance> machines_of(World& world, const ClusterRecord& record) {
+std::vector<Instance> machines_of(WorkshopWorld& world, const ClusterRecord& record) {
   auto found = world.shop.provider.list(record.cluster);
   for (Instance& instance : found)
     instance.token.clear();  // Clouds know nodes by their index.
@@ -34,7 +34,7 @@ std::vector<Instance> machines_of(World& world, const ClusterRecord& record) {
 TEST_SUITE_BEGIN("provision/takeover");
 
 TEST_CASE("nodes are as the provider finds them, with what the record knows") {
-  World world;
+  WorkshopWorld world;
   world.create();
   const ClusterRecord record = record_of(world);
   std::vector<Instance> found = machines_of(world, record);
@@ -49,10 +49,10 @@ TEST_CASE("nodes are as the provider finds them, with what the record knows") {
 }
 
 TEST_CASE("a cluster that is adopted stands as if it had been made here") {
-  World there;
+  WorkshopWorld there;
   there.create();
   const ClusterRecord record = record_of(there);
-  World here;
+  WorkshopWorld here;
   const auto view =
       adopt_cluster(here.tools, record, machines_of(there, record), Unrecorded::refuse);
   CHECK(view.cluster.state == state::ClusterState::running);
@@ -65,7 +65,7 @@ TEST_CASE("a cluster that is adopted stands as if it had been made here") {
 }
 
 TEST_CASE("what is known of an earlier time gives way, with what was unfinished then") {
-  World world;
+  WorkshopWorld world;
   world.create();
   ClusterRecord record = record_of(world);
   open_node_intent(world.shop.store, record.nodes[1], kDeleteNode);
@@ -77,12 +77,12 @@ TEST_CASE("what is known of an earlier time gives way, with what was unfinished 
 }
 
 TEST_CASE("machines that the record does not know are named, or ended by the next command") {
-  World there;
+  WorkshopWorld there;
   there.create();
   ClusterRecord record = record_of(there);
   const auto found = machines_of(there, record);
   record.nodes.pop_back();
-  World here;
+  WorkshopWorld here;
   const auto adopt = [&](Unrecorded what) { adopt_cluster(here.tools, record, found, what); };
   const Error refused = failure_of([&] { adopt(Unrecorded::refuse); });
   CHECK(refused.kind() == ErrorKind::conflict);
@@ -95,10 +95,10 @@ TEST_CASE("machines that the record does not know are named, or ended by the nex
 }
 
 TEST_CASE("a name that another cluster has here is a conflict") {
-  World there;
+  WorkshopWorld there;
   there.create();
   const ClusterRecord record = record_of(there);
-  World here;
+  WorkshopWorld here;
   here.create();
   const Error refused = failure_of(
       [&] { adopt_cluster(here.tools, record, machines_of(there, record), Unrecorded::refuse); });
@@ -107,7 +107,7 @@ TEST_CASE("a name that another cluster has here is a conflict") {
 }
 
 TEST_CASE("whoever has lost a cluster changes nothing of it, and may forget it") {
-  World world;
+  WorkshopWorld world;
   world.create();
   CHECK(failure_of([&] { forget_cluster(world.tools, kDemo); }).kind() == ErrorKind::conflict);
   world.shop.provider.taken_by = "state directory them";
@@ -130,7 +130,7 @@ TEST_CASE("whoever has lost a cluster changes nothing of it, and may forget it")
 }
 
 TEST_CASE("what a killed change of the old owner left is not settled any more") {
-  World world;
+  WorkshopWorld world;
   world.create();
   state::Node node = record_of(world).nodes[1];
   node.state = NodeState::deleting;
@@ -139,12 +139,12 @@ TEST_CASE("what a killed change of the old owner left is not settled any more") 
   world.shop.provider.taken_by = "state directory them";
   const auto settled = settle(world.tools, HalfMade::remove);
   REQUIRE(settled.size() == 1);
-  CHECK(settled[0].error);
+  CHECK_FALSE(settled[0].outcome.ok());
   CHECK(world.shop.provider.machines() == 2);
 }
 
 TEST_CASE("others are kept away as long as a change goes on") {
-  World world;
+  WorkshopWorld world;
   world.create();
   int held = 0;
   world.tools.hold = [&](const Tools&, const state::Cluster&) {

@@ -29,7 +29,7 @@ class FakeClock final : public Clock {
 
 class FakeKeys final : public provision::KeyMaker {
  public:
-  provision::KeyPair make(std::string_view comment) override {
+  KeyPair make(std::string_view comment) override {
     ++made;
     const std::string number = std::to_string(made) + " " + std::string(comment);
     return {Secret("private " + number), "ssh-ed25519 PUBLIC" + number};
@@ -143,7 +143,7 @@ inline provision::ClusterSpec sample_spec(int nodes = 2) {
 }
 
 /// A workshop in a place of its own.
-struct World {
+struct WorkshopWorld {
   TempDirectory place;
   Workshop shop{place.path()};
   provision::Tools tools = shop.tools();

@@ -15,8 +15,8 @@ using test::FakeReply;
 using test::FakeSsh;
 
 struct Recorded final : OutputSink {
-  void output(std::size_t host, Channel channel, std::string_view text) override {
-    (channel == Channel::out ? out : err).at(host) += text;
+  void output(std::size_t host, OutputChannel channel, std::string_view text) override {
+    (channel == OutputChannel::out ? out : err).at(host) += text;
     story += "said " + std::to_string(host) + ", ";
   }
   void ended(std::size_t host) override { story += "ended " + std::to_string(host) + ", "; }
@@ -32,9 +32,9 @@ std::vector<ssh::Host> hosts(int count) {
   return all;
 }
 
-class World {
+class ExecWorld {
  public:
-  World() {
+  ExecWorld() {
     test::write_file(dir.path() / "agent", "the program", std::filesystem::perms::owner_all);
     agent = read_agent_program(dir.path() / "agent");
   }
@@ -59,7 +59,7 @@ class World {
 TEST_SUITE_BEGIN("remote/exec");
 
 TEST_CASE("where the agent is present one command a host is enough") {
-  const World world;
+  const ExecWorld world;
   FakeSsh client([](const auto&) -> FakeReply { return {.exit = {.status = 3}, .out = "x\n"}; });
   Recorded sink;
   const auto results = world.exec(client, 2, sink);
@@ -74,7 +74,7 @@ TEST_CASE("where the agent is present one command a host is enough") {
 }
 
 TEST_CASE("a missing agent is noticed behind what start-up files of the shell print") {
-  const World world;
+  const ExecWorld world;
   bool present = false;
   FakeSsh client([&](const FakeSsh::Seen& seen) -> FakeReply {
     FakeReply missing = world.missing();
@@ -91,7 +91,7 @@ TEST_CASE("a missing agent is noticed behind what start-up files of the shell pr
 }
 
 TEST_CASE("a missing agent is put there, only where it is missing, and its absence is not shown") {
-  const World world;
+  const ExecWorld world;
   bool present = false;
   FakeSsh client([&](const FakeSsh::Seen& seen) -> FakeReply {
     if (seen.host == "n0") return {};
@@ -107,7 +107,7 @@ TEST_CASE("a missing agent is put there, only where it is missing, and its absen
 }
 
 TEST_CASE("each host's end is told when it comes, once, and not of a try without the agent") {
-  const World world;
+  const ExecWorld world;
   bool present = false;
   FakeSsh client([&](const FakeSsh::Seen& seen) -> FakeReply {
     if (seen.host == "n1" && world.calls_agent(seen) && !present) return world.missing();
@@ -121,7 +121,7 @@ TEST_CASE("each host's end is told when it comes, once, and not of a try without
 
 TEST_CASE(
     "a home directory that cannot be written leaves plain execution, and the result says so") {
-  const World world;
+  const ExecWorld world;
   FakeSsh client([&](const FakeSsh::Seen& seen) -> FakeReply {
     if (world.calls_agent(seen)) return world.missing();
     if (seen.input.empty()) return {.exit = {.status = 7}, .out = "plain\n"};
@@ -155,7 +155,7 @@ struct Decoded {
 };
 
 TEST_CASE("variables go by standard input and are in no command line, with the agent or without") {
-  const World world;
+  const ExecWorld world;
   for (const bool has_agent : {true, false}) {
     CAPTURE(has_agent);
     FakeSsh client([&](const FakeSsh::Seen& seen) -> FakeReply {
@@ -202,7 +202,7 @@ TEST_CASE("what a host without the agent gets is run by any shell") {
 }
 
 TEST_CASE("standard input goes to each host once, and none of it to a try without the agent") {
-  const World world;
+  const ExecWorld world;
   const auto path = world.dir.path() / "input";
   test::write_file(path, "hello", std::filesystem::perms::owner_all);
   bool present = false;
@@ -236,7 +236,7 @@ TEST_CASE("standard input goes to each host once, and none of it to a try withou
 }
 
 TEST_CASE("a program that itself ends with 127 is no missing agent") {
-  const World world;
+  const ExecWorld world;
   FakeSsh client([](const auto&) -> FakeReply {
     return {.exit = {.status = 127}, .err = "nope: No such file\n"};
   });
@@ -248,7 +248,7 @@ TEST_CASE("a program that itself ends with 127 is no missing agent") {
 }
 
 TEST_CASE("a host that fails leaves the others alone") {
-  const World world;
+  const ExecWorld world;
   FakeSsh client([](const FakeSsh::Seen& seen) -> FakeReply {
     if (seen.host == "n0") return {.failure = Error(ErrorKind::transient, "gone")};
     return {};

@@ -31,7 +31,7 @@ TEST_CASE("a line without end is given on in parts") {
 }
 
 TEST_CASE("hosts with equal outputs are folded, in the order met") {
-  const std::vector<Output> outputs = {
+  const std::vector<HostText> outputs = {
       {NodeName{"a"}, "1"}, {NodeName{"b"}, "2"}, {NodeName{"c"}, "1"}};
   const auto groups = fold(outputs);
   REQUIRE(groups.size() == 2);

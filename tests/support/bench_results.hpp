@@ -9,20 +9,20 @@ namespace fastgpu::cli::test {
 
 /// Returns two results of all_reduce, one of all_gather, and a model whose name must be escaped in
 /// HTML.
-inline std::vector<comm::bench::Result> some_results() {
-  using comm::bench::Result;
+inline std::vector<comm::bench::BenchResult> some_results() {
+  using comm::bench::BenchResult;
   const auto result = [](const char* collective, const char* dtype, std::uint64_t bytes) {
-    return Result{.library = "fastgpu",
-                  .collective = collective,
-                  .dtype = dtype,
-                  .ranks = 4,
-                  .bytes = {bytes},
-                  .seconds = 12.5e-6,
-                  .algbw = 0.64e6,
-                  .busbw = 0.96e6,
-                  .step = {}};
+    return BenchResult{.library = "fastgpu",
+                       .collective = collective,
+                       .dtype = dtype,
+                       .ranks = 4,
+                       .bytes = {bytes},
+                       .seconds = 12.5e-6,
+                       .algbw = 0.64e6,
+                       .busbw = 0.96e6,
+                       .step = {}};
   };
-  std::vector<Result> results = {
+  std::vector<BenchResult> results = {
       result("all_reduce", "float32", 8), result("all_reduce", "float32", 4 << 20),
       result("all_gather", "float16", 1'000'000), result("gradients", "float32", 102'228'128)};
   results[1].seconds = 2.097152e-3;

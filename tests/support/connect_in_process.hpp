@@ -58,7 +58,7 @@ inline comm::Wishes wishes(comm::SharedMemory shared_memory, int flows = 1) {
   const std::string_view text = given;
   const std::size_t gap = text.find(' ');
   wished.transport = comm::NetworkTransport::fabric;
-  wished.fabric = {.need = comm::fabric::Need::must,
+  wished.fabric = {.need = comm::fabric::FabricNeed::must,
                    .provider = std::string(text.substr(0, gap)),
                    .plugin = plugin};
   if (gap != std::string_view::npos)

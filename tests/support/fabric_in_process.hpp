@@ -30,7 +30,7 @@ class FabricWire : public std::enable_shared_from_this<FabricWire> {
  public:
   explicit FabricWire(const WireTraits& traits = {}) : traits_(traits) {}
 
-  std::unique_ptr<comm::fabric::Endpoint> endpoint();
+  std::unique_ptr<comm::fabric::FabricEndpoint> endpoint();
 
   std::atomic<bool> is_full{false};     ///< Nothing can be sent now.
   std::atomic<bool> holds_puts{false};  ///< What is put does not come to an end.
@@ -44,7 +44,7 @@ class FabricWire : public std::enable_shared_from_this<FabricWire> {
 
   struct Posted {
     std::uint64_t tag = 0;
-    comm::fabric::Part part{};
+    comm::fabric::FabricPart part{};
     Operation* operation = nullptr;
   };
   struct Parcel {
@@ -64,7 +64,7 @@ class FabricWire : public std::enable_shared_from_this<FabricWire> {
   std::uint64_t next_key_ = 1;
 };
 
-class FabricWire::Memory final : public comm::fabric::Registration {
+class FabricWire::Memory final : public comm::fabric::FabricRegistration {
  public:
   Memory(std::shared_ptr<FabricWire> wire, std::span<std::byte> bytes) : wire_(std::move(wire)) {
     const std::lock_guard lock(wire_->mutex_);
@@ -86,9 +86,9 @@ class FabricWire::Memory final : public comm::fabric::Registration {
   std::shared_ptr<FabricWire> wire_;
 };
 
-class FabricWire::End final : public comm::fabric::Endpoint {
+class FabricWire::End final : public comm::fabric::FabricEndpoint {
  public:
-  using Part = comm::fabric::Part;
+  using Part = comm::fabric::FabricPart;
   using Completion = comm::fabric::PortCompletion;
   using Kind = comm::fabric::CompletionKind;
 
@@ -113,7 +113,7 @@ class FabricWire::End final : public comm::fabric::Endpoint {
     if (address.size() != 1) return std::nullopt;
     return std::to_integer<std::uint64_t>(address.front());
   }
-  std::unique_ptr<comm::fabric::Registration> register_memory(
+  std::unique_ptr<comm::fabric::FabricRegistration> register_memory(
       std::span<std::byte> memory) override {
     return std::make_unique<Memory>(wire_, memory);
   }
@@ -261,7 +261,7 @@ class FabricWire::End final : public comm::fabric::Endpoint {
   std::deque<Completion> completions_;
 };
 
-inline std::unique_ptr<comm::fabric::Endpoint> FabricWire::endpoint() {
+inline std::unique_ptr<comm::fabric::FabricEndpoint> FabricWire::endpoint() {
   return std::make_unique<End>(shared_from_this());
 }
 

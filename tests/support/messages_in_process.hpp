@@ -15,7 +15,7 @@ namespace fastgpu::test {
 /// The messages of all ranks of a job.
 class PostOffice : public std::enable_shared_from_this<PostOffice> {
  public:
-  std::unique_ptr<comm::mpi::Messages> messages_of(comm::Rank rank);
+  std::unique_ptr<comm::mpi::MpiMessages> messages_of(comm::Rank rank);
 
   /// Returns the number of messages that were sent and whose receipt has not begun.
   std::size_t unread() {
@@ -88,7 +88,7 @@ class PostOffice::Transfer final : public comm::mpi::Transfer {
   bool has_ended_ = false;
 };
 
-class PostOffice::Messages final : public comm::mpi::Messages {
+class PostOffice::Messages final : public comm::mpi::MpiMessages {
  public:
   Messages(std::shared_ptr<PostOffice> office, comm::Rank self)
       : office_(std::move(office)), self_(self) {}
@@ -125,7 +125,7 @@ class PostOffice::Messages final : public comm::mpi::Messages {
     return office_->transfer_of(wanted);
   }
 
-  std::optional<comm::mpi::Found> find(std::span<std::byte> into, int number) override {
+  std::optional<comm::mpi::FoundMessage> find(std::span<std::byte> into, int number) override {
     const std::lock_guard lock(office_->mutex_);
     auto& sent = office_->sent_;
     const auto found = std::ranges::find_if(
@@ -135,7 +135,7 @@ class PostOffice::Messages final : public comm::mpi::Messages {
     const Parcel wanted{.from = parcel.from, .to = self_, .number = number, .into = into};
     sent.erase(found);
     deliver(parcel, wanted);
-    return comm::mpi::Found{parcel.from, parcel.bytes.size(), office_->transfer_of(wanted)};
+    return comm::mpi::FoundMessage{parcel.from, parcel.bytes.size(), office_->transfer_of(wanted)};
   }
 
   bool is_over() const noexcept override { return false; }
@@ -149,7 +149,7 @@ inline std::unique_ptr<comm::mpi::Transfer> PostOffice::transfer_of(const Parcel
   return std::make_unique<Transfer>(shared_from_this(), parcel);
 }
 
-inline std::unique_ptr<comm::mpi::Messages> PostOffice::messages_of(comm::Rank rank) {
+inline std::unique_ptr<comm::mpi::MpiMessages> PostOffice::messages_of(comm::Rank rank) {
   return std::make_unique<Messages>(shared_from_this(), rank);
 }
 

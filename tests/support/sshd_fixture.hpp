@@ -164,8 +164,8 @@ class Sshd {
 
   TemporaryDirectory directory_;
   std::uint16_t port_;
-  ssh::KeyPair host_key_;
-  ssh::KeyPair user_key_;
+  KeyPair host_key_;
+  KeyPair user_key_;
   pid_t pid_ = -1;
 };
 

@@ -76,7 +76,7 @@ TEST_CASE("the content of a directory has names that only the other side knows")
 }
 
 TEST_CASE("nothing of a copy with a name that was not asked for becomes visible") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "results.csv", "1,2");
   put(world.from() / ".bashrc", "echo owned");
   const std::string stream = stream_of({world.from() / "results.csv", world.from() / ".bashrc"});

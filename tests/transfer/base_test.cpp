@@ -16,7 +16,7 @@ using test::noise;
 TEST_SUITE_BEGIN("transfer/base");
 
 /// Two files in the source, the first of which is in the base.
-struct WithBase : World {
+struct WithBase : TreeWorld {
   WithBase() {
     put(from() / "new/lib/first", noise(300'000));
     put(from() / "new/lib/second", noise(200'000, 8));

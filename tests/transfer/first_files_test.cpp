@@ -26,7 +26,7 @@ std::string stream_with(const fs::path& source, FirstFiles first, const Position
   return all;
 }
 
-fs::path tree_in(const World& world) {
+fs::path tree_in(const TreeWorld& world) {
   const fs::path tree = world.from() / "tree";
   put(tree / "a/first", noise(300'000));
   put(tree / "b/c/last", noise(300'000, 8), 0400);
@@ -38,7 +38,7 @@ fs::path tree_in(const World& world) {
 TEST_SUITE_BEGIN("transfer/first files");
 
 TEST_CASE("files that go ahead arrive with their directories, and go once") {
-  const World world;
+  const TreeWorld world;
   const fs::path tree = tree_in(world);
   const std::string plain = stream_of({tree});
   const std::string stream = stream_with(tree, told({"b/c/last", "top", "a/first", "none"}));
@@ -49,7 +49,7 @@ TEST_CASE("files that go ahead arrive with their directories, and go once") {
 }
 
 TEST_CASE("a tree arrives that is made while it is sent, as it is at the end") {
-  const World world;
+  const TreeWorld world;
   const fs::path tree = world.from() / "tree";
   put(tree / "one", "1");
   const std::string stream =
@@ -64,7 +64,7 @@ TEST_CASE("a tree arrives that is made while it is sent, as it is at the end") {
 }
 
 TEST_CASE("a copy in some order that was cut off goes on in that order") {
-  const World world;
+  const TreeWorld world;
   const fs::path tree = tree_in(world);
   const std::vector<std::string> order = {"b/c/last", "a/first"};
   const std::string stream = stream_with(tree, told(order));
@@ -85,7 +85,7 @@ TEST_CASE("a copy in some order that was cut off goes on in that order") {
 }
 
 TEST_CASE("of a copy that is given up nothing is kept, whoever might go on") {
-  const World world;
+  const TreeWorld world;
   std::string stream;
   encode(stream, FileRecord{"tree", 0644});
   encode(stream, BlockRecord{"half of it"});

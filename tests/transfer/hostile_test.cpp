@@ -21,7 +21,7 @@ constexpr uid_t kOther = 65'533;
 TEST_SUITE_BEGIN("transfer/hostile");
 
 /// A shared directory as /tmp is, and a user who is not us. Empty of tests where we are not root.
-class Shared : public World {
+class Shared : public TreeWorld {
  public:
   Shared() { fs::permissions(to(), fs::perms::all | fs::perms::sticky_bit); }
 

@@ -40,7 +40,7 @@ class Mount {
 };
 
 /// A project with data, at whose destination older things are.
-class Project : public World {
+class Project : public TreeWorld {
  public:
   Project() {
     put(from() / "p/src/a.py", "new a");

@@ -35,7 +35,7 @@ Error cut_off_after(const std::string& stream, std::size_t size, const fs::path&
 }
 
 TEST_CASE("wherever a copy is cut off, it goes on from there and comes to the same") {
-  const World world;
+  const TreeWorld world;
   const fs::path tree = world.nasty_tree();
   const std::string whole = stream_of({tree});
   const auto wanted = listing(world.from());
@@ -62,7 +62,7 @@ TEST_CASE("wherever a copy is cut off, it goes on from there and comes to the sa
 }
 
 TEST_CASE("what is kept saves sending it, the middle of a file too") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "d/first", noise(3'000'000));
   put(world.from() / "d/second", noise(5'000'000));
   const std::string whole = stream_of({world.from() / "d"});
@@ -77,7 +77,7 @@ TEST_CASE("what is kept saves sending it, the middle of a file too") {
 }
 
 TEST_CASE("a copy that is just about to end is asked how far it was once it has ended") {
-  const World world;
+  const TreeWorld world;
   std::optional<Staging> copy(std::in_place, world.to(), kKey);
   copy->note(3, "");
   copy->keep();
@@ -89,7 +89,7 @@ TEST_CASE("a copy that is just about to end is asked how far it was once it has 
 }
 
 TEST_CASE("who has more than the stream begins with takes it from there all the same") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "d/first", noise(3'000'000), 0444);
   put(world.from() / "d/second", noise(5'000'000));
   cut_off_after(stream_of({world.from() / "d"}), 6'000'000, world.to());
@@ -103,7 +103,7 @@ TEST_CASE("who has more than the stream begins with takes it from there all the 
 }
 
 TEST_CASE("nobody goes on with more than is kept, and a file that has changed is found out") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "d/file", noise(5'000'000));
   cut_off_after(stream_of({world.from() / "d"}), 1'000'000, world.to());
   const Position from = kept_position(world.to(), kKey);
@@ -122,7 +122,7 @@ TEST_CASE("nobody goes on with more than is kept, and a file that has changed is
 
 TEST_CASE(
     "what is kept goes when its day is over, or when something else is to come to its place") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "d/file", noise(5'000'000));
   put(world.from() / "small", "x");
   const std::string whole = stream_of({world.from() / "d"});
@@ -143,7 +143,7 @@ TEST_CASE(
 }
 
 TEST_CASE("what is kept goes when it is dropped, but for a copy that goes on just now") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "d/file", noise(5'000'000));
   const std::string whole = stream_of({world.from() / "d"});
   cut_off_after(whole, 1'000'000, world.to());
@@ -159,7 +159,7 @@ TEST_CASE("what is kept goes when it is dropped, but for a copy that goes on jus
 }
 
 TEST_CASE("a copy is the same copy while nothing of its sources has changed") {
-  const World world;
+  const TreeWorld world;
   const std::vector<fs::path> sources = {world.from() / "d"};
   put(world.from() / "d/file", "text");
   const std::string key = key_of(sources, "there");

@@ -12,14 +12,14 @@ using test::noise;
 TEST_SUITE_BEGIN("transfer/tree");
 
 TEST_CASE("a tree of every kind arrives as it was") {
-  const World world;
+  const TreeWorld world;
   const fs::path tree = world.nasty_tree();
   receive(stream_of({tree}), world.to());
   CHECK(listing(world.to()) == listing(world.from()));
 }
 
 TEST_CASE("a destination that is a directory is copied into, another one is the new name") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "f", "1");
   const std::string stream = stream_of({world.from() / "f"});
   receive(stream, world.to());
@@ -34,7 +34,7 @@ TEST_CASE("a destination that is a directory is copied into, another one is the 
 }
 
 TEST_CASE("a directory goes under a new name, or merges its content where there is one") {
-  const World world;
+  const TreeWorld world;
   fs::create_directories(world.from() / "d" / "sub");
   put(world.from() / "d/sub/new", "new");
   put(world.from() / "d/both", "from");
@@ -49,7 +49,7 @@ TEST_CASE("a directory goes under a new name, or merges its content where there 
 }
 
 TEST_CASE("the content of a directory goes under a new name, too") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "d/f", "1");
   put(world.from() / "d/sub/g", "2");
   receive(stream_of({world.from() / "d" / "."}), world.to() / "e");
@@ -58,7 +58,7 @@ TEST_CASE("the content of a directory goes under a new name, too") {
 }
 
 TEST_CASE("a source that is neither a file nor a directory is refused by its name") {
-  const World world;
+  const TreeWorld world;
   REQUIRE(::mkfifo((world.from() / "pipe").c_str(), 0600) == 0);
   const Error e = failure_of([&] { stream_of({world.from() / "pipe"}); });
   CHECK(e.kind() == ErrorKind::usage);
@@ -66,7 +66,7 @@ TEST_CASE("a source that is neither a file nor a directory is refused by its nam
 }
 
 TEST_CASE("several sources need a directory") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "a", "1");
   put(world.from() / "b", "2");
   const std::string stream = stream_of({world.from() / "a", world.from() / "b"});
@@ -79,7 +79,7 @@ TEST_CASE("several sources need a directory") {
 }
 
 TEST_CASE("a file and a directory never replace each other, and nothing else changes then") {
-  const World world;
+  const TreeWorld world;
   fs::create_directories(world.from() / "d" / "x");
   put(world.from() / "d/a", "new");
   fs::create_directory(world.to() / "d");
@@ -90,7 +90,7 @@ TEST_CASE("a file and a directory never replace each other, and nothing else cha
 }
 
 TEST_CASE("a changed byte is found, its file is named and nothing is visible") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "f", noise(1000) + "needle" + noise(1000));
   std::string stream = stream_of({world.from() / "f"});
   stream[stream.find("needle")] = 'N';
@@ -101,7 +101,7 @@ TEST_CASE("a changed byte is found, its file is named and nothing is visible") {
 }
 
 TEST_CASE("what is packed and what is not arrive alike, and the first is short on its way") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "d/noise", noise(600'000));
   put(world.from() / "d/plain", std::string(6'000'000, 'p'));
   put(world.from() / "d/short", "s");
@@ -114,7 +114,7 @@ TEST_CASE("what is packed and what is not arrive alike, and the first is short o
 }
 
 TEST_CASE("a stream cut off anywhere leaves nothing behind") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "f", "content");
   const std::string stream = stream_of({world.from() / "f"});
   for (std::size_t size = 0; size < stream.size(); ++size) {
@@ -124,7 +124,7 @@ TEST_CASE("a stream cut off anywhere leaves nothing behind") {
 }
 
 TEST_CASE("paths that lead out of the destination are refused") {
-  const World world;
+  const TreeWorld world;
   for (const char* path : {"../x", "/etc/x", "a/../../x", "a//b", ".", "a/.", "a/"}) {
     std::string stream;
     encode(stream, LinkRecord{path, "target"});
@@ -134,7 +134,7 @@ TEST_CASE("paths that lead out of the destination are refused") {
 }
 
 TEST_CASE("a link that was sent first is not followed by what comes after") {
-  const World world;
+  const TreeWorld world;
   std::string stream;
   encode(stream, LinkRecord{"out", world.from().string()});
   encode(stream, FileRecord{"out/escaped", 0644});
@@ -143,7 +143,7 @@ TEST_CASE("a link that was sent first is not followed by what comes after") {
 }
 
 TEST_CASE("a link at the destination is not followed by a merge") {
-  const World world;
+  const TreeWorld world;
   fs::create_directory(world.from() / "d");
   put(world.from() / "d/f", "x");
   fs::create_directory(world.from() / "elsewhere");
@@ -154,7 +154,7 @@ TEST_CASE("a link at the destination is not followed by a merge") {
 }
 
 TEST_CASE("what a killed copy left is removed by the next, what a living one holds is not") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "f", "x");
   fs::create_directories(world.to() / ".fastgpu-copy-abandoned" / "sub");
   put(world.to() / ".fastgpu-copy-abandoned/sub/half", "ha");
@@ -168,14 +168,14 @@ TEST_CASE("what a killed copy left is removed by the next, what a living one hol
 }
 
 TEST_CASE("a source that is missing or cannot be read is named") {
-  const World world;
+  const TreeWorld world;
   const Error e = failure_of([&] { stream_of({world.from() / "none"}); });
   CHECK(e.kind() == ErrorKind::not_found);
   CHECK(std::string(e.what()).find("none") != std::string::npos);
 }
 
 TEST_CASE("garbage is refused as a malformed stream") {
-  const World world;
+  const TreeWorld world;
   std::string long_field = "B";
   long_field += std::string(4, '\xff');
   for (const std::string& garbage :
@@ -184,7 +184,7 @@ TEST_CASE("garbage is refused as a malformed stream") {
 }
 
 TEST_CASE("senders that share sums give the same stream as one alone") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "f", std::string(3'000'000, 'z'));
   const auto sums = std::make_shared<FileSums>();
   TreeSender fast({world.from() / "f"}, sums);
@@ -208,7 +208,7 @@ TEST_CASE("senders that share sums give the same stream as one alone") {
 }
 
 TEST_CASE("what vanishes from a tree while it is sent is left out and named, and the rest comes") {
-  const World world;
+  const TreeWorld world;
   for (int i = 1000; i < 1200; ++i)
     put(world.from() / "d" / ("f" + std::to_string(i)), "x");
   put(world.from() / "d/g/inner", "x");
@@ -228,7 +228,7 @@ TEST_CASE("what vanishes from a tree while it is sent is left out and named, and
 }
 
 TEST_CASE("sources are looked at as a whole before anything is sent") {
-  const World world;
+  const TreeWorld world;
   put(world.from() / "d/sub/f", "x");
   REQUIRE(::mkfifo((world.from() / "pipe").c_str(), 0600) == 0);
   const auto kind = [&](const std::vector<fs::path>& sources) {

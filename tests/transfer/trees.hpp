@@ -61,9 +61,9 @@ inline std::vector<std::string> listing(const fs::path& root) {
   return lines;
 }
 
-class World {
+class TreeWorld {
  public:
-  World() {
+  TreeWorld() {
     fs::create_directory(from());
     fs::create_directory(to());
   }

@@ -34,12 +34,10 @@ std::vector<FoundImage> find_images(Context& context, const DeleteImageOptions& 
   });
   context.cancel().check();
   std::vector<FoundImage> found;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    if (const auto* error = std::get_if<Error>(&answers[i])) throw *error;
-    for (const OwnImage& image : std::get<0>(answers[i]))
+  for (std::size_t i = 0; i < places.size(); ++i)
+    for (const OwnImage& image : answers[i].value())
       if (image.image.id == options.name || image.image.name == options.name)
         found.push_back({places[i], image});
-  }
   return found;
 }
 

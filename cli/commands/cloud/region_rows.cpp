@@ -29,12 +29,12 @@ std::vector<Row> rows_of(Context& context, const CloudOptions& options,
   provision::cloud::RegionAnswers heard;
   for (std::size_t i = 0; i < places.size(); ++i) {
     provision::cloud::RegionName where(places[i].cloud->name(), places[i].region);
-    if (const auto* error = std::get_if<Error>(&answers[i])) {
-      heard.failed.emplace_back(std::move(where), *error);
+    if (!answers[i].ok()) {
+      heard.failed.emplace_back(std::move(where), answers[i].error());
       continue;
     }
     heard.answered.push_back(std::move(where));
-    std::ranges::copy(std::get<0>(answers[i]), std::back_inserter(rows));
+    std::ranges::copy(answers[i].value(), std::back_inserter(rows));
   }
   if (heard.answered.empty() && !heard.failed.empty()) throw Error(heard.failed.front().second);
   for (const std::string& reason : provision::cloud::reasons(heard))

@@ -4,6 +4,7 @@
 
 #include "base/counted.hpp"
 #include "base/host_names.hpp"
+#include "base/outcome.hpp"
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/program/app.hpp"
 #include "cli/ui/view.hpp"
@@ -17,7 +18,7 @@ namespace {
 /// The outcome for one of several clusters.
 struct ChangeResult {
   std::string cluster;
-  std::optional<Error> failure{};
+  Outcome<void> outcome{};
 };
 
 View view_of(const std::vector<ChangeResult>& results, std::string_view kind,
@@ -28,12 +29,13 @@ View view_of(const std::vector<ChangeResult>& results, std::string_view kind,
   view.root["clusters"] = Json::array();
   view.table.columns = {{"CLUSTER"}, {"RESULT", false, Fit::prose}};
   for (const ChangeResult& one : results) {
-    const std::string text = one.failure ? one.failure->what() : done;
+    const bool failed = !one.outcome.ok();
+    const std::string text = failed ? one.outcome.error().what() : done;
     Json item;
     item["name"] = one.cluster;
-    item["error"] = one.failure ? Json(text) : Json(nullptr);
+    item["error"] = failed ? Json(text) : Json(nullptr);
     view.root["clusters"].push_back(std::move(item));
-    view.table.rows.push_back({one.cluster, Cell(text, one.failure ? Color::red : Color::green)});
+    view.table.rows.push_back({one.cluster, Cell(text, failed ? Color::red : Color::green)});
     view.names.push_back(one.cluster);
   }
   return view;
@@ -92,13 +94,11 @@ int for_each_cluster(Context& context, const Names& names, std::string_view kind
   int code = 0;
   for (const std::string& name : names) {
     results.push_back({.cluster = name});
-    try {
+    const Outcome<void>& outcome = results.back().outcome = attempt([&] {
       context.cancel().check();
       act(name);
-    } catch (const Error& e) {
-      results.back().failure = e;
-      code = std::max(code, exit_code(e.kind()));
-    }
+    });
+    if (!outcome.ok()) code = std::max(code, exit_code(outcome.error().kind()));
   }
   context.ui().end_progress();
   context.ui().show(view_of(results, kind, done));

@@ -228,7 +228,7 @@ std::vector<std::string> storage_steps(const provision::cloud::CloudSpec& spec) 
   return steps;
 }
 
-View view_of(const provision::Plan& plan, const WantedCluster& wanted) {
+View view_of(const provision::ClusterPlan& plan, const WantedCluster& wanted) {
   View view;
   view.root = document("plan");
   view.root["plan"] = Json(provision::to_json(plan));
@@ -349,7 +349,7 @@ void try_launch(Context& context, const WantedCluster& wanted) {
 
 int plan(Context& context, const WantedCluster& wanted) {
   Ui& ui = context.ui();
-  const provision::Plan plan = provision::plan_cluster(context.tools(), wanted.spec);
+  const provision::ClusterPlan plan = provision::plan_cluster(context.tools(), wanted.spec);
   const bool buys = wanted.plan && plan.kind != provision::PlanKind::unchanged;
   if (buys && ui.for_people()) {
     if (!wanted.plan->offers.usable.empty()) ui.show(view_of_offers(wanted.plan->offers));

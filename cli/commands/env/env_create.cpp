@@ -20,7 +20,7 @@ struct EnvCreateOptions {
   std::string requirements;
   std::string from;
   std::string builder;
-  InstallOptions install;
+  EnvInstallOptions install;
   std::vector<std::string> set;
 };
 

@@ -15,7 +15,7 @@ struct EnvFrameworksOptions {
   EnvTarget target;
   std::string name;
   std::vector<std::string> frameworks;
-  InstallOptions install;
+  EnvInstallOptions install;
 };
 
 /// Returns the given environment, else the active one, else the only one.

@@ -21,7 +21,7 @@ namespace {
 
 envs::InstallationRequest request_for(Context& context, const EnvCluster& cluster,
                                       const EnvironmentChoice& choice,
-                                      const InstallOptions& options) {
+                                      const EnvInstallOptions& options) {
   envs::InstallationRequest request{.spec = choice.spec,
                                     .lock = choice.lock,
                                     .prefix = cluster.prefix_for(choice.spec.name),
@@ -85,7 +85,7 @@ std::string python_step(const envs::EnvironmentSpec& spec, const envs::PythonArc
 
 /// Shows the steps for each node. Nodes with equal steps share a row. Returns the exit code.
 int show_steps(Context& context, EnvCluster& cluster, const EnvironmentChoice& choice,
-               const InstallOptions& options) {
+               const EnvInstallOptions& options) {
   auto request = request_for(context, cluster, choice, options);
   request.pythons = known_pythons(options.building);
   NeededSteps needed = steps_for_needs(context, cluster, choice.spec.needs, options.needs);
@@ -142,7 +142,7 @@ bool lacks_frameworks(const envs::EnvironmentSpec& spec) try {
 }
 
 int install(Context& context, EnvCluster& cluster, const EnvironmentChoice& choice,
-            const InstallOptions& options) {
+            const EnvInstallOptions& options) {
   auto request = request_for(context, cluster, choice, options);
   cluster.lock();
   const MetNeeds met = meet_needs(context, cluster, choice.spec.needs, options.needs);
@@ -212,13 +212,13 @@ envs::EnvironmentName chosen_name(Context& context, const EnvCluster* cluster,
   return chosen.name;
 }
 
-void describe_rate(Arguments& arguments, InstallOptions& options) {
+void describe_rate(Arguments& arguments, EnvInstallOptions& options) {
   checked(arguments.text("--limit-rate", "RATE", "Limit the rate between nodes [300mbit]",
                          options.rate),
           parse_bit_rate);
 }
 
-void describe_dry_run(Arguments& arguments, InstallOptions& options) {
+void describe_dry_run(Arguments& arguments, EnvInstallOptions& options) {
   arguments.flag("--dry-run", "Show the steps of each node, without running them", options.dry_run);
 }
 
@@ -250,7 +250,7 @@ envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
   return lock;
 }
 
-void describe_install_options(Arguments& arguments, InstallOptions& options) {
+void describe_install_options(Arguments& arguments, EnvInstallOptions& options) {
   describe_builder_options(arguments, options.building);
   arguments.group("Driver");
   describe_needs_options(arguments, options.needs);
@@ -260,13 +260,13 @@ void describe_install_options(Arguments& arguments, InstallOptions& options) {
   describe_dry_run(arguments, options);
 }
 
-void describe_copy_options(Arguments& arguments, InstallOptions& options) {
+void describe_copy_options(Arguments& arguments, EnvInstallOptions& options) {
   describe_rate(arguments, options);
   describe_dry_run(arguments, options);
 }
 
 int install_environment(Context& context, EnvCluster& cluster, const EnvironmentChoice& choice,
-                        const InstallOptions& options) {
+                        const EnvInstallOptions& options) {
   return options.dry_run ? show_steps(context, cluster, choice, options)
                          : install(context, cluster, choice, options);
 }

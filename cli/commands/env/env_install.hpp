@@ -19,16 +19,16 @@ struct EnvironmentChoice {
 };
 
 /// The options of an installation.
-struct InstallOptions {
+struct EnvInstallOptions {
   BuilderOptions building;
   NeedsOptions needs;
   std::string rate;  ///< The maximum rate of copies to other nodes, as text; empty for no limit.
   bool upgrade = false;
   bool dry_run = false;
 };
-void describe_install_options(Arguments& arguments, InstallOptions& options);
+void describe_install_options(Arguments& arguments, EnvInstallOptions& options);
 /// Adds only --limit-rate and --dry-run.
-void describe_copy_options(Arguments& arguments, InstallOptions& options);
+void describe_copy_options(Arguments& arguments, EnvInstallOptions& options);
 
 /// Reads env.yaml, a lock, or conda's environment.yml, which is translated to an env.yaml. Throws
 /// as Document::read() and envs::conda_file_as_yaml() do.
@@ -49,6 +49,6 @@ void complete_from(Context& context, const EnvCluster* cluster, const std::strin
 /// Installs the environment and its needs, shows the result, and records the prefix. A dry run only
 /// shows the steps for each node; nodes with equal steps share a row. Returns the exit code.
 int install_environment(Context& context, EnvCluster& cluster, const EnvironmentChoice& choice,
-                        const InstallOptions& options);
+                        const EnvInstallOptions& options);
 
 }  // namespace fastgpu::cli

@@ -27,7 +27,7 @@ struct EnvInstallDriverOptions {
   bool dry_run = false;
 };
 
-using Plans = std::vector<HostResult<envs::Planned>>;
+using Plans = std::vector<HostResult<envs::PlannedNode>>;
 using DriverOutcomes = std::vector<HostResult<envs::DriverOutcome>>;
 
 std::string word_of(envs::StepState state) {
@@ -58,7 +58,7 @@ Json json_of(const Error& error) {
   return Json{{"kind", word_for(error.kind())}, {"message", error.what()}};
 }
 
-Json json_of(const envs::Step& step) {
+Json json_of(const envs::DriverStep& step) {
   Json item;
   item["title"] = step.title;
   item["state"] = word_of(step.state);
@@ -71,7 +71,7 @@ Json json_of(const envs::Step& step) {
 /// Nodes with the same GPUs and the same plan.
 struct NodeGroup {
   std::vector<std::string> nodes;
-  const envs::Planned* planned = nullptr;
+  const envs::PlannedNode* planned = nullptr;
 };
 
 std::string accelerators_of(const envs::NodeFacts& facts) {
@@ -82,7 +82,7 @@ std::vector<NodeGroup> folded(const Plans& plans) {
   std::vector<NodeGroup> groups;
   for (const auto& result : plans) {
     if (!result.ok()) continue;
-    const envs::Planned& planned = result.value();
+    const envs::PlannedNode& planned = result.value();
     const auto same = std::ranges::find_if(groups, [&](const NodeGroup& group) {
       return group.planned->plan == planned.plan &&
              accelerators_of(group.planned->facts) == accelerators_of(planned.facts);
@@ -113,7 +113,7 @@ View view_of(const Plans& plans) {
     item["steps"] = Json::array();
     view.names.push_back(nodes);
     view.table.rows.push_back({nodes, accelerators_of(group.planned->facts), "", "", ""});
-    for (const envs::Step& step : group.planned->plan.steps) {
+    for (const envs::DriverStep& step : group.planned->plan.steps) {
       item["steps"].push_back(json_of(step));
       std::string commands;
       for (const envs::Argv& argv : step.commands)
@@ -202,7 +202,7 @@ int install(Context& context, EnvInstallDriverOptions& options,
       in_need.push_back(result.value().facts);
   http::CurlClient client(http::curl_settings(context.environment()));
   envs::fetch_keys(options.recipe, in_need, client, context.cancel());
-  const envs::InstallOptions how{
+  const envs::DriverInstallOptions how{
       .reboots = options.reboot == "never" ? envs::Reboots::never : envs::Reboots::automatic,
       .sudo_password = password};
   const DriverOutcomes outcomes =

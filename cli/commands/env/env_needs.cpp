@@ -32,16 +32,16 @@ envs::NodeGoal goal_of(const envs::NodeNeeds& needs, const envs::Recipe& recipe,
   return goal;
 }
 
-std::vector<std::string> titles_to_do(const envs::Plan& plan) {
+std::vector<std::string> titles_to_do(const envs::DriverPlan& plan) {
   std::vector<std::string> titles;
-  for (const envs::Step& step : plan.steps)
+  for (const envs::DriverStep& step : plan.steps)
     if (step.state == envs::StepState::to_do) titles.push_back(step.title);
   return titles;
 }
 
 /// Downloads NVIDIA's key if a node has packages of NVIDIA to install.
 void fetch_key(Context& context, envs::Recipe& recipe,
-               const std::vector<HostResult<envs::Planned>>& plans) {
+               const std::vector<HostResult<envs::PlannedNode>>& plans) {
   std::vector<envs::NodeFacts> in_need;
   for (const auto& plan : plans)
     if (plan.ok() && plan.value().plan.next() != nullptr) in_need.push_back(plan.value().facts);
@@ -94,8 +94,8 @@ MetNeeds meet_needs(Context& context, const EnvCluster& cluster, const envs::Nod
   if (!options.assumed_gpus.empty())
     throw Error(ErrorKind::usage, "--assume-gpu only shows a plan: use it with --dry-run");
   if (!needs.any()) return {.hosts = cluster.hosts(), .did = {}, .failures = {}};
-  const envs::InstallOptions how{.reboots = envs::Reboots::never,
-                                 .sudo_password = sudo_password(context, options.sudo)};
+  const envs::DriverInstallOptions how{.reboots = envs::Reboots::never,
+                                       .sudo_password = sudo_password(context, options.sudo)};
   const envs::Matrix matrix = envs::builtin_matrix();
   envs::Recipe recipe = recipe_of(needs, options.source, matrix);
   const envs::DriverNodes nodes = driver_nodes(context, cluster.hosts());

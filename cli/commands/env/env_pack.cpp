@@ -40,8 +40,8 @@ class Archive final : public remote::OutputSink {
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
 
-  void output(std::size_t, remote::Channel channel, std::string_view text) override {
-    if (channel == remote::Channel::err) {
+  void output(std::size_t, remote::OutputChannel channel, std::string_view text) override {
+    if (channel == remote::OutputChannel::err) {
       said_ += text.substr(0, kMostSaid - std::min(said_.size(), kMostSaid));
       return;
     }

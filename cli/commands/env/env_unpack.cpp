@@ -9,7 +9,7 @@ namespace {
 struct EnvUnpackOptions {
   EnvTarget target;
   std::string archive;
-  InstallOptions install;
+  EnvInstallOptions install;
 };
 
 /// Checks the whole archive before any node is asked.

@@ -13,12 +13,12 @@ class ShownSteps final : public envs::DriverEvents {
  public:
   explicit ShownSteps(Ui& ui) : ui_(ui) {}
 
-  void started(const NodeName&, const envs::Step& step) override {
+  void started(const NodeName&, const envs::DriverStep& step) override {
     if (step.title == last_) return;
     last_ = step.title;
     ui_.progress(step.title);
   }
-  void finished(const NodeName&, const envs::Step&) override {}
+  void finished(const NodeName&, const envs::DriverStep&) override {}
   void waiting(const NodeName& node, const Error& why) override {
     ui_.progress(node.value + " waits for another process: " + why.what());
   }
@@ -74,7 +74,7 @@ envs::DriverNodes driver_nodes(Context& context, std::span<const ssh::Host> host
 std::vector<HostResult<envs::DriverOutcome>> bring_to_goal(Context& context,
                                                            const envs::DriverNodes& nodes,
                                                            const envs::NodeGoal& goal,
-                                                           const envs::InstallOptions& how) {
+                                                           const envs::DriverInstallOptions& how) {
   ShownSteps steps(context.ui());
   auto outcomes = envs::install_on(nodes, goal, how, steps);
   context.ui().end_progress();

@@ -29,7 +29,7 @@ envs::DriverNodes driver_nodes(Context& context, std::span<const ssh::Host> host
 std::vector<HostResult<envs::DriverOutcome>> bring_to_goal(Context& context,
                                                            const envs::DriverNodes& nodes,
                                                            const envs::NodeGoal& goal,
-                                                           const envs::InstallOptions& how);
+                                                           const envs::DriverInstallOptions& how);
 
 /// Returns a function that replaces a node's GPUs as --assume-gpu demands; empty if the flag is
 /// absent.

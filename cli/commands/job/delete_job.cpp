@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/counted.hpp"
+#include "base/outcome.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/program/app.hpp"
 #include "cli/program/consent.hpp"
@@ -79,7 +80,7 @@ void remove(Context& context, const state::Job& job) {
 
 struct Deletion {
   std::string job;
-  std::optional<Error> failure{};
+  Outcome<void> outcome{};
 };
 
 View view_of(const std::vector<Deletion>& deletions, bool dry_run) {
@@ -89,14 +90,15 @@ View view_of(const std::vector<Deletion>& deletions, bool dry_run) {
   view.root["jobs"] = Json::array();
   view.table.columns = {{"JOB"}, {"RESULT"}};
   for (const Deletion& one : deletions) {
-    const std::string result = one.failure ? one.failure->what()
-                               : dry_run   ? "to delete"
-                                           : "deleted";
+    const bool failed = !one.outcome.ok();
+    const std::string result = failed    ? one.outcome.error().what()
+                               : dry_run ? "to delete"
+                                         : "deleted";
     Json item;
     item["id"] = one.job;
-    item["error"] = one.failure ? Json(result) : Json(nullptr);
+    item["error"] = failed ? Json(result) : Json(nullptr);
     view.root["jobs"].push_back(std::move(item));
-    view.table.rows.push_back({one.job, Cell(result, one.failure ? Color::red : Color::green)});
+    view.table.rows.push_back({one.job, Cell(result, failed ? Color::red : Color::green)});
     view.names.push_back(one.job);
   }
   return view;
@@ -116,13 +118,11 @@ int run(Context& context, const DeleteJobOptions& options) {
     deletions.push_back({.job = job.id});
     if (options.dry_run) continue;
     context.ui().progress("deleting job " + job.id);
-    try {
+    const Outcome<void>& outcome = deletions.back().outcome = attempt([&] {
       context.cancel().check();
       remove(context, job);
-    } catch (const Error& e) {
-      deletions.back().failure = e;
-      code = std::max(code, exit_code(e.kind()));
-    }
+    });
+    if (!outcome.ok()) code = std::max(code, exit_code(outcome.error().kind()));
   }
   context.ui().end_progress();
   context.ui().show(view_of(deletions, options.dry_run));

@@ -23,7 +23,7 @@ void FirstRankLines::output(int rank, agent::OutputStream stream, std::string_vi
 }
 
 void FirstRankLines::check() const {
-  if (failure_) throw Error(*failure_);
+  first_failure_.value();
 }
 
 void FirstRankLines::take(const std::string& line) try { take_(line); } catch (const Error& e) {
@@ -31,7 +31,7 @@ void FirstRankLines::take(const std::string& line) try { take_(line); } catch (c
 }
 
 void FirstRankLines::fail(const Error& why) {
-  if (!failure_) failure_ = why;
+  if (first_failure_.ok()) first_failure_ = why;
 }
 
 }  // namespace fastgpu::cli

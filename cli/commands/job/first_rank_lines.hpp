@@ -2,9 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 
+#include "base/outcome.hpp"
 #include "cli/commands/job/job_output.hpp"
 
 namespace fastgpu::cli {
@@ -27,7 +27,7 @@ class FirstRankLines : public JobOutput {
 
   Take take_;
   std::string unfinished_;
-  std::optional<Error> failure_;
+  Outcome<void> first_failure_;
 };
 
 }  // namespace fastgpu::cli

@@ -42,7 +42,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
   options.input = request.input;
   const bool ours = request.on_cancel == launcher::OnCancel::stop_job;
   options.renew_lease = ours ? launcher::Renewal::yes : launcher::Renewal::no;
-  launcher::Outcome outcome;
+  launcher::JobOutcome outcome;
   const launcher::LinkedCancel stop(context.cancel(),
                                     request.timeout.value_or(std::chrono::milliseconds(-1)));
   try {

@@ -87,7 +87,7 @@ Copy parse_copy(const std::vector<std::string>& paths) {
 }
 
 /// The route of the data. In copies from node to node, only the first nodes report their progress.
-enum class Way : std::uint8_t { each_from_here, node_to_node };
+enum class CopyRoute : std::uint8_t { each_from_here, node_to_node };
 
 class ShownProgress final : public remote::CopyProgress {
  public:
@@ -96,7 +96,7 @@ class ShownProgress final : public remote::CopyProgress {
     ui_.waiting(step_);
   }
 
-  void set_way(Way way) noexcept { way_ = way; }
+  void set_way(CopyRoute way) noexcept { way_ = way; }
 
   void moved(std::size_t host, std::uint64_t bytes) override {
     moved_[host] = bytes;
@@ -105,14 +105,14 @@ class ShownProgress final : public remote::CopyProgress {
 
  private:
   Bytes done() const {
-    if (way_ == Way::node_to_node) return {*std::ranges::max_element(moved_)};
+    if (way_ == CopyRoute::node_to_node) return {*std::ranges::max_element(moved_)};
     const auto all = std::accumulate(moved_.begin(), moved_.end(), std::uint64_t{0});
     return {all / moved_.size()};
   }
 
   Ui& ui_;
   std::string step_;
-  Way way_ = Way::each_from_here;
+  CopyRoute way_ = CopyRoute::each_from_here;
   std::vector<std::uint64_t> moved_;
   CopyMeter meter_;
 };
@@ -166,7 +166,7 @@ CopyResults copy(Context& context, const Copy& wanted, const RemoteTarget& targe
   ShownProgress progress(context.ui(), step, target.hosts.size(), Bytes{content});
   if (content >= kWorthKeeping) settings.key = remote::key_of(sources, wanted.destination);
   if (const auto route = route_for(context, target, options, content)) {
-    progress.set_way(Way::node_to_node);
+    progress.set_way(CopyRoute::node_to_node);
     return remote::copy_through(context.ssh(), target.hosts, *route, sources, wanted.destination,
                                 context.agent(), settings, &progress, context.cancel());
   }

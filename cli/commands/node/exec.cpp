@@ -58,18 +58,19 @@ struct Written {
 };
 
 void add_output(Json& out, const Written& written) {
-  using remote::Channel;
+  using remote::OutputChannel;
   if (written.files == nullptr) {
     out["stdout"] = written.held.out;
     out["stderr"] = written.held.err;
     out["truncated"] = written.held.truncated;
     return;
   }
-  const auto path = [&](Channel channel) {
+  const auto path = [&](OutputChannel channel) {
     return Json(written.files->file(written.host, channel).string());
   };
-  out["stdout_file"] = path(Channel::out);
-  out["stderr_file"] = written.files->has_errors(written.host) ? path(Channel::err) : Json(nullptr);
+  out["stdout_file"] = path(OutputChannel::out);
+  out["stderr_file"] =
+      written.files->has_errors(written.host) ? path(OutputChannel::err) : Json(nullptr);
 }
 
 Json json_of(const HostResult<remote::Executed>& result, const Written& written) {
@@ -128,7 +129,7 @@ std::vector<std::string> names_of(const remote::OutputGroup& group) {
 }
 
 /// Shows equal outputs once, under the names of their hosts.
-void show_groups(Ui& ui, const std::vector<remote::Output>& outputs, std::string_view remark) {
+void show_groups(Ui& ui, const std::vector<remote::HostText>& outputs, std::string_view remark) {
   for (const remote::OutputGroup& group : remote::fold(outputs)) {
     const std::vector<std::string> names = names_of(group);
     const std::string rule(16, '-');
@@ -140,9 +141,9 @@ void show_groups(Ui& ui, const std::vector<remote::Output>& outputs, std::string
 }
 
 void show_folded(Ui& ui, const ExecResults& results, const std::vector<HeldOutput>& held) {
-  std::vector<remote::Output> whole;
-  std::vector<remote::Output> cut;
-  std::vector<remote::Output> errors;
+  std::vector<remote::HostText> whole;
+  std::vector<remote::HostText> cut;
+  std::vector<remote::HostText> errors;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const NodeName& host = results[i].host;
     if (!held[i].err.empty()) errors.push_back({host, held[i].err});

@@ -14,7 +14,7 @@ namespace fastgpu::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using remote::Channel;
+using remote::OutputChannel;
 
 Error is_there(const fs::path& path) {
   return {ErrorKind::conflict, "'" + path.string() + "' exists: name another directory"};
@@ -52,20 +52,20 @@ FileSink::FileSink(fs::path directory, std::vector<std::string> names)
     throw Error(ErrorKind::usage, "'" + directory_.string() + "' is not a directory");
   if (failure) throw system_error("making " + directory_.string(), failure.value());
   for (std::size_t host = 0; host < names_.size(); ++host)
-    for (const Channel channel : {Channel::out, Channel::err})
+    for (const OutputChannel channel : {OutputChannel::out, OutputChannel::err})
       refuse_existing(file(host, channel));
   for (std::size_t host = 0; host < names_.size(); ++host)
-    make_file(file(host, Channel::out));
+    make_file(file(host, OutputChannel::out));
 }
 
-fs::path FileSink::file(std::size_t host, Channel channel) const {
-  return directory_ / (names_[host] + (channel == Channel::err ? ".err" : ""));
+fs::path FileSink::file(std::size_t host, OutputChannel channel) const {
+  return directory_ / (names_[host] + (channel == OutputChannel::err ? ".err" : ""));
 }
 
-void FileSink::output(std::size_t host, Channel channel, std::string_view text) {
+void FileSink::output(std::size_t host, OutputChannel channel, std::string_view text) {
   if (text.empty()) return;
   const fs::path path = file(host, channel);
-  const bool is_new = channel == Channel::err && !has_errors_[host];
+  const bool is_new = channel == OutputChannel::err && !has_errors_[host];
   const UniqueFd opened = is_new ? make_file(path) : open_file(path);
   if (is_new) has_errors_[host] = true;
   write_all(opened.get(), text, "writing " + path.string());

@@ -17,9 +17,9 @@ class FileSink final : public remote::OutputSink {
   /// Creates the directory if it is missing, and an empty file for each name. Throws conflict if
   /// one of the files exists: existing files are never overwritten.
   FileSink(std::filesystem::path directory, std::vector<std::string> names);
-  void output(std::size_t host, remote::Channel channel, std::string_view text) override;
+  void output(std::size_t host, remote::OutputChannel channel, std::string_view text) override;
 
-  std::filesystem::path file(std::size_t host, remote::Channel channel) const;
+  std::filesystem::path file(std::size_t host, remote::OutputChannel channel) const;
   /// Returns true if the host has written to its stderr.
   bool has_errors(std::size_t host) const { return has_errors_[host]; }
 

@@ -13,9 +13,9 @@ HoldingSink::HoldingSink(std::size_t hosts, Repeats repeats, const HoldingLimits
       pending_(hosts),
       held_(hosts) {}
 
-void HoldingSink::output(std::size_t host, remote::Channel channel, std::string_view text) {
+void HoldingSink::output(std::size_t host, remote::OutputChannel channel, std::string_view text) {
   Pending& pending = pending_[host];
-  std::string& kept = channel == remote::Channel::out ? pending.out : pending.err;
+  std::string& kept = channel == remote::OutputChannel::out ? pending.out : pending.err;
   const std::size_t of_share =
       share_ - (pending.out.size() + pending.err.size() - pending.from_common);
   const std::size_t room = std::min(limits_.stream - kept.size(), of_share + common_);

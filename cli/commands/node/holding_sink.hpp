@@ -36,7 +36,7 @@ struct HeldOutput {
 class HoldingSink final : public remote::OutputSink {
  public:
   HoldingSink(std::size_t hosts, Repeats repeats, const HoldingLimits& limits = {});
-  void output(std::size_t host, remote::Channel channel, std::string_view text) override;
+  void output(std::size_t host, remote::OutputChannel channel, std::string_view text) override;
   void ended(std::size_t host) override;
   /// Returns the outputs of all hosts. The text of hosts that have not ended is missing.
   const std::vector<HeldOutput>& held() const noexcept { return held_; }

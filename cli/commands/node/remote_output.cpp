@@ -41,7 +41,7 @@ std::string with_prefix(std::string_view prefix, std::string_view text) {
 
 void StreamingSink::UiSink::write(std::string_view bytes) {
   if (closed) return;
-  if (channel == remote::Channel::err || context.ui().wants_document())
+  if (channel == remote::OutputChannel::err || context.ui().wants_document())
     return context.ui().program_errors(bytes);
   try {
     context.ui().program_output(bytes);
@@ -52,8 +52,8 @@ void StreamingSink::UiSink::write(std::string_view bytes) {
 }
 
 StreamingSink::StreamingSink(Context& context, const std::vector<std::string>& names)
-    : out_(context, remote::Channel::out),
-      err_(context, remote::Channel::err),
+    : out_(context, remote::OutputChannel::out),
+      err_(context, remote::OutputChannel::err),
       out_lines_(out_, cursor_),
       err_lines_(err_, context.ui().terminal().shared ? cursor_ : err_cursor_) {
   const Terminal& terminal = context.ui().terminal();
@@ -63,8 +63,8 @@ StreamingSink::StreamingSink(Context& context, const std::vector<std::string>& n
   }
 }
 
-void StreamingSink::output(std::size_t host, remote::Channel channel, std::string_view text) {
-  if (channel == remote::Channel::out)
+void StreamingSink::output(std::size_t host, remote::OutputChannel channel, std::string_view text) {
+  if (channel == remote::OutputChannel::out)
     out_lines_.write(host, text);
   else
     err_lines_.write(host, text);

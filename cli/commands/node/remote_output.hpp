@@ -30,17 +30,17 @@ std::string with_prefix(std::string_view prefix, std::string_view text);
 class StreamingSink final : public remote::OutputSink {
  public:
   StreamingSink(Context& context, const std::vector<std::string>& names);
-  void output(std::size_t host, remote::Channel channel, std::string_view text) override;
+  void output(std::size_t host, remote::OutputChannel channel, std::string_view text) override;
   void ended(std::size_t host) override;
   bool closed() const noexcept { return out_.closed; }
 
  private:
   struct UiSink final : Sink {
-    UiSink(Context& context_of, remote::Channel channel_of)
+    UiSink(Context& context_of, remote::OutputChannel channel_of)
         : context(context_of), channel(channel_of) {}
     void write(std::string_view bytes) override;
     Context& context;
-    remote::Channel channel;
+    remote::OutputChannel channel;
     bool closed = false;
   };
 
@@ -59,7 +59,7 @@ class CountedSink final : public remote::OutputSink {
  public:
   CountedSink(Ui& ui, remote::OutputSink& inner, const std::vector<std::string>& names)
       : ui_(ui), inner_(inner), running_(names.begin(), names.end()), names_(names) {}
-  void output(std::size_t host, remote::Channel channel, std::string_view text) override {
+  void output(std::size_t host, remote::OutputChannel channel, std::string_view text) override {
     inner_.output(host, channel, text);
   }
   void ended(std::size_t host) override;

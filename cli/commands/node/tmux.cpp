@@ -49,10 +49,10 @@ ssh::Exit start_detached(Context& context, const ssh::Host& host, const std::str
   ssh::RunOptions options;
   options.connect_timeout = context.settings().duration("connect-timeout");
   const auto tell = [&context](std::string_view text) { context.ui().error_data(text); };
-  const auto ended = context.ssh().run({{.host = host, .command = command, .on_stderr = tell}},
-                                       options, context.cancel());
-  if (!ended.front().ok()) throw ended.front().error();
-  return ended.front().value();
+  return context.ssh()
+      .run({{.host = host, .command = command, .on_stderr = tell}}, options, context.cancel())
+      .front()
+      .value();
 }
 
 /// Returns the exit code after the session has ended or was detached. Throws for the script's own
@@ -80,8 +80,8 @@ int enter(Context& context, const TmuxOptions& options) {
 /// Collects the listing and the errors of each host.
 struct RegionAnswers final : remote::OutputSink {
   explicit RegionAnswers(std::size_t hosts) : texts(hosts), errors(hosts) {}
-  void output(std::size_t host, remote::Channel channel, std::string_view text) override {
-    std::string& kept = (channel == remote::Channel::out ? texts : errors)[host];
+  void output(std::size_t host, remote::OutputChannel channel, std::string_view text) override {
+    std::string& kept = (channel == remote::OutputChannel::out ? texts : errors)[host];
     kept += text.substr(0, kMostListing - std::min(kept.size(), kMostListing));
   }
   std::vector<std::string> texts;

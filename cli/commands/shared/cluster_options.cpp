@@ -25,10 +25,10 @@ provision::Tools tools_for(Context& context, const ClusterOptions& options) {
   tools.lock_timeout = options.wait.value_or(context.settings().duration("wait"));
   for (const provision::Settled& settled : provision::settle(tools)) {
     const std::string line = settled.cluster + ": " + settled.what;
-    if (settled.error)
-      context.ui().warn(line + ": " + settled.error->what());
-    else
+    if (settled.outcome.ok())
       context.ui().note(line);
+    else
+      context.ui().warn(line + ": " + settled.outcome.error().what());
   }
   return tools;
 }

@@ -4,7 +4,7 @@
 
 namespace fastgpu::cli {
 
-Machine machine_of(const state::Cluster& cluster) {
+MachineSummary machine_of(const state::Cluster& cluster) {
   if (!provision::is_cloud(cluster.provider)) return {};
   const state::CloudSpec& spec = cluster.cloud();
   const std::size_t at = cluster.placement().place;

@@ -10,7 +10,7 @@
 namespace fastgpu::cli {
 
 /// The machines of a cluster. For a cluster outside clouds the texts are empty and the price is 0.
-struct Machine {
+struct MachineSummary {
   std::string type{};
   std::string region{};
   std::string zone{};
@@ -19,7 +19,7 @@ struct Machine {
   std::optional<Money> price = Money{0, kUsd};  ///< The price per hour; absent if it is unknown.
 };
 
-Machine machine_of(const state::Cluster& cluster);
+MachineSummary machine_of(const state::Cluster& cluster);
 
 /// Returns the network of the cluster: its range of addresses, or the cloud's id of it. Empty if
 /// neither is recorded.

@@ -57,7 +57,7 @@ std::string running_text(std::span<const state::Node> nodes) {
 
 /// Returns the type and properties of the cluster's machines; empty for the user's own machines.
 Json machine_section(const state::Cluster& cluster) {
-  const Machine machine = machine_of(cluster);
+  const MachineSummary machine = machine_of(cluster);
   Json section = Json::object();
   put(section, "type", machine.type);
   put(section, "GPUs", machine.gpus);

@@ -51,7 +51,7 @@ Json seconds_json(const std::optional<std::chrono::seconds>& time) {
 }
 
 /// Returns the price of a machine per hour; "0/h" for the user's own machine.
-std::string price_cell(const Machine& machine) {
+std::string price_cell(const MachineSummary& machine) {
   return machine.type.empty() && machine.price ? "0/h" : price_text(machine.price, 1);
 }
 
@@ -76,7 +76,7 @@ std::string_view cause_word(provision::EndCause cause) {
 }
 
 Json machine_fields(const state::Cluster& cluster) {
-  const Machine machine = machine_of(cluster);
+  const MachineSummary machine = machine_of(cluster);
   const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
   Json fields = {{"type", text(machine.type)},
                  {"region", text(machine.region)},
@@ -209,7 +209,7 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
     for (const state::Node& node : nodes)
       slots += node.slots;
     view.names.push_back(cluster.name.value);
-    const Machine machine = machine_of(cluster);
+    const MachineSummary machine = machine_of(cluster);
     view.table.rows.push_back({cluster.name.value, cluster.provider,
                                state_cell(status.ended ? "ended" : state::to_string(cluster.state)),
                                running_of_all(nodes), std::to_string(slots), price_cell(status),
@@ -242,7 +242,7 @@ View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
   view.root = document("nodes");
   view.root["nodes"] = Json::array();
   for (const auto& [cluster, nodes, status, notices] : clusters) {
-    const Machine machine = machine_of(cluster);
+    const MachineSummary machine = machine_of(cluster);
     for (const state::Node& node : nodes) {
       view.names.push_back(node.name.value);
       view.table.rows.push_back(

@@ -41,7 +41,7 @@ BenchOutput::BenchOutput(Context& context)
         ui.progress("measured " + result.collective + " of " + exact_size(result.bytes));
       }) {}
 
-const std::vector<comm::bench::Result>& BenchOutput::results() const {
+const std::vector<comm::bench::BenchResult>& BenchOutput::results() const {
   check();
   return results_;
 }

@@ -38,10 +38,10 @@ class BenchOutput final : public FirstRankLines {
 
   /// Returns the results so far. Throws ErrorKind::remote if rank 0 printed a line that is not a
   /// result.
-  const std::vector<comm::bench::Result>& results() const;
+  const std::vector<comm::bench::BenchResult>& results() const;
 
  private:
-  std::vector<comm::bench::Result> results_;
+  std::vector<comm::bench::BenchResult> results_;
 };
 
 }  // namespace fastgpu::cli

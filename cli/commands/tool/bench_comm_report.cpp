@@ -12,7 +12,7 @@
 namespace fastgpu::cli {
 namespace {
 
-using comm::bench::Result;
+using comm::bench::BenchResult;
 
 std::string number(const char* format, double value) {
   std::array<char, 48> text{};
@@ -33,7 +33,7 @@ std::string gigabytes(double bytes_per_second) {
   return figure(bytes_per_second / 1e9);
 }
 
-bool is_of_model(const Result& result) noexcept {
+bool is_of_model(const BenchResult& result) noexcept {
   return result.step.has_value();
 }
 
@@ -43,7 +43,7 @@ std::uint64_t element_bytes(const std::string& dtype) {
   return type ? comm::size_of(*type) : 1;
 }
 
-std::string operation(const Result& result) {
+std::string operation(const BenchResult& result) {
   const auto collective = comm::bench::find_collective(result.collective);
   return collective && comm::bench::is_reduction(*collective) ? "sum" : "none";
 }
@@ -64,12 +64,12 @@ Table right_aligned(Table table, std::size_t first) {
   return table;
 }
 
-Table table_of_collectives(const std::vector<Result>& results) {
+Table table_of_collectives(const std::vector<BenchResult>& results) {
   Table table;
   table.columns = {{"LIBRARY", true}, {"COLLECTIVE"}, {"TYPE"},  {"REDOP"},
                    {"RANKS", true},   {"SIZE(B)"},    {"COUNT"}, {"TIME(us)"},
                    {"ALGBW(GB/s)"},   {"BUSBW(GB/s)"}};
-  for (const Result& result : results)
+  for (const BenchResult& result : results)
     if (!is_of_model(result))
       table.rows.push_back({result.library, result.collective, result.dtype, operation(result),
                             std::to_string(result.ranks), std::to_string(result.bytes.count),
@@ -79,12 +79,12 @@ Table table_of_collectives(const std::vector<Result>& results) {
   return right_aligned(std::move(table), 4);
 }
 
-Table table_of_models(const std::vector<Result>& results) {
+Table table_of_models(const std::vector<BenchResult>& results) {
   Table table;
   table.columns = {{"LIBRARY", true}, {"MODEL"},    {"RANKS", true}, {"SIZE(B)"},
                    {"GRADIENTS"},     {"BUCKETS"},  {"STEPS"},       {"NEGOTIATION(B)", true},
                    {"TIME(ms)"},      {"BEST(ms)"}, {"ALGBW(GB/s)"}, {"BUSBW(GB/s)"}};
-  for (const Result& result : results) {
+  for (const BenchResult& result : results) {
     if (!is_of_model(result)) continue;
     const auto& step = *result.step;
     const double best =
@@ -98,19 +98,19 @@ Table table_of_models(const std::vector<Result>& results) {
   return right_aligned(std::move(table), 2);
 }
 
-std::string name_of(const Result& result) {
+std::string name_of(const BenchResult& result) {
   return result.collective + " " + (is_of_model(result) ? result.step->model : result.dtype);
 }
 
 /// The results of one library, collective and type, in their order.
 struct ResultGroup {
   std::string name;
-  std::vector<const Result*> results;
+  std::vector<const BenchResult*> results;
 };
 
-std::vector<ResultGroup> groups_of(const std::vector<Result>& results) {
+std::vector<ResultGroup> groups_of(const std::vector<BenchResult>& results) {
   std::vector<ResultGroup> groups;
-  for (const Result& result : results) {
+  for (const BenchResult& result : results) {
     if (is_of_model(result)) continue;
     const std::string name = name_of(result);
     auto found = std::ranges::find(groups, name, &ResultGroup::name);
@@ -120,11 +120,11 @@ std::vector<ResultGroup> groups_of(const std::vector<Result>& results) {
   return groups;
 }
 
-std::vector<std::string> averages(const std::vector<Result>& results) {
+std::vector<std::string> averages(const std::vector<BenchResult>& results) {
   std::vector<std::string> lines;
   for (const ResultGroup& group : groups_of(results)) {
     double sum = 0;
-    for (const Result* result : group.results)
+    for (const BenchResult* result : group.results)
       sum += result->busbw;
     if (sum > 0)
       lines.push_back("average bus bandwidth of " + group.name + ": " +
@@ -193,25 +193,25 @@ std::string bytes_text(double bytes) {
   return exact_size({static_cast<std::uint64_t>(bytes)});
 }
 
-Plot plot_of(const std::vector<Result>& results, double (*value)(const Result&)) {
+Plot plot_of(const std::vector<BenchResult>& results, double (*value)(const BenchResult&)) {
   Plot plot;
   plot.x_text = bytes_text;
   plot.x_label = "size of the message";
   for (const ResultGroup& group : groups_of(results)) {
     plot.curves.push_back({group.name, {}});
-    for (const Result* result : group.results)
+    for (const BenchResult* result : group.results)
       plot.curves.back().points.push_back(
           {static_cast<double>(result->bytes.count), value(*result)});
   }
   return plot;
 }
 
-std::string figures(const std::vector<Result>& results) {
-  Plot bandwidth = plot_of(results, [](const Result& result) { return result.busbw / 1e9; });
+std::string figures(const std::vector<BenchResult>& results) {
+  Plot bandwidth = plot_of(results, [](const BenchResult& result) { return result.busbw / 1e9; });
   bandwidth.title = "Bus bandwidth (higher is better)";
   bandwidth.y_label = "GB/s";
   bandwidth.y_text = plain;
-  Plot latency = plot_of(results, [](const Result& result) { return result.seconds * 1e6; });
+  Plot latency = plot_of(results, [](const BenchResult& result) { return result.seconds * 1e6; });
   latency.title = "Time of a call (lower is better)";
   latency.y_label = "microseconds";
   latency.y_text = plain;
@@ -244,7 +244,7 @@ View view_of(const BenchReport& report) {
   view.root["cluster"] = report.cluster;
   view.root["job"] = report.job;
   view.root["results"] = Json::array();
-  for (const Result& result : report.results) {
+  for (const BenchResult& result : report.results) {
     view.root["results"].push_back(parse_json<Json>(comm::bench::to_json(result), "a result"));
     const std::string name = name_of(result);
     if (std::ranges::find(view.names, name) == view.names.end()) view.names.push_back(name);

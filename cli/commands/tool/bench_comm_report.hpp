@@ -12,7 +12,7 @@ namespace fastgpu::cli {
 struct BenchReport {
   std::string cluster;
   std::string job;
-  std::vector<comm::bench::Result> results;
+  std::vector<comm::bench::BenchResult> results;
   std::string command{};  ///< The command that the user typed, for the page.
   std::string when{};     ///< The time of the run: "2026-03-01T12:00:00Z".
 };

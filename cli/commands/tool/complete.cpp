@@ -124,7 +124,7 @@ KnownNames names_in(Context& context) {
 /// Returns one line per candidate, with its help after a tab. Directives for the shell follow.
 std::string answer(const Completion& completion) {
   std::string out;
-  for (const Candidate& candidate : completion.candidates)
+  for (const CompletionCandidate& candidate : completion.candidates)
     out += candidate.word + (candidate.help.empty() ? "" : "\t" + candidate.help) + "\n";
   if (completion.files) out += ":files\n";
   if (completion.keep_open) out += ":nospace\n";

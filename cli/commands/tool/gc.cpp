@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/outcome.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/disk_report.hpp"
 #include "cli/commands/show/views.hpp"
@@ -24,14 +25,15 @@ View view_of(const std::vector<provision::Settled>& all, const std::vector<DiskR
   view.root["settled"] = Json::array();
   view.table.columns = {{"CLUSTER"}, {"WHAT", false, Fit::prose}, {"RESULT", false, Fit::prose}};
   for (const provision::Settled& settled : all) {
-    const std::string error = settled.error ? settled.error->what() : "";
+    const bool is_done = settled.outcome.ok();
+    const std::string error = is_done ? "" : settled.outcome.error().what();
     view.names.push_back(settled.cluster);
     view.table.rows.push_back({settled.cluster, settled.what,
-                               settled.error ? Cell(error, Color::red) : Cell("ok", Color::green)});
+                               is_done ? Cell("ok", Color::green) : Cell(error, Color::red)});
     Json item;
     item["cluster"] = settled.cluster;
     item["what"] = settled.what;
-    item["error"] = settled.error ? Json(error) : Json(nullptr);
+    item["error"] = is_done ? Json(nullptr) : Json(error);
     view.root["settled"].push_back(std::move(item));
   }
   view.root["full_disks"] = Json::array();
@@ -48,12 +50,7 @@ std::vector<provision::Settled> settle_jobs(Context& context, const GcOptions& o
     const auto cluster = context.store().find_cluster(job.cluster);
     out.push_back({.cluster = cluster ? cluster->name.value : job.cluster.value,
                    .what = "abandoned job " + job.id});
-    if (options.dry_run) continue;
-    try {
-      end_abandoned(context, job);
-    } catch (const Error& e) {
-      out.back().error = e;
-    }
+    if (!options.dry_run) out.back().outcome = attempt([&] { end_abandoned(context, job); });
   }
   return out;
 }
@@ -73,9 +70,7 @@ int run(Context& context, const GcOptions& options) {
   for (const DiskReport& disk : disks)
     for (const std::string& line : lines_of(disk))
       context.ui().note(line);
-  const bool failed = std::ranges::any_of(
-      settled, [](const provision::Settled& one) { return one.error.has_value(); });
-  return failed ? 1 : 0;
+  return std::ranges::all_of(settled, [](const auto& one) { return one.outcome.ok(); }) ? 0 : 1;
 }
 
 }  // namespace

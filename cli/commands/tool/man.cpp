@@ -27,7 +27,7 @@ int run(const ManOptions& options) {
   const std::filesystem::path directory(options.directory);
   std::filesystem::create_directories(directory);
   write_page(directory, "fastgpu", man_page_for_all(commands()));
-  for (const Command& command : commands())
+  for (const CliCommand& command : commands())
     if (!command.summary.empty())
       write_page(directory, man_name(command), man_page(command, arguments_of(command)));
   return 0;

@@ -19,7 +19,7 @@ std::string bake_precheck_command(const state::Node& node, const std::string& pr
 }
 
 BakePrecheck parse_bake_precheck(const launcher::NodeAnswer& answer) {
-  if (const auto failure = script_failure(answer, "be checked")) throw Error(*failure);
+  check_script(answer, "be checked");
   BakePrecheck sight;
   std::istringstream lines(answer.out);
   for (std::string key, value; lines >> key && std::getline(lines >> std::ws, value);) {

@@ -1,6 +1,7 @@
 #include "cli/workflows/node_scripts/host_keys.hpp"
 
 #include "base/names.hpp"
+#include "base/outcome.hpp"
 #include "cli/workflows/node_scripts/node_script.hpp"
 
 namespace fastgpu::cli {
@@ -14,8 +15,17 @@ constexpr const char* kShow =
 #include "templates/nodes/show_host_key.inc"
     ;
 
-std::optional<Error> failure_of(const launcher::NodeAnswer& answer) {
-  return script_failure(answer, "create its own host key");
+constexpr const char* kDoing = "create its own host key";
+
+std::string key_in(const launcher::NodeAnswer& answer) {
+  check_script(answer, kDoing);
+  std::string key = answer.out.substr(0, answer.out.find('\n'));
+  while (key.ends_with(' '))
+    key.pop_back();
+  if (!key.starts_with("ssh-ed25519 ") || key.find(' ', 12) != std::string::npos)
+    throw Error(ErrorKind::remote, answer.result.host.value + " shows no Ed25519 host key, but '" +
+                                       printable(key) + "'");
+  return key;
 }
 
 }  // namespace
@@ -29,20 +39,11 @@ std::string show_host_key_command(const state::Node& node) {
 }
 
 HostResult<std::string> host_key_in(const launcher::NodeAnswer& answer) {
-  const NodeName& host = answer.result.host;
-  if (const auto failure = failure_of(answer)) return {host, *failure};
-  std::string key = answer.out.substr(0, answer.out.find('\n'));
-  while (key.ends_with(' '))
-    key.pop_back();
-  if (!key.starts_with("ssh-ed25519 ") || key.find(' ', 12) != std::string::npos)
-    return {host, Error(ErrorKind::remote,
-                        host.value + " shows no Ed25519 host key, but '" + printable(key) + "'")};
-  return {host, std::move(key)};
+  return {answer.result.host, attempt([&] { return key_in(answer); })};
 }
 
 HostResult<provision::Reached> host_key_shown(const launcher::NodeAnswer& answer) {
-  if (const auto failure = failure_of(answer)) return {answer.result.host, *failure};
-  return {answer.result.host, provision::Reached{}};
+  return reached_by(answer, kDoing);
 }
 
 }  // namespace fastgpu::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/names.hpp"
+#include "base/outcome.hpp"
 #include "base/quote.hpp"
 
 namespace fastgpu::cli {
@@ -15,14 +16,21 @@ std::string script_command(const state::Node& node, const char* script,
   return shell_join(all);
 }
 
-std::optional<Error> script_failure(const launcher::NodeAnswer& answer, const std::string& what) {
-  if (!answer.result.ok()) return answer.result.error();
+void check_script(const launcher::NodeAnswer& answer, const std::string& what) {
   const int code = answer.result.value().code();
-  if (code == 0) return std::nullopt;
+  if (code == 0) return;
   const std::string said = answer.err.substr(0, answer.err.find('\n'));
-  return Error(ErrorKind::remote,
-               answer.result.host.value + " could not " + what + ": " +
-                   (said.empty() ? "exit status " + std::to_string(code) : printable(said, 200)));
+  throw Error(ErrorKind::remote,
+              answer.result.host.value + " could not " + what + ": " +
+                  (said.empty() ? "exit status " + std::to_string(code) : printable(said, 200)));
+}
+
+HostResult<provision::Reached> reached_by(const launcher::NodeAnswer& answer,
+                                          const std::string& what) {
+  return {answer.result.host, attempt([&] {
+            check_script(answer, what);
+            return provision::Reached{};
+          })};
 }
 
 }  // namespace fastgpu::cli

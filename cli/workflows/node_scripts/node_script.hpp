@@ -1,11 +1,11 @@
 // Runs scripts of fastgpu on nodes as root, and reads their results.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "launcher/fan_out.hpp"
+#include "provision/tools.hpp"
 #include "state/model.hpp"
 
 namespace fastgpu::cli {
@@ -15,7 +15,11 @@ namespace fastgpu::cli {
 std::string script_command(const state::Node& node, const char* script,
                            const std::vector<std::string>& words);
 
-/// Returns the error "demo-1 could not <what>: <first line on stderr>"; absent after a success.
-std::optional<Error> script_failure(const launcher::NodeAnswer& answer, const std::string& what);
+/// Throws "demo-1 could not <what>: <first line on stderr>" if the script did not succeed.
+void check_script(const launcher::NodeAnswer& answer, const std::string& what);
+
+/// Returns Reached, or the error that check_script() throws.
+HostResult<provision::Reached> reached_by(const launcher::NodeAnswer& answer,
+                                          const std::string& what);
 
 }  // namespace fastgpu::cli

@@ -20,9 +20,7 @@ std::string storage_command(const state::Node& node, const provision::Storage& s
 }
 
 HostResult<provision::Reached> storage_attached(const launcher::NodeAnswer& answer) {
-  if (const auto failure = script_failure(answer, "set up its storage"))
-    return {answer.result.host, *failure};
-  return {answer.result.host, provision::Reached{}};
+  return reached_by(answer, "set up its storage");
 }
 
 }  // namespace fastgpu::cli

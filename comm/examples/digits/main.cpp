@@ -21,7 +21,7 @@ fs::path default_data() {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const training::Program program{
+  const training::TrainingProgram program{
       .name = "fastgpu-digits",
       .about = "a small network on handwritten digits",
       .data_help = "lines of 64 pixels and a digit",

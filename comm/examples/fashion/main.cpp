@@ -6,7 +6,7 @@
 #include "program.hpp"
 
 int main(int count, char** arguments) {
-  const training::Program program{
+  const training::TrainingProgram program{
       .name = "fastgpu-fashion",
       .about = "a network with one hidden layer on Fashion-MNIST",
       .data_help = "folder of its four files",

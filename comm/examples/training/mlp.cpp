@@ -46,7 +46,7 @@ Mlp::Mlp(std::vector<std::size_t> widths, Random random)
   }
 }
 
-Outcome Mlp::evaluate(const Dataset& data, std::span<const std::size_t> samples) {
+Evaluation Mlp::evaluate(const Dataset& data, std::span<const std::size_t> samples) {
   for (std::size_t layer = 0; layer < widths_.size(); ++layer) {
     activations_[layer].resize(samples.size() * widths_[layer]);
     errors_[layer].resize(samples.size() * widths_[layer]);
@@ -57,7 +57,7 @@ Outcome Mlp::evaluate(const Dataset& data, std::span<const std::size_t> samples)
         [&](std::uint8_t pixel) { return static_cast<float>(pixel) / data.brightest; });
   for (std::size_t layer = 0; layer < layers(); ++layer)
     forward_layer(layer, samples.size());
-  Outcome outcome;
+  Evaluation outcome;
   for (std::size_t s = 0; s < samples.size(); ++s) {
     const auto scores = row(activations_.back(), kClasses, s);
     const std::size_t wanted = data.classes[samples[s]];
@@ -68,9 +68,10 @@ Outcome Mlp::evaluate(const Dataset& data, std::span<const std::size_t> samples)
   return outcome;
 }
 
-Outcome Mlp::differentiate(const Dataset& data, std::span<const std::size_t> samples, float weight,
-                           const std::function<void(std::size_t parameter)>& complete) {
-  const Outcome outcome = evaluate(data, samples);
+Evaluation Mlp::differentiate(const Dataset& data, std::span<const std::size_t> samples,
+                              float weight,
+                              const std::function<void(std::size_t parameter)>& complete) {
+  const Evaluation outcome = evaluate(data, samples);
   for (std::size_t s = 0; s < samples.size(); ++s)
     for (std::size_t c = 0; c < kClasses; ++c) {
       const float target = c == data.classes[samples[s]] ? 1.0F : 0.0F;

@@ -23,7 +23,7 @@ struct Parameter {
 };
 
 /// The result for several samples.
-struct Outcome {
+struct Evaluation {
   double loss = 0;  ///< The sum of their losses.
   std::size_t right = 0;
 };
@@ -37,13 +37,13 @@ class Mlp {
   std::vector<Parameter>& parameters() { return parameters_; }
 
   /// Evaluates samples, given as indices into `data`.
-  Outcome evaluate(const Dataset& data, std::span<const std::size_t> samples);
+  Evaluation evaluate(const Dataset& data, std::span<const std::size_t> samples);
 
   /// Evaluates, and sets the parameters' gradients to `weight` times the sum of the samples'
   /// gradients: the last layer first. `complete` is called for each parameter as soon as it is
   /// complete, with its index.
-  Outcome differentiate(const Dataset& data, std::span<const std::size_t> samples, float weight,
-                        const std::function<void(std::size_t parameter)>& complete);
+  Evaluation differentiate(const Dataset& data, std::span<const std::size_t> samples, float weight,
+                           const std::function<void(std::size_t parameter)>& complete);
 
   /// Makes one step of gradient descent with momentum.
   void step(float learning_rate, float momentum);

@@ -17,7 +17,7 @@ std::uint64_t number(const std::string& option, std::string_view text, std::uint
                    std::to_string(least) + " to " + std::to_string(most));
 }
 
-void set(Options& options, const std::string& option, std::string_view value) {
+void set(TrainingOptions& options, const std::string& option, std::string_view value) {
   if (option == "--global-batch")
     options.global_batch = number(option, value, 1, 1'000'000);
   else if (option == "--epochs")
@@ -33,7 +33,7 @@ void set(Options& options, const std::string& option, std::string_view value) {
 }
 
 /// Sets an option without a value; returns false for others.
-bool set_flag(Options& options, std::string_view option) {
+bool set_flag(TrainingOptions& options, std::string_view option) {
   if (option == "--help" || option == "-h")
     options.wants_help = true;
   else if (option == "--json")
@@ -45,8 +45,9 @@ bool set_flag(Options& options, std::string_view option) {
 
 }  // namespace
 
-Options parse_options(const Options& defaults, std::span<const char* const> arguments) {
-  Options options = defaults;
+TrainingOptions parse_options(const TrainingOptions& defaults,
+                              std::span<const char* const> arguments) {
+  TrainingOptions options = defaults;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     std::string option = arguments[i];
     if (set_flag(options, option)) continue;

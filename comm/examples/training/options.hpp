@@ -10,7 +10,7 @@
 
 namespace training {
 
-struct Options {
+struct TrainingOptions {
   std::size_t global_batch = 64;  ///< Samples of one step, over all ranks together.
   std::size_t epochs = 30;
   std::uint64_t seed = 1;
@@ -26,6 +26,7 @@ class UsageError : public std::runtime_error {
 };
 
 /// Parses the arguments; missing ones are as in `defaults`. Throws UsageError, naming the argument.
-Options parse_options(const Options& defaults, std::span<const char* const> arguments);
+TrainingOptions parse_options(const TrainingOptions& defaults,
+                              std::span<const char* const> arguments);
 
 }  // namespace training

@@ -13,8 +13,8 @@ namespace {
 constexpr int kFailure = 1;
 constexpr int kWrongUsage = 2;
 
-std::string help_of(const Program& program) {
-  const Options& defaults = program.defaults;
+std::string help_of(const TrainingProgram& program) {
+  const TrainingOptions& defaults = program.defaults;
   return "usage: " + program.name +
          " [--global-batch N] [--epochs N] [--seed N] [--data PATH] [--report FILE] [--json]\n"
          "\n"
@@ -44,7 +44,7 @@ void write_report(const std::filesystem::path& file, const std::string& text) {
 }
 
 /// Trains. Only rank 0 prints; all return the same status.
-int run(fgc::Communicator& comm, const Program& program, const Options& options) {
+int run(fgc::Communicator& comm, const TrainingProgram& program, const TrainingOptions& options) {
   const bool speaks = comm.rank() == 0;
   std::ostream& out = options.wants_json ? std::cerr : std::cout;
   const Split data = program.load(options.data);
@@ -52,7 +52,7 @@ int run(fgc::Communicator& comm, const Program& program, const Options& options)
     out << "training on " << data.training.size() << " images, testing on " << data.test.size()
         << ", ranks: " << comm.size() << '\n'
         << std::flush;
-  const Result result = train(comm, program.recipe, options, data, [&](const Epoch& epoch) {
+  const TrainingResult result = train(comm, program.recipe, options, data, [&](const Epoch& epoch) {
     if (speaks) out << line_of(epoch) << '\n' << std::flush;
   });
   if (speaks) {
@@ -65,7 +65,7 @@ int run(fgc::Communicator& comm, const Program& program, const Options& options)
   return first_different(result.hashes) ? kFailure : 0;
 }
 
-int run(const Program& program, const Options& options) {
+int run(const TrainingProgram& program, const TrainingOptions& options) {
   fgc::Communicator comm;
   try {
     return run(comm, program, options);
@@ -76,13 +76,13 @@ int run(const Program& program, const Options& options) {
 
 }  // namespace
 
-int run(const Program& program, std::span<const char* const> arguments) {
+int run(const TrainingProgram& program, std::span<const char* const> arguments) {
   const auto fail = [&](const std::exception& e, int status) {
     std::cerr << program.name << ": " << e.what() << '\n';
     return status;
   };
   try {
-    const Options options = parse_options(program.defaults, arguments);
+    const TrainingOptions options = parse_options(program.defaults, arguments);
     if (!options.wants_help) return run(program, options);
     std::cout << help_of(program);
     return 0;

@@ -13,17 +13,17 @@
 namespace training {
 
 /// The parts that differ between the examples.
-struct Program {
+struct TrainingProgram {
   std::string name;
   std::string about;      ///< A description of the training.
   std::string data_help;  ///< A description of the data.
-  Recipe recipe;
-  Options defaults;
+  TrainingRecipe recipe;
+  TrainingOptions defaults;
   std::function<Split(const std::filesystem::path& data)> load;
 };
 
 /// Runs an example. Returns 0; 1 for a failure, also if ranks have other parameters at the end; 2
 /// for wrong arguments.
-int run(const Program& program, std::span<const char* const> arguments);
+int run(const TrainingProgram& program, std::span<const char* const> arguments);
 
 }  // namespace training

@@ -57,7 +57,8 @@ std::string equality_line(const std::vector<std::uint64_t>& hashes) {
          hex(hashes.at(0)) + ")";
 }
 
-std::string json_of(const std::string& program, const Result& result, const Options& options) {
+std::string json_of(const std::string& program, const TrainingResult& result,
+                    const TrainingOptions& options) {
   const Epoch& last = result.epochs.back();
   return "{\"schema\": \"fastgpu-training/1\", \"program\": \"" + program + "\", " +
          format(

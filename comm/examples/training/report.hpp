@@ -21,6 +21,7 @@ std::optional<std::size_t> first_different(const std::vector<std::uint64_t>& has
 std::string equality_line(const std::vector<std::uint64_t>& hashes);
 
 /// Returns one JSON object; `program` is its name.
-std::string json_of(const std::string& program, const Result& result, const Options& options);
+std::string json_of(const std::string& program, const TrainingResult& result,
+                    const TrainingOptions& options);
 
 }  // namespace training

@@ -16,11 +16,11 @@ constexpr float kMomentum = 0.9F;
 constexpr std::size_t kEvaluatedAtOnce = 256;
 
 /// Returns a rate that falls in a straight line, so that the end of a run is calm.
-float learning_rate(const Recipe& recipe, std::size_t epoch, std::size_t epochs) {
+float learning_rate(const TrainingRecipe& recipe, std::size_t epoch, std::size_t epochs) {
   return recipe.learning_rate * (1 - static_cast<float>(epoch) / static_cast<float>(epochs));
 }
 
-std::vector<std::size_t> widths_of(const Recipe& recipe, const Dataset& data) {
+std::vector<std::size_t> widths_of(const TrainingRecipe& recipe, const Dataset& data) {
   std::vector<std::size_t> widths{data.width};
   widths.insert(widths.end(), recipe.hidden.begin(), recipe.hidden.end());
   widths.push_back(kClasses);
@@ -35,7 +35,8 @@ std::vector<std::size_t> numbers(std::size_t count) {
 
 class Trainer {
  public:
-  Trainer(fgc::Communicator& comm, const Recipe& recipe, const Options& options, const Split& data)
+  Trainer(fgc::Communicator& comm, const TrainingRecipe& recipe, const TrainingOptions& options,
+          const Split& data)
       : comm_(comm),
         recipe_(recipe),
         options_(options),
@@ -79,7 +80,7 @@ class Trainer {
   /// add up to its mean, however unevenly it is shared out. Returns the loss of this rank's share.
   double step(Range batch, float rate) {
     const float weight = 1.0F / static_cast<float>(batch.end - batch.begin);
-    const Outcome outcome =
+    const Evaluation outcome =
         model_.differentiate(data_.training, mine(order_, batch), weight,
                              [this](std::size_t parameter) { gradients_.ready(parameter); });
     if (gradients_.wait().is_applied != 0) model_.step(rate, kMomentum);  // Else on no rank.
@@ -98,8 +99,8 @@ class Trainer {
   }
 
   fgc::Communicator& comm_;
-  const Recipe& recipe_;
-  const Options& options_;
+  const TrainingRecipe& recipe_;
+  const TrainingOptions& options_;
   const Split& data_;
   Mlp model_;
   fgc::Gradients gradients_;
@@ -118,10 +119,11 @@ Range share_of(Range whole, int rank, int ranks) {
   return {edge(rank), edge(rank + 1)};
 }
 
-Result train(fgc::Communicator& comm, const Recipe& recipe, const Options& options,
-             const Split& data, const std::function<void(const Epoch&)>& finished) {
+TrainingResult train(fgc::Communicator& comm, const TrainingRecipe& recipe,
+                     const TrainingOptions& options, const Split& data,
+                     const std::function<void(const Epoch&)>& finished) {
   Trainer trainer(comm, recipe, options, data);
-  Result result;
+  TrainingResult result;
   for (std::size_t number = 1; number <= options.epochs; ++number) {
     result.epochs.push_back(trainer.run_epoch(number));
     finished(result.epochs.back());

@@ -16,7 +16,7 @@ namespace training {
 using Seconds = std::chrono::duration<double>;
 
 /// The trained model and its schedule.
-struct Recipe {
+struct TrainingRecipe {
   std::vector<std::size_t> hidden{};  ///< Widths between the pixels and the classes.
   float learning_rate = 0;            ///< The rate of the first epoch; it falls to almost nothing.
 };
@@ -30,7 +30,7 @@ struct Epoch {
   std::uint64_t bytes = 0;
 };
 
-struct Result {
+struct TrainingResult {
   std::vector<Epoch> epochs;
   std::vector<std::uint64_t> hashes;  ///< The hash of every rank's parameters.
   fgc_type wire = FGC_FLOAT32;        ///< The type of the first gradient.
@@ -47,7 +47,8 @@ struct Range {
 Range share_of(Range whole, int rank, int ranks);
 
 /// Trains on every rank alike; `finished` is called for each epoch.
-Result train(fgc::Communicator& comm, const Recipe& recipe, const Options& options,
-             const Split& data, const std::function<void(const Epoch&)>& finished);
+TrainingResult train(fgc::Communicator& comm, const TrainingRecipe& recipe,
+                     const TrainingOptions& options, const Split& data,
+                     const std::function<void(const Epoch&)>& finished);
 
 }  // namespace training

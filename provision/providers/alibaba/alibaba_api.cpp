@@ -24,7 +24,7 @@ std::pair<std::string, std::string> next_page(const Answer& answer, int page) {
 
 }  // namespace
 
-cloud::Call AlibabaApi::form(const ApiCall& call) const {
+cloud::CloudCall AlibabaApi::form(const AlibabaCall& call) const {
   const auto target =
       endpoint_.of(call.service, call.region, call.service + "." + call.region + ".aliyuncs.com");
   Parameters parameters = call.parameters;
@@ -41,22 +41,22 @@ cloud::Call AlibabaApi::form(const ApiCall& call) const {
           .shown = cloud::shown(call.parameters)};
 }
 
-cloud::Document AlibabaApi::call(const ApiCall& call, const Cancel& cancel) {
+cloud::JsonAnswer AlibabaApi::call(const AlibabaCall& call, const Cancel& cancel) {
   return cloud::parse_answer(caller_.call(form(call), "alibaba: " + call.doing, cancel),
                              "alibaba to " + call.action);
 }
 
-std::optional<cloud::Failure> AlibabaApi::try_call(const ApiCall& call, const Cancel& cancel) {
+std::optional<cloud::Failure> AlibabaApi::try_call(const AlibabaCall& call, const Cancel& cancel) {
   auto reply = caller_.try_call(form(call), cancel);
   if (auto* failure = std::get_if<cloud::Failure>(&reply)) return std::move(*failure);
   return std::nullopt;
 }
 
-void AlibabaApi::pages(ApiCall call, const std::function<void(const Answer&)>& take,
+void AlibabaApi::pages(AlibabaCall call, const std::function<void(const Answer&)>& take,
                        const Cancel& cancel) {
   const std::size_t own = call.parameters.size();
   for (int page = 1; page <= kMostPages; ++page) {
-    const cloud::Document document = this->call(call, cancel);
+    const cloud::JsonAnswer document = this->call(call, cancel);
     take(Answer(document));
     auto next = next_page(Answer(document), page);
     if (next.first.empty()) return;

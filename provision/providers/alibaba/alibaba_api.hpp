@@ -17,7 +17,7 @@ using cloud::Answer;
 using http::Parameters;
 
 /// One call, with its name for error messages.
-struct ApiCall {
+struct AlibabaCall {
   std::string service = "ecs";  ///< "ecs", "vpc" or "sts".
   std::string region{};
   std::string action{};
@@ -28,26 +28,27 @@ struct ApiCall {
 
 class AlibabaApi {
  public:
-  AlibabaApi(cloud::ApiTools tools, cloud::Endpoint endpoint)
+  AlibabaApi(cloud::ApiTools tools, cloud::CloudEndpoint endpoint)
       : endpoint_(std::move(endpoint)), caller_(std::move(tools), dialect_) {}
 
   cloud::Caller& caller() noexcept { return caller_; }
 
   /// Returns the answer, an object. Throws as cloud::Caller::call does, and remote for any other
   /// answer.
-  cloud::Document call(const ApiCall& call, const Cancel& cancel);
+  cloud::JsonAnswer call(const AlibabaCall& call, const Cancel& cancel);
 
   /// Returns the refusal; absent for a success.
-  std::optional<cloud::Failure> try_call(const ApiCall& call, const Cancel& cancel);
+  std::optional<cloud::Failure> try_call(const AlibabaCall& call, const Cancel& cancel);
 
   /// Reads every page, by tokens or by page numbers, whichever the action uses.
-  void pages(ApiCall call, const std::function<void(const Answer&)>& take, const Cancel& cancel);
+  void pages(AlibabaCall call, const std::function<void(const Answer&)>& take,
+             const Cancel& cancel);
 
  private:
-  cloud::Call form(const ApiCall& call) const;
+  cloud::CloudCall form(const AlibabaCall& call) const;
 
   AlibabaDialect dialect_;
-  cloud::Endpoint endpoint_;
+  cloud::CloudEndpoint endpoint_;
   cloud::Caller caller_;
 };
 

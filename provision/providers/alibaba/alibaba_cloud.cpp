@@ -17,11 +17,11 @@ using cloud::MachineState;
 // For questions with the same answer in all regions.
 constexpr const char* kAnyRegion = "cn-hangzhou";
 
-ApiCall about(const std::string& region, const std::string& action,
-              std::span<const std::string> ids, const std::string& doing) {
-  ApiCall call{.region = region,
-               .action = action,
-               .doing = doing + " " + counted(ids.size(), "machine") + " in " + region};
+AlibabaCall about(const std::string& region, const std::string& action,
+                  std::span<const std::string> ids, const std::string& doing) {
+  AlibabaCall call{.region = region,
+                   .action = action,
+                   .doing = doing + " " + counted(ids.size(), "machine") + " in " + region};
   cloud::add_list(call.parameters, "InstanceId", ids);
   return call;
 }
@@ -120,10 +120,10 @@ std::optional<cloud::Failure> AlibabaCloud::try_launch(const cloud::Trial& trial
 
 std::vector<Machine> AlibabaCloud::machines(const std::string& region,
                                             const state::ClusterId& cluster, const Cancel& cancel) {
-  ApiCall call{.region = region,
-               .action = "DescribeInstances",
-               .parameters = {{"MaxResults", "100"}},
-               .doing = "listing machines in " + region};
+  AlibabaCall call{.region = region,
+                   .action = "DescribeInstances",
+                   .parameters = {{"MaxResults", "100"}},
+                   .doing = "listing machines in " + region};
   add_tag_filter(call.parameters, cluster);
   std::vector<Machine> found;
   api_.pages(
@@ -149,7 +149,7 @@ void AlibabaCloud::change(const std::string& region, std::span<const std::string
                           const Change& change, const Cancel& cancel) {
   constexpr int kLooks = 3;
   const auto order = [&](std::span<const std::string> some) {
-    ApiCall call = about(region, change.action, some, change.doing);
+    AlibabaCall call = about(region, change.action, some, change.doing);
     call.parameters.insert(call.parameters.end(), change.parameters.begin(),
                            change.parameters.end());
     api_.call(call, cancel);
@@ -192,7 +192,7 @@ void AlibabaCloud::stop(const std::string& region, std::span<const std::string> 
 
 void AlibabaCloud::terminate(const std::string& region, std::span<const std::string> ids) {
   const auto order = [&](std::span<const std::string> some) {
-    ApiCall call = about(region, "DeleteInstances", some, "ending");
+    AlibabaCall call = about(region, "DeleteInstances", some, "ending");
     call.parameters.emplace_back("Force", "true");
     api_.call(call, never_);
   };
@@ -222,10 +222,10 @@ void AlibabaCloud::tag(const std::string& region, std::span<const std::string> i
                        const cloud::Tags& tags, const Cancel& cancel) {
   constexpr std::size_t kMost = 50;
   const auto order = [&](std::span<const std::string> some) {
-    ApiCall call{.region = region,
-                 .action = "TagResources",
-                 .parameters = {{"ResourceType", "instance"}},
-                 .doing = "marking " + counted(some.size(), "machine") + " in " + region};
+    AlibabaCall call{.region = region,
+                     .action = "TagResources",
+                     .parameters = {{"ResourceType", "instance"}},
+                     .doing = "marking " + counted(some.size(), "machine") + " in " + region};
     cloud::add_list(call.parameters, "ResourceId", some);
     int n = 0;
     for (const auto& [key, value] : cloud::pairs_of(tags)) {
@@ -242,7 +242,7 @@ void AlibabaCloud::tag(const std::string& region, std::span<const std::string> i
 std::unique_ptr<cloud::Cloud> make_cloud(const cloud::CloudSetup& setup) {
   return std::make_unique<AlibabaCloud>(
       setup.tools(credentials::find_alibaba),
-      cloud::Endpoint::in_variables(kInfo.endpoint_variable, setup.url_in));
+      cloud::CloudEndpoint::in_variables(kInfo.endpoint_variable, setup.url_in));
 }
 
 }  // namespace fastgpu::provision::alibaba

@@ -55,7 +55,7 @@ std::string element(const std::string& text, const std::string& name) {
 }
 
 Failure words_of(const http::Response& response) {
-  const auto document = cloud::Document::parse(response.body);
+  const auto document = cloud::JsonAnswer::parse(response.body);
   if (!document.root().is_object())
     return {.code = element(response.body, "Code"),
             .message = element(response.body, "Message"),
@@ -96,7 +96,7 @@ cloud::FailureKind kind_of(std::string_view code, int status, std::string_view m
   return cloud::kind_of_failure(code, message, status, kExceptions);
 }
 
-void AlibabaDialect::sign(http::Request& request, const cloud::Call& call,
+void AlibabaDialect::sign(http::Request& request, const cloud::CloudCall& call,
                           const signing::Keys& keys,
                           std::chrono::system_clock::time_point now) const {
   signing::sign_alibaba(request, keys, call.action, version_of(call.service), now, new_token());
@@ -116,8 +116,9 @@ std::optional<Failure> AlibabaDialect::failure_in(const http::Response& response
   return failure;
 }
 
-bool AlibabaDialect::is_answer(const http::Response& response, const cloud::Call& /*call*/) const {
-  const auto document = cloud::Document::parse(response.body);
+bool AlibabaDialect::is_answer(const http::Response& response,
+                               const cloud::CloudCall& /*call*/) const {
+  const auto document = cloud::JsonAnswer::parse(response.body);
   return !document["RequestId"].text().empty();
 }
 

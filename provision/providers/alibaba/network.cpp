@@ -94,8 +94,8 @@ class Network {
     return found.empty() ? "" : found.front().id;
   }
 
-  cloud::Document call(const char* service, const std::string& action, Parameters parameters,
-                       const std::string& doing) {
+  cloud::JsonAnswer call(const char* service, const std::string& action, Parameters parameters,
+                         const std::string& doing) {
     return api_.call({service, region_, action, std::move(parameters), doing + " in " + region_},
                      cancel_);
   }
@@ -175,13 +175,13 @@ std::string vswitch_in(Network& network, const NetworkRequest& request,
 }
 
 /// The source that a rule admits, and the protocol.
-using Way = std::pair<std::string, std::string>;
+using OpenPort = std::pair<std::string, std::string>;
 
-std::vector<Way> ways_into(Network& network, const std::string& group) {
+std::vector<OpenPort> ways_into(Network& network, const std::string& group) {
   const auto answer = network.call("ecs", "DescribeSecurityGroupAttribute",
                                    {{"SecurityGroupId", group}, {"Direction", "ingress"}},
                                    "looking at the security group");
-  std::vector<Way> ways;
+  std::vector<OpenPort> ways;
   for (const Answer& rule : Answer(answer)["Permissions"]["Permission"].items()) {
     const std::string other = rule["SourceGroupId"].text();
     ways.emplace_back(http::lower_case(rule["IpProtocol"].text()),
@@ -192,11 +192,11 @@ std::vector<Way> ways_into(Network& network, const std::string& group) {
 
 /// Admits SSH from the requested addresses, and all traffic between the cluster's machines.
 void open_group(Network& network, const NetworkRequest& request, const cloud::FoundOrMade& group) {
-  std::vector<Way> there;
+  std::vector<OpenPort> there;
   if (!group.is_new) there = ways_into(network, group.id);
   Parameters rules = {{"SecurityGroupId", group.id}};
   int n = 0;
-  const auto add = [&](const Way& way, const char* ports, const char* source) {
+  const auto add = [&](const OpenPort& way, const char* ports, const char* source) {
     if (std::ranges::find(there, way) != there.end()) return;
     const std::string rule = "Permissions." + std::to_string(++n) + ".";
     rules.emplace_back(rule + "IpProtocol", way.first == "all" ? "ALL" : "TCP");
@@ -346,9 +346,9 @@ void AlibabaCloud::remove_network(const std::string& region, const state::Cluste
   remove_all(kVpc);
 }
 
-std::vector<cloud::Part> AlibabaCloud::parts(const std::string& region, const Cancel& cancel) {
+std::vector<cloud::CloudPart> AlibabaCloud::parts(const std::string& region, const Cancel& cancel) {
   Network network(api_, region, cancel);
-  std::vector<cloud::Part> found;
+  std::vector<cloud::CloudPart> found;
   for (const Kind& kind : {kHpc, kSet, kGroup, kVSwitch, kVpc})
     for (Found& part : kind.description == nullptr ? network.find(kind, marked({}))
                                                    : find_described(network, kind, {}, {}))

@@ -35,8 +35,8 @@ constexpr QuotaNames kQuotas[] = {
     {Market::spot, "max-spot-instance-vcpu-count", "used-spot-instance-vcpu-count"},
 };
 
-ApiCall quota_call(const std::string& region, std::span<const QuotaNames> quotas) {
-  ApiCall call{
+AlibabaCall quota_call(const std::string& region, std::span<const QuotaNames> quotas) {
+  AlibabaCall call{
       .region = region, .action = "DescribeAccountAttributes", .doing = "asking for quotas"};
   std::vector<std::string> names;
   for (const QuotaNames& quota : quotas)
@@ -111,7 +111,7 @@ class Surveyor {
     return questions;
   }
 
-  ApiCall question(const char* action, Parameters parameters, const std::string& what) const {
+  AlibabaCall question(const char* action, Parameters parameters, const std::string& what) const {
     return {.region = region_,
             .action = action,
             .parameters = std::move(parameters),
@@ -157,7 +157,7 @@ class Surveyor {
   }
 
   /// Returns the answer to a question about one type; absent if the region does not have the type.
-  std::optional<cloud::Document> answer_about(const ApiCall& call) {
+  std::optional<cloud::JsonAnswer> answer_about(const AlibabaCall& call) {
     try {
       return api_.call(call, cancel_);
     } catch (const Error& e) {

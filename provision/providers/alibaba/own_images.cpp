@@ -92,12 +92,12 @@ std::vector<OwnImage> AlibabaCloud::own_images(const std::string& region, const 
 }
 
 void AlibabaCloud::make_image(const cloud::ImageRequest& request, const Cancel& cancel) {
-  ApiCall call{.region = request.region,
-               .action = "CreateImage",
-               .parameters = {{"InstanceId", request.machine},
-                              {"ImageName", request.name},
-                              {"ClientToken", request.token}},
-               .doing = "making image " + request.name + " of " + request.machine};
+  AlibabaCall call{.region = request.region,
+                   .action = "CreateImage",
+                   .parameters = {{"InstanceId", request.machine},
+                                  {"ImageName", request.name},
+                                  {"ClientToken", request.token}},
+                   .doing = "making image " + request.name + " of " + request.machine};
   add_tags(call.parameters, cloud::pairs_of(request.marks));
   api_.call(call, cancel);
 }
@@ -112,10 +112,10 @@ void AlibabaCloud::remove_image(const std::string& region, const OwnImage& image
                     " is available, but the cloud lists no snapshot of it, and the removal would "
                     "leave the snapshot behind: try again, or remove both in the console");
   if (is_image && !image.snapshots.empty()) {
-    ApiCall call{.region = region,
-                 .action = "TagResources",
-                 .parameters = {{"ResourceType", "snapshot"}},
-                 .doing = "marking the snapshots of image " + id};
+    AlibabaCall call{.region = region,
+                     .action = "TagResources",
+                     .parameters = {{"ResourceType", "snapshot"}},
+                     .doing = "marking the snapshots of image " + id};
     cloud::add_list(call.parameters, "ResourceId", image.snapshots);
     auto tags = cloud::pairs_of(image.marks);
     tags.emplace_back(cloud::kLeftTag, id);

@@ -3,6 +3,7 @@
 
 #include "provision/cloud/cloud.hpp"
 #include "provision/cloud/cloud_setup.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/aws/ec2.hpp"
 #include "provision/providers/aws/info.hpp"
 #include "provision/providers/aws/prices.hpp"
@@ -56,7 +57,7 @@ class AwsCloud final : public cloud::Cloud {
                   const Cancel& cancel) override;
   void tag(const std::string& region, std::span<const std::string> ids, const cloud::Tags& tags,
            const Cancel& cancel) override;
-  std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
+  std::vector<cloud::CloudPart> parts(const std::string& region, const Cancel& cancel) override;
 
  private:
   /// The machines that a capacity reservation covers.
@@ -71,7 +72,7 @@ class AwsCloud final : public cloud::Cloud {
   std::optional<Reservation> reservation(const std::string& region, const std::string& id,
                                          const Cancel& cancel);
 
-  std::function<void(std::chrono::milliseconds, const Cancel&)> wait_;
+  Wait wait_;
   Ec2 ec2_;
   Prices prices_{ec2_};
   const Cancel never_{};

@@ -41,7 +41,7 @@ constexpr std::array kExceptions = {
 /// Returns the refusal in `{"__type": "prefix#Code", "message": ...}`, the form of the JSON
 /// services.
 std::optional<Failure> failure_in_json(const http::Response& response) {
-  const auto document = cloud::Document::parse(response.body);
+  const auto document = cloud::JsonAnswer::parse(response.body);
   const cloud::Answer answer = document.root();
   std::string code = answer["__type"].text();
   code.erase(0, code.find('#') == std::string::npos ? 0 : code.find('#') + 1);
@@ -85,8 +85,8 @@ cloud::FailureKind kind_of(std::string_view code, int status, std::string_view m
   return cloud::kind_of_failure(code, message, status, kExceptions);
 }
 
-void AwsDialect::sign(http::Request& request, const cloud::Call& call, const signing::Keys& keys,
-                      std::chrono::system_clock::time_point now) const {
+void AwsDialect::sign(http::Request& request, const cloud::CloudCall& call,
+                      const signing::Keys& keys, std::chrono::system_clock::time_point now) const {
   signing::sign_aws_v4(request, keys, call.region, call.service, now);
 }
 
@@ -122,10 +122,10 @@ std::optional<Failure> AwsDialect::failure_in(const http::Response& response) co
 
 /// Returns true for the expected form. The query services name their documents after the action:
 /// <RunInstancesResponse>.
-bool AwsDialect::is_answer(const http::Response& response, const cloud::Call& call) const {
+bool AwsDialect::is_answer(const http::Response& response, const cloud::CloudCall& call) const {
   const bool is_query = call.service == "ec2" || call.service == "sts";
   return is_query ? first_element(response.body).ends_with("Response")
-                  : cloud::Document::parse(response.body).root().is_object();
+                  : cloud::JsonAnswer::parse(response.body).root().is_object();
 }
 
 }  // namespace fastgpu::provision::aws

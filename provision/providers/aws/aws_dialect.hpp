@@ -8,11 +8,11 @@ namespace fastgpu::provision::aws {
 class AwsDialect final : public cloud::Dialect {
  public:
   std::string_view cloud() const noexcept override { return "aws"; }
-  void sign(http::Request& request, const cloud::Call& call, const signing::Keys& keys,
+  void sign(http::Request& request, const cloud::CloudCall& call, const signing::Keys& keys,
             std::chrono::system_clock::time_point now) const override;
   /// Returns the refusal. The query services answer in XML, the others in JSON.
   std::optional<cloud::Failure> failure_in(const http::Response& response) const override;
-  bool is_answer(const http::Response& response, const cloud::Call& call) const override;
+  bool is_answer(const http::Response& response, const cloud::CloudCall& call) const override;
   std::string request_id(const http::Response& response) const override;
 };
 

@@ -32,8 +32,8 @@ std::string Ec2::url(const std::string& service, const std::string& region) cons
   return "https://" + host + "." + region + std::string(partition_of(region).domain);
 }
 
-cloud::Call Ec2::form(const Ec2Call& call, const std::string& service,
-                      const std::string& version) const {
+cloud::CloudCall Ec2::form(const Ec2Call& call, const std::string& service,
+                           const std::string& version) const {
   Parameters parameters = {{"Action", call.action}, {"Version", version}};
   parameters.insert(parameters.end(), call.parameters.begin(), call.parameters.end());
   return {.service = service,
@@ -83,19 +83,20 @@ Ec2::Document Ec2::sts(const std::string& action, const Cancel& cancel) {
                 action);
 }
 
-cloud::Document Ec2::json(const std::string& service, const std::string& region,
-                          const std::string& target, const nlohmann::json& body,
-                          const Cancel& cancel) {
-  const cloud::Call call{.service = service,
-                         .action = target.substr(target.find('.') + 1),
-                         .region = region,
-                         .request = {.method = "POST",
-                                     .url = url(service, region) + "/",
-                                     .headers = {{"Content-Type", "application/x-amz-json-1.1"},
-                                                 {"X-Amz-Target", target}},
-                                     .body = cloud::body_text(body)},
-                         .shown = cloud::body_text(body),
-                         .is_essential = false};
+cloud::JsonAnswer Ec2::json(const std::string& service, const std::string& region,
+                            const std::string& target, const nlohmann::json& body,
+                            const Cancel& cancel) {
+  const cloud::CloudCall call{
+      .service = service,
+      .action = target.substr(target.find('.') + 1),
+      .region = region,
+      .request = {.method = "POST",
+                  .url = url(service, region) + "/",
+                  .headers = {{"Content-Type", "application/x-amz-json-1.1"},
+                              {"X-Amz-Target", target}},
+                  .body = cloud::body_text(body)},
+      .shown = cloud::body_text(body),
+      .is_essential = false};
   const http::Response response = caller_.call(call, "aws: " + service + " in " + region, cancel);
   return cloud::parse_answer(response, "aws to " + call.action);
 }

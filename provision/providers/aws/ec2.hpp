@@ -65,13 +65,14 @@ class Ec2 {
   Document sts(const std::string& action, const Cancel& cancel);
 
   /// Calls a service that speaks JSON ("ssm", "AmazonSSM.GetParameter").
-  cloud::Document json(const std::string& service, const std::string& region,
-                       const std::string& target, const nlohmann::json& body, const Cancel& cancel);
+  cloud::JsonAnswer json(const std::string& service, const std::string& region,
+                         const std::string& target, const nlohmann::json& body,
+                         const Cancel& cancel);
 
  private:
   std::string url(const std::string& service, const std::string& region) const;
-  cloud::Call form(const Ec2Call& call, const std::string& service,
-                   const std::string& version) const;
+  cloud::CloudCall form(const Ec2Call& call, const std::string& service,
+                        const std::string& version) const;
 
   AwsDialect dialect_;
   Endpoints endpoints_;

@@ -7,6 +7,7 @@
 
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/find_or_make.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/providers/aws/machines.hpp"
 
@@ -53,8 +54,6 @@ struct Making {
   /// Returns the identity from the answer's root.
   std::function<std::string(const pugi::xml_node&)> id_in;
 };
-
-using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
 
 /// Parts, with the document that holds them.
 struct Listed {
@@ -451,9 +450,9 @@ void AwsCloud::remove_network(const std::string& region, const state::ClusterId&
     remove(kVpc, id);
 }
 
-std::vector<cloud::Part> AwsCloud::parts(const std::string& region, const Cancel& cancel) {
+std::vector<cloud::CloudPart> AwsCloud::parts(const std::string& region, const Cancel& cancel) {
   Network network(ec2_, region, wait_, cancel);
-  std::vector<cloud::Part> found;
+  std::vector<cloud::CloudPart> found;
   for (const auto& [kind, parts] : network.bearers({}))
     for (const auto& [id, marks] : parts)
       found.push_back({kind, id, marks});

@@ -217,7 +217,7 @@ class Surveyor {
   }
 
   void ask_quota(const QuotaCode& quota) {
-    const cloud::Document answer =
+    const cloud::JsonAnswer answer =
         ec2_.json("servicequotas", region_, "ServiceQuotasV20190624.GetServiceQuota",
                   {{"ServiceCode", "ec2"}, {"QuotaCode", quota.code}}, cancel_);
     const auto value = answer["Quota"]["Value"].number();

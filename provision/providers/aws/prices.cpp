@@ -21,8 +21,8 @@ std::optional<Money> price_in(const Answer& product) {
 }
 
 void add_price(const Answer& text, PricesByRegion& prices) {
-  const cloud::Document product =
-      text.is_object() ? cloud::Document(text) : cloud::Document::parse(text.text());
+  const cloud::JsonAnswer product =
+      text.is_object() ? cloud::JsonAnswer(text) : cloud::JsonAnswer::parse(text.text());
   const std::string region = product["product"]["attributes"]["regionCode"].text();
   const auto price = price_in(product);
   if (price && !region.empty()) prices.try_emplace(region, *price);
@@ -77,7 +77,7 @@ PricesByRegion Prices::ask(const std::string& type, const std::string& list, con
   PricesByRegion prices;
   json wanted = question(type);
   for (int page = 0; page < kMostPricePages; ++page) {
-    const cloud::Document answer =
+    const cloud::JsonAnswer answer =
         ec2_.json("pricing", list, "AWSPriceListService.GetProducts", wanted, cancel);
     add_prices(answer, prices);
     const std::string next = answer["NextToken"].text();

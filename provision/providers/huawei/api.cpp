@@ -46,7 +46,7 @@ std::string host_of(const std::string& service, const std::string& region) {
                                                                 : service + "." + region + domain;
 }
 
-cloud::Call Api::made(const ApiCall& call, const Cancel& cancel) {
+cloud::CloudCall Api::made(const HuaweiCall& call, const Cancel& cancel) {
   const auto target = endpoint_.of(call.service, call.region, host_of(call.service, call.region));
   http::Request request{.method = call.method, .url = {}, .headers = call.headers};
   request.headers.push_back({"Host", target.host});
@@ -74,24 +74,25 @@ cloud::Call Api::made(const ApiCall& call, const Cancel& cancel) {
           .holds = call.holds};
 }
 
-std::variant<Document, cloud::Failure> Api::try_call(const ApiCall& call, const Cancel& cancel) {
-  const cloud::Call made = this->made(call, cancel);
+std::variant<JsonAnswer, cloud::Failure> Api::try_call(const HuaweiCall& call,
+                                                       const Cancel& cancel) {
+  const cloud::CloudCall made = this->made(call, cancel);
   auto reply = caller_.try_call(made, cancel);
   if (auto* failure = std::get_if<cloud::Failure>(&reply)) return std::move(*failure);
   const auto& response = std::get<http::Response>(reply);
-  if (response.body.empty()) return Document(json::object());
+  if (response.body.empty()) return JsonAnswer(json::object());
   return cloud::parse_answer(response, "huawei to " + made.action);
 }
 
-Document Api::call(const ApiCall& call, const Cancel& cancel) {
+JsonAnswer Api::call(const HuaweiCall& call, const Cancel& cancel) {
   auto reply = try_call(call, cancel);
   if (const auto* failure = std::get_if<cloud::Failure>(&reply))
     throw cloud::error_of(*failure, "huawei: " + call.doing);
-  return std::move(std::get<Document>(reply));
+  return std::move(std::get<JsonAnswer>(reply));
 }
 
-std::vector<Document> Api::list(ApiCall call, const char* name, const Cancel& cancel) {
-  std::vector<Document> all;
+std::vector<JsonAnswer> Api::list(HuaweiCall call, const char* name, const Cancel& cancel) {
+  std::vector<JsonAnswer> all;
   std::string marker;
   const std::size_t own = call.query.size();
   call.holds = name;
@@ -99,7 +100,7 @@ std::vector<Document> Api::list(ApiCall call, const char* name, const Cancel& ca
     call.query.resize(own);
     call.query.emplace_back("limit", std::to_string(kPage));
     if (!marker.empty()) call.query.emplace_back("marker", marker);
-    std::vector<Document> found = this->call(call, cancel).take(name).take_items();
+    std::vector<JsonAnswer> found = this->call(call, cancel).take(name).take_items();
     const std::size_t count = found.size();
     std::ranges::move(found, std::back_inserter(all));
     if (count < kPage) return all;
@@ -128,7 +129,7 @@ std::string Api::home_region(const std::string& project, const Cancel& cancel) {
                                .holds = "projects",
                                .doing = "looking for the region of project " + project},
                               cancel);
-  if (const auto* answer = std::get_if<Document>(&reply))
+  if (const auto* answer = std::get_if<JsonAnswer>(&reply))
     for (const Answer& each : (*answer)["projects"].items())
       if (each["id"].text() == project) region = region_of_project(each["name"].text());
   const std::lock_guard lock(mutex_);
@@ -149,14 +150,14 @@ Project Api::listed_project(const std::string& region, const Cancel& cancel) {
     const std::lock_guard lock(mutex_);
     if (const auto found = projects_.find(region); found != projects_.end()) return found->second;
   }
-  const Document answer = call({.service = "iam",
-                                .region = region,
-                                .action = "KeystoneListProjects",
-                                .path = "/v3/projects",
-                                .query = {{"name", region}},
-                                .holds = "projects",
-                                .doing = "looking for the project of " + region},
-                               cancel);
+  const JsonAnswer answer = call({.service = "iam",
+                                  .region = region,
+                                  .action = "KeystoneListProjects",
+                                  .path = "/v3/projects",
+                                  .query = {{"name", region}},
+                                  .holds = "projects",
+                                  .doing = "looking for the project of " + region},
+                                 cancel);
   const auto projects = answer["projects"].items();
   if (projects.empty())
     throw Error(ErrorKind::not_found, "huawei: the account has no project in " + region);
@@ -172,12 +173,12 @@ Project Api::listed_project(const std::string& region, const Cancel& cancel) {
 }
 
 std::vector<std::string> Api::regions(const Cancel& cancel) {
-  const Document answer = call({.service = "iam",
-                                .action = "KeystoneListProjects",
-                                .path = "/v3/projects",
-                                .holds = "projects",
-                                .doing = "listing projects"},
-                               cancel);
+  const JsonAnswer answer = call({.service = "iam",
+                                  .action = "KeystoneListProjects",
+                                  .path = "/v3/projects",
+                                  .holds = "projects",
+                                  .doing = "listing projects"},
+                                 cancel);
   std::vector<std::string> names;
   const std::lock_guard lock(mutex_);
   for (const Answer& project : answer["projects"].items()) {

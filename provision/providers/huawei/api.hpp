@@ -15,12 +15,12 @@
 
 namespace fastgpu::provision::huawei {
 
-using cloud::Document;
+using cloud::JsonAnswer;
 using http::Parameters;
 using nlohmann::json;
 
 /// One call, with its name for error messages.
-struct ApiCall {
+struct HuaweiCall {
   std::string service = "ecs";  ///< The first label of the host's name.
   std::string region{};
   std::string action{};  ///< The name in the vendor's SDKs: "CreateServers".
@@ -44,21 +44,21 @@ struct Project {
 /// The caller of Huawei Cloud's services. Any number of threads may use one.
 class Api {
  public:
-  Api(cloud::ApiTools tools, cloud::Endpoint endpoint)
+  Api(cloud::ApiTools tools, cloud::CloudEndpoint endpoint)
       : endpoint_(std::move(endpoint)), caller_(std::move(tools), dialect_) {}
 
   cloud::Caller& caller() noexcept { return caller_; }
 
   /// Returns the answer's object, which is empty for an empty answer. Throws as cloud::Caller::call
   /// does.
-  Document call(const ApiCall& call, const Cancel& cancel);
+  JsonAnswer call(const HuaweiCall& call, const Cancel& cancel);
 
   /// Returns the answer's object, or the refusal.
-  std::variant<Document, cloud::Failure> try_call(const ApiCall& call, const Cancel& cancel);
+  std::variant<JsonAnswer, cloud::Failure> try_call(const HuaweiCall& call, const Cancel& cancel);
 
   /// Returns the members of the list `name`, from all pages. Each page begins after the last id of
   /// the one before it.
-  std::vector<Document> list(ApiCall call, const char* name, const Cancel& cancel);
+  std::vector<JsonAnswer> list(HuaweiCall call, const char* name, const Cancel& cancel);
 
   /// Returns the credentials' project if it is in that region, else the account's project there.
   /// Throws not_found without such a project, conflict for several.
@@ -68,13 +68,13 @@ class Api {
   std::vector<std::string> regions(const Cancel& cancel);
 
  private:
-  cloud::Call made(const ApiCall& call, const Cancel& cancel);
+  cloud::CloudCall made(const HuaweiCall& call, const Cancel& cancel);
   /// Returns the region of the credentials' project; empty if the account may not read it.
   std::string home_region(const std::string& project, const Cancel& cancel);
   Project listed_project(const std::string& region, const Cancel& cancel);
 
   HuaweiDialect dialect_;
-  cloud::Endpoint endpoint_;
+  cloud::CloudEndpoint endpoint_;
   cloud::Caller caller_;
   std::mutex mutex_;
   std::map<std::string, Project> projects_;  ///< The projects by region.

@@ -41,7 +41,7 @@ bool is_model(const std::string& word) {
 /// as text.
 void read_devices(const Answer& specs, const char* key, InstanceType& type) {
   const std::string text = specs[key].text();
-  const auto devices = cloud::Document::parse(text);
+  const auto devices = cloud::JsonAnswer::parse(text);
   for (const Answer& device : devices.root().items()) {
     const std::string name = gpu_name(device["name"].text());
     const int count = std::clamp(device["count"].whole(), 0, 1024);

@@ -44,7 +44,7 @@ bool has_forgotten(const Failure& failure) {
   return failure.code == "Ecs.0124";
 }
 
-std::string job_named_in(const Answer& answer, const ApiCall& call) {
+std::string job_named_in(const Answer& answer, const HuaweiCall& call) {
   std::string job = answer["job_id"].text();
   if (job.empty())
     throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the answer names no job");
@@ -58,12 +58,12 @@ bool HuaweiCloud::has_credentials() {
 }
 
 std::string HuaweiCloud::account(const Cancel& cancel) {
-  const Document answer = api_.call({.service = "iam",
-                                     .action = "KeystoneListAuthDomains",
-                                     .path = "/v3/auth/domains",
-                                     .holds = "domains",
-                                     .doing = "identifying the account"},
-                                    cancel);
+  const JsonAnswer answer = api_.call({.service = "iam",
+                                       .action = "KeystoneListAuthDomains",
+                                       .path = "/v3/auth/domains",
+                                       .holds = "domains",
+                                       .doing = "identifying the account"},
+                                      cancel);
   const auto domains = answer["domains"].items();
   if (domains.empty()) throw Error(ErrorKind::remote, "huawei did not report the account");
   return domains.front()["name"].text() + " " + domains.front()["id"].text();
@@ -75,12 +75,12 @@ std::vector<std::string> HuaweiCloud::regions(const Cancel& cancel) {
 
 std::vector<Machine> HuaweiCloud::list(const std::string& region, http::Parameters query,
                                        const Cancel& cancel) {
-  ApiCall call{.region = region,
-               .action = "ListServersDetails",
-               .path = "/v1/{project}/cloudservers/detail",
-               .query = std::move(query),
-               .holds = "servers",
-               .doing = "listing machines in " + region};
+  HuaweiCall call{.region = region,
+                  .action = "ListServersDetails",
+                  .path = "/v1/{project}/cloudservers/detail",
+                  .query = std::move(query),
+                  .holds = "servers",
+                  .doing = "listing machines in " + region};
   call.query.emplace_back("limit", std::to_string(kMachinesAPage));
   call.query.emplace_back("offset", "");
   std::vector<Machine> found;
@@ -88,7 +88,7 @@ std::vector<Machine> HuaweiCloud::list(const std::string& region, http::Paramete
   // The offset is the number of a page.
   for (int page = 1; page <= kMostPages; ++page) {
     call.query.back().second = std::to_string(page);
-    const Document answer = api_.call(call, cancel);
+    const JsonAnswer answer = api_.call(call, cancel);
     const auto servers = answer["servers"].items();
     for (const Answer& server : servers)
       found.push_back(machine_of(server, region));
@@ -153,7 +153,7 @@ void HuaweiCloud::change(const std::string& region, std::span<const std::string>
   if (others.empty()) return;
   json what = {{"servers", ids_of(others)}};
   if (action == "os-stop") what["type"] = "SOFT";
-  const ApiCall call{
+  const HuaweiCall call{
       .region = region,
       .action = wanted == MachineState::running ? "BatchStartServers" : "BatchStopServers",
       .method = "POST",
@@ -162,10 +162,10 @@ void HuaweiCloud::change(const std::string& region, std::span<const std::string>
       .holds = "job_id",
       .doing = (wanted == MachineState::running ? "starting " : "stopping ") +
                counted(others.size(), "machine") + " in " + region};
-  const Document answer = api_.call(call, cancel);
+  const JsonAnswer answer = api_.call(call, cancel);
   const std::chrono::milliseconds asked = paused_;
   const std::scoped_lock in_turn(turn_);
-  const Job job = await_job(region, job_named_in(answer, call), asked, cancel);
+  const HuaweiJob job = await_job(region, job_named_in(answer, call), asked, cancel);
   if (job.failure) throw cloud::error_of(*job.failure, "huawei: " + call.doing);
 }
 
@@ -220,17 +220,17 @@ void HuaweiCloud::tag(const std::string& region, std::span<const std::string> id
 
 std::string HuaweiCloud::ask_for(const cloud::Launch& launch, const Cancel& cancel) {
   constexpr int kGenerations = 16;
-  ApiCall call{.region = launch.site.region,
-               .action = "CreateServers",
-               .method = "POST",
-               .path = "/v1.1/{project}/cloudservers",
-               .body = launch_body(launch, std::chrono::system_clock::now()),
-               .holds = "job_id",
-               .doing = doing_of(launch)};
+  HuaweiCall call{.region = launch.site.region,
+                  .action = "CreateServers",
+                  .method = "POST",
+                  .path = "/v1.1/{project}/cloudservers",
+                  .body = launch_body(launch, std::chrono::system_clock::now()),
+                  .holds = "job_id",
+                  .doing = doing_of(launch)};
   for (int generation = 0;; ++generation) {
     call.headers = {{"X-Client-Token", client_token(launch.token, generation)}};
     auto reply = api_.try_call(call, cancel);
-    if (const auto* answer = std::get_if<Document>(&reply)) return job_named_in(*answer, call);
+    if (const auto* answer = std::get_if<JsonAnswer>(&reply)) return job_named_in(*answer, call);
     const auto& failure = std::get<Failure>(reply);
     if (!has_forgotten(failure) || generation == kGenerations)
       throw cloud::error_of(failure, "huawei: " + call.doing);
@@ -243,8 +243,8 @@ void HuaweiCloud::pause(std::chrono::milliseconds time, const Cancel& cancel) {
   paused_ = paused_.load() + time;
 }
 
-Job HuaweiCloud::await_job(const std::string& region, const std::string& id,
-                           std::chrono::milliseconds asked, const Cancel& cancel) {
+HuaweiJob HuaweiCloud::await_job(const std::string& region, const std::string& id,
+                                 std::chrono::milliseconds asked, const Cancel& cancel) {
   constexpr std::chrono::milliseconds kTimeout = 10min;
   // The shortest time in which a machine boots.
   constexpr std::chrono::milliseconds kShortest = 800ms;
@@ -252,13 +252,13 @@ Job HuaweiCloud::await_job(const std::string& region, const std::string& id,
   if (paused_.load() == asked) pause(kShortest, cancel);
   for (;;) {
     const std::chrono::milliseconds waited = paused_.load() - asked;
-    const Document answer = api_.call({.region = region,
-                                       .action = "ShowJob",
-                                       .path = "/v1/{project}/jobs/" + http::percent_encode(id),
-                                       .holds = "status",
-                                       .doing = "waiting for job " + id + " in " + region},
-                                      cancel);
-    Job job = job_in(answer);
+    const JsonAnswer answer = api_.call({.region = region,
+                                         .action = "ShowJob",
+                                         .path = "/v1/{project}/jobs/" + http::percent_encode(id),
+                                         .holds = "status",
+                                         .doing = "waiting for job " + id + " in " + region},
+                                        cancel);
+    HuaweiJob job = job_in(answer);
     if (job.is_over || waited >= kTimeout) return job;
     pause(poll_interval(waited, kBetween), cancel);
   }
@@ -276,7 +276,7 @@ std::vector<Machine> HuaweiCloud::seen_since(const cloud::Launch& launch,
   return all.size() == static_cast<std::size_t>(launch.count) ? all : std::vector<Machine>();
 }
 
-std::vector<Machine> HuaweiCloud::await_listing(const cloud::Launch& launch, const Job& job,
+std::vector<Machine> HuaweiCloud::await_listing(const cloud::Launch& launch, const HuaweiJob& job,
                                                 const Cancel& cancel) {
   const auto is_made = [&](const Machine& machine) {
     return std::ranges::find(job.made, machine.id) != job.made.end();
@@ -300,7 +300,7 @@ std::vector<Machine> HuaweiCloud::launch(const cloud::Launch& launch, const Canc
   const std::chrono::milliseconds asked = paused_;
   const std::scoped_lock in_turn(turn_);
   if (auto all = seen_since(launch, asked); !all.empty()) return all;
-  const Job job = await_job(region, id, asked, cancel);
+  const HuaweiJob job = await_job(region, id, asked, cancel);
   std::vector<Machine> found = await_listing(launch, job, cancel);
   const auto is_broken = [&](const Machine& machine) {
     return machine.state == MachineState::failed ||
@@ -345,7 +345,7 @@ std::optional<Failure> HuaweiCloud::try_launch(const cloud::Trial& trial, const 
 std::unique_ptr<cloud::Cloud> make_cloud(const cloud::CloudSetup& setup) {
   return std::make_unique<HuaweiCloud>(
       setup.tools(credentials::find_huawei),
-      cloud::Endpoint::in_variables(kInfo.endpoint_variable, setup.url_in));
+      cloud::CloudEndpoint::in_variables(kInfo.endpoint_variable, setup.url_in));
 }
 
 }  // namespace fastgpu::provision::huawei

@@ -7,6 +7,7 @@
 
 #include "provision/cloud/cloud.hpp"
 #include "provision/cloud/cloud_setup.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/huawei/api.hpp"
 #include "provision/providers/huawei/info.hpp"
 #include "provision/providers/huawei/machines.hpp"
@@ -15,7 +16,7 @@ namespace fastgpu::provision::huawei {
 
 class HuaweiCloud final : public cloud::Cloud {
  public:
-  HuaweiCloud(cloud::ApiTools tools, cloud::Endpoint endpoint)
+  HuaweiCloud(cloud::ApiTools tools, cloud::CloudEndpoint endpoint)
       : wait_(tools.wait), api_(std::move(tools), std::move(endpoint)) {}
 
   std::string_view name() const noexcept override { return kInfo.name; }
@@ -66,17 +67,15 @@ class HuaweiCloud final : public cloud::Cloud {
   cloud::TimePoint timer_at(cloud::TimePoint wished, cloud::TimePoint now) const override;
   void tag(const std::string& region, std::span<const std::string> ids, const cloud::Tags& tags,
            const Cancel& cancel) override;
-  std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
+  std::vector<cloud::CloudPart> parts(const std::string& region, const Cancel& cancel) override;
 
  private:
-  using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
-
   /// Requests a launch and returns the id of its job.
   std::string ask_for(const cloud::Launch& launch, const Cancel& cancel);
   /// Returns the job once it is over, or in its present state after the timeout. `asked` is paused_
   /// at the time of the request. The caller holds turn_.
-  Job await_job(const std::string& region, const std::string& job, std::chrono::milliseconds asked,
-                const Cancel& cancel);
+  HuaweiJob await_job(const std::string& region, const std::string& job,
+                      std::chrono::milliseconds asked, const Cancel& cancel);
   void pause(std::chrono::milliseconds time, const Cancel& cancel);
   /// Returns all machines of a launch if a list made after `asked` shows all of them running; empty
   /// otherwise. The caller holds turn_.
@@ -84,7 +83,7 @@ class HuaweiCloud final : public cloud::Cloud {
                                          std::chrono::milliseconds asked) const;
   /// Returns the machines that a job has left, once the cloud lists all that it has made. The
   /// caller holds turn_.
-  std::vector<cloud::Machine> await_listing(const cloud::Launch& launch, const Job& job,
+  std::vector<cloud::Machine> await_listing(const cloud::Launch& launch, const HuaweiJob& job,
                                             const Cancel& cancel);
   /// Returns the machines that the cloud knows.
   std::vector<cloud::Machine> find(const std::string& region, std::span<const std::string> ids,

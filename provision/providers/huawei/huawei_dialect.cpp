@@ -114,7 +114,7 @@ cloud::Failure failure_of_job(const Answer& job) {
   return failure;
 }
 
-void HuaweiDialect::sign(http::Request& request, const cloud::Call&, const signing::Keys& keys,
+void HuaweiDialect::sign(http::Request& request, const cloud::CloudCall&, const signing::Keys& keys,
                          std::chrono::system_clock::time_point now) const {
   signing::sign_huawei(request, keys, now);
 }
@@ -126,7 +126,7 @@ std::string HuaweiDialect::request_id(const http::Response& response) const {
 
 std::optional<Failure> HuaweiDialect::failure_in(const http::Response& response) const {
   constexpr int kDepth = 2;
-  const auto answer = cloud::Document::parse(response.body);
+  const auto answer = cloud::JsonAnswer::parse(response.body);
   const bool is_success = response.status / 100 == 2;
   auto failure = is_success ? refusal_in_success(answer) : refusal_in(answer, kDepth);
   if (!failure && is_success) return std::nullopt;
@@ -136,9 +136,9 @@ std::optional<Failure> HuaweiDialect::failure_in(const http::Response& response)
   return failure;
 }
 
-bool HuaweiDialect::is_answer(const http::Response& response, const cloud::Call& call) const {
+bool HuaweiDialect::is_answer(const http::Response& response, const cloud::CloudCall& call) const {
   if (response.body.empty()) return call.holds.empty();
-  const auto answer = cloud::Document::parse(response.body);
+  const auto answer = cloud::JsonAnswer::parse(response.body);
   return answer.root().is_object() && (call.holds.empty() || answer.root().has(call.holds));
 }
 

@@ -60,7 +60,7 @@ std::vector<Image> HuaweiCloud::images(const std::string& region, const std::str
                                  .doing = "looking for images in " + region},
                                 "images", cancel);
   std::vector<Image> found;
-  for (const Document& each : listed) {
+  for (const JsonAnswer& each : listed) {
     const Answer image = each.root();
     found.push_back({.id = image["id"].text(),
                      .name = image["name"].text(),

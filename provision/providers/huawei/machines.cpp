@@ -230,8 +230,8 @@ Machine machine_of(const Answer& answer, const std::string& region) {
           .launched_as = tag_in(answer, cloud::kLaunchedTag)};
 }
 
-Job job_in(const Answer& answer) {
-  Job job;
+HuaweiJob job_in(const Answer& answer) {
+  HuaweiJob job;
   const std::string status = answer["status"].text();
   job.is_over = status == "SUCCESS" || status == "FAIL";
   auto parts = answer["entities"]["sub_jobs"].items();

@@ -39,7 +39,7 @@ std::string client_token(const std::string& token, int generation);
 cloud::Machine machine_of(const cloud::Answer& server, const std::string& region);
 
 /// The state of a job.
-struct Job {
+struct HuaweiJob {
   bool is_over = false;
   std::vector<std::string> made{};  ///< The servers that it has made.
   /// The servers that its failed parts have left.
@@ -48,6 +48,6 @@ struct Job {
   std::optional<cloud::Failure> failure{};
 };
 
-Job job_in(const cloud::Answer& answer);
+HuaweiJob job_in(const cloud::Answer& answer);
 
 }  // namespace fastgpu::provision::huawei

@@ -5,6 +5,7 @@
 
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/find_or_make.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
 
 namespace fastgpu::provision::huawei {
@@ -84,19 +85,17 @@ bool allows(const Answer& group, const json& rule) {
 }
 
 struct FoundPart {
-  Document part;
+  JsonAnswer part;
   bool is_new = false;  ///< True for a part that must be empty.
 };
 
 /// A finder and maker of parts in one region. Several threads may use one.
 class Network {
  public:
-  using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
-
   Network(Api& api, std::string region, const Wait& wait, const Cancel& cancel)
       : api_(api), region_(std::move(region)), wait_(wait), cancel_(cancel) {}
 
-  std::vector<Document> list(const Kind& kind, http::Parameters query = {}) {
+  std::vector<JsonAnswer> list(const Kind& kind, http::Parameters query = {}) {
     return api_.list({.service = "vpc",
                       .region = region_,
                       .action = std::string("List") + kind.noun + "s",
@@ -107,21 +106,21 @@ class Network {
   }
 
   /// Returns the part whose member `key` is `value`; null without one. Throws conflict for several.
-  Document find_one(const Kind& kind, const char* key, const std::string& value) {
-    std::vector<Document> found = list(kind);
-    std::erase_if(found, [&](const Document& part) { return part[key].text() != value; });
+  JsonAnswer find_one(const Kind& kind, const char* key, const std::string& value) {
+    std::vector<JsonAnswer> found = list(kind);
+    std::erase_if(found, [&](const JsonAnswer& part) { return part[key].text() != value; });
     if (found.size() > 1)
       throw Error(ErrorKind::conflict, "huawei: " + std::to_string(found.size()) + " " + kind.name +
                                            "s in " + region_ + " have the " + key + " " + value +
                                            ": the choice is ambiguous");
-    return found.empty() ? Document() : found.front();
+    return found.empty() ? JsonAnswer() : found.front();
   }
 
   /// Returns the cluster's part, whichever of its owners made it; null without one. Throws conflict
   /// for several.
-  Document find_ours(const Kind& kind, const NetworkRequest& request) {
-    std::vector<Document> found = list(kind);
-    std::erase_if(found, [&](const Document& part) {
+  JsonAnswer find_ours(const Kind& kind, const NetworkRequest& request) {
+    std::vector<JsonAnswer> found = list(kind);
+    std::erase_if(found, [&](const JsonAnswer& part) {
       return !is_of(kind, part, request.marks.cluster, request.known);
     });
     if (found.size() > 1)
@@ -129,16 +128,16 @@ class Network {
                                            "s in " + region_ + " are marked as cluster " +
                                            request.marks.cluster.value +
                                            ": the choice is ambiguous");
-    return found.empty() ? Document() : found.front();
+    return found.empty() ? JsonAnswer() : found.front();
   }
 
   /// Returns the part that `look` finds, or one made from `request`. These calls have no
   /// idempotency tokens: after a lost answer, `look` is called again before another part is made.
   /// The first look is left out if the part cannot exist yet.
-  FoundPart find_or_make(const Kind& kind, const std::function<Document()>& look,
+  FoundPart find_or_make(const Kind& kind, const std::function<JsonAnswer()>& look,
                          const json& request, bool may_be_there = true) {
-    Document part;
-    const auto id_of = [&](Document found) {
+    JsonAnswer part;
+    const auto id_of = [&](JsonAnswer found) {
       part = std::move(found);
       return part["id"].text();
     };
@@ -149,7 +148,7 @@ class Network {
   }
 
   /// Waits until a part can be used, and returns its id.
-  std::string await(const Kind& kind, Document part) {
+  std::string await(const Kind& kind, JsonAnswer part) {
     constexpr std::chrono::milliseconds kLongestPause = 1s;
     constexpr int kLooks = 120;
     std::chrono::milliseconds pause = 200ms;
@@ -161,29 +160,29 @@ class Network {
       wait_(pause, cancel_);
       pause = std::min(pause * 2, kLongestPause);
       cancel_.check();
-      Document answer = api_.call({.service = "vpc",
-                                   .region = region_,
-                                   .action = std::string("Show") + kind.noun,
-                                   .path = path_of(kind) + "/" + http::percent_encode(id),
-                                   .holds = kind.one,
-                                   .doing = std::string("waiting for ") + kind.name + " " + id},
-                                  cancel_);
+      JsonAnswer answer = api_.call({.service = "vpc",
+                                     .region = region_,
+                                     .action = std::string("Show") + kind.noun,
+                                     .path = path_of(kind) + "/" + http::percent_encode(id),
+                                     .holds = kind.one,
+                                     .doing = std::string("waiting for ") + kind.name + " " + id},
+                                    cancel_);
       part = answer.take(kind.one);
     }
     return id;
   }
 
-  void remove(const Kind& kind, const Document& part) {
+  void remove(const Kind& kind, const JsonAnswer& part) {
     const std::string id = http::percent_encode(part["id"].text());
     std::string path = path_of(kind) + "/" + id;
     if (kind.one == kSubnet.one)
       path = path_of(kVpc) + "/" + http::percent_encode(part["vpc_id"].text()) + "/subnets/" + id;
-    const ApiCall call{.service = "vpc",
-                       .region = region_,
-                       .action = std::string("Delete") + kind.noun,
-                       .method = "DELETE",
-                       .path = path,
-                       .doing = std::string("removing ") + kind.name + " " + id};
+    const HuaweiCall call{.service = "vpc",
+                          .region = region_,
+                          .action = std::string("Delete") + kind.noun,
+                          .method = "DELETE",
+                          .path = path,
+                          .doing = std::string("removing ") + kind.name + " " + id};
     const auto reply = api_.try_call(call, cancel_);
     const auto* failure = std::get_if<cloud::Failure>(&reply);
     if (failure != nullptr && failure->kind != cloud::FailureKind::not_found)
@@ -212,18 +211,18 @@ class Network {
   }
 
  private:
-  Document make(const Kind& kind, const json& request) {
-    Document answer = api_.call({.service = "vpc",
-                                 .region = region_,
-                                 .action = std::string("Create") + kind.noun,
-                                 .method = "POST",
-                                 .path = path_of(kind),
-                                 .body = {{kind.one, request}},
-                                 .holds = kind.one,
-                                 .doing = std::string("making a ") + kind.name + " in " + region_,
-                                 .is_repeatable = false},
-                                cancel_);
-    Document made = answer.take(kind.one);
+  JsonAnswer make(const Kind& kind, const json& request) {
+    JsonAnswer answer = api_.call({.service = "vpc",
+                                   .region = region_,
+                                   .action = std::string("Create") + kind.noun,
+                                   .method = "POST",
+                                   .path = path_of(kind),
+                                   .body = {{kind.one, request}},
+                                   .holds = kind.one,
+                                   .doing = std::string("making a ") + kind.name + " in " + region_,
+                                   .is_repeatable = false},
+                                  cancel_);
+    JsonAnswer made = answer.take(kind.one);
     if (made["id"].text().empty())
       throw Error(ErrorKind::remote,
                   std::string("huawei: the new ") + kind.name + " comes without its id");
@@ -240,7 +239,7 @@ class Network {
 
 /// Returns the user's own VPC, by id or name. Throws not_found if it is missing.
 cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
-  Document found = network.find_one(kVpc, "id", vpc);
+  JsonAnswer found = network.find_one(kVpc, "id", vpc);
   if (found.root().is_null()) found = network.find_one(kVpc, "name", vpc);
   if (found.root().is_null())
     throw Error(ErrorKind::not_found, "huawei: there is no VPC '" + vpc + "' in that region");
@@ -260,8 +259,8 @@ cloud::FoundOrMade our_vpc(Network& network, const NetworkRequest& request) {
 /// Returns the VPC's subnet, which covers all zones of the region.
 std::string subnet_in(Network& network, const NetworkRequest& request,
                       const cloud::FoundOrMade& vpc) {
-  const auto look = [&]() -> Document {
-    const std::vector<Document> found = network.list(kSubnet, {{"vpc_id", vpc.id}});
+  const auto look = [&]() -> JsonAnswer {
+    const std::vector<JsonAnswer> found = network.list(kSubnet, {{"vpc_id", vpc.id}});
     if (!found.empty()) return found.front();
     if (request.vpc.empty()) return {};
     throw Error(ErrorKind::not_found,
@@ -280,11 +279,11 @@ std::string subnet_in(Network& network, const NetworkRequest& request,
 /// Makes the group. Admits SSH from the requested addresses, and all traffic between the cluster's
 /// machines.
 std::string security_group(Network& network, const NetworkRequest& request) {
-  const Document group = network
-                             .find_or_make(
-                                 kGroup, [&] { return network.find_ours(kGroup, request); },
-                                 {{"name", our_name(request.marks)}}, request.may_be_there)
-                             .part;
+  const JsonAnswer group = network
+                               .find_or_make(
+                                   kGroup, [&] { return network.find_ours(kGroup, request); },
+                                   {{"name", our_name(request.marks)}}, request.may_be_there)
+                               .part;
   const std::string id = group["id"].text();
   std::vector<json> wanted = {{{"remote_group_id", id}}};
   for (const IpRange& range : request.ssh_from)
@@ -326,7 +325,7 @@ void HuaweiCloud::remove_network(const std::string& region, const state::Cluster
                                  const Parts& known) {
   Network network(api_, region, wait_, never_);
   const auto remove_all = [&](const Kind& kind) {
-    for (const Document& part : network.list(kind))
+    for (const JsonAnswer& part : network.list(kind))
       if (is_of(kind, part, cluster, known)) network.remove(kind, part);
   };
   cloud::at_once({[&] { remove_all(kGroup); },
@@ -336,11 +335,11 @@ void HuaweiCloud::remove_network(const std::string& region, const state::Cluster
                   }});
 }
 
-std::vector<cloud::Part> HuaweiCloud::parts(const std::string& region, const Cancel& cancel) {
+std::vector<cloud::CloudPart> HuaweiCloud::parts(const std::string& region, const Cancel& cancel) {
   Network network(api_, region, wait_, cancel);
-  std::vector<cloud::Part> found;
+  std::vector<cloud::CloudPart> found;
   for (const Kind& kind : {kGroup, kSubnet, kVpc})
-    for (const Document& part : network.list(kind))
+    for (const JsonAnswer& part : network.list(kind))
       if (OwnerTags marks = marks_in(part); !marks.cluster.value.empty())
         found.push_back({kind.name, part["id"].text(), std::move(marks)});
   return found;

@@ -37,22 +37,22 @@ constexpr const char* kDataDisk = "data disk";  ///< The key of the disk's price
 
 /// The facts about a region, each from a call of its own.
 struct Survey {
-  std::vector<Document> flavors{};
+  std::vector<JsonAnswer> flavors{};
   std::set<std::string> zones{};
   /// The stock of spot machines by type and zone.
   std::map<std::pair<std::string, std::string>, Stock> spot{};
   /// The zones with enough machines for the whole request, by type.
   std::map<std::string, std::set<std::string>> roomy{};
   std::map<std::string, Money> prices{};  ///< Prices by type, and of kDataDisk.
-  Document limits{};
+  JsonAnswer limits{};
 };
 
-Document limits_of(Api& api, const std::string& region, const Cancel& cancel) {
-  Document answer = api.call({.region = region,
-                              .action = "ShowServerLimits",
-                              .path = "/v1/{project}/cloudservers/limits",
-                              .doing = "asking for quotas in " + region},
-                             cancel);
+JsonAnswer limits_of(Api& api, const std::string& region, const Cancel& cancel) {
+  JsonAnswer answer = api.call({.region = region,
+                                .action = "ShowServerLimits",
+                                .path = "/v1/{project}/cloudservers/limits",
+                                .doing = "asking for quotas in " + region},
+                               cancel);
   return answer.take("absolute");
 }
 
@@ -68,7 +68,7 @@ class Surveyor {
     if (wish_.market == Market::spot) questions.emplace_back([&] { ask_spot(); });
     cloud::at_once(questions);
     std::erase_if(survey_.flavors,
-                  [&](const Document& flavor) { return !cloud::suits(type_of(flavor), wish_); });
+                  [&](const JsonAnswer& flavor) { return !cloud::suits(type_of(flavor), wish_); });
     if (wish_.market == Market::on_demand) cloud::at_once(about_flavors());
     return std::move(survey_);
   }
@@ -78,7 +78,7 @@ class Surveyor {
   cloud::Tasks about_flavors() {
     std::vector<std::string> types;
     cloud::Tasks questions;
-    for (const Document& each : survey_.flavors) {
+    for (const JsonAnswer& each : survey_.flavors) {
       const Answer flavor = each.root();
       types.push_back(flavor["id"].text());
       if (stock_of(flavor, wish_.zone, wish_.market) == Stock::unknown)
@@ -99,11 +99,11 @@ class Surveyor {
   }
 
   void ask_zones() {
-    const Document answer = api_.call({.region = region_,
-                                       .action = "NovaListAvailabilityZones",
-                                       .path = "/v2.1/{project}/os-availability-zone",
-                                       .doing = "asking for zones in " + region_},
-                                      cancel_);
+    const JsonAnswer answer = api_.call({.region = region_,
+                                         .action = "NovaListAvailabilityZones",
+                                         .path = "/v2.1/{project}/os-availability-zone",
+                                         .doing = "asking for zones in " + region_},
+                                        cancel_);
     for (const Answer& zone : answer["availabilityZoneInfo"].items())
       if (const std::string name = zone["zoneName"].text(); !name.empty())
         survey_.zones.insert(name);
@@ -118,7 +118,7 @@ class Surveyor {
                                      .query = {{"sell_mode", "spot"}},
                                      .doing = "asking for spot machines in " + region_},
                                     "sell_policies", cancel_);
-    for (const Document& each : policies) {
+    for (const JsonAnswer& each : policies) {
       const Answer policy = each.root();
       survey_.spot[{policy["flavor_id"].text(), policy["availability_zone_id"].text()}] =
           policy["sell_status"].text() == "available" ? Stock::enough : Stock::none;
@@ -126,19 +126,19 @@ class Surveyor {
   }
 
   /// Returns the answer; null if the account lacks the permission, or the region lacks the service.
-  Document told(const ApiCall& call) {
+  JsonAnswer told(const HuaweiCall& call) {
     auto reply = api_.try_call(call, cancel_);
     const auto* failure = std::get_if<cloud::Failure>(&reply);
-    if (failure == nullptr) return std::move(std::get<Document>(reply));
+    if (failure == nullptr) return std::move(std::get<JsonAnswer>(reply));
     constexpr std::array kUntold = {FailureKind::permission, FailureKind::not_found,
                                     FailureKind::stock, FailureKind::invalid};
     if (std::ranges::find(kUntold, failure->kind) == kUntold.end())
       throw cloud::error_of(*failure, "huawei: " + call.doing);
-    return Document();
+    return JsonAnswer();
   }
 
   void ask_room(const std::string& type) {
-    const Document answer = told(
+    const JsonAnswer answer = told(
         {.region = region_,
          .action = "ShowFlavorCapacity",
          .path = "/v1/{project}/cloudservers/flavors/" + http::percent_encode(type) + "/resources",
@@ -173,14 +173,14 @@ class Surveyor {
 
   /// Asks for prices and stores them. Returns false if the price list refuses the question.
   bool told_prices(json products) {
-    const Document answer = told({.service = "bss",
-                                  .region = region_,
-                                  .action = "ListOnDemandResourceRatings",
-                                  .method = "POST",
-                                  .path = "/v2/bills/ratings/on-demand-resources",
-                                  .body = {{"project_id", api_.project(region_, cancel_).id},
-                                           {"product_infos", std::move(products)}},
-                                  .doing = "asking for prices in " + region_});
+    const JsonAnswer answer = told({.service = "bss",
+                                    .region = region_,
+                                    .action = "ListOnDemandResourceRatings",
+                                    .method = "POST",
+                                    .path = "/v2/bills/ratings/on-demand-resources",
+                                    .body = {{"project_id", api_.project(region_, cancel_).id},
+                                             {"product_infos", std::move(products)}},
+                                    .doing = "asking for prices in " + region_});
     const std::lock_guard lock(mutex_);
     for (const Answer& rating : answer["product_rating_results"].items())
       if (const auto price = cloud::price_told(rating["amount"], answer["currency"], kCny))
@@ -273,7 +273,7 @@ std::vector<Offer> HuaweiCloud::offers(const std::string& region, const MachineR
                                        const Cancel& cancel) {
   const Survey survey = Surveyor(api_, region, request, cancel).look();
   std::vector<Offer> offers;
-  for (const Document& each : survey.flavors) {
+  for (const JsonAnswer& each : survey.flavors) {
     const Answer flavor = each.root();
     const InstanceType type = type_of(flavor);
     std::set<std::string> zones = survey.zones;
@@ -297,7 +297,7 @@ std::vector<Offer> HuaweiCloud::offers(const std::string& region, const MachineR
 }
 
 std::vector<Quota> HuaweiCloud::quotas(const std::string& region, const Cancel& cancel) {
-  const Document limits = limits_of(api_, region, cancel);
+  const JsonAnswer limits = limits_of(api_, region, cancel);
   std::vector<Quota> quotas;
   for (const Market market : {Market::on_demand, Market::spot})
     for (const LimitNames& limit : limit_names(market))

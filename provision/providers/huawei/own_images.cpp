@@ -59,7 +59,7 @@ std::vector<OwnImage> HuaweiCloud::own_images(const std::string& region, const C
                                  .doing = "listing our images in " + region},
                                 "images", cancel);
   std::vector<OwnImage> found;
-  for (const Document& each : listed) {
+  for (const JsonAnswer& each : listed) {
     OwnImage own = own_image(each.root());
     const bool is_there = !own.image.id.empty() && each.root()["status"].text() != "deleted";
     if (is_there && !own.marks.environment.empty()) found.push_back(std::move(own));
@@ -72,30 +72,30 @@ void HuaweiCloud::make_image(const cloud::ImageRequest& request, const Cancel& c
   json tags = json::array();
   for (const auto& [key, value] : cloud::pairs_of(request.marks))
     tags.push_back({{"key", key}, {"value", value}});
-  const ApiCall call{.service = "ims",
-                     .region = request.region,
-                     .action = "CreateImage",
-                     .method = "POST",
-                     .path = "/v2/cloudimages/action",
-                     .body = {{"name", request.name},
-                              {"instance_id", request.machine},
-                              {"description", description_of(request.marks)},
-                              {"image_tags", std::move(tags)}},
-                     .holds = "job_id",
-                     .doing = "making image " + request.name + " of " + request.machine,
-                     .is_repeatable = false};
-  const Document answer = api_.call(call, cancel);
+  const HuaweiCall call{.service = "ims",
+                        .region = request.region,
+                        .action = "CreateImage",
+                        .method = "POST",
+                        .path = "/v2/cloudimages/action",
+                        .body = {{"name", request.name},
+                                 {"instance_id", request.machine},
+                                 {"description", description_of(request.marks)},
+                                 {"image_tags", std::move(tags)}},
+                        .holds = "job_id",
+                        .doing = "making image " + request.name + " of " + request.machine,
+                        .is_repeatable = false};
+  const JsonAnswer answer = api_.call(call, cancel);
   const std::string id = answer["job_id"].text();
   if (id.empty())
     throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the answer names no job");
   for (Polling polling(wait_);; polling.pause(cancel)) {
-    const Document told = api_.call({.service = "ims",
-                                     .region = request.region,
-                                     .action = "ShowJob",
-                                     .path = "/v1/{project}/jobs/" + http::percent_encode(id),
-                                     .holds = "status",
-                                     .doing = "waiting for job " + id + " in " + request.region},
-                                    cancel);
+    const JsonAnswer told = api_.call({.service = "ims",
+                                       .region = request.region,
+                                       .action = "ShowJob",
+                                       .path = "/v1/{project}/jobs/" + http::percent_encode(id),
+                                       .holds = "status",
+                                       .doing = "waiting for job " + id + " in " + request.region},
+                                      cancel);
     const std::string status = told["status"].text();
     if (status == "FAIL") throw cloud::error_of(failure_of_job(told), "huawei: " + call.doing);
     const auto images = own_images(request.region, cancel);
@@ -105,12 +105,12 @@ void HuaweiCloud::make_image(const cloud::ImageRequest& request, const Cancel& c
 }
 
 void HuaweiCloud::remove_image(const std::string& region, const OwnImage& image) {
-  const ApiCall call{.service = "ims",
-                     .region = region,
-                     .action = "GlanceDeleteImage",
-                     .method = "DELETE",
-                     .path = "/v2/images/" + http::percent_encode(image.image.id),
-                     .doing = "removing image " + image.image.id};
+  const HuaweiCall call{.service = "ims",
+                        .region = region,
+                        .action = "GlanceDeleteImage",
+                        .method = "DELETE",
+                        .path = "/v2/images/" + http::percent_encode(image.image.id),
+                        .doing = "removing image " + image.image.id};
   const auto reply = api_.try_call(call, never_);
   const auto* failure = std::get_if<cloud::Failure>(&reply);
   if (failure != nullptr && failure->kind != cloud::FailureKind::not_found)

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/descriptors.hpp"
+#include "base/outcome.hpp"
 #include "base/unique_fd.hpp"
 #include "process/child.hpp"
 #include "provision/providers/local/files.hpp"
@@ -60,7 +61,7 @@ class Booter {
   Booter(const fs::path& init_program, std::span<const BootJob> jobs)
       : init_program_(init_program), jobs_(jobs), outcomes_(jobs.size()) {}
 
-  std::vector<std::optional<Error>> run(const Cancel& cancel) {
+  std::vector<Outcome<void>> run(const Cancel& cancel) {
     // Boots wait for the kernel now and then; twice the processors keep all of them busy.
     const std::size_t wanted = std::max(4U, 2 * std::thread::hardware_concurrency());
     const std::size_t width = std::clamp(free_descriptors() / kDescriptors, std::size_t{1}, wanted);
@@ -142,7 +143,7 @@ class Booter {
 
   const fs::path& init_program_;
   std::span<const BootJob> jobs_;
-  std::vector<std::optional<Error>> outcomes_;
+  std::vector<Outcome<void>> outcomes_;
   std::vector<Boot> boots_;
   std::size_t next_ = 0;
   bool interrupted_ = false;
@@ -150,8 +151,8 @@ class Booter {
 
 }  // namespace
 
-std::vector<std::optional<Error>> boot_nodes(const fs::path& init_program,
-                                             std::span<const BootJob> jobs, const Cancel& cancel) {
+std::vector<Outcome<void>> boot_nodes(const fs::path& init_program, std::span<const BootJob> jobs,
+                                      const Cancel& cancel) {
   return Booter(init_program, jobs).run(cancel);
 }
 

@@ -3,13 +3,12 @@
 
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/cancel.hpp"
-#include "base/error.hpp"
+#include "base/outcome.hpp"
 #include "provision/providers/local/order.hpp"
 
 namespace fastgpu::provision::local {
@@ -26,7 +25,7 @@ struct BootJob {
 /// Runs `init_program` once for each job. Returns when all have answered, with one outcome each. A
 /// node that is alive already is a success. After a cancel no further node is started, and
 /// incomplete ones are ended.
-std::vector<std::optional<Error>> boot_nodes(const std::filesystem::path& init_program,
-                                             std::span<const BootJob> jobs, const Cancel& cancel);
+std::vector<Outcome<void>> boot_nodes(const std::filesystem::path& init_program,
+                                      std::span<const BootJob> jobs, const Cancel& cancel);
 
 }  // namespace fastgpu::provision::local

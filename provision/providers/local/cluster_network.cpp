@@ -42,7 +42,7 @@ UniqueFd lock_choice() {
               "another fastgpu has been choosing addresses for 10 s: try again");
 }
 
-std::vector<AddressRange> ranges_of_others(const NetworkRequest& request) {
+std::vector<AddressRange> ranges_of_others(const LocalNetworkRequest& request) {
   std::vector<AddressRange> ranges;
   for (const std::string& id : folders_in(request.storage)) {
     if (id == request.cluster_id) continue;
@@ -57,16 +57,17 @@ bool is_free(const std::vector<AddressRange>& used, Subnet subnet) {
       used, [&](const AddressRange& range) { return range.meets(subnet.range()); });
 }
 
-ClusterRecord choose_record(const NetworkRequest& request, std::vector<AddressRange> used) {
+LocalClusterRecord choose_record(const LocalNetworkRequest& request,
+                                 std::vector<AddressRange> used) {
   const std::vector<AddressRange> others = ranges_of_others(request);
   used.insert(used.end(), others.begin(), others.end());
-  ClusterRecord record{request.cluster_id, request.cluster_name, choose_subnet(used)};
+  LocalClusterRecord record{request.cluster_id, request.cluster_name, choose_subnet(used)};
   make_private_folder(request.storage / request.cluster_id);
   write_cluster(request.storage / request.cluster_id, record);
   return record;
 }
 
-Error taken_by_others(const ClusterRecord& record) {
+Error taken_by_others(const LocalClusterRecord& record) {
   return {ErrorKind::conflict, "the addresses " + to_string(record.subnet) + " of cluster '" +
                                    record.name +
                                    "' have been taken by another network of this machine: remove "
@@ -80,7 +81,7 @@ std::string bridge_mark(const std::string& root_id, const fs::path& root) {
   return ("fastgpu " + root_id + " " + root.string()).substr(0, kLongest);
 }
 
-ClusterNetwork ensure_network(const NetworkRequest& request) {
+ClusterNetwork ensure_network(const LocalNetworkRequest& request) {
   const UniqueFd lock = lock_choice();
   NetlinkSocket socket;
   const std::string name = bridge_name(request.cluster_id);

@@ -11,7 +11,7 @@ namespace fastgpu::provision::local {
 /// Returns the mark of the bridges of one root folder.
 std::string bridge_mark(const std::string& root_id, const std::filesystem::path& root);
 
-struct NetworkRequest {
+struct LocalNetworkRequest {
   std::string cluster_id;
   std::string cluster_name;
   std::string mark;
@@ -19,7 +19,7 @@ struct NetworkRequest {
 };
 
 struct ClusterNetwork {
-  ClusterRecord record;
+  LocalClusterRecord record;
   int bridge = 0;  ///< The link's index.
 };
 
@@ -27,7 +27,7 @@ struct ClusterNetwork {
 /// every address and route of this machine and from other clusters, stopped ones included. They are
 /// on record before the bridge is made. Throws ErrorKind::conflict if another program has taken
 /// them while the cluster was stopped, capacity if none are free.
-ClusterNetwork ensure_network(const NetworkRequest& request);
+ClusterNetwork ensure_network(const LocalNetworkRequest& request);
 
 /// Deletes the bridge of a cluster; succeeds if it is missing or another's.
 void delete_bridge(const std::string& cluster_id, const std::string& mark);

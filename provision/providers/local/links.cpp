@@ -58,10 +58,10 @@ NetlinkMessage new_port(const std::string& port, int bridge, int namespace_fd, M
   return message;
 }
 
-std::optional<Link> read_link(std::span<const std::byte> payload) {
+std::optional<NetworkInterface> read_link(std::span<const std::byte> payload) {
   const auto header = netlink_header<ifinfomsg>(payload);
   if (payload.size() < sizeof header) return std::nullopt;
-  Link link;
+  NetworkInterface link;
   link.index = header.ifi_index;
   for (const auto& attribute : netlink_attributes(payload.subspan(sizeof header))) {
     if (attribute.type == IFLA_IFNAME) link.name = attribute.text();
@@ -96,8 +96,8 @@ std::string cluster_of_bridge(std::string_view name) {
   return name.starts_with("fg-") ? std::string(name.substr(3)) : std::string();
 }
 
-std::vector<Link> list_links(NetlinkSocket& socket) {
-  std::vector<Link> links;
+std::vector<NetworkInterface> list_links(NetlinkSocket& socket) {
+  std::vector<NetworkInterface> links;
   socket.dump(NetlinkMessage(RTM_GETLINK, NLM_F_DUMP, link_header()),
               [&](std::span<const std::byte> payload) {
                 if (auto link = read_link(payload)) links.push_back(*link);
@@ -105,9 +105,9 @@ std::vector<Link> list_links(NetlinkSocket& socket) {
   return links;
 }
 
-std::optional<Link> find_link(NetlinkSocket& socket, const std::string& name) {
-  const std::vector<Link> links = list_links(socket);
-  const auto found = std::ranges::find(links, name, &Link::name);
+std::optional<NetworkInterface> find_link(NetlinkSocket& socket, const std::string& name) {
+  const std::vector<NetworkInterface> links = list_links(socket);
+  const auto found = std::ranges::find(links, name, &NetworkInterface::name);
   return found == links.end() ? std::nullopt : std::optional(*found);
 }
 

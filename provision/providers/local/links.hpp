@@ -19,7 +19,7 @@ using MacAddress = std::array<std::uint8_t, 6>;
 /// once.
 MacAddress mac_of(Ipv4 address) noexcept;
 
-struct Link {
+struct NetworkInterface {
   int index = 0;
   std::string name;
   std::string alias;
@@ -31,8 +31,8 @@ std::string port_name(std::string_view cluster_id, int node);  ///< "fg0a1b2c3d-
 /// Returns the cluster of a name made by bridge_name; "" for every other name.
 std::string cluster_of_bridge(std::string_view name);
 
-std::vector<Link> list_links(NetlinkSocket& socket);
-std::optional<Link> find_link(NetlinkSocket& socket, const std::string& name);
+std::vector<NetworkInterface> list_links(NetlinkSocket& socket);
+std::optional<NetworkInterface> find_link(NetlinkSocket& socket, const std::string& name);
 
 /// Returns all addresses and routes of this machine except the default route.
 std::vector<AddressRange> used_ranges(NetlinkSocket& socket);

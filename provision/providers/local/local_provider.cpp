@@ -35,14 +35,14 @@ bool may(std::span<const unsigned> capabilities) {
 
 /// Removes everything of a cluster. `folder` may be empty: then only a bridge can exist.
 void remove_all_of(const LocalConfig& config, const std::string& cluster, const fs::path& folder) {
-  std::vector<Task> tasks;
+  std::vector<LocalTask> tasks;
   if (!folder.empty())
     for (const int index : node_indices(folder))
       tasks.push_back({index, {"node " + std::to_string(index)}});
   end(folder, cluster, tasks, Ending::at_once);
   delete_folders(folder, tasks);
-  for (const Task& task : tasks)
-    if (task.failure) throw *task.failure;
+  for (const LocalTask& task : tasks)
+    task.outcome.value();
   delete_bridge(cluster, find_mark(config));
   fault_point("local:bridge_deleted");
   if (!folder.empty()) remove_tree(folder);
@@ -92,14 +92,14 @@ Results LocalProvider::create(const state::Cluster& cluster, std::span<const Nod
                               const Cancel& cancel) {
   for (const NodeRequest& request : requests)
     check_index(request.index);
-  Site site = open_site(config_, cluster);
-  ClusterRecord& record = site.network.record;
+  LocalSite site = open_site(config_, cluster);
+  LocalClusterRecord& record = site.network.record;
   for (const NodeRequest& request : requests)
     record.nodes[request.index] = request.name.value;
   write_cluster(site.folder, record);
   fault_point("local:cluster_written");
   const ImagePlan plan = image_plan(site, config_, cluster.user);
-  std::vector<Task> tasks;
+  std::vector<LocalTask> tasks;
   for (const NodeRequest& request : requests)
     tasks.push_back({request.index, request.name});
   boot(
@@ -118,7 +118,7 @@ std::vector<Instance> LocalProvider::list(const state::Cluster& cluster) {
   for (const int index : node_indices(folder)) {
     const fs::path node_folder = folder / std::to_string(index);
     const auto node = read_node(node_folder);
-    const bool filled = node && node->image == ImageState::ready;
+    const bool filled = node && node->image == NodeImageState::ready;
     const auto state = is_live(node_folder) ? InstanceState::running
                        : filled             ? InstanceState::stopped
                                             : InstanceState::pending;
@@ -129,8 +129,8 @@ std::vector<Instance> LocalProvider::list(const state::Cluster& cluster) {
 
 Results LocalProvider::start(const state::Cluster& cluster, std::span<const state::Node> nodes,
                              const Cancel& cancel) {
-  const Site site = open_site(config_, cluster);
-  std::vector<Task> tasks = tasks_for(nodes);
+  const LocalSite site = open_site(config_, cluster);
+  std::vector<LocalTask> tasks = tasks_for(nodes);
   boot(
       site, config_, tasks, [&](std::size_t i) { require_image(site, tasks[i].index); }, cancel);
   tell_hosts(site.folder, site.network.record);
@@ -141,7 +141,7 @@ Results LocalProvider::stop(const state::Cluster& cluster, std::span<const state
                             const Cancel& cancel) {
   cancel.check();
   const fs::path folder = find_cluster_folder(config_, cluster.id.value);
-  std::vector<Task> tasks = tasks_for(nodes);
+  std::vector<LocalTask> tasks = tasks_for(nodes);
   const auto record = folder.empty() ? std::nullopt : read_cluster(folder);
   if (!record)
     throw Error(ErrorKind::not_found,
@@ -152,7 +152,7 @@ Results LocalProvider::stop(const state::Cluster& cluster, std::span<const state
 
 Results LocalProvider::destroy(const state::Cluster& cluster, std::span<const state::Node> nodes) {
   const fs::path folder = find_cluster_folder(config_, cluster.id.value);
-  std::vector<Task> tasks = tasks_for(nodes);
+  std::vector<LocalTask> tasks = tasks_for(nodes);
   auto record = folder.empty() ? std::nullopt : read_cluster(folder);
   if (path_exists(folder)) {
     end(folder, cluster.id.value, tasks, Ending::at_once);
@@ -161,8 +161,8 @@ Results LocalProvider::destroy(const state::Cluster& cluster, std::span<const st
   if (!record)
     return results_of(tasks, folder, {cluster.id.value, cluster.name.value, {}},
                       InstanceState::gone);
-  for (const Task& task : tasks)
-    if (!task.failure) record->nodes.erase(task.index);
+  for (const LocalTask& task : tasks)
+    if (task.outcome.ok()) record->nodes.erase(task.index);
   try {
     write_cluster(folder, *record);
   } catch (const Error& e) {  // A full disk must not prevent making room.

@@ -64,8 +64,8 @@ std::string escape(std::string_view path) {
 
 }  // namespace
 
-std::vector<Mount> parse_mountinfo(std::string_view text) {
-  std::vector<Mount> mounts;
+std::vector<MountEntry> parse_mountinfo(std::string_view text) {
+  std::vector<MountEntry> mounts;
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -84,17 +84,17 @@ bool lies_in(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-const Mount& mount_of(const std::vector<Mount>& mounts, std::string_view path) {
-  const Mount* best = &mounts.front();
-  for (const Mount& mount : mounts)
+const MountEntry& mount_of(const std::vector<MountEntry>& mounts, std::string_view path) {
+  const MountEntry* best = &mounts.front();
+  for (const MountEntry& mount : mounts)
     if (lies_in(path, mount.point) && mount.point.size() >= best->point.size()) best = &mount;
   return *best;
 }
 
-std::vector<Layer> choose_layers(const std::vector<Mount>& mounts,
+std::vector<Layer> choose_layers(const std::vector<MountEntry>& mounts,
                                  const std::vector<std::string>& hidden) {
   std::map<std::string, std::string> type_of;  // The last mount on a place is the visible one.
-  for (const Mount& mount : mounts)
+  for (const MountEntry& mount : mounts)
     type_of[mount.point] = mount.type;
   std::vector<Layer> layers = {{"/", "root"}};
   for (const auto& [point, type] : type_of) {

@@ -7,17 +7,17 @@
 
 namespace fastgpu::provision::local {
 
-struct Mount {
+struct MountEntry {
   std::string point;  ///< The mount point, as this process sees it.
   std::string type;   ///< "ext4", "tmpfs", ...
   bool read_only = false;
 };
 
 /// Parses the text of /proc/self/mountinfo, in its order.
-std::vector<Mount> parse_mountinfo(std::string_view text);
+std::vector<MountEntry> parse_mountinfo(std::string_view text);
 
 /// Returns the mount of a path without symlinks; `mounts` has one at "/".
-const Mount& mount_of(const std::vector<Mount>& mounts, std::string_view path);
+const MountEntry& mount_of(const std::vector<MountEntry>& mounts, std::string_view path);
 
 /// Returns true if `path` is `folder` or below it.
 bool lies_in(std::string_view path, std::string_view folder);
@@ -31,7 +31,7 @@ struct Layer {
 /// Returns "/" first, then every other real file system below it, parents before children. Leaves
 /// out the folders that each node has for itself (/proc, /sys, /dev, /run, /tmp) and those in
 /// `hidden`.
-std::vector<Layer> choose_layers(const std::vector<Mount>& mounts,
+std::vector<Layer> choose_layers(const std::vector<MountEntry>& mounts,
                                  const std::vector<std::string>& hidden);
 
 /// The layer with `path`, and the rest of it behind the layer's point, without leading '/'.

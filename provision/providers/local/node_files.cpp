@@ -13,9 +13,9 @@ constexpr std::string_view kEnd = "# End of the cluster's hosts\n";
 
 }  // namespace
 
-std::string hosts_block(std::span<const HostEntry> entries) {
+std::string hosts_block(std::span<const HostsLine> entries) {
   std::string text(kBegin);
-  for (const HostEntry& entry : entries)
+  for (const HostsLine& entry : entries)
     text += to_string(entry.address) + " " + entry.name + "\n";
   return text + std::string(kEnd);
 }

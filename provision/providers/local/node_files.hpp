@@ -10,13 +10,13 @@
 
 namespace fastgpu::provision::local {
 
-struct HostEntry {
+struct HostsLine {
   Ipv4 address;
   std::string name;
 };
 
 /// Returns the cluster's part of /etc/hosts, between two marks.
-std::string hosts_block(std::span<const HostEntry> entries);
+std::string hosts_block(std::span<const HostsLine> entries);
 
 /// Returns `existing` with its marked part replaced by `block` (or with `block` behind it); the
 /// user's own lines are kept.

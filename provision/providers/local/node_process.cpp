@@ -13,6 +13,7 @@
 #include <iterator>
 
 #include "base/descriptors.hpp"
+#include "base/outcome.hpp"
 
 namespace fastgpu::provision::local {
 namespace {
@@ -103,15 +104,11 @@ bool is_live(const fs::path& folder) {
 namespace {
 
 /// Ends nodes. Each takes a descriptor until it has ended.
-std::vector<std::optional<Error>> end_at_once(std::span<const fs::path> folders, Ending ending) {
-  std::vector<std::optional<Error>> failures(folders.size());
+std::vector<Outcome<void>> end_at_once(std::span<const fs::path> folders, Ending ending) {
+  std::vector<Outcome<void>> outcomes(folders.size());
   std::vector<std::optional<LiveNode>> nodes(folders.size());
   for (std::size_t i = 0; i < folders.size(); ++i)
-    try {
-      nodes[i] = find_live(folders[i]);
-    } catch (const Error& e) {
-      failures[i] = e;
-    }
+    outcomes[i] = attempt([&] { nodes[i] = find_live(folders[i]); });
   if (ending == Ending::in_order) {
     signal_all(nodes, SIGTERM);
     wait_for_all(nodes, kInOrder);
@@ -120,21 +117,21 @@ std::vector<std::optional<Error>> end_at_once(std::span<const fs::path> folders,
   wait_for_all(nodes, kAtOnce);
   for (std::size_t i = 0; i < folders.size(); ++i)
     if (nodes[i])
-      failures[i] = Error(ErrorKind::local, "process " + std::to_string(nodes[i]->pid) +
+      outcomes[i] = Error(ErrorKind::local, "process " + std::to_string(nodes[i]->pid) +
                                                 " does not end, even when killed");
-  return failures;
+  return outcomes;
 }
 
 }  // namespace
 
-std::vector<std::optional<Error>> end_nodes(std::span<const fs::path> folders, Ending ending) {
-  std::vector<std::optional<Error>> failures;
+std::vector<Outcome<void>> end_nodes(std::span<const fs::path> folders, Ending ending) {
+  std::vector<Outcome<void>> outcomes;
   while (!folders.empty()) {
     const auto some = folders.first(std::min(folders.size(), free_descriptors()));
-    std::ranges::move(end_at_once(some, ending), std::back_inserter(failures));
+    std::ranges::move(end_at_once(some, ending), std::back_inserter(outcomes));
     folders = folders.subspan(some.size());
   }
-  return failures;
+  return outcomes;
 }
 
 }  // namespace fastgpu::provision::local

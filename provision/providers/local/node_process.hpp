@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "base/error.hpp"
+#include "base/outcome.hpp"
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::provision::local {
@@ -38,7 +38,6 @@ enum class Ending { in_order, at_once };
 
 /// Ends the nodes in `folders` all together and returns when no process of theirs is left. One
 /// outcome each; a node that does not live is a success.
-std::vector<std::optional<Error>> end_nodes(std::span<const std::filesystem::path> folders,
-                                            Ending ending);
+std::vector<Outcome<void>> end_nodes(std::span<const std::filesystem::path> folders, Ending ending);
 
 }  // namespace fastgpu::provision::local

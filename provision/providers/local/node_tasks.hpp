@@ -3,10 +3,10 @@
 
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/outcome.hpp"
 #include "provision/provider.hpp"
 #include "provision/providers/local/node_image.hpp"
 #include "provision/providers/local/node_process.hpp"
@@ -16,43 +16,43 @@ namespace fastgpu::provision::local {
 
 using Results = std::vector<HostResult<Instance>>;
 
-/// The task for one node, and its result. A step leaves out the nodes that have failed.
-struct Task {
+/// The task for one node, and its outcome. A step leaves out the nodes that have failed.
+struct LocalTask {
   int index = 0;
   NodeName name;
-  std::optional<Error> failure{};
+  Outcome<void> outcome{};
 };
 
-std::vector<Task> tasks_for(std::span<const state::Node> nodes);
+std::vector<LocalTask> tasks_for(std::span<const state::Node> nodes);
 
 /// Returns one result per task: its failure, or the node in `state`.
-Results results_of(const std::vector<Task>& tasks, const std::filesystem::path& cluster_folder,
-                   const ClusterRecord& record, InstanceState state);
+Results results_of(const std::vector<LocalTask>& tasks, const std::filesystem::path& cluster_folder,
+                   const LocalClusterRecord& record, InstanceState state);
 
 /// Returns the node in `folder` in the form that the rest of fastgpu uses.
-Instance instance_at(const std::filesystem::path& folder, const ClusterRecord& record, int index,
-                     InstanceState state);
+Instance instance_at(const std::filesystem::path& folder, const LocalClusterRecord& record,
+                     int index, InstanceState state);
 
 /// Returns the common part of the file systems of all nodes made together.
-ImagePlan image_plan(const Site& site, const LocalConfig& config, const std::string& user);
+ImagePlan image_plan(const LocalSite& site, const LocalConfig& config, const std::string& user);
 
 /// Fills the node's folder, unless that has been done under the same token. Throws
 /// ErrorKind::conflict if a node of another token has that index.
-void prepare_node(const Site& site, const ImagePlan& common, const NodeRequest& request);
+void prepare_node(const LocalSite& site, const ImagePlan& common, const NodeRequest& request);
 
 /// Throws ErrorKind::not_found for a node whose file system is gone or incomplete.
-void require_image(const Site& site, int index);
+void require_image(const LocalSite& site, int index);
 
 /// Boots the nodes; `prepare` is called for each just before.
-void boot(const Site& site, const LocalConfig& config, std::vector<Task>& tasks,
+void boot(const LocalSite& site, const LocalConfig& config, std::vector<LocalTask>& tasks,
           const std::function<void(std::size_t)>& prepare, const Cancel& cancel);
 
 /// Updates the list of the cluster's hosts on the running nodes.
-void tell_hosts(const std::filesystem::path& cluster_folder, const ClusterRecord& record);
+void tell_hosts(const std::filesystem::path& cluster_folder, const LocalClusterRecord& record);
 
 /// Ends the nodes' processes and deletes their links.
 void end(const std::filesystem::path& cluster_folder, const std::string& cluster_id,
-         std::vector<Task>& tasks, Ending ending);
+         std::vector<LocalTask>& tasks, Ending ending);
 
 /// The number of trees that are removed at once, and of open folders of each.
 struct RemovalWidth {
@@ -65,6 +65,6 @@ RemovalWidth removal_width(std::size_t descriptors);
 
 /// Deletes the remains of ended nodes. The record goes last: while anything is left, `list` shows
 /// it.
-void delete_folders(const std::filesystem::path& cluster_folder, std::vector<Task>& tasks);
+void delete_folders(const std::filesystem::path& cluster_folder, std::vector<LocalTask>& tasks);
 
 }  // namespace fastgpu::provision::local

@@ -78,7 +78,7 @@ std::vector<Orphan> find_orphans(const LocalConfig& config,
     add(Orphan::Kind::process, std::to_string(process.pid), process.cluster);
   NetlinkSocket socket;
   const std::string mark = find_mark(config);
-  for (const Link& link : list_links(socket))
+  for (const NetworkInterface& link : list_links(socket))
     if (link.alias == mark) add(Orphan::Kind::bridge, link.name, cluster_of_bridge(link.name));
   return orphans;
 }

@@ -32,20 +32,20 @@ std::optional<json> read_json(const fs::path& path) {
 
 }  // namespace
 
-std::optional<ClusterRecord> read_cluster(const fs::path& folder) {
+std::optional<LocalClusterRecord> read_cluster(const fs::path& folder) {
   const auto parsed = read_json(folder / kClusterFile);
   if (!parsed) return std::nullopt;
   const auto subnet = parse_subnet(field<std::string>(*parsed, "subnet"));
   if (!subnet)
     throw Error(ErrorKind::local, (folder / kClusterFile).string() + " names no usable subnet");
-  ClusterRecord record{field<std::string>(*parsed, "id"), field<std::string>(*parsed, "name"),
-                       *subnet};
+  LocalClusterRecord record{field<std::string>(*parsed, "id"), field<std::string>(*parsed, "name"),
+                            *subnet};
   for (const auto& [index, name] : field<std::map<std::string, std::string>>(*parsed, "nodes"))
     if (const auto number = parse_index(index)) record.nodes[*number] = name;
   return record;
 }
 
-void write_cluster(const fs::path& folder, const ClusterRecord& record) {
+void write_cluster(const fs::path& folder, const LocalClusterRecord& record) {
   json nodes = json::object();
   for (const auto& [index, name] : record.nodes)
     nodes[std::to_string(index)] = name;
@@ -63,7 +63,7 @@ std::optional<NodeRecord> read_node(const fs::path& folder) {
   return NodeRecord{
       field<int>(*parsed, "index"), field<std::string>(*parsed, "name"),
       field<std::string>(*parsed, "token"),
-      field<bool>(*parsed, "image_ready") ? ImageState::ready : ImageState::unfinished};
+      field<bool>(*parsed, "image_ready") ? NodeImageState::ready : NodeImageState::unfinished};
 }
 
 void write_node(const fs::path& folder, const NodeRecord& record) {
@@ -71,7 +71,7 @@ void write_node(const fs::path& folder, const NodeRecord& record) {
                     {"index", record.index},
                     {"name", record.name},
                     {"token", record.token},
-                    {"image_ready", record.image == ImageState::ready}};
+                    {"image_ready", record.image == NodeImageState::ready}};
   replace_file(folder / kNodeFile, out.dump(2) + "\n", 0600, Durability::until_crash);
 }
 

@@ -11,7 +11,7 @@
 
 namespace fastgpu::provision::local {
 
-struct ClusterRecord {
+struct LocalClusterRecord {
   std::string id;
   std::string name;
   Subnet subnet;
@@ -19,18 +19,18 @@ struct ClusterRecord {
 };
 
 /// The state of a node's file system: `unfinished` also if it is about to be deleted or made anew.
-enum class ImageState { unfinished, ready };
+enum class NodeImageState { unfinished, ready };
 
 struct NodeRecord {
   int index = 0;
   std::string name;
   std::string token;
-  ImageState image = ImageState::unfinished;
+  NodeImageState image = NodeImageState::unfinished;
 };
 
 /// Reads the record in `folder`, which is the cluster's; absent without a usable one.
-std::optional<ClusterRecord> read_cluster(const std::filesystem::path& folder);
-void write_cluster(const std::filesystem::path& folder, const ClusterRecord& record);
+std::optional<LocalClusterRecord> read_cluster(const std::filesystem::path& folder);
+void write_cluster(const std::filesystem::path& folder, const LocalClusterRecord& record);
 
 /// Reads the record in `folder`, which is the node's; absent without a usable one, as after a kill.
 std::optional<NodeRecord> read_node(const std::filesystem::path& folder);

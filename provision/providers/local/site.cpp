@@ -60,8 +60,8 @@ std::string find_sshd(const LocalConfig& config) {
               "this machine has no sshd, which local nodes run: apt-get install openssh-server");
 }
 
-Site open_site(const LocalConfig& config, const state::Cluster& cluster) {
-  Site site;
+LocalSite open_site(const LocalConfig& config, const state::Cluster& cluster) {
+  LocalSite site;
   if (const auto rate = cluster.local().link_rate)
     site.link_rate = std::to_string(rate->bits_per_second);
   site.sshd = find_sshd(config);
@@ -78,8 +78,8 @@ Site open_site(const LocalConfig& config, const state::Cluster& cluster) {
   return site;
 }
 
-std::string hosts_of(const ClusterRecord& record) {
-  std::vector<HostEntry> entries;
+std::string hosts_of(const LocalClusterRecord& record) {
+  std::vector<HostsLine> entries;
   if (const std::string name = machine_name(); !name.empty() && name != "localhost") {
     const std::string short_name = name.substr(0, name.find('.'));
     entries.push_back(
@@ -93,8 +93,8 @@ std::string hosts_of(const ClusterRecord& record) {
   return hosts_block(entries);
 }
 
-BootJob boot_job(const Site& site, int index, const std::string& name) {
-  const ClusterRecord& record = site.network.record;
+BootJob boot_job(const LocalSite& site, int index, const std::string& name) {
+  const LocalClusterRecord& record = site.network.record;
   const fs::path folder = site.node_folder(index);
   BootJob job;
   job.mark = site.root_id + "/" + record.id + "/" + std::to_string(index);
@@ -112,7 +112,7 @@ BootJob boot_job(const Site& site, int index, const std::string& name) {
   return job;
 }
 
-void make_layer_folders(const Site& site, int index) {
+void make_layer_folders(const LocalSite& site, int index) {
   for (const Layer& layer : site.layers) {
     const fs::path storage = layer_storage(site.node_folder(index), layer);
     make_private_folder(storage / "work");

@@ -13,7 +13,7 @@
 
 namespace fastgpu::provision::local {
 
-struct Site {
+struct LocalSite {
   std::filesystem::path folder;  ///< The cluster's folder.
   ClusterNetwork network;
   std::vector<Layer> layers;
@@ -28,16 +28,16 @@ struct Site {
 
 /// Makes the shared parts of the nodes of `cluster` if they are missing: storage, record, bridge.
 /// Throws ErrorKind::local if this machine has no sshd.
-Site open_site(const LocalConfig& config, const state::Cluster& cluster);
+LocalSite open_site(const LocalConfig& config, const state::Cluster& cluster);
 
 /// Returns the cluster's lines of /etc/hosts: this machine at the bridge's address, and all nodes.
-std::string hosts_of(const ClusterRecord& record);
+std::string hosts_of(const LocalClusterRecord& record);
 
-BootJob boot_job(const Site& site, int index, const std::string& name);
+BootJob boot_job(const LocalSite& site, int index, const std::string& name);
 
 /// Makes missing folders of layers: a disk mounted since the node was made has none of the node's
 /// yet.
-void make_layer_folders(const Site& site, int index);
+void make_layer_folders(const LocalSite& site, int index);
 
 /// Returns the cluster's folder, even before it exists; empty if nothing has ever been made here.
 std::filesystem::path find_cluster_folder(const LocalConfig& config, const std::string& cluster_id);

@@ -68,7 +68,7 @@ std::string refusal(const LocalConfig& config, const fs::path& folder) {
 std::vector<fs::path> candidates() {
   std::vector<fs::path> folders = {"/var/lib", "/var/tmp"};
   std::vector<fs::path> memory;
-  for (const Mount& mount : parse_mountinfo(read_file("/proc/self/mountinfo").value_or(""))) {
+  for (const MountEntry& mount : parse_mountinfo(read_file("/proc/self/mountinfo").value_or(""))) {
     if (mount.read_only) continue;
     if (std::ranges::find(kDisks, mount.type) != kDisks.end()) folders.emplace_back(mount.point);
     if (mount.type == "tmpfs") memory.emplace_back(mount.point);

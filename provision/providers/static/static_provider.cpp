@@ -112,7 +112,7 @@ void StaticProvider::check_nodes(const state::Cluster& cluster, std::span<const 
   std::vector<HostDoor> doors;
   for (const state::Node& node : nodes)
     doors.push_back(door_of(cluster, node.index));
-  std::vector<Failure> failures;
+  std::vector<NodeFailure> failures;
   add_failures(failures, access_.check(cluster, doors, cancel));
   cancel.check();
   throw_failures("logging in", failures);

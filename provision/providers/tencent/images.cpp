@@ -46,7 +46,7 @@ std::vector<Image> TencentCloud::images(const std::string& region, const std::st
                                 .doing = "looking for images in " + region},
                                "ImageSet", cancel);
   std::vector<Image> found;
-  for (const Document& item : items)
+  for (const JsonAnswer& item : items)
     if (Image image = image_of(Answer(item)); !image.id.empty()) found.push_back(std::move(image));
   if (name.empty()) std::erase_if(found, [](const Image& image) { return !is_usual(image); });
   if (found.empty() && !name.empty())

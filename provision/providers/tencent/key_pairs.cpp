@@ -13,7 +13,7 @@ std::string TencentCloud::public_key(const std::string& region, const std::strin
                  .body = {{"Filters", json::array({filter("key-name", {key_pair})})}},
                  .doing = "looking for a key pair in " + region},
                 "KeyPairSet", cancel);
-  for (const Document& item : items)
+  for (const JsonAnswer& item : items)
     if (Answer(item)["KeyName"].text() == key_pair)
       return cloud::public_key_of(pair, Answer(item)["PublicKey"].text());
   throw cloud::no_such_key_pair(pair);

@@ -191,9 +191,9 @@ json launch_body(const cloud::Launch& launch, system_clock::time_point now) {
   return body;
 }
 
-std::vector<Machine> machines_in(std::span<const Document> instances, const std::string& region) {
+std::vector<Machine> machines_in(std::span<const JsonAnswer> instances, const std::string& region) {
   std::vector<Machine> machines;
-  for (const Document& instance : instances)
+  for (const JsonAnswer& instance : instances)
     if (!instance["InstanceId"].text().empty()) machines.push_back(machine_from(instance, region));
   return machines;
 }

@@ -22,7 +22,7 @@ json end_timer(std::chrono::system_clock::time_point wished,
                std::chrono::system_clock::time_point now);
 
 /// Returns the machines with an identity in an answer to DescribeInstances.
-std::vector<cloud::Machine> machines_in(std::span<const Document> instances,
+std::vector<cloud::Machine> machines_in(std::span<const JsonAnswer> instances,
                                         const std::string& region);
 
 /// Returns the ids in an answer to RunInstances.

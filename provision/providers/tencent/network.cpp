@@ -107,7 +107,7 @@ void open_group(PartsCalls& network, const NetworkRequest& request,
   for (const IpRange& range : request.ssh_from)
     in.push_back(accept("TCP", "22", "CidrBlock", range.text()));
   const json out = json::array({accept("ALL", "ALL", "CidrBlock", "0.0.0.0/0")});
-  const Document policies = group.is_new ? Document() : network.policies(group.id);
+  const JsonAnswer policies = group.is_new ? JsonAnswer() : network.policies(group.id);
   const Answer there = policies.root();
   network.add_policies(group.id, "Ingress", missing(in, there["Ingress"]));
   network.add_policies(group.id, "Egress", missing(out, there["Egress"]));
@@ -178,7 +178,7 @@ void TencentCloud::remove_network(const std::string& region, const state::Cluste
                                   const Parts& /*known*/) {
   PartsCalls network(api_, wait_, region, never_);
   const auto remove_all = [&](const Kind& kind) {
-    for (const Found& part : network.find_marked(kind, cluster))
+    for (const FoundPart& part : network.find_marked(kind, cluster))
       network.remove(kind, part.id);
   };
   cloud::at_once({[&] { remove_all(kHpc); }, [&] { remove_all(kGroup); },
@@ -188,11 +188,11 @@ void TencentCloud::remove_network(const std::string& region, const state::Cluste
                   }});
 }
 
-std::vector<cloud::Part> TencentCloud::parts(const std::string& region, const Cancel& cancel) {
+std::vector<cloud::CloudPart> TencentCloud::parts(const std::string& region, const Cancel& cancel) {
   PartsCalls network(api_, wait_, region, cancel);
-  std::vector<cloud::Part> found;
+  std::vector<cloud::CloudPart> found;
   for (const Kind* kind : {&kHpc, &kGroup, &kSubnet, &kVpc})
-    for (Found& part : network.find_marked(*kind, {}))
+    for (FoundPart& part : network.find_marked(*kind, {}))
       found.push_back({kind->name, std::move(part.id), std::move(part.marks)});
   return found;
 }

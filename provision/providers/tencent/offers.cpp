@@ -121,7 +121,7 @@ Offer offer_of(const Answer& item, const std::string& region, Market market, Cur
           .quota = std::nullopt};
 }
 
-ApiCall quota_call(const std::string& region) {
+TencentCall quota_call(const std::string& region) {
   return {.region = region, .action = "DescribeAccountQuota", .doing = "asking for quotas"};
 }
 
@@ -153,11 +153,11 @@ class Surveyor {
   void ask_gpus() {
     json filters = json::array();
     if (!wish_.type.empty()) filters.push_back(filter("instance-type", {wish_.type}));
-    const Document answer = api_.call({.region = region_,
-                                       .action = "DescribeInstanceTypeConfigs",
-                                       .body = {{"Filters", std::move(filters)}},
-                                       .doing = "asking for GPUs in " + region_},
-                                      cancel_);
+    const JsonAnswer answer = api_.call({.region = region_,
+                                         .action = "DescribeInstanceTypeConfigs",
+                                         .body = {{"Filters", std::move(filters)}},
+                                         .doing = "asking for GPUs in " + region_},
+                                        cancel_);
     for (const Answer& item : answer["InstanceTypeConfigSet"].items())
       if (std::string name = cloud::plain_gpu_name(item["GpuType"].text()); !name.empty())
         gpus_[item["InstanceType"].text()] = {std::move(name), item["GpuMemory"].whole()};
@@ -167,11 +167,11 @@ class Surveyor {
     const char* charge = wish_.market == Market::spot ? "SPOTPAID" : "POSTPAID_BY_HOUR";
     filters.push_back(filter("instance-charge-type", {charge}));
     if (!wish_.zone.empty()) filters.push_back(filter("zone", {wish_.zone}));
-    const Document answer = api_.call({.region = region_,
-                                       .action = "DescribeZoneInstanceConfigInfos",
-                                       .body = {{"Filters", std::move(filters)}},
-                                       .doing = "asking for instance types in " + region_},
-                                      cancel_);
+    const JsonAnswer answer = api_.call({.region = region_,
+                                         .action = "DescribeZoneInstanceConfigInfos",
+                                         .body = {{"Filters", std::move(filters)}},
+                                         .doing = "asking for instance types in " + region_},
+                                        cancel_);
     const std::lock_guard lock(mutex_);
     for (const Answer& item : Answer(answer)["InstanceTypeQuotaSet"].items()) {
       Offer offer = offer_of(item, region_, wish_.market, api_.currency(), gpus_);
@@ -183,7 +183,7 @@ class Surveyor {
   }
 
   void ask_quota() {
-    const Document answer = api_.call(quota_call(region_), cancel_);
+    const JsonAnswer answer = api_.call(quota_call(region_), cancel_);
     const std::lock_guard lock(mutex_);
     for (const Answer& zone : quota_set(Answer(answer), quota_name(wish_.market)))
       if (zone["RemainingQuota"].number())
@@ -208,7 +208,7 @@ std::vector<Offer> TencentCloud::offers(const std::string& region, const Machine
 }
 
 std::vector<cloud::Quota> TencentCloud::quotas(const std::string& region, const Cancel& cancel) {
-  const Document answer = api_.call(quota_call(region), cancel);
+  const JsonAnswer answer = api_.call(quota_call(region), cancel);
   std::vector<cloud::Quota> quotas;
   for (const QuotaName& quota : kQuotas)
     for (const Answer& zone : quota_set(Answer(answer), quota.name))

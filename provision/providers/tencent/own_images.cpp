@@ -41,7 +41,7 @@ std::vector<OwnImage> TencentCloud::own_images(const std::string& region, const 
                                 .doing = "listing our images in " + region},
                                "ImageSet", cancel);
   std::vector<OwnImage> found;
-  for (const Document& item : items)
+  for (const JsonAnswer& item : items)
     if (OwnImage own = own_image(Answer(item)); !own.image.id.empty())
       found.push_back(std::move(own));
   return found;
@@ -65,7 +65,7 @@ void TencentCloud::make_image(const cloud::ImageRequest& request, const Cancel& 
 }
 
 void TencentCloud::remove_image(const std::string& region, const OwnImage& image) {
-  const ApiCall call{
+  const TencentCall call{
       .region = region,
       .action = "DeleteImages",
       .body = {{"ImageIds", json::array({image.image.id})}, {"DeleteBindedSnap", true}},

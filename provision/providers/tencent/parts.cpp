@@ -14,32 +14,32 @@ bool is_hpc_kind(const Kind& kind) {
 
 }  // namespace
 
-std::vector<Found> PartsCalls::find(const Kind& kind, json body) {
+std::vector<FoundPart> PartsCalls::find(const Kind& kind, json body) {
   const auto items = api_.list({.service = kind.service,
                                 .region = region_,
                                 .action = kind.listed_by,
                                 .body = std::move(body),
                                 .doing = std::string("looking for a ") + kind.name},
                                kind.list, cancel_);
-  std::vector<Found> found;
-  for (const Document& item : items)
+  std::vector<FoundPart> found;
+  for (const JsonAnswer& item : items)
     if (std::string id = Answer(item)[kind.id].text(); !id.empty())
       found.push_back({std::move(id), marks_in(Answer(item)[kind.tags])});
   return found;
 }
 
-std::vector<Found> PartsCalls::find_marked(const Kind& kind, const state::ClusterId& cluster,
-                                           json body) {
+std::vector<FoundPart> PartsCalls::find_marked(const Kind& kind, const state::ClusterId& cluster,
+                                               json body) {
   if (!is_hpc_kind(kind)) body["Filters"] = json::array({marked(cluster)});
-  std::vector<Found> found = find(kind, std::move(body));
-  std::erase_if(found, [&](const Found& part) {
+  std::vector<FoundPart> found = find(kind, std::move(body));
+  std::erase_if(found, [&](const FoundPart& part) {
     const std::string& mark = part.marks.cluster.value;
     return mark.empty() || (!cluster.value.empty() && mark != cluster.value);
   });
   return found;
 }
 
-std::string PartsCalls::only(const std::vector<Found>& found, const Kind& kind,
+std::string PartsCalls::only(const std::vector<FoundPart>& found, const Kind& kind,
                              const std::string& what) const {
   if (found.size() > 1)
     throw Error(ErrorKind::conflict, "tencent: " + std::to_string(found.size()) + " " + kind.name +
@@ -56,13 +56,13 @@ cloud::FoundOrMade PartsCalls::find_or_make(const Kind& kind,
 }
 
 std::string PartsCalls::make(const Kind& kind, const json& body) {
-  const Document answer = api_.call({.service = kind.service,
-                                     .region = region_,
-                                     .action = kind.made_by,
-                                     .body = body,
-                                     .doing = std::string("making a ") + kind.name,
-                                     .is_repeatable = false},
-                                    cancel_);
+  const JsonAnswer answer = api_.call({.service = kind.service,
+                                       .region = region_,
+                                       .action = kind.made_by,
+                                       .body = body,
+                                       .doing = std::string("making a ") + kind.name,
+                                       .is_repeatable = false},
+                                      cancel_);
   const Answer made = Answer(answer)[kind.made];
   const auto items = made.items();
   std::string id = (items.empty() ? made : items.front())[kind.id].text();
@@ -86,13 +86,13 @@ void PartsCalls::remove(const Kind& kind, const std::string& id) {
     throw cloud::error_of(*failure, "tencent: " + doing);
 }
 
-Document PartsCalls::policies(const std::string& group) {
-  Document answer = api_.call({.service = "vpc",
-                               .region = region_,
-                               .action = "DescribeSecurityGroupPolicies",
-                               .body = {{"SecurityGroupId", group}},
-                               .doing = "looking at the security group in " + region_},
-                              cancel_);
+JsonAnswer PartsCalls::policies(const std::string& group) {
+  JsonAnswer answer = api_.call({.service = "vpc",
+                                 .region = region_,
+                                 .action = "DescribeSecurityGroupPolicies",
+                                 .body = {{"SecurityGroupId", group}},
+                                 .doing = "looking at the security group in " + region_},
+                                cancel_);
   return answer.take("SecurityGroupPolicySet");
 }
 

@@ -5,6 +5,7 @@
 
 #include "provision/cloud/find_or_make.hpp"
 #include "provision/cloud/model.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/tencent/tencent_api.hpp"
 
 namespace fastgpu::provision::tencent {
@@ -59,7 +60,7 @@ inline constexpr Kind kVpc = {.name = "vpc",
                               .made = "Vpc",
                               .removed_by = "DeleteVpc"};
 
-struct Found {
+struct FoundPart {
   std::string id;
   cloud::OwnerTags marks;
 };
@@ -67,23 +68,21 @@ struct Found {
 /// The calls about parts. Several threads may use one.
 class PartsCalls {
  public:
-  using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
-
   /// Borrows everything except the region.
   PartsCalls(TencentApi& api, const Wait& wait, std::string region, const Cancel& cancel)
       : api_(api), wait_(wait), region_(std::move(region)), cancel_(cancel) {}
 
   /// Returns the parts in a listing with these parameters.
-  std::vector<Found> find(const Kind& kind, json body);
+  std::vector<FoundPart> find(const Kind& kind, json body);
 
   /// Returns the parts in such a listing with the cluster's mark or, for an empty identity, with
   /// any cluster's mark.
-  std::vector<Found> find_marked(const Kind& kind, const state::ClusterId& cluster,
-                                 json body = json::object());
+  std::vector<FoundPart> find_marked(const Kind& kind, const state::ClusterId& cluster,
+                                     json body = json::object());
 
   /// Returns the identity of the only part; empty for an empty list. Throws conflict for several;
   /// `what` names what they have in common: "called 'x'".
-  std::string only(const std::vector<Found>& found, const Kind& kind,
+  std::string only(const std::vector<FoundPart>& found, const Kind& kind,
                    const std::string& what) const;
 
   /// Returns the part that `look` finds, or a new one. These calls have no tokens: after a lost
@@ -95,7 +94,7 @@ class PartsCalls {
   void remove(const Kind& kind, const std::string& id);
 
   /// Returns the policies of a security group: "Ingress" and "Egress".
-  Document policies(const std::string& group);
+  JsonAnswer policies(const std::string& group);
 
   /// Adds policies of one direction. Does nothing for an empty list.
   void add_policies(const std::string& group, const char* direction, const json& policies);

@@ -15,7 +15,7 @@ std::string shown(json body) {
 }
 
 /// Returns a number in the service's form: VPC wants a string.
-json number_for(const ApiCall& call, std::size_t number) {
+json number_for(const TencentCall& call, std::size_t number) {
   return call.service == "vpc" ? json(std::to_string(number)) : json(number);
 }
 
@@ -25,7 +25,7 @@ json filter(const std::string& name, const std::vector<std::string>& values) {
   return {{"Name", name}, {"Values", values}};
 }
 
-cloud::Call TencentApi::form(const ApiCall& call) const {
+cloud::CloudCall TencentApi::form(const TencentCall& call) const {
   const auto target =
       endpoint_.of(call.service, call.region, call.service + ".tencentcloudapi.com");
   http::Request request{.method = "POST",
@@ -45,36 +45,36 @@ cloud::Call TencentApi::form(const ApiCall& call) const {
           .is_repeatable = call.is_repeatable};
 }
 
-Document TencentApi::call(const ApiCall& call, const Cancel& cancel) {
+JsonAnswer TencentApi::call(const TencentCall& call, const Cancel& cancel) {
   const http::Response response = caller_.call(form(call), "tencent: " + call.doing, cancel);
-  Document answer = cloud::parse_answer(response, "tencent to " + call.action).take("Response");
+  JsonAnswer answer = cloud::parse_answer(response, "tencent to " + call.action).take("Response");
   if (!answer.root().is_object())
     throw Error(ErrorKind::remote, "the answer of tencent to " + call.action + " has no Response");
   return answer;
 }
 
-std::optional<cloud::Failure> TencentApi::try_call(const ApiCall& call, const Cancel& cancel) {
+std::optional<cloud::Failure> TencentApi::try_call(const TencentCall& call, const Cancel& cancel) {
   auto reply = caller_.try_call(form(call), cancel);
   if (auto* failure = std::get_if<cloud::Failure>(&reply)) return std::move(*failure);
   return std::nullopt;
 }
 
 struct TencentApi::Listed {
-  std::vector<Document> items;
+  std::vector<JsonAnswer> items;
   bool is_steady = true;  ///< False if the list's length changed from page to page.
 };
 
-TencentApi::Listed TencentApi::read_list(ApiCall call, const char* name, const Cancel& cancel) {
+TencentApi::Listed TencentApi::read_list(TencentCall call, const char* name, const Cancel& cancel) {
   Listed listed;
   int total = 0;
   for (std::size_t page = 0; page < kMostPages; ++page) {
     call.body["Offset"] = number_for(call, page * kPage);
     call.body["Limit"] = number_for(call, kPage);
-    Document answer = this->call(call, cancel);
+    JsonAnswer answer = this->call(call, cancel);
     const int told = answer["TotalCount"].whole();
     if (page > 0 && told != total) listed.is_steady = false;
     total = told;
-    std::vector<Document> items = answer.take(name).take_items();
+    std::vector<JsonAnswer> items = answer.take(name).take_items();
     if (items.empty()) return listed;
     std::ranges::move(items, std::back_inserter(listed.items));
     if (total <= 0 || (page + 1) * kPage >= static_cast<std::size_t>(total)) return listed;
@@ -84,8 +84,8 @@ TencentApi::Listed TencentApi::read_list(ApiCall call, const char* name, const C
 
 /// Reads a list, up to three times until its length is steady. Pages are cut by position: while
 /// items come and go, one may be missed between two pages.
-std::vector<Document> TencentApi::list(const ApiCall& call, const char* name,
-                                       const Cancel& cancel) {
+std::vector<JsonAnswer> TencentApi::list(const TencentCall& call, const char* name,
+                                         const Cancel& cancel) {
   constexpr int kLooks = 3;
   Listed listed;
   for (int look = 1; look <= kLooks; ++look) {

@@ -13,11 +13,11 @@
 namespace fastgpu::provision::tencent {
 
 using cloud::Answer;
-using cloud::Document;
+using cloud::JsonAnswer;
 using nlohmann::json;
 
 /// One call, with its name for error messages.
-struct ApiCall {
+struct TencentCall {
   std::string service = "cvm";  ///< "cvm", "vpc" or "sts".
   std::string region{};         ///< Empty for an action that concerns all regions.
   std::string action{};
@@ -29,7 +29,7 @@ struct ApiCall {
 
 class TencentApi {
  public:
-  TencentApi(cloud::ApiTools tools, cloud::Endpoint endpoint)
+  TencentApi(cloud::ApiTools tools, cloud::CloudEndpoint endpoint)
       : endpoint_(std::move(endpoint)), caller_(std::move(tools), dialect_) {}
 
   cloud::Caller& caller() noexcept { return caller_; }
@@ -40,22 +40,22 @@ class TencentApi {
 
   /// Returns the member "Response" of the answer. Throws as cloud::Caller::call does, and remote
   /// for an answer without that member.
-  Document call(const ApiCall& call, const Cancel& cancel);
+  JsonAnswer call(const TencentCall& call, const Cancel& cancel);
 
   /// Returns the refusal; absent for a success.
-  std::optional<cloud::Failure> try_call(const ApiCall& call, const Cancel& cancel);
+  std::optional<cloud::Failure> try_call(const TencentCall& call, const Cancel& cancel);
 
   /// Returns the members of the answer's list `name`, from all pages.
-  std::vector<Document> list(const ApiCall& call, const char* name, const Cancel& cancel);
+  std::vector<JsonAnswer> list(const TencentCall& call, const char* name, const Cancel& cancel);
 
  private:
   struct Listed;
 
-  cloud::Call form(const ApiCall& call) const;
-  Listed read_list(ApiCall call, const char* name, const Cancel& cancel);
+  cloud::CloudCall form(const TencentCall& call) const;
+  Listed read_list(TencentCall call, const char* name, const Cancel& cancel);
 
   TencentDialect dialect_;
-  cloud::Endpoint endpoint_;
+  cloud::CloudEndpoint endpoint_;
   cloud::Caller caller_;
 };
 

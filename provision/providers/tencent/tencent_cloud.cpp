@@ -20,8 +20,8 @@ using std::chrono::milliseconds;
 /// The time after its launch for which an instance may be missing from lists and unknown to calls.
 constexpr milliseconds kListedAfter = 5s;
 
-ApiCall about(const std::string& region, const std::string& action,
-              std::span<const std::string> ids, const std::string& doing) {
+TencentCall about(const std::string& region, const std::string& action,
+                  std::span<const std::string> ids, const std::string& doing) {
   return {.region = region,
           .action = action,
           .body = {{"InstanceIds", std::vector<std::string>(ids.begin(), ids.end())}},
@@ -40,14 +40,14 @@ bool TencentCloud::has_credentials() {
 }
 
 std::string TencentCloud::account(const Cancel& cancel) {
-  const Document answer = api_.call(
+  const JsonAnswer answer = api_.call(
       {.service = "sts", .action = "GetCallerIdentity", .doing = "identifying the account"},
       cancel);
   return Answer(answer)["Arn"].text();
 }
 
 std::vector<std::string> TencentCloud::regions(const Cancel& cancel) {
-  const Document answer =
+  const JsonAnswer answer =
       api_.call({.action = "DescribeRegions", .doing = "listing regions"}, cancel);
   std::vector<std::string> names;
   for (const Answer& region : Answer(answer)["RegionSet"].items())
@@ -61,7 +61,7 @@ std::vector<Machine> TencentCloud::described(const std::string& region,
                                              const Cancel& cancel) {
   std::vector<Machine> found;
   const auto look = [&](std::span<const std::string> some) {
-    const ApiCall call = about(region, "DescribeInstances", some, "looking at");
+    const TencentCall call = about(region, "DescribeInstances", some, "looking at");
     std::ranges::move(machines_in(api_.list(call, "InstanceSet", cancel), region),
                       std::back_inserter(found));
   };
@@ -77,11 +77,12 @@ std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Can
                                       " are connected by RDMA: ask for it with --rdma");
   const std::string doing =
       "launching " + std::to_string(launch.count) + " " + launch.type + " in " + launch.site.zone;
-  const Document answer = api_.call({.region = launch.site.region,
-                                     .action = "RunInstances",
-                                     .body = launch_body(launch, std::chrono::system_clock::now()),
-                                     .doing = doing},
-                                    cancel);
+  const JsonAnswer answer =
+      api_.call({.region = launch.site.region,
+                 .action = "RunInstances",
+                 .body = launch_body(launch, std::chrono::system_clock::now()),
+                 .doing = doing},
+                cancel);
   const std::vector<std::string> ids = launched_in(Answer(answer));
   const auto list = [&] { return described(launch.site.region, ids, cancel); };
   return cloud::await_listing(ids.size(), "tencent: " + doing, list, wait_, cancel);
@@ -90,7 +91,7 @@ std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Can
 /// Tries the launch in any existing subnet of the zone.
 std::optional<cloud::Failure> TencentCloud::try_launch(const cloud::Trial& trial,
                                                        const Cancel& cancel) {
-  const Document subnets =
+  const JsonAnswer subnets =
       api_.call({.service = "vpc",
                  .region = trial.site.region,
                  .action = "DescribeSubnets",
@@ -138,7 +139,7 @@ void TencentCloud::change(const std::string& region, std::span<const std::string
                           const Change& change, const Cancel& cancel) {
   constexpr int kLooks = 3;
   const auto order = [&](std::span<const std::string> some) {
-    ApiCall call = about(region, change.action, some, change.doing);
+    TencentCall call = about(region, change.action, some, change.doing);
     call.body.update(change.parameters);
     api_.call(call, cancel);
   };
@@ -180,7 +181,7 @@ void TencentCloud::terminate(const std::string& region, std::span<const std::str
   constexpr milliseconds kPause = 1s;
   constexpr milliseconds kTimeout = 10min;
   const auto order = [&](std::span<const std::string> some) {
-    ApiCall call = about(region, "TerminateInstances", some, "ending");
+    TencentCall call = about(region, "TerminateInstances", some, "ending");
     call.body["ReleaseAddress"] = true;
     api_.call(call, never_);
   };
@@ -213,7 +214,7 @@ void TencentCloud::release_at(const std::string& region, std::span<const std::st
                               const Cancel& cancel) {
   const auto order = [&](std::span<const std::string> some) {
     if (!when) return remove_timers(region, some, cancel);
-    ApiCall call = about(region, "ImportInstancesActionTimer", some, "setting the timer of");
+    TencentCall call = about(region, "ImportInstancesActionTimer", some, "setting the timer of");
     call.body["ActionTimer"] = end_timer(*when, std::chrono::system_clock::now());
     const auto failure = api_.try_call(call, cancel);
     if (!failure) return;
@@ -231,7 +232,7 @@ cloud::TimePoint TencentCloud::timer_at(cloud::TimePoint wished, cloud::TimePoin
 
 void TencentCloud::remove_timers(const std::string& region, std::span<const std::string> ids,
                                  const Cancel& cancel) {
-  ApiCall look = about(region, "DescribeInstancesActionTimer", ids, "looking for timers of");
+  TencentCall look = about(region, "DescribeInstancesActionTimer", ids, "looking for timers of");
   look.body["StatusList"] = {"UNDO"};
   const std::vector<std::string> timers = timers_in(api_.call(look, cancel));
   if (timers.empty()) return;
@@ -245,7 +246,7 @@ void TencentCloud::remove_timers(const std::string& region, std::span<const std:
 void TencentCloud::tag(const std::string& region, std::span<const std::string> ids,
                        const cloud::Tags& tags, const Cancel& cancel) {
   constexpr std::size_t kMost = 10;
-  const Document who = api_.call(
+  const JsonAnswer who = api_.call(
       {.service = "sts", .action = "GetCallerIdentity", .doing = "identifying the account"},
       cancel);
   const std::string start =
@@ -257,11 +258,11 @@ void TencentCloud::tag(const std::string& region, std::span<const std::string> i
     json resources = json::array();
     for (const std::string& id : some)
       resources.push_back(start + id);
-    const ApiCall call{.service = "tag",
-                       .action = "TagResources",
-                       .body = {{"ResourceList", std::move(resources)}, {"Tags", list}},
-                       .doing = "marking " + counted(some.size(), "machine") + " in " + region};
-    const Document answer = api_.call(call, cancel);
+    const TencentCall call{.service = "tag",
+                           .action = "TagResources",
+                           .body = {{"ResourceList", std::move(resources)}, {"Tags", list}},
+                           .doing = "marking " + counted(some.size(), "machine") + " in " + region};
+    const JsonAnswer answer = api_.call(call, cancel);
     for (const Answer& failed : Answer(answer)["FailedResources"].items())
       throw Error(ErrorKind::remote, "tencent: " + call.doing + ": " + failed["Resource"].text() +
                                          ": " + failed["Code"].text() + ": " +
@@ -274,7 +275,7 @@ void TencentCloud::tag(const std::string& region, std::span<const std::string> i
 std::unique_ptr<cloud::Cloud> make_cloud(const cloud::CloudSetup& setup) {
   return std::make_unique<TencentCloud>(
       setup.tools(credentials::find_tencent),
-      cloud::Endpoint::in_variables(kInfo.endpoint_variable, setup.url_in));
+      cloud::CloudEndpoint::in_variables(kInfo.endpoint_variable, setup.url_in));
 }
 
 }  // namespace fastgpu::provision::tencent

@@ -3,6 +3,7 @@
 
 #include "provision/cloud/cloud.hpp"
 #include "provision/cloud/cloud_setup.hpp"
+#include "provision/polling.hpp"
 #include "provision/providers/tencent/info.hpp"
 #include "provision/providers/tencent/tencent_api.hpp"
 
@@ -10,7 +11,7 @@ namespace fastgpu::provision::tencent {
 
 class TencentCloud final : public cloud::Cloud {
  public:
-  TencentCloud(cloud::ApiTools tools, cloud::Endpoint endpoint)
+  TencentCloud(cloud::ApiTools tools, cloud::CloudEndpoint endpoint)
       : wait_(tools.wait), api_(std::move(tools), std::move(endpoint)) {}
 
   std::string_view name() const noexcept override { return kInfo.name; }
@@ -56,7 +57,7 @@ class TencentCloud final : public cloud::Cloud {
   cloud::TimePoint timer_at(cloud::TimePoint wished, cloud::TimePoint now) const override;
   void tag(const std::string& region, std::span<const std::string> ids, const cloud::Tags& tags,
            const Cancel& cancel) override;
-  std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
+  std::vector<cloud::CloudPart> parts(const std::string& region, const Cancel& cancel) override;
 
  private:
   struct Change;
@@ -69,7 +70,7 @@ class TencentCloud final : public cloud::Cloud {
   void remove_timers(const std::string& region, std::span<const std::string> ids,
                      const Cancel& cancel);
 
-  std::function<void(std::chrono::milliseconds, const Cancel&)> wait_;
+  Wait wait_;
   TencentApi api_;
   const Cancel never_{};
 };

@@ -46,16 +46,17 @@ constexpr std::array kExceptions = {
 };
 
 /// Returns a text in the answer's member "Response", which has all content.
-std::string text_in(const cloud::Document& document, const char* one, const char* other = nullptr) {
+std::string text_in(const cloud::JsonAnswer& document, const char* one,
+                    const char* other = nullptr) {
   const cloud::Answer member = document["Response"][one];
   return other == nullptr ? member.text() : member[other].text();
 }
 
-cloud::Document document_of(const http::Response& response) {
-  return cloud::Document::parse(response.body);
+cloud::JsonAnswer document_of(const http::Response& response) {
+  return cloud::JsonAnswer::parse(response.body);
 }
 
-bool has_error(const cloud::Document& document) {
+bool has_error(const cloud::JsonAnswer& document) {
   return !document["Response"]["Error"].is_null();
 }
 
@@ -69,7 +70,7 @@ FailureKind kind_of(std::string_view code, int status, std::string_view message)
   return cloud::kind_of_failure(code, message, status, kExceptions);
 }
 
-void TencentDialect::sign(http::Request& request, const cloud::Call& call,
+void TencentDialect::sign(http::Request& request, const cloud::CloudCall& call,
                           const signing::Keys& keys,
                           std::chrono::system_clock::time_point now) const {
   signing::sign_tencent(request, keys, call.service, now);
@@ -80,7 +81,7 @@ std::string TencentDialect::request_id(const http::Response& response) const {
 }
 
 std::optional<Failure> TencentDialect::failure_in(const http::Response& response) const {
-  const cloud::Document document = document_of(response);
+  const cloud::JsonAnswer document = document_of(response);
   if (response.status / 100 == 2 && !has_error(document)) return std::nullopt;
   Failure failure{.code = text_in(document, "Error", "Code"),
                   .message = text_in(document, "Error", "Message"),
@@ -90,7 +91,8 @@ std::optional<Failure> TencentDialect::failure_in(const http::Response& response
   return failure;
 }
 
-bool TencentDialect::is_answer(const http::Response& response, const cloud::Call& /*call*/) const {
+bool TencentDialect::is_answer(const http::Response& response,
+                               const cloud::CloudCall& /*call*/) const {
   return !text_in(document_of(response), "RequestId").empty();
 }
 

@@ -9,13 +9,13 @@
 namespace fastgpu::agent {
 
 int run_access_check(Arguments arguments) {
-  Options(arguments).expect_end();
+  OptionReader(arguments).expect_end();
   check_authorized_keys();
   return 0;
 }
 
 int run_access_add(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const std::string line = options.take_word("the line");
   options.expect_end();
   if (!line.starts_with("ssh-") || line.find_first_of("\r\n") != std::string::npos)
@@ -25,7 +25,7 @@ int run_access_add(Arguments arguments) {
 }
 
 int run_access_remove(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const std::string mark = options.take_word("the mark");
   const std::string cluster = options.take_word("the cluster");
   options.expect_end();

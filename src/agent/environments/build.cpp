@@ -97,7 +97,7 @@ class Build {
   /// Handles files that several packages contain. Checksums of changed files become invalid,
   /// including those that were sent to other nodes.
   void settle(PackageBuilder& builder) {
-    const Settled settled = builder.settle(request_, version_, listener_);
+    const SettledFiles settled = builder.settle(request_, version_, listener_);
     warnings_ = settled.warnings;
     if (warnings_.empty()) return;
     copy_.give_up();

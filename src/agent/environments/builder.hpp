@@ -18,7 +18,7 @@ namespace fastgpu::agent {
 using OnPart = std::function<void(const KnownSums& known)>;
 
 /// The result for files that several packages contain.
-struct Settled {
+struct SettledFiles {
   std::vector<std::string> warnings;
   /// Paths below the build that may have changed since on_part was called for them.
   std::vector<std::string> modules;
@@ -42,8 +42,8 @@ class PackageBuilder {
   /// Called after `make`. If several packages contain a file with different content, keeps the file
   /// of the last wheel by name, so that the order of installation does not matter. Throws
   /// conflict for a package that cannot be installed again.
-  virtual Settled settle(const BuildRequest& /*request*/, const std::filesystem::path& /*version*/,
-                         Listener& /*listener*/) {
+  virtual SettledFiles settle(const BuildRequest& /*request*/,
+                              const std::filesystem::path& /*version*/, Listener& /*listener*/) {
     return {};
   }
 };

@@ -29,7 +29,7 @@ struct Named {
   fs::path directory() const { return places.version(name, version); }
 };
 
-Named take_named(Options& options) {
+Named take_named(OptionReader& options) {
   Named named{.places = places_at(options.take_word("the prefix")),
               .name = options.take_word("the name"),
               .version = {}};
@@ -43,7 +43,7 @@ Named take_named(Options& options) {
 }
 
 Named take_named(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   Named named = take_named(options);
   options.expect_end();
   return named;
@@ -106,7 +106,7 @@ int run_env_verify(Arguments arguments) {
 
 int run_env_show(Arguments arguments) {
   return run_call([&] {
-    Options options(arguments);
+    OptionReader options(arguments);
     const fs::path version = take_named(options).directory();
     const fs::path base = options.done() ? "" : options.take_word("BASE");
     options.expect_end();
@@ -157,7 +157,7 @@ int run_env_activate(Arguments arguments) {
 
 int run_env_deactivate(Arguments arguments) {
   return run_call([&] {
-    Options options(arguments);
+    OptionReader options(arguments);
     const auto places = places_at(options.take_word("the prefix"));
     options.expect_end();
     if (!fs::exists(places.own())) return remove_login_lines(places);
@@ -168,7 +168,7 @@ int run_env_deactivate(Arguments arguments) {
 
 int run_env_remove(Arguments arguments) {
   return run_call([&] {
-    Options options(arguments);
+    OptionReader options(arguments);
     const auto places = places_at(options.take_word("the prefix"));
     const std::string name = options.done() ? "" : options.take_word("the name");
     options.expect_end();

@@ -64,8 +64,8 @@ class CondaBuilder final : public PackageBuilder {
     }
   }
 
-  Settled settle(const BuildRequest& request, const fs::path& version,
-                 Listener& listener) override {
+  SettledFiles settle(const BuildRequest& request, const fs::path& version,
+                      Listener& listener) override {
     if (request.wheels.empty()) return {};
     Uv uv = uv_for_wheels();
     uv.use_logins();

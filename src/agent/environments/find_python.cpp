@@ -83,7 +83,7 @@ std::optional<FoundPython> find_python(const WantedPython& wanted) {
 
 int run_env_python(Arguments arguments) {
   return run_call([&] {
-    Options options(arguments);
+    OptionReader options(arguments);
     const bool or_newer = options.take_flag("--or-newer");
     const WantedPython wanted{options.take_word("the version of Python"), or_newer};
     options.expect_end();

@@ -147,10 +147,8 @@ std::string write_manifest(const fs::path& version, const KnownSums& known) {
         return line_of(entry, sum_of(version, entry, known));
       });
   Records records;
-  for (const auto& line : lines) {
-    if (const auto* error = std::get_if<Error>(&line)) throw Error(*error);
-    records.add("entry", std::get<std::string>(line));
-  }
+  for (const auto& line : lines)
+    records.add("entry", line.value());
   const std::string text = records.text();
   write_atomically(manifest_of(version), text, 0644);
   return transfer::sha256_hex(text);
@@ -199,10 +197,8 @@ Manifest::Sums Manifest::sums_if_intact(std::span<const std::string> paths) cons
     return is_intact ? transfer::parse_digest(sum_in(found->second)) : std::nullopt;
   });
   Sums sums;
-  for (const auto& one : results) {
-    const auto* sum = std::get_if<std::optional<transfer::Digest>>(&one);
-    sums.push_back(sum != nullptr ? *sum : std::nullopt);
-  }
+  for (const auto& sum : results)
+    sums.push_back(sum.ok() ? sum.value() : std::nullopt);
   return sums;
 }
 
@@ -240,8 +236,7 @@ VerifyAnswer verify_manifest(const fs::path& version, const ReceivedFiles& recei
   VerifyAnswer answer{
       .manifest = transfer::sha256_hex(*text), .files = lines.size(), .damaged = {}};
   for (const auto& one : found) {
-    const auto* error = std::get_if<Error>(&one);
-    const std::string wrong = error != nullptr ? error->what() : std::get<std::string>(one);
+    const std::string wrong = one.ok() ? one.value() : one.error().what();
     if (!wrong.empty()) answer.damaged.push_back(wrong);
   }
   for (const std::string& path : added(version, lines))

@@ -104,7 +104,7 @@ std::string python_version(const std::string& interpreter) {
   return without_end(done.out);
 }
 
-std::string output_of(const Program& program, const Listener& listener) {
+std::string output_of(const BuilderProgram& program, const Listener& listener) {
   process::Command command{.argv = program.argv};
   command.environment = program.environment;
   command.on_parent_death = program.on_parent_death;

@@ -23,7 +23,7 @@ std::vector<std::string> plain_environment();
 /// Returns such an environment for a builder, with a proxy if the choice has one.
 std::vector<std::string> builder_environment(const BuilderChoice& choice);
 
-struct Program {
+struct BuilderProgram {
   std::vector<std::string> argv;
   std::vector<std::string> environment;
   std::string input{};
@@ -33,7 +33,7 @@ struct Program {
 /// Runs a program that must succeed, and returns its output. Throws interrupted if the client has
 /// gone. A failure of the program throws, with its output, timeout if it waited in vain, capacity
 /// for a full disk, else remote.
-std::string output_of(const Program& program, const Listener& listener);
+std::string output_of(const BuilderProgram& program, const Listener& listener);
 
 /// Copies the content of one directory into another existing one. Replaces files and keeps links as
 /// links. Throws as output_of().

@@ -41,7 +41,7 @@ bool has_proxy() {
 
 /// Connects to a numeric address. Returns 0, or the errno.
 int connect_to(const std::string& address, std::uint16_t port) {
-  const Connection made = begin_connection(address, port);
+  const ConnectAttempt made = begin_connection(address, port);
   if (made.failure != EINPROGRESS) return made.failure;
   pollfd waiting{made.socket.get(), POLLOUT, 0};
   if (::poll(&waiting, 1, std::chrono::milliseconds(kIndexTimeout).count()) <= 0) return ETIMEDOUT;

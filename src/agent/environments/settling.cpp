@@ -50,8 +50,9 @@ std::vector<SharedPath> shared_with_wheels(std::vector<SharedPath> shared, const
 
 }  // namespace
 
-Settled settle_wheels(const Uv& uv, const std::string& pylock, const std::string& python_version,
-                      const std::filesystem::path& version, Listener& listener) {
+SettledFiles settle_wheels(const Uv& uv, const std::string& pylock,
+                           const std::string& python_version, const std::filesystem::path& version,
+                           Listener& listener) {
   const std::filesystem::path packages = packages_of(python_version);
   const Names wheels = names_in(pylock);
   const auto shared = shared_with_wheels(shared_paths(version, packages), wheels);
@@ -61,7 +62,7 @@ Settled settle_wheels(const Uv& uv, const std::string& pylock, const std::string
   for (const std::string& name : owners)
     if (wheels.contains(name))
       install_wheels(uv, part_of(pylock, name), version / "bin/python", listener,
-                     Installed::replaced);
+                     ExistingPackages::replaced);
   return {.warnings = describe(shared), .modules = modules_of(version, packages, owners)};
 }
 

@@ -109,7 +109,7 @@ EnvironmentStatus environment_status(const EnvironmentPlaces& places) {
 
 int run_env_status(Arguments arguments) {
   return run_call([&] {
-    Options options(arguments);
+    OptionReader options(arguments);
     const auto prepared = options.take_value("--prepare");
     const auto places = places_at(options.done() ? "" : options.take_word("the prefix"));
     options.expect_end();

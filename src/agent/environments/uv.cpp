@@ -107,7 +107,7 @@ void Uv::forget_logins() {
 }
 
 std::string Uv::run(const std::vector<std::string>& words, const Listener& listener) const try {
-  Program program{.argv = {program_.string()}, .environment = environment_};
+  BuilderProgram program{.argv = {program_.string()}, .environment = environment_};
   program.argv.insert(program.argv.end(), words.begin(), words.end());
   return output_of(program, listener);
 } catch (const Error& e) {
@@ -139,7 +139,7 @@ TextFile::~TextFile() {
 }
 
 void install_wheels(const Uv& uv, const std::string& pylock, const fs::path& python,
-                    const Listener& listener, Installed installed) {
+                    const Listener& listener, ExistingPackages installed) {
   fs::create_directories(uv.cache());
   // One process may solve while another one builds.
   const TextFile list(uv.cache() / ("pylock.part" + std::to_string(::getpid()) + ".toml"), pylock);
@@ -147,7 +147,7 @@ void install_wheels(const Uv& uv, const std::string& pylock, const fs::path& pyt
   std::vector<std::string> words = {
       "pip",      "install",       "--quiet", "--no-deps", "--no-build", "--break-system-packages",
       "--python", python.string(), "-r",      list.path()};
-  if (installed == Installed::replaced) words.emplace_back("--reinstall");
+  if (installed == ExistingPackages::replaced) words.emplace_back("--reinstall");
   uv.run(words, listener);
 }
 

@@ -77,11 +77,11 @@ class TextFile {
   std::filesystem::path path_;
 };
 
-enum class Installed : std::uint8_t { kept, replaced };
+enum class ExistingPackages : std::uint8_t { kept, replaced };
 
 /// Installs exactly the wheels of a pylock.toml into the Python at this path, each checked by its
 /// SHA-256. With Installed::replaced, existing packages are installed again.
 void install_wheels(const Uv& uv, const std::string& pylock, const std::filesystem::path& python,
-                    const Listener& listener, Installed installed = Installed::kept);
+                    const Listener& listener, ExistingPackages installed = ExistingPackages::kept);
 
 }  // namespace fastgpu::agent

@@ -73,8 +73,8 @@ class UvBuilder final : public PackageBuilder {
 
   /// Handles files that several packages contain. uv installs packages in parallel, so that it is
   /// random which one is last.
-  Settled settle(const BuildRequest& request, const fs::path& version,
-                 Listener& listener) override {
+  SettledFiles settle(const BuildRequest& request, const fs::path& version,
+                      Listener& listener) override {
     return settle_wheels(uv_, request.solution, request.python_version, version, listener);
   }
 

@@ -16,7 +16,7 @@ constexpr std::size_t kLargestInput = 64 << 20;
 }  // namespace
 
 int run_put_files(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the directory"));
   const bool wants_facts = options.take_flag("--facts");
   const auto mpirun_in = options.take_value("--mpirun-in");

@@ -30,7 +30,7 @@ void receive_all(transfer::TreeReceiver& receiver) {
 
 int run_receive(Arguments arguments) try {
   using transfer::SourceCount;
-  Options options(arguments);
+  OptionReader options(arguments);
   const auto count = options.take_flag("--several") ? SourceCount::several : SourceCount::one;
   const auto asked = options.take_value("--position");
   const auto resumption = options.take_value("--resume");

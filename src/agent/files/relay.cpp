@@ -93,7 +93,7 @@ void keep_report(const std::string& id, const std::string& line) {
 }
 
 RelayRequest parse_relay(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   RelayRequest request;
   request.from = options.take_value("--from").value_or("");
   request.to = options.take_value("--to").value_or("");
@@ -425,7 +425,7 @@ int run_relay(Arguments arguments) try {
 }
 
 int run_relay_report(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const auto line = read_file(report_file(options.take_word("the copy")));
   options.expect_end();
   if (line) write_all(STDOUT_FILENO, *line);

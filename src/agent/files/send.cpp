@@ -24,7 +24,7 @@ void write_out(std::string_view bytes) {
 }  // namespace
 
 int run_send(Arguments arguments) try {
-  Options options(arguments);
+  OptionReader options(arguments);
   const bool is_trial = options.take_flag("--try");
   options.take_flag("--");
   std::vector<std::filesystem::path> sources;

@@ -170,7 +170,7 @@ NodeWatch glance(const std::optional<GuardOrder>& order) {
 }  // namespace
 
 int run_guard_set(Arguments arguments) {
-  Options(arguments).expect_end();
+  OptionReader(arguments).expect_end();
   const GuardOrder order = parse_guard_order(read_all(STDIN_FILENO, kLongestOrder));
   const fs::path place = guard_directory();
   make_private_directory(place);
@@ -189,7 +189,7 @@ int run_guard_set(Arguments arguments) {
 }
 
 int run_guard_run(Arguments arguments) {
-  Options(arguments).expect_end();
+  OptionReader(arguments).expect_end();
   const fs::path place = guard_directory();
   const auto lock = try_lock(place / "lock");
   if (!lock) return 0;
@@ -210,7 +210,7 @@ int run_guard_run(Arguments arguments) {
 }
 
 int run_guard_show(Arguments arguments) {
-  Options(arguments).expect_end();
+  OptionReader(arguments).expect_end();
   const fs::path place = guard_directory();
   const auto order = fs::exists(place) ? read_order(place) : std::nullopt;
   const auto text = read_file(place / "watch");

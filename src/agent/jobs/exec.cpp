@@ -26,7 +26,7 @@ struct ExecRequest {
 };
 
 ExecRequest parse_exec(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   ExecRequest request;
   request.gets_variables = options.take_flag("--variables");
   request.gets_input = options.take_flag("--input");

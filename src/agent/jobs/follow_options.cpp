@@ -26,7 +26,7 @@ std::set<int> parse_ranks(const std::string& text) {
   return ranks;
 }
 
-void add_offset(FollowOptions& options, const std::string& text) {
+void add_offset(LogFollowOptions& options, const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos)
     throw Error(ErrorKind::usage, "--from '" + printable(text) + "' is not NAME=OFFSET");
@@ -36,7 +36,7 @@ void add_offset(FollowOptions& options, const std::string& text) {
 
 /// Reads offsets from standard input: "NAME=OFFSET" followed by NUL for each, and an empty one at
 /// the end. The input stays open after them.
-void read_offsets(FollowOptions& options) {
+void read_offsets(LogFollowOptions& options) {
   std::string entry;
   for (std::size_t bytes = 0;; ++bytes) {
     char c = 0;
@@ -55,9 +55,9 @@ void read_offsets(FollowOptions& options) {
 
 }  // namespace
 
-FollowOptions parse_follow_options(Arguments arguments) {
-  Options words(arguments);
-  FollowOptions options{.directory = below_home(words.take_word("the job's directory"))};
+LogFollowOptions parse_follow_options(Arguments arguments) {
+  OptionReader words(arguments);
+  LogFollowOptions options{.directory = below_home(words.take_word("the job's directory"))};
   while (!words.done()) {
     if (const auto text = words.take_value("--from")) {
       add_offset(options, *text);

@@ -12,7 +12,7 @@
 
 namespace fastgpu::agent {
 
-struct FollowOptions {
+struct LogFollowOptions {
   std::filesystem::path directory;
   /// The offsets from which logs are read, by log_name(); other logs are read from their beginning.
   std::map<std::string, std::uint64_t> from{};
@@ -26,6 +26,6 @@ struct FollowOptions {
   bool renew_lease = false;
 };
 
-FollowOptions parse_follow_options(Arguments arguments);  ///< Throws usage.
+LogFollowOptions parse_follow_options(Arguments arguments);  ///< Throws usage.
 
 }  // namespace fastgpu::agent

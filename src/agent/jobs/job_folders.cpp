@@ -21,7 +21,7 @@ using Time = fs::file_time_type;
 
 constexpr std::chrono::hours kUnstarted{24};
 
-std::optional<Plan> plan_in(const fs::path& file) {
+std::optional<JobPlan> plan_in(const fs::path& file) {
   const auto text = read_file(file);
   if (!text) return std::nullopt;
   return parse_plan(*text);
@@ -88,7 +88,7 @@ std::vector<EndedJob> ended_jobs(const fs::path& jobs, Time now) {
   return ended;
 }
 
-void tidy(const Retention& retention) {
+void tidy(const JobRetention& retention) {
   const fs::path jobs = below_home(kJobs);
   const auto lock = try_lock(jobs.string() + ".lock");
   if (!lock) return;  // Another process is doing this now.
@@ -104,7 +104,7 @@ void tidy(const Retention& retention) {
 
 }  // namespace
 
-std::optional<Plan> any_plan(const fs::path& directory) {
+std::optional<JobPlan> any_plan(const fs::path& directory) {
   for (const char* name : {"spec", "rank"})
     if (auto plan = plan_in(directory / name)) return plan;
   return std::nullopt;
@@ -114,7 +114,7 @@ bool has_supervisor(const fs::path& directory) {
   return read_file(directory / "started") && !try_lock(directory / "lock");
 }
 
-bool all_ranks_have_ended(const fs::path& directory, const Plan& ranks) {
+bool all_ranks_have_ended(const fs::path& directory, const JobPlan& ranks) {
   return std::ranges::all_of(ranks.ranks, [&](int rank) {
     return fs::exists(directory / "ranks" / (std::to_string(rank) + ".status"));
   });
@@ -125,7 +125,7 @@ void drop_secrets(const fs::path& directory) noexcept {
     ::unlink((directory / name).c_str());
 }
 
-Retention parse_retention(const std::string& text) {
+JobRetention parse_retention(const std::string& text) {
   const auto colon = text.find(':');
   if (colon == std::string::npos)
     throw Error(ErrorKind::usage, "--tidy '" + printable(text) + "' is not COUNT:SECONDS");
@@ -134,7 +134,8 @@ Retention parse_retention(const std::string& text) {
       .age = std::chrono::seconds(parse_number<std::uint32_t>(text.substr(colon + 1), "--tidy"))};
 }
 
-std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const Retention& retention, Time now) {
+std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const JobRetention& retention,
+                               Time now) {
   std::ranges::sort(jobs, std::greater<>(), &EndedJob::ended);
   std::vector<EndedJob> old;
   for (std::size_t i = 0; i < jobs.size(); ++i)
@@ -142,7 +143,7 @@ std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const Retention& rete
   return old;
 }
 
-void tidy_jobs(const Retention& retention) {
+void tidy_jobs(const JobRetention& retention) {
   const pid_t child = ::fork();
   if (child < 0) return;  // The next job does it.
   if (child > 0) {

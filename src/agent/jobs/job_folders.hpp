@@ -14,25 +14,25 @@ namespace fastgpu::agent {
 inline constexpr const char* kJobs = ".fastgpu/jobs";  ///< Relative to the home directory.
 
 /// Returns the plan of the supervisor or of the ranks; absent if the folder has neither.
-std::optional<Plan> any_plan(const std::filesystem::path& directory);
+std::optional<JobPlan> any_plan(const std::filesystem::path& directory);
 
 /// Returns true if the supervisor of the job is alive.
 bool has_supervisor(const std::filesystem::path& directory);
 
-bool all_ranks_have_ended(const std::filesystem::path& directory, const Plan& ranks);
+bool all_ranks_have_ended(const std::filesystem::path& directory, const JobPlan& ranks);
 
 /// Removes the variables of an ended job, which may be secrets, and the secret of its ranks. Never
 /// throws: a folder that cannot be written stays as it is.
 void drop_secrets(const std::filesystem::path& directory) noexcept;
 
 /// The limits on keeping ended jobs.
-struct Retention {
+struct JobRetention {
   std::size_t count = 0;        ///< The number of newest jobs that are kept.
   std::chrono::seconds age{0};  ///< Jobs that ended longer ago than this are removed anyway.
 };
 
 /// Parses "COUNT:SECONDS". Throws usage.
-Retention parse_retention(const std::string& text);
+JobRetention parse_retention(const std::string& text);
 
 /// An ended job. Lists of them begin with the newest one.
 struct EndedJob {
@@ -41,13 +41,13 @@ struct EndedJob {
 };
 
 /// Returns the jobs to remove: those beyond the count or older than the age. Pure.
-std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const Retention& retention,
+std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const JobRetention& retention,
                                std::filesystem::file_time_type now);
 
 /// Removes the secrets of all jobs that have ended here. Removes the folders that `retention` does
 /// not keep, with the files copied for those jobs. A job that has a process on this node has not
 /// ended. A job that was never started counts as ended after a day. Continues in a separate
 /// process, because the removal of large folders takes time.
-void tidy_jobs(const Retention& retention);
+void tidy_jobs(const JobRetention& retention);
 
 }  // namespace fastgpu::agent

@@ -25,7 +25,7 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-std::optional<Plan> followed_plan(const std::filesystem::path& file) {
+std::optional<JobPlan> followed_plan(const std::filesystem::path& file) {
   const auto text = read_file(file);
   if (!text) return std::nullopt;
   return parse_plan(*text);
@@ -55,7 +55,7 @@ class Renewal {
 
 class Follower {
  public:
-  explicit Follower(FollowOptions options)
+  explicit Follower(LogFollowOptions options)
       : options_(std::move(options)),
         ranks_(options_.directory / "ranks"),
         spec_(followed_plan(options_.directory / "spec")),
@@ -208,9 +208,9 @@ class Follower {
     return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
   }
 
-  FollowOptions options_;
+  LogFollowOptions options_;
   std::filesystem::path ranks_;
-  std::optional<Plan> spec_, rank_plan_;
+  std::optional<JobPlan> spec_, rank_plan_;
   FrameWriter writer_;
   std::optional<Renewal> renewal_;
   ChangeWatch watch_;

@@ -135,7 +135,7 @@ class JobInput {
 }  // namespace
 
 int run_job_input(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
   options.expect_end();
   if (!fs::exists(directory / "rank"))

@@ -17,7 +17,7 @@
 namespace fastgpu::agent {
 namespace {
 
-Plan read_plan(const std::filesystem::path& directory) {
+JobPlan read_plan(const std::filesystem::path& directory) {
   const auto text = read_file(directory / "spec");
   if (!text) throw Error(ErrorKind::usage, directory.string() + " has no job: spec is missing");
   return parse_plan(*text);
@@ -42,7 +42,7 @@ void write_never_ran(const std::filesystem::path& directory, StopCause cause, in
 
 /// Takes the lock, which is held until the process ends, and thereby the right to be the
 /// supervisor.
-void take_over(const std::filesystem::path& directory, const Plan& plan, UniqueFd& ready) {
+void take_over(const std::filesystem::path& directory, const JobPlan& plan, UniqueFd& ready) {
   const auto lock = try_lock(directory / "lock");
   if (!lock || read_file(directory / "status")) return;  // The job is running, or has run already.
   if (read_file(directory / "started")) {
@@ -61,7 +61,7 @@ void take_over(const std::filesystem::path& directory, const Plan& plan, UniqueF
 
 /// Runs in the grandchild. Writes errors to `ready`; closing `ready` without an error reports
 /// success.
-[[noreturn]] void become_supervisor(const std::filesystem::path& directory, const Plan& plan,
+[[noreturn]] void become_supervisor(const std::filesystem::path& directory, const JobPlan& plan,
                                     UniqueFd ready) {
   int code = 0;
   try {
@@ -74,7 +74,8 @@ void take_over(const std::filesystem::path& directory, const Plan& plan, UniqueF
   ::_exit(code);
 }
 
-[[noreturn]] void detach(const std::filesystem::path& directory, const Plan& plan, UniqueFd ready) {
+[[noreturn]] void detach(const std::filesystem::path& directory, const JobPlan& plan,
+                         UniqueFd ready) {
   ::setsid();
   const pid_t supervisor = ::fork();
   if (supervisor == 0) become_supervisor(directory, plan, std::move(ready));
@@ -95,10 +96,10 @@ std::string read_to_end(const UniqueFd& from) {
 }  // namespace
 
 int run_job_start(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
   options.expect_end();
-  const Plan plan = read_plan(directory);
+  const JobPlan plan = read_plan(directory);
   Pipe ready = make_pipe();
   const pid_t child = ::fork();
   if (child < 0) throw system_error("starting the supervisor", errno);

@@ -60,7 +60,7 @@ milliseconds seconds_of(const std::string& text) {
 }  // namespace
 
 int run_job_stop(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
   milliseconds grace(2'000);
   if (const auto text = options.take_value("--kill-after")) grace = seconds_of(*text);
@@ -79,7 +79,7 @@ int run_job_stop(Arguments arguments) {
 }
 
 int run_job_sweep(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const std::string id = options.take_word("the job's id");
   options.expect_end();
   if (id.empty() || id.find('/') != std::string::npos || id.starts_with('.'))
@@ -89,7 +89,7 @@ int run_job_sweep(Arguments arguments) {
 }
 
 int run_job_remove(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
   options.expect_end();
   if (!std::filesystem::exists(directory)) return 0;

@@ -53,7 +53,7 @@ std::int64_t now_s() {
 }  // namespace
 
 int run_lease_take(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   LeaseRequest request{.takes_over = options.take_flag("--take-over"),
                        .breaks = options.take_flag("--break")};
   request.holder = options.take_word("the holder");
@@ -72,7 +72,7 @@ int run_lease_take(Arguments arguments) {
 }
 
 int run_lease_drop(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const std::string holder = options.take_word("the holder");
   options.expect_end();
   OpenBook open;
@@ -85,7 +85,7 @@ int run_lease_drop(Arguments arguments) {
 }
 
 int run_lease_own(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const std::string owner = options.take_word("the owner");
   const std::string taken = options.take_word("when it was taken");
   options.expect_end();

@@ -38,24 +38,24 @@ int number_of(std::initializer_list<const char*> names, int fallback) {
   return fallback;
 }
 
-struct Place {
+struct CpuPlace {
   int rank, local_rank, size;
 };
 
-Place find_place() {
-  const Place place{number_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}, -1),
-                    number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0),
-                    number_of({"OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 1)};
+CpuPlace find_place() {
+  const CpuPlace place{number_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}, -1),
+                       number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0),
+                       number_of({"OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 1)};
   if (place.rank < 0)
     throw Error(ErrorKind::usage,
                 "no rank: OMPI_COMM_WORLD_RANK is not set (start this by mpirun)");
   return place;
 }
 
-Plan read_plan(const std::filesystem::path& directory, std::vector<std::string> argv) {
+JobPlan read_plan(const std::filesystem::path& directory, std::vector<std::string> argv) {
   const auto text = read_file(directory / "rank");
   if (!text) throw Error(ErrorKind::usage, directory.string() + " has no plan for ranks");
-  Plan plan = parse_plan(*text);
+  JobPlan plan = parse_plan(*text);
   if (!argv.empty()) plan.argv = std::move(argv);
   const auto variables = read_file(directory / kVariables);
   if (!variables)
@@ -77,8 +77,8 @@ void name_secret(std::vector<std::string>& environment, const std::filesystem::p
   process::set_variable(environment, "FASTGPU_COMM_SECRET_FILE=" + file.string());
 }
 
-std::vector<std::string> environment_of(const std::filesystem::path& directory, const Plan& plan,
-                                        const Place& place) {
+std::vector<std::string> environment_of(const std::filesystem::path& directory, const JobPlan& plan,
+                                        const CpuPlace& place) {
   auto environment = process::current_environment();
   name_secret(environment, directory);
   const auto set = [&](const std::string& name, const std::string& value) {
@@ -138,8 +138,9 @@ class RankRun {
   SteadyClock::time_point kill_at_ = SteadyClock::time_point::max();
 };
 
-RankEnd run_program(const std::filesystem::path& directory, const Plan& plan, const Place& place,
-                    const UniqueFd& out, const UniqueFd& err, SignalQueue& signals) {
+RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
+                    const CpuPlace& place, const UniqueFd& out, const UniqueFd& err,
+                    SignalQueue& signals) {
   std::optional<RankInput> input;
   if (plan.has_input && place.rank == 0) input.emplace(directory);
   process::Command command{.argv = plan.argv};
@@ -166,8 +167,8 @@ void note_in(const UniqueFd& log, const std::string& line) noexcept try {
 /// Runs the program of a rank and records its outcome. Returns the exit code.
 int run_here(const std::filesystem::path& directory, std::vector<std::string> argv,
              SignalQueue& signals) {
-  const Place place = find_place();
-  const Plan plan = read_plan(directory, std::move(argv));
+  const CpuPlace place = find_place();
+  const JobPlan plan = read_plan(directory, std::move(argv));
   const auto ranks = directory / "ranks";
   make_private_directory(ranks);
   const std::string name = std::to_string(place.rank);
@@ -215,7 +216,7 @@ void outlive(pid_t parent) {
 }  // namespace
 
 int run_rank(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
   std::vector<std::string> argv;
   if (options.take_flag("--")) argv = options.take_rest();

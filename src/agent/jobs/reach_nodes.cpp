@@ -38,7 +38,7 @@ struct Probe {
   Wanted wanted = Wanted::answer;
   std::string address{};
   std::uint16_t port = 0;
-  Connection connection{.failure = EINPROGRESS};
+  ConnectAttempt connection{.failure = EINPROGRESS};
 
   bool is_open() const noexcept { return connection.failure == EINPROGRESS; }
   bool is_good() const noexcept {
@@ -134,7 +134,7 @@ void add(Probe probe, std::vector<Probe>& probes, Records& answer) {
 }  // namespace
 
 int run_reach_nodes(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   Records answer;
   std::vector<Probe> probes;
   while (const auto target = options.take_value("--ssh"))

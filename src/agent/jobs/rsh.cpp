@@ -41,7 +41,7 @@ std::string joined(const std::vector<std::string>& words) {
 }  // namespace
 
 int run_rsh(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   std::vector<std::string> argv = {"ssh"};
   if (options.take_flag("-x")) argv.emplace_back("-x");
   if (const auto config = options.take_value("-F")) argv.insert(argv.end(), {"-F", *config});

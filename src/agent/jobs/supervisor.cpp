@@ -23,11 +23,11 @@ constexpr milliseconds kJobGrace{2'000};  ///< The time between SIGTERM and SIGK
 constexpr milliseconds kLongestNap{1'000};
 constexpr milliseconds kLastWords{1'200};  ///< Longer than a rank waits for its program.
 
-std::string marker_of(const Plan& plan) {
+std::string marker_of(const JobPlan& plan) {
   return std::string(kJobMarker) + "=" + plan.id;
 }
 
-process::Command command_of(const Plan& plan, const UniqueFd& out, const UniqueFd& err) {
+process::Command command_of(const JobPlan& plan, const UniqueFd& out, const UniqueFd& err) {
   process::Command command{.argv = plan.argv};
   command.in.mode = process::StreamMode::null;
   command.out.fd = out.get();
@@ -48,7 +48,7 @@ process::Command command_of(const Plan& plan, const UniqueFd& out, const UniqueF
 /// The conditions that end a running job.
 class Watch {
  public:
-  Watch(const std::filesystem::path& directory, const Plan& plan)
+  Watch(const std::filesystem::path& directory, const JobPlan& plan)
       : lease_(directory / "lease", plan.lease),
         deadline_(plan.timeout.count() > 0 ? SteadyClock::now() + plan.timeout
                                            : SteadyClock::time_point::max()),
@@ -77,7 +77,7 @@ class Watch {
     return static_cast<int>(std::max(milliseconds(0), std::min(nap_, left)).count());
   }
 
-  Lease lease_;
+  LeaseWatch lease_;
   SteadyClock::time_point deadline_;
   milliseconds nap_;
 };
@@ -95,7 +95,7 @@ void end_launcher(pid_t launcher, SignalQueue& signals, Reaper& reaper) {
   }
 }
 
-JobEnd run_to_end(const std::filesystem::path& directory, const Plan& plan,
+JobEnd run_to_end(const std::filesystem::path& directory, const JobPlan& plan,
                   const std::function<void()>& started) {
   become_subreaper();
   SignalQueue signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP});
@@ -123,10 +123,10 @@ JobEnd run_to_end(const std::filesystem::path& directory, const Plan& plan,
 
 }  // namespace
 
-Lease::Lease(std::filesystem::path file, milliseconds term)
+LeaseWatch::LeaseWatch(std::filesystem::path file, milliseconds term)
     : file_(std::move(file)), term_(term), since_(SteadyClock::now()) {}
 
-bool Lease::has_run_out() {
+bool LeaseWatch::has_run_out() {
   if (term_.count() <= 0) return false;
   std::error_code ignored;  // A missing file was not renewed.
   const auto renewed = std::filesystem::last_write_time(file_, ignored);
@@ -137,7 +137,7 @@ bool Lease::has_run_out() {
   return SteadyClock::now() - since_ > term_;
 }
 
-void supervise(const std::filesystem::path& directory, const Plan& plan,
+void supervise(const std::filesystem::path& directory, const JobPlan& plan,
                const std::function<void()>& started) {
   ReservedFile status(directory / "status");
   JobEnd end;

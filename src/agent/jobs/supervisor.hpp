@@ -13,9 +13,9 @@ namespace fastgpu::agent {
 
 /// The supervisor's check of the lease. It measures by its own clock for how long the file's time
 /// has not changed, so that a change of the system's clock does not end the job.
-class Lease {
+class LeaseWatch {
  public:
-  Lease(std::filesystem::path file, std::chrono::milliseconds term);
+  LeaseWatch(std::filesystem::path file, std::chrono::milliseconds term);
   bool has_run_out();
 
  private:
@@ -28,7 +28,7 @@ class Lease {
 /// Runs the job and returns once no process of it runs here any more and `status` is written. Calls
 /// `started` once the job's launcher runs or could not be started. Does not throw for failures of
 /// the job; throws if the directory cannot be used.
-void supervise(const std::filesystem::path& directory, const Plan& plan,
+void supervise(const std::filesystem::path& directory, const JobPlan& plan,
                const std::function<void()>& started);
 
 }  // namespace fastgpu::agent

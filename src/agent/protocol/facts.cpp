@@ -4,7 +4,7 @@
 
 namespace fastgpu::agent {
 
-std::string to_text(const NodeFacts& facts) {
+std::string to_text(const JobNodeFacts& facts) {
   Records records;
   records.add("host", facts.host);
   records.add("home", facts.home);
@@ -19,7 +19,7 @@ std::string to_text(const NodeFacts& facts) {
   return records.text();
 }
 
-NodeFacts parse_node_facts(std::string_view text) {
+JobNodeFacts parse_node_facts(std::string_view text) {
   const Records records(text, "node facts");
   return {.host = records.get("host"),
           .home = records.get("home"),

@@ -7,7 +7,7 @@
 
 namespace fastgpu::agent {
 
-struct NodeFacts {
+struct JobNodeFacts {
   std::string host;            ///< The node's own host name.
   std::string home;            ///< Our home directory on the node.
   bool root = false;           ///< True if we are root on the node.
@@ -21,7 +21,7 @@ struct NodeFacts {
   std::string ssh_address{};
 };
 
-std::string to_text(const NodeFacts& facts);
-NodeFacts parse_node_facts(std::string_view text);  ///< Throws remote.
+std::string to_text(const JobNodeFacts& facts);
+JobNodeFacts parse_node_facts(std::string_view text);  ///< Throws remote.
 
 }  // namespace fastgpu::agent

@@ -18,7 +18,7 @@ int parse_rank(const std::string& text) {
 
 }  // namespace
 
-std::string to_text(const Plan& plan) {
+std::string to_text(const JobPlan& plan) {
   Records records;
   records.add("id", plan.id);
   records.add("directory", plan.directory);
@@ -47,17 +47,17 @@ std::vector<std::string> parse_variables(std::string_view text) {
   return Records(text, "job variables").all("env");
 }
 
-Plan parse_plan(std::string_view text) {
+JobPlan parse_plan(std::string_view text) {
   const Records records(text, "job plan");
-  Plan plan{.id = records.get("id"),
-            .argv = records.all("arg"),
-            .environment = records.all("env"),
-            .directory = records.get("directory"),
-            .lease = std::chrono::milliseconds(records.number("lease")),
-            .timeout = std::chrono::milliseconds(records.number("timeout")),
-            .port_variables = records.all("port"),
-            .ranks = {},
-            .has_input = !records.all("input").empty()};
+  JobPlan plan{.id = records.get("id"),
+               .argv = records.all("arg"),
+               .environment = records.all("env"),
+               .directory = records.get("directory"),
+               .lease = std::chrono::milliseconds(records.number("lease")),
+               .timeout = std::chrono::milliseconds(records.number("timeout")),
+               .port_variables = records.all("port"),
+               .ranks = {},
+               .has_input = !records.all("input").empty()};
   for (const std::string& rank : records.all("rank"))
     plan.ranks.push_back(parse_rank(rank));
   if (plan.id.empty()) throw Error(ErrorKind::remote, "job plan: the id is empty");

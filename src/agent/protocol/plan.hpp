@@ -32,7 +32,7 @@ inline constexpr const char* kCommSecret = "comm-secret";
 /// The agent's exit code for a full disk, or another exhausted resource.
 inline constexpr int kNoRoom = 4;
 
-struct Plan {
+struct JobPlan {
   std::string id;  ///< The id of the job.
   std::vector<std::string> argv;
   std::vector<std::string> environment;  ///< "K=V", added to the agent's own.
@@ -47,8 +47,8 @@ struct Plan {
   bool has_input = false;  ///< Rank 0 reads the input from `job-input`.
 };
 
-std::string to_text(const Plan& plan);
-Plan parse_plan(std::string_view text);  ///< Throws remote.
+std::string to_text(const JobPlan& plan);
+JobPlan parse_plan(std::string_view text);  ///< Throws remote.
 
 /// Returns the content of the file of variables, each of them as "K=V".
 std::string variables_text(const std::vector<std::string>& assignments);

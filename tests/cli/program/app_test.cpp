@@ -238,7 +238,7 @@ TEST_CASE("values and words that stand alone arrive as they are, whatever they l
 
 TEST_CASE("no flag of any command takes the next word for an empty value, or is content with it") {
   const state::Environment none = [](const char*) { return std::nullopt; };
-  for (const Command& command : commands()) {
+  for (const CliCommand& command : commands()) {
     const Arguments all = arguments_of(command);
     for (const Argument& argument : all.all()) {
       if (argument.positional() || argument.bare()) continue;
@@ -434,7 +434,7 @@ TEST_CASE("completion makes no state directory") {
 }
 
 TEST_CASE("every command has a page with a summary and an example, and every flag a sentence") {
-  for (const Command& command : commands()) {
+  for (const CliCommand& command : commands()) {
     if (command.verb.starts_with("__")) continue;
     Session session;
     Words words = {std::string(command.verb), std::string(command.noun), "--help"};
@@ -451,7 +451,7 @@ TEST_CASE("every command has a page with a summary and an example, and every fla
 }
 
 TEST_CASE("a command that changes something can be tried with --dry-run") {
-  for (const Command& command : commands()) {
+  for (const CliCommand& command : commands()) {
     CAPTURE(command.words());
     const bool has_dry_run = arguments_of(command).find("--dry-run") != nullptr;
     CHECK((has_dry_run || command.effect != Effect::changes));

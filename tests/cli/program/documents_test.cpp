@@ -23,9 +23,9 @@ namespace {
 using fastgpu::test::failure_of;
 using test::Session;
 
-std::vector<const Command*> visible_commands() {
-  std::vector<const Command*> out;
-  for (const Command& command : commands())
+std::vector<const CliCommand*> visible_commands() {
+  std::vector<const CliCommand*> out;
+  for (const CliCommand& command : commands())
     if (!command.summary.empty()) out.push_back(&command);
   return out;
 }
@@ -41,7 +41,7 @@ TEST_CASE("every command says which documents it shows") {
   std::multiset<std::string> named;
   for (const DocumentsOf& one : all_documents())
     named.insert(std::string(one.command));
-  for (const Command* command : visible_commands()) {
+  for (const CliCommand* command : visible_commands()) {
     CAPTURE(command->words());
     CHECK(named.count(command->words()) == 1);
   }
@@ -80,7 +80,7 @@ TEST_CASE("the page on output has the schemas of every command") {
 }
 
 TEST_CASE("no command takes -o or --output for anything but the format") {
-  for (const Command& command : commands()) {
+  for (const CliCommand& command : commands()) {
     CAPTURE(command.words());
     Arguments own;
     command.describe(own);
@@ -136,7 +136,7 @@ TEST_CASE(
 }
 
 TEST_CASE("help fits the terminal, and every word of it stays whole") {
-  for (const Command* command : visible_commands())
+  for (const CliCommand* command : visible_commands())
     for (const int width : {40, 60, 80, 120}) {
       CAPTURE(command->words());
       CAPTURE(width);

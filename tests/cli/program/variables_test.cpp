@@ -25,7 +25,7 @@ using test::Session;
 using Words = std::vector<std::string>;
 
 std::string first_fault(const std::string& name, const Words& command = {"get", "cluster"}) {
-  for (const Command& candidate : commands())
+  for (const CliCommand& candidate : commands())
     if (candidate.verb == command[0] && candidate.noun == command[1]) {
       const auto faults = unknown_variables(std::vector{name}, commands(), candidate);
       return faults.empty() ? "" : faults.front();
@@ -45,7 +45,7 @@ TEST_SUITE_BEGIN("cli/variables");
 
 TEST_CASE("a variable serves one flag of one command, or flags that are described alike") {
   std::map<std::string, std::pair<std::string, std::string>> seen;  // Its meaning, and where.
-  for (const Command& command : commands()) {
+  for (const CliCommand& command : commands()) {
     const Arguments arguments = arguments_of(command);
     for (const Argument& argument : arguments.all()) {
       if (argument.positional() || argument.name == "--output") continue;  // Some have a page, too.
@@ -65,7 +65,7 @@ TEST_CASE("a variable serves one flag of one command, or flags that are describe
 
 TEST_CASE("flags that differ from command to command have variables that differ, too") {
   const auto variable_of = [](const std::string& words, const std::string& flag) {
-    for (const Command& command : commands()) {
+    for (const CliCommand& command : commands()) {
       const Arguments arguments = arguments_of(command);
       if (command.words() == words) return arguments.find(flag)->variable(words);
     }

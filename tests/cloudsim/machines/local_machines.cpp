@@ -144,7 +144,7 @@ void LocalMachines::keep(const Task& task) {
     fs::create_directories(copy);
     copy_tree(layer.path() / "upper", copy);
   }
-  report_([&](World& world) { world.resources.at(task.image).data["copying"] = false; });
+  report_([&](SimulatedWorld& world) { world.resources.at(task.image).data["copying"] = false; });
 }
 
 void LocalMachines::put_images(const std::vector<Task>& tasks) {
@@ -195,12 +195,12 @@ void LocalMachines::look_for_power_off() {
   for (const auto& [id, index] : indexes_) {
     if (off_.contains(id) || provision::local::find_live(cluster / std::to_string(index))) continue;
     off_.insert(id);
-    report_([&](World& world) { world.power_off(world.instances.at(id)); });
+    report_([&](SimulatedWorld& world) { world.power_off(world.instances.at(id)); });
   }
 }
 
 void LocalMachines::fail(const std::string& id, const std::string& reason) {
-  report_([&](World& world) { world.boot_failed(id, reason); });
+  report_([&](SimulatedWorld& world) { world.boot_failed(id, reason); });
 }
 
 state::Node LocalMachines::node_of(int index) const {
@@ -233,7 +233,7 @@ void LocalMachines::run(const std::vector<Task>& batch) {
       for (const Task& task : batch)
         off_.insert(task.id);
       provider_.stop(cluster_, nodes_of(batch), cancel);
-      report_([&](World& world) {
+      report_([&](SimulatedWorld& world) {
         for (const Task& task : batch)
           world.machine_stopped(task.id);
       });
@@ -267,7 +267,7 @@ void LocalMachines::boot_all(const std::vector<Task>& batch) {
     off_.erase(there[i].id);
     run_script(indexes_.at(there[i].id), (is_public(there[i].id) ? "" : hide_from(gateway())) +
                                              read_cloud_init(there[i].user_data).boot_script);
-    report_([&](World& world) { world.booted(there[i].id, result.value().address); });
+    report_([&](SimulatedWorld& world) { world.booted(there[i].id, result.value().address); });
   }
 }
 
@@ -300,13 +300,14 @@ void LocalMachines::create(const std::vector<Task>& tasks) {
     }
     run_script(requests[i].index,
                kOwnKeys + (is_public(ids[i]) ? "" : hide_from(gateway())) + scripts[i]);
-    report_([&](World& world) { world.booted(ids[i], results[i].value().address); });
+    report_([&](SimulatedWorld& world) { world.booted(ids[i], results[i].value().address); });
   }
 }
 
 bool LocalMachines::is_public(const std::string& id) {
   bool is_public = false;
-  report_([&](World& world) { is_public = !world.instances.at(id).public_address.empty(); });
+  report_(
+      [&](SimulatedWorld& world) { is_public = !world.instances.at(id).public_address.empty(); });
   return is_public;
 }
 

@@ -19,7 +19,7 @@ namespace fastgpu::cloudsim {
 class LocalMachines : public Machines {
  public:
   /// Applies a change to the world under the simulation's lock.
-  using Report = std::function<void(const std::function<void(World&)>&)>;
+  using Report = std::function<void(const std::function<void(SimulatedWorld&)>&)>;
 
   /// Creates a folder among the temporary files. Throws if local nodes are not possible here.
   /// `image_script` has the test's additions to the image: sh runs it first at each boot.

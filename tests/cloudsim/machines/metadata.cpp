@@ -56,7 +56,7 @@ Reply notice(const Instance& instance, const Words& words, const std::string& pa
 
 }  // namespace
 
-Reply metadata(World& world, const std::string& peer, const Request& request) {
+Reply metadata(SimulatedWorld& world, const std::string& peer, const Request& request) {
   for (const auto& [id, instance] : world.instances) {
     if (instance.private_address != peer || instance.state == State::terminated) continue;
     const auto words = std::ranges::find(kWords, instance.scope.vendor, &Words::vendor);

@@ -8,6 +8,6 @@ namespace fastgpu::cloudsim {
 
 /// Answers the instance with the address `peer` in its vendor's protocol: tokens, and the notice
 /// that a spot instance will be taken back.
-Reply metadata(World& world, const std::string& peer, const Request& request);
+Reply metadata(SimulatedWorld& world, const std::string& peer, const Request& request);
 
 }  // namespace fastgpu::cloudsim

@@ -10,13 +10,13 @@ namespace {
 constexpr const char* kKind = "image";
 constexpr int kSystemDiskGb = 40;
 
-void refuse_name(World& world, const ImageOrder& order) {
+void refuse_name(SimulatedWorld& world, const ImageOrder& order) {
   for (const Resource* other : world.resources_of(order.scope, kKind))
     if (other->name == order.name)
       throw ApiFailure(TroubleKind::duplicate, order.name, "image " + other->id + " has that name");
 }
 
-const Instance& instance_of(World& world, const ImageOrder& order) {
+const Instance& instance_of(SimulatedWorld& world, const ImageOrder& order) {
   const Instance* instance = world.find_instance(order.scope, order.instance);
   if (instance == nullptr)
     throw ApiFailure(TroubleKind::not_found, order.instance, "there is no " + order.instance);
@@ -27,7 +27,7 @@ const Instance& instance_of(World& world, const ImageOrder& order) {
 
 }  // namespace
 
-Resource& make_image(World& world, const ImageOrder& order) {
+Resource& make_image(SimulatedWorld& world, const ImageOrder& order) {
   const Instance& instance = instance_of(world, order);
   if (order.name_is_unique) refuse_name(world, order);
   const auto below = image_for(world, order.scope, instance.image);
@@ -51,19 +51,19 @@ Resource& make_image(World& world, const ImageOrder& order) {
   return image;
 }
 
-void remove_image(World& world, Resource& image) {
+void remove_image(SimulatedWorld& world, Resource& image) {
   if (stage_of(world, image) == ImageStage::creating)
     throw ApiFailure(TroubleKind::wrong_state, image.id, "it is still being made");
   world.remove(image);
 }
 
-ImageStage stage_of(const World& world, const Resource& image) {
+ImageStage stage_of(const SimulatedWorld& world, const Resource& image) {
   const bool is_young = world.now() < image.created + world.settings.image;
   if (is_young || image.data.at("copying")) return ImageStage::creating;
   return image.data.at("fails") ? ImageStage::failed : ImageStage::ready;
 }
 
-std::vector<Resource*> images_made(World& world, const Scope& scope) {
+std::vector<Resource*> images_made(SimulatedWorld& world, const Scope& scope) {
   std::vector<Resource*> found;
   for (Resource* image : world.resources_of(scope, kKind))
     if (image->created + world.settings.listing_delay <= world.now()) found.push_back(image);
@@ -80,14 +80,14 @@ Image image_of(const Resource& image) {
           .disk_gb = image.data.at("disk_gb")};
 }
 
-std::vector<Image> images_for(World& world, const Scope& scope) {
+std::vector<Image> images_for(SimulatedWorld& world, const Scope& scope) {
   std::vector<Image> all = world.catalogues.at(scope.vendor).images;
   for (const Resource* image : images_made(world, scope))
     if (stage_of(world, *image) == ImageStage::ready) all.push_back(image_of(*image));
   return all;
 }
 
-std::optional<Image> image_for(World& world, const Scope& scope, const std::string& id) {
+std::optional<Image> image_for(SimulatedWorld& world, const Scope& scope, const std::string& id) {
   for (Image& image : images_for(world, scope))
     if (image.id == id) return std::move(image);
   return std::nullopt;

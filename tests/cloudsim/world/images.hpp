@@ -23,20 +23,20 @@ struct ImageOrder {
 
 /// Creates an image. Throws ApiFailure: duplicate for a name that is taken, wrong_state for an
 /// instance whose disk cannot be copied now.
-Resource& make_image(World& world, const ImageOrder& order);
+Resource& make_image(SimulatedWorld& world, const ImageOrder& order);
 
 /// Removes an image. Throws ApiFailure wrong_state if it is still being made.
-void remove_image(World& world, Resource& image);
+void remove_image(SimulatedWorld& world, Resource& image);
 
-ImageStage stage_of(const World& world, const Resource& image);
+ImageStage stage_of(const SimulatedWorld& world, const Resource& image);
 
 /// Returns the images that reads show already.
-std::vector<Resource*> images_made(World& world, const Scope& scope);
+std::vector<Resource*> images_made(SimulatedWorld& world, const Scope& scope);
 
 /// Returns the images that instances can be launched from: the vendor's, and the customer's
 /// complete ones.
-std::vector<Image> images_for(World& world, const Scope& scope);
-std::optional<Image> image_for(World& world, const Scope& scope, const std::string& id);
+std::vector<Image> images_for(SimulatedWorld& world, const Scope& scope);
+std::optional<Image> image_for(SimulatedWorld& world, const Scope& scope, const std::string& id);
 
 /// Returns a customer's image in the form of the catalogue's images.
 Image image_of(const Resource& image);

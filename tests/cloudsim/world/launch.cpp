@@ -3,7 +3,8 @@
 #include "cloudsim/world/world.hpp"
 
 namespace fastgpu::cloudsim {
-std::vector<std::string> World::repeated(const LaunchOrder& order, const Launched& before) const {
+std::vector<std::string> SimulatedWorld::repeated(const LaunchOrder& order,
+                                                  const Launched& before) const {
   if (before.fingerprint != order.fingerprint)
     throw ApiFailure(TroubleKind::token_mismatch, order.token,
                      "the token came with other parameters before");
@@ -16,7 +17,7 @@ std::vector<std::string> World::repeated(const LaunchOrder& order, const Launche
   return before.ids;
 }
 
-double World::quota_used(const Scope& scope, const std::string& group) const {
+double SimulatedWorld::quota_used(const Scope& scope, const std::string& group) const {
   const Catalogue& catalogue = catalogues.at(scope.vendor);
   double used = 0;
   for (const auto& [id, instance] : instances) {
@@ -30,7 +31,7 @@ double World::quota_used(const Scope& scope, const std::string& group) const {
   return used;
 }
 
-int World::affordable(const LaunchOrder& order, Offer& offer) const {
+int SimulatedWorld::affordable(const LaunchOrder& order, Offer& offer) const {
   const Catalogue& catalogue = catalogues.at(order.scope.vendor);
   const MachineType& type = *catalogue.type(order.like.type);
   const std::string group = quota_group(type, order.like.market);
@@ -52,7 +53,8 @@ int World::affordable(const LaunchOrder& order, Offer& offer) const {
   return count;
 }
 
-std::string World::add_instance(const LaunchOrder& order, const std::string& id, int index) {
+std::string SimulatedWorld::add_instance(const LaunchOrder& order, const std::string& id,
+                                         int index) {
   Instance& instance = instances[id] = order.like;
   instance.scope = order.scope;
   instance.id = id;
@@ -72,8 +74,8 @@ std::string World::add_instance(const LaunchOrder& order, const std::string& id,
   return id;
 }
 
-std::vector<std::string> World::launch(const LaunchOrder& order, const std::string& id_prefix,
-                                       int id_length) {
+std::vector<std::string> SimulatedWorld::launch(const LaunchOrder& order,
+                                                const std::string& id_prefix, int id_length) {
   const auto key = std::make_pair(order.scope, order.token);
   if (!order.token.empty())
     if (const auto before = tokens_.find(key); before != tokens_.end())
@@ -102,7 +104,7 @@ std::vector<std::string> World::launch(const LaunchOrder& order, const std::stri
   return ids;
 }
 
-void World::give_back_stock(Instance& instance) {
+void SimulatedWorld::give_back_stock(Instance& instance) {
   if (!instance.holds_stock) return;
   instance.holds_stock = false;
   Offer* offer = catalogues.at(instance.scope.vendor).offer(instance.zone, instance.type);

@@ -5,24 +5,24 @@
 
 namespace fastgpu::cloudsim {
 
-void World::begin(Instance& instance, State state, milliseconds takes) {
+void SimulatedWorld::begin(Instance& instance, State state, milliseconds takes) {
   instance.state = state;
   instance.due = now() + takes;
 }
 
-void World::begin_boot(Instance& instance, State state) {
+void SimulatedWorld::begin_boot(Instance& instance, State state) {
   if (machines == nullptr || instance.boot_fails) return begin(instance, state, settings.boot);
   instance.state = state;
   instance.due.reset();
   machines->boot(instance);
 }
 
-void World::end(Instance& instance) {
+void SimulatedWorld::end(Instance& instance) {
   if (!instance.runs.empty() && !instance.runs.back().to) instance.runs.back().to = now();
 }
 
 /// Takes stock for an instance. A stopped one that has given up its stock may not get it again.
-void World::take_stock(Instance& instance) {
+void SimulatedWorld::take_stock(Instance& instance) {
   Offer* offer = catalogues.at(instance.scope.vendor).offer(instance.zone, instance.type);
   if (instance.holds_stock || offer == nullptr) return;
   std::int64_t& stock = stock_of(*offer, instance.market);
@@ -33,7 +33,7 @@ void World::take_stock(Instance& instance) {
   instance.holds_stock = true;
 }
 
-void World::start(Instance& instance) {
+void SimulatedWorld::start(Instance& instance) {
   if (instance.state == State::running || instance.state == State::starting) return;
   if (instance.state != State::stopped)
     throw ApiFailure(TroubleKind::wrong_state, instance.id, "it is not stopped");
@@ -43,7 +43,7 @@ void World::start(Instance& instance) {
   begin_boot(instance, State::starting);
 }
 
-void World::stop(Instance& instance, Charging charging) {
+void SimulatedWorld::stop(Instance& instance, Charging charging) {
   if (instance.state == State::stopped || instance.state == State::stopping) return;
   if (instance.state != State::running)
     throw ApiFailure(TroubleKind::wrong_state, instance.id, "it is not running");
@@ -58,7 +58,7 @@ void World::stop(Instance& instance, Charging charging) {
   machines->stop(instance);
 }
 
-void World::terminate(Instance& instance) {
+void SimulatedWorld::terminate(Instance& instance) {
   if (instance.state == State::terminated || instance.state == State::shutting_down) return;
   give_back_stock(instance);
   end(instance);
@@ -66,11 +66,11 @@ void World::terminate(Instance& instance) {
   begin(instance, State::shutting_down, settings.terminate);
 }
 
-void World::reclaim(Instance& instance, milliseconds notice) {
+void SimulatedWorld::reclaim(Instance& instance, milliseconds notice) {
   instance.reclaim_at = now() + notice;
 }
 
-void World::booted(const std::string& id, const std::string& address) {
+void SimulatedWorld::booted(const std::string& id, const std::string& address) {
   Instance& instance = instances.at(id);
   if (instance.state != State::pending && instance.state != State::starting) return;
   instance.private_address = address;
@@ -78,7 +78,7 @@ void World::booted(const std::string& id, const std::string& address) {
   end_boot(instance);
 }
 
-void World::boot_failed(const std::string& id, const std::string& reason) {
+void SimulatedWorld::boot_failed(const std::string& id, const std::string& reason) {
   Instance& instance = instances.at(id);
   if (instance.state != State::pending && instance.state != State::starting) return;
   instance.reason = reason;
@@ -86,13 +86,13 @@ void World::boot_failed(const std::string& id, const std::string& reason) {
   begin(instance, instance.state, 0ms);
 }
 
-void World::machine_stopped(const std::string& id) {
+void SimulatedWorld::machine_stopped(const std::string& id) {
   Instance& instance = instances.at(id);
   if (instance.state == State::stopping) instance.state = State::stopped;
 }
 
 /// Ends a boot, and applies the user data.
-void World::end_boot(Instance& instance) {
+void SimulatedWorld::end_boot(Instance& instance) {
   const bool first = instance.state == State::pending;
   const CloudInit init = read_cloud_init(instance.user_data);
   const auto lasts = first && init.first_boot_lasts ? init.first_boot_lasts : init.each_boot_lasts;
@@ -101,7 +101,7 @@ void World::end_boot(Instance& instance) {
   instance.state = State::running;
 }
 
-void World::power_off(Instance& instance) {
+void SimulatedWorld::power_off(Instance& instance) {
   instance.powers_off.reset();
   if (instance.terminate_on_shutdown)
     terminate(instance);
@@ -109,7 +109,7 @@ void World::power_off(Instance& instance) {
     stop(instance);
 }
 
-void World::settle_timers(Instance& instance) {
+void SimulatedWorld::settle_timers(Instance& instance) {
   const auto passed = [this](std::optional<Time>& timer) {
     if (!timer || *timer > now()) return false;
     timer.reset();
@@ -123,7 +123,7 @@ void World::settle_timers(Instance& instance) {
   if (passed(instance.powers_off)) power_off(instance);
 }
 
-void World::settle(Instance& instance) {
+void SimulatedWorld::settle(Instance& instance) {
   if (instance.state == State::terminated) return;
   settle_timers(instance);
   if (!instance.due || *instance.due > now()) return;
@@ -152,12 +152,12 @@ void World::settle(Instance& instance) {
   }
 }
 
-void World::settle() {
+void SimulatedWorld::settle() {
   for (auto& [id, instance] : instances)
     settle(instance);
 }
 
-double World::cost(const Instance& instance) const {
+double SimulatedWorld::cost(const Instance& instance) const {
   double hours = 0;
   for (const Run& run : instance.runs)
     hours +=

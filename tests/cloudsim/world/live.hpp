@@ -8,7 +8,8 @@
 
 namespace fastgpu::cloudsim {
 
-inline std::vector<const Instance*> live_instances(const World& world, const Scope& scope) {
+inline std::vector<const Instance*> live_instances(const SimulatedWorld& world,
+                                                   const Scope& scope) {
   std::vector<const Instance*> out;
   for (const auto& [id, instance] : world.instances)
     if (instance.scope == scope && instance.state != State::terminated) out.push_back(&instance);
@@ -17,7 +18,7 @@ inline std::vector<const Instance*> live_instances(const World& world, const Sco
 
 /// Returns the public address that reads show. With real machines it is known only once they have
 /// booted.
-inline std::string told_public_address(const World& world, const Instance& instance) {
+inline std::string told_public_address(const SimulatedWorld& world, const Instance& instance) {
   const bool is_unknown = world.machines != nullptr && instance.state == State::pending;
   return is_unknown ? std::string() : instance.public_address;
 }

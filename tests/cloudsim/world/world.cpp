@@ -16,22 +16,22 @@ Cidr range_of(const Resource& subnet) {
 
 }  // namespace
 
-Time World::now() const {
+Time SimulatedWorld::now() const {
   return std::chrono::time_point_cast<milliseconds>(Clock::now()) + ahead_;
 }
 
-Time World::wall_clock() const {
+Time SimulatedWorld::wall_clock() const {
   return std::chrono::time_point_cast<milliseconds>(Clock::now()) + settings.skew;
 }
 
-std::string World::new_id(const std::string& prefix, int length) {
+std::string SimulatedWorld::new_id(const std::string& prefix, int length) {
   std::string id = prefix;
   while (int(id.size()) < int(prefix.size()) + length)
     id += "0123456789abcdef"[random_() % 16];
   return id;
 }
 
-Instance* World::find_instance(const Scope& scope, const std::string& id) {
+Instance* SimulatedWorld::find_instance(const Scope& scope, const std::string& id) {
   const auto found = instances.find(id);
   if (found == instances.end()) return nullptr;
   Instance& instance = found->second;
@@ -41,14 +41,14 @@ Instance* World::find_instance(const Scope& scope, const std::string& id) {
   return instance.scope == scope && instance.visible <= now() && !forgotten ? &instance : nullptr;
 }
 
-std::vector<Instance*> World::instances_of(const Scope& scope) {
+std::vector<Instance*> SimulatedWorld::instances_of(const Scope& scope) {
   std::vector<Instance*> out;
   for (auto& [id, instance] : instances)
     if (find_instance(scope, id) != nullptr) out.push_back(&instance);
   return out;
 }
 
-Resource& World::add(const Scope& scope, const std::string& kind, const std::string& id) {
+Resource& SimulatedWorld::add(const Scope& scope, const std::string& kind, const std::string& id) {
   Resource& resource = resources[id];
   resource.scope = scope;
   resource.kind = kind;
@@ -57,7 +57,7 @@ Resource& World::add(const Scope& scope, const std::string& kind, const std::str
   return resource;
 }
 
-Resource* World::find(const Scope& scope, const std::string& kind, const std::string& id) {
+Resource* SimulatedWorld::find(const Scope& scope, const std::string& kind, const std::string& id) {
   const auto found = resources.find(id);
   if (found == resources.end()) return nullptr;
   Resource& resource = found->second;
@@ -65,27 +65,27 @@ Resource* World::find(const Scope& scope, const std::string& kind, const std::st
   return there ? &resource : nullptr;
 }
 
-std::vector<Resource*> World::resources_of(const Scope& scope, const std::string& kind) {
+std::vector<Resource*> SimulatedWorld::resources_of(const Scope& scope, const std::string& kind) {
   std::vector<Resource*> out;
   for (auto& [id, resource] : resources)
     if (find(scope, kind, id) != nullptr) out.push_back(&resource);
   return out;
 }
 
-std::string World::user_of(const std::string& id) const {
+std::string SimulatedWorld::user_of(const std::string& id) const {
   for (const auto& [other, resource] : resources)
     if (!resource.deleted && resource.part_of != id && resource.uses.contains(id)) return other;
   return "";
 }
 
-void World::remove(Resource& resource) {
+void SimulatedWorld::remove(Resource& resource) {
   if (const std::string user = user_of(resource.id); !user.empty())
     throw ApiFailure(TroubleKind::in_use, resource.id, resource.id + " is used by " + user);
   resource.deleted = now();
   remove_parts_of(resource.id);
 }
 
-void World::remove_parts_of(const std::string& id) {
+void SimulatedWorld::remove_parts_of(const std::string& id) {
   for (auto& [other, resource] : resources)
     if (resource.part_of == id && !resource.deleted) resource.deleted = now();
   if (const auto gone = instances.find(id); gone != instances.end()) {
@@ -93,14 +93,14 @@ void World::remove_parts_of(const std::string& id) {
   }
 }
 
-int World::free_addresses(const Resource& subnet) const {
+int SimulatedWorld::free_addresses(const Resource& subnet) const {
   const auto taken = taken_.find(subnet.id);
   const std::size_t used = taken == taken_.end() ? 0 : taken->second.size();
   // The last address is for broadcasts.
   return int(range_of(subnet).size()) - int(kReserved) - 1 - int(used);
 }
 
-std::string World::take_address(const Resource& subnet) {
+std::string SimulatedWorld::take_address(const Resource& subnet) {
   const Cidr range = range_of(subnet);
   std::set<std::uint32_t>& taken = taken_[subnet.id];
   std::uint32_t address = range.first + kReserved;
@@ -114,7 +114,7 @@ std::string World::take_address(const Resource& subnet) {
   return dotted(address);
 }
 
-std::string World::new_public_address() {
+std::string SimulatedWorld::new_public_address() {
   // 198.18.0.0/15 is reserved for benchmarks.
   constexpr std::uint32_t kBenchmarks = 198U << 24 | 18U << 16;
   return dotted(kBenchmarks + ++public_addresses_);

@@ -31,7 +31,7 @@ struct Settings {
 };
 
 /// Real machines behind the instances, if there are any. Calls return at once; the machines report
-/// through World::booted and World::machine_gone.
+/// through SimulatedWorld::booted and SimulatedWorld::machine_gone.
 class Machines {
  public:
   virtual ~Machines() = default;
@@ -63,9 +63,9 @@ struct BootFailure {
   std::string reason;
 };
 
-class World {
+class SimulatedWorld {
  public:
-  World(std::uint64_t seed, Settings with) : settings(with), random_(seed) {}
+  SimulatedWorld(std::uint64_t seed, Settings with) : settings(with), random_(seed) {}
 
   Time now() const;
   /// Returns the time against which clients' clocks are checked: the real time plus the skew.

@@ -23,20 +23,20 @@ std::vector<std::uint64_t> counts(const std::vector<Bytes>& sizes) {
   return out;
 }
 
-Settings settings(const Words& words) {
+BenchSettings settings(const Words& words) {
   return settings_of({.name = "test", .about = "", .options = {}}, words);
 }
 
 /// What does nothing between ranks, or does it wrong.
-class FakeLibrary final : public Library {
+class FakeLibrary final : public BenchLibrary {
  public:
   std::string name() const override { return "fake"; }
   int rank() const override { return 0; }
   int ranks() const override { return size; }
-  void check_has(const Call& call) const override {
+  void check_has(const BenchCall& call) const override {
     if (call.type == ElementType::int8) throw Error(ErrorKind::usage, "no int8");
   }
-  void run(const Call& call) override {
+  void run(const BenchCall& call) override {
     calls += 1;
     memories.push_back(call.in.data());
     if (call.in.data() != call.out.data()) std::ranges::copy(call.in, call.out.begin());
@@ -52,10 +52,10 @@ class FakeLibrary final : public Library {
   bool is_broken = false;
 };
 
-std::vector<Result> measured(FakeLibrary& library, const Words& words) {
-  std::vector<Result> results;
+std::vector<BenchResult> measured(FakeLibrary& library, const Words& words) {
+  std::vector<BenchResult> results;
   measure_collectives(library, settings(words),
-                      [&](const Result& result) { results.push_back(result); });
+                      [&](const BenchResult& result) { results.push_back(result); });
   return results;
 }
 
@@ -82,12 +82,12 @@ TEST_CASE("sizes that make no sense are refused with what was written") {
 }
 
 TEST_CASE("without words all_reduce is measured; with a model alone, only that") {
-  CHECK(settings({}).collectives == std::vector{Collective::all_reduce});
+  CHECK(settings({}).collectives == std::vector{BenchCollective::all_reduce});
   CHECK(settings({"--model", "resnet50"}).collectives.empty());
   CHECK(settings({"--model", "x", "--sizes", "8"}).collectives ==
-        std::vector{Collective::all_reduce});
+        std::vector{BenchCollective::all_reduce});
   CHECK(settings({"--collective=broadcast,all_reduce,broadcast"}).collectives ==
-        std::vector{Collective::broadcast, Collective::all_reduce});
+        std::vector{BenchCollective::broadcast, BenchCollective::all_reduce});
   CHECK(settings({"--dtype", "float16"}).types == std::vector{ElementType::float16});
   CHECK_FALSE(settings({"--no-check"}).is_checked);
   CHECK(settings({"--repetitions", "9"}).repetitions == 9);
@@ -173,48 +173,49 @@ TEST_CASE("a model that is neither known nor a file is not found, with the neare
 }
 
 TEST_CASE("bandwidths are those of nccl-tests") {
-  const Call call{
-      .collective = Collective::all_reduce, .type = ElementType::float32, .in = {}, .out = {}};
+  const BenchCall call{
+      .collective = BenchCollective::all_reduce, .type = ElementType::float32, .in = {}, .out = {}};
   std::vector<std::byte> memory(800);
-  const Result result = result_of("fastgpu", placed(call, 4, {400}, memory), 4, 2e-6);
+  const BenchResult result = result_of("fastgpu", placed(call, 4, {400}, memory), 4, 2e-6);
   CHECK(result.bytes.count == 400);
   CHECK(result.algbw == doctest::Approx(200e6));
   CHECK(result.busbw == doctest::Approx(300e6));
-  CHECK(bus_factor(Collective::all_gather, 4) == doctest::Approx(0.75));
-  CHECK(bus_factor(Collective::broadcast, 4) == doctest::Approx(1));
-  CHECK(bus_factor(Collective::message, 4) == doctest::Approx(1));
-  CHECK(bus_factor(Collective::all_reduce, 1) == doctest::Approx(0));
+  CHECK(bus_factor(BenchCollective::all_gather, 4) == doctest::Approx(0.75));
+  CHECK(bus_factor(BenchCollective::broadcast, 4) == doctest::Approx(1));
+  CHECK(bus_factor(BenchCollective::message, 4) == doctest::Approx(1));
+  CHECK(bus_factor(BenchCollective::all_reduce, 1) == doctest::Approx(0));
 }
 
 TEST_CASE("a call has whole elements, and a block for every rank") {
-  const auto bytes = [](Collective collective, int ranks, std::uint64_t wanted) {
-    const Call call{.collective = collective, .type = ElementType::float32, .in = {}, .out = {}};
+  const auto bytes = [](BenchCollective collective, int ranks, std::uint64_t wanted) {
+    const BenchCall call{
+        .collective = collective, .type = ElementType::float32, .in = {}, .out = {}};
     return usable_bytes(call, ranks, {wanted});
   };
-  CHECK(bytes(Collective::all_reduce, 3, 10) == 8);
-  CHECK(bytes(Collective::all_reduce, 3, 1) == 4);
-  CHECK(bytes(Collective::all_gather, 3, 8) == 12);
-  CHECK(bytes(Collective::all_gather, 3, 40) == 36);
-  CHECK(bytes(Collective::message, 3, 10) == 8);
-  CHECK(bytes(Collective::barrier, 3, 8) == 0);
+  CHECK(bytes(BenchCollective::all_reduce, 3, 10) == 8);
+  CHECK(bytes(BenchCollective::all_reduce, 3, 1) == 4);
+  CHECK(bytes(BenchCollective::all_gather, 3, 8) == 12);
+  CHECK(bytes(BenchCollective::all_gather, 3, 40) == 36);
+  CHECK(bytes(BenchCollective::message, 3, 10) == 8);
+  CHECK(bytes(BenchCollective::barrier, 3, 8) == 0);
 }
 
 TEST_CASE("a result is the same after it was a line of JSON") {
-  const Result plain{.library = "a \"b\"",
-                     .collective = "all_reduce",
-                     .dtype = "float32",
-                     .ranks = 4,
-                     .bytes = {1 << 20},
-                     .seconds = 1.5e-3,
-                     .algbw = 7e8,
-                     .busbw = 1e9};
+  const BenchResult plain{.library = "a \"b\"",
+                          .collective = "all_reduce",
+                          .dtype = "float32",
+                          .ranks = 4,
+                          .bytes = {1 << 20},
+                          .seconds = 1.5e-3,
+                          .algbw = 7e8,
+                          .busbw = 1e9};
   const std::string line = to_json(plain);
   CHECK(line.find('\n') == std::string::npos);
   CHECK(to_json(parse_result(line)) == line);
-  Result model = plain;
+  BenchResult model = plain;
   model.collective = kGradients;
   model.step = StepFigures{"resnet50", 161, 25, 9.5, {0.25, 0.5}};
-  const Result again = parse_result(to_json(model));
+  const BenchResult again = parse_result(to_json(model));
   REQUIRE(again.step.has_value());
   CHECK(again.step->model == "resnet50");
   CHECK(again.step->seconds == std::vector{0.25, 0.5});
@@ -267,15 +268,15 @@ TEST_CASE("a message needs two ranks") {
 
 /// Two libraries that take turns, the second one with two memories.
 struct TwoLibraries {
-  std::vector<Result> measured(const Words& words, Caches caches) {
-    const Settings all = settings(words);
+  std::vector<BenchResult> measured(const Words& words, Caches caches) {
+    const BenchSettings all = settings(words);
     std::vector<std::vector<std::byte>> memories(
         3, std::vector<std::byte>(memory_in_turns(all, 1).count));
     const std::vector<Contestant> contestants = {
         {first, "a", memories[0]}, {second, "b", memories[1]}, {second, "b, its", memories[2]}};
-    std::vector<Result> results;
+    std::vector<BenchResult> results;
     measure_in_turns(contestants, all, caches,
-                     [&](const Result& result) { results.push_back(result); });
+                     [&](const BenchResult& result) { results.push_back(result); });
     return results;
   }
 
@@ -288,7 +289,7 @@ TEST_CASE("libraries take turns, each with data of its own memory") {
   const auto results = both.measured(
       {"--sizes", "4,1K", "--repetitions", "2", "--calls", "3", "--no-check"}, Caches::warm);
   std::vector<std::string> names;
-  for (const Result& result : results)
+  for (const BenchResult& result : results)
     names.push_back(result.library + " " + std::to_string(result.bytes.count));
   CHECK(names ==
         std::vector<std::string>{"a 4", "b 4", "b, its 4", "a 1024", "b 1024", "b, its 1024"});
@@ -326,9 +327,9 @@ TEST_CASE("a wrong result is told with its element, unless it is not looked at")
 }
 
 /// All ranks of one call, carried out here in the plainest way.
-struct World {
-  World(Collective collective, ElementType type, int ranks, Bytes bytes) : ranks_(ranks) {
-    const Call call{.collective = collective, .type = type, .in = {}, .out = {}};
+struct BenchWorld {
+  BenchWorld(BenchCollective collective, ElementType type, int ranks, Bytes bytes) : ranks_(ranks) {
+    const BenchCall call{.collective = collective, .type = type, .in = {}, .out = {}};
     for (int rank = 0; rank < ranks; ++rank) {
       memory.emplace_back(2 * usable_bytes(call, ranks, bytes));
       calls.push_back(placed(call, ranks, bytes, memory.back()));
@@ -349,13 +350,13 @@ struct World {
 
   int ranks_;
   std::vector<std::vector<std::byte>> memory;
-  std::vector<Call> calls;
+  std::vector<BenchCall> calls;
 };
 
 TEST_CASE("the check knows what copies must leave, and where") {
   for (const int ranks : {1, 2, 3, 5}) {
-    World gather(Collective::all_gather, ElementType::float16, ranks, {40'000});
-    World exchange(Collective::all_to_all, ElementType::int32, ranks, {40'000});
+    BenchWorld gather(BenchCollective::all_gather, ElementType::float16, ranks, {40'000});
+    BenchWorld exchange(BenchCollective::all_to_all, ElementType::int32, ranks, {40'000});
     const std::size_t piece = gather.calls[0].in.size();
     const std::size_t block = exchange.calls[0].in.size() / static_cast<std::size_t>(ranks);
     for (int from = 0; from < ranks; ++from)
@@ -374,7 +375,7 @@ TEST_CASE("the check knows what copies must leave, and where") {
 }
 
 TEST_CASE("a message leaves rank 0's data on rank 1, and nothing elsewhere") {
-  World message(Collective::message, ElementType::float32, 3, {40'000});
+  BenchWorld message(BenchCollective::message, ElementType::float32, 3, {40'000});
   CHECK_THROWS_AS(message.check_all(), Error);
   message.copy(0, 0, 1, 0, message.calls[0].in.size());
   message.check_all();
@@ -384,11 +385,11 @@ TEST_CASE("the check knows the sums in every type") {
   for (const ElementType type : kTypes) {
     CAPTURE(std::string(name_of(type)));
     constexpr int kRanks = 7;
-    World world(Collective::all_reduce, type, kRanks, {100'001});
+    BenchWorld world(BenchCollective::all_reduce, type, kRanks, {100'001});
     std::vector<std::byte> sum(world.calls[0].in.begin(), world.calls[0].in.end());
     for (int rank = 1; rank < kRanks; ++rank)
       reduce_into(sum, world.calls[static_cast<std::size_t>(rank)].in, {type, ReduceOp::sum});
-    for (const Call& call : world.calls)
+    for (const BenchCall& call : world.calls)
       std::ranges::copy(sum, call.out.begin());
     world.check_all();
     world.calls[3].out[sum.size() - 1] ^= std::byte{0x40};

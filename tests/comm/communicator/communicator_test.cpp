@@ -81,10 +81,10 @@ TEST_CASE("a rank that dies ends the call of the others with its name") {
 }
 
 TEST_CASE("a call that a second thread begins meanwhile is refused, and has not begun") {
-  Context context(nullptr, 0, 0);
-  const auto begin = [&] { const Context::Start start(context); };
+  CommunicatorNumber context(nullptr, 0, 0);
+  const auto begin = [&] { const CommunicatorNumber::Start start(context); };
   {
-    const Context::Start first(context);
+    const CommunicatorNumber::Start first(context);
     const Error e = failure_of(begin);
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(mentions(e, "two threads begin calls of one communicator at the same time"));

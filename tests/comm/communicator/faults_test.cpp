@@ -61,7 +61,7 @@ struct Impostor {
     std::vector<std::byte> words{static_cast<std::byte>(kind)};
     for (const char c : text)
       words.push_back(static_cast<std::byte>(c));
-    send(Frame{.kind = FrameKind::abort, .length = static_cast<std::uint32_t>(words.size())});
+    send(Frame{.kind = TcpFrameKind::abort, .length = static_cast<std::uint32_t>(words.size())});
     send(words);
   }
 
@@ -123,13 +123,13 @@ TEST_CASE("random bytes from a peer end the call with its name") {
 TEST_CASE("frames that nobody asked for, or that do not fit, end the call with the peer's name") {
   const std::uint64_t huge = std::uint64_t{1} << 60;
   const Frame frames[] = {
-      {.kind = FrameKind::chunk, .tag = {5}, .length = 16, .offset = 0, .total = huge},
-      {.kind = FrameKind::chunk, .tag = {0}, .length = 16, .offset = huge, .total = huge + 16},
-      {.kind = FrameKind::chunk, .tag = {0}, .length = 16, .offset = 0, .total = 24},
-      {.kind = FrameKind::chunk, .tag = {0}, .length = 16, .offset = 32, .total = 24},
-      {.kind = FrameKind::chunk, .tag = {0}, .length = 1 << 20, .offset = 0, .total = 1 << 20},
-      {.kind = FrameKind::note, .tag = {0}, .length = 7},
-      {.kind = FrameKind::abort, .tag = {0}, .length = 1 << 30},
+      {.kind = TcpFrameKind::chunk, .tag = {5}, .length = 16, .offset = 0, .total = huge},
+      {.kind = TcpFrameKind::chunk, .tag = {0}, .length = 16, .offset = huge, .total = huge + 16},
+      {.kind = TcpFrameKind::chunk, .tag = {0}, .length = 16, .offset = 0, .total = 24},
+      {.kind = TcpFrameKind::chunk, .tag = {0}, .length = 16, .offset = 32, .total = 24},
+      {.kind = TcpFrameKind::chunk, .tag = {0}, .length = 1 << 20, .offset = 0, .total = 1 << 20},
+      {.kind = TcpFrameKind::note, .tag = {0}, .length = 7},
+      {.kind = TcpFrameKind::abort, .tag = {0}, .length = 1 << 30},
   };
   for (const Frame& frame : frames) {
     Impostor impostor;
@@ -157,7 +157,7 @@ TEST_CASE("what a rank said when it gave up is heard before it is missed as a re
   const std::vector<std::byte> half(kBytes / 2);
   for (std::size_t sent = 0; sent < half.size();) {
     const std::size_t size = std::min(half.size() - sent, kChunkBytes);
-    impostor.send(Frame{.kind = FrameKind::chunk,
+    impostor.send(Frame{.kind = TcpFrameKind::chunk,
                         .tag = {0},
                         .length = static_cast<std::uint32_t>(size),
                         .offset = sent,

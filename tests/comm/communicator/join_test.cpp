@@ -78,7 +78,7 @@ std::vector<Error> failures_of(const std::vector<JobPlace>& places) {
 /// A connection by somebody who is no rank, as soon as rank 0 listens.
 UniqueFd connect_stranger(std::uint16_t port) {
   for (;;) {
-    Connection connection = connect_to(loopback(port), std::nullopt, Deadline(kLong));
+    PeerConnection connection = connect_to(loopback(port), std::nullopt, Deadline(kLong));
     if (connection.error == 0) return std::move(connection.socket);
   }
 }
@@ -294,7 +294,7 @@ TEST_CASE("a stranger without the secret does not end the meeting by a wrong siz
   const JoinMeeting meeting{.size = 2};
   std::jthread stranger([&] {
     const UniqueFd socket = connect_stranger(meeting.port);
-    const Identity identity{{1}, 7, Secret("another"), {}};
+    const PeerIdentity identity{{1}, 7, Secret("another"), {}};
     try {
       present(socket.get(), identity, loopback(1), Deadline(kLong));
     } catch (const Error&) {
@@ -317,7 +317,7 @@ TEST_CASE("a rank with another version of the library is refused, and both say s
   Error visit(ErrorKind::internal, "");
   std::jthread newer([&] {
     const UniqueFd socket = connect_stranger(meeting.port);
-    const Identity identity{
+    const PeerIdentity identity{
         .rank = {1}, .size = 2, .secret = Secret(meeting.secret), .version = 12345};
     try {
       present(socket.get(), identity, loopback(1), Deadline(kLong));
@@ -355,7 +355,7 @@ TEST_CASE("a rank that was let in and left again may come again") {
   const std::jthread master([&] { join(meeting.place(0)); });
   {
     const UniqueFd first = connect_stranger(meeting.port);
-    const Identity identity{{1}, meeting.size, Secret(meeting.secret), {}};
+    const PeerIdentity identity{{1}, meeting.size, Secret(meeting.secret), {}};
     present(first.get(), identity, loopback(1), Deadline(kLong));
   }
   const std::vector<JobPlace> rest{meeting.place(1), meeting.place(2)};
@@ -440,7 +440,7 @@ TEST_CASE("a stranger who speaks the protocol but lacks the secret is no rank 0"
     UniqueFd stranger;
     while (!stranger)
       stranger = UniqueFd(::accept(listener.get(), nullptr, nullptr));
-    const Identity identity{.rank = {0}, .size = 2, .secret = Secret("guessed"), .session = {}};
+    const PeerIdentity identity{.rank = {0}, .size = 2, .secret = Secret("guessed"), .session = {}};
     ServerHandshake reception(identity);
     Message<kHelloBytes> hello;
     receive_all(stranger.get(), hello, Deadline(kLong));

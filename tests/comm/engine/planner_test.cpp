@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Network cloud(Rate link, Seconds latency) {
+NetworkModel cloud(Rate link, Seconds latency) {
   return {.inside = {.latency = 1us, .flow = gigabytes(8), .shared = gigabytes(64)},
           .across = {.latency = latency, .flow = link, .shared = link},
           .per_message = 1us,
@@ -25,9 +25,9 @@ Call all_reduce_of(std::uint64_t bytes) {
 }
 
 /// How many times what the cost model's best plan takes, the planned one does.
-double excess(std::uint64_t bytes, const Topology& topology, const Network& network) {
+double excess(std::uint64_t bytes, const Topology& topology, const NetworkModel& network) {
   const Choice choice{Collective::all_reduce, static_cast<double>(bytes), 1};
-  const Plan planned = all_reduce_plan(all_reduce_of(bytes), topology);
+  const SchedulePlan planned = all_reduce_plan(all_reduce_of(bytes), topology);
   return predicted(choice, planned, topology, network) /
          candidates(choice, topology, network).front().predicted;
 }

@@ -30,7 +30,7 @@ constexpr ReduceOp kOps[] = {ReduceOp::sum, ReduceOp::average, ReduceOp::min, Re
                              ReduceOp::product};
 
 struct Method {
-  Plan plan;
+  SchedulePlan plan;
   int ranks_per_node = 1;
   Averaging averaging = Averaging::at_end;
 };

@@ -75,7 +75,7 @@ TEST_CASE("a rank without samples has gradients of zero") {
   const Dataset data = two_images();
   Mlp model({4, 5, kClasses}, Random(3));
   model.differentiate(data, kBoth, 1, [](std::size_t) {});
-  const Outcome outcome = model.differentiate(data, {}, 1, [](std::size_t) {});
+  const Evaluation outcome = model.differentiate(data, {}, 1, [](std::size_t) {});
   CHECK(outcome.loss == 0);
   for (const Parameter& parameter : model.parameters())
     CHECK(parameter.gradient == std::vector<float>(parameter.gradient.size()));
@@ -96,7 +96,7 @@ TEST_CASE("the first rank with other parameters is named") {
 }
 
 TEST_CASE("a report has the curve of loss over seconds and bytes") {
-  const Result result{
+  const TrainingResult result{
       .epochs = {{.number = 1, .loss = 2, .since_start = Seconds(0.5), .bytes = 1000},
                  {.number = 2, .loss = 1, .since_start = Seconds(1), .bytes = 2000}},
       .hashes = {5, 5},
@@ -108,9 +108,9 @@ TEST_CASE("a report has the curve of loss over seconds and bytes") {
 }
 
 TEST_CASE("options are read in both forms, and what is wrong is named") {
-  const Options defaults{.global_batch = 5, .data = "default.csv"};
+  const TrainingOptions defaults{.global_batch = 5, .data = "default.csv"};
   const std::vector<const char*> good{"--epochs=3", "--seed", "9", "--json"};
-  const Options options = parse_options(defaults, good);
+  const TrainingOptions options = parse_options(defaults, good);
   CHECK(options.epochs == 3);
   CHECK(options.seed == 9);
   CHECK(options.wants_json);

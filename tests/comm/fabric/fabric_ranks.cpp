@@ -66,7 +66,7 @@ JobPlace place_of(const Group& group, int rank, NetworkTransport transport, bool
   if (is_other) place.fabric.provider = "tcp;ofi_rxm";
   const bool is_fabric = transport == NetworkTransport::fabric;
   place.master_port = static_cast<std::uint16_t>(group.port + (is_fabric ? 1 : 0));
-  place.fabric.need = is_fabric ? fabric::Need::must : fabric::Need::none;
+  place.fabric.need = is_fabric ? fabric::FabricNeed::must : fabric::FabricNeed::none;
   return place;
 }
 
@@ -222,7 +222,7 @@ std::vector<std::vector<std::byte>> other_addresses(Communicator& tcp, const fab
 }
 
 /// Sends random bytes to all of them, some of which begin as frames do, until it is stopped.
-void disturb(const std::stop_token& stop, fabric::Endpoint& endpoint,
+void disturb(const std::stop_token& stop, fabric::FabricEndpoint& endpoint,
              const std::vector<std::vector<std::byte>>& addresses) {
   std::vector<fabric::PeerNumber> peers;
   for (const auto& address : addresses)
@@ -280,7 +280,7 @@ int time_both(Communicator& tcp, Communicator& fabric) {
 /// Prints what a job without settings takes, or why it takes TCP.
 int take_automatically(const Group& group, int rank) {
   JobPlace place = place_of(group, rank, NetworkTransport::automatic);
-  place.fabric.need = fabric::Need::welcome;
+  place.fabric.need = fabric::FabricNeed::welcome;
   Connections connections = join(place);
   const std::string taken = connections.fabric ? connections.fabric->traits().provider : "tcp";
   std::printf("rank %d takes %s\n%s\n", rank, taken.c_str(), connections.tcp_report.c_str());

@@ -10,9 +10,9 @@
 namespace fastgpu::comm::fabric {
 namespace {
 
-Offer offer(const std::string& provider, const std::string& device, const std::string& address,
-            bool is_hardware) {
-  Offer made;
+FabricOffer offer(const std::string& provider, const std::string& device,
+                  const std::string& address, bool is_hardware) {
+  FabricOffer made;
   std::strncpy(made.provider, provider.c_str(), sizeof(made.provider) - 1);
   std::strncpy(made.device, device.c_str(), sizeof(made.device) - 1);
   std::strncpy(made.address, address.c_str(), sizeof(made.address) - 1);
@@ -21,21 +21,21 @@ Offer offer(const std::string& provider, const std::string& device, const std::s
   return made;
 }
 
-const std::vector<Offer> kMachine{offer("tcp;ofi_rxm", "eth0", "10.0.0.1", false),
-                                  offer("net;ofi_rxm", "eth0", "10.0.0.1", false),
-                                  offer("net", "eth0", "10.0.0.1", false),
-                                  offer("net", "lo", "127.0.0.1", false),
-                                  offer("net", "eth1", "10.1.0.1", false),
-                                  offer("sockets", "eth0", "10.0.0.1", false),
-                                  offer("shm", "shm", "", false)};
+const std::vector<FabricOffer> kMachine{offer("tcp;ofi_rxm", "eth0", "10.0.0.1", false),
+                                        offer("net;ofi_rxm", "eth0", "10.0.0.1", false),
+                                        offer("net", "eth0", "10.0.0.1", false),
+                                        offer("net", "lo", "127.0.0.1", false),
+                                        offer("net", "eth1", "10.1.0.1", false),
+                                        offer("sockets", "eth0", "10.0.0.1", false),
+                                        offer("shm", "shm", "", false)};
 
-std::vector<Offer> with(const Offer& more) {
-  std::vector<Offer> all = kMachine;
+std::vector<FabricOffer> with(const FabricOffer& more) {
+  std::vector<FabricOffer> all = kMachine;
   all.push_back(more);
   return all;
 }
 
-std::string chosen(const std::vector<Offer>& offers, const Settings& settings,
+std::string chosen(const std::vector<FabricOffer>& offers, const FabricSettings& settings,
                    const std::string& near = "10.0.0.1") {
   const auto index = choose(offers, settings, near);
   return index ? std::string(offers[*index].provider) + " " + offers[*index].device : "";
@@ -44,7 +44,7 @@ std::string chosen(const std::vector<Offer>& offers, const Settings& settings,
 TEST_SUITE_BEGIN("comm/fabric_settings");
 
 TEST_CASE("hardware is taken unasked, and software is not") {
-  const Settings welcome{.need = Need::welcome};
+  const FabricSettings welcome{.need = FabricNeed::welcome};
   CHECK(chosen(kMachine, welcome).empty());
   const auto verbs = with(offer("verbs;ofi_rxm", "mlx5_0", "10.0.0.1", true));
   CHECK(chosen(verbs, welcome) == "verbs;ofi_rxm mlx5_0");
@@ -52,7 +52,7 @@ TEST_CASE("hardware is taken unasked, and software is not") {
 }
 
 TEST_CASE("the best provider is taken where a fabric is a must") {
-  const Settings must{.need = Need::must};
+  const FabricSettings must{.need = FabricNeed::must};
   CHECK(chosen(kMachine, must) == "net eth0");
   CHECK(chosen(with(offer("tcp", "eth0", "10.0.0.1", false)), must) == "tcp eth0");
   CHECK(chosen(with(offer("verbs;ofi_rxm", "mlx5_0", "10.2.0.1", true)), must) ==
@@ -61,16 +61,16 @@ TEST_CASE("the best provider is taken where a fabric is a must") {
 }
 
 TEST_CASE("the device that leads to the other ranks is preferred, unless another is named") {
-  CHECK(chosen(kMachine, {.need = Need::must}, "10.1.0.1") == "net eth1");
-  CHECK(chosen(kMachine, {.need = Need::must}, "127.0.0.1") == "net lo");
-  CHECK(chosen(kMachine, {.need = Need::must}, "") == "net eth0");
-  CHECK(chosen(kMachine, {.need = Need::must, .device = "eth1"}) == "net eth1");
-  CHECK(chosen(kMachine, {.need = Need::must, .device = "eth7"}).empty());
+  CHECK(chosen(kMachine, {.need = FabricNeed::must}, "10.1.0.1") == "net eth1");
+  CHECK(chosen(kMachine, {.need = FabricNeed::must}, "127.0.0.1") == "net lo");
+  CHECK(chosen(kMachine, {.need = FabricNeed::must}, "") == "net eth0");
+  CHECK(chosen(kMachine, {.need = FabricNeed::must, .device = "eth1"}) == "net eth1");
+  CHECK(chosen(kMachine, {.need = FabricNeed::must, .device = "eth7"}).empty());
 }
 
 TEST_CASE("a provider is named in full, or without its layer") {
   const auto named = [](const std::string& provider) {
-    return chosen(kMachine, {.need = Need::welcome, .provider = provider});
+    return chosen(kMachine, {.need = FabricNeed::welcome, .provider = provider});
   };
   CHECK(named("net") == "net eth0");
   CHECK(named("net;ofi_rxm") == "net;ofi_rxm eth0");
@@ -80,7 +80,7 @@ TEST_CASE("a provider is named in full, or without its layer") {
 }
 
 TEST_CASE("bytes are put in the best way that a provider has") {
-  Offer one = offer("verbs;ofi_rxm", "mlx5_0", "", true);
+  FabricOffer one = offer("verbs;ofi_rxm", "mlx5_0", "", true);
   one.data_bytes = 4;
   one.orders_sends = 1;
   CHECK(best_put(one, 117) == Put::with_data);
@@ -94,7 +94,7 @@ TEST_CASE("bytes are put in the best way that a provider has") {
   one.has_writes = 0;
   for (const Put put : {Put::with_data, Put::then_send, Put::delivered})
     CHECK_FALSE(can(one, put));
-  Offer efa = offer("efa", "rdmap0s6", "", true);
+  FabricOffer efa = offer("efa", "rdmap0s6", "", true);
   efa.reports_delivery = 1;
   CHECK(best_put(efa, 117) == Put::none);
   CHECK(best_put(efa, 118) == Put::delivered);

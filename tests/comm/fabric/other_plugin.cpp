@@ -4,16 +4,17 @@
 
 namespace {
 
-using fastgpu::comm::fabric::Functions;
+using fastgpu::comm::fabric::FabricFunctions;
 
 #ifdef OLD_LIBRARY
-constexpr Functions kFunctions{.library_version = [] { return std::uint32_t{114}; }};
+constexpr FabricFunctions kFunctions{.library_version = [] { return std::uint32_t{114}; }};
 #else
-constexpr Functions kFunctions{.version = 99};
+constexpr FabricFunctions kFunctions{.version = 99};
 #endif
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const Functions* fastgpu_comm_fabric_plugin() {
+extern "C" __attribute__((visibility("default"))) const FabricFunctions*
+fastgpu_comm_fabric_plugin() {
   return &kFunctions;
 }

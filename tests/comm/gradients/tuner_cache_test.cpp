@@ -26,11 +26,11 @@ TEST_CASE("what is stored is loaded, for the same gradients and machines only") 
   CHECK(file != cache_file(deep, {7, whole, two, 1}));
   CHECK(file != cache_file(deep, {7, whole, two, 4, gpu::DevicePath::nccl}));
   CHECK_FALSE(load_setting(file));
-  const Setting setting{4, 8, {std::uint64_t{3} << 32}, {Algorithm::tree, 18}};
+  const TunerSetting setting{4, 8, {std::uint64_t{3} << 32}, {Algorithm::tree, 18}};
   store_setting(file, setting);
   CHECK(load_setting(file) == setting);
   store_setting(file, {1, 1, {1}});
-  CHECK(load_setting(file) == Setting{1, 1, {1}});
+  CHECK(load_setting(file) == TunerSetting{1, 1, {1}});
 }
 
 TEST_CASE("a file that makes no sense counts as absent") {

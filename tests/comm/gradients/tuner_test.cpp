@@ -10,7 +10,7 @@
 namespace fastgpu::comm {
 namespace {
 
-using Surface = std::function<double(const Setting&)>;  ///< Seconds of a step.
+using Surface = std::function<double(const TunerSetting&)>;  ///< Seconds of a step.
 using Random = std::mt19937;
 
 constexpr double kModel = 100e6;
@@ -24,11 +24,12 @@ SearchSpace space(int most_flows) {
 }
 
 /// What the tuner believes: ten gigabits without a cap on flows.
-constexpr Link kBelieved{.latency = Seconds(50e-6), .flow = gigabits(10), .shared = gigabits(10)};
+constexpr NetworkLink kBelieved{
+    .latency = Seconds(50e-6), .flow = gigabits(10), .shared = gigabits(10)};
 
 /// A link with a cap on each flow, and compute that all but the last bucket hides behind.
 Surface capped(double link, double flow, double latency) {
-  return [=](const Setting& setting) {
+  return [=](const TunerSetting& setting) {
     const double rate = std::min(link, flow * setting.flows);
     const double bucket = static_cast<double>(setting.bucket.count);
     return 0.1 + (kModel + std::min(bucket, kModel)) / rate +
@@ -90,7 +91,7 @@ TEST_CASE("another way of all-reduce is found where it helps, and only there") {
   where.plans = {{Algorithm::ring}, {.piece_log2 = 20}, {Algorithm::tree}};
   const Surface rest = capped(1.2e9, 1.2e9, 5e-5);
   for (const AllReducePlan& quick : {where.plans[0], where.plans[1], AllReducePlan{}}) {
-    const Surface surface = [&](const Setting& setting) {
+    const Surface surface = [&](const TunerSetting& setting) {
       return rest(setting) * (setting.plan == quick ? 1 : 1.4);
     };
     const Tuner tuner = tuned(where, surface, 0.01, random);
@@ -102,7 +103,7 @@ TEST_CASE("another way of all-reduce is found where it helps, and only there") {
 TEST_CASE("where nothing helps it leaves what there was") {
   Random random(3);
   const SearchSpace where = space(16);
-  const Surface flat = [](const Setting&) { return 0.2; };
+  const Surface flat = [](const TunerSetting&) { return 0.2; };
   for (int run = 0; run < 100; ++run)
     CHECK(tuned(where, flat, 0.01, random).current() == where.usual);
 }

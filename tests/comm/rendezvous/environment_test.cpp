@@ -66,11 +66,11 @@ TEST_CASE(
     return place_with(plain_but(name, value)).fabric;
   };
   CHECK(place_with(kPlain).transport == NetworkTransport::automatic);
-  CHECK(place_with(kPlain).fabric.need == fabric::Need::welcome);
-  CHECK(fabric_with("FASTGPU_COMM_TRANSPORT", "fabric").need == fabric::Need::must);
+  CHECK(place_with(kPlain).fabric.need == fabric::FabricNeed::welcome);
+  CHECK(fabric_with("FASTGPU_COMM_TRANSPORT", "fabric").need == fabric::FabricNeed::must);
   for (const std::string other : {"tcp", "mpi"})
-    CHECK(fabric_with("FASTGPU_COMM_TRANSPORT", other).need == fabric::Need::none);
-  CHECK(fabric_with("FASTGPU_COMM_FABRIC", "off").need == fabric::Need::none);
+    CHECK(fabric_with("FASTGPU_COMM_TRANSPORT", other).need == fabric::FabricNeed::none);
+  CHECK(fabric_with("FASTGPU_COMM_FABRIC", "off").need == fabric::FabricNeed::none);
   CHECK(fabric_with("FASTGPU_COMM_FABRIC", "auto").provider.empty());
   CHECK(fabric_with("FASTGPU_COMM_FABRIC", "tcp;ofi_rxm").provider == "tcp;ofi_rxm");
   CHECK(fabric_with("FASTGPU_COMM_FABRIC_DEVICE", "mlx5_1").device == "mlx5_1");

@@ -68,7 +68,7 @@ TEST_CASE("an endpoint survives the wire, and what is none is refused") {
 }
 
 TEST_CASE("a hello of another version is refused before anything is proved") {
-  const Identity host{.rank = {0}, .size = 2};
+  const PeerIdentity host{.rank = {0}, .size = 2};
   ServerHandshake reception(host);
   Message<kHelloBytes> hello{};
   WireWriter(hello).put(std::uint32_t{0x46474352}).put(std::uint32_t{kLibraryVersion + 1});
@@ -84,7 +84,7 @@ TEST_CASE("a version is a number that grows with it, and text again") {
 }
 
 TEST_CASE("a hello without the magic number is no rank's") {
-  const Identity host{.rank = {0}, .size = 2};
+  const PeerIdentity host{.rank = {0}, .size = 2};
   CHECK_FALSE(ServerHandshake(host).challenge(Message<kHelloBytes>{}));
 }
 

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Network fast_nodes_slow_wire() {
+NetworkModel fast_nodes_slow_wire() {
   return {.inside = {.latency = 1us, .flow = gigabytes(8), .shared = gigabytes(32)},
           .across = {.latency = 20us, .flow = gigabits(10), .shared = gigabits(10)},
           .per_message = 1us,
@@ -22,7 +22,8 @@ Network fast_nodes_slow_wire() {
           .copy = gigabytes(10)};
 }
 
-Plan best(double bytes, const Topology& topology, const Network& network, int most_lanes = 1) {
+SchedulePlan best(double bytes, const Topology& topology, const NetworkModel& network,
+                  int most_lanes = 1) {
   return candidates({Collective::all_reduce, bytes, most_lanes}, topology, network).front().plan;
 }
 
@@ -60,7 +61,7 @@ TEST_CASE("much data among nodes of many ranks goes by hierarchy") {
 }
 
 TEST_CASE("a link of capped flows is given lanes, and one that is not needs none") {
-  Network capped = fast_nodes_slow_wire();
+  NetworkModel capped = fast_nodes_slow_wire();
   capped.across.flow = gigabits(2.5);
   const Topology pair = filled_nodes(2, 1);
   CHECK(best(100 * kMebibyte, pair, capped, 8).cut.lanes == 4);
@@ -114,7 +115,7 @@ TEST_CASE("what is chosen is nearly the quickest of all that are simulated") {
     const Topology topology = filled_nodes(now.ranks, now.per_node);
     const Simulated simulated{
         .topology = topology, .network = fast_nodes_slow_wire(), .element_bytes = 4, .period = 0};
-    const auto simulated_time = [&](const Plan& plan) {
+    const auto simulated_time = [&](const SchedulePlan& plan) {
       return simulate(simulated,
                       [&](Rank self) { return all_reduce(plan, self, topology, now.count); })
           .duration;
@@ -122,7 +123,7 @@ TEST_CASE("what is chosen is nearly the quickest of all that are simulated") {
     const auto all = candidates({Collective::all_reduce, 4.0 * double(now.count), 1}, topology,
                                 simulated.network);
     Seconds quickest{1e9};
-    Plan quickest_plan;
+    SchedulePlan quickest_plan;
     for (const Candidate& candidate : all) {
       const Seconds time = simulated_time(candidate.plan);
       if (time < quickest) quickest_plan = candidate.plan;

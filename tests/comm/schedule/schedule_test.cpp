@@ -27,7 +27,7 @@ std::vector<int> numbers_of_ranks() {
   return numbers;
 }
 
-using Make = std::function<Program(Place, std::uint64_t count, Cut)>;
+using Make = std::function<Program(RankPlace, std::uint64_t count, Cut)>;
 
 std::vector<Program> programs_of(int ranks, const std::function<Program(int self)>& make) {
   std::vector<Program> programs;
@@ -44,7 +44,7 @@ std::string fault_of(const std::vector<Program>& programs, const BufferSizes& si
 /// Calls `check` with the programs of every number of ranks, length and cut, and their outcome.
 void for_all_sizes(
     const Make& make,
-    const std::function<bool(int, std::uint64_t, const Outcome&, Expressions&)>& check) {
+    const std::function<bool(int, std::uint64_t, const SymbolicResult&, Expressions&)>& check) {
   std::mt19937 random(1);
   for (const int ranks : numbers_of_ranks())
     for (const std::uint64_t count : kLengths)
@@ -57,13 +57,14 @@ void for_all_sizes(
         });
         REQUIRE(fault_of(programs, {.data = count, .input = 0}) == "");
         Expressions expressions;
-        const Outcome outcome = run(programs, {.data = count, .input = 0}, expressions, random);
+        const SymbolicResult outcome =
+            run(programs, {.data = count, .input = 0}, expressions, random);
         REQUIRE(check(ranks, count, outcome, expressions));
       }
 }
 
 /// Each element is the sum of all, and the same expression on all ranks.
-bool is_all_reduced(int ranks, std::uint64_t count, const Outcome& outcome,
+bool is_all_reduced(int ranks, std::uint64_t count, const SymbolicResult& outcome,
                     const Expressions& expressions) {
   for (std::uint64_t element = 0; element < count; ++element)
     if (!expressions.is_sum_of_all(outcome.data[0][element], ranks, element)) return false;
@@ -87,7 +88,7 @@ bool all_elements(int ranks, std::uint64_t count,
 }
 
 void check_reduce_scatter(const Make& make) {
-  for_all_sizes(make, [](int ranks, std::uint64_t count, const Outcome& outcome,
+  for_all_sizes(make, [](int ranks, std::uint64_t count, const SymbolicResult& outcome,
                          Expressions& expressions) {
     return all_elements(ranks, count, [&](int owner, std::uint64_t element) {
       return expressions.is_sum_of_all(outcome.data[std::size_t(owner)][element], ranks, element);
@@ -96,18 +97,18 @@ void check_reduce_scatter(const Make& make) {
 }
 
 void check_all_gather(const Make& make) {
-  for_all_sizes(
-      make, [](int ranks, std::uint64_t count, const Outcome& outcome, Expressions& expressions) {
-        return all_elements(ranks, count, [&](int owner, std::uint64_t element) {
-          const Expression expected = expressions.contribution(owner, element);
-          return std::ranges::all_of(outcome.data,
-                                     [&](const auto& data) { return data[element] == expected; });
-        });
-      });
+  for_all_sizes(make, [](int ranks, std::uint64_t count, const SymbolicResult& outcome,
+                         Expressions& expressions) {
+    return all_elements(ranks, count, [&](int owner, std::uint64_t element) {
+      const Expression expected = expressions.contribution(owner, element);
+      return std::ranges::all_of(outcome.data,
+                                 [&](const auto& data) { return data[element] == expected; });
+    });
+  });
 }
 
 /// Roots are drawn by length, so that many of them come up.
-int root_of(Place place, std::uint64_t count) {
+int root_of(RankPlace place, std::uint64_t count) {
   return static_cast<int>(count % unsigned(place.ranks));
 }
 
@@ -149,7 +150,7 @@ TEST_CASE("a direct exchange reduces every element once, in the same order for a
 }
 
 TEST_CASE("recursive doubling reduces every element once, in the same order for all") {
-  check_all_reduce([](Place place, std::uint64_t count, Cut) {
+  check_all_reduce([](RankPlace place, std::uint64_t count, Cut) {
     return all_reduce_by_recursive_doubling(place, count);
   });
 }
@@ -180,26 +181,26 @@ TEST_CASE("all-gather by direct exchange gives everybody everybody's slice") {
 
 TEST_CASE("a broadcast by tree or chain gives everybody the root's data") {
   for (const auto& broadcast : {broadcast_by_tree, broadcast_by_chain})
-    for_all_sizes(
-        [&](Place place, std::uint64_t count, Cut cut) {
-          return broadcast(place, root_of(place, count), count, cut);
-        },
-        [](int ranks, std::uint64_t count, const Outcome& outcome, Expressions& expressions) {
-          return all_elements(ranks, count, [&](int, std::uint64_t element) {
-            const Expression expected =
-                expressions.contribution(root_of({0, ranks}, count), element);
-            return std::ranges::all_of(outcome.data,
-                                       [&](const auto& data) { return data[element] == expected; });
-          });
-        });
+    for_all_sizes([&](RankPlace place, std::uint64_t count,
+                      Cut cut) { return broadcast(place, root_of(place, count), count, cut); },
+                  [](int ranks, std::uint64_t count, const SymbolicResult& outcome,
+                     Expressions& expressions) {
+                    return all_elements(ranks, count, [&](int, std::uint64_t element) {
+                      const Expression expected =
+                          expressions.contribution(root_of({0, ranks}, count), element);
+                      return std::ranges::all_of(outcome.data, [&](const auto& data) {
+                        return data[element] == expected;
+                      });
+                    });
+                  });
 }
 
 TEST_CASE("a reduction by tree leaves the root the sum") {
   for_all_sizes(
-      [](Place place, std::uint64_t count, Cut cut) {
+      [](RankPlace place, std::uint64_t count, Cut cut) {
         return reduce_by_tree(place, root_of(place, count), count, cut);
       },
-      [](int ranks, std::uint64_t count, const Outcome& outcome, Expressions& expressions) {
+      [](int ranks, std::uint64_t count, const SymbolicResult& outcome, Expressions& expressions) {
         const auto root = static_cast<std::size_t>(root_of({0, ranks}, count));
         return all_elements(ranks, count, [&](int, std::uint64_t element) {
           return expressions.is_sum_of_all(outcome.data[root][element], ranks, element);
@@ -217,7 +218,7 @@ TEST_CASE("all-to-all gives each rank its block of everybody's input") {
       });
       REQUIRE(fault_of(programs, sizes) == "");
       Expressions expressions;
-      const Outcome outcome = run(programs, sizes, expressions, random);
+      const SymbolicResult outcome = run(programs, sizes, expressions, random);
       for (int self = 0; self < ranks; ++self)
         for (std::uint64_t i = 0; i < sizes.data; ++i) {
           const int from = static_cast<int>(i / block);
@@ -234,10 +235,10 @@ TEST_CASE("no rank leaves a barrier that another has not come to") {
     REQUIRE(fault_of(programs, {}) == "");
     Expressions expressions;
     for (int late = 0; late < ranks; ++late) {
-      const Outcome outcome = run(programs, {}, expressions, random, late);
+      const SymbolicResult outcome = run(programs, {}, expressions, random, late);
       CHECK(std::ranges::none_of(outcome.finished, [](bool finished) { return finished; }));
     }
-    const Outcome outcome = run(programs, {}, expressions, random);
+    const SymbolicResult outcome = run(programs, {}, expressions, random);
     CHECK(std::ranges::all_of(outcome.finished, [](bool finished) { return finished; }));
   }
 }
@@ -255,15 +256,16 @@ TEST_CASE("a hierarchy reduces every element once whatever the nodes and leaders
           CAPTURE(leaders);
           CAPTURE(name_of(across));
           const Topology topology = random_topology(ranks, random);
-          const Plan plan{.algorithm = Algorithm::hierarchical,
-                          .cut = {.pieces = 1 + static_cast<int>(random() % 4), .lanes = 2},
-                          .leaders = leaders,
-                          .across = across};
+          const SchedulePlan plan{.algorithm = Algorithm::hierarchical,
+                                  .cut = {.pieces = 1 + static_cast<int>(random() % 4), .lanes = 2},
+                                  .leaders = leaders,
+                                  .across = across};
           const auto programs = programs_of(
               ranks, [&](int self) { return all_reduce(plan, Rank{self}, topology, count); });
           REQUIRE(fault_of(programs, {.data = count, .input = 0}) == "");
           Expressions expressions;
-          const Outcome outcome = run(programs, {.data = count, .input = 0}, expressions, random);
+          const SymbolicResult outcome =
+              run(programs, {.data = count, .input = 0}, expressions, random);
           REQUIRE(is_all_reduced(ranks, count, outcome, expressions));
         }
 }

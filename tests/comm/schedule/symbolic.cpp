@@ -56,7 +56,7 @@ class Run {
     match_messages();
   }
 
-  Outcome in_order_of(std::mt19937& random, std::optional<int> held) {
+  SymbolicResult in_order_of(std::mt19937& random, std::optional<int> held) {
     std::vector<std::size_t> ready;
     const auto add_if_ready = [&](std::size_t node) {
       if (waits_[node] == 0 && rank_of(node) != held) ready.push_back(node);
@@ -77,7 +77,7 @@ class Run {
         add_if_ready(next);
       }
     }
-    Outcome outcome;
+    SymbolicResult outcome;
     for (auto& buffers : buffers_)
       outcome.data.push_back(std::move(buffers[0]));
     for (const std::size_t steps : left)
@@ -170,8 +170,8 @@ class Run {
 
 }  // namespace
 
-Outcome run(std::span<const Program> programs, const BufferSizes& sizes, Expressions& expressions,
-            std::mt19937& random, std::optional<int> held) {
+SymbolicResult run(std::span<const Program> programs, const BufferSizes& sizes,
+                   Expressions& expressions, std::mt19937& random, std::optional<int> held) {
   return Run(programs, sizes, expressions).in_order_of(random, held);
 }
 

@@ -43,14 +43,14 @@ class Expressions {
   std::map<std::pair<Expression, Expression>, Expression> sums_;
 };
 
-struct Outcome {
+struct SymbolicResult {
   std::vector<std::vector<Expression>> data;  ///< Of each rank.
   std::vector<bool> finished;                 ///< Each rank: whether it has done all its steps.
 };
 
 /// Carries out programs in which find_fault() finds none. data and input hold contributions to
 /// begin with. Steps are done in an order drawn from `random`; those of rank `held`, never.
-Outcome run(std::span<const Program> programs, const BufferSizes& sizes, Expressions& expressions,
-            std::mt19937& random, std::optional<int> held = {});
+SymbolicResult run(std::span<const Program> programs, const BufferSizes& sizes,
+                   Expressions& expressions, std::mt19937& random, std::optional<int> held = {});
 
 }  // namespace fastgpu::comm

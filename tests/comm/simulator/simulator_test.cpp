@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kCount = 1 << 20;  ///< Elements of 4 bytes, unless a test says otherwise.
 constexpr double kBytes = 4.0 * kCount;
 
-Network network() {
+NetworkModel network() {
   return {.inside = {.latency = 1us, .flow = gigabytes(8), .shared = gigabytes(32)},
           .across = {.latency = 20us, .flow = gigabits(10), .shared = gigabits(10)},
           .per_message = 2us,
@@ -98,7 +98,7 @@ TEST_CASE("recursive doubling takes log2 n (alpha + S/beta) and the reductions")
 
 TEST_CASE("halving and doubling takes 2 log2 n steps and the bytes of a ring") {
   constexpr int kRanks = 16;
-  const Network net = network();
+  const NetworkModel net = network();
   const double slices = kBytes * (kRanks - 1) / kRanks;
   const Seconds expected = 8 * (net.across.latency + 2 * net.per_message) +
                            2 * net.across.flow.to_move(slices) + net.reduce.to_move(slices);
@@ -180,10 +180,10 @@ TEST_CASE("running the ranks of one period gives what running all gives") {
                         .network = network(),
                         .element_bytes = 4,
                         .period = 0};
-    const Plan plan{.algorithm = algorithm,
-                    .cut = {.pieces = 2, .lanes = 2},
-                    .leaders = 0,
-                    .across = Algorithm::ring};
+    const SchedulePlan plan{.algorithm = algorithm,
+                            .cut = {.pieces = 2, .lanes = 2},
+                            .leaders = 0,
+                            .across = Algorithm::ring};
     const auto program_of = [&](Rank self) {
       return all_reduce(plan, self, simulated.topology, 48 << 14);
     };

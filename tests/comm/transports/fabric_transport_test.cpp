@@ -127,7 +127,7 @@ struct Victim {
   std::shared_ptr<FabricWire> wire;
   Reports reports;
   FabricTransport transport;
-  std::unique_ptr<fabric::Endpoint> impostor;
+  std::unique_ptr<fabric::FabricEndpoint> impostor;
   fabric::PeerNumber to;
 };
 

@@ -54,7 +54,7 @@ struct Victim {
   std::shared_ptr<PostOffice> office = std::make_shared<PostOffice>();
   Reports reports;
   MpiTransport transport{office->messages_of({1}), 2, reports};
-  std::unique_ptr<mpi::Messages> impostor = office->messages_of({0});
+  std::unique_ptr<mpi::MpiMessages> impostor = office->messages_of({0});
 
   void send(const Envelope& envelope) {
     std::vector<std::byte> bytes(kEnvelopeBytes);

@@ -47,7 +47,7 @@ struct End {
     outgoing.push_back({.peer = peer, .tag = {tag}, .bytes = bytes, .priority = priority});
     transport->send(outgoing.back());
   }
-  void receive(std::uint64_t tag, const Sink& sink) {
+  void receive(std::uint64_t tag, const MessageSink& sink) {
     incoming.push_back({.peer = peer, .tag = {tag}, .sink = sink});
     transport->receive(incoming.back());
   }
@@ -243,7 +243,7 @@ struct Stranger {
 };
 
 Frame chunk(std::uint64_t offset, std::uint64_t total) {
-  return {.kind = FrameKind::chunk,
+  return {.kind = TcpFrameKind::chunk,
           .tag = {1},
           .length = static_cast<std::uint32_t>(kChunkBytes),
           .offset = offset,
@@ -387,14 +387,14 @@ TEST_CASE("confirmations that cannot be end the connection") {
     return stranger.end->events.loss;
   };
   const auto of_frames = Confirmation::of_frames;
-  CHECK(loss_of({.kind = FrameKind::taken, .offset = 0, .total = 1}, of_frames).empty());
-  CHECK(loss_of({.kind = FrameKind::taken, .offset = 0, .total = 2}, of_frames) ==
+  CHECK(loss_of({.kind = TcpFrameKind::taken, .offset = 0, .total = 1}, of_frames).empty());
+  CHECK(loss_of({.kind = TcpFrameKind::taken, .offset = 0, .total = 2}, of_frames) ==
         "it took more frames than were sent");
-  CHECK(loss_of({.kind = FrameKind::taken, .offset = 2, .total = 0}, of_frames) ==
+  CHECK(loss_of({.kind = TcpFrameKind::taken, .offset = 2, .total = 0}, of_frames) ==
         "it named a connection that there is not");
-  CHECK(loss_of({.kind = FrameKind::retired, .offset = 1, .total = 0}, of_frames) ==
+  CHECK(loss_of({.kind = TcpFrameKind::retired, .offset = 1, .total = 0}, of_frames) ==
         "it gave up the last connection");
-  CHECK(loss_of({.kind = FrameKind::taken}, Confirmation::none) ==
+  CHECK(loss_of({.kind = TcpFrameKind::taken}, Confirmation::none) ==
         "it confirms frames, which this rank does not ask for");
 }
 

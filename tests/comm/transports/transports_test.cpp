@@ -42,7 +42,7 @@ class Nobody final : public TransportEvents, public ControlEvents {
 std::pair<UniqueFd, UniqueFd> connected_sockets() {
   const Endpoint loopback{.address = {std::byte{127}, {}, {}, std::byte{1}}};
   const UniqueFd door = listen_at(loopback);
-  Connection near = connect_to(local_end(door.get()), std::nullopt, Deadline(2s));
+  PeerConnection near = connect_to(local_end(door.get()), std::nullopt, Deadline(2s));
   REQUIRE(near.error == 0);
   pollfd visitor{door.get(), POLLIN, 0};
   REQUIRE(::poll(&visitor, 1, 2000) == 1);
@@ -72,7 +72,7 @@ TEST_CASE("a table of tags holds what a map holds") {
 }
 
 TEST_CASE("a frame is read as it was written") {
-  const Frame frame{.kind = FrameKind::chunk,
+  const Frame frame{.kind = TcpFrameKind::chunk,
                     .tag = {0x123456789abcdef0},
                     .length = 4096,
                     .offset = std::uint64_t{5} << 32,
@@ -97,7 +97,7 @@ TEST_CASE("frames that came together are all heard of before the connection is l
   TcpFlow flow{UniqueFd(ends[1])};
   constexpr int kFrames = 100;
   for (int i = 0; i < kFrames; ++i) {
-    const EncodedFrame frame = encode({.kind = FrameKind::bell});
+    const EncodedFrame frame = encode({.kind = TcpFrameKind::bell});
     REQUIRE(::write(sender.get(), frame.data(), frame.size()) == std::ssize(frame));
   }
   const auto is_readable = [&] {

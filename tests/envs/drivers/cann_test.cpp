@@ -34,7 +34,7 @@ NodeFacts npus(Packages packages = Packages::apt) {
 }
 
 /// What the commands of a step write down and take away; its packages are installed by it.
-void carry_out(const Step& step, NodeFacts& facts) {
+void carry_out(const DriverStep& step, NodeFacts& facts) {
   for (const Argv& argv : step.commands) {
     if (argv[0] == "rm")
       for (const std::string& word : argv)
@@ -48,18 +48,18 @@ void carry_out(const Step& step, NodeFacts& facts) {
 
 std::vector<std::string> to_do(const NodeFacts& facts) {
   std::vector<std::string> titles;
-  for (const Step& step : cann_steps(cann(), facts))
+  for (const DriverStep& step : cann_steps(cann(), facts))
     if (step.state == StepState::to_do) titles.push_back(step.title);
   return titles;
 }
 
-Step next_of(const NodeFacts& facts) {
-  const Plan plan{cann_steps(cann(), facts)};
+DriverStep next_of(const NodeFacts& facts) {
+  const DriverPlan plan{cann_steps(cann(), facts)};
   REQUIRE(plan.next() != nullptr);
   return *plan.next();
 }
 
-std::vector<std::string> lines_of(const Step& step) {
+std::vector<std::string> lines_of(const DriverStep& step) {
   std::vector<std::string> lines;
   for (const Argv& argv : step.commands)
     lines.push_back(joined(argv, " "));
@@ -83,7 +83,7 @@ TEST_CASE("installers run in their order, each once, and then it is noted that a
   std::vector<std::string> did;
   while (!to_do(facts).empty()) {
     REQUIRE(did.size() < 10);
-    const Step step = next_of(facts);
+    const DriverStep step = next_of(facts);
     did.push_back(step.title);
     carry_out(step, facts);
   }
@@ -100,7 +100,7 @@ TEST_CASE("an installer that was cut off runs again, and those before it do not"
   CHECK(to_do(facts) ==
         std::vector<std::string>{"Run " + kKernels, "Note that CANN 8.3.RC1 is complete"});
 
-  Step cut = next_of(facts);
+  DriverStep cut = next_of(facts);
   cut.commands.erase(cut.commands.end() - 2, cut.commands.end());  // Without what notes its end.
   carry_out(cut, facts);
   CHECK(to_do(facts).front() == "Run " + kKernels);

@@ -115,10 +115,10 @@ struct FakeNode {
 };
 
 struct Recorder final : DriverEvents {
-  void started(const NodeName& node, const Step& step) override {
+  void started(const NodeName& node, const DriverStep& step) override {
     said.push_back(node.value + ": " + step.title);
   }
-  void finished(const NodeName&, const Step&) override {}
+  void finished(const NodeName&, const DriverStep&) override {}
   void waiting(const NodeName& node, const Error& why) override {
     waited.push_back(node.value + ": " + why.what());
   }
@@ -140,7 +140,7 @@ struct Site {
   NoClock clock{};
   Cancel cancel{};
   Recorder events{};
-  InstallOptions options{};
+  DriverInstallOptions options{};
   Recipe recipe = [] {
     Recipe wanted;
     wanted.driver = "580";

@@ -48,14 +48,14 @@ Recipe recipe_of(const char* driver, const char* cuda = "", const char* cudnn = 
   return recipe;
 }
 
-Plan plan(const NodeFacts& facts, const Recipe& recipe) {
+DriverPlan plan(const NodeFacts& facts, const Recipe& recipe) {
   return plan_for(driver_goal(recipe, builtin_matrix()), facts, Index::just_read);
 }
 
 /// Titles, with "+ " before what is done and "- " before what is left out.
-std::vector<std::string> titles(const Plan& plan) {
+std::vector<std::string> titles(const DriverPlan& plan) {
   std::vector<std::string> lines;
-  for (const Step& step : plan.steps) {
+  for (const DriverStep& step : plan.steps) {
     const bool done = step.state == StepState::done;
     const bool left_out = step.state == StepState::left_out;
     lines.push_back((done ? "+ " : left_out ? "- " : "") + step.title);
@@ -63,9 +63,9 @@ std::vector<std::string> titles(const Plan& plan) {
   return lines;
 }
 
-const Step& find(const Plan& plan, const std::string& beginning) {
+const DriverStep& find(const DriverPlan& plan, const std::string& beginning) {
   const auto found = std::ranges::find_if(
-      plan.steps, [&](const Step& step) { return step.title.starts_with(beginning); });
+      plan.steps, [&](const DriverStep& step) { return step.title.starts_with(beginning); });
   REQUIRE(found != plan.steps.end());
   return *found;
 }
@@ -104,9 +104,9 @@ TEST_CASE(
   NodeFacts facts = l40s();
   read_index(facts);
 
-  const Plan made = plan(facts, recipe_of("580"));
+  const DriverPlan made = plan(facts, recipe_of("580"));
 
-  const Step& install = find(made, "Install driver");
+  const DriverStep& install = find(made, "Install driver");
   CHECK(install.title == "Install driver 580.95.05, open modules");
   CHECK(words(install.commands.at(0)).ends_with("nvidia-open=580.95.05-1"));
   CHECK(find(made, "Read the repository's index").state == StepState::done);
@@ -117,9 +117,9 @@ TEST_CASE(
 TEST_CASE("an index that may be old is read again before anything is installed from it") {
   NodeFacts facts = l40s();
   read_index(facts);
-  const Plan made =
+  const DriverPlan made =
       plan_for(driver_goal(recipe_of("580"), builtin_matrix()), facts, Index::perhaps_old);
-  const Step& index = find(made, "Read the repository's index");
+  const DriverStep& index = find(made, "Read the repository's index");
   CHECK(index.state == StepState::to_do);
   CHECK(index.reads_index);
   CHECK(index.note.empty());
@@ -128,16 +128,16 @@ TEST_CASE("an index that may be old is read again before anything is installed f
 TEST_CASE("an exact driver is that one") {
   NodeFacts facts = l40s();
   read_index(facts);
-  const Plan made = plan(facts, recipe_of("580.65.06"));
+  const DriverPlan made = plan(facts, recipe_of("580.65.06"));
   CHECK(words(find(made, "Install driver").commands[0]).ends_with("nvidia-open=580.65.06-1"));
 }
 
 TEST_CASE("what the repository does not have is said, and its index read again") {
   NodeFacts facts = l40s();
   read_index(facts);
-  const Plan made = plan(facts, recipe_of("580.1.2"));
+  const DriverPlan made = plan(facts, recipe_of("580.1.2"));
   CHECK(made.next()->title == "Pause unattended upgrades");
-  const Step& index = find(made, "Read the repository's index");
+  const DriverStep& index = find(made, "Read the repository's index");
   CHECK(index.state == StepState::to_do);
   CHECK(index.note ==
         "the repository does not have driver 580.1.2 (available: 590.44.01-1, 580.95.05-1, "
@@ -148,18 +148,18 @@ TEST_CASE("with NVSwitch the driver is the newest that has a fabric manager of i
   NodeFacts facts = machine("2330", 8);
   facts.nvidia.nvswitches = 4;
   read_index(facts);
-  const Plan made = plan(facts, recipe_of("580"));
+  const DriverPlan made = plan(facts, recipe_of("580"));
   CHECK(words(find(made, "Install fabric manager 580.95.05").commands[0])
             .ends_with("nvidia-fabricmanager=580.95.05-1"));
   CHECK(made.steps.at(made.steps.size() - 2).title == "Start the fabric manager");
 
   facts.candidates.erase("nvidia-fabricmanager");
-  const Plan older = plan(facts, recipe_of("580"));
+  const DriverPlan older = plan(facts, recipe_of("580"));
   CHECK(words(find(older, "Install fabric manager 580.65.06").commands[0])
             .ends_with("nvidia-fabricmanager-580=580.65.06-1"));
 
   facts.candidates.erase("nvidia-fabricmanager-580");
-  const Plan none = plan(facts, recipe_of("580"));
+  const DriverPlan none = plan(facts, recipe_of("580"));
   CHECK(find(none, "Read the repository's index").note.find("580") != std::string::npos);
 }
 
@@ -175,7 +175,7 @@ TEST_CASE("a machine where all is done has nothing to do, and says each step") {
                      {"nvidia-fabricmanager", "580.95.05-1"},
                      {"cuda-toolkit-13-0", "13.0.2-1"}};
   facts.services = {"nvidia-fabricmanager"};
-  const Plan made = plan(facts, recipe_of("580", "13.0"));
+  const DriverPlan made = plan(facts, recipe_of("580", "13.0"));
   CHECK(made.next() == nullptr);
   CHECK(titles(made) ==
         std::vector<std::string>{"+ Install driver 580.95.05, open modules",
@@ -199,12 +199,12 @@ TEST_CASE("another driver or nouveau in the kernel takes a reboot, an empty kern
   read_index(facts);
   facts.installed["nvidia-open"] = "580.95.05-1";
   CHECK(words(plan(facts, recipe_of("580")).next()->commands[0]) != "systemctl reboot");
-  const Step load = find(plan(facts, recipe_of("580")), "Load driver 580.95.05");
+  const DriverStep load = find(plan(facts, recipe_of("580")), "Load driver 580.95.05");
   CHECK(load.commands == std::vector<Argv>{{"modprobe", "nvidia"}});
   CHECK_FALSE(load.reboots);
 
   facts.nvidia.loaded = "550.54.14";
-  const Step reboot = find(plan(facts, recipe_of("580")), "Reboot into driver 580.95.05");
+  const DriverStep reboot = find(plan(facts, recipe_of("580")), "Reboot into driver 580.95.05");
   CHECK(reboot.reboots);
   CHECK(reboot.note == "driver 550.54.14 is loaded");
 
@@ -215,7 +215,7 @@ TEST_CASE("another driver or nouveau in the kernel takes a reboot, an empty kern
 TEST_CASE("GPUs before Turing get the closed modules, and no driver that has dropped them") {
   NodeFacts facts = machine("1db1", 1);
   read_index(facts);
-  const Plan made = plan(facts, recipe_of(""));
+  const DriverPlan made = plan(facts, recipe_of(""));
   CHECK(words(find(made, "Install driver 580.95.05").commands[0])
             .ends_with("cuda-drivers=580.95.05-1"));
   const Error error = failure_of([&] { plan(facts, recipe_of("595")); });
@@ -229,7 +229,7 @@ TEST_CASE("adapters with RDMA get what lets them reach GPU memory, where they ar
   NodeFacts facts = l40s();
   facts.pci_adapters = {"1d0f:efa1", "1ded:107f", "15b3:1021"};
   read_index(facts);
-  const Plan made = plan(facts, recipe_of("580"));
+  const DriverPlan made = plan(facts, recipe_of("580"));
   CHECK(find(made, "Install EFA 1.41.0").commands.at(2).back() ==
         "SHA256:3506354cdfbe31ff552fe75f5d0d9bb7efd29cf79bd99457347d29c751c38f9f");
   CHECK(find(made, "Install eRDMA 1.5.7").state == StepState::to_do);
@@ -239,7 +239,7 @@ TEST_CASE("adapters with RDMA get what lets them reach GPU memory, where they ar
   facts.candidates["gdrdrv-dkms"] = {"2.5-1"};
   facts.efa = "1.44.0";
   facts.modules = {"erdma"};
-  const Plan again = plan(facts, recipe_of("580"));
+  const DriverPlan again = plan(facts, recipe_of("580"));
   CHECK(find(again, "Install GDRCopy").state == StepState::to_do);
   CHECK(find(again, "Install EFA").state == StepState::done);
   CHECK(find(again, "Install eRDMA").state == StepState::done);
@@ -255,7 +255,7 @@ TEST_CASE("unattended upgrades that an earlier run held off go on, even with not
 TEST_CASE("an installation that was cut off is finished first") {
   NodeFacts facts = l40s();
   facts.packages_broken = true;
-  const Plan made = plan(facts, recipe_of("580"));
+  const DriverPlan made = plan(facts, recipe_of("580"));
   CHECK(made.next()->title == "Finish the interrupted installation");
   CHECK(words(made.next()->commands[0]).ends_with("dpkg --force-confold --configure -a"));
 }
@@ -271,11 +271,11 @@ NodeFacts rocky() {
 }
 
 TEST_CASE("dnf gets a module's stream, the key by its file, and the same versions") {
-  const Plan made = plan(rocky(), recipe_of("580"));
+  const DriverPlan made = plan(rocky(), recipe_of("580"));
   CHECK(find(made, "Install the build tools for modules").state == StepState::done);
   CHECK(find(made, "Add the repository").title.find("rhel9/x86_64, signed by 610C7B14") !=
         std::string::npos);
-  const Step& install = find(made, "Install driver");
+  const DriverStep& install = find(made, "Install driver");
   CHECK(words(install.commands.at(0)).ends_with("nvidia-driver:$1\" sh 580-open"));
   CHECK(words(install.commands.at(1)).ends_with("install nvidia-open-580.95.05-1.el9"));
 }
@@ -288,7 +288,7 @@ void carry_out(NodeFacts& facts, const std::vector<NodeFile>& files) {
 
 TEST_CASE("dnf-automatic is kept from running first, and runs again at the end") {
   NodeFacts facts = rocky();
-  const Plan made = plan(facts, recipe_of("580"));
+  const DriverPlan made = plan(facts, recipe_of("580"));
 
   CHECK(made.next()->title == "Pause unattended upgrades");
   const std::vector<Argv>& hold = made.next()->commands;
@@ -297,7 +297,7 @@ TEST_CASE("dnf-automatic is kept from running first, and runs again at the end")
                        "/etc/systemd/system/dnf-automatic.service.d/fastgpu-hold.conf"));
   CHECK(words(hold.at(hold.size() - 2)).ends_with("systemctl daemon-reload"));
   CHECK(words(hold.back()).ends_with(" /etc/dnf/fastgpu-hold"));
-  const Step& last = made.steps.back();
+  const DriverStep& last = made.steps.back();
   CHECK(last.title == "Resume unattended upgrades");
   CHECK(words(last.commands.front()) == "rm -f -- /etc/dnf/fastgpu-hold");
   CHECK(words(last.commands.back()).ends_with("systemctl daemon-reload"));
@@ -315,7 +315,7 @@ TEST_CASE("dnf-automatic held off in part, by a run that was killed, is held off
   CHECK(words(rest.front()).ends_with("systemctl daemon-reload"));
 
   carry_out(facts, {last});
-  const Plan held = plan(facts, recipe_of("580"));
+  const DriverPlan held = plan(facts, recipe_of("580"));
   CHECK(find(held, "Pause unattended upgrades").state == StepState::done);
 
   facts.nvidia = {.loaded = "580.95.05", .answers = true};
@@ -328,10 +328,10 @@ TEST_CASE("the distribution's own driver needs no repository of NVIDIA") {
   facts.candidates["nvidia-headless-580-server-open"] = {"580.95.05-0ubuntu0.22.04.1"};
   Recipe recipe = recipe_of("580");
   recipe.source = PackageSource::distribution;
-  const Plan made = plan(facts, recipe);
+  const DriverPlan made = plan(facts, recipe);
   CHECK(words(find(made, "Install driver 580.95.05").commands[0])
             .ends_with("nvidia-headless-580-server-open nvidia-utils-580-server"));
-  for (const Step& step : made.steps)
+  for (const DriverStep& step : made.steps)
     CHECK(step.title.find("Add the repository") == std::string::npos);
   facts.os.id = "rocky";
   CHECK(mentions(failure_of([&] { plan(facts, recipe); }), "has no driver packages"));

@@ -4,10 +4,10 @@
 
 namespace fastgpu::comm {
 
-std::optional<Setting> load_setting(const std::filesystem::path&) {
+std::optional<TunerSetting> load_setting(const std::filesystem::path&) {
   return std::nullopt;
 }
 
-void store_setting(const std::filesystem::path&, const Setting&) {}
+void store_setting(const std::filesystem::path&, const TunerSetting&) {}
 
 }  // namespace fastgpu::comm

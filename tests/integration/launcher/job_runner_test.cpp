@@ -63,13 +63,13 @@ class Cluster {
     runner->start(id, job, never);
   }
 
-  Outcome follow(const Cancel& cancel, OnCancel on_cancel = OnCancel::stop_job,
-                 const FollowingOptions& options = {}) {
+  JobOutcome follow(const Cancel& cancel, OnCancel on_cancel = OnCancel::stop_job,
+                    const FollowingOptions& options = {}) {
     return runner->follow(id, job, on_cancel, options, seen, cancel);
   }
-  Outcome follow() { return follow(never); }
+  JobOutcome follow() { return follow(never); }
 
-  Outcome run(std::vector<std::string> argv, int ranks = 1) {
+  JobOutcome run(std::vector<std::string> argv, int ranks = 1) {
     start(std::move(argv), ranks);
     return follow();
   }
@@ -91,7 +91,7 @@ TEST_SUITE_BEGIN("integration/launcher");
 
 TEST_CASE("a program that ends well is a success, with the output of every rank") {
   Cluster cluster;
-  const Outcome outcome =
+  const JobOutcome outcome =
       cluster.run(shell("echo \"rank $FASTGPU_RANK of $FASTGPU_WORLD_SIZE\""), 2);
   CHECK(outcome.state == JobState::succeeded);
   CHECK(outcome.exit_code == 0);
@@ -140,7 +140,7 @@ TEST_CASE("ranks are told where to meet, and the secret is in no argument list a
 
 TEST_CASE("a program's own exit code is ours, and the rank is named") {
   Cluster cluster;
-  const Outcome outcome = cluster.run(shell("test $FASTGPU_RANK = 1 && exit 3; sleep 60"), 2);
+  const JobOutcome outcome = cluster.run(shell("test $FASTGPU_RANK = 1 && exit 3; sleep 60"), 2);
   CHECK(outcome.state == JobState::failed);
   CHECK(outcome.exit_code == 3);
   CHECK(outcome.reason == "rank 1 on demo-0: exited with 3");
@@ -148,7 +148,7 @@ TEST_CASE("a program's own exit code is ours, and the rank is named") {
 
 TEST_CASE("a program that a signal ends is 128 and the signal") {
   Cluster cluster;
-  const Outcome outcome =
+  const JobOutcome outcome =
       cluster.run(shell("test $FASTGPU_RANK = 0 && kill -SEGV $$; sleep 60"), 2);
   CHECK(outcome.exit_code == 139);
   CHECK(outcome.reason == "rank 0 on demo-0: killed by SIGSEGV");
@@ -156,7 +156,7 @@ TEST_CASE("a program that a signal ends is 128 and the signal") {
 
 TEST_CASE("a program that does not exist is named with its node") {
   Cluster cluster;
-  const Outcome outcome = cluster.run({"no-such-program"}, 2);
+  const JobOutcome outcome = cluster.run({"no-such-program"}, 2);
   CHECK(outcome.exit_code == 127);
   CHECK(outcome.reason.find(" on demo-0: no-such-program: No such file or directory") !=
         std::string::npos);
@@ -180,7 +180,7 @@ TEST_CASE("a cancel ends all ranks within five seconds, stubborn ones too") {
     asked = std::chrono::steady_clock::now();
     cancel.request();
   });
-  const Outcome outcome = cluster.follow(cancel);
+  const JobOutcome outcome = cluster.follow(cancel);
   CHECK(outcome.state == JobState::cancelled);
   CHECK(outcome.exit_code == 130);
   CHECK(running("sleep 4716.1") == 0);
@@ -190,7 +190,7 @@ TEST_CASE("a cancel ends all ranks within five seconds, stubborn ones too") {
 TEST_CASE("a job that runs too long is ended with 124") {
   Cluster cluster;
   cluster.job.spec.timeout = 500ms;
-  const Outcome outcome = cluster.run({"sleep", "4716.2"}, 2);
+  const JobOutcome outcome = cluster.run({"sleep", "4716.2"}, 2);
   CHECK(outcome.exit_code == 124);
   CHECK(outcome.reason == "ran longer than 500ms");
   CHECK(running("sleep 4716.2") == 0);

@@ -24,7 +24,7 @@ class LocalNodes {
     cluster_.id = {"4a0b" + suffix()};
     cluster_.name = {"jobs" + suffix()};
     cluster_.user = "root";
-    const ssh::KeyPair user = ssh::generate_key_pair("test");
+    const KeyPair user = ssh::generate_key_pair("test");
     key_ = user.private_key;
     const auto identity = root_ / "id_ed25519";
     std::ofstream(identity) << key_.reveal();
@@ -60,7 +60,7 @@ class LocalNodes {
   static std::string suffix() { return std::to_string(10'000 + ::getpid() % 10'000).substr(1); }
 
   provision::NodeRequest request(int index, const std::string& authorized_key) const {
-    const ssh::KeyPair host = ssh::generate_key_pair("host");
+    const KeyPair host = ssh::generate_key_pair("host");
     return {.index = index,
             .name = {cluster_.name.value + "-" + std::to_string(index)},
             .token = "token-" + std::to_string(index),

@@ -45,10 +45,10 @@ class TwoNodes {
     }
     runner.start(id, job, never);
   }
-  Outcome follow(const Cancel& cancel) {
+  JobOutcome follow(const Cancel& cancel) {
     return runner.follow(id, job, OnCancel::stop_job, {}, seen, cancel);
   }
-  Outcome run(std::vector<std::string> argv, int ranks_each = 1) {
+  JobOutcome run(std::vector<std::string> argv, int ranks_each = 1) {
     start(std::move(argv), ranks_each);
     return follow(never);
   }
@@ -68,15 +68,15 @@ std::vector<std::string> shell(const std::string& script) {
 }
 
 void check_program_ends(TwoNodes& two) {
-  const Outcome good = two.run(shell("echo \"$FASTGPU_RANK $(hostname)\""), 2);
+  const JobOutcome good = two.run(shell("echo \"$FASTGPU_RANK $(hostname)\""), 2);
   CHECK_MESSAGE(good.exit_code == 0, good.reason);
   CHECK(two.seen.logs["0.out"] == "0 " + two.name(0) + "\n");
   CHECK(two.seen.logs["1.out"] == "1 " + two.name(0) + "\n");
   CHECK(two.seen.logs["2.out"] == "2 " + two.name(1) + "\n");
   CHECK(two.seen.logs["3.out"] == "3 " + two.name(1) + "\n");
-  const Outcome three = two.run(shell("test $FASTGPU_RANK = 0 && exit 3; sleep 4717.1"));
+  const JobOutcome three = two.run(shell("test $FASTGPU_RANK = 0 && exit 3; sleep 4717.1"));
   CHECK(three.exit_code == 3);
-  const Outcome segv = two.run(shell("test $FASTGPU_RANK = 1 && kill -SEGV $$; sleep 4717.1"));
+  const JobOutcome segv = two.run(shell("test $FASTGPU_RANK = 1 && kill -SEGV $$; sleep 4717.1"));
   CHECK(segv.exit_code == 139);
   CHECK(segv.reason == "rank 1 on " + two.name(1) + ": killed by SIGSEGV");
   CHECK(running("sleep 4717.1") == 0);
@@ -84,7 +84,7 @@ void check_program_ends(TwoNodes& two) {
 
 void check_program_on_one_node(TwoNodes& two) {
   two.run(shell("test $FASTGPU_RANK = 0 && cp /bin/true ~/only-here; true"));
-  const Outcome outcome = two.run({"/root/only-here"});
+  const JobOutcome outcome = two.run({"/root/only-here"});
   CHECK(outcome.exit_code == 127);
   CHECK(outcome.reason ==
         "rank 1 on " + two.name(1) + ": /root/only-here: No such file or directory");
@@ -110,7 +110,7 @@ void check_lost_node(TwoNodes& two) {
     CHECK(eventually([] { return running("sleep 4717.3") == 2; }));
     two.machines.kill(1);
   });
-  const Outcome outcome = two.follow(two.never);
+  const JobOutcome outcome = two.follow(two.never);
   CHECK(outcome.state == JobState::lost);
   CHECK_MESSAGE(outcome.reason.find("lost contact with " + two.name(1)) == 0, outcome.reason);
   CHECK(running("sleep 4717.3") == 0);

@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 using Paths = std::vector<fs::path>;
 
-class World {
+class CopyWorld {
  public:
-  explicit World(std::size_t count) : sshds(count) {
+  explicit CopyWorld(std::size_t count) : sshds(count) {
     for (const test::Sshd& sshd : sshds)
       hosts.push_back(sshd.host("n" + std::to_string(hosts.size())));
     agent =
@@ -63,7 +63,7 @@ fs::path nasty_tree(const fs::path& root) {
 TEST_SUITE_BEGIN("integration/ssh/copy");
 
 TEST_CASE("a nasty tree comes back from four hosts as it went there") {
-  World world(4);
+  CopyWorld world(4);
   const fs::path tree = nasty_tree(world.here.path() / "tree");
   for (const auto& result : world.to({tree}, "")) {
     REQUIRE_MESSAGE(result.ok(), result.error().what());
@@ -78,7 +78,7 @@ TEST_CASE("a nasty tree comes back from four hosts as it went there") {
 }
 
 TEST_CASE("one host is copied from straight") {
-  World world(1);
+  CopyWorld world(1);
   test::write_file(world.sshds[0].home() / "f", "x", kMode);
   const auto results = world.from({"~/f"}, world.here.path() / "g");
   REQUIRE_MESSAGE(results[0].ok(), results[0].error().what());
@@ -86,7 +86,7 @@ TEST_CASE("one host is copied from straight") {
 }
 
 TEST_CASE("what is missing is not_found on either side, with its name") {
-  World world(1);
+  CopyWorld world(1);
   const Error here = test::failure_of([&] { world.to({world.here.path() / "none"}, ""); });
   CHECK(here.kind() == ErrorKind::not_found);
   CHECK(std::string(here.what()).find("/none does not exist") != std::string::npos);
@@ -101,7 +101,7 @@ TEST_CASE("what is missing is not_found on either side, with its name") {
 }
 
 TEST_CASE("a trial finds what a copy would, and leaves nothing there") {
-  World world(2);
+  CopyWorld world(2);
   const fs::path file = world.here.path() / "f";
   test::write_file(file, "x", kMode);
   const auto trial = [&](const Paths& sources, const std::string& destination) {
@@ -133,7 +133,7 @@ TEST_CASE("a trial finds what a copy would, and leaves nothing there") {
 }
 
 TEST_CASE("a trial of a copy from hosts finds what is missing there and here") {
-  World world(2);
+  CopyWorld world(2);
   for (const test::Sshd& sshd : world.sshds)
     test::write_file(sshd.home() / "f", "x", kMode);
   const auto trial = [&](const std::vector<std::string>& sources, const fs::path& destination) {
@@ -153,7 +153,7 @@ TEST_CASE("a trial of a copy from hosts finds what is missing there and here") {
 }
 
 TEST_CASE("a full disk is capacity, and leaves nothing there") {
-  World world(1);
+  CopyWorld world(1);
   const fs::path mount = world.sshds[0].home() / "small";
   fs::create_directory(mount);
   if (::mount("tmpfs", mount.c_str(), "tmpfs", 0, "size=1M") != 0) return;  // Needs root.
@@ -167,7 +167,7 @@ TEST_CASE("a full disk is capacity, and leaves nothing there") {
 }
 
 TEST_CASE("a copy of a client that is killed leaves nothing visible") {
-  World world(1);
+  CopyWorld world(1);
   test::write_file(world.here.path() / "f", "warm", kMode);
   world.to({world.here.path() / "f"}, "");
   fs::resize_file(world.here.path() / "f", 4'000'000'000);
@@ -191,7 +191,7 @@ TEST_CASE("a copy of a client that is killed leaves nothing visible") {
 }
 
 TEST_CASE("a cancel in the middle is interrupted") {
-  World world(2);
+  CopyWorld world(2);
   test::write_file(world.here.path() / "f", "x", kMode);
   world.to({world.here.path() / "f"}, "");
   fs::resize_file(world.here.path() / "f", 1'000'000'000);

@@ -13,8 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 
 struct Recorded final : remote::OutputSink {
-  void output(std::size_t host, remote::Channel channel, std::string_view text) override {
-    (channel == remote::Channel::out ? out : err).at(host) += text;
+  void output(std::size_t host, remote::OutputChannel channel, std::string_view text) override {
+    (channel == remote::OutputChannel::out ? out : err).at(host) += text;
     if (on_output) on_output();
   }
   std::vector<std::string> out = std::vector<std::string>(16);

@@ -26,10 +26,7 @@ class SteadyClock final : public Clock {
 
 class RealKeys final : public provision::KeyMaker {
  public:
-  provision::KeyPair make(std::string_view comment) override {
-    ssh::KeyPair pair = ssh::generate_key_pair(comment);
-    return {pair.private_key, pair.public_key};
-  }
+  KeyPair make(std::string_view comment) override { return ssh::generate_key_pair(comment); }
 };
 
 class RealReachability final : public provision::Reachability {

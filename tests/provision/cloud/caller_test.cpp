@@ -30,7 +30,7 @@ class ScriptedHttp final : public http::Client {
 class PlainDialect final : public Dialect {
  public:
   std::string_view cloud() const noexcept override { return "plain"; }
-  void sign(http::Request& request, const Call&, const signing::Keys& keys,
+  void sign(http::Request& request, const CloudCall&, const signing::Keys& keys,
             std::chrono::system_clock::time_point now) const override {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
     http::set_header(request.headers, "When", std::to_string(seconds.count()));
@@ -44,7 +44,7 @@ class PlainDialect final : public Dialect {
     if (response.status == 401) failure.kind = FailureKind::credentials;
     return failure;
   }
-  bool is_answer(const http::Response& response, const Call&) const override {
+  bool is_answer(const http::Response& response, const CloudCall&) const override {
     return response.body != "<other>";
   }
   std::string request_id(const http::Response&) const override { return "request-1"; }
@@ -92,7 +92,7 @@ struct CallerBench {
   }
 };
 
-const Call kCall{.service = "s", .action = "Do", .region = "r"};
+const CloudCall kCall{.service = "s", .action = "Do", .region = "r"};
 
 TEST_CASE("an answer is passed on, and one attempt is told of") {
   CallerBench bench;
@@ -125,7 +125,7 @@ TEST_CASE(
   CHECK(bench.reports.failures[0].find("not an answer of that service (7 bytes)") !=
         std::string::npos);
   bench.http.script.assign({from_between});
-  Call once = kCall;
+  CloudCall once = kCall;
   once.is_repeatable = false;
   const Error e = failure_of([&] { bench.caller.call(once, "doing", bench.cancel); });
   CHECK(e.kind() == ErrorKind::transient);
@@ -155,7 +155,7 @@ TEST_CASE("a wait that the cloud asks for is kept") {
 TEST_CASE(
     "what would be made twice is not repeated when its answer is lost, but is when the cloud did "
     "nothing") {
-  Call call = kCall;
+  CloudCall call = kCall;
   call.is_repeatable = false;
   CallerBench lost;
   lost.is_lost();
@@ -177,7 +177,7 @@ TEST_CASE("a refusal that nothing will change is not repeated, and says what was
 }
 
 TEST_CASE("what one can do without is waited for less, but its turn is waited for all the same") {
-  Call call = kCall;
+  CloudCall call = kCall;
   call.is_essential = false;
   CallerBench broken;
   broken.answers({503});

@@ -9,31 +9,31 @@ namespace {
 
 constexpr const char* kUsual = "ecs.cn-north-4.myhuaweicloud.com";
 
-Endpoint::Target target(const Endpoint& endpoint, const std::string& service = "ecs") {
+CloudEndpoint::Target target(const CloudEndpoint& endpoint, const std::string& service = "ecs") {
   return endpoint.of(service, "cn-north-4", kUsual);
 }
 
 TEST_CASE("without an endpoint a request goes to the cloud's own host") {
-  CHECK(target(Endpoint()).url == "https://ecs.cn-north-4.myhuaweicloud.com");
-  CHECK(target(Endpoint("")).host == kUsual);
+  CHECK(target(CloudEndpoint()).url == "https://ecs.cn-north-4.myhuaweicloud.com");
+  CHECK(target(CloudEndpoint("")).host == kUsual);
 }
 
 TEST_CASE("an endpoint with a name is the host that requests name and sign") {
-  const Endpoint one("https://{service}.{region}.cloud.example.com:8443");
+  const CloudEndpoint one("https://{service}.{region}.cloud.example.com:8443");
   CHECK(target(one).url == "https://ecs.cn-north-4.cloud.example.com:8443");
   CHECK(target(one).host == "ecs.cn-north-4.cloud.example.com:8443");
-  CHECK(target(Endpoint("http://Cloud.Example:8081")).host == "Cloud.Example:8081");
+  CHECK(target(CloudEndpoint("http://Cloud.Example:8081")).host == "Cloud.Example:8081");
 }
 
 TEST_CASE("an address stands in for the cloud, whose host requests keep naming") {
   for (const char* url : {"http://127.0.0.1:5601", "http://[::1]:80", "http://localhost:99"}) {
-    CHECK(target(Endpoint(url)).url == url);
-    CHECK(target(Endpoint(url)).host == kUsual);
+    CHECK(target(CloudEndpoint(url)).url == url);
+    CHECK(target(CloudEndpoint(url)).host == kUsual);
   }
 }
 
 TEST_CASE("a service may have an endpoint of its own") {
-  const Endpoint mixed("https://all.example", {{"vpc", "https://net.example"}, {"ims", ""}});
+  const CloudEndpoint mixed("https://all.example", {{"vpc", "https://net.example"}, {"ims", ""}});
   CHECK(target(mixed, "vpc").host == "net.example");
   CHECK(target(mixed, "ims").host == "all.example");
   CHECK(target(mixed, "ecs").host == "all.example");
@@ -41,7 +41,7 @@ TEST_CASE("a service may have an endpoint of its own") {
 
 TEST_CASE("what is no URL is refused with the value met") {
   for (const char* text : {"cloud.example.com", "ftp://x", "https://", "://"}) {
-    const Error error = test::failure_of([&] { Endpoint endpoint(text); });
+    const Error error = test::failure_of([&] { CloudEndpoint endpoint(text); });
     CHECK(error.kind() == ErrorKind::usage);
     CHECK(std::string(error.what()).find(text) != std::string::npos);
   }

@@ -33,7 +33,7 @@ struct Desk {
       done.insert(done.end(), ids.begin(), ids.end());
     };
   }
-  Pause pause() {
+  Wait pause() {
     return [this](std::chrono::milliseconds, const Cancel&) {
       ++pauses;
       on_pause();

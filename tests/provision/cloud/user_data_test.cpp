@@ -68,7 +68,7 @@ TEST_CASE("more keys than a cloud takes at a first boot are refused before anyth
 
 TEST_CASE("what is reckoned with for keys is no less than what a first boot has") {
   FirstBoot boot = boot_of("ubuntu");
-  const ssh::KeyPair pair = ssh::generate_key_pair("t-0");
+  const KeyPair pair = ssh::generate_key_pair("t-0");
   boot.host_private_key = pair.private_key;
   boot.host_public_key = pair.public_key;
   boot.authorized_keys = {pair.public_key};

@@ -116,7 +116,7 @@ TEST_CASE_FIXTURE(LaunchAccount, "launches at once each get their own machines")
                    [&](const Launch& choice) { return cloud.launch(choice, cancel); });
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const int first = requests[i].first;
-    CHECK(indexes_of(std::get<0>(launched[i])) == std::vector<int>{first, first + 1, first + 2});
+    CHECK(indexes_of(launched[i].value()) == std::vector<int>{first, first + 1, first + 2});
   }
 }
 

@@ -174,7 +174,7 @@ TEST_CASE("a job tells what it made, what it left broken, and why") {
       {"status": "FAIL", "entities": {"server_id": "b"}, "error_code": "Ecs.0219",
        "fail_reason": "No valid host was found"},
       {"status": "FAIL", "entities": {}, "error_code": "Ecs.0001"}]}})");
-  const Job job = job_in(cloud::Answer(answer));
+  const HuaweiJob job = job_in(cloud::Answer(answer));
   CHECK(job.is_over);
   CHECK(job.made == std::vector<std::string>{"a"});
   CHECK(job.failed == std::vector<std::string>{"b"});

@@ -114,12 +114,12 @@ TEST_CASE("immutable files and folders are deleted") {
 
 TEST_CASE("records are read back, and one cut short counts as none") {
   const Scratch scratch;
-  ClusterRecord cluster{"0a1b2c3d", "demo", *parse_subnet("10.64.5.0/24"), {{0, "demo-0"}}};
+  LocalClusterRecord cluster{"0a1b2c3d", "demo", *parse_subnet("10.64.5.0/24"), {{0, "demo-0"}}};
   write_cluster(scratch.path, cluster);
   CHECK(read_cluster(scratch.path)->nodes.at(0) == "demo-0");
   CHECK(to_string(read_cluster(scratch.path)->subnet) == "10.64.5.0/24");
-  write_node(scratch.path, {3, "demo-3", "token", ImageState::ready});
-  CHECK(read_node(scratch.path)->image == ImageState::ready);
+  write_node(scratch.path, {3, "demo-3", "token", NodeImageState::ready});
+  CHECK(read_node(scratch.path)->image == NodeImageState::ready);
   std::ofstream(scratch.path / "node.json") << "{\"index\": 3, ";
   CHECK_FALSE(read_node(scratch.path).has_value());
   make_private_folder(scratch.path / "12");

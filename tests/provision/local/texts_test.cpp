@@ -17,7 +17,7 @@ using namespace fastgpu::provision::local;
 namespace {
 
 std::string block_of(const char* name) {
-  const std::vector<HostEntry> entries = {{{0x0a40000aU}, name}};
+  const std::vector<HostsLine> entries = {{{0x0a40000aU}, name}};
   return hosts_block(entries);
 }
 

@@ -59,13 +59,13 @@ class FakeAccess final : public HostAccess {
       calls.push_back(call + ": " + door.node.name.value + " " + door.node.address + " " +
                       door.mark);
       outcomes.push_back({door.node.name, Granted{}});
-      if (failure) outcomes.back().result = *failure;
+      if (failure) outcomes.back().outcome = *failure;
     }
     return outcomes;
   }
 };
 
-struct Place {
+struct StaticPlace {
   FakeAccess access;
   StaticProvider provider{access};
   state::Cluster cluster = cluster_of(sample_hosts());
@@ -75,7 +75,7 @@ struct Place {
 TEST_SUITE_BEGIN("provision/static");
 
 TEST_CASE("a node is what the file says of its host, and the cluster's where it says nothing") {
-  const Place place;
+  const StaticPlace place;
   state::Node alpha = node_at(0);
   place.provider.describe_node(place.cluster, alpha);
   CHECK(alpha.name.value == "alpha");
@@ -96,14 +96,14 @@ TEST_CASE("a host without a known key is refused before anything is made") {
   std::vector<StaticHost> hosts = sample_hosts();
   hosts[1].host_keys.clear();
   state::Node node = node_at(1);
-  const Place place;
+  const StaticPlace place;
   const Error e = failure_of([&] { place.provider.describe_node(cluster_of(hosts), node); });
   CHECK(e.kind() == ErrorKind::denied);
   CHECK(std::string(e.what()).find("--accept-host-keys") != std::string::npos);
 }
 
 TEST_CASE("a node for which no host is listed is refused") {
-  const Place place;
+  const StaticPlace place;
   state::Node node = node_at(2);
   const Error e = failure_of([&] { place.provider.describe_node(place.cluster, node); });
   CHECK(e.kind() == ErrorKind::usage);
@@ -111,7 +111,7 @@ TEST_CASE("a node for which no host is listed is refused") {
 }
 
 TEST_CASE("hosts are adopted where they are, the cluster's key let in, and listed again") {
-  Place place;
+  StaticPlace place;
   std::vector<NodeRequest> requests(1);
   requests[0].name = {"alpha"};
   requests[0].token = "t";
@@ -130,7 +130,7 @@ TEST_CASE("hosts are adopted where they are, the cluster's key let in, and liste
 }
 
 TEST_CASE("a host that lets nobody in is a failure before anything is written down") {
-  Place place;
+  StaticPlace place;
   const std::vector<state::Node> nodes = {node_at(0), node_at(1)};
   place.provider.check_nodes(place.cluster, nodes, place.cancel);
   CHECK(place.access.calls.size() == 2);
@@ -142,7 +142,7 @@ TEST_CASE("a host that lets nobody in is a failure before anything is written do
 }
 
 TEST_CASE("a host that does not answer is forgotten with a word on what stays there") {
-  Place place;
+  StaticPlace place;
   place.access.failure = Error(ErrorKind::transient, "alpha: connection refused");
   const std::vector<state::Node> nodes = {node_at(0)};
   const Instance gone = place.provider.destroy(place.cluster, nodes).at(0).value();
@@ -152,7 +152,7 @@ TEST_CASE("a host that does not answer is forgotten with a word on what stays th
 }
 
 TEST_CASE("further nodes are listed hosts that are none, also those that were once") {
-  const Place place;
+  const StaticPlace place;
   const std::vector<state::Node> present = {node_at(1)};
   CHECK(place.provider.new_indexes(place.cluster, present, 2, 1) == std::vector<int>{0});
   const Error e = failure_of(
@@ -163,7 +163,7 @@ TEST_CASE("further nodes are listed hosts that are none, also those that were on
 }
 
 TEST_CASE("another list of hosts is another cluster, another way in at first is not") {
-  const Place place;
+  const StaticPlace place;
   std::vector<StaticHost> hosts = sample_hosts();
   hosts[0].identity = "/keys/b";
   CHECK(place.provider.difference(place.cluster, state::StaticSpec{hosts}).empty());
@@ -181,7 +181,7 @@ TEST_CASE("another list of hosts is another cluster, another way in at first is 
 }
 
 TEST_CASE("a static cluster cannot be stopped or started, and can be forgotten") {
-  Place place;
+  StaticPlace place;
   StaticProvider& provider = place.provider;
   const state::Cluster& cluster = place.cluster;
   const Cancel& cancel = place.cancel;

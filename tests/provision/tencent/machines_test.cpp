@@ -45,7 +45,7 @@ json usual_instance() {
 }
 
 std::vector<Machine> read(json instance) {
-  const std::vector<Document> instances = {Document(std::move(instance))};
+  const std::vector<JsonAnswer> instances = {JsonAnswer(std::move(instance))};
   return machines_in(instances, "ap-guangzhou");
 }
 

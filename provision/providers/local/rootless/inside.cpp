@@ -77,7 +77,7 @@ std::string answer_of(const std::function<std::string(const Cancel&)>& work, con
 
 /// Enters the world. Its process namespace holds only children of this process, so that a child
 /// does the work.
-[[noreturn]] void enter(const World& world, pid_t parent, Pipe answers,
+[[noreturn]] void enter(const RootlessWorld& world, pid_t parent, Pipe answers,
                         const std::function<std::string(const Cancel&)>& work,
                         const Cancel& cancel) {
   answers.read_end = UniqueFd();
@@ -104,7 +104,8 @@ std::string answer_of(const std::function<std::string(const Cancel&)>& work, con
 
 }  // namespace
 
-std::string run_inside(const World& world, const std::function<std::string(const Cancel&)>& work,
+std::string run_inside(const RootlessWorld& world,
+                       const std::function<std::string(const Cancel&)>& work,
                        const Cancel& cancel) {
   Pipe answers = make_pipe();
   const pid_t parent = ::getpid();

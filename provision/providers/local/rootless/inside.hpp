@@ -12,7 +12,7 @@ namespace fastgpu::provision::local {
 /// Runs `work` in a copy of this process that is root of the world, and returns its result or
 /// throws its Error. Its Cancel follows `cancel`. The copy dies with this process. May be called
 /// only from a process with one thread. Changes of memory by `work` are not visible here.
-std::string run_inside(const World& world, const std::function<std::string(const Cancel&)>& work,
-                       const Cancel& cancel);
+std::string run_inside(const RootlessWorld& world,
+                       const std::function<std::string(const Cancel&)>& work, const Cancel& cancel);
 
 }  // namespace fastgpu::provision::local

@@ -31,7 +31,7 @@ RootlessProvider::RootlessProvider(const local::LocalConfig& config, std::filesy
 
 template <class Work>
 std::string RootlessProvider::inside(Work work, const Cancel& cancel) {
-  if (!world_) world_ = local::World::open(folder_, init_program_);
+  if (!world_) world_ = local::RootlessWorld::open(folder_, init_program_);
   return local::run_inside(*world_, work, cancel);
 }
 

@@ -46,7 +46,8 @@ class RootlessProvider final : public LocalProvider {
 
   std::filesystem::path init_program_;
   std::filesystem::path folder_;
-  std::optional<local::World> world_;  ///< Held from the first verb on, so that it is made once.
+  std::optional<local::RootlessWorld>
+      world_;  ///< Held from the first verb on, so that it is made once.
 };
 
 }  // namespace fastgpu::provision

@@ -115,15 +115,15 @@ fs::path world_socket_broker(const fs::path& folder) {
   return folder.string() + std::string(kWorldDoor);
 }
 
-std::optional<World> World::find(const fs::path& folder) {
+std::optional<RootlessWorld> RootlessWorld::find(const fs::path& folder) {
   UniqueFd connection = connect_to_broker(world_socket_broker(folder));
   if (!connection || !receive_socket(connection)) return std::nullopt;
   UniqueFd process = process_behind(connection);
   if (!process) return std::nullopt;
-  return World(std::move(connection), std::move(process));
+  return RootlessWorld(std::move(connection), std::move(process));
 }
 
-World World::open(const fs::path& folder, const fs::path& init_program) {
+RootlessWorld RootlessWorld::open(const fs::path& folder, const fs::path& init_program) {
   const auto end = steady_clock::now() + kWorldLimit;
   for (;;) {
     if (auto world = find(folder)) return std::move(*world);
@@ -138,7 +138,7 @@ World World::open(const fs::path& folder, const fs::path& init_program) {
   }
 }
 
-World::~World() {
+RootlessWorld::~RootlessWorld() {
   if (!connection_) return;
   ::shutdown(connection_.get(), SHUT_WR);
   receive_socket(connection_);

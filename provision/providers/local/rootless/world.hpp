@@ -15,25 +15,26 @@ std::filesystem::path world_socket_broker(const std::filesystem::path& folder);
 
 /// A hold on a world. The world ends by itself with the last hold and the last node, and its first
 /// process ends everything else that runs there.
-class World {
+class RootlessWorld {
  public:
   /// Returns the existing world, if any.
-  static std::optional<World> find(const std::filesystem::path& folder);
+  static std::optional<RootlessWorld> find(const std::filesystem::path& folder);
 
   /// Returns the existing world or a new one. Throws if this machine cannot carry it, in the words
   /// of prerequisites.hpp if they give the reason.
-  static World open(const std::filesystem::path& folder, const std::filesystem::path& init_program);
+  static RootlessWorld open(const std::filesystem::path& folder,
+                            const std::filesystem::path& init_program);
 
   /// Returns when it is decided whether the world goes on.
-  ~World();
-  World(World&&) noexcept = default;
-  World& operator=(World&&) noexcept = default;
+  ~RootlessWorld();
+  RootlessWorld(RootlessWorld&&) noexcept = default;
+  RootlessWorld& operator=(RootlessWorld&&) noexcept = default;
 
   /// Returns a descriptor of the world's first process.
   const UniqueFd& process() const noexcept { return process_; }
 
  private:
-  World(UniqueFd connection, UniqueFd process)
+  RootlessWorld(UniqueFd connection, UniqueFd process)
       : connection_(std::move(connection)), process_(std::move(process)) {}
 
   UniqueFd connection_;

@@ -11,7 +11,7 @@
 namespace fastgpu::cli {
 namespace {
 
-using remote::Channel;
+using remote::OutputChannel;
 
 std::string text_of(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -24,11 +24,11 @@ TEST_CASE("each host has a file for its output, and one for its errors if there 
   const fastgpu::test::TempDirectory place;
   const auto folder = place.path() / "out";
   FileSink sink(folder, {"demo-0", "demo-1"});
-  sink.output(0, Channel::out, std::string("a\0b", 3));
-  sink.output(0, Channel::out, "\r\nc");
-  sink.output(0, Channel::err, "");
-  sink.output(1, Channel::err, "one ");
-  sink.output(1, Channel::err, "two");
+  sink.output(0, OutputChannel::out, std::string("a\0b", 3));
+  sink.output(0, OutputChannel::out, "\r\nc");
+  sink.output(0, OutputChannel::err, "");
+  sink.output(1, OutputChannel::err, "one ");
+  sink.output(1, OutputChannel::err, "two");
   CHECK(text_of(folder / "demo-0") == std::string("a\0b\r\nc", 6));
   CHECK_FALSE(exists(folder / "demo-0.err"));
   CHECK_FALSE(sink.has_errors(0));

@@ -5,14 +5,15 @@
 namespace fastgpu::cli {
 namespace {
 
-using remote::Channel;
+using remote::OutputChannel;
 
 constexpr HoldingLimits kSmall{.stream = 100, .all = 80};  // 40 in common, 20 for each of two.
 
 /// A host that says so many bytes, in pieces, and ends.
 void say(HoldingSink& sink, std::size_t host, std::size_t bytes, char letter = 'x') {
   for (std::size_t said = 0; said < bytes; said += 10)
-    sink.output(host, Channel::out, std::string(std::min<std::size_t>(10, bytes - said), letter));
+    sink.output(host, OutputChannel::out,
+                std::string(std::min<std::size_t>(10, bytes - said), letter));
   sink.ended(host);
 }
 
@@ -20,9 +21,9 @@ TEST_SUITE_BEGIN("cli/holding_sink");
 
 TEST_CASE("what hosts say is there once they have ended, stream by stream") {
   HoldingSink sink(2, Repeats::shared);
-  sink.output(1, Channel::out, "a");
-  sink.output(0, Channel::err, "wrong");
-  sink.output(1, Channel::out, "b");
+  sink.output(1, OutputChannel::out, "a");
+  sink.output(0, OutputChannel::err, "wrong");
+  sink.output(1, OutputChannel::out, "b");
   sink.ended(1);
   sink.ended(0);
   CHECK(sink.held()[0].out == "");
@@ -35,7 +36,7 @@ TEST_CASE("what hosts say is there once they have ended, stream by stream") {
 
 TEST_CASE("a stream is cut at its limit, and its host is marked") {
   HoldingSink sink(1, Repeats::shared, {.stream = 25, .all = 1000});
-  sink.output(0, Channel::err, std::string(20, 'e'));
+  sink.output(0, OutputChannel::err, std::string(20, 'e'));
   say(sink, 0, 30);
   CHECK(sink.held()[0].out.size() == 25);
   CHECK(sink.held()[0].err.size() == 20);
@@ -67,8 +68,8 @@ TEST_CASE("a host that says much leaves the others their share") {
 
 TEST_CASE("both streams of a host count") {
   HoldingSink sink(2, Repeats::shared, kSmall);
-  sink.output(0, Channel::err, std::string(50, 'e'));
-  sink.output(0, Channel::out, std::string(50, 'o'));
+  sink.output(0, OutputChannel::err, std::string(50, 'e'));
+  sink.output(0, OutputChannel::out, std::string(50, 'o'));
   sink.ended(0);
   CHECK(sink.held()[0].err.size() == 50);
   CHECK(sink.held()[0].out.size() == 10);

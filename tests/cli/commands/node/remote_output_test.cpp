@@ -6,7 +6,7 @@ namespace fastgpu::cli {
 namespace {
 
 struct Silent final : remote::OutputSink {
-  void output(std::size_t, remote::Channel, std::string_view) override {}
+  void output(std::size_t, remote::OutputChannel, std::string_view) override {}
 };
 
 /// What is shown while the hosts of a number end one after another.

@@ -52,11 +52,11 @@ class AlibabaFace : public Face {
                 alibaba_params(request).get("RegionId", region), &request};
   }
 
-  const Account& authenticate(const Call& call, const World& world) const override {
+  const Account& authenticate(const Call& call, const SimulatedWorld& world) const override {
     return alibaba::authenticate(call, world, nonces_);
   }
 
-  Reply answer(const Call& call, const Account& account, World& world) override {
+  Reply answer(const Call& call, const Account& account, SimulatedWorld& world) override {
     check_envelope(call, world);
     if (call.service == "sts") return reply(200, identity(call, account), world);
     const aws::Params params = alibaba_params(*call.request);
@@ -85,7 +85,7 @@ class AlibabaFace : public Face {
     return {status, "InternalError", "The request processing has failed due to some error."};
   }
 
-  Reply refuse(const Call& call, const Refusal& refusal, World& world) const override {
+  Reply refuse(const Call& call, const Refusal& refusal, SimulatedWorld& world) const override {
     Reply out = reply(refusal.status(),
                       {{"HostId", call.request->header("host").value_or("")},
                        {"Code", refusal.code()},
@@ -98,7 +98,7 @@ class AlibabaFace : public Face {
   }
 
  private:
-  static Reply reply(int status, Json fields, World& world) {
+  static Reply reply(int status, Json fields, SimulatedWorld& world) {
     std::string id = world.new_id("", 8) + "-" + world.new_id("", 4) + "-" + world.new_id("4", 3) +
                      "-" + world.new_id("A", 3) + "-" + world.new_id("", 12);
     fields["RequestId"] = id;
@@ -108,7 +108,7 @@ class AlibabaFace : public Face {
                  {{"x-acs-request-id", std::move(id)}}};
   }
 
-  static void check_envelope(const Call& call, const World& world) {
+  static void check_envelope(const Call& call, const SimulatedWorld& world) {
     if (call.service.empty())
       throw ProtocolViolation(404, "InvalidVersion", "Specified parameter Version is not valid.");
     const std::string host = call.request->header("host").value_or("");

@@ -31,7 +31,7 @@ void check_form(const Request& request, const Claim& claim) {
                             "x-acs-content-sha256 is not that of the body.");
 }
 
-void check_time(const Request& request, const World& world) {
+void check_time(const Request& request, const SimulatedWorld& world) {
   const std::string text = request.header("x-acs-date").value_or("");
   const auto time = parse_time(text);
   if (!time) throw ProtocolViolation(400, "InvalidTimeStamp.Format", "x-acs-date is malformed.");
@@ -52,7 +52,8 @@ void check_token(const Request& request, const Account& account) {
 
 }  // namespace
 
-const Account& authenticate(const Call& call, const World& world, std::set<std::string>& used) {
+const Account& authenticate(const Call& call, const SimulatedWorld& world,
+                            std::set<std::string>& used) {
   const Request& request = *call.request;
   const Claim claim = read_claim(request.header("authorization").value_or(""));
   check_form(request, claim);

@@ -10,6 +10,7 @@ namespace fastgpu::cloudsim::alibaba {
 
 /// Returns the account that sent the request. Throws Refusal. A nonce is valid only once; `used`
 /// has the earlier ones.
-const Account& authenticate(const Call& call, const World& world, std::set<std::string>& used);
+const Account& authenticate(const Call& call, const SimulatedWorld& world,
+                            std::set<std::string>& used);
 
 }  // namespace fastgpu::cloudsim::alibaba

@@ -185,7 +185,7 @@ Json paged(const AlibabaCall& call, const std::string& outer, const std::string&
   return out;
 }
 
-bool is_available(const World& world, const Resource& resource) {
+bool is_available(const SimulatedWorld& world, const Resource& resource) {
   return resource.created + kSettling <= world.now();
 }
 

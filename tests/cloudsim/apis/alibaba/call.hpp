@@ -14,7 +14,7 @@ namespace fastgpu::cloudsim::alibaba {
 using aws::Params;  // Both vendors write lists and structures in the same way.
 
 struct AlibabaCall {
-  World& world;
+  SimulatedWorld& world;
   const Scope& scope;
   const Params& params;
 
@@ -81,7 +81,7 @@ Json paged(const AlibabaCall& call, const std::string& outer, const std::string&
            const std::vector<Json>& items, int largest_page);
 
 /// Returns true if the network resource is usable: new ones are not for some time.
-bool is_available(const World& world, const Resource& resource);
+bool is_available(const SimulatedWorld& world, const Resource& resource);
 
 /// Parses "2026-11-21T22:00:00Z". Absent for anything else.
 std::optional<Time> parse_time(const std::string& text);

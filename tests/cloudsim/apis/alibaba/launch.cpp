@@ -189,7 +189,7 @@ LaunchOrder read_order(const AlibabaCall& call) {
 
 /// Adds what an instance uses: its interface in the VSwitch, and its disks.
 void complete(const AlibabaCall& call, Instance& instance) {
-  World& world = call.world;
+  SimulatedWorld& world = call.world;
   instance.name = expanded(instance.name, instance.launch_index);
   if (instance.name.empty()) instance.name = instance.id;
   Resource& interface = world.add(call.scope, "interface", world.new_id("eni-", 20));

@@ -46,7 +46,7 @@ std::optional<Time> parse_time(const std::string& text) {
   return std::chrono::time_point_cast<milliseconds>(Clock::from_time_t(timegm(&parts)));
 }
 
-void check_time(const Call& call, const Claim& claim, const World& world) {
+void check_time(const Call& call, const Claim& claim, const SimulatedWorld& world) {
   const std::string text = call.request->header("x-amz-date").value_or("");
   const auto time = parse_time(text);
   if (!time)
@@ -87,7 +87,7 @@ std::string body_hash(const Call& call) {
 
 }  // namespace
 
-const Account& authenticate(const Call& call, const World& world) {
+const Account& authenticate(const Call& call, const SimulatedWorld& world) {
   const Claim claim = read_claim(call.request->header("authorization").value_or(""));
   check_form(call, claim);
   const auto account = std::ranges::find_if(world.accounts, [&](const Account& each) {

@@ -6,6 +6,6 @@
 namespace fastgpu::cloudsim::aws {
 
 /// Returns the account that sent the request. Throws Refusal with the service's error code.
-const Account& authenticate(const Call& call, const World& world);
+const Account& authenticate(const Call& call, const SimulatedWorld& world);
 
 }  // namespace fastgpu::cloudsim::aws

@@ -46,11 +46,11 @@ class AwsFace : public Face {
     return call;
   }
 
-  const Account& authenticate(const Call& call, const World& world) const override {
+  const Account& authenticate(const Call& call, const SimulatedWorld& world) const override {
     return aws::authenticate(call, world);
   }
 
-  Reply answer(const Call& call, const Account& account, World& world) override {
+  Reply answer(const Call& call, const Account& account, SimulatedWorld& world) override {
     const Scope scope{"aws", account.name, call.region};
     if (!is_query(call.service)) {
       facts_.check(call.service == "servicequotas" ? "service-quotas" : call.service, call.action,
@@ -95,7 +95,7 @@ class AwsFace : public Face {
     return {status, "Unavailable", "The server cannot answer now"};
   }
 
-  Reply refuse(const Call& call, const Refusal& refusal, World& world) const override {
+  Reply refuse(const Call& call, const Refusal& refusal, SimulatedWorld& world) const override {
     const Json error = {{"Code", refusal.code()}, {"Message", refusal.what()}};
     if (!is_query(call.service))
       return Reply{refusal.status(), "application/x-amz-json-1.1",
@@ -114,7 +114,7 @@ class AwsFace : public Face {
  private:
   ApiFacts facts_;
 
-  static Reply answer_sts(const Call& call, const Account& account, World& world) {
+  static Reply answer_sts(const Call& call, const Account& account, SimulatedWorld& world) {
     if (call.action != "GetCallerIdentity")
       throw ProtocolViolation(400, "InvalidAction", "sts has no " + call.action + " here");
     const Json result = {{"Arn", "arn:aws:iam::" + account.name + ":user/" + account.access_key},

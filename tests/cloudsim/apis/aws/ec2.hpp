@@ -12,7 +12,7 @@
 namespace fastgpu::cloudsim::aws {
 
 struct Ec2Call {
-  World& world;
+  SimulatedWorld& world;
   const Scope& scope;
   const Params& params;
 

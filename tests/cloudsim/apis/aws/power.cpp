@@ -5,7 +5,7 @@
 namespace fastgpu::cloudsim::aws {
 namespace {
 
-using Change = void (*)(World&, Instance&);
+using Change = void (*)(SimulatedWorld&, Instance&);
 
 /// Changes all instances or none: if one id is wrong, the request is refused.
 Json change_all(const Ec2Call& call, Change change) {
@@ -24,14 +24,14 @@ Json change_all(const Ec2Call& call, Change change) {
 }
 
 Json start(const Ec2Call& call) {
-  return change_all(call, [](World& world, Instance& each) {
+  return change_all(call, [](SimulatedWorld& world, Instance& each) {
     world.start(each);
     if (each.extra.value("auto_public", false)) each.public_address = world.new_public_address();
   });
 }
 
 Json stop(const Ec2Call& call) {
-  return change_all(call, [](World& world, Instance& each) {
+  return change_all(call, [](SimulatedWorld& world, Instance& each) {
     if (each.market == Market::spot)
       throw Refusal(400, "UnsupportedOperation",
                     "You can't stop the Spot Instance '" + each.id +
@@ -42,11 +42,11 @@ Json stop(const Ec2Call& call) {
 }
 
 Json terminate(const Ec2Call& call) {
-  return change_all(call, [](World& world, Instance& each) { world.terminate(each); });
+  return change_all(call, [](SimulatedWorld& world, Instance& each) { world.terminate(each); });
 }
 
 Json reboot(const Ec2Call& call) {
-  change_all(call, [](World&, Instance& each) {
+  change_all(call, [](SimulatedWorld&, Instance& each) {
     if (each.state != State::running)
       throw ApiFailure(TroubleKind::wrong_state, each.id, "it is not running");
   });

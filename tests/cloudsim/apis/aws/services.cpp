@@ -8,7 +8,7 @@ namespace {
 struct JsonCall {
   const Json& body;
   const Scope& scope;
-  World& world;
+  SimulatedWorld& world;
 
   Catalogue& catalogue() const { return world.catalogues.at(scope.vendor); }
 };
@@ -153,7 +153,7 @@ constexpr JsonAction kServicesActions[] = {
 
 }  // namespace
 
-Json answer_json(const Call& call, const Scope& scope, World& world) {
+Json answer_json(const Call& call, const Scope& scope, SimulatedWorld& world) {
   const Json body = Json::parse(call.request->body, nullptr, false);
   if (!body.is_object())
     throw ProtocolViolation(400, "SerializationException", "the body is no JSON object");

@@ -6,6 +6,6 @@
 namespace fastgpu::cloudsim::aws {
 
 /// Performs the request. Throws Refusal, and ProtocolViolation for an unknown action.
-Json answer_json(const Call& call, const Scope& scope, World& world);
+Json answer_json(const Call& call, const Scope& scope, SimulatedWorld& world);
 
 }  // namespace fastgpu::cloudsim::aws

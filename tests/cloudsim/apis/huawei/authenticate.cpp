@@ -39,7 +39,7 @@ void check_form(const Call& call, const Claim& claim) {
     throw ProtocolViolation(401, kCode, "X-Sdk-Content-Sha256 is not that of the body");
 }
 
-void check_time(const Call& call, const World& world) {
+void check_time(const Call& call, const SimulatedWorld& world) {
   const auto time = parse_time(call.request->header("x-sdk-date").value_or(""));
   if (!time) throw ProtocolViolation(401, kCode, "X-Sdk-Date is missing or malformed");
   const auto off = world.wall_clock() - *time;
@@ -48,7 +48,7 @@ void check_time(const Call& call, const World& world) {
 
 }  // namespace
 
-const Account& authenticate(const Call& call, const World& world) {
+const Account& authenticate(const Call& call, const SimulatedWorld& world) {
   const Claim claim = read_claim(call.request->header("authorization").value_or(""));
   check_form(call, claim);
   check_time(call, world);

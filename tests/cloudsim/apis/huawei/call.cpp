@@ -68,7 +68,7 @@ std::string project_of(const std::string& region) {
   return sha256_hex("project of " + region).substr(0, 32);
 }
 
-std::string new_uuid(World& world) {
+std::string new_uuid(SimulatedWorld& world) {
   return world.new_id("", 8) + "-" + world.new_id("", 4) + "-" + world.new_id("4", 3) + "-" +
          world.new_id("a", 3) + "-" + world.new_id("", 12);
 }

@@ -41,7 +41,7 @@ struct Memory {
 };
 
 struct HuaweiCall {
-  World& world;
+  SimulatedWorld& world;
   Memory& memory;
   const Scope& scope;
   /// The values for "{server_id}" and similar parts of the path.
@@ -95,7 +95,7 @@ Route route(std::string_view service, const Request& request);
 /// Returns the project of a region. It is the same for every account.
 std::string project_of(const std::string& region);
 
-std::string new_uuid(World& world);
+std::string new_uuid(SimulatedWorld& world);
 Resource& resource(const HuaweiCall& call, const std::string& kind, const std::string& id);
 Instance& server(const HuaweiCall& call, const std::string& id);
 

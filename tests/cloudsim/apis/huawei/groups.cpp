@@ -14,7 +14,7 @@ Json shape_group(const Resource& group) {
           {"security_group_rules", group.data.at("rules")}};
 }
 
-Json& add_rule(World& world, Resource& group, Json rule) {
+Json& add_rule(SimulatedWorld& world, Resource& group, Json rule) {
   rule["id"] = new_uuid(world);
   rule["security_group_id"] = group.id;
   group.data["rules"].push_back(std::move(rule));

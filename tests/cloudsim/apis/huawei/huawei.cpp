@@ -58,11 +58,11 @@ class HuaweiFace : public Face {
     return call;
   }
 
-  const Account& authenticate(const Call& call, const World& world) const override {
+  const Account& authenticate(const Call& call, const SimulatedWorld& world) const override {
     return huawei::authenticate(call, world);
   }
 
-  Reply answer(const Call& call, const Account& account, World& world) override;
+  Reply answer(const Call& call, const Account& account, SimulatedWorld& world) override;
   Refusal translate(const ApiFailure& trouble) const override;
 
   /// Returns the gateway's error and the service's own error by turns.
@@ -84,11 +84,11 @@ class HuaweiFace : public Face {
     return {status, "Common.0500", "Internal error"};
   }
 
-  Reply refuse(const Call& call, const Refusal& refusal, World& world) const override;
+  Reply refuse(const Call& call, const Refusal& refusal, SimulatedWorld& world) const override;
 
  private:
   static Scope scope_of(const Call& call, const huawei::Route& route, const Account& account,
-                        const World& world);
+                        const SimulatedWorld& world);
   void check_facts(const Call& call, const huawei::Route& route,
                    const std::map<std::string, std::string>& query, const Json& body) const;
 
@@ -100,7 +100,7 @@ class HuaweiFace : public Face {
 /// Returns the scope. A project belongs to one region, and path and headers must name the same
 /// project.
 Scope HuaweiFace::scope_of(const Call& call, const huawei::Route& route, const Account& account,
-                           const World& world) {
+                           const SimulatedWorld& world) {
   Scope scope{"huawei", account.name, call.region};
   if (is_global(call.service)) return scope;
   const auto in_path = route.path.find("project_id");
@@ -130,7 +130,7 @@ void HuaweiFace::check_facts(const Call& call, const huawei::Route& route,
   facts_.check(call.service, call.action, all);
 }
 
-Reply HuaweiFace::answer(const Call& call, const Account& account, World& world) {
+Reply HuaweiFace::answer(const Call& call, const Account& account, SimulatedWorld& world) {
   const huawei::Route route = huawei::route(service_label(*call.request), *call.request);
   if (route.action == nullptr)
     throw ProtocolViolation(
@@ -186,7 +186,7 @@ Refusal HuaweiFace::translate(const ApiFailure& trouble) const {
   return {500, "Common.0500", said};
 }
 
-Reply HuaweiFace::refuse(const Call& call, const Refusal& refusal, World& world) const {
+Reply HuaweiFace::refuse(const Call& call, const Refusal& refusal, SimulatedWorld& world) const {
   const std::string id = world.new_id("", 32);
   Json body;
   if (refusal.code().starts_with("APIGW.") || is_global(call.service))

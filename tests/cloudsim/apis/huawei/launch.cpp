@@ -157,7 +157,7 @@ LaunchOrder read_order(const HuaweiCall& call, const Json& server) {
 
 /// Adds what a server uses.
 void attach(const HuaweiCall& call, Instance& made) {
-  World& world = call.world;
+  SimulatedWorld& world = call.world;
   Resource& port = world.add(call.scope, "port", new_uuid(world));
   port.part_of = made.id;
   port.uses = {made.groups.begin(), made.groups.end()};

@@ -22,7 +22,7 @@ void check_form(const Claim& claim) {
     throw violation("AuthFailure.InvalidAuthorization", "content-type and host must be signed.");
 }
 
-void check_time(const Call& call, const Claim& claim, const World& world) {
+void check_time(const Call& call, const Claim& claim, const SimulatedWorld& world) {
   const std::string text = call.request->header("x-tc-timestamp").value_or("");
   std::int64_t seconds = 0;
   const char* end = text.data() + text.size();
@@ -56,7 +56,7 @@ bool matches(const Call& call, const Claim& claim, const std::string& secret) {
 
 }  // namespace
 
-const Account& authenticate(const Call& call, const World& world) {
+const Account& authenticate(const Call& call, const SimulatedWorld& world) {
   const Claim claim = read_claim(call.request->header("authorization").value_or(""));
   check_form(claim);
   check_time(call, claim, world);

@@ -5,6 +5,6 @@
 
 namespace fastgpu::cloudsim::tencent {
 
-const Account& authenticate(const Call& call, const World& world);
+const Account& authenticate(const Call& call, const SimulatedWorld& world);
 
 }  // namespace fastgpu::cloudsim::tencent

@@ -11,7 +11,7 @@
 namespace fastgpu::cloudsim::tencent {
 
 struct TencentCall {
-  World& world;
+  SimulatedWorld& world;
   const Scope& scope;
   const Json& body;
 

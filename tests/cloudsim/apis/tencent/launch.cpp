@@ -161,7 +161,7 @@ LaunchOrder read_order(const TencentCall& call) {
 
 /// Adds what an instance uses: its interface in the subnet, and its disks.
 void attach(const TencentCall& call, Instance& instance) {
-  World& world = call.world;
+  SimulatedWorld& world = call.world;
   Resource& interface = world.add(call.scope, "interface", world.new_id("eni-", 8));
   interface.part_of = instance.id;
   interface.uses = {instance.groups.begin(), instance.groups.end()};

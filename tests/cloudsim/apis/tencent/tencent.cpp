@@ -44,11 +44,11 @@ class TencentFace : public Face {
                 request.header("x-tc-region").value_or(""), &request};
   }
 
-  const Account& authenticate(const Call& call, const World& world) const override {
+  const Account& authenticate(const Call& call, const SimulatedWorld& world) const override {
     return tencent::authenticate(call, world);
   }
 
-  Reply answer(const Call& call, const Account& account, World& world) override {
+  Reply answer(const Call& call, const Account& account, SimulatedWorld& world) override {
     check_envelope(call, world);
     const Json body = Json::parse(call.request->body, nullptr, false);
     const Scope scope{"tencent", account.name, call.region.empty() ? kAnyRegion : call.region};
@@ -79,19 +79,19 @@ class TencentFace : public Face {
     return {status, "InternalError", "An internal error has occurred."};
   }
 
-  Reply refuse(const Call&, const Refusal& refusal, World& world) const override {
+  Reply refuse(const Call&, const Refusal& refusal, SimulatedWorld& world) const override {
     return reply({{"Error", {{"Code", refusal.code()}, {"Message", refusal.what()}}}}, world);
   }
 
  private:
-  static Reply reply(Json response, World& world) {
+  static Reply reply(Json response, SimulatedWorld& world) {
     response["RequestId"] = world.new_id("", 8) + "-" + world.new_id("", 4) + "-" +
                             world.new_id("4", 3) + "-" + world.new_id("a", 3) + "-" +
                             world.new_id("", 12);
     return Reply{200, "application/json", Json{{"Response", std::move(response)}}.dump()};
   }
 
-  static void check_envelope(const Call& call, const World& world) {
+  static void check_envelope(const Call& call, const SimulatedWorld& world) {
     const auto version = versions().find(call.service);
     if (version == versions().end())
       throw violation("NoSuchProduct", "There is no service `" + call.service + "` here.");

@@ -1,4 +1,4 @@
-#include "launcher/outcome.hpp"
+#include "launcher/job_outcome.hpp"
 
 #include <algorithm>
 
@@ -21,25 +21,25 @@ const RankEnd* first_failure(const JobReport& report) {
   return first;
 }
 
-Outcome failed(int code, const std::string& reason) {
+JobOutcome failed(int code, const std::string& reason) {
   return {.state = JobState::failed, .exit_code = code, .reason = reason};
 }
 
-Outcome lost(const std::string& reason) {
+JobOutcome lost(const std::string& reason) {
   return {.state = JobState::lost, .exit_code = 1, .reason = reason};
 }
 
-Outcome of_rank(const RankEnd& rank, const JobReport& report) {
+JobOutcome of_rank(const RankEnd& rank, const JobReport& report) {
   const std::string what = rank.reason.empty() ? describe(rank.how) : rank.reason;
   const std::string node = node_of(report.placement, rank.rank).value;
   const std::string full = rank.full.empty() ? "" : "; no space left on " + node + ": " + rank.full;
-  Outcome outcome = failed(rank.how.shell_code(), "rank " + std::to_string(rank.rank) + " on " +
-                                                      node + ": " + what + full);
+  JobOutcome outcome = failed(rank.how.shell_code(), "rank " + std::to_string(rank.rank) + " on " +
+                                                         node + ": " + what + full);
   outcome.first_rank = rank.rank;
   return outcome;
 }
 
-Outcome of_lost_nodes(const JobReport& report) {
+JobOutcome of_lost_nodes(const JobReport& report) {
   std::string names;
   for (const LostNode& node : report.lost)
     names += (names.empty() ? "" : ", ") + node.node.value;
@@ -55,7 +55,7 @@ std::string with_tail(const std::string& reason, const JobReport& report) {
 }
 
 /// Returns the outcome if mpirun failed, and no rank did so by itself.
-Outcome of_launcher(const JobEnd& end, const JobReport& report) {
+JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string where = " on " + first_node(report);
   if (!end.reason.empty())
     return failed(end.how.shell_code(), "mpirun could not be started" + where + ": " + end.reason);
@@ -63,12 +63,12 @@ Outcome of_launcher(const JobEnd& end, const JobReport& report) {
   return failed(code, with_tail("mpirun" + where + " " + describe(end.how), report));
 }
 
-std::optional<Outcome> of_stop(const JobEnd& end, const JobReport& report) {
+std::optional<JobOutcome> of_stop(const JobEnd& end, const JobReport& report) {
   switch (end.cause) {
     case StopCause::none:
       return std::nullopt;
     case StopCause::request:
-      return Outcome{.state = JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
+      return JobOutcome{.state = JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
     case StopCause::timeout:
       return failed(124, "ran longer than " + to_string(report.timeout));
     case StopCause::lease:
@@ -90,7 +90,7 @@ NodeName node_of(std::span<const NodeRanks> placement, int rank) {
   return found == placement.end() ? NodeName{"an unknown node"} : found->node;
 }
 
-Outcome decide(const JobReport& report) {
+JobOutcome decide(const JobReport& report) {
   if (report.cancelled)
     return {.state = JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
   if (!report.lost.empty()) return of_lost_nodes(report);

@@ -1,4 +1,4 @@
-#include "launcher/outcome.hpp"
+#include "launcher/job_outcome.hpp"
 
 #include <doctest/doctest.h>
 
@@ -37,10 +37,10 @@ JobReport report(std::vector<RankEnd> ranks, std::optional<JobEnd> launcher) {
   return seen;
 }
 
-TEST_SUITE_BEGIN("launcher/outcome");
+TEST_SUITE_BEGIN("launcher/job_outcome");
 
 TEST_CASE("all well is 0 without a word") {
-  const Outcome outcome =
+  const JobOutcome outcome =
       decide(report({rank(0, 0, 0, 1, false), rank(1, 0, 0, 2, false)}, job(0)));
   CHECK(outcome.state == JobState::succeeded);
   CHECK(outcome.exit_code == 0);
@@ -48,7 +48,7 @@ TEST_CASE("all well is 0 without a word") {
 }
 
 TEST_CASE("the first rank that failed by itself decides, not those ended after it") {
-  const Outcome outcome =
+  const JobOutcome outcome =
       decide(report({rank(0, 0, 15, 5, true), rank(1, 0, 11, 7, false)}, job(139)));
   CHECK(outcome.state == JobState::failed);
   CHECK(outcome.exit_code == 139);
@@ -67,7 +67,7 @@ TEST_CASE("a full disk is named beside how the rank ended") {
 TEST_CASE("a program that is not there is said in the agent's words") {
   RankEnd missing = rank(1, 127, 0, 1, false);
   missing.reason = "trian: No such file or directory";
-  const Outcome outcome = decide(report({missing}, job(127)));
+  const JobOutcome outcome = decide(report({missing}, job(127)));
   CHECK(outcome.exit_code == 127);
   CHECK(outcome.reason == "rank 1 on demo-1: trian: No such file or directory");
 }
@@ -87,7 +87,7 @@ TEST_CASE("whatever made the job end comes before what its ranks did then") {
 TEST_CASE("a lost node is named") {
   JobReport seen = report({rank(0, 1, 0, 1, false)}, std::nullopt);
   seen.lost = {{{"demo-1"}, "connection refused"}};
-  const Outcome outcome = decide(seen);
+  const JobOutcome outcome = decide(seen);
   CHECK(outcome.state == JobState::lost);
   CHECK(outcome.exit_code == 1);
   CHECK(outcome.reason == "lost contact with demo-1: connection refused");

@@ -30,7 +30,7 @@ struct JobReport {
   std::chrono::milliseconds timeout{0};
 };
 
-struct Outcome {
+struct JobOutcome {
   state::JobState state = state::JobState::succeeded;
   int exit_code = 0;
   std::string reason{};             ///< One sentence; empty for a success.
@@ -40,7 +40,7 @@ struct Outcome {
 /// Decides. The exit code is that of the rank that failed first by itself, by the clocks of the
 /// nodes: ranks that ended on request are collateral. It is 124 for a timeout, 130 for a cancel, 1
 /// if the program is not the cause.
-Outcome decide(const JobReport& report);
+JobOutcome decide(const JobReport& report);
 
 /// Returns the node that runs `rank`.
 NodeName node_of(std::span<const NodeRanks> placement, int rank);
