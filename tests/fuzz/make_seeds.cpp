@@ -45,15 +45,18 @@ std::vector<Seed> tcp_frames() {
     append(seeds.back(), encode(frame));
     seeds.back().resize(seeds.back().size() + frame.length);
   };
-  add({.kind = FrameKind::chunk, .tag = {1}, .length = 40, .total = 40});
-  add({.kind = FrameKind::chunk, .tag = {2}, .length = 400, .offset = 800, .total = 1200});
-  add({.kind = FrameKind::chunk, .tag = {3}, .length = 4000, .offset = 8000, .total = 120'000});
-  add({.kind = FrameKind::chunk, .tag = {0}});
-  add({.kind = FrameKind::note, .tag = {1}, .length = kNoteBytes});
-  add({.kind = FrameKind::wanted, .tag = {7}});
-  for (const FrameKind kind : {FrameKind::bell, FrameKind::question, FrameKind::answer})
+  add({.kind = TcpFrameKind::chunk, .tag = {1}, .length = 40, .total = 40});
+  add({.kind = TcpFrameKind::chunk, .tag = {2}, .length = 400, .offset = 800, .total = 1200});
+  add({.kind = TcpFrameKind::chunk, .tag = {3}, .length = 4000, .offset = 8000, .total = 120'000});
+  add({.kind = TcpFrameKind::chunk, .tag = {0}});
+  add({.kind = TcpFrameKind::note, .tag = {1}, .length = kNoteBytes});
+  add({.kind = TcpFrameKind::wanted, .tag = {7}});
+  for (const TcpFrameKind kind : {TcpFrameKind::bell, TcpFrameKind::question, TcpFrameKind::answer})
     add({.kind = kind});
-  add({.kind = FrameKind::abort, .length = 20});
+  add({.kind = TcpFrameKind::abort, .length = 20});
+  for (const TcpFrameKind kind :
+       {TcpFrameKind::number, TcpFrameKind::taken, TcpFrameKind::retired})
+    add({.kind = kind, .offset = 1, .total = 3});
   return seeds;
 }
 
