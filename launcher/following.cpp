@@ -43,6 +43,15 @@ bool may_pass(ErrorKind kind) {
   return kind == ErrorKind::transient || kind == ErrorKind::timeout;
 }
 
+/// Takes the time of a message from a node. A message cannot arrive before it is sent, so that of
+/// several differences the largest is the best measurement.
+void note_clock(std::optional<std::int64_t>& offset, std::int64_t sent) {
+  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  offset = std::max(offset.value_or(sent - now), sent - now);
+}
+
 void sleep_or(const Cancel& cancel) {
   pollfd fd{cancel.fd(), POLLIN, 0};
   ::poll(&fd, 1, static_cast<int>(kBetweenTries.count()));
@@ -219,6 +228,7 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
       if (said.rank != header.rank)
         throw Error(ErrorKind::denied, "sends the end of rank " + std::to_string(said.rank) +
                                            " as that of rank " + std::to_string(header.rank));
+      if (said.sent) note_clock(node.clock_offset, *said.sent);
       const auto [end, is_new] = ends_.try_emplace(header.rank, std::move(said));
       if (is_new) observer_.rank_ended(end->second, node.ranks.node);
       if (!end->second.full.empty() && !std::exchange(node.is_full, true))
@@ -326,8 +336,12 @@ void Following::read_all(const Cancel& cancel) {
 JobReport Following::report() const {
   JobReport report;
   report.placement = placement_;
-  for (const auto& [rank, end] : ends_)
+  for (const auto& [rank, end] : ends_) {
     report.ranks.push_back(end);
+    for (const Node& node : nodes_)
+      if (rank >= node.ranks.first && rank < node.ranks.first + node.ranks.count)
+        report.ranks.back().ended = on_our_clock(end.ended, node.clock_offset);
+  }
   report.launcher = launcher_;
   report.launcher_tail = launcher_tail_;
   while (report.launcher_tail.ends_with('\n'))

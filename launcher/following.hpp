@@ -77,6 +77,9 @@ class Following {
     std::map<std::string, std::uint64_t> offsets{};
     bool complete = false;
     bool is_full = false;
+    /// The node's clock less ours, in nanoseconds, less the time that a message took. Absent before
+    /// the first message with a time.
+    std::optional<std::int64_t> clock_offset{};
     std::string complaint{};  ///< The agent's stderr.
     std::optional<std::chrono::steady_clock::time_point> silent_since{};
     std::string silence{};  ///< The reason for the silence.

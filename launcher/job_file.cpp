@@ -45,7 +45,7 @@ std::string path_of(const config::Value& value) {
 JobFile read_job_file(const config::Document& document) {
   const config::Value root = document.root();
   root.allow_only({"name", "cluster", "np", "npernode", "env", "sync", "workdir", "command",
-                   "timeout", "detach", "engine"});
+                   "timeout", "grace", "keep_processes", "detach", "engine"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -59,6 +59,8 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto workdir = root.find("workdir")) file.workdir = path_of(*workdir);
   if (const auto command = root.find("command")) file.command = command_of(*command);
   if (const auto timeout = root.find("timeout")) file.timeout = timeout->duration();
+  if (const auto grace = root.find("grace")) file.grace = grace->duration();
+  if (const auto keep = root.find("keep_processes")) file.keep_processes = keep->boolean();
   if (const auto detach = root.find("detach")) file.detach = detach->boolean();
   if (const auto engine = root.find("engine"))
     file.engine = engine->choice(std::vector<std::string>{kEngine});

@@ -22,6 +22,8 @@ struct JobFile {
   std::optional<std::string> workdir{};  ///< A directory on the nodes.
   std::vector<std::string> command{};    ///< Empty if the file has none.
   std::optional<std::chrono::milliseconds> timeout{};
+  std::optional<std::chrono::milliseconds> grace{};
+  std::optional<bool> keep_processes{};
   std::optional<bool> detach{};
   std::optional<std::string> engine{};
 };

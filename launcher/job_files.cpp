@@ -5,6 +5,7 @@
 
 #include "agent/protocol/plan.hpp"
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "launcher/engines/mpirun.hpp"
 #include "launcher/hostfile.hpp"
 #include "launcher/network.hpp"
@@ -61,18 +62,28 @@ std::string working_directory(const JobFilesRequest& request) {
   return request.spec.directory;
 }
 
+/// Throws for the first node whose Open MPI cannot be part of this job: mpirun itself would start
+/// programs that do not understand each other, or fail without the name of a node.
 void check_mpirun(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts) {
   for (std::size_t i = 0; i < facts.size(); ++i) {
     const std::string& node = request.nodes[i].ranks.node.value;
+    const std::string& first = request.nodes[0].ranks.node.value;
     if (facts[i].mpirun.empty())
       throw Error(ErrorKind::remote, node +
                                          ": mpirun is missing: install Open MPI on every node "
                                          "(Debian, Ubuntu: apt-get install openmpi-bin)");
     if (facts[i].mpirun != facts[0].mpirun)
       throw Error(ErrorKind::remote, node + ": mpirun is " + facts[i].mpirun + ", but " +
-                                         facts[0].mpirun + " on " +
-                                         request.nodes[0].ranks.node.value +
+                                         facts[0].mpirun + " on " + first +
                                          ": it must have the same path on all nodes");
+    if (facts[i].mpirun_version != facts[0].mpirun_version)
+      throw Error(ErrorKind::remote, node + ": " + printable(facts[i].mpirun_version) + ", but " +
+                                         printable(facts[0].mpirun_version) + " on " + first +
+                                         ": install the same version on all nodes");
+    if (i > 0 && !facts[i].has_daemon)
+      throw Error(ErrorKind::remote,
+                  node + ": mpirun's daemon (orted, or prted of Open MPI 5) is missing beside " +
+                      facts[i].mpirun + ": install Open MPI there again");
   }
 }
 
@@ -117,6 +128,8 @@ std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const J
   plan.argv = request.spec.argv;
   plan.directory = working_directory(request);
   plan.has_input = request.spec.input == Input::rank_0 && node.ranks.first == 0;
+  plan.grace = request.spec.grace;
+  plan.keeps_processes = request.spec.leftovers == Leftovers::kept;
   for (int i = 0; i < node.ranks.count; ++i)
     plan.ranks.push_back(node.ranks.first + i);
   return {{below_fastgpu(request, "rank"), to_text(plan)},
@@ -135,6 +148,8 @@ std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
   plan.lease =
       request.spec.presence == Presence::detached ? std::chrono::milliseconds(0) : request.lease;
   plan.timeout = request.spec.timeout;
+  plan.grace = request.spec.grace;
+  plan.keeps_processes = request.spec.leftovers == Leftovers::kept;
   plan.port_variables.assign(kPortVariables.begin(), kPortVariables.end());
   std::vector<HostfileEntry> entries;
   std::vector<Peer> peers;

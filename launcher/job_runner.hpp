@@ -61,8 +61,9 @@ class JobRunner {
   /// the job's outcome if its ranks could not begin; absent if they could.
   std::optional<Outcome> try_start(const JobRecord& job, const Cancel& cancel);
 
-  /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere within five
-  /// seconds, or leaves it. With leave_job, a cancel throws ErrorKind::interrupted.
+  /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere, within
+  /// the grace of its programs, or leaves it. With leave_job, a cancel throws
+  /// ErrorKind::interrupted.
   Outcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
                  const FollowingOptions& options, JobObserver& observer, const Cancel& cancel);
 
@@ -81,9 +82,9 @@ class JobRunner {
                                             const Cancel& cancel);
 
  private:
-  /// Gives each node that long for ending what the launcher has left.
+  /// Reaches each node within `to_reach`, or reports it as unreachable.
   std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job,
-                                          std::chrono::milliseconds for_sweep);
+                                          std::chrono::milliseconds to_reach);
   const ClusterNode* find_node(const NodeName& name) const;
   const ClusterNode& node(const NodeName& name) const;
   std::vector<ssh::Host> hosts(const JobRecord& job) const;

@@ -70,7 +70,7 @@ std::string NodeCommands::input() const {
 }
 
 std::string NodeCommands::stop() const {
-  return call({"job-stop", job_directory(job_id_), "--kill-after", "2"});
+  return call({"job-stop", job_directory(job_id_)});
 }
 
 std::string NodeCommands::sweep() const {

@@ -1,6 +1,7 @@
 #include "launcher/outcome.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/units.hpp"
 
@@ -30,7 +31,8 @@ Outcome lost(const std::string& reason) {
 }
 
 Outcome of_rank(const RankEnd& rank, const JobReport& report) {
-  const std::string what = rank.reason.empty() ? describe(rank.how) : rank.reason;
+  const std::string memory = rank.out_of_memory ? " (out of memory)" : "";
+  const std::string what = rank.reason.empty() ? describe(rank.how) + memory : rank.reason;
   const std::string node = node_of(report.placement, rank.rank).value;
   const std::string full = rank.full.empty() ? "" : "; no space left on " + node + ": " + rank.full;
   Outcome outcome = failed(rank.how.shell_code(), "rank " + std::to_string(rank.rank) + " on " +
@@ -88,6 +90,12 @@ NodeName node_of(std::span<const NodeRanks> placement, int rank) {
     return rank >= node.first && rank < node.first + node.count;
   });
   return found == placement.end() ? NodeName{"an unknown node"} : found->node;
+}
+
+std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset) {
+  constexpr std::int64_t kSmall = 1'000'000'000;
+  if (!offset || (*offset > -kSmall && *offset < kSmall)) return ended;
+  return ended - *offset;
 }
 
 Outcome decide(const JobReport& report) {

@@ -37,9 +37,14 @@ struct Outcome {
   std::optional<int> first_rank{};  ///< The rank that failed first by itself.
 };
 
+/// Returns the moment on our clock at which a rank ended by the clock of its node. `offset` is the
+/// node's clock less ours, as measured: a small one is ignored, because the measurement includes
+/// the time that the message took.
+std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset);
+
 /// Decides. The exit code is that of the rank that failed first by itself, by the clocks of the
-/// nodes: ranks that ended on request are collateral. It is 124 for a timeout, 130 for a cancel, 1
-/// if the program is not the cause.
+/// nodes, which on_our_clock has corrected: ranks that ended on request are collateral. It is 124
+/// for a timeout, 130 for a cancel, 1 if the program is not the cause.
 Outcome decide(const JobReport& report);
 
 /// Returns the node that runs `rank`.

@@ -1,6 +1,7 @@
 #include "cli/workflows/job_access.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/files.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
@@ -30,6 +31,14 @@ std::vector<ssh::Host> hosts_of(Services& services, const OpenJob& open) {
     hosts.push_back(where.of(*node));
   }
   return hosts;
+}
+
+/// Returns the first node of the job that is no longer in its cluster; absent if all are.
+std::optional<NodeName> node_that_left(Services& services, const state::Job& job) {
+  const auto nodes = services.store().nodes(job.cluster);
+  for (const launcher::NodeRanks& ranks : job.record->placement)
+    if (std::ranges::find(nodes, ranks.node, &state::Node::name) == nodes.end()) return ranks.node;
+  return std::nullopt;
 }
 
 launcher::Retention retention_of(Services& services) {
@@ -104,6 +113,11 @@ state::Job refresh_job(Services& services, const state::Job& job) {
   if (cluster->state != state::ClusterState::running &&
       cluster->state != state::ClusterState::degraded)
     return now;
+  if (const auto left = node_that_left(services, job)) {
+    // mpirun ends the rest: it has lost that node, or was on it.
+    lose(services, now, "node " + left->value + " left the cluster");
+    return now;
+  }
   const OpenJob open{now, *job.record, *cluster};
   NobodyListens nobody;
   launcher::FollowingOptions options;

@@ -108,12 +108,23 @@ std::string mpirun_of(const std::string& preferred) {
   return process::find_program("mpirun", places);
 }
 
+/// Returns true if the daemon of Open MPI 4 or 5 is in the directory of mpirun, which may be a
+/// link.
+bool is_daemon_beside(const std::filesystem::path& mpirun) {
+  std::error_code none;
+  for (const auto& place : {mpirun, std::filesystem::canonical(mpirun, none)})
+    for (const char* name : {"orted", "prted"})
+      if (::access((place.parent_path() / name).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
 void find_mpirun(const std::string& preferred, NodeFacts& facts) try {
   const std::string mpirun = mpirun_of(preferred);
   const Cancel never;
   const auto answer = process::capture({.argv = {mpirun, "--version"}}, {}, never);
   facts.mpirun = mpirun;
   facts.mpirun_version = first_line(answer.out);
+  facts.has_daemon = is_daemon_beside(mpirun);
 } catch (const Error&) {
   facts.mpirun.clear();  // The launcher reports the missing program, with the node's name.
 }
@@ -150,6 +161,7 @@ int run_facts(Arguments arguments) {
                   .boot_id = first_line(read_file("/proc/sys/kernel/random/boot_id").value_or("")),
                   .mpirun = {},
                   .mpirun_version = {},
+                  .has_daemon = true,
                   .addresses = own_addresses(),
                   .ssh_address = ssh_address()};
   while (facts.home.size() > 1 && facts.home.back() == '/')

@@ -32,6 +32,8 @@ JobRecord parse_job_record(const std::string& text) {
   record.spec.directory = field<std::string>(object, "directory");
   record.spec.sync = field<std::string>(object, "sync");
   record.spec.timeout = std::chrono::milliseconds(field<std::int64_t>(object, "timeout_ms"));
+  record.spec.grace =
+      std::chrono::milliseconds(object.value("grace_ms", record.spec.grace.count()));
   if (field<bool>(object, "detached")) record.spec.presence = Presence::detached;
   for (const json& node : field<json>(object, "nodes"))
     record.placement.push_back(parse_node(node));
@@ -58,6 +60,7 @@ std::string record_text_of(const JobRecord& record) {
                   {"directory", record.spec.directory},
                   {"sync", record.spec.sync},
                   {"timeout_ms", record.spec.timeout.count()},
+                  {"grace_ms", record.spec.grace.count()},
                   {"detached", record.spec.presence == Presence::detached},
                   {"engine", "mpirun"},
                   {"nodes", nodes}});

@@ -15,6 +15,8 @@ enum class Engine : std::uint8_t { mpirun };
 /// Whether a job ends with the fastgpu that started it, or goes on.
 enum class Presence : std::uint8_t { attached, detached };
 enum class Input : std::uint8_t { none, rank_0 };  ///< The rank that reads our standard input.
+/// Whether processes that programs leave behind outlive a job that ends well.
+enum class Leftovers : std::uint8_t { ended, kept };
 enum class Crowding : std::uint8_t {
   refused,
   allowed
@@ -33,9 +35,12 @@ struct JobSpec {
   std::string mpirun_in{};  ///< A directory on the nodes whose mpirun is used, if it has one.
   std::string sync{};  ///< A local directory, which is copied to the job's directory on the nodes.
   std::chrono::milliseconds timeout{0};  ///< 0 for no timeout.
+  /// --grace: the time between SIGTERM and SIGKILL for programs that are to end.
+  std::chrono::milliseconds grace{10'000};
   Presence presence = Presence::attached;
   Crowding crowding = Crowding::refused;
   Input input = Input::none;
+  Leftovers leftovers = Leftovers::ended;
   Engine engine = Engine::mpirun;
 };
 

@@ -27,6 +27,8 @@ sync: ./src
 workdir: /work
 command: [python, train.py, --lr, 0.1, ""]
 timeout: 2h
+grace: 30s
+keep_processes: true
 detach: true
 engine: mpirun
 )");
@@ -40,6 +42,8 @@ engine: mpirun
   CHECK(file.workdir == "/work");
   CHECK(file.command == std::vector<std::string>{"python", "train.py", "--lr", "0.1", ""});
   CHECK(file.timeout == std::chrono::hours(2));
+  CHECK(file.grace == std::chrono::seconds(30));
+  CHECK(file.keep_processes == true);
   CHECK(file.detach == true);
   CHECK(file.engine == "mpirun");
 }

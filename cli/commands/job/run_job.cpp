@@ -40,6 +40,8 @@ struct RunJobOptions {
   std::string sync;
   std::string directory;
   std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> grace;
+  bool keep_processes = false;
   bool detach = false;
   bool oversubscribe = false;
   bool dry_run = false;
@@ -143,6 +145,9 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
     spec.timeout = *timeout;
   }
   if (options.detach || file.detach.value_or(false)) spec.presence = launcher::Presence::detached;
+  if (const auto grace = options.grace ? options.grace : file.grace) spec.grace = *grace;
+  if (options.keep_processes || file.keep_processes.value_or(false))
+    spec.leftovers = launcher::Leftovers::kept;
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
   launcher::validate(spec);
   check_sync(spec.sync);
@@ -234,6 +239,10 @@ Action make_run_job_command(Arguments& arguments) {
   file.values = Values::path;
   arguments.list("--set", "KEY=VALUE", "Override a field of the job file", options->set);
   arguments.duration("--timeout", "Stop the job after this long", options->timeout);
+  arguments.duration("--grace", "Time between SIGTERM and SIGKILL when the job is ended (10s)",
+                     options->grace);
+  arguments.flag("--keep-processes", "Leave daemons of a job that ends well running",
+                 options->keep_processes);
   arguments.flag("--detach", "Return at once and leave the job running", options->detach).letter =
       "-d";
   arguments.flag("--dry-run", "Show where the ranks would run, without starting them",

@@ -99,6 +99,7 @@ void tidy(const Retention& retention) {
   for (const EndedJob& job : outdated(ended, retention, now)) {
     std::error_code left;
     fs::remove_all(job.directory, left);
+    drop_shared_memory(job.directory.filename());
   }
 }
 
@@ -123,6 +124,15 @@ bool all_ranks_have_ended(const fs::path& directory, const Plan& ranks) {
 void drop_secrets(const fs::path& directory) noexcept {
   for (const char* name : {kVariables, kCommSecret})
     ::unlink((directory / name).c_str());
+}
+
+fs::path shared_memory_of(const std::string& job_id) {
+  return "/dev/shm/fastgpu-" + std::to_string(::getuid()) + "-" + job_id;
+}
+
+void drop_shared_memory(const std::string& job_id) noexcept {
+  std::error_code none;
+  fs::remove_all(shared_memory_of(job_id), none);
 }
 
 Retention parse_retention(const std::string& text) {

@@ -25,6 +25,11 @@ bool all_ranks_have_ended(const std::filesystem::path& directory, const Plan& ra
 /// throws: a folder that cannot be written stays as it is.
 void drop_secrets(const std::filesystem::path& directory) noexcept;
 
+/// Returns the directory for the shared memory that MPI libraries use among the ranks of this node.
+std::filesystem::path shared_memory_of(const std::string& job_id);
+/// Removes it, with what killed ranks have left there. Never throws.
+void drop_shared_memory(const std::string& job_id) noexcept;
+
 /// The limits on keeping ended jobs.
 struct Retention {
   std::size_t count = 0;        ///< The number of newest jobs that are kept.

@@ -176,7 +176,9 @@ class Follower {
       if (sent) continue;
       const auto text = read_file(ranks_ / (std::to_string(rank) + ".status"));
       if (!text) continue;
-      send_status(FrameKind::rank_status, rank, *text);
+      RankEnd end = parse_rank_end(*text);
+      end.sent = now_ns();
+      send_status(FrameKind::rank_status, rank, to_text(end));
       sent = true;
     }
   }

@@ -16,6 +16,12 @@ int parse_rank(const std::string& text) {
   throw Error(ErrorKind::remote, "job plan: '" + printable(text) + "' is not a rank");
 }
 
+/// Returns the grace; that of new plans for a plan of an earlier fastgpu.
+std::chrono::milliseconds grace_in(const Records& records) {
+  if (records.all("grace").empty()) return Plan().grace;
+  return std::chrono::milliseconds(records.number("grace"));
+}
+
 }  // namespace
 
 std::string to_text(const Plan& plan) {
@@ -24,6 +30,7 @@ std::string to_text(const Plan& plan) {
   records.add("directory", plan.directory);
   records.add("lease", plan.lease.count());
   records.add("timeout", plan.timeout.count());
+  records.add("grace", plan.grace.count());
   for (const std::string& name : plan.port_variables)
     records.add("port", name);
   for (const std::string& argument : plan.argv)
@@ -33,6 +40,7 @@ std::string to_text(const Plan& plan) {
   for (const int rank : plan.ranks)
     records.add("rank", rank);
   if (plan.has_input) records.add("input", 1);
+  if (plan.keeps_processes) records.add("keeps", 1);
   return records.text();
 }
 
@@ -55,9 +63,11 @@ Plan parse_plan(std::string_view text) {
             .directory = records.get("directory"),
             .lease = std::chrono::milliseconds(records.number("lease")),
             .timeout = std::chrono::milliseconds(records.number("timeout")),
+            .grace = grace_in(records),
             .port_variables = records.all("port"),
             .ranks = {},
-            .has_input = !records.all("input").empty()};
+            .has_input = !records.all("input").empty(),
+            .keeps_processes = !records.all("keeps").empty()};
   for (const std::string& rank : records.all("rank"))
     plan.ranks.push_back(parse_rank(rank));
   if (plan.id.empty()) throw Error(ErrorKind::remote, "job plan: the id is empty");

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,11 @@ namespace fastgpu::agent {
 /// The marker in the environment of all processes of a job.
 inline constexpr std::string_view kJobMarker = "FASTGPU_JOB_ID";
 inline constexpr std::string_view kExecMarker = "FASTGPU_EXEC_ID";
+
+/// The signal that orders ranks to end. mpirun passes it on to the ranks of all nodes; it does so
+/// for SIGTERM only after a second, and then kills them.
+inline constexpr int kStopOrder = SIGURG;
+inline constexpr const char* kStopOrderName = "SIGURG";
 
 inline constexpr const char* kStoppedMark = "stopped";
 inline constexpr const char* kVariables = "variables";
@@ -41,10 +47,14 @@ struct Plan {
   /// Ends the job after this long without a sign of life; 0 for never.
   std::chrono::milliseconds lease{0};
   std::chrono::milliseconds timeout{0};  ///< The job's time limit; 0 for no limit.
+  /// The time between SIGTERM and SIGKILL for the program of a rank.
+  std::chrono::milliseconds grace{10'000};
   /// Each of these variables is set to a different free TCP port.
   std::vector<std::string> port_variables;
   std::vector<int> ranks;  ///< The ranks that run on this node.
   bool has_input = false;  ///< Rank 0 reads the input from `job-input`.
+  /// The processes that programs leave behind outlive a job that ends well.
+  bool keeps_processes = false;
 };
 
 std::string to_text(const Plan& plan);
