@@ -13,6 +13,7 @@ using state::Engine;
 using state::Input;
 using state::JobRecord;
 using state::JobSpec;
+using state::Launcher;
 using state::Leftovers;
 using state::NodeRanks;
 using state::Presence;

@@ -14,6 +14,9 @@ namespace {
 constexpr int kMostSlots = 1'024;
 constexpr const char* kEngine = "mpirun";  ///< The only engine.
 
+const std::vector<std::string> kLaunchers = {"mpirun", "torchrun", "plain"};
+const std::vector<std::string> kInputs = {"rank0", "none"};
+
 std::vector<std::pair<std::string, std::string>> environment_of(const config::Value& value) {
   std::vector<std::pair<std::string, std::string>> variables;
   for (const auto& [name, entry] : value.entries()) {
@@ -45,7 +48,7 @@ std::string path_of(const config::Value& value) {
 JobFile read_job_file(const config::Document& document) {
   const config::Value root = document.root();
   root.allow_only({"name", "cluster", "np", "npernode", "env", "sync", "workdir", "command",
-                   "timeout", "grace", "keep_processes", "detach", "engine"});
+                   "timeout", "grace", "keep_processes", "detach", "engine", "launcher", "stdin"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -64,6 +67,8 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto detach = root.find("detach")) file.detach = detach->boolean();
   if (const auto engine = root.find("engine"))
     file.engine = engine->choice(std::vector<std::string>{kEngine});
+  if (const auto launcher = root.find("launcher")) file.launcher = launcher->choice(kLaunchers);
+  if (const auto input = root.find("stdin")) file.stdin_to = input->choice(kInputs);
   return file;
 }
 

@@ -26,6 +26,8 @@ struct JobFile {
   std::optional<bool> keep_processes{};
   std::optional<bool> detach{};
   std::optional<std::string> engine{};
+  std::optional<std::string> launcher{};
+  std::optional<std::string> stdin_to{};  ///< The field `stdin`.
 };
 
 /// Reads a job. Throws ErrorKind::usage with line and column for an invalid file.

@@ -183,6 +183,7 @@ Outcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel 
   seen.cancelled = cancelled;
   seen.lease = options_.lease;
   seen.timeout = job.spec.timeout;
+  seen.launcher_name = name_of_launcher(job.spec.launcher);
   return decide(seen);
 }
 

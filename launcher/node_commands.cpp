@@ -86,6 +86,16 @@ std::string NodeCommands::remote_shell(const std::string& home) const {
   return home + "/" + remote::agent_path(agent_) + " rsh";
 }
 
+std::vector<std::string> NodeCommands::launch(const std::string& ssh_config,
+                                              const std::vector<std::string>& pass) const {
+  const std::string directory = job_directory(job_id_);
+  std::vector<std::string> words = {"launch", directory, call({"node-ranks", directory})};
+  if (!ssh_config.empty()) words.insert(words.end(), {"--ssh-config", ssh_config});
+  for (const std::string& name : pass)
+    words.insert(words.end(), {"--pass", name});
+  return {"/bin/sh", "-c", call(std::move(words))};
+}
+
 std::vector<std::string> NodeCommands::rank() const {
   return {"/bin/sh", "-c", call({"rank", job_directory(job_id_)})};
 }

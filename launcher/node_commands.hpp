@@ -63,6 +63,11 @@ class NodeCommands {
   /// that path.
   std::string remote_shell(const std::string& home) const;
 
+  /// Returns the command for the first node that starts the ranks of all nodes without MPI.
+  /// `ssh_config` is empty for a job of one node; the variables `pass` reach all ranks.
+  std::vector<std::string> launch(const std::string& ssh_config,
+                                  const std::vector<std::string>& pass) const;
+
   /// Returns the command that mpirun runs as a rank. It is the same on all nodes, although their
   /// home directories may differ.
   std::vector<std::string> rank() const;

@@ -56,13 +56,14 @@ std::string with_tail(const std::string& reason, const JobReport& report) {
   return report.launcher_tail.empty() ? reason : reason + ":\n" + report.launcher_tail;
 }
 
-/// Returns the outcome if mpirun failed, and no rank did so by itself.
+/// Returns the outcome if the launcher failed, and no rank did so by itself.
 Outcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string where = " on " + first_node(report);
   if (!end.reason.empty())
-    return failed(end.how.shell_code(), "mpirun could not be started" + where + ": " + end.reason);
+    return failed(end.how.shell_code(),
+                  report.launcher_name + " could not be started" + where + ": " + end.reason);
   const int code = end.how.shell_code() == 0 ? 1 : end.how.shell_code();
-  return failed(code, with_tail("mpirun" + where + " " + describe(end.how), report));
+  return failed(code, with_tail(report.launcher_name + where + " " + describe(end.how), report));
 }
 
 std::optional<Outcome> of_stop(const JobEnd& end, const JobReport& report) {
@@ -84,6 +85,10 @@ std::optional<Outcome> of_stop(const JobEnd& end, const JobReport& report) {
 }
 
 }  // namespace
+
+std::string name_of_launcher(Launcher launcher) {
+  return launcher == Launcher::plain ? "the launcher" : "mpirun";
+}
 
 NodeName node_of(std::span<const NodeRanks> placement, int rank) {
   const auto found = std::ranges::find_if(placement, [rank](const NodeRanks& node) {

@@ -18,12 +18,16 @@ struct LostNode {
   std::string why;
 };
 
+/// Returns what messages call the program that starts the ranks: "mpirun", "the launcher".
+std::string name_of_launcher(Launcher launcher);
+
 /// All observations of a job.
 struct JobReport {
   std::vector<NodeRanks> placement{};
   std::vector<agent::RankEnd> ranks{};      ///< Ranks that ended and could report it.
   std::optional<agent::JobEnd> launcher{};  ///< Absent: unknown, for example with its node lost.
-  std::string launcher_tail{};              ///< The end of mpirun's stderr.
+  std::string launcher_tail{};              ///< The end of the launcher's stderr.
+  std::string launcher_name{"mpirun"};      ///< The program that starts the ranks.
   std::vector<LostNode> lost{};
   bool cancelled = false;  ///< Cancelled by us.
   std::chrono::milliseconds lease{0};

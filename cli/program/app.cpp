@@ -136,7 +136,8 @@ constexpr std::array kCommands = {
     Command{"run", "job", Topic::jobs, Effect::changes, "Run a program as a distributed job",
             "fastgpu run job --cluster demo -np 2 -- ./train --epochs 10", make_run_job_command,
             "The exit code is that of the first rank that failed by itself, or 128 + signal. "
-            "Ctrl-C stops all ranks. Logs are on the nodes, in ~/.fastgpu/jobs/ID. Standard input "
+            "Ctrl-C stops all ranks: they get SIGTERM, and --grace to end. Logs are on the nodes, "
+            "in ~/.fastgpu/jobs/ID. Standard input "
             "goes to rank 0 if it is a file or a pipe; a detached job has none. RANK, WORLD_SIZE, "
             "LOCAL_RANK, MASTER_ADDR and the other variables of training scripts are set."},
     Command{"bench", "comm", Topic::jobs, Effect::runs,

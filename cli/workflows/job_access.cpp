@@ -130,6 +130,7 @@ state::Job refresh_job(Services& services, const state::Job& job) {
   if (!report.launcher) return now;
   report.lease = launcher::RunnerOptions{.agent = services.agent()}.lease;
   report.timeout = open.record.spec.timeout;
+  report.launcher_name = launcher::name_of_launcher(open.record.spec.launcher);
   launcher::mark_ended(services.store(), now, launcher::decide(report));
   return now;
 }

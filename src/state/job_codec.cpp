@@ -3,6 +3,7 @@
 #include "base/names.hpp"
 #include "state/codec.hpp"
 #include "state/record_text.hpp"
+#include "state/words.hpp"
 
 namespace fastgpu::state {
 namespace {
@@ -12,13 +13,16 @@ using nlohmann::json;
 constexpr const char* kJobSchema = "fastgpu.job/1";
 
 json to_node(const NodeRanks& node) {
-  return {{"name", node.node.value}, {"first", node.first}, {"ranks", node.count}};
+  json object = {{"name", node.node.value}, {"first", node.first}, {"ranks", node.count}};
+  if (node.workers > 0) object["workers"] = node.workers;
+  return object;
 }
 
 NodeRanks parse_node(const json& object) {
   return {.node = {field<std::string>(object, "name")},
           .first = field<int>(object, "first"),
-          .count = field<int>(object, "ranks")};
+          .count = field<int>(object, "ranks"),
+          .workers = object.value("workers", 0)};
 }
 
 JobRecord parse_job_record(const std::string& text) {
@@ -34,6 +38,7 @@ JobRecord parse_job_record(const std::string& text) {
   record.spec.timeout = std::chrono::milliseconds(field<std::int64_t>(object, "timeout_ms"));
   record.spec.grace =
       std::chrono::milliseconds(object.value("grace_ms", record.spec.grace.count()));
+  record.spec.launcher = parse_launcher(object.value("launcher", "mpirun"));
   if (field<bool>(object, "detached")) record.spec.presence = Presence::detached;
   for (const json& node : field<json>(object, "nodes"))
     record.placement.push_back(parse_node(node));
@@ -63,6 +68,7 @@ std::string record_text_of(const JobRecord& record) {
                   {"grace_ms", record.spec.grace.count()},
                   {"detached", record.spec.presence == Presence::detached},
                   {"engine", "mpirun"},
+                  {"launcher", to_string(record.spec.launcher)},
                   {"nodes", nodes}});
 }
 

@@ -12,6 +12,9 @@
 namespace fastgpu::state {
 
 enum class Engine : std::uint8_t { mpirun };
+/// The program that starts the ranks: Open MPI's mpirun, PyTorch's torchrun (started by mpirun, one
+/// on each node), or fastgpu's own, which needs no MPI on the nodes.
+enum class Launcher : std::uint8_t { mpirun, torchrun, plain };
 /// Whether a job ends with the fastgpu that started it, or goes on.
 enum class Presence : std::uint8_t { attached, detached };
 enum class Input : std::uint8_t { none, rank_0 };  ///< The rank that reads our standard input.
@@ -42,6 +45,7 @@ struct JobSpec {
   Input input = Input::none;
   Leftovers leftovers = Leftovers::ended;
   Engine engine = Engine::mpirun;
+  Launcher launcher = Launcher::mpirun;
 };
 
 /// The ranks of one node, numbered without a gap.
@@ -49,6 +53,7 @@ struct NodeRanks {
   NodeName node;
   int first = 0;
   int count = 0;
+  int workers = 0;  ///< The processes that each of them starts itself, as torchrun does.
 };
 
 /// The data that is needed to find a job again. Values of environment variables may be secrets, and

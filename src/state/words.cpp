@@ -36,6 +36,12 @@ constexpr std::array<Word<JobState>, 6> kJobWords = {{
     {JobState::lost, "lost"},
 }};
 
+constexpr std::array<Word<Launcher>, 3> kLauncherWords = {{
+    {Launcher::mpirun, "mpirun"},
+    {Launcher::torchrun, "torchrun"},
+    {Launcher::plain, "plain"},
+}};
+
 template <class Words, class State>
 std::string_view word_of(const Words& words, State state) {
   for (const auto& [value, word] : words)
@@ -62,6 +68,9 @@ std::string_view to_string(NodeState state) {
 std::string_view to_string(JobState state) {
   return word_of(kJobWords, state);
 }
+std::string_view to_string(Launcher launcher) {
+  return word_of(kLauncherWords, launcher);
+}
 
 ClusterState parse_cluster_state(std::string_view word) {
   return state_of<ClusterState>(kClusterWords, "cluster", word);
@@ -71,6 +80,10 @@ NodeState parse_node_state(std::string_view word) {
 }
 JobState parse_job_state(std::string_view word) {
   return state_of<JobState>(kJobWords, "job", word);
+}
+
+Launcher parse_launcher(std::string_view word) {
+  return state_of<Launcher>(kLauncherWords, "launcher", word);
 }
 
 }  // namespace fastgpu::state

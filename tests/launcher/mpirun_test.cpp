@@ -241,6 +241,44 @@ TEST_CASE("nodes on one machine share its cores") {
   CHECK_FALSE(yields({facts("a"), facts("b")}));
 }
 
+TEST_CASE("each process has its share of the cores, and the user's word on it is kept") {
+  const auto threads = [](JobFilesRequest asked, std::vector<agent::NodeFacts> both) {
+    const agent::Plan plan = agent::parse_plan(start_files(asked, both, kCommands)[4].content);
+    std::string found;
+    for (const std::string& assignment : plan.environment)
+      if (assignment.starts_with("OMP_NUM_THREADS=")) found = assignment.substr(16);
+    CHECK(has(plan.argv, {"-x", "OMP_NUM_THREADS"}) == !found.empty());
+    return found;
+  };
+  const auto with_cores = [](const std::string& boot_id, int cores) {
+    agent::NodeFacts node = facts(boot_id);
+    node.cores = cores;
+    return node;
+  };
+  CHECK(threads(request(), {with_cores("a", 16), with_cores("b", 16)}) == "8");
+  CHECK(threads(request(), {with_cores("a", 16), with_cores("b", 4)}) == "4");
+  CHECK(threads(request(), {with_cores("a", 16), with_cores("a", 16)}) == "5");
+  CHECK(threads(request(), {with_cores("a", 1), with_cores("b", 16)}) == "1");
+  JobFilesRequest own = request();
+  own.spec.environment = {"OMP_NUM_THREADS=3"};
+  CHECK(threads(own, {with_cores("a", 16), with_cores("b", 16)}).empty());
+}
+
+TEST_CASE("a plain job needs no mpirun, and its ranks get the same variables") {
+  JobFilesRequest plain = request();
+  plain.spec.launcher = Launcher::plain;
+  std::vector<agent::NodeFacts> both = {facts("a"), facts("b")};
+  both[0].mpirun.clear();
+  const agent::Plan plan = agent::parse_plan(start_files(plain, both, kCommands)[4].content);
+  REQUIRE(plan.argv.size() == 3);
+  CHECK(plan.argv[0] == "/bin/sh");
+  for (const char* part : {" launch .fastgpu/jobs/train-1 ", " node-ranks .fastgpu/jobs/train-1",
+                           "--ssh-config /root/.fastgpu/clusters/c0ffee00/ssh_config",
+                           "--pass MASTER_PORT", "--pass OMP_NUM_THREADS"})
+    CHECK_MESSAGE(plan.argv[2].find(part) != std::string::npos, plan.argv[2]);
+  CHECK(agent::parse_plan(rank_files(plain, plain.nodes[1])[0].content).world_size == 3);
+}
+
 TEST_CASE("a node without mpirun, or with another one, is named") {
   std::vector<agent::NodeFacts> both = {facts(), facts()};
   both[1].mpirun = "/opt/mpirun";

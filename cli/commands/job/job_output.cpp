@@ -11,9 +11,9 @@ constexpr std::size_t kMostWords = 64UL * 1024;
 constexpr std::array kRankColors = {Color::cyan, Color::green, Color::yellow, Color::magenta,
                                     Color::blue};
 
-Styled prefix_of(int rank, bool colored) {
-  const std::string label =
-      rank == agent::kLauncherRank ? "[mpirun]" : "[" + std::to_string(rank) + "]";
+Styled prefix_of(int rank, launcher::Launcher launcher, bool colored) {
+  const char* const own = launcher == launcher::Launcher::plain ? "[launcher]" : "[mpirun]";
+  const std::string label = rank == agent::kLauncherRank ? own : "[" + std::to_string(rank) + "]";
   const Color color =
       rank < 0 ? Color::dim : kRankColors[static_cast<std::size_t>(rank) % kRankColors.size()];
   Styled prefix = Styled::painted(label, color, colored);
@@ -34,18 +34,20 @@ void JobOutput::Stdout::write(std::string_view bytes) {
   }
 }
 
-JobOutput::JobOutput(Context& context, RankLabels labels)
+JobOutput::JobOutput(Context& context, RankLabels labels, launcher::Launcher launcher)
     : context_(context),
       labels_(labels),
+      launcher_(launcher),
       out_(context),
       err_(context),
       out_lines_(out_, cursor_),
       err_lines_(err_, context.ui().terminal().shared ? cursor_ : err_cursor_) {}
 
-LineMux::Stream JobOutput::stream_of(int rank, bool colored, LineMux& lines, Streams& streams) {
+LineMux::Stream JobOutput::stream_of(int rank, bool colored, LineMux& lines,
+                                     Streams& streams) const {
   const auto found = streams.find(rank);
   if (found != streams.end()) return found->second;
-  return streams[rank] = lines.add(prefix_of(rank, colored));
+  return streams[rank] = lines.add(prefix_of(rank, launcher_, colored));
 }
 
 void JobOutput::output(int rank, agent::OutputStream stream, std::string_view bytes) {

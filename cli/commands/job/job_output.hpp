@@ -22,7 +22,8 @@ enum class LauncherWords : std::uint8_t { shown, dropped };
 /// program's cancel.
 class JobOutput : public launcher::JobObserver {
  public:
-  JobOutput(Context& context, RankLabels labels);
+  JobOutput(Context& context, RankLabels labels,
+            launcher::Launcher launcher = launcher::Launcher::mpirun);
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
   void rank_ended(const agent::RankEnd& end, const NodeName& node) override;
   void disk_full(const NodeName& node, const std::string& path) override;
@@ -47,10 +48,11 @@ class JobOutput : public launcher::JobObserver {
   };
   using Streams = std::map<int, LineMux::Stream>;
 
-  static LineMux::Stream stream_of(int rank, bool colored, LineMux& lines, Streams& streams);
+  LineMux::Stream stream_of(int rank, bool colored, LineMux& lines, Streams& streams) const;
 
   Context& context_;
   RankLabels labels_;
+  launcher::Launcher launcher_;
   Stdout out_;
   Stderr err_;
   /// The open line of stdout, and of stderr if both go to the same place.

@@ -76,7 +76,7 @@ int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& ope
   if (request.on_cancel == launcher::OnCancel::stop_job)
     context.set_stop_notice("stopping job " + open.job.id +
                             "; press Ctrl-C again to exit at once (the job then stops on its own)");
-  JobOutput output(context, request.labels);
+  JobOutput output(context, request.labels, open.record.spec.launcher);
   const auto job = follow_to_end(context, runner, open, request, output);
   return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;
 }

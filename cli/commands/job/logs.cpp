@@ -36,7 +36,7 @@ int run_logs(Context& context, const JobOptions& options) {
       .tail = lines_of(options),
       .mode = options.follow ? launcher::LogMode::follow : launcher::LogMode::what_there_is};
   if (context.ui().wants_document()) return show_log_document(context, open, runner, request);
-  JobOutput output(context, labels_for(open, options));
+  JobOutput output(context, labels_for(open, options), open.record.spec.launcher);
   try {
     runner.logs(open.job.id, open.record, request, output, context.cancel());
   } catch (const Error&) {

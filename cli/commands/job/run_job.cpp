@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -17,10 +18,13 @@
 #include "cli/commands/shared/standard_input.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/remote_target.hpp"
+#include "launcher/engines/torchrun.hpp"
+#include "launcher/host_list.hpp"
 #include "launcher/job_file.hpp"
 #include "launcher/placement.hpp"
 #include "process/command.hpp"
 #include "state/record_text.hpp"
+#include "state/words.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -34,7 +38,11 @@ struct RunJobOptions {
   std::vector<std::string> set;
   std::optional<int> ranks;
   std::optional<int> per_node;
+  std::string hosts;
+  std::string launcher;
+  std::string input;
   VariableFlags variables;
+  std::vector<std::string> exported;
   std::string environment;
   bool no_environment = false;
   std::string sync;
@@ -106,7 +114,9 @@ void check_sync(const std::string& path) {
 /// --environment, because NAME may be meant as an environment.
 std::vector<std::string> own_variables(const RunJobOptions& options,
                                        const state::Environment& ours) try {
-  return variables_of(options.variables, ours);
+  VariableFlags flags = options.variables;
+  flags.given.insert(flags.given.end(), options.exported.begin(), options.exported.end());
+  return variables_of(flags, ours);
 } catch (const Error& e) {
   for (const std::string& text : options.variables.given) {
     const bool is_unset = text.find('=') == std::string::npos && !ours(text.c_str());
@@ -136,6 +146,8 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
     spec.environment.push_back(key + "=" + value);
   for (const std::string& assignment : variables)
     process::set_variable(spec.environment, assignment);
+  spec.launcher = state::parse_launcher(options.launcher.empty() ? file.launcher.value_or("mpirun")
+                                                                 : options.launcher);
   spec.sync = options.sync.empty() ? file.sync.value_or("") : options.sync;
   spec.directory = options.directory.empty() ? file.workdir.value_or("") : options.directory;
   if (const auto timeout = options.timeout ? options.timeout : file.timeout) {
@@ -168,7 +180,11 @@ View view_of(const launcher::JobRecord& record) {
   view.table.columns = {{"NODE"}, {"RANKS"}};
   for (const launcher::NodeRanks& ranks : record.placement) {
     const std::string last = std::to_string(ranks.first + ranks.count - 1);
-    view.table.rows.push_back({ranks.node.value, std::to_string(ranks.first) + "-" + last});
+    const std::string workers =
+        ranks.workers > 0 ? " (" + counted(static_cast<std::size_t>(ranks.workers), "worker") + ")"
+                          : "";
+    view.table.rows.push_back(
+        {ranks.node.value, std::to_string(ranks.first) + "-" + last + workers});
     view.names.push_back(ranks.node.value);
   }
   return view;
@@ -177,9 +193,14 @@ View view_of(const launcher::JobRecord& record) {
 /// Returns our standard input for rank 0; null for a detached job, and if the job file was read
 /// from standard input.
 std::unique_ptr<remote::SharedInput> input_for(const RunJobOptions& options,
+                                               const launcher::JobFile& file,
                                                const launcher::JobSpec& spec) {
   const bool is_detached = spec.presence == launcher::Presence::detached;
-  if (is_detached || options.file == "-" || !is_passed_on(STDIN_FILENO)) return nullptr;
+  const std::string wanted = options.input.empty() ? file.stdin_to.value_or("") : options.input;
+  if (is_detached && wanted == "rank0")
+    throw Error(ErrorKind::usage, "run job: a detached job has no standard input (--stdin rank0)");
+  if (wanted == "none" || is_detached || options.file == "-" || !is_passed_on(STDIN_FILENO))
+    return nullptr;
   return std::make_unique<remote::SharedInput>(STDIN_FILENO, 1);
 }
 
@@ -189,12 +210,38 @@ std::string places_of(const launcher::JobRecord& record) {
   return counted(ranks, "rank") + " on " + counted(record.placement.size(), "node");
 }
 
+/// Returns the nodes to run on. -H names nodes of the cluster, with the slots to use there.
+RemoteTarget target_of(Context& context, const RunJobOptions& options,
+                       const launcher::JobFile& file) {
+  const std::string cluster = cluster_of(context, options, file);
+  if (options.hosts.empty()) return running_nodes(context, cluster);
+  const auto hosts = launcher::parse_host_list(options.hosts);
+  if (cluster.find('/') != std::string::npos)
+    throw Error(ErrorKind::usage, "run job: give the nodes by -H or by --cluster, not by both");
+  std::string names;
+  for (const launcher::NodeSlots& host : hosts)
+    names += (names.empty() ? "" : ",") + host.name.value;
+  RemoteTarget all = running_nodes(context, cluster + "/" + names);
+  RemoteTarget target{
+      .cluster = all.cluster, .nodes = {}, .hosts = {}, .heartbeat = std::move(all.heartbeat)};
+  for (const launcher::NodeSlots& host : hosts) {
+    for (state::Node node : find_nodes(context, all.cluster, host.name.value)) {
+      const auto known = std::ranges::find(all.nodes, node.name, &state::Node::name);
+      node.slots = host.slots;
+      target.hosts.push_back(all.hosts.at(static_cast<std::size_t>(known - all.nodes.begin())));
+      target.nodes.push_back(std::move(node));
+    }
+  }
+  return target;
+}
+
 int run(Context& context, const RunJobOptions& options) {
   const launcher::JobFile file = job_file_of(options);
   const launcher::JobSpec spec =
       spec_of(options, file, own_variables(options, context.environment()));
-  EnvCluster cluster(context, running_nodes(context, cluster_of(context, options, file)));
+  EnvCluster cluster(context, target_of(context, options, file));
   launcher::JobRecord record = placed_on(cluster.target(), spec);
+  if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
   enter_environment(options, cluster, record);
   if (options.dry_run) {
     const auto refused =
@@ -211,7 +258,7 @@ int run(Context& context, const RunJobOptions& options) {
     context.ui().note("dry run: no job was started");
     return 0;
   }
-  const auto input = input_for(options, record.spec);
+  const auto input = input_for(options, file, record.spec);
   if (input) record.spec.input = launcher::Input::rank_0;
   StartedJob started = start_job(context, cluster.target(), record);
   if (record.spec.presence == launcher::Presence::detached)
@@ -253,9 +300,24 @@ Action make_run_job_command(Arguments& arguments) {
       .letter = "-np";
   arguments.count("--npernode", "K", "Number of ranks per node", options->per_node, 1,
                   kMostJobRanks);
+  arguments
+      .text("--host", "NODE[:SLOTS],...",
+            "Use these nodes of the cluster, with that many slots each", options->hosts)
+      .letter = "-H";
+  Argument& launcher = arguments.text("--launcher", "NAME",
+                                      "Program that starts the ranks (mpirun)", options->launcher);
+  launcher.values = Values::choice;
+  launcher.choices = {"mpirun", "torchrun", "plain"};
+  Argument& input =
+      arguments.text("--stdin", "TO", "Rank that reads standard input (rank0)", options->input);
+  input.values = Values::choice;
+  input.choices = {"rank0", "none"};
   arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
   arguments.group("Environment");
   describe_variables(arguments, options->variables, "every rank");
+  arguments
+      .list("--export", "NAME[=VALUE]", "The same as --env, as mpirun spells it", options->exported)
+      .letter = "-x";
   Argument& environment = arguments.text(
       "--environment", "NAME", "Run in this environment (the active one)", options->environment);
   environment.letter = "-E";

@@ -8,11 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 
 #include "agent/files/disk.hpp"
 #include "agent/files/reserved_file.hpp"
+#include "agent/interfaces.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/jobs/memory_events.hpp"
 #include "agent/jobs/processes.hpp"
@@ -57,6 +60,17 @@ Place find_place() {
   return place;
 }
 
+/// Parses "RANK:LOCAL_RANK:WORLD_SIZE".
+Place parse_place(const std::string& text) {
+  const auto first = text.find(':');
+  const auto second = first == text.npos ? text.npos : text.find(':', first + 1);
+  if (second == text.npos)
+    throw Error(ErrorKind::usage, "--place '" + printable(text) + "' is not RANK:LOCAL_RANK:SIZE");
+  return {parse_number<int>(text.substr(0, first), "--place"),
+          parse_number<int>(text.substr(first + 1, second - first - 1), "--place"),
+          parse_number<int>(text.substr(second + 1), "--place")};
+}
+
 Plan read_plan(const std::filesystem::path& directory, std::vector<std::string> argv) {
   const auto text = read_file(directory / "rank");
   if (!text) throw Error(ErrorKind::usage, directory.string() + " has no plan for ranks");
@@ -95,16 +109,44 @@ void name_shared_memory(std::vector<std::string>& environment, const Plan& plan)
     process::set_variable(environment, name + ("=" + directory.string()));
 }
 
+/// Removes the variables by which MPI libraries find their place.
+void drop_mpi(std::vector<std::string>& environment) {
+  constexpr std::array kOfMpi = {"OMPI_", "PMIX_", "PMI_", "ORTE_", "PRTE_"};
+  std::erase_if(environment, [&](const std::string& assignment) {
+    return std::ranges::any_of(kOfMpi,
+                               [&](const char* prefix) { return assignment.starts_with(prefix); });
+  });
+}
+
+/// Makes NCCL and Gloo use the interface of this node in the network that joins the nodes. They
+/// would choose one by its name, which may be that of a bridge.
+void name_interface(std::vector<std::string>& environment, const Plan& plan) {
+  const auto network = process::variable(environment, kJobNetwork);
+  std::erase_if(environment, [](const std::string& assignment) {
+    return assignment.starts_with(std::string(kJobNetwork) + "=");
+  });
+  if (!network) return;
+  const auto interface = interface_in(*network, own_interfaces());
+  if (!interface) return;
+  for (const auto& [name, value] : {std::pair("NCCL_SOCKET_IFNAME", "=" + *interface),
+                                    std::pair("GLOO_SOCKET_IFNAME", *interface)})
+    if (!process::variable(environment, name) && !process::variable(plan.environment, name))
+      process::set_variable(environment, name + ("=" + value));
+}
+
 std::vector<std::string> environment_of(const std::filesystem::path& directory, const Plan& plan,
                                         const Place& place) {
   auto environment = process::current_environment();
   name_secret(environment, directory);
   name_shared_memory(environment, plan);
+  name_interface(environment, plan);
   const auto set = [&](const std::string& name, const std::string& value) {
     process::set_variable(environment, name + "=" + value);
   };
   // Sets our own names, and those that training scripts read.
+  if (plan.starts_workers) drop_mpi(environment);
   for (const char* prefix : {"FASTGPU_", ""}) {
+    if (plan.starts_workers) break;
     set(std::string(prefix) + "RANK", std::to_string(place.rank));
     set(std::string(prefix) + "LOCAL_RANK", std::to_string(place.local_rank));
     set(std::string(prefix) + "WORLD_SIZE", std::to_string(place.size));
@@ -251,8 +293,8 @@ void end_the_rest(bool is_stopped, int code, Front& front, SignalQueue& signals)
 
 /// Runs the program of a rank and records its outcome. Returns the exit code.
 int run_here(const std::filesystem::path& directory, std::vector<std::string> argv,
-             SignalQueue& signals, Front front) {
-  const Place place = find_place();
+             SignalQueue& signals, Front front, const std::optional<std::string>& given_place) {
+  const Place place = given_place ? parse_place(*given_place) : find_place();
   const Plan plan = read_plan(directory, std::move(argv));
   const auto ranks = directory / "ranks";
   make_private_directory(ranks);
@@ -321,6 +363,7 @@ void outlive(pid_t parent) {
 int run_rank(Arguments arguments) {
   Options options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
+  const auto place = options.take_value("--place");
   std::vector<std::string> argv;
   if (options.take_flag("--")) argv = options.take_rest();
   options.expect_end();
@@ -340,7 +383,7 @@ int run_rank(Arguments arguments) {
   outlive(self);
   become_subreaper();
   return run_here(directory, std::move(argv), signals,
-                  {.launcher = launcher, .early_code = std::move(pipe.write_end)});
+                  {.launcher = launcher, .early_code = std::move(pipe.write_end)}, place);
 }
 
 }  // namespace fastgpu::agent

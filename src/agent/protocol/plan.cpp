@@ -39,6 +39,8 @@ std::string to_text(const Plan& plan) {
     records.add("env", assignment);
   for (const int rank : plan.ranks)
     records.add("rank", rank);
+  records.add("size", plan.world_size);
+  if (plan.starts_workers) records.add("workers", 1);
   if (plan.has_input) records.add("input", 1);
   if (plan.keeps_processes) records.add("keeps", 1);
   return records.text();
@@ -57,17 +59,20 @@ std::vector<std::string> parse_variables(std::string_view text) {
 
 Plan parse_plan(std::string_view text) {
   const Records records(text, "job plan");
-  Plan plan{.id = records.get("id"),
-            .argv = records.all("arg"),
-            .environment = records.all("env"),
-            .directory = records.get("directory"),
-            .lease = std::chrono::milliseconds(records.number("lease")),
-            .timeout = std::chrono::milliseconds(records.number("timeout")),
-            .grace = grace_in(records),
-            .port_variables = records.all("port"),
-            .ranks = {},
-            .has_input = !records.all("input").empty(),
-            .keeps_processes = !records.all("keeps").empty()};
+  Plan plan{
+      .id = records.get("id"),
+      .argv = records.all("arg"),
+      .environment = records.all("env"),
+      .directory = records.get("directory"),
+      .lease = std::chrono::milliseconds(records.number("lease")),
+      .timeout = std::chrono::milliseconds(records.number("timeout")),
+      .grace = grace_in(records),
+      .port_variables = records.all("port"),
+      .ranks = {},
+      .world_size = records.all("size").empty() ? 0 : static_cast<int>(records.number("size")),
+      .starts_workers = !records.all("workers").empty(),
+      .has_input = !records.all("input").empty(),
+      .keeps_processes = !records.all("keeps").empty()};
   for (const std::string& rank : records.all("rank"))
     plan.ranks.push_back(parse_rank(rank));
   if (plan.id.empty()) throw Error(ErrorKind::remote, "job plan: the id is empty");

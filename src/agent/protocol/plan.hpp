@@ -31,6 +31,10 @@ inline constexpr std::string_view kExecMarker = "FASTGPU_EXEC_ID";
 inline constexpr int kStopOrder = SIGURG;
 inline constexpr const char* kStopOrderName = "SIGURG";
 
+/// The variable by which ranks get the network that joins the nodes: "10.0.0.0/29". Programs do not
+/// see it.
+inline constexpr const char* kJobNetwork = "FASTGPU_JOB_NETWORK";
+
 inline constexpr const char* kStoppedMark = "stopped";
 inline constexpr const char* kVariables = "variables";
 inline constexpr const char* kCommSecret = "comm-secret";
@@ -52,6 +56,10 @@ struct Plan {
   /// Each of these variables is set to a different free TCP port.
   std::vector<std::string> port_variables;
   std::vector<int> ranks;  ///< The ranks that run on this node.
+  int world_size = 0;      ///< The number of ranks on all nodes.
+  /// The program starts the job's processes itself, and tells them their places: it gets neither
+  /// variables of MPI nor those of a rank.
+  bool starts_workers = false;
   bool has_input = false;  ///< Rank 0 reads the input from `job-input`.
   /// The processes that programs leave behind outlive a job that ends well.
   bool keeps_processes = false;

@@ -169,12 +169,16 @@ def test_ranks_of_a_node_that_is_cut_off_end_by_themselves(user):
     process = starts(user, name, "cut", "echo up; exec sleep 600.25", ranks=2)
     init = next(iter(inits_of(f"{name}-1")))
     inside = ["nsenter", "-t", str(init), "-n", "-p", "-m"]
-    link = subprocess.run(
-        [*inside, "ip", "-o", "-4", "route", "show", "default"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.split("dev ")[1].split()[0]
+    link = (
+        subprocess.run(
+            [*inside, "ip", "-o", "-4", "route", "show", "default"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        .stdout.split("dev ")[1]
+        .split()[0]
+    )
     began = time.monotonic()
     subprocess.run([*inside, "ip", "link", "set", link, "down"], check=True)
     try:
@@ -186,9 +190,11 @@ def test_ranks_of_a_node_that_is_cut_off_end_by_themselves(user):
         assert_less(took, 45, f"it took {took:.1f} s")
         gone = within(
             30,
-            lambda: subprocess.run(
-                [*inside, "pgrep", "-f", "^sleep 600.25"], check=False, capture_output=True
-            ).returncode,
+            lambda: (
+                subprocess.run(
+                    [*inside, "pgrep", "-f", "^sleep 600.25"], check=False, capture_output=True
+                ).returncode
+            ),
         )
         print(f"   its ranks ended after {time.monotonic() - began:.1f} s", flush=True)
         assert_true(gone, "a rank of the node that is cut off runs on")
