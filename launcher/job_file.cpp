@@ -43,12 +43,31 @@ std::string path_of(const config::Value& value) {
   return text;
 }
 
+std::string variable_name_of(const config::Value& value) {
+  std::string name = value.text();
+  if (name.find('=') != std::string::npos)
+    throw value.error("a secret's value does not belong in a file like this: name the variable");
+  if (!is_variable_name(name))
+    throw value.error("'" + printable(name) + "' is not a name of an environment variable");
+  return name;
+}
+
+JobSecret secret_of(const config::Value& value) {
+  if (!value.is_map()) return {.name = variable_name_of(value)};
+  value.allow_only({"name", "file"});
+  const auto name = value.find("name");
+  const auto file = value.find("file");
+  if (!name || !file) throw value.error("a secret is a variable's name, or has 'name' and 'file'");
+  return {.name = variable_name_of(*name), .file = path_of(*file)};
+}
+
 }  // namespace
 
 JobFile read_job_file(const config::Document& document) {
   const config::Value root = document.root();
-  root.allow_only({"name", "cluster", "np", "npernode", "env", "sync", "workdir", "command",
-                   "timeout", "grace", "keep_processes", "detach", "engine", "launcher", "stdin"});
+  root.allow_only({"name", "cluster", "np", "npernode", "env", "secrets", "sync", "workdir",
+                   "command", "timeout", "grace", "keep_processes", "detach", "engine", "launcher",
+                   "stdin"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -58,6 +77,9 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto np = root.find("np")) file.np = np->integer(1, kMostRanks);
   if (const auto npernode = root.find("npernode")) file.npernode = npernode->integer(1, kMostSlots);
   if (const auto env = root.find("env")) file.env = environment_of(*env);
+  if (const auto secrets = root.find("secrets"))
+    for (const config::Value& secret : secrets->list())
+      file.secrets.push_back(secret_of(secret));
   if (const auto sync = root.find("sync")) file.sync = path_of(*sync);
   if (const auto workdir = root.find("workdir")) file.workdir = path_of(*workdir);
   if (const auto command = root.find("command")) file.command = command_of(*command);

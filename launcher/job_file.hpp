@@ -11,12 +11,20 @@
 
 namespace fastgpu::launcher {
 
+/// A variable whose value is not in the job file.
+struct JobSecret {
+  std::string name;
+  /// The file on this machine with the value, as written; empty: it is in our environment.
+  std::string file{};
+};
+
 struct JobFile {
   std::optional<std::string> name{};
   std::optional<std::string> cluster{};
   std::optional<int> np{};
   std::optional<int> npernode{};
   std::vector<std::pair<std::string, std::string>> env{};  ///< Entries in the order written.
+  std::vector<JobSecret> secrets{};
   /// A directory on this machine, as written in the file.
   std::optional<std::string> sync{};
   std::optional<std::string> workdir{};  ///< A directory on the nodes.

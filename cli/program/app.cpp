@@ -243,6 +243,11 @@ constexpr std::array kCommands = {
     Command{"init", "", Topic::program, Effect::writes,
             "Write a commented cluster file or job file", "fastgpu init cluster", make_init_command,
             "Never overwrites a file."},
+    Command{"schema", "", Topic::program, Effect::reads,
+            "Print the JSON Schema of a job, cluster or environment file",
+            "fastgpu schema job > job.schema.json", make_schema_command,
+            "Editors that know JSON Schema complete and check such files, and so do validators in "
+            "CI. A line \"# yaml-language-server: $schema=job.schema.json\" names it in a file."},
     Command{"gc", "", Topic::program, Effect::changes, "Clean up after interrupted runs",
             "fastgpu gc --dry-run", make_gc_command,
             "Completes or undoes the unfinished steps of interrupted runs, removes resources that "

@@ -43,6 +43,7 @@ struct RunJobOptions {
   std::string input;
   VariableFlags variables;
   std::vector<std::string> exported;
+  std::vector<std::string> secrets;
   std::string environment;
   bool no_environment = false;
   std::string sync;
@@ -128,9 +129,23 @@ std::vector<std::string> own_variables(const RunJobOptions& options,
   throw;
 }
 
+/// Returns the secrets of the file and of --secret as variables.
+std::vector<std::string> secrets_of(const RunJobOptions& options, const launcher::JobFile& file,
+                                    const state::Environment& ours) {
+  std::vector<std::string> variables;
+  for (const launcher::JobSecret& secret : file.secrets) {
+    const std::string from = secret.file.empty() ? "" : "=@" + secret.file;
+    process::set_variable(variables, secret_variable(secret.name + from, ours));
+  }
+  for (const std::string& text : options.secrets)
+    process::set_variable(variables, secret_variable(text, ours));
+  return variables;
+}
+
 /// Returns the specification of the job. Flags win over the file.
 launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile& file,
-                          const std::vector<std::string>& variables) {
+                          const std::vector<std::string>& variables,
+                          const std::vector<std::string>& secrets) {
   launcher::JobSpec spec;
   spec.argv = options.program.empty() ? file.command : options.program;
   if (spec.argv.empty())
@@ -145,6 +160,8 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
   for (const auto& [key, value] : file.env)
     spec.environment.push_back(key + "=" + value);
   for (const std::string& assignment : variables)
+    process::set_variable(spec.environment, assignment);
+  for (const std::string& assignment : secrets)
     process::set_variable(spec.environment, assignment);
   spec.launcher = state::parse_launcher(options.launcher.empty() ? file.launcher.value_or("mpirun")
                                                                  : options.launcher);
@@ -238,7 +255,8 @@ RemoteTarget target_of(Context& context, const RunJobOptions& options,
 int run(Context& context, const RunJobOptions& options) {
   const launcher::JobFile file = job_file_of(options);
   const launcher::JobSpec spec =
-      spec_of(options, file, own_variables(options, context.environment()));
+      spec_of(options, file, own_variables(options, context.environment()),
+              secrets_of(options, file, context.environment()));
   EnvCluster cluster(context, target_of(context, options, file));
   launcher::JobRecord record = placed_on(cluster.target(), spec);
   if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
@@ -318,6 +336,9 @@ Action make_run_job_command(Arguments& arguments) {
   arguments
       .list("--export", "NAME[=VALUE]", "The same as --env, as mpirun spells it", options->exported)
       .letter = "-x";
+  arguments.list("--secret", "NAME[=@FILE]",
+                 "Set a variable for every rank to its local value, or to the content of a file",
+                 options->secrets);
   Argument& environment = arguments.text(
       "--environment", "NAME", "Run in this environment (the active one)", options->environment);
   environment.letter = "-E";

@@ -183,6 +183,40 @@ def test_words_of_mpirun_are_understood(user):
 
 
 @shared_cluster
+def test_a_secret_is_only_where_its_program_is(user):
+    name = user.two_nodes()
+    value = "hush-4718-hush"
+    (user.folder / "key").write_text("key-" + value + "\n")
+    (user.folder / "job.yaml").write_text(
+        f'command: [sh, -c, \'test "$TOKEN" = "$WANTED" && test "$KEY" = "key-$WANTED" && '
+        'cat /proc/[0-9]*/cmdline | tr "\\0" " "; sleep 1\']\n'
+        f"secrets: [{{name: KEY, file: {user.folder}/key}}]\nenv: {{WANTED: x}}\n"
+    )
+    environment = {"TOKEN": value, "WANTED": value}
+    words = ["run", "job", "hush", "-c", name, "-np", "2", "-f", str(user.folder / "job.yaml")]
+    words += ["--secret", "TOKEN", "-e", "WANTED"]
+    shown = [user.run(*words, "--dry-run", "-o", "json", environment=environment).out.decode()]
+    user.run(*words, environment=environment)
+    for job in ("describe", "get"):
+        what = ["describe", "job", "hush"] if job == "describe" else ["get", "jobs"]
+        shown.append(user.run(*what, "-o", "json").out.decode())
+    shown += [user.run("logs", "hush").out.decode()]
+    for file in user.state.rglob("*"):
+        if file.is_file():
+            shown.append(file.read_bytes().decode(errors="replace"))
+    on_nodes = user.run("exec", name, "--", "sh", "-c", "cat $(find ~/.fastgpu/jobs -type f)")
+    shown.append(on_nodes.out.decode(errors="replace"))
+    for text in shown:
+        assert_not_in(value, text, "a secret is shown")
+    assert_in("TOKEN", shown[0], "its name is not")
+    user.refused(
+        ["run", "job", "-c", name, "--secret", f"TOKEN={value}", "--", "true"], 2, "TOKEN=@FILE"
+    )
+    user.refused(["run", "job", "-c", name, "--secret", "NOT_SET", "--", "true"], 2, "NOT_SET")
+    user.refused(["run", "job", "-c", name, "--secret", "A=@/none", "--", "true"], 5, "/none")
+
+
+@shared_cluster
 def test_standard_input_can_be_kept_from_a_job(user):
     name = user.two_nodes()
     file = user.folder / "input"
