@@ -151,8 +151,9 @@ constexpr std::array kCommands = {
             "fastgpu logs train-1 --rank 0", make_logs_command,
             "Reads the output of the ranks from the nodes. With --rank it prints the bytes of that "
             "rank and nothing else."},
-    Command{"wait", "job", Topic::jobs, Effect::reads, "Wait for a job and exit with its code",
-            "fastgpu wait job train-1", make_wait_job_command},
+    Command{"wait", "job", Topic::jobs, Effect::reads, "Wait for jobs and exit with their code",
+            "fastgpu wait job train-1 eval-1 --junit jobs.xml", make_wait_job_command,
+            "The exit code is that of the first job in the order given that did not succeed."},
     Command{"attach", "job", Topic::jobs, Effect::reads,
             "Watch a running job; Ctrl-C leaves it running", "fastgpu attach job train-1 --tail 10",
             make_attach_job_command, "Ctrl-C leaves the job running."},
