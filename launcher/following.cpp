@@ -166,6 +166,8 @@ ssh::Task Following::input_task() {
 
 ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
   NodeCommands::Follow what{.ranks = options_.ranks, .tail = options_.tail};
+  what.since = options_.since;
+  what.times = options_.times;
   what.continues = !node.offsets.empty();
   what.wait = wait;
   what.data = options_.data;
@@ -197,6 +199,7 @@ void Following::check(const Node& node, const agent::FrameHeader& header) const 
   const bool is_own = header.rank >= own.first && header.rank < own.first + own.count;
   switch (header.kind) {
     case FrameKind::data:
+    case FrameKind::written_at:
       if (is_own || (header.rank == agent::kLauncherRank && has_supervisor(node))) return;
       if (header.rank == agent::kLauncherRank)
         return refuse("output of mpirun, which runs on " + options_.supervisor->value);
@@ -222,6 +225,9 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
       if (header.rank == agent::kLauncherRank && header.stream == agent::OutputStream::err)
         keep_tail(launcher_tail_, bytes);
       observer_.output(header.rank, header.stream, bytes);
+      return;
+    case FrameKind::written_at:
+      observer_.written_at(header.rank, header.stream, static_cast<std::int64_t>(header.offset));
       return;
     case FrameKind::rank_status: {
       agent::RankEnd said = agent::parse_rank_end(bytes);

@@ -25,6 +25,11 @@ class JobObserver {
   virtual ~JobObserver() = default;
   /// Receives pieces of any size; those of one stream in order, byte for byte.
   virtual void output(int rank, agent::OutputStream stream, std::string_view bytes) = 0;
+  /// Reports, before a piece of output, when it was written: in nanoseconds since 1970 by the
+  /// node's clock. Only with FollowingOptions::times, and only if it is known.
+  virtual void written_at(int rank, agent::OutputStream stream, std::int64_t time) {
+    static_cast<void>(rank), static_cast<void>(stream), static_cast<void>(time);
+  }
   virtual void rank_ended(const agent::RankEnd&, const NodeName&) {}
   /// Reports that the logs of ranks there may be incomplete. Called once for each node.
   virtual void disk_full(const NodeName&, const std::string& path) { static_cast<void>(path); }
@@ -36,6 +41,9 @@ enum class Renewal : std::uint8_t { yes, no };
 
 struct FollowingOptions {
   std::optional<std::uint64_t> tail{};  ///< Number of last lines of existing output; absent: all.
+  /// Only lines that were written within this time before now; absent: all.
+  std::optional<std::chrono::milliseconds> since{};
+  bool times = false;  ///< Reports to the observer when output was written.
   std::optional<std::set<int>> ranks{};
   bool data = true;
   Renewal renew_lease = Renewal::yes;

@@ -211,6 +211,8 @@ void JobRunner::logs(const std::string& id, const JobRecord& job, const LogReque
                      JobObserver& observer, const Cancel& cancel) {
   FollowingOptions options;
   options.tail = request.tail;
+  options.since = request.since;
+  options.times = request.times;
   options.renew_lease = Renewal::no;
   options.lost_after = options_.lost_after;
   options.supervisor = job.placement.front().node;

@@ -37,8 +37,10 @@ enum class OnCancel : std::uint8_t { stop_job, leave_job };
 enum class LogMode : std::uint8_t { what_there_is, follow };
 
 struct LogRequest {
-  std::optional<int> rank{};            ///< Absent: all, mpirun's own output included.
-  std::optional<std::uint64_t> tail{};  ///< Lines of each log.
+  std::optional<int> rank{};                         ///< Absent: all, mpirun's own output included.
+  std::optional<std::uint64_t> tail{};               ///< Lines of each log.
+  std::optional<std::chrono::milliseconds> since{};  ///< Lines of this time before now.
+  bool times = false;  ///< Reports when output was written, and each node's output in that order.
   LogMode mode = LogMode::what_there_is;
 };
 

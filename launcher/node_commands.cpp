@@ -51,6 +51,8 @@ std::string NodeCommands::follow(const Follow& what) const {
     words.insert(words.end(), {"--ranks", list});
   }
   if (what.tail) words.insert(words.end(), {"--tail", std::to_string(*what.tail)});
+  if (what.since) words.insert(words.end(), {"--since", std::to_string(what.since->count())});
+  if (what.times) words.push_back("--times");
   if (!what.wait) words.push_back("--no-follow");
   if (!what.data) words.push_back("--no-data");
   if (what.renew_lease) words.push_back("--renew-lease");

@@ -41,6 +41,8 @@ class NodeCommands {
   struct Follow {
     std::optional<std::set<int>> ranks{};
     std::optional<std::uint64_t> tail{};
+    std::optional<std::chrono::milliseconds> since{};  ///< Only lines of the time before now.
+    bool times = false;                                ///< Sends the time of each piece of output.
     bool continues = false;  ///< `offsets` are sent first, on standard input.
     bool wait = true;
     bool data = true;

@@ -18,6 +18,15 @@ LineMux::Stream LineMux::add(Styled prefix) {
   return streams_.size() - 1;
 }
 
+void LineMux::set_prefix(Stream stream, Styled prefix) {
+  State& state = streams_[stream];
+  const bool has_begun = !state.held.empty() || is_open(stream);
+  if (has_begun)
+    state.next = std::move(prefix);
+  else
+    state.prefix = std::move(prefix);
+}
+
 /// Appends `text` to the pending output. After each carriage return that is followed by text,
 /// inserts the stream's prefix.
 void LineMux::append(State& state, std::string_view text) {
@@ -48,6 +57,7 @@ void LineMux::emit(Stream stream, std::string_view text, bool ends_line) {
   if (ends_line) pending_ += '\n';
   cursor_ = ends_line ? Cursor{} : Cursor{this, stream};
   if (!ends_line) state.emitted = now_();
+  if (ends_line && state.next) state.prefix = *std::exchange(state.next, std::nullopt);
 }
 
 void LineMux::flush() {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,9 @@ class LineMux {
 
   Stream add(Styled prefix);
 
+  /// Changes the prefix of the lines that begin from now on.
+  void set_prefix(Stream stream, Styled prefix);
+
   void write(Stream stream, std::string_view bytes);
   /// Writes the rest of the stream's output and adds a missing line end.
   void finish(Stream stream);
@@ -46,6 +50,7 @@ class LineMux {
  private:
   struct State {
     Styled prefix;
+    std::optional<Styled> next{};  ///< The prefix after the present line.
     std::string held{};
     bool returned = false;        ///< The last byte written was a carriage return.
     Clock::time_point emitted{};  ///< The time of the stream's last output.

@@ -65,7 +65,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"rsh", "[-x] [-F SSH_CONFIG] HOST COMMAND...", run_rsh},
     Subcommand{"job-follow",
                "DIR [--from NAME=OFFSET]... [--from-input] [--ranks 0,1] [--tail N] [--no-follow] "
-               "[--no-data] "
+               "[--no-data] [--since MILLISECONDS] [--times] "
                "[--renew-lease]",
                run_job_follow},
     Subcommand{"job-input", "DIR < FRAMES", run_job_input},

@@ -523,6 +523,36 @@ TEST_CASE("logs can be asked for by rank, by their last lines, and without waiti
   CHECK(none.ranks.size() == 2);
 }
 
+TEST_CASE("logs have times: their lines come in order, and since a time") {
+  Job job(
+      kTwoRanks,
+      "if [ $RANK = 0 ]; then echo a; sleep 0.4; echo c; sleep 0.8; printf 'e'; sleep 0.1; echo f; "
+      "else sleep 0.2; echo b; sleep 0.4; echo d; fi",
+      {0, 1});
+  CHECK(job.start().status.ok());
+  follow(job.home, {"job"});
+  const auto past = [&](const std::string& name) {
+    return std::chrono::system_clock::now().time_since_epoch() -
+           std::chrono::nanoseconds(
+               follow(job.home, {"job", "--no-follow", "--ranks", name, "--times"}).times.back());
+  };
+  const Followed sorted = follow(job.home, {"job", "--no-follow", "--times"});
+  CHECK(sorted.order == "a\nb\nc\nd\nef\n");
+  REQUIRE(sorted.times.size() == 6);
+  for (std::size_t i = 1; i < 5; ++i)
+    CHECK(sorted.times[i] - sorted.times[i - 1] > 100'000'000);
+  // Before the last line of rank 0 began, and after the last one of rank 1.
+  const auto ago = std::chrono::duration_cast<std::chrono::milliseconds>(past("0")) + 300ms;
+  const Followed late =
+      follow(job.home, {"job", "--no-follow", "--since", std::to_string(ago.count())});
+  CHECK(late.logs.at("0.out") == "ef\n");
+  CHECK(late.logs.count("1.out") == 0);
+  CHECK(follow(job.home, {"job", "--no-follow", "--since", "1000000"}).logs.at("0.out") ==
+        "a\nc\nef\n");
+  CHECK(follow(job.home, {"job", "--no-follow", "--since", "1000000", "--tail", "1"})
+            .logs.at("0.out") == "ef\n");
+}
+
 TEST_CASE("a job whose lease nobody renews is ended, with everything it started") {
   Job job("setsid sh -c 'trap \"\" TERM; while :; do sleep 4712.1; done' & sleep 4712.1");
   job.spec.lease = 1s;

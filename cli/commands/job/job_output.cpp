@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/time_text.hpp"
 #include "base/utf8.hpp"
 
 namespace fastgpu::cli {
@@ -48,6 +49,19 @@ LineMux::Stream JobOutput::stream_of(int rank, bool colored, LineMux& lines,
   const auto found = streams.find(rank);
   if (found != streams.end()) return found->second;
   return streams[rank] = lines.add(prefix_of(rank, launcher_, colored));
+}
+
+void JobOutput::written_at(int rank, agent::OutputStream stream, std::int64_t time) {
+  if (labels_ != RankLabels::times || rank == agent::kLauncherRank) return;
+  const bool to_stdout = stream == agent::OutputStream::out;
+  LineMux& lines = to_stdout ? out_lines_ : err_lines_;
+  Streams& streams = to_stdout ? out_streams_ : err_streams_;
+  const Terminal& terminal = context_.ui().terminal();
+  const bool colored = to_stdout ? terminal.color_out : terminal.color_err;
+  Styled prefix = Styled::painted(utc_text_ms(time), Color::dim, colored);
+  prefix += " ";
+  prefix += prefix_of(rank, launcher_, colored);
+  lines.set_prefix(stream_of(rank, colored, lines, streams), prefix);
 }
 
 void JobOutput::output(int rank, agent::OutputStream stream, std::string_view bytes) {

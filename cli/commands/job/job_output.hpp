@@ -12,6 +12,7 @@ namespace fastgpu::cli {
 
 enum class RankLabels : std::uint8_t {
   shown,  ///< Each line begins with "[rank] ".
+  times,  ///< Each line begins with the time at which it was written, and "[rank] ".
   none,   ///< The bytes are shown unchanged.
 };
 
@@ -25,6 +26,7 @@ class JobOutput : public launcher::JobObserver {
   JobOutput(Context& context, RankLabels labels,
             launcher::Launcher launcher = launcher::Launcher::mpirun);
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
+  void written_at(int rank, agent::OutputStream stream, std::int64_t time) override;
   void rank_ended(const agent::RankEnd& end, const NodeName& node) override;
   void disk_full(const NodeName& node, const std::string& path) override;
   void connection_lost(const NodeName& node, const Error& error) override;

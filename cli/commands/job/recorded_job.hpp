@@ -21,6 +21,8 @@ struct JobOptions {
   std::optional<int> rank;
   std::optional<int> tail;
   std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> since;
+  bool timestamps = false;
   bool follow = false;
   bool dry_run = false;
 };

@@ -30,7 +30,7 @@ constexpr milliseconds kSilence{15'000};  ///< Ends the ranks of a node without 
 constexpr const char* kFailed = "failed\n";
 constexpr const char* kEnded = "ended\n";
 
-std::string own_program() {
+std::string agent_program() {
   return std::filesystem::read_symlink("/proc/self/exe").string();
 }
 
@@ -128,9 +128,9 @@ class Launch {
   process::Command command_for(const LaunchOptions& options, const std::string& name) const {
     process::Command command;
     if (nodes_.empty())
-      command.argv = {own_program(), "node-ranks", options.directory.string()};
+      command.argv = {agent_program(), "node-ranks", options.directory.string()};
     else
-      command.argv = {own_program(),       "rsh", "-x", "-F", options.ssh_config, name,
+      command.argv = {agent_program(),       "rsh", "-x", "-F", options.ssh_config, name,
                       options.node_command};
     command.in.mode = command.out.mode = process::StreamMode::pipe;
     return command;
@@ -255,7 +255,7 @@ class NodeRanksRun {
       process::set_variable(environment, assignment);
     process::set_variable(environment, std::string(kJobMarker) + "=" + ranks.id);
     for (std::size_t i = 0; i < ranks.ranks.size(); ++i) {
-      process::Command command{.argv = {own_program(), "rank", directory_.string(), "--place",
+      process::Command command{.argv = {agent_program(), "rank", directory_.string(), "--place",
                                         std::to_string(ranks.ranks[i]) + ":" + std::to_string(i) +
                                             ":" + std::to_string(ranks.world_size)}};
       command.in.mode = command.out.mode = process::StreamMode::null;

@@ -17,6 +17,7 @@
 #include "agent/files/reserved_file.hpp"
 #include "agent/interfaces.hpp"
 #include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/log_times.hpp"
 #include "agent/jobs/memory_events.hpp"
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_input.hpp"
@@ -160,8 +161,8 @@ std::vector<std::string> environment_of(const std::filesystem::path& directory, 
 class RankRun {
  public:
   /// `child` leads a group of its own; `input` may be null.
-  RankRun(process::Child child, RankInput* input, milliseconds grace)
-      : child_(child.pid()), reaper_(child.pid()), input_(input), grace_(grace) {
+  RankRun(process::Child child, RankInput* input, milliseconds grace, LogClock& clock)
+      : child_(child.pid()), reaper_(child.pid()), input_(input), grace_(grace), clock_(clock) {
     child.release();  // The reaper takes its status, among those of adopted orphans.
   }
 
@@ -174,12 +175,15 @@ class RankRun {
         end.how = *reaper_.ended();
         const bool was_killed = end.how.signal == SIGKILL && !end.told;
         end.out_of_memory = was_killed && memory_.has_killed();
+        clock_.finish();
         return end;
       }
       if (SteadyClock::now() >= kill_at_) signal_program(SIGKILL);
       pollfd fds[] = {{signals.fd(), POLLIN, 0},
-                      {input_ != nullptr ? input_->end_fd() : -1, POLLIN, 0}};
-      ::poll(fds, 2, end.told ? 20 : -1);
+                      {input_ != nullptr ? input_->end_fd() : -1, POLLIN, 0},
+                      {clock_.fd(), POLLIN, 0}};
+      ::poll(fds, 3, end.told ? 20 : clock_.wait());
+      clock_.look();
       if (input_ != nullptr && fds[1].revents != 0) input_->end();
       // If the program has ended by now, it ended by itself, even if signals have arrived
       // meanwhile.
@@ -213,11 +217,13 @@ class RankRun {
   Reaper reaper_;
   RankInput* input_;
   milliseconds grace_;
+  LogClock& clock_;
   SteadyClock::time_point kill_at_ = SteadyClock::time_point::max();
 };
 
 RankEnd run_program(const std::filesystem::path& directory, const Plan& plan, const Place& place,
-                    const UniqueFd& out, const UniqueFd& err, SignalQueue& signals) {
+                    const UniqueFd& out, const UniqueFd& err, LogClock& clock,
+                    SignalQueue& signals) {
   std::optional<RankInput> input;
   if (plan.has_input && place.rank == 0) input.emplace(directory);
   process::Command command{.argv = plan.argv};
@@ -231,7 +237,7 @@ RankEnd run_program(const std::filesystem::path& directory, const Plan& plan, co
   command.on_parent_death = process::OnParentDeath::kill;
   process::Child child(command);
   if (input) input->for_program() = UniqueFd();
-  return RankRun(std::move(child), input ? &*input : nullptr, plan.grace).run(signals);
+  return RankRun(std::move(child), input ? &*input : nullptr, plan.grace, clock).run(signals);
 }
 
 /// Adds a line to the log. Ignores failures, because the outcome of the rank matters more.
@@ -302,9 +308,10 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   ReservedFile status(ranks / (name + ".status"));
   const UniqueFd out = open_for_append(ranks / (name + ".out"));
   const UniqueFd err = open_for_append(ranks / (name + ".err"));
+  LogClock clock({ranks / (name + ".out"), ranks / (name + ".err")});
   RankEnd end;
   try {
-    end = run_program(directory, plan, place, out, err, signals);
+    end = run_program(directory, plan, place, out, err, clock, signals);
   } catch (const Error& e) {
     end.reason = e.what();
     end.how.code = e.kind() == ErrorKind::not_found ? 127 : 126;
