@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/units.hpp"
+#include "process/exit_status.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -38,6 +39,11 @@ Outcome of_rank(const RankEnd& rank, const JobReport& report) {
   Outcome outcome = failed(rank.how.shell_code(), "rank " + std::to_string(rank.rank) + " on " +
                                                       node + ": " + what + full);
   outcome.first_rank = rank.rank;
+  outcome.failure = state::FirstFailure{
+      .rank = rank.rank,
+      .node = {node},
+      .signal = rank.how.signal == 0 ? "" : process::signal_name(rank.how.signal),
+      .out_of_memory = rank.out_of_memory};
   return outcome;
 }
 

@@ -37,8 +37,9 @@ struct JobReport {
 struct Outcome {
   state::JobState state = state::JobState::succeeded;
   int exit_code = 0;
-  std::string reason{};             ///< One sentence; empty for a success.
-  std::optional<int> first_rank{};  ///< The rank that failed first by itself.
+  std::string reason{};                          ///< One sentence; empty for a success.
+  std::optional<int> first_rank{};               ///< The rank that failed first by itself.
+  std::optional<state::FirstFailure> failure{};  ///< The same rank, with how it ended.
 };
 
 /// Returns the moment on our clock at which a rank ended by the clock of its node. `offset` is the

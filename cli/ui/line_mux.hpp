@@ -19,6 +19,9 @@ class Sink;
 /// longer line is written before its end has arrived, to bound the memory. If another stream then
 /// writes, the line is broken there and continues under its prefix.
 ///
+/// Colours that a program leaves on at the end of a line do not reach other lines; its own next
+/// line has them again.
+///
 /// A line with carriage returns, such as a progress bar, is written as it comes, with the prefix
 /// after each return. If the line of another stream is open, such a bar breaks it at most once a
 /// second.
@@ -52,6 +55,7 @@ class LineMux {
     Styled prefix;
     std::optional<Styled> next{};  ///< The prefix after the present line.
     std::string held{};
+    std::string colors{};         ///< The escape sequences of the colours that are on.
     bool returned = false;        ///< The last byte written was a carriage return.
     Clock::time_point emitted{};  ///< The time of the stream's last output.
   };
@@ -61,6 +65,7 @@ class LineMux {
   bool may_show(const State& state, Stream stream) const;
   void emit(Stream stream, std::string_view text, bool ends_line);
   void append(State& state, std::string_view text);
+  void end_colors(const State& state);
   void flush();
 
   Sink& out_;

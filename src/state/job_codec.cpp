@@ -25,6 +25,24 @@ NodeRanks parse_node(const json& object) {
           .workers = object.value("workers", 0)};
 }
 
+json to_failure(const FirstFailure& failure) {
+  return {{"rank", failure.rank},
+          {"node", failure.node.value},
+          {"signal", failure.signal.empty() ? json() : json(failure.signal)},
+          {"out_of_memory", failure.out_of_memory}};
+}
+
+std::optional<FirstFailure> parse_failure(const json& record) {
+  const auto found = record.find("failure");
+  if (found == record.end() || !found->is_object()) return std::nullopt;
+  FirstFailure failure{.rank = field<int>(*found, "rank"),
+                       .node = {field<std::string>(*found, "node")}};
+  const json signal = found->value("signal", json());
+  if (signal.is_string()) failure.signal = signal.get<std::string>();
+  failure.out_of_memory = found->value("out_of_memory", false);
+  return failure;
+}
+
 JobRecord parse_job_record(const std::string& text) {
   const json object = parse_json(text, "the job's record");
   const auto schema = field<std::string>(object, "schema");
@@ -44,6 +62,7 @@ JobRecord parse_job_record(const std::string& text) {
     record.placement.push_back(parse_node(node));
   for (const json& name : object.value("variables", json::array()))
     if (name.is_string()) record.variables.push_back(name.get<std::string>());
+  record.failure = parse_failure(object);
   if (record.placement.empty()) throw Error(ErrorKind::remote, "the job's record has no nodes");
   return record;
 }
@@ -58,18 +77,20 @@ std::string record_text_of(const JobRecord& record) {
   for (const NodeRanks& node : record.placement)
     nodes.push_back(to_node(node));
   // Arguments may be any bytes; JSON is UTF-8, so others are shown as a replacement character.
-  return text_of({{"schema", kJobSchema},
-                  {"name", record.spec.name.value},
-                  {"command", record.spec.argv},
-                  {"variables", variables},
-                  {"directory", record.spec.directory},
-                  {"sync", record.spec.sync},
-                  {"timeout_ms", record.spec.timeout.count()},
-                  {"grace_ms", record.spec.grace.count()},
-                  {"detached", record.spec.presence == Presence::detached},
-                  {"engine", "mpirun"},
-                  {"launcher", to_string(record.spec.launcher)},
-                  {"nodes", nodes}});
+  json object = {{"schema", kJobSchema},
+                 {"name", record.spec.name.value},
+                 {"command", record.spec.argv},
+                 {"variables", variables},
+                 {"directory", record.spec.directory},
+                 {"sync", record.spec.sync},
+                 {"timeout_ms", record.spec.timeout.count()},
+                 {"grace_ms", record.spec.grace.count()},
+                 {"detached", record.spec.presence == Presence::detached},
+                 {"engine", "mpirun"},
+                 {"launcher", to_string(record.spec.launcher)},
+                 {"nodes", nodes}};
+  if (record.failure) object["failure"] = to_failure(*record.failure);
+  return text_of(object);
 }
 
 std::string record_text_of(const Job& job) {

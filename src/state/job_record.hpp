@@ -56,12 +56,21 @@ struct NodeRanks {
   int workers = 0;  ///< The processes that each of them starts itself, as torchrun does.
 };
 
+/// The rank that failed first by itself, and so decided the outcome of its job.
+struct FirstFailure {
+  int rank = 0;
+  NodeName node;
+  std::string signal{};        ///< "SIGSEGV", if a signal ended it; else empty.
+  bool out_of_memory = false;  ///< The kernel killed it because its memory was used up.
+};
+
 /// The data that is needed to find a job again. Values of environment variables may be secrets, and
 /// are not stored: a record that was read has the names alone.
 struct JobRecord {
   JobSpec spec;
-  std::vector<NodeRanks> placement;      ///< Nodes with ranks only; the first one starts the job.
-  std::vector<std::string> variables{};  ///< The names of variables of a record that was read.
+  std::vector<NodeRanks> placement;       ///< Nodes with ranks only; the first one starts the job.
+  std::vector<std::string> variables{};   ///< The names of variables of a record that was read.
+  std::optional<FirstFailure> failure{};  ///< Absent before the end, and if no rank failed.
 };
 
 }  // namespace fastgpu::state

@@ -63,6 +63,11 @@ TEST_CASE("a rank that the kernel killed for its memory says so") {
   const Outcome outcome = decide(report({rank(0, 0, 15, 9, true), killed}, job(137)));
   CHECK(outcome.exit_code == 137);
   CHECK(outcome.reason == "rank 1 on demo-1: killed by SIGKILL (out of memory)");
+  REQUIRE(outcome.failure.has_value());
+  CHECK(outcome.failure->rank == 1);
+  CHECK(outcome.failure->node.value == "demo-1");
+  CHECK(outcome.failure->signal == "SIGKILL");
+  CHECK(outcome.failure->out_of_memory);
 }
 
 TEST_CASE("a clock that is minutes apart is corrected, and what may be a slow message is not") {

@@ -554,7 +554,9 @@ def test_logs_are_sorted_by_time(user):
     assert_equal(shown, "[0] a\n[1] b\n[0] c\n[1] d\n", "the order")
     timed = user.run("logs", "speaks", "--timestamps").out.decode().splitlines()
     assert_equal([line.split(" ", 1)[1] for line in timed], shown.splitlines(), "the lines")
-    times = [datetime.datetime.fromisoformat(line.split()[0]) for line in timed]
+    times = [
+        datetime.datetime.fromisoformat(line.split()[0].replace("Z", "+00:00")) for line in timed
+    ]
     assert_equal(times, sorted(times), "the times")
     assert_true(1 < (times[3] - times[0]).total_seconds() < 5, f"{times}")
     lines = json.loads(user.run("logs", "speaks", "-o", "json").out)["lines"]

@@ -62,6 +62,12 @@ def test_plain_jobs_run_on_nodes_without_mpi(user):
             code=9,
         )
         assert_in(f"rank 3 on {name}-1: exited with 9", done.err)
+        failure = json.loads(user.run("describe", "job", "nine", "-o", "json").out)["failure"]
+        assert_equal(
+            failure,
+            {"rank": 3, "node": f"{name}-1", "signal": None, "out_of_memory": False},
+            "the first failure",
+        )
         file = user.folder / "input"
         file.write_text("to rank 0\n")
         with file.open() as stream:
