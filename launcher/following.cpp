@@ -110,7 +110,9 @@ void Following::run_once(const Cancel& cancel) {
     });
     tasks.push_back(task_for(*node, decoders.back(), true));
   }
-  if (options_.input != nullptr && !input_done_) tasks.push_back(input_task());
+  const std::vector<Node*> fed = waiting_for_input();
+  for (Node* node : fed)
+    tasks.push_back(input_task(*node));
   LinkedCancel stop(cancel);
   std::optional<Error> final_answer;
   ssh::RunOptions options;
@@ -122,8 +124,8 @@ void Following::run_once(const Cancel& cancel) {
     if (job_ended()) stop.request();  // The others have nothing more to wait for.
     if (asked || (i < nodes.size() && nodes[i]->complete)) return;
     try {
-      const bool is_well =
-          i < nodes.size() ? note_result(*nodes[i], result) : note_input_result(result);
+      const bool is_well = i < nodes.size() ? note_result(*nodes[i], result)
+                                            : note_input_result(*fed[i - nodes.size()], result);
       if (!is_well) stop.request();
     } catch (const Error& e) {
       final_answer = e;
@@ -134,33 +136,47 @@ void Following::run_once(const Cancel& cancel) {
   if (final_answer && !job_ended() && !cancel.requested()) throw Error(*final_answer);
 }
 
-/// Takes lines with the number of bytes that rank 0 has received.
-void Following::take_input_answer(std::string_view bytes) {
+/// Returns the nodes whose ranks may need more input.
+std::vector<Following::Node*> Following::waiting_for_input() {
+  std::vector<Node*> nodes;
+  if (options_.input == nullptr) return nodes;
+  for (Node& node : nodes_)
+    if (!node.input_done && (options_.input_to == Input::all || &node == nodes_.data()))
+      nodes.push_back(&node);
+  return nodes;
+}
+
+std::size_t Following::taker_of(const Node& node) const {
+  return static_cast<std::size_t>(&node - nodes_.data());
+}
+
+/// Takes lines with the number of bytes that all of the node's ranks have received.
+void Following::take_input_answer(Node& node, std::string_view bytes) {
   constexpr std::size_t kLongestNumber = 20;
   for (const char c : bytes) {
     const bool is_digit = c >= '0' && c <= '9';
-    if (c == '\n' && !input_answer_.empty()) {
-      options_.input->finish(0, std::strtoull(input_answer_.c_str(), nullptr, 10));
-      input_answer_.clear();
-    } else if (is_digit && input_answer_.size() < kLongestNumber) {
-      input_answer_ += c;
+    if (c == '\n' && !node.input_answer.empty()) {
+      options_.input->finish(taker_of(node), std::strtoull(node.input_answer.c_str(), nullptr, 10));
+      node.input_answer.clear();
+    } else if (is_digit && node.input_answer.size() < kLongestNumber) {
+      node.input_answer += c;
     } else {
       throw Error(ErrorKind::remote, "sent an invalid answer: not a number of bytes");
     }
   }
 }
 
-/// Brings standard input to rank 0, from the place that the last such connection had reached.
-ssh::Task Following::input_task() {
+/// Brings standard input to the node, from the place that the last such connection had reached.
+ssh::Task Following::input_task(Node& node) {
   remote::SharedInput& input = *options_.input;
-  input.rewind(0);
-  input_answer_.clear();
-  input_complaint_.clear();
-  ssh::Task task{.host = nodes_.front().host, .command = commands_.input()};
-  task.next_input = remote::framed_input(input, 0, remote::Finished::later);
+  input.rewind(taker_of(node));
+  node.input_answer.clear();
+  node.input_complaint.clear();
+  ssh::Task task{.host = node.host, .command = commands_.input()};
+  task.next_input = remote::framed_input(input, taker_of(node), remote::Finished::later);
   task.hold_input_open = true;
-  task.on_stdout = [this](std::string_view bytes) { take_input_answer(bytes); };
-  task.on_stderr = [this](std::string_view bytes) { keep_tail(input_complaint_, bytes); };
+  task.on_stdout = [this, &node](std::string_view bytes) { take_input_answer(node, bytes); };
+  task.on_stderr = [&node](std::string_view bytes) { keep_tail(node.input_complaint, bytes); };
   return task;
 }
 
@@ -279,16 +295,16 @@ bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
 }
 
 /// Takes the result of the connection that brings input. A broken one is opened again.
-bool Following::note_input_result(const HostResult<ssh::Exit>& result) {
-  input_done_ = result.ok() && result.value().code() == 0;
-  if (input_done_) options_.input->leave(0);
-  if (input_done_) return true;
+bool Following::note_input_result(Node& fed, const HostResult<ssh::Exit>& result) {
+  fed.input_done = result.ok() && result.value().code() == 0;
+  if (fed.input_done) options_.input->leave(taker_of(fed));
+  if (fed.input_done) return true;
   const bool killed = result.ok() && result.value().code() > 128;
   if (killed || (!result.ok() && may_pass(result.error().kind()))) return false;
-  const std::string& node = nodes_.front().ranks.node.value;
+  const std::string& node = fed.ranks.node.value;
   if (!result.ok()) throw result.error().during("passing standard input to " + node);
   throw Error(ErrorKind::remote, "passing standard input to " + node + ": " +
-                                     input_complaint_.substr(0, input_complaint_.find('\n')));
+                                     fed.input_complaint.substr(0, fed.input_complaint.find('\n')));
 }
 
 bool Following::find_lost() {

@@ -51,7 +51,9 @@ struct FollowingOptions {
   /// The node that has the supervisor, the only one that may report the job's end. Absent: the
   /// first one.
   std::optional<NodeName> supervisor{};
-  remote::SharedInput* input = nullptr;  ///< The input of rank 0, with one taker; null: none.
+  /// The input of ranks: with one taker for rank 0, or one for each node; null: none.
+  remote::SharedInput* input = nullptr;
+  Input input_to = Input::rank_0;
 };
 
 class Following {
@@ -91,6 +93,9 @@ class Following {
     std::string complaint{};  ///< The agent's stderr.
     std::optional<std::chrono::steady_clock::time_point> silent_since{};
     std::string silence{};  ///< The reason for the silence.
+    bool input_done = false;
+    std::string input_answer{};  ///< The beginning of a line of `job-input`.
+    std::string input_complaint{};
   };
 
   ssh::Task task_for(Node& node, FrameDecoder& decoder, bool wait);
@@ -100,10 +105,12 @@ class Following {
   std::vector<HostResult<ssh::Exit>> read_once(
       std::chrono::milliseconds limit, std::optional<std::chrono::milliseconds> connect_limit,
       Wait wait, const Cancel& cancel);
-  ssh::Task input_task();
-  void take_input_answer(std::string_view bytes);
+  std::vector<Node*> waiting_for_input();
+  std::size_t taker_of(const Node& node) const;
+  ssh::Task input_task(Node& node);
+  void take_input_answer(Node& node, std::string_view bytes);
   bool has_supervisor(const Node& node) const;
-  bool note_input_result(const HostResult<ssh::Exit>& result);
+  bool note_input_result(Node& fed, const HostResult<ssh::Exit>& result);
   void check(const Node& node, const agent::FrameHeader& header) const;
   void take(Node& node, const agent::FrameHeader& header, std::string_view bytes);
   bool note_result(Node& node, const HostResult<ssh::Exit>& result);
@@ -120,9 +127,6 @@ class Following {
   std::optional<agent::JobEnd> launcher_;
   std::string launcher_tail_;
   std::vector<LostNode> lost_;
-  bool input_done_ = false;
-  std::string input_answer_;  ///< The beginning of a line of `job-input`.
-  std::string input_complaint_;
 };
 
 }  // namespace fastgpu::launcher

@@ -15,7 +15,7 @@ constexpr int kMostSlots = 1'024;
 constexpr const char* kEngine = "mpirun";  ///< The only engine.
 
 const std::vector<std::string> kLaunchers = {"mpirun", "torchrun", "plain"};
-const std::vector<std::string> kInputs = {"rank0", "none"};
+const std::vector<std::string> kInputs = {"rank0", "all", "none"};
 
 std::vector<std::pair<std::string, std::string>> environment_of(const config::Value& value) {
   std::vector<std::pair<std::string, std::string>> variables;

@@ -168,7 +168,9 @@ std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const J
   plan.id = request.id;
   plan.argv = request.spec.argv;
   plan.directory = working_directory(request);
-  plan.has_input = request.spec.input == Input::rank_0 && node.ranks.first == 0;
+  plan.input_to_all = request.spec.input == Input::all;
+  plan.has_input =
+      plan.input_to_all || (request.spec.input == Input::rank_0 && node.ranks.first == 0);
   plan.grace = request.spec.grace;
   plan.keeps_processes = request.spec.leftovers == Leftovers::kept;
   for (int i = 0; i < node.ranks.count; ++i)

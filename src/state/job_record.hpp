@@ -17,7 +17,7 @@ enum class Engine : std::uint8_t { mpirun };
 enum class Launcher : std::uint8_t { mpirun, torchrun, plain };
 /// Whether a job ends with the fastgpu that started it, or goes on.
 enum class Presence : std::uint8_t { attached, detached };
-enum class Input : std::uint8_t { none, rank_0 };  ///< The rank that reads our standard input.
+enum class Input : std::uint8_t { none, rank_0, all };  ///< The ranks that read our standard input.
 /// Whether processes that programs leave behind outlive a job that ends well.
 enum class Leftovers : std::uint8_t { ended, kept };
 enum class Crowding : std::uint8_t {

@@ -40,6 +40,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
   options.data = request.output;
   options.tail = request.tail;
   options.input = request.input;
+  options.input_to = open.record.spec.input;
   const bool ours = request.on_cancel == launcher::OnCancel::stop_job;
   options.renew_lease = ours ? launcher::Renewal::yes : launcher::Renewal::no;
   launcher::Outcome outcome;

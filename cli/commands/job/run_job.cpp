@@ -207,18 +207,21 @@ View view_of(const launcher::JobRecord& record) {
   return view;
 }
 
-/// Returns our standard input for rank 0; null for a detached job, and if the job file was read
-/// from standard input.
+/// Returns our standard input for rank 0 or all ranks, which it notes in the record; null for a
+/// detached job, and if the job file was read from standard input.
 std::unique_ptr<remote::SharedInput> input_for(const RunJobOptions& options,
                                                const launcher::JobFile& file,
-                                               const launcher::JobSpec& spec) {
-  const bool is_detached = spec.presence == launcher::Presence::detached;
+                                               launcher::JobRecord& record) {
+  const bool is_detached = record.spec.presence == launcher::Presence::detached;
   const std::string wanted = options.input.empty() ? file.stdin_to.value_or("") : options.input;
-  if (is_detached && wanted == "rank0")
-    throw Error(ErrorKind::usage, "run job: a detached job has no standard input (--stdin rank0)");
+  if (is_detached && !wanted.empty() && wanted != "none")
+    throw Error(ErrorKind::usage,
+                "run job: a detached job has no standard input (--stdin " + wanted + ")");
   if (wanted == "none" || is_detached || options.file == "-" || !is_passed_on(STDIN_FILENO))
     return nullptr;
-  return std::make_unique<remote::SharedInput>(STDIN_FILENO, 1);
+  record.spec.input = wanted == "all" ? launcher::Input::all : launcher::Input::rank_0;
+  const bool to_all = record.spec.input == launcher::Input::all;
+  return std::make_unique<remote::SharedInput>(STDIN_FILENO, to_all ? record.placement.size() : 1);
 }
 
 /// Returns "4 ranks on 2 nodes".
@@ -276,8 +279,7 @@ int run(Context& context, const RunJobOptions& options) {
     context.ui().note("dry run: no job was started");
     return 0;
   }
-  const auto input = input_for(options, file, record.spec);
-  if (input) record.spec.input = launcher::Input::rank_0;
+  const auto input = input_for(options, file, record);
   StartedJob started = start_job(context, cluster.target(), record);
   if (record.spec.presence == launcher::Presence::detached)
     return show_detached(context, started.open.job);
@@ -327,9 +329,9 @@ Action make_run_job_command(Arguments& arguments) {
   launcher.values = Values::choice;
   launcher.choices = {"mpirun", "torchrun", "plain"};
   Argument& input =
-      arguments.text("--stdin", "TO", "Rank that reads standard input (rank0)", options->input);
+      arguments.text("--stdin", "TO", "Ranks that read standard input (rank0)", options->input);
   input.values = Values::choice;
-  input.choices = {"rank0", "none"};
+  input.choices = {"rank0", "all", "none"};
   arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
   arguments.group("Environment");
   describe_variables(arguments, options->variables, "every rank");

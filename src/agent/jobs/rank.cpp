@@ -225,7 +225,8 @@ RankEnd run_program(const std::filesystem::path& directory, const Plan& plan, co
                     const UniqueFd& out, const UniqueFd& err, LogClock& clock,
                     SignalQueue& signals) {
   std::optional<RankInput> input;
-  if (plan.has_input && place.rank == 0) input.emplace(directory);
+  const auto readers = ranks_with_input(plan);
+  if (std::ranges::find(readers, place.rank) != readers.end()) input.emplace(directory, place.rank);
   process::Command command{.argv = plan.argv};
   command.in.mode = process::StreamMode::null;
   if (input) command.in.fd = input->for_program().get();

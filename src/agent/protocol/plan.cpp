@@ -42,8 +42,15 @@ std::string to_text(const Plan& plan) {
   records.add("size", plan.world_size);
   if (plan.starts_workers) records.add("workers", 1);
   if (plan.has_input) records.add("input", 1);
+  if (plan.input_to_all) records.add("input_all", 1);
   if (plan.keeps_processes) records.add("keeps", 1);
   return records.text();
+}
+
+std::vector<int> ranks_with_input(const Plan& plan) {
+  if (!plan.has_input) return {};
+  if (plan.input_to_all) return plan.ranks;
+  return {0};
 }
 
 std::string variables_text(const std::vector<std::string>& assignments) {
@@ -72,6 +79,7 @@ Plan parse_plan(std::string_view text) {
       .world_size = records.all("size").empty() ? 0 : static_cast<int>(records.number("size")),
       .starts_workers = !records.all("workers").empty(),
       .has_input = !records.all("input").empty(),
+      .input_to_all = !records.all("input_all").empty(),
       .keeps_processes = !records.all("keeps").empty()};
   for (const std::string& rank : records.all("rank"))
     plan.ranks.push_back(parse_rank(rank));

@@ -8,7 +8,7 @@
 //   lock, started      held and written by the supervisor while it lives
 //   stopped            the job's end was requested, perhaps before it began
 //   lease              its modification time is the last sign of life of the job's owner
-//   input, input.end   pipes to rank 0, if it is given input; input.at has the position
+//   input-<r>, input-<r>.end   pipes to a rank that is given input; input-<r>.at has the position
 //   launcher.out/.err  the output of the supervisor's program
 //   status             its outcome
 //   ranks/<r>.out/.err/.status
@@ -60,10 +60,14 @@ struct Plan {
   /// The program starts the job's processes itself, and tells them their places: it gets neither
   /// variables of MPI nor those of a rank.
   bool starts_workers = false;
-  bool has_input = false;  ///< Rank 0 reads the input from `job-input`.
+  bool has_input = false;     ///< Rank 0 reads the input from `job-input`.
+  bool input_to_all = false;  ///< So do all other ranks.
   /// The processes that programs leave behind outlive a job that ends well.
   bool keeps_processes = false;
 };
+
+/// Returns the ranks of this node that read the input from `job-input`.
+std::vector<int> ranks_with_input(const Plan& plan);
 
 std::string to_text(const Plan& plan);
 Plan parse_plan(std::string_view text);  ///< Throws remote.

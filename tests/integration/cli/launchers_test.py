@@ -2,7 +2,9 @@
 environment, and the words of mpirun that run job understands: launchers_test.py FASTGPU [TEST ...]
 """
 
+import hashlib
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -234,6 +236,16 @@ def test_standard_input_can_be_kept_from_a_job(user):
     user.refused(
         ["run", "job", "-c", name, "--stdin", "rank0", "--detach", "--", "cat"], 2, "--stdin"
     )
+    much = user.folder / "much"
+    much.write_bytes(os.urandom(3_000_000))
+    wanted = hashlib.sha256(much.read_bytes()).hexdigest()
+    # Rank 1 reads nothing and ends, rank 2 is slow.
+    program = "[ $RANK = 1 ] && exit 0; [ $RANK = 2 ] && sleep 1; sha256sum"
+    words = job_words(name, 4, ["sh", "-c", program], "in-all", "--stdin", "all", "--oversubscribe")
+    with much.open() as stream:
+        user.run(*words, stdin=stream)
+    sums = [text.split(" ")[0] for text in rank_lines(user, "in-all", 4)]
+    assert_equal(sums, [wanted, "", wanted, wanted], "what each rank has read")
     user.refused(["run", "job", "-c", name, "--stdin", "rank1", "--", "cat"], 2, "rank0")
     user.refused(["run", "job", "-c", name, "--launcher", "srun", "--", "cat"], 2, "plain")
 
