@@ -48,14 +48,6 @@ std::set<std::string> running_jobs() {
   return ids;
 }
 
-/// Returns true if a rank of the job has started here.
-bool has_begun(const fs::path& directory) {
-  std::error_code none;
-  const auto ranks = fs::directory_iterator(directory / "ranks", none);
-  return std::ranges::any_of(
-      ranks, [](const fs::directory_entry& log) { return log.path().extension() == ".out"; });
-}
-
 /// Returns when a job without a process here ended; absent if it may be about to start.
 std::optional<Time> recorded_end(const fs::path& directory) {
   if (const auto ended = time_of(directory / "status")) return ended;
@@ -113,6 +105,13 @@ std::optional<Plan> any_plan(const fs::path& directory) {
 
 bool has_supervisor(const fs::path& directory) {
   return read_file(directory / "started") && !try_lock(directory / "lock");
+}
+
+bool has_begun(const fs::path& directory) {
+  std::error_code none;
+  const auto ranks = fs::directory_iterator(directory / "ranks", none);
+  return std::ranges::any_of(
+      ranks, [](const fs::directory_entry& log) { return log.path().extension() == ".out"; });
 }
 
 bool all_ranks_have_ended(const fs::path& directory, const Plan& ranks) {

@@ -19,6 +19,9 @@ std::optional<Plan> any_plan(const std::filesystem::path& directory);
 /// Returns true if the supervisor of the job is alive.
 bool has_supervisor(const std::filesystem::path& directory);
 
+/// Returns true if a rank of the job has started here.
+bool has_begun(const std::filesystem::path& directory);
+
 bool all_ranks_have_ended(const std::filesystem::path& directory, const Plan& ranks);
 
 /// Removes the variables of an ended job, which may be secrets, and the secret of its ranks. Never

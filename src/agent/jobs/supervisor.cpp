@@ -96,11 +96,12 @@ void wait_for_launcher(milliseconds limit, SignalQueue& signals, Reaper& reaper)
 }
 
 /// Orders the ranks of all nodes to end: those here, and by mpirun the others. Ranks may be
-/// starting, so the order is repeated. Returns early if no rank runs here: mpirun starts none
+/// starting, so the order is repeated. Returns early if no rank has begun here: mpirun starts none
 /// before it has reached all nodes.
-void end_ranks(const Plan& plan, pid_t launcher, SignalQueue& signals, Reaper& reaper) {
+void end_ranks(const std::filesystem::path& directory, const Plan& plan, pid_t launcher,
+               SignalQueue& signals, Reaper& reaper) {
   const auto deadline = SteadyClock::now() + plan.grace + kAfterRanks;
-  if (order_ranks(marker_of(plan)) == 0) return;
+  if (order_ranks(marker_of(plan)) == 0 && !has_begun(directory)) return;
   while (!reaper.ended() && SteadyClock::now() < deadline) {
     ::kill(launcher, kStopOrder);
     wait_for_launcher(kRepeatOrder, signals, reaper);
@@ -109,8 +110,9 @@ void end_ranks(const Plan& plan, pid_t launcher, SignalQueue& signals, Reaper& r
 }
 
 /// Ends the ranks, and then the launcher if it has not ended with them.
-void end_launcher(const Plan& plan, pid_t launcher, SignalQueue& signals, Reaper& reaper) {
-  end_ranks(plan, launcher, signals, reaper);
+void end_launcher(const std::filesystem::path& directory, const Plan& plan, pid_t launcher,
+                  SignalQueue& signals, Reaper& reaper) {
+  end_ranks(directory, plan, launcher, signals, reaper);
   if (reaper.ended()) return;
   ::kill(launcher, SIGTERM);
   wait_for_launcher(kJobGrace, signals, reaper);
@@ -145,7 +147,7 @@ JobEnd run_to_end(const std::filesystem::path& directory, const Plan& plan,
   const bool has_failed = reaper.ended() && !reaper.ended()->ok();
   if (has_failed && std::filesystem::exists(directory / kStoppedMark))
     end.cause = StopCause::request;
-  if (end.cause != StopCause::none) end_launcher(plan, launcher, signals, reaper);
+  if (end.cause != StopCause::none) end_launcher(directory, plan, launcher, signals, reaper);
   const ProcessGroup all{
       .marker = marker_of(plan), .session = launcher, .descendants = Descendants::included};
   const auto reap = [&] { reaper.reap(); };
