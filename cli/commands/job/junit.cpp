@@ -43,7 +43,7 @@ std::chrono::milliseconds time_of(const state::Job& job, state::TimePoint now) {
                   std::chrono::duration_cast<std::chrono::milliseconds>(end - job.created));
 }
 
-bool has_failed(const state::Job& job) {
+bool is_failure(const state::Job& job) {
   return launcher::has_ended(job) && job.state != state::JobState::succeeded;
 }
 
@@ -55,7 +55,7 @@ std::string case_of(const JobAndCluster& one, state::TimePoint now) {
   const std::string state(state::to_string(job.state));
   const std::string code =
       job.exit_code ? "exit code " + std::to_string(*job.exit_code) : "no exit code";
-  const char* const kind = has_failed(job) ? "failure" : "error";
+  const char* const kind = is_failure(job) ? "failure" : "error";
   return head + ">\n    <" + kind + " type=\"" + state + "\" message=\"" +
          xml_text(job.reason.empty() ? state : job.reason) + "\">" + xml_text(code) + "</" + kind +
          ">\n  </testcase>\n";
@@ -68,7 +68,7 @@ std::string junit_report(std::span<const JobAndCluster> jobs, state::TimePoint n
   std::chrono::milliseconds total{0};
   std::string cases;
   for (const JobAndCluster& one : jobs) {
-    failures += has_failed(one.job) ? 1 : 0;
+    failures += is_failure(one.job) ? 1 : 0;
     errors += launcher::has_ended(one.job) ? 0 : 1;
     total += time_of(one.job, now);
     cases += case_of(one, now);

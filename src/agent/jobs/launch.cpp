@@ -41,7 +41,7 @@ int milliseconds_until(SteadyClock::time_point when) {
 }
 
 /// Reads what there is. Returns false at the end of the stream.
-bool read_more(const UniqueFd& from, std::string& text) {
+bool read_ready(const UniqueFd& from, std::string& text) {
   char buffer[4096];
   const ssize_t got = ::read(from.get(), buffer, sizeof buffer);
   if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
@@ -81,7 +81,7 @@ LaunchOptions parse_launch(Arguments arguments) {
 }
 
 /// Returns the names of the nodes in the hostfile, in order. The first one is this node.
-std::vector<std::string> names_in(const std::filesystem::path& hostfile) {
+std::vector<std::string> node_names_in(const std::filesystem::path& hostfile) {
   const auto text = read_file(hostfile);
   if (!text) throw Error(ErrorKind::usage, hostfile.string() + " is missing");
   std::istringstream lines(*text);
@@ -94,7 +94,7 @@ std::vector<std::string> names_in(const std::filesystem::path& hostfile) {
 class Launch {
  public:
   explicit Launch(const LaunchOptions& options) {
-    const auto names = names_in(options.directory / "hostfile");
+    const auto names = node_names_in(options.directory / "hostfile");
     std::string start;
     for (const std::string& name : options.variables)
       if (const char* value = ::getenv(name.c_str())) start += "set " + name + "=" + value + "\n";
@@ -130,7 +130,7 @@ class Launch {
     if (nodes_.empty())
       command.argv = {agent_program(), "node-ranks", options.directory.string()};
     else
-      command.argv = {agent_program(),       "rsh", "-x", "-F", options.ssh_config, name,
+      command.argv = {agent_program(),     "rsh", "-x", "-F", options.ssh_config, name,
                       options.node_command};
     command.in.mode = command.out.mode = process::StreamMode::pipe;
     return command;
@@ -143,7 +143,7 @@ class Launch {
     ::poll(fds.data(), fds.size(), milliseconds_until(until));
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       if (fds[i + 1].revents != 0)
-        nodes_[i].has_output = read_more(nodes_[i].ranks.out(), nodes_[i].said);
+        nodes_[i].has_output = read_ready(nodes_[i].ranks.out(), nodes_[i].said);
   }
 
   void look_at(PlainNode& node) {
@@ -196,7 +196,7 @@ class NodeRanksRun {
       pollfd fds[] = {{signals.fd(), POLLIN, 0}, {is_open_ ? in.get() : -1, POLLIN, 0}};
       ::poll(fds, 2, milliseconds_until(heard + kSilence));
       if (fds[1].revents != 0) {
-        is_open_ = read_more(in, text);
+        is_open_ = read_ready(in, text);
         heard = SteadyClock::now();
         if (!is_open_) stop();
         take_lines(text);

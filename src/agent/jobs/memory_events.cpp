@@ -1,5 +1,6 @@
 #include "agent/jobs/memory_events.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -15,7 +16,7 @@ constexpr const char* kGroups = "/sys/fs/cgroup";
 constexpr std::string_view kCount = "oom_kill ";
 
 /// Returns the content; absent if the file cannot be read. The size of such files is unknown.
-std::optional<std::string> content_of(const fs::path& file) {
+std::optional<std::string> event_text(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(in), {});
@@ -67,8 +68,8 @@ std::vector<fs::path> memory_event_files(std::string_view cgroups) {
 }
 
 MemoryWatch::MemoryWatch() {
-  for (const fs::path& file : memory_event_files(content_of("/proc/self/cgroup").value_or(""))) {
-    const auto text = content_of(file);
+  for (const fs::path& file : memory_event_files(event_text("/proc/self/cgroup").value_or(""))) {
+    const auto text = event_text(file);
     if (!text || text->find(kCount) == std::string::npos) continue;
     file_ = file;
     before_ = oom_kills_in(*text);
@@ -77,7 +78,7 @@ MemoryWatch::MemoryWatch() {
 }
 
 bool MemoryWatch::has_killed() const {
-  return !file_.empty() && oom_kills_in(content_of(file_).value_or("")) > before_;
+  return !file_.empty() && oom_kills_in(event_text(file_).value_or("")) > before_;
 }
 
 }  // namespace fastgpu::agent

@@ -62,7 +62,7 @@ Place find_place() {
 }
 
 /// Parses "RANK:LOCAL_RANK:WORLD_SIZE".
-Place parse_place(const std::string& text) {
+Place parse_rank_place(const std::string& text) {
   const auto first = text.find(':');
   const auto second = first == text.npos ? text.npos : text.find(':', first + 1);
   if (second == text.npos)
@@ -301,7 +301,7 @@ void end_the_rest(bool is_stopped, int code, Front& front, SignalQueue& signals)
 /// Runs the program of a rank and records its outcome. Returns the exit code.
 int run_here(const std::filesystem::path& directory, std::vector<std::string> argv,
              SignalQueue& signals, Front front, const std::optional<std::string>& given_place) {
-  const Place place = given_place ? parse_place(*given_place) : find_place();
+  const Place place = given_place ? parse_rank_place(*given_place) : find_place();
   const Plan plan = read_plan(directory, std::move(argv));
   const auto ranks = directory / "ranks";
   make_private_directory(ranks);
