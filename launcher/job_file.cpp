@@ -67,7 +67,7 @@ JobFile read_job_file(const config::Document& document) {
   const config::Value root = document.root();
   root.allow_only({"name", "cluster", "np", "npernode", "env", "secrets", "sync", "workdir",
                    "command", "timeout", "grace", "keep_processes", "detach", "engine", "launcher",
-                   "stdin"});
+                   "stdin", "priority", "after", "share"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -89,6 +89,10 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto detach = root.find("detach")) file.detach = detach->boolean();
   if (const auto engine = root.find("engine"))
     file.engine = engine->choice(std::vector<std::string>{kEngine});
+  if (const auto priority = root.find("priority"))
+    file.priority = priority->integer(-kMostPriority, kMostPriority);
+  if (const auto after = root.find("after")) file.after = after->texts();
+  if (const auto share = root.find("share")) file.share = share->boolean();
   if (const auto launcher = root.find("launcher")) file.launcher = launcher->choice(kLaunchers);
   if (const auto input = root.find("stdin")) file.stdin_to = input->choice(kInputs);
   return file;

@@ -18,6 +18,9 @@ struct JobSecret {
   std::string file{};
 };
 
+/// The bound of priorities, and of their negative values.
+inline constexpr int kMostPriority = 1'000;
+
 struct JobFile {
   std::optional<std::string> name{};
   std::optional<std::string> cluster{};
@@ -33,6 +36,9 @@ struct JobFile {
   std::optional<std::chrono::milliseconds> grace{};
   std::optional<bool> keep_processes{};
   std::optional<bool> detach{};
+  std::optional<int> priority{};
+  std::vector<std::string> after{};  ///< Names or ids of jobs.
+  std::optional<bool> share{};
   std::optional<std::string> engine{};
   std::optional<std::string> launcher{};
   std::optional<std::string> stdin_to{};  ///< The field `stdin`.

@@ -43,6 +43,7 @@ void mark_ended(state::Store& store, state::Job& job, const Outcome& outcome) {
 
 bool has_ended(const state::Job& job) noexcept {
   switch (job.state) {
+    case JobState::queued:
     case JobState::starting:
     case JobState::running:
       return false;

@@ -27,6 +27,7 @@ constexpr std::array kRead = {
     "FASTGPU_METADATA_ENDPOINT",
     "FASTGPU_CONFIG",         // The path of the user's settings file.
     "FASTGPU_IN_AUTOMATION",  // Forbids questions.
+    "FASTGPU_IN_QUEUE",       // Set for a fastgpu that waits for the turn of a detached job.
     "FASTGPU_INDEX_LOGINS",   // User names and passwords of package indexes.
     "FASTGPU_FAULT",          // For builds with fault points.
     "FASTGPU_BUILD_DIR",      // Of the script for people who work on fastgpu.

@@ -101,6 +101,11 @@ void require_running(Services& services, const OpenJob& open) {
 state::Job refresh_job(Services& services, const state::Job& job) {
   if (launcher::has_ended(job)) return job;
   state::Job now = job;
+  if (job.state == state::JobState::queued) {
+    if (JobOwner(services.state_directory(), job.id).held())
+      lose(services, now, "the fastgpu that queued it has ended");
+    return now;
+  }
   const auto cluster = services.store().find_cluster(job.cluster);
   if (!cluster) {
     lose(services, now, "its cluster was deleted");
@@ -138,7 +143,7 @@ state::Job refresh_job(Services& services, const state::Job& job) {
 std::vector<state::Job> abandoned_jobs(Services& services) {
   std::vector<state::Job> out;
   for (const state::Job& job : services.store().jobs()) {
-    if (launcher::has_ended(job)) continue;
+    if (launcher::has_ended(job) || job.state == state::JobState::queued) continue;
     if (job.record->spec.presence == launcher::Presence::detached) continue;
     if (JobOwner(services.state_directory(), job.id).held()) out.push_back(job);
   }

@@ -62,6 +62,9 @@ JobRecord parse_job_record(const std::string& text) {
     record.placement.push_back(parse_node(node));
   for (const json& name : object.value("variables", json::array()))
     if (name.is_string()) record.variables.push_back(name.get<std::string>());
+  record.spec.priority = object.value("priority", 0);
+  record.spec.after = object.value("after", std::vector<std::string>());
+  if (object.value("shared", false)) record.spec.sharing = Sharing::shared;
   record.failure = parse_failure(object);
   if (record.placement.empty()) throw Error(ErrorKind::remote, "the job's record has no nodes");
   return record;
@@ -89,6 +92,9 @@ std::string record_text_of(const JobRecord& record) {
                  {"engine", "mpirun"},
                  {"launcher", to_string(record.spec.launcher)},
                  {"nodes", nodes}};
+  if (record.spec.priority != 0) object["priority"] = record.spec.priority;
+  if (!record.spec.after.empty()) object["after"] = record.spec.after;
+  if (record.spec.sharing == Sharing::shared) object["shared"] = true;
   if (record.failure) object["failure"] = to_failure(*record.failure);
   return text_of(object);
 }

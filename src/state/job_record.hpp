@@ -20,6 +20,8 @@ enum class Presence : std::uint8_t { attached, detached };
 enum class Input : std::uint8_t { none, rank_0, all };  ///< The ranks that read our standard input.
 /// Whether processes that programs leave behind outlive a job that ends well.
 enum class Leftovers : std::uint8_t { ended, kept };
+/// Whether a job has its slots for itself, or shares them with any other that asks for them.
+enum class Sharing : std::uint8_t { exclusive, shared };
 enum class Crowding : std::uint8_t {
   refused,
   allowed
@@ -42,6 +44,9 @@ struct JobSpec {
   std::chrono::milliseconds grace{10'000};
   Presence presence = Presence::attached;
   Crowding crowding = Crowding::refused;
+  Sharing sharing = Sharing::exclusive;
+  int priority = 0;                  ///< Jobs of a higher priority start first.
+  std::vector<std::string> after{};  ///< The ids of jobs that must have succeeded before it starts.
   Input input = Input::none;
   Leftovers leftovers = Leftovers::ended;
   Engine engine = Engine::mpirun;

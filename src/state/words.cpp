@@ -27,7 +27,8 @@ constexpr std::array<Word<NodeState>, 5> kNodeWords = {{
     {NodeState::lost, "lost"},
     {NodeState::deleting, "deleting"},
 }};
-constexpr std::array<Word<JobState>, 6> kJobWords = {{
+constexpr std::array<Word<JobState>, 7> kJobWords = {{
+    {JobState::queued, "queued"},
     {JobState::starting, "starting"},
     {JobState::running, "running"},
     {JobState::succeeded, "succeeded"},

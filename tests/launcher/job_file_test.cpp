@@ -34,6 +34,9 @@ detach: true
 engine: mpirun
 launcher: plain
 stdin: none
+priority: -5
+after: [prepare, eval-3]
+share: true
 )");
   CHECK(file.name == "train");
   CHECK(file.cluster == "demo");
@@ -48,6 +51,9 @@ stdin: none
   CHECK(file.secrets[1].file == "./key");
   CHECK(file.launcher == "plain");
   CHECK(file.stdin_to == "none");
+  CHECK(file.priority == -5);
+  CHECK(file.after == std::vector<std::string>{"prepare", "eval-3"});
+  CHECK(file.share == true);
   CHECK(file.sync == "./src");
   CHECK(file.workdir == "/work");
   CHECK(file.command == std::vector<std::string>{"python", "train.py", "--lr", "0.1", ""});

@@ -3,6 +3,7 @@
 #include "cli/commands/job/log_document.hpp"
 #include "cli/commands/job/merged_output.hpp"
 #include "cli/commands/job/recorded_job.hpp"
+#include "cli/workflows/job_queue.hpp"
 #include "launcher/placement.hpp"
 
 namespace fastgpu::cli {
@@ -30,7 +31,13 @@ int show_log_document(Context& context, const OpenJob& open, launcher::JobRunner
 }
 
 int run_logs(Context& context, const JobOptions& options) {
-  const OpenJob open = open_settled(context, options.job);
+  OpenJob open = open_settled(context, options.job);
+  if (open.job.state == state::JobState::queued && options.follow)
+    open.job = wait_while_queued(context, open.job, std::nullopt);
+  if (open.job.state == state::JobState::queued)
+    throw Error(
+        ErrorKind::conflict,
+        "job " + open.job.id + " is queued and has no output yet: wait for it with --follow");
   require_running(context, open);
   launcher::JobRunner runner = runner_for(context, open.cluster);
   launcher::LogRequest request{

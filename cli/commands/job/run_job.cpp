@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/json.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/commands/commands.hpp"
@@ -22,6 +24,7 @@
 #include "launcher/host_list.hpp"
 #include "launcher/job_file.hpp"
 #include "launcher/placement.hpp"
+#include "process/child.hpp"
 #include "process/command.hpp"
 #include "state/record_text.hpp"
 #include "state/words.hpp"
@@ -30,6 +33,7 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr int kMostJobRanks = 100'000;
+constexpr const char* kInQueue = "FASTGPU_IN_QUEUE";
 
 struct RunJobOptions {
   std::string name;
@@ -53,6 +57,9 @@ struct RunJobOptions {
   bool keep_processes = false;
   bool detach = false;
   bool oversubscribe = false;
+  bool share = false;
+  std::optional<int> priority;
+  std::vector<std::string> after;
   bool dry_run = false;
   std::vector<std::string> program;
 };
@@ -177,6 +184,8 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
   if (const auto grace = options.grace ? options.grace : file.grace) spec.grace = *grace;
   if (options.keep_processes || file.keep_processes.value_or(false))
     spec.leftovers = launcher::Leftovers::kept;
+  if (options.share || file.share.value_or(false)) spec.sharing = launcher::Sharing::shared;
+  spec.priority = options.priority ? *options.priority : file.priority.value_or(0);
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
   launcher::validate(spec);
   check_sync(spec.sync);
@@ -255,19 +264,82 @@ RemoteTarget target_of(Context& context, const RunJobOptions& options,
   return target;
 }
 
+/// Returns the ids of the jobs to start after. A name is its newest run.
+std::vector<std::string> ids_of(Context& context, const RunJobOptions& options,
+                                const launcher::JobFile& file) {
+  std::vector<std::string> ids;
+  for (const std::string& name : options.after.empty() ? file.after : options.after)
+    ids.push_back(find_job(context, name).id);
+  return ids;
+}
+
+/// Returns the command line of this process, for another one of its kind.
+std::vector<std::string> own_words() {
+  const auto text = read_file("/proc/self/cmdline");
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; text && begin < text->size();) {
+    const std::size_t end = std::min(text->find('\0', begin), text->size());
+    words.push_back(text->substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (words.empty()) throw Error(ErrorKind::local, "/proc/self/cmdline cannot be read");
+  words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
+  return words;
+}
+
+/// Starts this command again as a process of its own, which waits for the job's turn, and shows the
+/// job. Returns the exit code.
+int wait_in_background(Context& context, const RunJobOptions& options) {
+  if (options.file == "-")
+    throw Error(
+        ErrorKind::usage,
+        "run job: the slots are taken, and a job whose file comes from standard input cannot "
+        "wait in the background: write it to a file, or leave --detach out");
+  process::Command command{.argv = own_words()};
+  command.environment = process::current_environment();
+  process::set_variable(*command.environment, std::string(kInQueue) + "=1");
+  command.grouping = process::Grouping::session;
+  command.in.mode = process::StreamMode::null;
+  command.out.mode = process::StreamMode::pipe;
+  process::Child child(command);
+  constexpr std::size_t kMostAnswer = 4'096;
+  const std::string id = read_to_end(child.out().get(), "the answer of the queue", kMostAnswer);
+  if (id.empty()) return child.wait().shell_code();  // It has printed why.
+  child.release();
+  const auto job = context.store().find_job(id);
+  if (!job) throw Error(ErrorKind::internal, "the job of the queue is not on record: " + id);
+  std::string names;
+  for (const std::string& other : turn_now(context, *job).waits_for)
+    names += (names.empty() ? "" : ", ") + other;
+  if (!names.empty()) context.ui().note("job " + id + " waits for " + names);
+  return show_detached(context, *job);
+}
+
+/// Reports the id to the fastgpu that started this one, and leaves its streams.
+void leave_streams(const state::Job& job) {
+  const ssize_t put = ::write(STDOUT_FILENO, job.id.data(), job.id.size());
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int fd = 0; null && fd < 3; ++fd)
+    ::dup2(null.get(), fd);
+  if (put != static_cast<ssize_t>(job.id.size()))
+    throw Error(ErrorKind::local, "the fastgpu that started this one has gone");
+}
+
 int run(Context& context, const RunJobOptions& options) {
   const launcher::JobFile file = job_file_of(options);
   const launcher::JobSpec spec =
       spec_of(options, file, own_variables(options, context.environment()),
               secrets_of(options, file, context.environment()));
   EnvCluster cluster(context, target_of(context, options, file));
-  launcher::JobRecord record = placed_on(cluster.target(), spec);
+  launcher::JobRecord record = placed_on(context, cluster.target(), spec);
+  record.spec.after = ids_of(context, options, file);
   if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
   enter_environment(options, cluster, record);
   if (options.dry_run) {
     const auto refused =
         runner_for(context, cluster.target().cluster).try_start(record, context.cancel());
     View view = view_of(record);
+    view.root["waits_for"] = turn_of_new(context, cluster.target(), record).waits_for;
     if (refused) {
       view.root["exit_code"] = refused->exit_code;
       view.root["reason"] = refused->reason;
@@ -280,7 +352,14 @@ int run(Context& context, const RunJobOptions& options) {
     return 0;
   }
   const auto input = input_for(options, file, record);
-  StartedJob started = start_job(context, cluster.target(), record);
+  const bool is_in_queue = context.environment()(kInQueue).has_value();
+  const bool is_detached = record.spec.presence == launcher::Presence::detached;
+  if (is_detached && !is_in_queue &&
+      !turn_of_new(context, cluster.target(), record).waits_for.empty())
+    return wait_in_background(context, options);
+  StartedJob started = start_job(context, cluster.target(), record, [&](const state::Job& job) {
+    if (is_in_queue) leave_streams(job);
+  });
   if (record.spec.presence == launcher::Presence::detached)
     return show_detached(context, started.open.job);
   context.ui().note("job " + started.open.job.id + ": " + places_of(record));
@@ -333,6 +412,12 @@ Action make_run_job_command(Arguments& arguments) {
   input.values = Values::choice;
   input.choices = {"rank0", "all", "none"};
   arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
+  arguments.group("Queue");
+  arguments.list("--after", "JOB", "Start after this job has succeeded", options->after).values =
+      Values::job;
+  arguments.count("--priority", "N", "Start before waiting jobs of a lower priority (0)",
+                  options->priority, -launcher::kMostPriority, launcher::kMostPriority);
+  arguments.flag("--share", "Start at once, on slots that other jobs have", options->share);
   arguments.group("Environment");
   describe_variables(arguments, options->variables, "every rank");
   arguments

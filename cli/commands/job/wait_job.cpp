@@ -9,6 +9,7 @@
 #include "cli/commands/job/recorded_job.hpp"
 #include "cli/commands/shared/out_file.hpp"
 #include "cli/program/app.hpp"
+#include "cli/workflows/job_queue.hpp"
 #include "launcher/placement.hpp"
 #include "state/words.hpp"
 
@@ -56,6 +57,13 @@ std::vector<OpenJob> jobs_of(Context& context, const std::vector<std::string>& n
 std::optional<state::Job> ended_job(Context& context, const OpenJob& open,
                                     std::optional<std::chrono::milliseconds> limit) {
   if (launcher::has_ended(open.job)) return open.job;
+  if (open.job.state == state::JobState::queued) {
+    context.ui().waiting("job " + open.job.id + " is queued");
+    const Patience patience(limit);
+    OpenJob begun = open;
+    begun.job = wait_while_queued(context, open.job, limit);
+    return ended_job(context, begun, patience.left());
+  }
   require_running(context, open);
   context.ui().waiting("job " + open.job.id + " is running");
   launcher::JobRunner runner = runner_for(context, open.cluster);
