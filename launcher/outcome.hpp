@@ -39,7 +39,7 @@ struct Outcome {
   int exit_code = 0;
   std::string reason{};                          ///< One sentence; empty for a success.
   std::optional<int> first_rank{};               ///< The rank that failed first by itself.
-  std::optional<state::FirstFailure> failure{};  ///< The same rank, with how it ended.
+  std::optional<state::FirstFailure> failure{};  ///< That rank and how it ended.
 };
 
 /// Returns the moment on our clock at which a rank ended by the clock of its node. `offset` is the

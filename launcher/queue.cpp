@@ -37,7 +37,7 @@ bool share_a_node(const JobRecord& a, const JobRecord& b) {
                              [&](const NodeRanks& node) { return ranks_on(b, node.node) > 0; });
 }
 
-const Job* find(std::span<const Job> jobs, const std::string& id) {
+const Job* job_with_id(std::span<const Job> jobs, const std::string& id) {
   const auto found = std::ranges::find(jobs, id, &Job::id);
   return found == jobs.end() ? nullptr : &*found;
 }
@@ -73,10 +73,10 @@ std::vector<NodeRanks> place_in_queue(std::span<const NodeSlots> nodes, std::spa
                                       const JobSpec& spec) {
   auto placement = place(nodes, spec);
   if (spec.sharing == Sharing::shared || spec.crowding == Crowding::allowed) return placement;
-  JobSpec counted = spec;  // On free slots alone "every slot" would be fewer ranks.
-  counted.ranks = total_ranks(placement);
+  JobSpec exact = spec;  // On free slots alone "every slot" would be fewer ranks.
+  exact.ranks = total_ranks(placement);
   try {
-    return place(free_slots(nodes, jobs), counted);
+    return place(free_slots(nodes, jobs), exact);
   } catch (const Error&) {
     return placement;
   }
@@ -86,7 +86,7 @@ Turn turn_of(const Job& own, std::span<const NodeSlots> nodes, std::span<const J
   Turn turn;
   const JobRecord& record = *own.record;
   for (const std::string& id : record.spec.after) {
-    const Job* const before = find(jobs, id);
+    const Job* const before = job_with_id(jobs, id);
     const bool has_succeeded = before != nullptr && before->state == JobState::succeeded;
     if (has_succeeded) continue;
     if (before == nullptr || has_ended(*before)) return {.waits_for = {}, .failed = id};

@@ -20,7 +20,7 @@ std::vector<NodeSlots> free_slots(std::span<const NodeSlots> nodes,
 std::vector<NodeRanks> place_in_queue(std::span<const NodeSlots> nodes,
                                       std::span<const state::Job> jobs, const JobSpec& spec);
 
-/// What a waiting job waits for.
+/// The reasons why a job cannot start yet, or never.
 struct Turn {
   std::vector<std::string> waits_for{};  ///< Ids of jobs; empty: it may start.
   std::string failed{};  ///< The job that it was to start after, if that did not succeed.

@@ -42,7 +42,7 @@ std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
   return around;
 }
 
-/// Asks the nodes of running jobs whether these have ended. Nodes that do not answer say nothing.
+/// Asks the nodes of running jobs whether these have ended. Ignores nodes that do not answer.
 void ask_about(Services& services, const std::vector<std::string>& ids) {
   for (const std::string& id : ids) {
     auto job = services.store().find_job(id);
@@ -82,7 +82,7 @@ std::vector<std::string> begin_if_possible(Services& services, state::Job& job) 
   return turn.waits_for;
 }
 
-std::string joined(const std::vector<std::string>& ids) {
+std::string listed_ids(const std::vector<std::string>& ids) {
   std::string text;
   for (const std::string& id : ids)
     text += (text.empty() ? "" : ", ") + id;
@@ -114,14 +114,14 @@ launcher::Turn turn_now(Services& services, const state::Job& job) {
 }
 
 void wait_for_turn(Services& services, state::Job& job) {
-  std::vector<std::string> told;
+  std::vector<std::string> shown;
   auto ask_at = services.clock().now();
   for (;;) {
     const auto waits_for = begin_if_possible(services, job);
     if (waits_for.empty()) return services.messages().end_progress();
-    if (waits_for != told)
-      services.messages().progress("job " + job.id + " waits for " + joined(waits_for));
-    told = waits_for;
+    if (waits_for != shown)
+      services.messages().progress("job " + job.id + " waits for " + listed_ids(waits_for));
+    shown = waits_for;
     if (services.cancel().requested()) {
       end_waiting(services, job, JobState::cancelled, 130, "cancelled before its turn");
       services.cancel().check();
