@@ -7,6 +7,7 @@
 #include "cli/commands/job/job_result.hpp"
 #include "cli/commands/job/junit.hpp"
 #include "cli/commands/job/recorded_job.hpp"
+#include "cli/commands/node/remote_output.hpp"
 #include "cli/commands/shared/out_file.hpp"
 #include "cli/program/app.hpp"
 #include "cli/workflows/job_queue.hpp"
