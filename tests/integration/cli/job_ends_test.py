@@ -32,7 +32,7 @@ def lines(user, name, *words):
 def daemons(user, name):
     return {
         node: text.count("\n")
-        for node, text in lines(user, name, "pgrep", "-f", "^sleep 4711.5").items()
+        for node, text in lines(user, name, "pgrep", "-f", "^sleep 4711[.]5").items()
     }
 
 
@@ -83,9 +83,8 @@ def test_every_program_is_asked_and_has_time_to_save_its_work(user):
 @shared_cluster
 def test_a_grace_is_an_upper_limit(user):
     name = user.two_nodes()
-    process = starts(
-        user, name, "deaf", "trap '' TERM; echo up; while :; do sleep 0.02; done", "--grace", "1s"
-    )
+    program = "trap '' TERM; echo up; while :; do sleep 0.02; done"
+    process = starts(user, name, "deaf", program, "--grace", "1s", ranks=2)
     began = time.monotonic()
     user.run("cancel", "job", "deaf")
     took = time.monotonic() - began
