@@ -42,7 +42,7 @@ constexpr std::array kSetOnNodes = {
     "FASTGPU_WORLD_SIZE", "FASTGPU_LOCAL_RANK", "FASTGPU_NODE_RANK",
     "FASTGPU_NUM_NODES",  "FASTGPU_NODE_IPS",   "FASTGPU_LOCAL_WORLD_SIZE",
     "FASTGPU_NODE_NAMES", "FASTGPU_HOSTFILE",   "FASTGPU_GPUS_PER_NODE",
-    "FASTGPU_ENV",        "FASTGPU_CANN",
+    "FASTGPU_ENV",        "FASTGPU_CANN",       "FASTGPU_JOB_NETWORK",
 };
 
 bool is_of_family(std::string_view name) {

@@ -373,7 +373,7 @@ class RankNode {
     process::Command command = test::agent_command(job.home, {});
     command.argv = {"sh", "-c",
                     "OMPI_COMM_WORLD_RANK=0 '" + test::agent_path() +
-                        "' rank job; echo $? >job/code; exec sleep 4717"};
+                        "' rank job; cd; echo $? >job/code; exec sleep 4717"};
     return command;
   }
   process::Child daemon_;

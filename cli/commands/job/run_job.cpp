@@ -316,13 +316,11 @@ int wait_in_background(Context& context, const RunJobOptions& options) {
 }
 
 /// Reports the id to the fastgpu that started this one, and leaves its streams.
-void leave_streams(const state::Job& job) {
-  const ssize_t put = ::write(STDOUT_FILENO, job.id.data(), job.id.size());
+void leave_streams(Context& context, const state::Job& job) {
+  context.ui().data(job.id);
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (int fd = 0; null && fd < 3; ++fd)
     ::dup2(null.get(), fd);
-  if (put != static_cast<ssize_t>(job.id.size()))
-    throw Error(ErrorKind::local, "the fastgpu that started this one has gone");
 }
 
 int run(Context& context, const RunJobOptions& options) {
@@ -358,7 +356,7 @@ int run(Context& context, const RunJobOptions& options) {
       !turn_of_new(context, cluster.target(), record).waits_for.empty())
     return wait_in_background(context, options);
   StartedJob started = start_job(context, cluster.target(), record, [&](const state::Job& job) {
-    if (is_in_queue) leave_streams(job);
+    if (is_in_queue) leave_streams(context, job);
   });
   if (record.spec.presence == launcher::Presence::detached)
     return show_detached(context, started.open.job);
