@@ -317,6 +317,7 @@ int wait_in_background(Context& context, const RunJobOptions& options) {
 
 /// Reports the id to the fastgpu that started this one, and leaves its streams.
 void leave_streams(Context& context, const state::Job& job) {
+  context.ui().set_format(Format::table);
   context.ui().data(job.id);
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (int fd = 0; null && fd < 3; ++fd)
