@@ -371,9 +371,10 @@ class RankNode {
   static process::Command command_for(Job& job) {
     job.write_ranks();
     process::Command command = test::agent_command(job.home, {});
+    process::set_variable(*command.environment, "FASTGPU_JOB_ID=" + job.rank.id);
     command.argv = {"sh", "-c",
                     "OMPI_COMM_WORLD_RANK=0 '" + test::agent_path() +
-                        "' rank job; cd; echo $? >job/code; exec sleep 4717"};
+                        "' rank job; code=$?; cd; echo $code >job/code; exec sleep 4717"};
     return command;
   }
   process::Child daemon_;

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -277,9 +278,12 @@ void release_front(Front& front, int code) {
 
 /// Waits for the end of the job on this node, which is the end of its launcher, or an order to end.
 void wait_for_job(const Front& front, SignalQueue& signals) {
+  // Readable once the launcher has ended. Empty on kernels before 5.3, where it is looked for.
+  const UniqueFd launcher(static_cast<int>(::syscall(SYS_pidfd_open, front.launcher, 0)));
   while (has_children() && ::kill(front.launcher, 0) == 0) {
-    pollfd fd{signals.fd(), POLLIN, 0};
-    ::poll(&fd, 1, kLookEvery);
+    pollfd fds[] = {{signals.fd(), POLLIN, 0}, {launcher.get(), POLLIN, 0}};
+    ::poll(fds, 2, kLookEvery);
+    if (fds[1].revents != 0) return;
     while (const auto number = signals.next())
       if (*number != SIGCHLD && *number != kLauncherGone) return;
     reap_orphans();

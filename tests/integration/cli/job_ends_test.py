@@ -157,7 +157,7 @@ def test_a_daemon_of_mpirun_that_dies_is_the_cause_and_not_its_ranks(user):
     process = starts(user, name, "orted", "echo up; exec sleep 600", ranks=2)
     user.run("exec", f"{name}/1", "--", "pkill", "-KILL", "-x", "orted")
     _, err = process.communicate(timeout=60)
-    assert_equal(process.returncode, 1, err.decode())
+    assert_in(process.returncode, (1, 205), err.decode())  # 205 is mpirun's own.
     assert_not_in("rank 1 on", err.decode(), "the victim is named as the cause")
     assert_in("mpirun on", err.decode())
 
@@ -170,7 +170,7 @@ def test_ranks_of_a_node_that_is_cut_off_end_by_themselves(user):
     inside = ["nsenter", "-t", str(init), "-n", "-p", "-m"]
     link = (
         subprocess.run(
-            [*inside, "ip", "-o", "-4", "route", "show", "default"],
+            [*inside, "ip", "-o", "-4", "addr", "show", "scope", "global"],
             check=True,
             capture_output=True,
             text=True,

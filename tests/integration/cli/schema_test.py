@@ -74,7 +74,7 @@ WRONG = {
         ("name: a\nmax-cost: 50\n", ""),
         ("name: a\nmax-life: 8\n", "unit"),
         ("name: a\ncloud: {gpu: 'A100:8'}\n", "did you mean 'gpus'?"),
-        ("name: a\ncloud: {spot: 1}\n", "true or false"),
+        ("name: a\ncloud: {spot: maybe}\n", "true or false"),
     ],
     "environment": [
         ("name: a\npackage: [numpy]\n", "did you mean 'packages'?"),
