@@ -122,7 +122,7 @@ def test_torchrun_starts_the_workers_of_each_node(user):
     (user.folder / "run").mkdir()
     (user.folder / "run/sums.py").write_text(SUMS)
     # torchrun of PyTorch 1.13 cannot start workers under Python 3.11 without these two.
-    old = ("-e", "PET_TEE=0:0", "-e", "PET_REDIRECTS=0:0")
+    old = ("-e", "PET_TEE=1", "-e", "PET_REDIRECTS=2")
     more = ("--launcher", "torchrun", "--oversubscribe", "--sync", str(user.folder / "run"), *old)
     shown = json.loads(
         user.run(
@@ -135,7 +135,8 @@ def test_torchrun_starts_the_workers_of_each_node(user):
         "the plan",
     )
     user.run(*job_words(name, 4, [PYTHON, "sums.py"], "elastic", *more))
-    said = sorted(line for text in rank_lines(user, "elastic", 2) for line in text.splitlines())
+    lines = [line for text in rank_lines(user, "elastic", 2) for line in text.splitlines()]
+    said = sorted(line.rpartition("]:")[2] for line in lines)
     assert_equal(said, ["sum 0 4 0", "sum 1 4 1", "sum 2 4 0", "sum 3 4 1"])
     user.run(*job_words(name, 4, [PYTHON, "sums.py", "3"], "elastic-fails", *more), code=1)
 
