@@ -42,17 +42,25 @@ std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
   return around;
 }
 
+/// Ends what the job is on record for, if the fastgpu that started it has ended. Returns true if
+/// so.
+bool end_if_dead(Services& services, state::Job& job) {
+  if (!JobOwner(services.state_directory(), job.id).held()) return false;
+  const bool is_attached = job.record->spec.presence == launcher::Presence::attached;
+  if (is_attached)
+    end_abandoned(services, job);
+  else if (job.state == JobState::starting)
+    end_waiting(services, job, JobState::lost, 1, "the fastgpu that started it has ended");
+  return is_attached || job.state == JobState::lost;
+}
+
 /// Asks the nodes of running jobs whether these have ended. Ignores nodes that do not answer.
 void ask_about(Services& services, const std::vector<std::string>& ids) {
   for (const std::string& id : ids) {
     auto job = services.store().find_job(id);
-    if (!job || job->state == JobState::queued) continue;
-    const bool is_dead =
-        job->state == JobState::starting && JobOwner(services.state_directory(), id).held();
-    if (is_dead)
-      end_waiting(services, *job, JobState::lost, 1, "the fastgpu that started it ended");
+    if (!job || job->state == JobState::queued || launcher::has_ended(*job)) continue;
     try {
-      refresh_job(services, *job);
+      if (!end_if_dead(services, *job)) refresh_job(services, *job);
     } catch (const Error&) {
       services.cancel().check();
     }
