@@ -51,7 +51,7 @@ std::string ssh_config(std::span<const Peer> peers, const std::string& directory
          "  Ciphers aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,"
          "aes128-ctr,aes192-ctr,aes256-ctr\n"
          "  ConnectTimeout 20\n"
-         "  ServerAliveInterval 15\n"
+         "  ServerAliveInterval 5\n"
          "  LogLevel ERROR\n";
 }
 

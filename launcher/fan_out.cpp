@@ -55,12 +55,15 @@ ssh::RunOptions options_for(std::chrono::milliseconds timeout) {
 }  // namespace
 
 std::vector<NodeAnswer> ask(ssh::Client& client, const std::vector<NodeTask>& tasks,
-                            std::chrono::milliseconds timeout, const Cancel& cancel) {
+                            std::chrono::milliseconds timeout, const Cancel& cancel,
+                            std::optional<std::chrono::milliseconds> connect_timeout) {
   auto answers = no_answers(tasks);
   std::vector<ssh::Task> running;
   for (std::size_t i = 0; i < tasks.size(); ++i)
     running.push_back(task_for(tasks[i], answers[i]));
-  const auto results = client.run(std::move(running), options_for(timeout), cancel);
+  ssh::RunOptions options = options_for(timeout);
+  options.connect_timeout = connect_timeout;
+  const auto results = client.run(std::move(running), options, cancel);
   for (std::size_t i = 0; i < results.size(); ++i)
     answers[i].result = results[i];
   return answers;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct NodeAnswer {
 };
 
 std::vector<NodeAnswer> ask(ssh::Client& client, const std::vector<NodeTask>& tasks,
-                            std::chrono::milliseconds timeout, const Cancel& cancel);
+                            std::chrono::milliseconds timeout, const Cancel& cancel,
+                            std::optional<std::chrono::milliseconds> connect_timeout = {});
 
 /// Runs commands that call the agent, and installs it if it is missing.
 std::vector<NodeAnswer> ask_agent(ssh::Client& client, const std::vector<NodeTask>& tasks,

@@ -43,6 +43,15 @@ bool may_pass(ErrorKind kind) {
   return kind == ErrorKind::transient || kind == ErrorKind::timeout;
 }
 
+/// Takes the time of a message from a node. A message cannot arrive before it is sent, so that of
+/// several differences the largest is the best measurement.
+void note_clock(std::optional<std::int64_t>& offset, std::int64_t sent) {
+  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  offset = std::max(offset.value_or(sent - now), sent - now);
+}
+
 void sleep_or(const Cancel& cancel) {
   pollfd fd{cancel.fd(), POLLIN, 0};
   ::poll(&fd, 1, static_cast<int>(kBetweenTries.count()));
@@ -101,7 +110,9 @@ void Following::run_once(const Cancel& cancel) {
     });
     tasks.push_back(task_for(*node, decoders.back(), true));
   }
-  if (options_.input != nullptr && !input_done_) tasks.push_back(input_task());
+  const std::vector<Node*> fed = waiting_for_input();
+  for (Node* node : fed)
+    tasks.push_back(input_task(*node));
   LinkedCancel stop(cancel);
   std::optional<Error> final_answer;
   ssh::RunOptions options;
@@ -113,8 +124,8 @@ void Following::run_once(const Cancel& cancel) {
     if (job_ended()) stop.request();  // The others have nothing more to wait for.
     if (asked || (i < nodes.size() && nodes[i]->complete)) return;
     try {
-      const bool is_well =
-          i < nodes.size() ? note_result(*nodes[i], result) : note_input_result(result);
+      const bool is_well = i < nodes.size() ? note_result(*nodes[i], result)
+                                            : note_input_result(*fed[i - nodes.size()], result);
       if (!is_well) stop.request();
     } catch (const Error& e) {
       final_answer = e;
@@ -125,38 +136,54 @@ void Following::run_once(const Cancel& cancel) {
   if (final_answer && !job_ended() && !cancel.requested()) throw Error(*final_answer);
 }
 
-/// Takes lines with the number of bytes that rank 0 has received.
-void Following::take_input_answer(std::string_view bytes) {
+/// Returns the nodes whose ranks may need more input.
+std::vector<Following::Node*> Following::waiting_for_input() {
+  std::vector<Node*> nodes;
+  if (options_.input == nullptr) return nodes;
+  for (Node& node : nodes_)
+    if (!node.input_done && (options_.input_to == Input::all || &node == nodes_.data()))
+      nodes.push_back(&node);
+  return nodes;
+}
+
+std::size_t Following::taker_of(const Node& node) const {
+  return static_cast<std::size_t>(&node - nodes_.data());
+}
+
+/// Takes lines with the number of bytes that all of the node's ranks have received.
+void Following::take_input_answer(Node& node, std::string_view bytes) {
   constexpr std::size_t kLongestNumber = 20;
   for (const char c : bytes) {
     const bool is_digit = c >= '0' && c <= '9';
-    if (c == '\n' && !input_answer_.empty()) {
-      options_.input->finish(0, std::strtoull(input_answer_.c_str(), nullptr, 10));
-      input_answer_.clear();
-    } else if (is_digit && input_answer_.size() < kLongestNumber) {
-      input_answer_ += c;
+    if (c == '\n' && !node.input_answer.empty()) {
+      options_.input->finish(taker_of(node), std::strtoull(node.input_answer.c_str(), nullptr, 10));
+      node.input_answer.clear();
+    } else if (is_digit && node.input_answer.size() < kLongestNumber) {
+      node.input_answer += c;
     } else {
       throw Error(ErrorKind::remote, "sent an invalid answer: not a number of bytes");
     }
   }
 }
 
-/// Brings standard input to rank 0, from the place that the last such connection had reached.
-ssh::Task Following::input_task() {
+/// Brings standard input to the node, from the place that the last such connection had reached.
+ssh::Task Following::input_task(Node& node) {
   remote::SharedInput& input = *options_.input;
-  input.rewind(0);
-  input_answer_.clear();
-  input_complaint_.clear();
-  ssh::Task task{.host = nodes_.front().host, .command = commands_.input()};
-  task.next_input = remote::framed_input(input, 0, remote::Finished::later);
+  input.rewind(taker_of(node));
+  node.input_answer.clear();
+  node.input_complaint.clear();
+  ssh::Task task{.host = node.host, .command = commands_.input()};
+  task.next_input = remote::framed_input(input, taker_of(node), remote::Finished::later);
   task.hold_input_open = true;
-  task.on_stdout = [this](std::string_view bytes) { take_input_answer(bytes); };
-  task.on_stderr = [this](std::string_view bytes) { keep_tail(input_complaint_, bytes); };
+  task.on_stdout = [this, &node](std::string_view bytes) { take_input_answer(node, bytes); };
+  task.on_stderr = [&node](std::string_view bytes) { keep_tail(node.input_complaint, bytes); };
   return task;
 }
 
 ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
   NodeCommands::Follow what{.ranks = options_.ranks, .tail = options_.tail};
+  what.since = options_.since;
+  what.times = options_.times;
   what.continues = !node.offsets.empty();
   what.wait = wait;
   what.data = options_.data;
@@ -188,6 +215,7 @@ void Following::check(const Node& node, const agent::FrameHeader& header) const 
   const bool is_own = header.rank >= own.first && header.rank < own.first + own.count;
   switch (header.kind) {
     case FrameKind::data:
+    case FrameKind::written_at:
       if (is_own || (header.rank == agent::kLauncherRank && has_supervisor(node))) return;
       if (header.rank == agent::kLauncherRank)
         return refuse("output of mpirun, which runs on " + options_.supervisor->value);
@@ -214,11 +242,15 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
         keep_tail(launcher_tail_, bytes);
       observer_.output(header.rank, header.stream, bytes);
       return;
+    case FrameKind::written_at:
+      observer_.written_at(header.rank, header.stream, static_cast<std::int64_t>(header.offset));
+      return;
     case FrameKind::rank_status: {
       agent::RankEnd said = agent::parse_rank_end(bytes);
       if (said.rank != header.rank)
         throw Error(ErrorKind::denied, "sends the end of rank " + std::to_string(said.rank) +
                                            " as that of rank " + std::to_string(header.rank));
+      if (said.sent) note_clock(node.clock_offset, *said.sent);
       const auto [end, is_new] = ends_.try_emplace(header.rank, std::move(said));
       if (is_new) observer_.rank_ended(end->second, node.ranks.node);
       if (!end->second.full.empty() && !std::exchange(node.is_full, true))
@@ -263,16 +295,16 @@ bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
 }
 
 /// Takes the result of the connection that brings input. A broken one is opened again.
-bool Following::note_input_result(const HostResult<ssh::Exit>& result) {
-  input_done_ = result.ok() && result.value().code() == 0;
-  if (input_done_) options_.input->leave(0);
-  if (input_done_) return true;
+bool Following::note_input_result(Node& fed, const HostResult<ssh::Exit>& result) {
+  fed.input_done = result.ok() && result.value().code() == 0;
+  if (fed.input_done) options_.input->leave(taker_of(fed));
+  if (fed.input_done) return true;
   const bool killed = result.ok() && result.value().code() > 128;
   if (killed || (!result.ok() && may_pass(result.error().kind()))) return false;
-  const std::string& node = nodes_.front().ranks.node.value;
+  const std::string& node = fed.ranks.node.value;
   if (!result.ok()) throw result.error().during("passing standard input to " + node);
   throw Error(ErrorKind::remote, "passing standard input to " + node + ": " +
-                                     input_complaint_.substr(0, input_complaint_.find('\n')));
+                                     fed.input_complaint.substr(0, fed.input_complaint.find('\n')));
 }
 
 bool Following::find_lost() {
@@ -326,8 +358,12 @@ void Following::read_all(const Cancel& cancel) {
 JobReport Following::report() const {
   JobReport report;
   report.placement = placement_;
-  for (const auto& [rank, end] : ends_)
+  for (const auto& [rank, end] : ends_) {
     report.ranks.push_back(end);
+    for (const Node& node : nodes_)
+      if (rank >= node.ranks.first && rank < node.ranks.first + node.ranks.count)
+        report.ranks.back().ended = on_our_clock(end.ended, node.clock_offset);
+  }
   report.launcher = launcher_;
   report.launcher_tail = launcher_tail_;
   while (report.launcher_tail.ends_with('\n'))

@@ -25,6 +25,11 @@ class JobObserver {
   virtual ~JobObserver() = default;
   /// Receives pieces of any size; those of one stream in order, byte for byte.
   virtual void output(int rank, agent::OutputStream stream, std::string_view bytes) = 0;
+  /// Reports, before a piece of output, when it was written: in nanoseconds since 1970 by the
+  /// node's clock. Only with FollowingOptions::times, and only if it is known.
+  virtual void written_at(int rank, agent::OutputStream stream, std::int64_t time) {
+    static_cast<void>(rank), static_cast<void>(stream), static_cast<void>(time);
+  }
   virtual void rank_ended(const agent::RankEnd&, const NodeName&) {}
   /// Reports that the logs of ranks there may be incomplete. Called once for each node.
   virtual void disk_full(const NodeName&, const std::string& path) { static_cast<void>(path); }
@@ -36,6 +41,9 @@ enum class Renewal : std::uint8_t { yes, no };
 
 struct FollowingOptions {
   std::optional<std::uint64_t> tail{};  ///< Number of last lines of existing output; absent: all.
+  /// Only lines that were written within this time before now; absent: all.
+  std::optional<std::chrono::milliseconds> since{};
+  bool times = false;  ///< Reports to the observer when output was written.
   std::optional<std::set<int>> ranks{};
   bool data = true;
   Renewal renew_lease = Renewal::yes;
@@ -43,7 +51,9 @@ struct FollowingOptions {
   /// The node that has the supervisor, the only one that may report the job's end. Absent: the
   /// first one.
   std::optional<NodeName> supervisor{};
-  remote::SharedInput* input = nullptr;  ///< The input of rank 0, with one taker; null: none.
+  /// The input of ranks: with one taker for rank 0, or one for each node; null: none.
+  remote::SharedInput* input = nullptr;
+  Input input_to = Input::rank_0;
 };
 
 class Following {
@@ -77,9 +87,15 @@ class Following {
     std::map<std::string, std::uint64_t> offsets{};
     bool complete = false;
     bool is_full = false;
+    /// The node's clock less ours, in nanoseconds, less the time that a message took. Absent before
+    /// the first message with a time.
+    std::optional<std::int64_t> clock_offset{};
     std::string complaint{};  ///< The agent's stderr.
     std::optional<std::chrono::steady_clock::time_point> silent_since{};
     std::string silence{};  ///< The reason for the silence.
+    bool input_done = false;
+    std::string input_answer{};  ///< The beginning of a line of `job-input`.
+    std::string input_complaint{};
   };
 
   ssh::Task task_for(Node& node, FrameDecoder& decoder, bool wait);
@@ -89,10 +105,12 @@ class Following {
   std::vector<HostResult<ssh::Exit>> read_once(
       std::chrono::milliseconds limit, std::optional<std::chrono::milliseconds> connect_limit,
       Wait wait, const Cancel& cancel);
-  ssh::Task input_task();
-  void take_input_answer(std::string_view bytes);
+  std::vector<Node*> waiting_for_input();
+  std::size_t taker_of(const Node& node) const;
+  ssh::Task input_task(Node& node);
+  void take_input_answer(Node& node, std::string_view bytes);
   bool has_supervisor(const Node& node) const;
-  bool note_input_result(const HostResult<ssh::Exit>& result);
+  bool note_input_result(Node& fed, const HostResult<ssh::Exit>& result);
   void check(const Node& node, const agent::FrameHeader& header) const;
   void take(Node& node, const agent::FrameHeader& header, std::string_view bytes);
   bool note_result(Node& node, const HostResult<ssh::Exit>& result);
@@ -109,9 +127,6 @@ class Following {
   std::optional<agent::JobEnd> launcher_;
   std::string launcher_tail_;
   std::vector<LostNode> lost_;
-  bool input_done_ = false;
-  std::string input_answer_;  ///< The beginning of a line of `job-input`.
-  std::string input_complaint_;
 };
 
 }  // namespace fastgpu::launcher

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestVariable = (128UL << 10U) - 1;  ///< The kernel's limit.
 constexpr std::size_t kMostVariables = 512UL << 10U;
+constexpr std::chrono::milliseconds kLongestGrace = std::chrono::hours(1);
 
 [[noreturn]] void refuse(const std::string& why) {
   throw Error(ErrorKind::usage, "job: " + why);
@@ -82,6 +83,8 @@ void validate(const JobSpec& spec) {
   check_count("ranks (-np)", spec.ranks);
   check_count("ranks per node (--npernode)", spec.per_node);
   if (spec.timeout.count() < 0) refuse("the timeout is negative");
+  if (spec.grace.count() < 0 || spec.grace > kLongestGrace)
+    refuse("the grace (--grace) is not within 0 to " + to_string(kLongestGrace));
 }
 
 std::string job_directory(const std::string& job_id) {

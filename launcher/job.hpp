@@ -13,8 +13,11 @@ using state::Input;
 using state::JobEngine;
 using state::JobRecord;
 using state::JobSpec;
+using state::Launcher;
+using state::Leftovers;
 using state::NodeRanks;
 using state::Presence;
+using state::Sharing;
 
 /// The maximum number of ranks of a job.
 constexpr int kMostRanks = 100'000;

@@ -11,19 +11,37 @@
 
 namespace fastgpu::launcher {
 
+/// A variable whose value is not in the job file.
+struct JobSecret {
+  std::string name;
+  /// The file on this machine with the value, as written; empty: it is in our environment.
+  std::string file{};
+};
+
+/// The bound of priorities, and of their negative values.
+inline constexpr int kMostPriority = 1'000;
+
 struct JobFile {
   std::optional<std::string> name{};
   std::optional<std::string> cluster{};
   std::optional<int> np{};
   std::optional<int> npernode{};
   std::vector<std::pair<std::string, std::string>> env{};  ///< Entries in the order written.
+  std::vector<JobSecret> secrets{};
   /// A directory on this machine, as written in the file.
   std::optional<std::string> sync{};
   std::optional<std::string> workdir{};  ///< A directory on the nodes.
   std::vector<std::string> command{};    ///< Empty if the file has none.
   std::optional<std::chrono::milliseconds> timeout{};
+  std::optional<std::chrono::milliseconds> grace{};
+  std::optional<bool> keep_processes{};
   std::optional<bool> detach{};
+  std::optional<int> priority{};
+  std::vector<std::string> after{};  ///< Names or ids of jobs.
+  std::optional<bool> share{};
   std::optional<std::string> engine{};
+  std::optional<std::string> launcher{};
+  std::optional<std::string> stdin_to{};  ///< The field `stdin`.
 };
 
 /// Reads a job. Throws ErrorKind::usage with line and column for an invalid file.

@@ -1,11 +1,14 @@
 #include "launcher/job_files.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
 #include "agent/protocol/plan.hpp"
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "launcher/engines/mpirun.hpp"
+#include "launcher/engines/torchrun.hpp"
 #include "launcher/hostfile.hpp"
 #include "launcher/network.hpp"
 #include "launcher/reach.hpp"
@@ -35,12 +38,50 @@ std::vector<std::string> node_variables(const JobFilesRequest& request, const Jo
     addresses += (i == 0 ? "" : "\n") + request.nodes[i].peer.address;
   }
   const std::string number = std::to_string(index);
-  return {"LOCAL_WORLD_SIZE=" + std::to_string(node.ranks.count),
-          "NODE_RANK=" + number,
-          "GROUP_RANK=" + number,
-          "FASTGPU_NODE_RANK=" + number,
-          "FASTGPU_NUM_NODES=" + std::to_string(request.nodes.size()),
-          "FASTGPU_NODE_IPS=" + addresses};
+  const std::vector<std::string> ours = {
+      "FASTGPU_NODE_RANK=" + number, "FASTGPU_NUM_NODES=" + std::to_string(request.nodes.size()),
+      "FASTGPU_NODE_IPS=" + addresses};
+  std::vector<std::string> variables = {"LOCAL_WORLD_SIZE=" + std::to_string(node.ranks.count),
+                                        "NODE_RANK=" + number, "GROUP_RANK=" + number};
+  if (request.spec.launcher == Launcher::torchrun) variables = torchrun_variables(request, index);
+  variables.insert(variables.end(), ours.begin(), ours.end());
+  return variables;
+}
+
+/// Returns the number of processes on a node that compute.
+int processes_on(const NodeRanks& node) {
+  return node.count * std::max(1, node.workers);
+}
+
+/// Returns the number of processes that each kernel has; nodes on one machine share its cores.
+std::map<std::string, int> processes_by_kernel(const JobFilesRequest& request,
+                                               std::span<const agent::JobNodeFacts> facts) {
+  std::map<std::string, int> processes;
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    processes[facts[i].boot_id] += processes_on(request.nodes[i].ranks);
+  return processes;
+}
+
+/// Returns the number of cores that each process can use without waiting for another, on the node
+/// that has the fewest: MPI passes one value to all ranks.
+int threads_per_process(const JobFilesRequest& request,
+                        std::span<const agent::JobNodeFacts> facts) {
+  auto processes = processes_by_kernel(request, facts);
+  int threads = kMostRanks;
+  for (const agent::JobNodeFacts& node : facts)
+    threads = std::min(threads, std::max(1, node.cores / processes[node.boot_id]));
+  return threads;
+}
+
+/// Returns the variables for all ranks that depend on the nodes.
+std::vector<std::string> start_variables(const JobFilesRequest& request,
+                                         std::span<const agent::JobNodeFacts> facts) {
+  std::vector<std::string> variables;
+  if (!has_variable(request.spec, "OMP_NUM_THREADS"))
+    variables.push_back("OMP_NUM_THREADS=" + std::to_string(threads_per_process(request, facts)));
+  if (const auto network = covering_network(joining_addresses(request, facts)))
+    variables.push_back(std::string(agent::kJobNetwork) + "=" + *network);
+  return variables;
 }
 
 std::vector<std::string> rank_environment(const JobFilesRequest& request, const JobNode& node) {
@@ -61,33 +102,46 @@ std::string working_directory(const JobFilesRequest& request) {
   return request.spec.directory;
 }
 
+/// Throws for the first node whose Open MPI cannot be part of this job: mpirun itself would start
+/// programs that do not understand each other, or fail without the name of a node.
 void check_mpirun(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts) {
   for (std::size_t i = 0; i < facts.size(); ++i) {
     const std::string& node = request.nodes[i].ranks.node.value;
+    const std::string& first = request.nodes[0].ranks.node.value;
     if (facts[i].mpirun.empty())
       throw Error(ErrorKind::remote, node +
                                          ": mpirun is missing: install Open MPI on every node "
                                          "(Debian, Ubuntu: apt-get install openmpi-bin)");
     if (facts[i].mpirun != facts[0].mpirun)
       throw Error(ErrorKind::remote, node + ": mpirun is " + facts[i].mpirun + ", but " +
-                                         facts[0].mpirun + " on " +
-                                         request.nodes[0].ranks.node.value +
+                                         facts[0].mpirun + " on " + first +
                                          ": it must have the same path on all nodes");
+    if (facts[i].mpirun_version != facts[0].mpirun_version)
+      throw Error(ErrorKind::remote, node + ": " + printable(facts[i].mpirun_version) + ", but " +
+                                         printable(facts[0].mpirun_version) + " on " + first +
+                                         ": install the same version on all nodes");
+    if (i > 0 && !facts[i].has_daemon)
+      throw Error(ErrorKind::remote,
+                  node + ": mpirun's daemon (orted, or prted of Open MPI 5) is missing beside " +
+                      facts[i].mpirun + ": install Open MPI there again");
   }
 }
 
 /// Whether any kernel has more ranks than cores; nodes on one machine share them.
 bool is_crowded(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts) {
-  std::map<std::string, int> ranks;
-  for (std::size_t i = 0; i < facts.size(); ++i)
-    ranks[facts[i].boot_id] += request.nodes[i].ranks.count;
-  for (const agent::JobNodeFacts& node : facts)
-    if (ranks[node.boot_id] > node.cores) return true;
-  return false;
+  auto processes = processes_by_kernel(request, facts);
+  return std::ranges::any_of(
+      facts, [&](const agent::JobNodeFacts& node) { return processes[node.boot_id] > node.cores; });
+}
+
+std::string ssh_config_path(const JobFilesRequest& request,
+                            std::span<const agent::JobNodeFacts> facts) {
+  if (request.nodes.size() == 1) return "";
+  return facts[0].home + "/" + access_directory(request.access) + "/ssh_config";
 }
 
 MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts,
-                       const NodeCommands& commands) {
+                       const NodeCommands& commands, const std::vector<std::string>& forward) {
   const std::string fastgpu = facts[0].home + "/.fastgpu/";
   MpirunPlan plan;
   plan.job_id = request.id;
@@ -95,8 +149,7 @@ MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::Jo
   plan.version = parse_open_mpi(facts[0].mpirun_version);
   plan.hostfile = fastgpu + below_fastgpu(request, "hostfile");
   plan.nodes = static_cast<int>(request.nodes.size());
-  if (plan.nodes > 1)
-    plan.ssh_config = facts[0].home + "/" + access_directory(request.access) + "/ssh_config";
+  plan.ssh_config = ssh_config_path(request, facts);
   plan.remote_shell = commands.remote_shell(facts[0].home);
   plan.ranks = 0;
   for (const JobNode& node : request.nodes)
@@ -104,7 +157,7 @@ MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::Jo
   plan.network = covering_network(joining_addresses(request, facts));
   plan.root = facts[0].root;
   plan.crowded = is_crowded(request, facts);
-  plan.forward.assign(kPortVariables.begin(), kPortVariables.end());
+  plan.forward = forward;
   plan.program = commands.rank();
   return plan;
 }
@@ -116,9 +169,16 @@ std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const J
   plan.id = request.id;
   plan.argv = request.spec.argv;
   plan.directory = working_directory(request);
-  plan.has_input = request.spec.input == Input::rank_0 && node.ranks.first == 0;
+  plan.input_to_all = request.spec.input == Input::all;
+  plan.has_input =
+      plan.input_to_all || (request.spec.input == Input::rank_0 && node.ranks.first == 0);
+  plan.grace = request.spec.grace;
+  plan.keeps_processes = request.spec.leftovers == Leftovers::kept;
   for (int i = 0; i < node.ranks.count; ++i)
     plan.ranks.push_back(node.ranks.first + i);
+  for (const JobNode& member : request.nodes)
+    plan.world_size += member.ranks.count;
+  plan.starts_workers = request.spec.launcher == Launcher::torchrun;
   return {{below_fastgpu(request, "rank"), to_text(plan)},
           {below_fastgpu(request, agent::kVariables),
            agent::variables_text(rank_environment(request, node))},
@@ -128,13 +188,21 @@ std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const J
 std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
                                           std::span<const agent::JobNodeFacts> facts,
                                           const NodeCommands& commands) {
-  check_mpirun(request, facts);
+  const bool is_plain = request.spec.launcher == Launcher::plain;
+  if (!is_plain) check_mpirun(request, facts);
   agent::JobPlan plan;
   plan.id = request.id;
-  plan.argv = mpirun_argv(mpirun_plan(request, facts, commands));
+  plan.environment = start_variables(request, facts);
+  std::vector<std::string> forward(kPortVariables.begin(), kPortVariables.end());
+  for (const std::string& assignment : plan.environment)
+    forward.push_back(assignment.substr(0, assignment.find('=')));
+  plan.argv = is_plain ? commands.launch(ssh_config_path(request, facts), forward)
+                       : mpirun_argv(mpirun_plan(request, facts, commands, forward));
   plan.lease =
       request.spec.presence == Presence::detached ? std::chrono::milliseconds(0) : request.lease;
   plan.timeout = request.spec.timeout;
+  plan.grace = request.spec.grace;
+  plan.keeps_processes = request.spec.leftovers == Leftovers::kept;
   plan.port_variables.assign(kPortVariables.begin(), kPortVariables.end());
   std::vector<HostfileEntry> entries;
   std::vector<Peer> peers;

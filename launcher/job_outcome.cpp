@@ -1,8 +1,10 @@
 #include "launcher/job_outcome.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/units.hpp"
+#include "process/exit_status.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -30,12 +32,18 @@ JobOutcome lost(const std::string& reason) {
 }
 
 JobOutcome of_rank(const RankEnd& rank, const JobReport& report) {
-  const std::string what = rank.reason.empty() ? describe(rank.how) : rank.reason;
+  const std::string memory = rank.out_of_memory ? " (out of memory)" : "";
+  const std::string what = rank.reason.empty() ? describe(rank.how) + memory : rank.reason;
   const std::string node = node_of(report.placement, rank.rank).value;
   const std::string full = rank.full.empty() ? "" : "; no space left on " + node + ": " + rank.full;
   JobOutcome outcome = failed(rank.how.shell_code(), "rank " + std::to_string(rank.rank) + " on " +
                                                          node + ": " + what + full);
   outcome.first_rank = rank.rank;
+  outcome.failure = state::FirstFailure{
+      .rank = rank.rank,
+      .node = {node},
+      .signal = rank.how.signal == 0 ? "" : process::signal_name(rank.how.signal),
+      .out_of_memory = rank.out_of_memory};
   return outcome;
 }
 
@@ -54,13 +62,14 @@ std::string with_tail(const std::string& reason, const JobReport& report) {
   return report.launcher_tail.empty() ? reason : reason + ":\n" + report.launcher_tail;
 }
 
-/// Returns the outcome if mpirun failed, and no rank did so by itself.
+/// Returns the outcome if the launcher failed, and no rank did so by itself.
 JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string where = " on " + first_node(report);
   if (!end.reason.empty())
-    return failed(end.how.shell_code(), "mpirun could not be started" + where + ": " + end.reason);
+    return failed(end.how.shell_code(),
+                  report.launcher_name + " could not be started" + where + ": " + end.reason);
   const int code = end.how.shell_code() == 0 ? 1 : end.how.shell_code();
-  return failed(code, with_tail("mpirun" + where + " " + describe(end.how), report));
+  return failed(code, with_tail(report.launcher_name + where + " " + describe(end.how), report));
 }
 
 std::optional<JobOutcome> of_stop(const JobEnd& end, const JobReport& report) {
@@ -83,11 +92,21 @@ std::optional<JobOutcome> of_stop(const JobEnd& end, const JobReport& report) {
 
 }  // namespace
 
+std::string name_of_launcher(Launcher launcher) {
+  return launcher == Launcher::plain ? "the launcher" : "mpirun";
+}
+
 NodeName node_of(std::span<const NodeRanks> placement, int rank) {
   const auto found = std::ranges::find_if(placement, [rank](const NodeRanks& node) {
     return rank >= node.first && rank < node.first + node.count;
   });
   return found == placement.end() ? NodeName{"an unknown node"} : found->node;
+}
+
+std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset) {
+  constexpr std::int64_t kSmall = 1'000'000'000;
+  if (!offset || (*offset > -kSmall && *offset < kSmall)) return ended;
+  return ended - *offset;
 }
 
 JobOutcome decide(const JobReport& report) {

@@ -18,12 +18,16 @@ struct LostNode {
   std::string why;
 };
 
+/// Returns what messages call the program that starts the ranks: "mpirun", "the launcher".
+std::string name_of_launcher(Launcher launcher);
+
 /// All observations of a job.
 struct JobReport {
   std::vector<NodeRanks> placement{};
   std::vector<agent::RankEnd> ranks{};      ///< Ranks that ended and could report it.
   std::optional<agent::JobEnd> launcher{};  ///< Absent: unknown, for example with its node lost.
-  std::string launcher_tail{};              ///< The end of mpirun's stderr.
+  std::string launcher_tail{};              ///< The end of the launcher's stderr.
+  std::string launcher_name{"mpirun"};      ///< The program that starts the ranks.
   std::vector<LostNode> lost{};
   bool cancelled = false;  ///< Cancelled by us.
   std::chrono::milliseconds lease{0};
@@ -33,13 +37,19 @@ struct JobReport {
 struct JobOutcome {
   state::JobState state = state::JobState::succeeded;
   int exit_code = 0;
-  std::string reason{};             ///< One sentence; empty for a success.
-  std::optional<int> first_rank{};  ///< The rank that failed first by itself.
+  std::string reason{};                          ///< One sentence; empty for a success.
+  std::optional<int> first_rank{};               ///< The rank that failed first by itself.
+  std::optional<state::FirstFailure> failure{};  ///< That rank and how it ended.
 };
 
+/// Returns the moment on our clock at which a rank ended by the clock of its node. `offset` is the
+/// node's clock less ours, as measured: a small one is ignored, because the measurement includes
+/// the time that the message took.
+std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset);
+
 /// Decides. The exit code is that of the rank that failed first by itself, by the clocks of the
-/// nodes: ranks that ended on request are collateral. It is 124 for a timeout, 130 for a cancel, 1
-/// if the program is not the cause.
+/// nodes, which on_our_clock has corrected: ranks that ended on request are collateral. It is 124
+/// for a timeout, 130 for a cancel, 1 if the program is not the cause.
 JobOutcome decide(const JobReport& report);
 
 /// Returns the node that runs `rank`.

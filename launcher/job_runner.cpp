@@ -15,11 +15,12 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kStartTimeout{60'000};  ///< The limit for writing files and starting.
-/// A cancel has five seconds: half of one for the followers, then these two, one after the other.
-constexpr milliseconds kStopFirst{3'000};
-constexpr milliseconds kQuickSweep{1'300};
+/// The time to reach each node that a job is stopped on, in a command that has reached it before.
+constexpr milliseconds kReachSoon{1'300};
 /// A command that only stops a job waits longer: a node whose cores all compute answers late.
-constexpr milliseconds kSweep{10'000};
+constexpr milliseconds kReach{10'000};
+/// The time that a node needs to end all of a job, in addition to the grace of its programs.
+constexpr milliseconds kToStop{10'000};
 constexpr milliseconds kLastWords{5'000};
 
 /// Returns the outcome of ranks that cannot begin on a node, as the agent's trial there has it: the
@@ -102,7 +103,7 @@ void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel&
     if (when_prepared) when_prepared();
     put_and_start(request, facts, cancel);
   } catch (const Error&) {
-    stop(id, job, kQuickSweep);  // It may have been started by what then broke off.
+    stop(id, job, kReachSoon);  // It may have been started by what then broke off.
     throw;
   }
 }
@@ -164,7 +165,7 @@ JobOutcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCanc
     following.run(cancel);
   } catch (const Error&) {
     // A node's answer is final: what cannot be followed is not left running on the others.
-    if (on_cancel == OnCancel::stop_job) stop(id, job, kQuickSweep);
+    if (on_cancel == OnCancel::stop_job) stop(id, job, kReachSoon);
     throw;
   }
   JobReport seen = following.report();
@@ -172,35 +173,36 @@ JobOutcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCanc
   if (cancelled && on_cancel == OnCancel::leave_job)
     throw Error(ErrorKind::interrupted, "interrupted; job " + id + " is still running");
   if (cancelled || !seen.launcher) {
-    stop(id, job, kQuickSweep);
+    stop(id, job, kReachSoon);
     following.catch_up(kLastWords);
     seen = following.report();
   } else if (!seen.launcher->how.ok() && !have_all_ended(seen)) {
     // mpirun has ended; what it could not reach any more is ended by its marker.
-    stop(id, job, kQuickSweep);
+    stop(id, job, kReachSoon);
   }
   seen.cancelled = cancelled;
   seen.lease = options_.lease;
   seen.timeout = job.spec.timeout;
+  seen.launcher_name = name_of_launcher(job.spec.launcher);
   return decide(seen);
 }
 
 std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const JobRecord& job) {
-  return stop(id, job, kSweep);
+  return stop(id, job, kReach);
 }
 
 std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const JobRecord& job,
-                                                   milliseconds for_sweep) {
+                                                   milliseconds to_reach) {
   const Cancel never;
   const auto all = hosts(job);
-  std::vector<NodeTask> first, sweeps;
-  first.push_back({.host = all.front(), .command = commands(id).stop()});
+  std::vector<NodeTask> tasks;
   for (const ssh::Host& host : all)
-    sweeps.push_back({.host = host, .command = commands(id).sweep()});
-  // First the launcher, which asks all ranks to end; then the processes that are still there.
-  ask(client_, first, kStopFirst, never);
+    tasks.push_back(
+        {.host = host, .command = tasks.empty() ? commands(id).stop() : commands(id).sweep()});
+  // All nodes at once, so that every program has the same time: the first node stops mpirun, too.
+  const milliseconds limit = to_reach + job.spec.grace + kToStop;
   std::vector<HostResult<ssh::Exit>> results;
-  for (NodeAnswer& answer : ask(client_, sweeps, for_sweep, never))
+  for (NodeAnswer& answer : ask(client_, tasks, limit, never, to_reach))
     results.push_back(std::move(answer.result));
   return results;
 }
@@ -209,6 +211,8 @@ void JobRunner::logs(const std::string& id, const JobRecord& job, const LogReque
                      JobObserver& observer, const Cancel& cancel) {
   FollowingOptions options;
   options.tail = request.tail;
+  options.since = request.since;
+  options.times = request.times;
   options.renew_lease = Renewal::no;
   options.lost_after = options_.lost_after;
   options.supervisor = job.placement.front().node;

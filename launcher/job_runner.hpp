@@ -37,8 +37,10 @@ enum class OnCancel : std::uint8_t { stop_job, leave_job };
 enum class LogMode : std::uint8_t { what_there_is, follow };
 
 struct LogRequest {
-  std::optional<int> rank{};            ///< Absent: all, mpirun's own output included.
-  std::optional<std::uint64_t> tail{};  ///< Lines of each log.
+  std::optional<int> rank{};                         ///< Absent: all, mpirun's own output included.
+  std::optional<std::uint64_t> tail{};               ///< Lines of each log.
+  std::optional<std::chrono::milliseconds> since{};  ///< Lines of this time before now.
+  bool times = false;  ///< Reports when output was written, and each node's output in that order.
   LogMode mode = LogMode::what_there_is;
 };
 
@@ -61,8 +63,9 @@ class JobRunner {
   /// the job's outcome if its ranks could not begin; absent if they could.
   std::optional<JobOutcome> try_start(const JobRecord& job, const Cancel& cancel);
 
-  /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere within five
-  /// seconds, or leaves it. With leave_job, a cancel throws ErrorKind::interrupted.
+  /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere, within
+  /// the grace of its programs, or leaves it. With leave_job, a cancel throws
+  /// ErrorKind::interrupted.
   JobOutcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
                     const FollowingOptions& options, JobObserver& observer, const Cancel& cancel);
 
@@ -81,9 +84,9 @@ class JobRunner {
                                             const Cancel& cancel);
 
  private:
-  /// Gives each node that long for ending what the launcher has left.
+  /// Reaches each node within `to_reach`, or reports it as unreachable.
   std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job,
-                                          std::chrono::milliseconds for_sweep);
+                                          std::chrono::milliseconds to_reach);
   const ClusterNode* find_node(const NodeName& name) const;
   const ClusterNode& node(const NodeName& name) const;
   std::vector<ssh::Host> hosts(const JobRecord& job) const;

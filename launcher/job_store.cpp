@@ -4,6 +4,19 @@ namespace fastgpu::launcher {
 
 using state::JobState;
 
+namespace {
+
+/// Adds the failure to the record. Leaves a record alone that cannot be read.
+void note_failure(state::Job& job, const state::FirstFailure& failure) try {
+  JobRecord record = *job.record;
+  record.failure = failure;
+  job.record = std::move(record);
+} catch (const Error&) {
+  return;
+}
+
+}  // namespace
+
 state::Job insert_job(state::Store& store, const state::ClusterId& cluster,
                       const JobRecord& record) {
   state::Job job{.id = {}, .cluster = cluster, .record = record, .reason = {}};
@@ -24,11 +37,13 @@ void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome)
   job.exit_code = outcome.exit_code;
   job.reason = outcome.reason;
   job.ended = std::chrono::system_clock::now();
+  if (outcome.failure) note_failure(job, *outcome.failure);
   store.update_job(job);
 }
 
 bool has_ended(const state::Job& job) noexcept {
   switch (job.state) {
+    case JobState::queued:
     case JobState::starting:
     case JobState::running:
       return false;

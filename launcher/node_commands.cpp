@@ -51,6 +51,8 @@ std::string NodeCommands::follow(const Follow& what) const {
     words.insert(words.end(), {"--ranks", list});
   }
   if (what.tail) words.insert(words.end(), {"--tail", std::to_string(*what.tail)});
+  if (what.since) words.insert(words.end(), {"--since", std::to_string(what.since->count())});
+  if (what.times) words.push_back("--times");
   if (!what.wait) words.push_back("--no-follow");
   if (!what.data) words.push_back("--no-data");
   if (what.renew_lease) words.push_back("--renew-lease");
@@ -70,7 +72,7 @@ std::string NodeCommands::input() const {
 }
 
 std::string NodeCommands::stop() const {
-  return call({"job-stop", job_directory(job_id_), "--kill-after", "2"});
+  return call({"job-stop", job_directory(job_id_)});
 }
 
 std::string NodeCommands::sweep() const {
@@ -84,6 +86,16 @@ std::string NodeCommands::remove() const {
 std::string NodeCommands::remote_shell(const std::string& home) const {
   if (home.find_first_of(" :\t") != std::string::npos) return "";
   return home + "/" + remote::agent_path(agent_) + " rsh";
+}
+
+std::vector<std::string> NodeCommands::launch(const std::string& ssh_config,
+                                              const std::vector<std::string>& pass) const {
+  const std::string directory = job_directory(job_id_);
+  std::vector<std::string> words = {"launch", directory, call({"node-ranks", directory})};
+  if (!ssh_config.empty()) words.insert(words.end(), {"--ssh-config", ssh_config});
+  for (const std::string& name : pass)
+    words.insert(words.end(), {"--pass", name});
+  return {"/bin/sh", "-c", call(std::move(words))};
 }
 
 std::vector<std::string> NodeCommands::rank() const {

@@ -41,6 +41,8 @@ class NodeCommands {
   struct Follow {
     std::optional<std::set<int>> ranks{};
     std::optional<std::uint64_t> tail{};
+    std::optional<std::chrono::milliseconds> since{};  ///< Only lines of the time before now.
+    bool times = false;                                ///< Sends the time of each piece of output.
     bool continues = false;  ///< `offsets` are sent first, on standard input.
     bool wait = true;
     bool data = true;
@@ -62,6 +64,11 @@ class NodeCommands {
   /// It makes mpirun's command one that every login shell reads. Empty if mpirun could not read
   /// that path.
   std::string remote_shell(const std::string& home) const;
+
+  /// Returns the command for the first node that starts the ranks of all nodes without MPI.
+  /// `ssh_config` is empty for a job of one node; the variables `pass` reach all ranks.
+  std::vector<std::string> launch(const std::string& ssh_config,
+                                  const std::vector<std::string>& pass) const;
 
   /// Returns the command that mpirun runs as a rank. It is the same on all nodes, although their
   /// home directories may differ.

@@ -56,6 +56,7 @@ Action make_env_diff_command(Arguments& arguments);
 Action make_env_matrix_command(Arguments& arguments);
 Action make_env_install_driver_command(Arguments& arguments);
 Action make_init_command(Arguments& arguments);
+Action make_schema_command(Arguments& arguments);
 Action make_completion_command(Arguments& arguments);
 Action make_complete_command(Arguments& arguments);
 Action make_man_command(Arguments& arguments);

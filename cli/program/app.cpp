@@ -147,7 +147,8 @@ constexpr std::array kCommands = {
         "run", "job", Topic::jobs, Effect::changes, "Run a program as a distributed job",
         "fastgpu run job --cluster demo -np 2 -- ./train --epochs 10", make_run_job_command,
         "The exit code is that of the first rank that failed by itself, or 128 + signal. "
-        "Ctrl-C stops all ranks. Logs are on the nodes, in ~/.fastgpu/jobs/ID. Standard input "
+        "Ctrl-C stops all ranks: they get SIGTERM, and --grace to end. Logs are on the nodes, "
+        "in ~/.fastgpu/jobs/ID. Standard input "
         "goes to rank 0 if it is a file or a pipe; a detached job has none. RANK, WORLD_SIZE, "
         "LOCAL_RANK, MASTER_ADDR and the other variables of training scripts are set."},
     CliCommand{
@@ -163,8 +164,9 @@ constexpr std::array kCommands = {
         "fastgpu logs train-1 --rank 0", make_logs_command,
         "Reads the output of the ranks from the nodes. With --rank it prints the bytes of that "
         "rank and nothing else."},
-    CliCommand{"wait", "job", Topic::jobs, Effect::reads, "Wait for a job and exit with its code",
-               "fastgpu wait job train-1", make_wait_job_command},
+    CliCommand{"wait", "job", Topic::jobs, Effect::reads, "Wait for jobs and exit with their code",
+               "fastgpu wait job train-1 eval-1 --junit jobs.xml", make_wait_job_command,
+               "The exit code is that of the first job in the order given that did not succeed."},
     CliCommand{"attach", "job", Topic::jobs, Effect::reads,
                "Watch a running job; Ctrl-C leaves it running",
                "fastgpu attach job train-1 --tail 10", make_attach_job_command,
@@ -266,6 +268,12 @@ constexpr std::array kCommands = {
     CliCommand{"init", "", Topic::program, Effect::writes,
                "Write a commented cluster file or job file", "fastgpu init cluster",
                make_init_command, "Never overwrites a file."},
+    CliCommand{
+        "schema", "", Topic::program, Effect::reads,
+        "Print the JSON Schema of a job, cluster or environment file",
+        "fastgpu schema job > job.schema.json", make_schema_command,
+        "Editors that know JSON Schema complete and check such files, and so do validators in "
+        "CI. A line \"# yaml-language-server: $schema=job.schema.json\" names it in a file."},
     CliCommand{
         "gc", "", Topic::program, Effect::changes, "Clean up after interrupted runs",
         "fastgpu gc --dry-run", make_gc_command,

@@ -27,6 +27,7 @@ constexpr std::array kRead = {
     "FASTGPU_METADATA_ENDPOINT",
     "FASTGPU_CONFIG",         // The path of the user's settings file.
     "FASTGPU_IN_AUTOMATION",  // Forbids questions.
+    "FASTGPU_IN_QUEUE",       // Set for a fastgpu that waits for the turn of a detached job.
     "FASTGPU_INDEX_LOGINS",   // User names and passwords of package indexes.
     "FASTGPU_FAULT",          // For builds with fault points.
     "FASTGPU_BUILD_DIR",      // Of the script for people who work on fastgpu.
@@ -41,7 +42,7 @@ constexpr std::array kSetOnNodes = {
     "FASTGPU_WORLD_SIZE", "FASTGPU_LOCAL_RANK", "FASTGPU_NODE_RANK",
     "FASTGPU_NUM_NODES",  "FASTGPU_NODE_IPS",   "FASTGPU_LOCAL_WORLD_SIZE",
     "FASTGPU_NODE_NAMES", "FASTGPU_HOSTFILE",   "FASTGPU_GPUS_PER_NODE",
-    "FASTGPU_ENV",        "FASTGPU_CANN",
+    "FASTGPU_ENV",        "FASTGPU_CANN",       "FASTGPU_JOB_NETWORK",
 };
 
 bool is_of_family(std::string_view name) {

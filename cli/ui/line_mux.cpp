@@ -10,12 +10,36 @@ namespace {
 
 constexpr std::size_t kLongestHeld = 64UL * 1024;
 constexpr std::chrono::seconds kBreakInterval{1};
+constexpr std::string_view kNoColors = "\x1b[0m";
+constexpr std::size_t kMostColors = 256;
+
+/// Takes the sequences for colours in `text`: "\x1b[31m" is added, "\x1b[0m" and "\x1b[m" end all.
+void note_colors(std::string& colors, std::string_view text) {
+  for (std::size_t at = text.find("\x1b["); at != text.npos; at = text.find("\x1b[", at + 1)) {
+    const std::size_t end = text.find_first_not_of("0123456789;:", at + 2);
+    if (end == text.npos || text[end] != 'm') continue;
+    const std::string_view sequence = text.substr(at, end + 1 - at);
+    const std::string_view numbers = text.substr(at + 2, end - at - 2);
+    if (numbers.empty() || numbers == "0" || numbers.starts_with("0;")) colors.clear();
+    if (numbers.find_first_not_of("0;") == numbers.npos) continue;
+    if (colors.size() + sequence.size() <= kMostColors) colors += sequence;
+  }
+}
 
 }  // namespace
 
 LineMux::Stream LineMux::add(Styled prefix) {
   streams_.push_back({.prefix = std::move(prefix)});
   return streams_.size() - 1;
+}
+
+void LineMux::set_prefix(Stream stream, Styled prefix) {
+  State& state = streams_[stream];
+  const bool has_begun = !state.held.empty() || is_open(stream);
+  if (has_begun)
+    state.next = std::move(prefix);
+  else
+    state.prefix = std::move(prefix);
 }
 
 /// Appends `text` to the pending output. After each carriage return that is followed by text,
@@ -35,19 +59,33 @@ void LineMux::append(State& state, std::string_view text) {
   }
 }
 
+/// Ends the colours of a line that ends here.
+void LineMux::end_colors(const State& state) {
+  if (!state.colors.empty()) pending_ += kNoColors;
+}
+
 void LineMux::emit(Stream stream, std::string_view text, bool ends_line) {
   State& state = streams_[stream];
   if (!is_open(stream)) {
-    if (cursor_.mux != nullptr) pending_ += '\n';
+    if (cursor_.mux != nullptr) {
+      end_colors(cursor_.mux->streams_[cursor_.stream]);
+      pending_ += '\n';
+    }
     // At the beginning of a line, further carriage returns have no effect.
     text.remove_prefix(std::min(text.find_first_not_of('\r'), text.size()));
     pending_ += state.prefix.str();
+    pending_ += state.colors;
     state.returned = false;
   }
   append(state, text);
-  if (ends_line) pending_ += '\n';
+  note_colors(state.colors, text);
+  if (ends_line) {
+    end_colors(state);
+    pending_ += '\n';
+  }
   cursor_ = ends_line ? Cursor{} : Cursor{this, stream};
   if (!ends_line) state.emitted = now_();
+  if (ends_line && state.next) state.prefix = *std::exchange(state.next, std::nullopt);
 }
 
 void LineMux::flush() {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ class Sink;
 /// Merges lines of streams. Lines of up to 64 KiB are written in one piece. The beginning of a
 /// longer line is written before its end has arrived, to bound the memory. If another stream then
 /// writes, the line is broken there and continues under its prefix.
+///
+/// Colours that a program leaves on at the end of a line do not reach other lines; its own next
+/// line has them again.
 ///
 /// A line with carriage returns, such as a progress bar, is written as it comes, with the prefix
 /// after each return. If the line of another stream is open, such a bar breaks it at most once a
@@ -38,6 +42,9 @@ class LineMux {
 
   Stream add(Styled prefix);
 
+  /// Changes the prefix of the lines that begin from now on.
+  void set_prefix(Stream stream, Styled prefix);
+
   void write(Stream stream, std::string_view bytes);
   /// Writes the rest of the stream's output and adds a missing line end.
   void finish(Stream stream);
@@ -46,7 +53,9 @@ class LineMux {
  private:
   struct State {
     Styled prefix;
+    std::optional<Styled> next{};  ///< The prefix after the present line.
     std::string held{};
+    std::string colors{};         ///< The escape sequences of the colours that are on.
     bool returned = false;        ///< The last byte written was a carriage return.
     Clock::time_point emitted{};  ///< The time of the stream's last output.
   };
@@ -56,6 +65,7 @@ class LineMux {
   bool may_show(const State& state, Stream stream) const;
   void emit(Stream stream, std::string_view text, bool ends_line);
   void append(State& state, std::string_view text);
+  void end_colors(const State& state);
   void flush();
 
   Sink& out_;

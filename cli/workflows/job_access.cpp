@@ -1,6 +1,7 @@
 #include "cli/workflows/job_access.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/files.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
@@ -30,6 +31,14 @@ std::vector<ssh::Host> hosts_of(Services& services, const OpenJob& open) {
     hosts.push_back(where.of(*node));
   }
   return hosts;
+}
+
+/// Returns the first node of the job that is no longer in its cluster; absent if all are.
+std::optional<NodeName> node_that_left(Services& services, const state::Job& job) {
+  const auto nodes = services.store().nodes(job.cluster);
+  for (const launcher::NodeRanks& ranks : job.record->placement)
+    if (std::ranges::find(nodes, ranks.node, &state::Node::name) == nodes.end()) return ranks.node;
+  return std::nullopt;
 }
 
 launcher::Retention retention_of(Services& services) {
@@ -92,6 +101,11 @@ void require_running(Services& services, const OpenJob& open) {
 state::Job refresh_job(Services& services, const state::Job& job) {
   if (launcher::has_ended(job)) return job;
   state::Job now = job;
+  if (job.state == state::JobState::queued) {
+    if (JobOwner(services.state_directory(), job.id).held())
+      lose(services, now, "the fastgpu that queued it has ended");
+    return now;
+  }
   const auto cluster = services.store().find_cluster(job.cluster);
   if (!cluster) {
     lose(services, now, "its cluster was deleted");
@@ -104,6 +118,11 @@ state::Job refresh_job(Services& services, const state::Job& job) {
   if (cluster->state != state::ClusterState::running &&
       cluster->state != state::ClusterState::degraded)
     return now;
+  if (const auto left = node_that_left(services, job)) {
+    // mpirun ends the rest: it has lost that node, or was on it.
+    lose(services, now, "node " + left->value + " left the cluster");
+    return now;
+  }
   const OpenJob open{now, *job.record, *cluster};
   NobodyListens nobody;
   launcher::FollowingOptions options;
@@ -116,6 +135,7 @@ state::Job refresh_job(Services& services, const state::Job& job) {
   if (!report.launcher) return now;
   report.lease = launcher::RunnerOptions{.agent = services.agent()}.lease;
   report.timeout = open.record.spec.timeout;
+  report.launcher_name = launcher::name_of_launcher(open.record.spec.launcher);
   launcher::mark_ended(services.store(), now, launcher::decide(report));
   return now;
 }
@@ -123,7 +143,7 @@ state::Job refresh_job(Services& services, const state::Job& job) {
 std::vector<state::Job> abandoned_jobs(Services& services) {
   std::vector<state::Job> out;
   for (const state::Job& job : services.store().jobs()) {
-    if (launcher::has_ended(job)) continue;
+    if (launcher::has_ended(job) || job.state == state::JobState::queued) continue;
     if (job.record->spec.presence == launcher::Presence::detached) continue;
     if (JobOwner(services.state_directory(), job.id).held()) out.push_back(job);
   }

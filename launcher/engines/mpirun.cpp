@@ -22,6 +22,10 @@ constexpr Setting kNoTree = {"plm_rsh_no_tree_spawn", "plm_ssh_no_tree_spawn"};
 constexpr Setting kConcurrent = {"plm_rsh_num_concurrent", "plm_ssh_num_concurrent"};
 constexpr Setting kDaemonNetwork = {"oob_tcp_if_include", "prte_if_include"};
 constexpr Setting kBeforeKill = {"odls_base_sigkill_timeout", "odls_base_sigkill_timeout"};
+constexpr Setting kForward = {"ess_base_forward_signals", "ess_base_forward_signals"};
+constexpr Setting kKeepaliveAfter = {"oob_tcp_keepalive_time", "oob_tcp_keepalive_time"};
+constexpr Setting kKeepaliveEvery = {"oob_tcp_keepalive_intvl", "oob_tcp_keepalive_intvl"};
+constexpr Setting kKeepaliveTries = {"oob_tcp_keepalive_probes", "oob_tcp_keepalive_probes"};
 constexpr Setting kDaemon = {"orte_launch_agent", "prte_launch_agent"};
 
 class Arguments {
@@ -54,6 +58,11 @@ void add_remote_start(Arguments& arguments, const MpirunPlan& plan) {
   // The daemons carry the job's marker too, so that a sweep finds them.
   const std::string marker = std::string(agent::kJobMarker) + "=" + plan.job_id;
   arguments.runtime(kDaemon, "env " + marker + (plan.version == OpenMpi::v4 ? " orted" : " prted"));
+  // Both sides notice within 14 s that a node is cut off: its daemon then ends the ranks there. By
+  // default they wait for eight minutes.
+  arguments.runtime(kKeepaliveAfter, "5");
+  arguments.runtime(kKeepaliveEvery, "3");
+  arguments.runtime(kKeepaliveTries, "3");
   if (!plan.network) return;
   arguments.runtime(kDaemonNetwork, *plan.network);
   arguments.add({"--mca", "btl_tcp_if_include", *plan.network});
@@ -81,6 +90,7 @@ std::vector<std::string> mpirun_argv(const MpirunPlan& plan) {
   // Ranks give their programs time by themselves. mpirun would wait four times its second between
   // SIGTERM and SIGKILL, even if every rank has ended.
   arguments.runtime(kBeforeKill, "0");
+  arguments.runtime(kForward, agent::kStopOrderName);
   if (!plan.ssh_config.empty()) add_remote_start(arguments, plan);
   if (plan.crowded) arguments.add({"--mca", "mpi_yield_when_idle", "1"});
   for (const std::string& name : plan.forward)

@@ -1,19 +1,12 @@
 // `facts`: reports the facts about this node that the launcher needs.
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <sched.h>
 #include <unistd.h>
 
-#include <array>
-#include <bit>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <sstream>
 
 #include "agent/files/disk.hpp"
+#include "agent/interfaces.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/facts.hpp"
 #include "agent/subcommands.hpp"
@@ -34,55 +27,6 @@ int usable_cores() {
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   return CPU_COUNT(&set);
-}
-
-/// Returns an address with the length of its mask: "10.0.0.7/24".
-template <class Address>
-std::string written(int family, const Address& address, const Address& mask) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  std::array<unsigned char, sizeof mask> bytes{};
-  std::memcpy(bytes.data(), &mask, sizeof mask);
-  int prefix = 0;
-  for (const unsigned char byte : bytes)
-    prefix += std::popcount(byte);
-  ::inet_ntop(family, &address, text.data(), text.size());
-  return std::string(text.data()) + "/" + std::to_string(prefix);
-}
-
-template <class Socket>
-Socket copied(const sockaddr* from) {
-  Socket to{};
-  std::memcpy(&to, from, sizeof to);
-  return to;
-}
-
-/// Returns the address of an interface as "10.0.0.7/24"; "" for other families and link-local
-/// addresses.
-std::string address_of(const ifaddrs& entry) {
-  if (entry.ifa_addr == nullptr || entry.ifa_netmask == nullptr) return "";
-  const int family = entry.ifa_addr->sa_family;
-  if (family == AF_INET)
-    return written(family, copied<sockaddr_in>(entry.ifa_addr).sin_addr,
-                   copied<sockaddr_in>(entry.ifa_netmask).sin_addr);
-  if (family != AF_INET6) return "";
-  const auto address = copied<sockaddr_in6>(entry.ifa_addr).sin6_addr;
-  if (IN6_IS_ADDR_LINKLOCAL(&address)) return "";
-  return written(family, address, copied<sockaddr_in6>(entry.ifa_netmask).sin6_addr);
-}
-
-std::vector<std::string> own_addresses() {
-  constexpr std::size_t kMost = 256;
-  std::vector<std::string> addresses;
-  ifaddrs* entries = nullptr;
-  if (::getifaddrs(&entries) != 0) return addresses;
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(entries, ::freeifaddrs);
-  for (const ifaddrs* entry = entries; entry != nullptr; entry = entry->ifa_next) {
-    const bool is_usable =
-        (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_LOOPBACK) == 0;
-    const std::string address = is_usable ? address_of(*entry) : "";
-    if (!address.empty() && addresses.size() < kMost) addresses.push_back(address);
-  }
-  return addresses;
 }
 
 /// Returns our end of the SSH connection. sshd sets SSH_CONNECTION to "CLIENT PORT SERVER PORT".
@@ -108,12 +52,23 @@ std::string mpirun_of(const std::string& preferred) {
   return process::find_program("mpirun", places);
 }
 
+/// Returns true if the daemon of Open MPI 4 or 5 is in the directory of mpirun, which may be a
+/// link.
+bool is_daemon_beside(const std::filesystem::path& mpirun) {
+  std::error_code none;
+  for (const auto& place : {mpirun, std::filesystem::canonical(mpirun, none)})
+    for (const char* name : {"orted", "prted"})
+      if (::access((place.parent_path() / name).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
 void find_mpirun(const std::string& preferred, JobNodeFacts& facts) try {
   const std::string mpirun = mpirun_of(preferred);
   const Cancel never;
   const auto answer = process::capture({.argv = {mpirun, "--version"}}, {}, never);
   facts.mpirun = mpirun;
   facts.mpirun_version = first_line(answer.out);
+  facts.has_daemon = is_daemon_beside(mpirun);
 } catch (const Error&) {
   facts.mpirun.clear();  // The launcher reports the missing program, with the node's name.
 }
@@ -151,8 +106,11 @@ int run_facts(Arguments arguments) {
       .boot_id = first_line(read_file("/proc/sys/kernel/random/boot_id").value_or("")),
       .mpirun = {},
       .mpirun_version = {},
-      .addresses = own_addresses(),
+      .has_daemon = true,
+      .addresses = {},
       .ssh_address = ssh_address()};
+  for (const Interface& own : own_interfaces())
+    facts.addresses.push_back(own.address);
   while (facts.home.size() > 1 && facts.home.back() == '/')
     facts.home.pop_back();
   if (wants_mpirun) find_mpirun(mpirun_in.value_or(""), facts);

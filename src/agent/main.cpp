@@ -59,11 +59,13 @@ constexpr std::array kSubcommands = {
                run_relay},
     Subcommand{"relay-report", "ID", run_relay_report},
     Subcommand{"job-start", "DIR", run_job_start},
-    Subcommand{"rank", "DIR [-- COMMAND]", run_rank},
+    Subcommand{"launch", "DIR NODE_COMMAND [--ssh-config SSH_CONFIG] [--pass NAME]...", run_launch},
+    Subcommand{"node-ranks", "DIR < ORDERS", run_node_ranks},
+    Subcommand{"rank", "DIR [--place RANK:LOCAL_RANK:WORLD_SIZE] [-- COMMAND]", run_rank},
     Subcommand{"rsh", "[-x] [-F SSH_CONFIG] HOST COMMAND...", run_rsh},
     Subcommand{"job-follow",
                "DIR [--from NAME=OFFSET]... [--from-input] [--ranks 0,1] [--tail N] [--no-follow] "
-               "[--no-data] "
+               "[--no-data] [--since MILLISECONDS] [--times] "
                "[--renew-lease]",
                run_job_follow},
     Subcommand{"job-input", "DIR < FRAMES", run_job_input},

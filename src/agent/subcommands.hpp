@@ -15,6 +15,8 @@ int run_put_files(Arguments arguments);
 int run_relay(Arguments arguments);
 int run_relay_report(Arguments arguments);
 int run_job_start(Arguments arguments);
+int run_launch(Arguments arguments);
+int run_node_ranks(Arguments arguments);
 int run_rank(Arguments arguments);
 int run_rsh(Arguments arguments);
 int run_job_follow(Arguments arguments);

@@ -25,7 +25,15 @@ using IntentId = Strong<struct IntentIdTag, std::int64_t>;
 
 enum class ClusterState : std::uint8_t { creating, running, stopped, degraded, deleting };
 enum class NodeState : std::uint8_t { creating, running, stopped, lost, deleting };
-enum class JobState : std::uint8_t { starting, running, succeeded, failed, cancelled, lost };
+enum class JobState : std::uint8_t {
+  queued,
+  starting,
+  running,
+  succeeded,
+  failed,
+  cancelled,
+  lost
+};
 
 /// The text that a part of a record was read from. The store alone looks into it: a part that is
 /// unchanged is written as it was read, and fields of a newer fastgpu stay.

@@ -138,13 +138,13 @@ void make_file(const fs::path& file) {
   if (!fd) throw system_error("making the state database " + file.string(), errno);
 }
 
-/// Whether other processes may use the database. `alone` needs no space on the disk, while sharing
+/// Whether other processes may use the database. `alone` needs no space on the disk, while locking
 /// needs some for the index of the log.
-enum class Sharing : std::uint8_t { with_others, alone };
+enum class Locking : std::uint8_t { with_others, alone };
 
-SqliteConnection connect(const fs::path& file, Sharing sharing) {
+SqliteConnection connect(const fs::path& file, Locking locking) {
   SqliteConnection connection(file, Mode::read_write);
-  if (sharing == Sharing::alone) connection.run("PRAGMA locking_mode=EXCLUSIVE");
+  if (locking == Locking::alone) connection.run("PRAGMA locking_mode=EXCLUSIVE");
   const std::int64_t version = connection.number("PRAGMA user_version");
   if (version > kSchemaVersion) refuse_newer(file, version);
   connection.allow_checkpoints();
@@ -163,13 +163,13 @@ SqliteConnection open_writable(const fs::path& file) {
   fault_point("store:opening");
   make_file(file);
   try {
-    SqliteConnection connection = connect(file, Sharing::with_others);
+    SqliteConnection connection = connect(file, Locking::with_others);
     reserve_room(log_of(file));
     return connection;
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::capacity) throw;
   }
-  return connect(file, Sharing::alone);
+  return connect(file, Locking::alone);
 }
 
 SqliteConnection open_readable(const fs::path& file) {

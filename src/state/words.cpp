@@ -27,13 +27,20 @@ constexpr std::array<Word<NodeState>, 5> kNodeWords = {{
     {NodeState::lost, "lost"},
     {NodeState::deleting, "deleting"},
 }};
-constexpr std::array<Word<JobState>, 6> kJobWords = {{
+constexpr std::array<Word<JobState>, 7> kJobWords = {{
+    {JobState::queued, "queued"},
     {JobState::starting, "starting"},
     {JobState::running, "running"},
     {JobState::succeeded, "succeeded"},
     {JobState::failed, "failed"},
     {JobState::cancelled, "cancelled"},
     {JobState::lost, "lost"},
+}};
+
+constexpr std::array<Word<Launcher>, 3> kLauncherWords = {{
+    {Launcher::mpirun, "mpirun"},
+    {Launcher::torchrun, "torchrun"},
+    {Launcher::plain, "plain"},
 }};
 
 template <class Words, class State>
@@ -62,6 +69,9 @@ std::string_view to_string(NodeState state) {
 std::string_view to_string(JobState state) {
   return word_of(kJobWords, state);
 }
+std::string_view to_string(Launcher launcher) {
+  return word_of(kLauncherWords, launcher);
+}
 
 ClusterState parse_cluster_state(std::string_view word) {
   return state_of<ClusterState>(kClusterWords, "cluster", word);
@@ -71,6 +81,10 @@ NodeState parse_node_state(std::string_view word) {
 }
 JobState parse_job_state(std::string_view word) {
   return state_of<JobState>(kJobWords, "job", word);
+}
+
+Launcher parse_launcher(std::string_view word) {
+  return state_of<Launcher>(kLauncherWords, "launcher", word);
 }
 
 }  // namespace fastgpu::state

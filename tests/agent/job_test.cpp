@@ -31,6 +31,7 @@ class Job {
     rank.argv = {"sh", "-c", std::move(program)};
     rank.ranks = std::move(ranks);
     spec.id = rank.id = "job-" + home.path().filename().string();
+    spec.grace = rank.grace = 800ms;
     spec.environment = {"AGENT=" + test::agent_path()};
   }
   ~Job() { run_agent(home, {"job-stop", "job", "--kill-after", "0"}); }
@@ -332,6 +333,137 @@ TEST_CASE(
   CHECK(seen.logs.at("0.out") == "ready\nsaved\n");
 }
 
+TEST_CASE("the order to stop that mpirun passes on is SIGTERM for the program") {
+  Job job(
+      "OMPI_COMM_WORLD_RANK=0 \"$AGENT\" rank job & pid=$!; "
+      "while ! grep -q ready job/ranks/0.out; do sleep 0.01; done; kill -URG $pid; wait $pid",
+      "trap 'echo saved; exit 5' TERM; echo ready; while :; do sleep 0.01; done");
+  CHECK(job.start().status.ok());
+  const Followed seen = follow(job.home, {"job"});
+  CHECK(seen.ranks.at(0).told);
+  CHECK(seen.ranks.at(0).how.code == 5);
+  CHECK(seen.logs.at("0.out") == "ready\nsaved\n");
+}
+
+TEST_CASE("a rank whose launcher is killed ends its program by SIGTERM, and is not to blame") {
+  Job job("", "trap 'echo saved; exit 5' TERM; echo ready; while :; do sleep 0.01; done");
+  job.write_ranks();
+  process::Command command = test::agent_command(job.home, {});
+  command.argv = {"sh", "-c", "OMPI_COMM_WORLD_RANK=0 '" + test::agent_path() + "' rank job; true"};
+  process::Child daemon(command);
+  const auto said = [&] { return read_text(job.directory() / "ranks" / "0.out"); };
+  CHECK(eventually([&] { return said() == "ready\n"; }));
+  daemon.signal(SIGKILL);
+  CHECK(eventually([&] { return !read_text(job.directory() / "ranks" / "0.status").empty(); }));
+  const RankEnd end = parse_rank_end(read_text(job.directory() / "ranks" / "0.status"));
+  CHECK(end.told);
+  CHECK(end.how.code == 5);
+  CHECK(said() == "ready\nsaved\n");
+}
+
+/// A node without the supervisor, whose daemon starts rank 0 and stays until the job ends.
+class RankNode {
+ public:
+  explicit RankNode(Job& job) : daemon_(command_for(job)) {}
+  void end_job() { daemon_.signal(SIGKILL); }
+
+ private:
+  static process::Command command_for(Job& job) {
+    job.write_ranks();
+    process::Command command = test::agent_command(job.home, {});
+    process::set_variable(*command.environment, "FASTGPU_JOB_ID=" + job.rank.id);
+    command.argv = {"sh", "-c",
+                    "OMPI_COMM_WORLD_RANK=0 '" + test::agent_path() +
+                        "' rank job; code=$?; cd; echo $code >job/code; exec sleep 4717"};
+    return command;
+  }
+  process::Child daemon_;
+};
+
+TEST_CASE("daemons of a program end with the job on nodes without the supervisor, and no sooner") {
+  Job job("", "env -i setsid -f sleep 4717.1; (sleep 4717.1 &) ; exit 6");
+  RankNode node(job);
+  CHECK(eventually([&] { return read_text(job.directory() / "code") == "6\n"; }));
+  CHECK(running("sleep 4717.1") == 2);
+  node.end_job();
+  CHECK(eventually([] { return running("sleep 4717.1") == 0; }));
+}
+
+TEST_CASE("daemons outlive a job that is asked to leave them, unless it is stopped") {
+  for (const bool stopped : {false, true}) {
+    CAPTURE(stopped);
+    const std::string after = stopped ? "sleep 60" : "true";
+    Job job("", "env -i setsid -f sleep 4717.2; " + after);
+    job.rank.keeps_processes = true;
+    RankNode node(job);
+    CHECK(eventually([] { return running("sleep 4717.2") == 1; }));
+    if (stopped) run_agent(job.home, {"job-sweep", job.rank.id});
+    if (!stopped) CHECK(eventually([&] { return !read_text(job.directory() / "code").empty(); }));
+    node.end_job();
+    if (stopped) CHECK(eventually([] { return running("sleep 4717.2") == 0; }));
+    if (stopped) continue;
+    std::this_thread::sleep_for(500ms);
+    CHECK(running("sleep 4717.2") == 1);
+    const Cancel never;
+    process::capture({.argv = {"pkill", "-f", "^sleep 4717[.]2$"}}, {}, never);
+  }
+}
+
+TEST_CASE("shared memory of MPI is in a directory that goes with the job, also after a kill") {
+  Job job(kOneRank,
+          "echo \"$OMPI_MCA_btl_vader_backing_directory\"; "
+          "echo x >\"$OMPI_MCA_btl_vader_backing_directory/segment\"; kill -KILL $$");
+  CHECK(job.start().status.ok());
+  std::string place = follow(job.home, {"job"}).logs.at("0.out");
+  place.pop_back();
+  CHECK(place == "/dev/shm/fastgpu-" + std::to_string(::getuid()) + "-" + job.spec.id);
+  CHECK(eventually([&] { return !std::filesystem::exists(place); }));
+}
+
+/// A memory cgroup with a limit, if this machine lets us make one.
+class MemoryGroup {
+ public:
+  MemoryGroup() {
+    const std::string name = "fastgpu-test-" + std::to_string(::getpid());
+    for (const auto& [parent, limit] : {std::pair("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+                                        std::pair("/sys/fs/cgroup", "memory.max")}) {
+      std::error_code none;
+      const auto place = std::filesystem::path(parent) / name;
+      if (!std::filesystem::create_directory(place, none)) continue;
+      std::ofstream out(place / limit);
+      if (out << "33554432" && out.flush()) {
+        directory = place;
+        return;
+      }
+      std::filesystem::remove(place, none);
+    }
+  }
+  ~MemoryGroup() {
+    std::error_code none;
+    if (!directory.empty()) std::filesystem::remove(directory, none);
+  }
+  std::filesystem::path directory;  ///< Empty if there is none.
+};
+
+TEST_CASE("a rank that the kernel kills for its memory is told from one that somebody kills") {
+  const MemoryGroup group;
+  if (group.directory.empty()) {
+    MESSAGE("no memory cgroup can be made here");
+    return;
+  }
+  const std::string into = "echo $$ >" + (group.directory / "cgroup.procs").string() + "; ";
+  {
+    Job job(into + kOneRank, "exec tail /dev/zero");
+    CHECK(job.start().status.ok());
+    const Followed seen = follow(job.home, {"job"});
+    CHECK(seen.ranks.at(0).how.signal == SIGKILL);
+    CHECK(seen.ranks.at(0).out_of_memory);
+  }
+  Job job(into + kOneRank, "kill -KILL $$");
+  CHECK(job.start().status.ok());
+  CHECK_FALSE(follow(job.home, {"job"}).ranks.at(0).out_of_memory);
+}
+
 TEST_CASE("100 MB of output pass through follow byte for byte") {
   Job job(kOneRank, "yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c 100000000");
   CHECK(job.start().status.ok());
@@ -390,6 +522,36 @@ TEST_CASE("logs can be asked for by rank, by their last lines, and without waiti
   const Followed none = follow(job.home, {"job", "--no-data"});
   CHECK(none.logs.empty());
   CHECK(none.ranks.size() == 2);
+}
+
+TEST_CASE("logs have times: their lines come in order, and since a time") {
+  Job job(
+      kTwoRanks,
+      "if [ $RANK = 0 ]; then echo a; sleep 0.4; echo c; sleep 0.8; printf 'e'; sleep 0.1; echo f; "
+      "else sleep 0.2; echo b; sleep 0.4; echo d; fi",
+      {0, 1});
+  CHECK(job.start().status.ok());
+  follow(job.home, {"job"});
+  const auto past = [&](const std::string& name) {
+    return std::chrono::system_clock::now().time_since_epoch() -
+           std::chrono::nanoseconds(
+               follow(job.home, {"job", "--no-follow", "--ranks", name, "--times"}).times.back());
+  };
+  const Followed sorted = follow(job.home, {"job", "--no-follow", "--times"});
+  CHECK(sorted.order == "a\nb\nc\nd\nef\n");
+  REQUIRE(sorted.times.size() == 6);
+  for (std::size_t i = 1; i < 5; ++i)
+    CHECK(sorted.times[i] - sorted.times[i - 1] > 100'000'000);
+  // Before the last line of rank 0 began, and after the last one of rank 1.
+  const auto ago = std::chrono::duration_cast<std::chrono::milliseconds>(past("0")) + 300ms;
+  const Followed late =
+      follow(job.home, {"job", "--no-follow", "--since", std::to_string(ago.count())});
+  CHECK(late.logs.at("0.out") == "ef\n");
+  CHECK(late.logs.count("1.out") == 0);
+  CHECK(follow(job.home, {"job", "--no-follow", "--since", "1000000"}).logs.at("0.out") ==
+        "a\nc\nef\n");
+  CHECK(follow(job.home, {"job", "--no-follow", "--since", "1000000", "--tail", "1"})
+            .logs.at("0.out") == "ef\n");
 }
 
 TEST_CASE("a job whose lease nobody renews is ended, with everything it started") {

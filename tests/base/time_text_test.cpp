@@ -18,6 +18,12 @@ TEST_CASE("a time is shown in UTC, rounded down to the second") {
   CHECK(utc_text(day, "%Y%m%dT%H%M%SZ") == "20260301T000000Z");
 }
 
+TEST_CASE("milliseconds are rounded down, and have three digits") {
+  CHECK(utc_text_ms(0) == "1970-01-01T00:00:00.000Z");
+  CHECK(utc_text_ms(1'772'366'400'007'999'999) == "2026-03-01T12:00:00.007Z");
+  CHECK(utc_text_ms(-1) == "1969-12-31T23:59:59.999Z");
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -23,12 +23,20 @@ npernode: 4
 env:
   ZETA: 1
   ALPHA: "two words $HOME"
+secrets: [TOKEN, {name: KEY, file: ./key}]
 sync: ./src
 workdir: /work
 command: [python, train.py, --lr, 0.1, ""]
 timeout: 2h
+grace: 30s
+keep_processes: true
 detach: true
 engine: mpirun
+launcher: plain
+stdin: none
+priority: -5
+after: [prepare, eval-3]
+share: true
 )");
   CHECK(file.name == "train");
   CHECK(file.cluster == "demo");
@@ -36,10 +44,22 @@ engine: mpirun
   CHECK(file.npernode == 4);
   CHECK(file.env == std::vector<std::pair<std::string, std::string>>{{"ZETA", "1"},
                                                                      {"ALPHA", "two words $HOME"}});
+  REQUIRE(file.secrets.size() == 2);
+  CHECK(file.secrets[0].name == "TOKEN");
+  CHECK(file.secrets[0].file.empty());
+  CHECK(file.secrets[1].name == "KEY");
+  CHECK(file.secrets[1].file == "./key");
+  CHECK(file.launcher == "plain");
+  CHECK(file.stdin_to == "none");
+  CHECK(file.priority == -5);
+  CHECK(file.after == std::vector<std::string>{"prepare", "eval-3"});
+  CHECK(file.share == true);
   CHECK(file.sync == "./src");
   CHECK(file.workdir == "/work");
   CHECK(file.command == std::vector<std::string>{"python", "train.py", "--lr", "0.1", ""});
   CHECK(file.timeout == std::chrono::hours(2));
+  CHECK(file.grace == std::chrono::seconds(30));
+  CHECK(file.keep_processes == true);
   CHECK(file.detach == true);
   CHECK(file.engine == "mpirun");
 }
@@ -68,6 +88,13 @@ TEST_CASE("what cannot be is refused with line and column") {
        "job.yaml:2:8: 'env.A B': 'A B' is not a name of an environment variable"},
       {"env:\n  A:\n", "job.yaml:2:3: 'env.A' has no value: write one, or leave the field out"},
       {"env: [A]\n", "job.yaml:1:6: 'env' must be a map of names and values, not a list"},
+      {"secrets: [TOKEN=abc]\n",
+       "job.yaml:1:11: 'secrets[0]': a secret's value does not belong in a file like this: name "
+       "the variable"},
+      {"secrets: [{name: A}]\n",
+       "job.yaml:1:11: 'secrets[0]': a secret is a variable's name, or has 'name' and 'file'"},
+      {"launcher: torch\n",
+       "job.yaml:1:11: 'launcher': 'torch' is not one of mpirun, torchrun, plain"},
       {"sync: ''\n", "job.yaml:1:7: 'sync': the path is empty"},
       {"command: [\"a\\0b\"]\n",
        "job.yaml:1:11: 'command[0]' must be text without NUL bytes, not 'a\\x00b'"},

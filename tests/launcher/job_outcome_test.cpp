@@ -57,6 +57,27 @@ TEST_CASE("the first rank that failed by itself decides, not those ended after i
   CHECK(decide(report({rank(0, 3, 0, 9, false), rank(1, 4, 0, 7, false)}, job(3))).exit_code == 4);
 }
 
+TEST_CASE("a rank that the kernel killed for its memory says so") {
+  RankEnd killed = rank(1, 0, 9, 7, false);
+  killed.out_of_memory = true;
+  const Outcome outcome = decide(report({rank(0, 0, 15, 9, true), killed}, job(137)));
+  CHECK(outcome.exit_code == 137);
+  CHECK(outcome.reason == "rank 1 on demo-1: killed by SIGKILL (out of memory)");
+  REQUIRE(outcome.failure.has_value());
+  CHECK(outcome.failure->rank == 1);
+  CHECK(outcome.failure->node.value == "demo-1");
+  CHECK(outcome.failure->signal == "SIGKILL");
+  CHECK(outcome.failure->out_of_memory);
+}
+
+TEST_CASE("a clock that is minutes apart is corrected, and what may be a slow message is not") {
+  constexpr std::int64_t kMinute = 60'000'000'000;
+  CHECK(on_our_clock(5 * kMinute, 3 * kMinute) == 2 * kMinute);
+  CHECK(on_our_clock(5 * kMinute, -3 * kMinute) == 8 * kMinute);
+  CHECK(on_our_clock(5 * kMinute, -400'000'000) == 5 * kMinute);
+  CHECK(on_our_clock(5 * kMinute, std::nullopt) == 5 * kMinute);
+}
+
 TEST_CASE("a full disk is named beside how the rank ended") {
   RankEnd full = rank(1, 1, 0, 7, false);
   full.full = "/root/.fastgpu/jobs/x-1/ranks";

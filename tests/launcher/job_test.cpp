@@ -54,13 +54,22 @@ TEST_CASE("a job keeps its first outcome in the state directory") {
   state::Store store(directory.path());
   state::Job job = insert_job(store, {"c0ffee00"}, example());
   mark_running(store, job);
-  mark_ended(store, job, {.state = state::JobState::failed, .exit_code = 3, .reason = "rank 0"});
+  mark_ended(store, job,
+             {.state = state::JobState::failed,
+              .exit_code = 3,
+              .reason = "rank 0",
+              .failure = state::FirstFailure{.rank = 2, .node = {"demo-1"}, .signal = "SIGBUS"}});
   mark_ended(store, job, {});
   const auto stored = store.find_job(job.id);
   REQUIRE(stored.has_value());
   CHECK(has_ended(*stored));
   CHECK(stored_outcome(*stored).exit_code == 3);
   CHECK(stored_outcome(*stored).reason == "rank 0");
+  REQUIRE((*stored->record).failure.has_value());
+  CHECK((*stored->record).failure->rank == 2);
+  CHECK((*stored->record).failure->node.value == "demo-1");
+  CHECK((*stored->record).failure->signal == "SIGBUS");
+  CHECK((*stored->record).spec.grace == example().spec.grace);
 }
 
 TEST_SUITE_END();

@@ -36,9 +36,25 @@ TEST_CASE("one node needs no ssh and no network") {
   MpirunPlan plan = two_nodes();
   plan.ssh_config.clear();
   plan.ranks = 2;
-  CHECK(mpirun_argv(plan) == Words{"/usr/bin/mpirun", "--hostfile", "/root/hosts", "-np", "2",
-                                   "--map-by", "slot", "--bind-to", "none", "--mca",
-                                   "odls_base_sigkill_timeout", "0", "-x", "PORT", "agent", "rank",
+  CHECK(mpirun_argv(plan) == Words{"/usr/bin/mpirun",
+                                   "--hostfile",
+                                   "/root/hosts",
+                                   "-np",
+                                   "2",
+                                   "--map-by",
+                                   "slot",
+                                   "--bind-to",
+                                   "none",
+                                   "--mca",
+                                   "odls_base_sigkill_timeout",
+                                   "0",
+                                   "--mca",
+                                   "ess_base_forward_signals",
+                                   "SIGURG",
+                                   "-x",
+                                   "PORT",
+                                   "agent",
+                                   "rank",
                                    "a b"});
 }
 
@@ -56,6 +72,9 @@ TEST_CASE("Open MPI 4.1 starts its daemons by our ssh configuration, on the clus
                                           "odls_base_sigkill_timeout",
                                           "0",
                                           "--mca",
+                                          "ess_base_forward_signals",
+                                          "SIGURG",
+                                          "--mca",
                                           "plm_rsh_agent",
                                           "ssh",
                                           "--mca",
@@ -67,6 +86,15 @@ TEST_CASE("Open MPI 4.1 starts its daemons by our ssh configuration, on the clus
                                           "--mca",
                                           "orte_launch_agent",
                                           "env FASTGPU_JOB_ID=train-1 orted",
+                                          "--mca",
+                                          "oob_tcp_keepalive_time",
+                                          "5",
+                                          "--mca",
+                                          "oob_tcp_keepalive_intvl",
+                                          "3",
+                                          "--mca",
+                                          "oob_tcp_keepalive_probes",
+                                          "3",
                                           "--mca",
                                           "oob_tcp_if_include",
                                           "10.0.0.0/30",
@@ -181,6 +209,19 @@ TEST_CASE("the first node gets the key, the pinned hosts, the hostfile and the p
   }
 }
 
+TEST_CASE("the programs of a job have its grace, on the first node and on the others") {
+  JobFilesRequest asked = request();
+  asked.spec.grace = std::chrono::seconds(42);
+  asked.spec.leftovers = Leftovers::kept;
+  const std::vector<agent::NodeFacts> both = {facts(), facts("b")};
+  const auto files = start_files(asked, both, kCommands);
+  for (const std::string& text : {files[4].content, rank_files(asked, asked.nodes[1])[0].content}) {
+    const agent::Plan plan = agent::parse_plan(text);
+    CHECK(plan.grace == std::chrono::seconds(42));
+    CHECK(plan.keeps_processes);
+  }
+}
+
 TEST_CASE("a detached job has no lease, and one node needs no key") {
   JobFilesRequest alone = request();
   alone.nodes.resize(1);
@@ -200,6 +241,44 @@ TEST_CASE("nodes on one machine share its cores") {
   CHECK_FALSE(yields({facts("a"), facts("b")}));
 }
 
+TEST_CASE("each process has its share of the cores, and the user's word on it is kept") {
+  const auto threads = [](JobFilesRequest asked, std::vector<agent::NodeFacts> both) {
+    const agent::Plan plan = agent::parse_plan(start_files(asked, both, kCommands)[4].content);
+    std::string found;
+    for (const std::string& assignment : plan.environment)
+      if (assignment.starts_with("OMP_NUM_THREADS=")) found = assignment.substr(16);
+    CHECK(has(plan.argv, {"-x", "OMP_NUM_THREADS"}) == !found.empty());
+    return found;
+  };
+  const auto with_cores = [](const std::string& boot_id, int cores) {
+    agent::NodeFacts node = facts(boot_id);
+    node.cores = cores;
+    return node;
+  };
+  CHECK(threads(request(), {with_cores("a", 16), with_cores("b", 16)}) == "8");
+  CHECK(threads(request(), {with_cores("a", 16), with_cores("b", 4)}) == "4");
+  CHECK(threads(request(), {with_cores("a", 16), with_cores("a", 16)}) == "5");
+  CHECK(threads(request(), {with_cores("a", 1), with_cores("b", 16)}) == "1");
+  JobFilesRequest own = request();
+  own.spec.environment = {"OMP_NUM_THREADS=3"};
+  CHECK(threads(own, {with_cores("a", 16), with_cores("b", 16)}).empty());
+}
+
+TEST_CASE("a plain job needs no mpirun, and its ranks get the same variables") {
+  JobFilesRequest plain = request();
+  plain.spec.launcher = Launcher::plain;
+  std::vector<agent::NodeFacts> both = {facts("a"), facts("b")};
+  both[0].mpirun.clear();
+  const agent::Plan plan = agent::parse_plan(start_files(plain, both, kCommands)[4].content);
+  REQUIRE(plan.argv.size() == 3);
+  CHECK(plan.argv[0] == "/bin/sh");
+  for (const char* part : {" launch .fastgpu/jobs/train-1 ", " node-ranks .fastgpu/jobs/train-1",
+                           "--ssh-config /root/.fastgpu/clusters/c0ffee00/ssh_config",
+                           "--pass MASTER_PORT", "--pass OMP_NUM_THREADS"})
+    CHECK_MESSAGE(plan.argv[2].find(part) != std::string::npos, plan.argv[2]);
+  CHECK(agent::parse_plan(rank_files(plain, plain.nodes[1])[0].content).world_size == 3);
+}
+
 TEST_CASE("a node without mpirun, or with another one, is named") {
   std::vector<agent::JobNodeFacts> both = {facts(), facts()};
   both[1].mpirun = "/opt/mpirun";
@@ -207,6 +286,14 @@ TEST_CASE("a node without mpirun, or with another one, is named") {
     return std::string(failure_of([&] { start_files(request(), both, kCommands); }).what());
   };
   CHECK(message().find("n-1: mpirun is /opt/mpirun, but /usr/bin/mpirun on n-0") == 0);
+  both[1].mpirun = both[0].mpirun;
+  both[1].mpirun_version = "mpirun (Open MPI) 5.0.11";
+  CHECK(message().find("n-1: mpirun (Open MPI) 5.0.11, but mpirun (Open MPI) 4.1.4 on n-0") == 0);
+  both[1].mpirun_version = both[0].mpirun_version;
+  both[1].has_daemon = false;
+  CHECK(message().find("n-1: mpirun's daemon (orted, or prted of Open MPI 5) is missing") == 0);
+  both[1].has_daemon = true;
+  CHECK(start_files(request(), both, kCommands).size() == 5);
   both[1].mpirun.clear();
   CHECK(message().find("n-1: mpirun is missing: install Open MPI") == 0);
 }

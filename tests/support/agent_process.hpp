@@ -91,6 +91,8 @@ struct Followed {
   std::map<std::string, std::string> logs;  ///< "0.out", "launcher.err"
   std::map<int, agent::RankEnd> ranks;
   std::vector<agent::JobEnd> job;
+  std::vector<std::int64_t> times;
+  std::string order;  ///< All output, as it came.
   launcher::FrameDecoder decoder{
       [this](const agent::FrameHeader& header, std::string_view text) { add(header, text); }};
 
@@ -98,6 +100,9 @@ struct Followed {
     if (header.kind == agent::FrameKind::rank_status)
       ranks[header.rank] = agent::parse_rank_end(text);
     if (header.kind == agent::FrameKind::job_status) job.push_back(agent::parse_job_end(text));
+    if (header.kind == agent::FrameKind::written_at)
+      times.push_back(static_cast<std::int64_t>(header.offset));
+    if (header.kind == agent::FrameKind::data) order += text;
     if (header.kind != agent::FrameKind::data) return;
     const std::string name = header.rank < 0 ? "launcher" : std::to_string(header.rank);
     logs[name + (header.stream == agent::OutputStream::out ? ".out" : ".err")] += text;

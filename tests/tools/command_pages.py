@@ -25,6 +25,7 @@ PAGES = [
     ("version", ["fastgpu version", "fastgpu version -o json"]),
     ("doctor", ["fastgpu doctor"]),
     ("init", ["fastgpu init cluster", "cat cluster.yaml"]),
+    ("schema", ["fastgpu schema job | head -12"]),
     (
         "create cluster",
         [
@@ -167,21 +168,21 @@ PAGES = [
     ("env demo", []),
     ("env remove", ["fastgpu env remove train --cluster demo", "fastgpu env list"]),
     (
-        "run job",
-        [
-            "fastgpu run job hello --cluster demo -np 2 -- sh -c 'echo hello from "
-            "$OMPI_COMM_WORLD_RANK'",
-            "fastgpu run job broken --cluster demo -np 2 -- sh -c 'exit $OMPI_COMM_WORLD_RANK'",
-            "fastgpu run job long --cluster demo -np 2 --detach -- sleep 60",
-        ],
-    ),
-    (
         "bench comm",
         [
             "fastgpu bench comm demo --sizes 8:16M:64 --quiet",
             "fastgpu bench comm demo --model resnet50 --quiet",
             "fastgpu bench comm demo --sizes 8:64K:8 --collective all_reduce,all_gather -o html "
             "--quiet > bench.html",
+        ],
+    ),
+    (
+        "run job",
+        [
+            "fastgpu run job hello --cluster demo -np 2 -- sh -c 'echo hello from "
+            "$OMPI_COMM_WORLD_RANK'",
+            "fastgpu run job broken --cluster demo -np 2 -- sh -c 'exit $OMPI_COMM_WORLD_RANK'",
+            "fastgpu run job long --cluster demo -np 2 --detach -- sleep 60",
         ],
     ),
     ("get jobs", ["fastgpu get jobs"]),

@@ -76,7 +76,8 @@ launcher::JobSpec spec_of(EnvCluster& cluster, const EnvDemoOptions& options,
 /// Runs the training on `ranks` ranks. Absent if the reader of our output is gone.
 std::optional<DemoRun> train(Context& context, EnvCluster& cluster, const EnvDemoOptions& options,
                              const std::string& framework, int ranks) {
-  const auto record = placed_on(cluster.target(), spec_of(cluster, options, framework, ranks));
+  const auto record =
+      placed_on(context, cluster.target(), spec_of(cluster, options, framework, ranks));
   context.ui().progress(framework + " on " + counted(ranks, "rank"));
   StartedJob started = start_job(context, cluster.target(), record);
   std::optional<DemoRun> report;

@@ -1,12 +1,19 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job/job_result.hpp"
 #include "cli/commands/job/recorded_job.hpp"
+#include "cli/workflows/job_queue.hpp"
 
 namespace fastgpu::cli {
 namespace {
 
 int run_attach(Context& context, const JobOptions& options) {
-  const OpenJob open = open_settled(context, options.job);
+  OpenJob open = open_settled(context, options.job);
+  if (open.job.state == state::JobState::queued) {
+    context.ui().waiting("job " + open.job.id + " is queued");
+    open.job = wait_while_queued(context, open.job, std::nullopt);
+    if (open.job.state == state::JobState::cancelled || open.job.state == state::JobState::lost)
+      return show_ended(context, open.job, open.cluster.name.value);
+  }
   require_running(context, open);
   launcher::JobRunner runner = runner_for(context, open.cluster);
   return follow_job(context, runner, open, {.tail = lines_of(options)});

@@ -2,11 +2,20 @@
 #include "cli/commands/job/recorded_job.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/program/app.hpp"
+#include "cli/workflows/job_queue.hpp"
 #include "launcher/placement.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
 namespace {
+
+int show_cancelled(Context& context, const state::Job& job) {
+  if (context.ui().for_people())
+    context.ui().note("cancelled job " + job.id);
+  else
+    context.ui().show(view_of_one("job", to_json(job), job.id));
+  return 0;
+}
 
 int run_cancel(Context& context, const JobOptions& options) {
   OpenJob open = open_job(context, options.job);
@@ -25,6 +34,7 @@ int run_cancel(Context& context, const JobOptions& options) {
       context.ui().show(view_of_one("job", to_json(open.job), open.job.id));
     return 0;
   }
+  if (cancel_queued(context, open.job)) return show_cancelled(context, open.job);
   launcher::JobRunner runner = runner_for(context, open.cluster);
   context.ui().progress("stopping job " + open.job.id);
   for (const auto& outcome : runner.stop(open.job.id, open.record))
@@ -34,11 +44,7 @@ int run_cancel(Context& context, const JobOptions& options) {
                         .exit_code = exit_code(ErrorKind::interrupted),
                         .reason = "cancelled by the user"});
   context.ui().end_progress();
-  if (context.ui().for_people())
-    context.ui().note("cancelled job " + open.job.id);
-  else
-    context.ui().show(view_of_one("job", to_json(open.job), open.job.id));
-  return 0;
+  return show_cancelled(context, open.job);
 }
 
 }  // namespace

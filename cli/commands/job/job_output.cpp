@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/time_text.hpp"
 #include "base/utf8.hpp"
 
 namespace fastgpu::cli {
@@ -11,9 +12,9 @@ constexpr std::size_t kMostWords = 64UL * 1024;
 constexpr std::array kRankColors = {Color::cyan, Color::green, Color::yellow, Color::magenta,
                                     Color::blue};
 
-Styled prefix_of(int rank, bool colored) {
-  const std::string label =
-      rank == agent::kLauncherRank ? "[mpirun]" : "[" + std::to_string(rank) + "]";
+Styled prefix_of(int rank, launcher::Launcher launcher, bool colored) {
+  const char* const own = launcher == launcher::Launcher::plain ? "[launcher]" : "[mpirun]";
+  const std::string label = rank == agent::kLauncherRank ? own : "[" + std::to_string(rank) + "]";
   const Color color =
       rank < 0 ? Color::dim : kRankColors[static_cast<std::size_t>(rank) % kRankColors.size()];
   Styled prefix = Styled::painted(label, color, colored);
@@ -34,18 +35,33 @@ void JobOutput::Stdout::write(std::string_view bytes) {
   }
 }
 
-JobOutput::JobOutput(Context& context, RankLabels labels)
+JobOutput::JobOutput(Context& context, RankLabels labels, launcher::Launcher launcher)
     : context_(context),
       labels_(labels),
+      launcher_(launcher),
       out_(context),
       err_(context),
       out_lines_(out_, cursor_),
       err_lines_(err_, context.ui().terminal().shared ? cursor_ : err_cursor_) {}
 
-LineMux::Stream JobOutput::stream_of(int rank, bool colored, LineMux& lines, Streams& streams) {
+LineMux::Stream JobOutput::stream_of(int rank, bool colored, LineMux& lines,
+                                     Streams& streams) const {
   const auto found = streams.find(rank);
   if (found != streams.end()) return found->second;
-  return streams[rank] = lines.add(prefix_of(rank, colored));
+  return streams[rank] = lines.add(prefix_of(rank, launcher_, colored));
+}
+
+void JobOutput::written_at(int rank, agent::OutputStream stream, std::int64_t time) {
+  if (labels_ != RankLabels::times || rank == agent::kLauncherRank) return;
+  const bool to_stdout = stream == agent::OutputStream::out;
+  LineMux& lines = to_stdout ? out_lines_ : err_lines_;
+  Streams& streams = to_stdout ? out_streams_ : err_streams_;
+  const Terminal& terminal = context_.ui().terminal();
+  const bool colored = to_stdout ? terminal.color_out : terminal.color_err;
+  Styled prefix = Styled::painted(utc_text_ms(time), Color::dim, colored);
+  prefix += " ";
+  prefix += prefix_of(rank, launcher_, colored);
+  lines.set_prefix(stream_of(rank, colored, lines, streams), prefix);
 }
 
 void JobOutput::output(int rank, agent::OutputStream stream, std::string_view bytes) {

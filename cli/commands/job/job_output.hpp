@@ -12,6 +12,7 @@ namespace fastgpu::cli {
 
 enum class RankLabels : std::uint8_t {
   shown,  ///< Each line begins with "[rank] ".
+  times,  ///< Each line begins with the time at which it was written, and "[rank] ".
   none,   ///< The bytes are shown unchanged.
 };
 
@@ -22,8 +23,10 @@ enum class LauncherWords : std::uint8_t { shown, dropped };
 /// program's cancel.
 class JobOutput : public launcher::JobObserver {
  public:
-  JobOutput(Context& context, RankLabels labels);
+  JobOutput(Context& context, RankLabels labels,
+            launcher::Launcher launcher = launcher::Launcher::mpirun);
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
+  void written_at(int rank, agent::OutputStream stream, std::int64_t time) override;
   void rank_ended(const agent::RankEnd& end, const NodeName& node) override;
   void disk_full(const NodeName& node, const std::string& path) override;
   void connection_lost(const NodeName& node, const Error& error) override;
@@ -47,10 +50,11 @@ class JobOutput : public launcher::JobObserver {
   };
   using Streams = std::map<int, LineMux::Stream>;
 
-  static LineMux::Stream stream_of(int rank, bool colored, LineMux& lines, Streams& streams);
+  LineMux::Stream stream_of(int rank, bool colored, LineMux& lines, Streams& streams) const;
 
   Context& context_;
   RankLabels labels_;
+  launcher::Launcher launcher_;
   Stdout out_;
   Stderr err_;
   /// The open line of stdout, and of stderr if both go to the same place.

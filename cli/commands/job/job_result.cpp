@@ -40,6 +40,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
   options.data = request.output;
   options.tail = request.tail;
   options.input = request.input;
+  options.input_to = open.record.spec.input;
   const bool ours = request.on_cancel == launcher::OnCancel::stop_job;
   options.renew_lease = ours ? launcher::Renewal::yes : launcher::Renewal::no;
   launcher::JobOutcome outcome;
@@ -76,7 +77,7 @@ int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& ope
   if (request.on_cancel == launcher::OnCancel::stop_job)
     context.set_stop_notice("stopping job " + open.job.id +
                             "; press Ctrl-C again to exit at once (the job then stops on its own)");
-  JobOutput output(context, request.labels);
+  JobOutput output(context, request.labels, open.record.spec.launcher);
   const auto job = follow_to_end(context, runner, open, request, output);
   return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;
 }

@@ -13,7 +13,7 @@ struct FollowOptions {
   RankLabels labels = RankLabels::shown;
   bool output = true;
   std::optional<std::uint64_t> tail{};
-  remote::SharedInput* input = nullptr;  ///< The input for rank 0; null for none.
+  remote::SharedInput* input = nullptr;  ///< The input for rank 0 or all ranks; null for none.
   /// After this time the job is left alone and timeout is thrown; absent for no limit.
   std::optional<std::chrono::milliseconds> timeout{};
 };

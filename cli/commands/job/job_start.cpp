@@ -59,16 +59,24 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
 
 }  // namespace
 
-launcher::JobRecord placed_on(const RemoteTarget& target, launcher::JobSpec spec) {
-  std::vector<launcher::NodeSlots> slots;
-  for (const state::Node& node : target.nodes)
-    slots.push_back({node.name, node.slots});
-  auto placement = launcher::place(slots, spec);
-  return {std::move(spec), std::move(placement)};
+launcher::JobRecord placed_on(Context& context, const RemoteTarget& target,
+                              launcher::JobSpec spec) {
+  auto placement = place_among(context, target.cluster, target.nodes, spec);
+  return {.spec = std::move(spec), .placement = std::move(placement)};
+}
+
+launcher::Turn turn_of_new(Context& context, const RemoteTarget& target,
+                           const launcher::JobRecord& record) {
+  state::Job job;
+  job.cluster = target.cluster.id;
+  job.state = state::JobState::queued;
+  job.record = record;
+  return turn_now(context, job);
 }
 
 StartedJob start_job(Context& context, const RemoteTarget& target,
-                     const launcher::JobRecord& record) {
+                     const launcher::JobRecord& record,
+                     const std::function<void(const state::Job&)>& when_recorded) {
   if (!record.spec.sync.empty())
     remote::check_readable({record.spec.sync}, remote::left_out_of(record.spec.sync));
   StartedJob started{.runner = runner_for(context, target.cluster),
@@ -78,7 +86,12 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
   context.store().atomically([&] {  // The job must not be visible before it has an owner.
     job = launcher::insert_job(context.store(), target.cluster.id, record);
     started.owner = std::make_unique<JobOwner>(context.state_directory(), job.id);
+    job.state = state::JobState::queued;
+    context.store().update_job(job);
   });
+  if (when_recorded) when_recorded(job);
+  context.set_interrupt_hint("job " + job.id + " has not started");
+  wait_for_turn(context, job);
   context.set_interrupt_hint(
       "job " + job.id + " stops on its own within 30 s; stop it at once with: fastgpu cancel job " +
       job.id);

@@ -1,18 +1,24 @@
 // Starts a job on nodes: places its ranks, records it, copies its files, and runs it.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/job_owner.hpp"
+#include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/remote_target.hpp"
 
 namespace fastgpu::cli {
 
-/// Places the ranks of a valid `spec` on the nodes. Throws ErrorKind::usage if there are not enough
-/// slots.
-launcher::JobRecord placed_on(const RemoteTarget& target, launcher::JobSpec spec);
+/// Places the ranks of a valid `spec` on the nodes, on free slots if all fit there. Throws
+/// ErrorKind::usage if there are not enough slots at all.
+launcher::JobRecord placed_on(Context& context, const RemoteTarget& target, launcher::JobSpec spec);
+
+/// Returns what a job would wait for if it was recorded now.
+launcher::Turn turn_of_new(Context& context, const RemoteTarget& target,
+                           const launcher::JobRecord& record);
 
 /// A running job. It is attached to this process while `owner` lives.
 struct StartedJob {
@@ -21,9 +27,10 @@ struct StartedJob {
   std::unique_ptr<JobOwner> owner;
 };
 
-/// Copies the job's files and starts it. If that fails, records the job as ended and throws the
-/// reason.
+/// Waits for the job's turn, copies its files and starts it. If that fails, records the job as
+/// ended and throws the reason. Calls `when_recorded` before it waits.
 StartedJob start_job(Context& context, const RemoteTarget& target,
-                     const launcher::JobRecord& record);
+                     const launcher::JobRecord& record,
+                     const std::function<void(const state::Job&)>& when_recorded = {});
 
 }  // namespace fastgpu::cli

@@ -1,5 +1,8 @@
 #include "cli/commands/job/log_document.hpp"
 
+#include <utility>
+
+#include "base/time_text.hpp"
 #include "cli/program/app.hpp"
 #include "cli/ui/json.hpp"
 #include "cli/ui/yaml.hpp"
@@ -38,11 +41,16 @@ void LogDocument::write(const std::string& text) {
   }
 }
 
-void LogDocument::line(int rank, agent::OutputStream stream, std::string_view text) {
+/// Writes the held line and forgets it. What follows begins a new line.
+void LogDocument::line(int rank, agent::OutputStream stream, Held& held) {
+  const std::string whole = std::exchange(held.text, {});
+  const auto begun = std::exchange(held.begun, held.now);
+  std::string_view text = whole;
   if (text.ends_with('\r')) text.remove_suffix(1);
   Json item;
   item["rank"] = rank == agent::kLauncherRank ? Json() : Json(rank);
   item["stream"] = stream == agent::OutputStream::out ? "stdout" : "stderr";
+  item["time"] = begun ? Json(utc_text_ms(*begun)) : Json();
   item["text"] = text;
   const std::string json = json_text(item, -1);
   if (context_.ui().format() == Format::yaml)
@@ -53,17 +61,19 @@ void LogDocument::line(int rank, agent::OutputStream stream, std::string_view te
 }
 
 void LogDocument::output(int rank, agent::OutputStream stream, std::string_view bytes) {
-  std::string& held = held_[{rank, stream}];
+  Held& held = held_[{rank, stream}];
+  if (held.text.empty()) held.begun = held.now;
   for (std::size_t end = 0; (end = bytes.find('\n')) != std::string_view::npos;
        bytes.remove_prefix(end + 1)) {
-    held += bytes.substr(0, end);
+    held.text += bytes.substr(0, end);
     line(rank, stream, held);
-    held.clear();
   }
-  held += bytes;
-  if (held.size() < kLongestLine) return;
-  line(rank, stream, held);
-  held.clear();
+  held.text += bytes;
+  if (held.text.size() >= kLongestLine) line(rank, stream, held);
+}
+
+void LogDocument::written_at(int rank, agent::OutputStream stream, std::int64_t time) {
+  held_[{rank, stream}].now = time;
 }
 
 void LogDocument::connection_lost(const NodeName& node, const Error& error) {
@@ -71,8 +81,8 @@ void LogDocument::connection_lost(const NodeName& node, const Error& error) {
 }
 
 void LogDocument::finish(const Error* error) {
-  for (const auto& [source, text] : held_)
-    if (!text.empty()) line(source.first, source.second, text);
+  for (auto& [source, held] : held_)
+    if (!held.text.empty()) line(source.first, source.second, held);
   held_.clear();
   Json failure;
   if (error != nullptr) failure = {{"kind", word_for(error->kind())}, {"message", error->what()}};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,13 +11,15 @@
 
 namespace fastgpu::cli {
 
-/// Writes {"schema": "fastgpu.logs/1", "job": ..., "lines": [{"rank", "stream", "text"}, ...]} to
-/// stdout. Each line of a rank is written once it is complete. The lines of mpirun itself have the
-/// rank null. If the reader of stdout is gone, requests the program's cancel.
+/// Writes {"schema": "fastgpu.logs/1", "job": ..., "lines": [{"rank", "stream", "time", "text"},
+/// ...]} to stdout. The time is null if it is unknown. Each line of a rank is written once it is
+/// complete. The lines of mpirun itself have the rank null. If the reader of stdout is gone,
+/// requests the program's cancel.
 class LogDocument final : public launcher::JobObserver {
  public:
   LogDocument(Context& context, const std::string& job);
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
+  void written_at(int rank, agent::OutputStream stream, std::int64_t time) override;
   void connection_lost(const NodeName& node, const Error& error) override;
 
   /// Writes the unfinished lines and the end of the document. `error` becomes its last field.
@@ -24,11 +27,16 @@ class LogDocument final : public launcher::JobObserver {
   bool closed() const noexcept { return closed_; }
 
  private:
-  void line(int rank, agent::OutputStream stream, std::string_view text);
+  struct Held {
+    std::string text{};
+    std::optional<std::int64_t> begun{};  ///< When the first byte of `text` was written.
+    std::optional<std::int64_t> now{};    ///< The time of the output that follows.
+  };
+  void line(int rank, agent::OutputStream stream, Held& held);
   void write(const std::string& text);
 
   Context& context_;
-  std::map<std::pair<int, agent::OutputStream>, std::string> held_;
+  std::map<std::pair<int, agent::OutputStream>, Held> held_;
   bool has_lines_ = false;
   bool closed_ = false;
 };

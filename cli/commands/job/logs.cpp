@@ -1,14 +1,17 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job/job_output.hpp"
 #include "cli/commands/job/log_document.hpp"
+#include "cli/commands/job/merged_output.hpp"
 #include "cli/commands/job/recorded_job.hpp"
+#include "cli/workflows/job_queue.hpp"
 #include "launcher/placement.hpp"
 
 namespace fastgpu::cli {
 namespace {
 
-/// Returns RankLabels::none if the output has only one rank.
+/// Returns RankLabels::none if the output has only one rank, and no times are asked for.
 RankLabels labels_for(const OpenJob& open, const JobOptions& options) {
+  if (options.timestamps) return RankLabels::times;
   const bool one = options.rank || launcher::total_ranks(open.record.placement) == 1;
   return one ? RankLabels::none : RankLabels::shown;
 }
@@ -28,18 +31,34 @@ int show_log_document(Context& context, const OpenJob& open, launcher::JobRunner
 }
 
 int run_logs(Context& context, const JobOptions& options) {
-  const OpenJob open = open_settled(context, options.job);
+  OpenJob open = open_settled(context, options.job);
+  if (open.job.state == state::JobState::queued && options.follow)
+    open.job = wait_while_queued(context, open.job, std::nullopt);
+  if (open.job.state == state::JobState::queued)
+    throw Error(
+        ErrorKind::conflict,
+        "job " + open.job.id + " is queued and has no output yet: wait for it with --follow");
   require_running(context, open);
   launcher::JobRunner runner = runner_for(context, open.cluster);
-  const launcher::LogRequest request{
+  launcher::LogRequest request{
       .rank = options.rank,
       .tail = lines_of(options),
+      .since = options.since,
+      .times = options.timestamps || context.ui().wants_document(),
       .mode = options.follow ? launcher::LogMode::follow : launcher::LogMode::what_there_is};
   if (context.ui().wants_document()) return show_log_document(context, open, runner, request);
-  JobOutput output(context, labels_for(open, options));
+  const RankLabels labels = labels_for(open, options);
+  JobOutput output(context, labels, open.record.spec.launcher);
+  MergedOutput merged(output);
+  // Output that is there can be sorted; what comes live comes in order.
+  const bool is_sorted = labels != RankLabels::none && !options.follow;
+  request.times = request.times || is_sorted;
   try {
-    runner.logs(open.job.id, open.record, request, output, context.cancel());
+    runner.logs(open.job.id, open.record, request,
+                is_sorted ? static_cast<launcher::JobObserver&>(merged) : output, context.cancel());
+    merged.finish();
   } catch (const Error&) {
+    merged.finish();
     output.finish(LauncherWords::dropped);
     if (output.closed()) return 0;
     throw;
@@ -56,6 +75,9 @@ Action make_logs_command(Arguments& arguments) {
   arguments.count("--rank", "R", "Print only this rank, byte for byte", options->rank, 0,
                   kMostLines);
   describe_tail(arguments, *options);
+  arguments.duration("--since", "Only lines written within this time before now [10m]",
+                     options->since);
+  arguments.flag("--timestamps", "Print the time of each line", options->timestamps);
   return [options](Context& context) { return run_logs(context, *options); };
 }
 

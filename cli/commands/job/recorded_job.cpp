@@ -1,5 +1,7 @@
 #include "cli/commands/job/recorded_job.hpp"
 
+#include <algorithm>
+
 namespace fastgpu::cli {
 
 std::shared_ptr<JobOptions> describe_job(Arguments& arguments) {
@@ -23,7 +25,13 @@ std::optional<std::uint64_t> lines_of(const JobOptions& options) {
 
 OpenJob open_settled(Context& context, const std::string& name) {
   OpenJob open = open_job(context, name);
-  if (open.cluster.state == state::ClusterState::stopped) open.job = refresh_job(context, open.job);
+  const auto nodes = context.store().nodes(open.cluster.id);
+  const bool has_all_nodes =
+      std::ranges::all_of(open.record.placement, [&](const launcher::NodeRanks& ranks) {
+        return std::ranges::find(nodes, ranks.node, &state::Node::name) != nodes.end();
+      });
+  if (open.cluster.state == state::ClusterState::stopped || !has_all_nodes)
+    open.job = refresh_job(context, open.job);
   return open;
 }
 

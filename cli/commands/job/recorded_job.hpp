@@ -21,6 +21,8 @@ struct JobOptions {
   std::optional<int> rank;
   std::optional<int> tail;
   std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> since;
+  bool timestamps = false;
   bool follow = false;
   bool dry_run = false;
 };
@@ -32,7 +34,8 @@ void describe_tail(Arguments& arguments, JobOptions& options);
 
 std::optional<std::uint64_t> lines_of(const JobOptions& options);  ///< Returns --tail.
 
-/// Returns the named job. If its cluster is stopped, first records that the job has ended.
+/// Returns the named job. If its cluster is stopped, or a node of the job has left it, first
+/// records that the job has ended.
 OpenJob open_settled(Context& context, const std::string& name);
 
 }  // namespace fastgpu::cli

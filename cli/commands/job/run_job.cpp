@@ -1,12 +1,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/json.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/commands/commands.hpp"
@@ -17,15 +20,20 @@
 #include "cli/commands/shared/standard_input.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/remote_target.hpp"
+#include "launcher/engines/torchrun.hpp"
+#include "launcher/host_list.hpp"
 #include "launcher/job_file.hpp"
 #include "launcher/placement.hpp"
+#include "process/child.hpp"
 #include "process/command.hpp"
 #include "state/record_text.hpp"
+#include "state/words.hpp"
 
 namespace fastgpu::cli {
 namespace {
 
 constexpr int kMostJobRanks = 100'000;
+constexpr const char* kInQueue = "FASTGPU_IN_QUEUE";
 
 struct RunJobOptions {
   std::string name;
@@ -34,14 +42,24 @@ struct RunJobOptions {
   std::vector<std::string> set;
   std::optional<int> ranks;
   std::optional<int> per_node;
+  std::string hosts;
+  std::string launcher;
+  std::string input;
   VariableFlags variables;
+  std::vector<std::string> exported;
+  std::vector<std::string> secrets;
   std::string environment;
   bool no_environment = false;
   std::string sync;
   std::string directory;
   std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> grace;
+  bool keep_processes = false;
   bool detach = false;
   bool oversubscribe = false;
+  bool share = false;
+  std::optional<int> priority;
+  std::vector<std::string> after;
   bool dry_run = false;
   std::vector<std::string> program;
 };
@@ -104,7 +122,9 @@ void check_sync(const std::string& path) {
 /// --environment, because NAME may be meant as an environment.
 std::vector<std::string> own_variables(const RunJobOptions& options,
                                        const state::Environment& ours) try {
-  return variables_of(options.variables, ours);
+  VariableFlags flags = options.variables;
+  flags.given.insert(flags.given.end(), options.exported.begin(), options.exported.end());
+  return variables_of(flags, ours);
 } catch (const Error& e) {
   for (const std::string& text : options.variables.given) {
     const bool is_unset = text.find('=') == std::string::npos && !ours(text.c_str());
@@ -116,9 +136,23 @@ std::vector<std::string> own_variables(const RunJobOptions& options,
   throw;
 }
 
+/// Returns the secrets of the file and of --secret as variables.
+std::vector<std::string> secrets_of(const RunJobOptions& options, const launcher::JobFile& file,
+                                    const state::Environment& ours) {
+  std::vector<std::string> variables;
+  for (const launcher::JobSecret& secret : file.secrets) {
+    const std::string from = secret.file.empty() ? "" : "=@" + secret.file;
+    process::set_variable(variables, secret_variable(secret.name + from, ours));
+  }
+  for (const std::string& text : options.secrets)
+    process::set_variable(variables, secret_variable(text, ours));
+  return variables;
+}
+
 /// Returns the specification of the job. Flags win over the file.
 launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile& file,
-                          const std::vector<std::string>& variables) {
+                          const std::vector<std::string>& variables,
+                          const std::vector<std::string>& secrets) {
   launcher::JobSpec spec;
   spec.argv = options.program.empty() ? file.command : options.program;
   if (spec.argv.empty())
@@ -134,6 +168,10 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
     spec.environment.push_back(key + "=" + value);
   for (const std::string& assignment : variables)
     process::set_variable(spec.environment, assignment);
+  for (const std::string& assignment : secrets)
+    process::set_variable(spec.environment, assignment);
+  spec.launcher = state::parse_launcher(options.launcher.empty() ? file.launcher.value_or("mpirun")
+                                                                 : options.launcher);
   spec.sync = options.sync.empty() ? file.sync.value_or("") : options.sync;
   spec.directory = options.directory.empty() ? file.workdir.value_or("") : options.directory;
   if (const auto timeout = options.timeout ? options.timeout : file.timeout) {
@@ -143,6 +181,11 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
     spec.timeout = *timeout;
   }
   if (options.detach || file.detach.value_or(false)) spec.presence = launcher::Presence::detached;
+  if (const auto grace = options.grace ? options.grace : file.grace) spec.grace = *grace;
+  if (options.keep_processes || file.keep_processes.value_or(false))
+    spec.leftovers = launcher::Leftovers::kept;
+  if (options.share || file.share.value_or(false)) spec.sharing = launcher::Sharing::shared;
+  spec.priority = options.priority ? *options.priority : file.priority.value_or(0);
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
   launcher::validate(spec);
   check_sync(spec.sync);
@@ -163,19 +206,31 @@ View view_of(const launcher::JobRecord& record) {
   view.table.columns = {{"NODE"}, {"RANKS"}};
   for (const launcher::NodeRanks& ranks : record.placement) {
     const std::string last = std::to_string(ranks.first + ranks.count - 1);
-    view.table.rows.push_back({ranks.node.value, std::to_string(ranks.first) + "-" + last});
+    const std::string workers =
+        ranks.workers > 0 ? " (" + counted(static_cast<std::size_t>(ranks.workers), "worker") + ")"
+                          : "";
+    view.table.rows.push_back(
+        {ranks.node.value, std::to_string(ranks.first) + "-" + last + workers});
     view.names.push_back(ranks.node.value);
   }
   return view;
 }
 
-/// Returns our standard input for rank 0; null for a detached job, and if the job file was read
-/// from standard input.
+/// Returns our standard input for rank 0 or all ranks, which it notes in the record; null for a
+/// detached job, and if the job file was read from standard input.
 std::unique_ptr<remote::SharedInput> input_for(const RunJobOptions& options,
-                                               const launcher::JobSpec& spec) {
-  const bool is_detached = spec.presence == launcher::Presence::detached;
-  if (is_detached || options.file == "-" || !is_passed_on(STDIN_FILENO)) return nullptr;
-  return std::make_unique<remote::SharedInput>(STDIN_FILENO, 1);
+                                               const launcher::JobFile& file,
+                                               launcher::JobRecord& record) {
+  const bool is_detached = record.spec.presence == launcher::Presence::detached;
+  const std::string wanted = options.input.empty() ? file.stdin_to.value_or("") : options.input;
+  if (is_detached && !wanted.empty() && wanted != "none")
+    throw Error(ErrorKind::usage,
+                "run job: a detached job has no standard input (--stdin " + wanted + ")");
+  if (wanted == "none" || is_detached || options.file == "-" || !is_passed_on(STDIN_FILENO))
+    return nullptr;
+  record.spec.input = wanted == "all" ? launcher::Input::all : launcher::Input::rank_0;
+  const bool to_all = record.spec.input == launcher::Input::all;
+  return std::make_unique<remote::SharedInput>(STDIN_FILENO, to_all ? record.placement.size() : 1);
 }
 
 /// Returns "4 ranks on 2 nodes".
@@ -184,17 +239,106 @@ std::string places_of(const launcher::JobRecord& record) {
   return counted(ranks, "rank") + " on " + counted(record.placement.size(), "node");
 }
 
+/// Returns the nodes to run on. -H names nodes of the cluster, with the slots to use there.
+RemoteTarget target_of(Context& context, const RunJobOptions& options,
+                       const launcher::JobFile& file) {
+  const std::string cluster = cluster_of(context, options, file);
+  if (options.hosts.empty()) return running_nodes(context, cluster);
+  const auto hosts = launcher::parse_host_list(options.hosts);
+  if (cluster.find('/') != std::string::npos)
+    throw Error(ErrorKind::usage, "run job: give the nodes by -H or by --cluster, not by both");
+  std::string names;
+  for (const launcher::NodeSlots& host : hosts)
+    names += (names.empty() ? "" : ",") + host.name.value;
+  RemoteTarget all = running_nodes(context, cluster + "/" + names);
+  RemoteTarget target{
+      .cluster = all.cluster, .nodes = {}, .hosts = {}, .heartbeat = std::move(all.heartbeat)};
+  for (const launcher::NodeSlots& host : hosts) {
+    for (state::Node node : find_nodes(context, all.cluster, host.name.value)) {
+      const auto known = std::ranges::find(all.nodes, node.name, &state::Node::name);
+      node.slots = host.slots;
+      target.hosts.push_back(all.hosts.at(static_cast<std::size_t>(known - all.nodes.begin())));
+      target.nodes.push_back(std::move(node));
+    }
+  }
+  return target;
+}
+
+/// Returns the ids of the jobs to start after. A name is its newest run.
+std::vector<std::string> ids_of(Context& context, const RunJobOptions& options,
+                                const launcher::JobFile& file) {
+  std::vector<std::string> ids;
+  for (const std::string& name : options.after.empty() ? file.after : options.after)
+    ids.push_back(find_job(context, name).id);
+  return ids;
+}
+
+/// Returns the command line of this process, for another one of its kind.
+std::vector<std::string> own_words() {
+  const auto text = read_file("/proc/self/cmdline");
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; text && begin < text->size();) {
+    const std::size_t end = std::min(text->find('\0', begin), text->size());
+    words.push_back(text->substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (words.empty()) throw Error(ErrorKind::local, "/proc/self/cmdline cannot be read");
+  words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
+  return words;
+}
+
+/// Starts this command again as a process of its own, which waits for the job's turn, and shows the
+/// job. Returns the exit code.
+int wait_in_background(Context& context, const RunJobOptions& options) {
+  if (options.file == "-")
+    throw Error(
+        ErrorKind::usage,
+        "run job: the slots are taken, and a job whose file comes from standard input cannot "
+        "wait in the background: write it to a file, or leave --detach out");
+  process::Command command{.argv = own_words()};
+  command.environment = process::current_environment();
+  process::set_variable(*command.environment, std::string(kInQueue) + "=1");
+  command.grouping = process::Grouping::session;
+  command.in.mode = process::StreamMode::null;
+  command.out.mode = process::StreamMode::pipe;
+  process::Child child(command);
+  constexpr std::size_t kMostAnswer = 4'096;
+  const std::string id = read_to_end(child.out().get(), "the answer of the queue", kMostAnswer);
+  if (id.empty()) return child.wait().shell_code();  // It has printed why.
+  child.release();
+  const auto job = context.store().find_job(id);
+  if (!job) throw Error(ErrorKind::internal, "the job of the queue is not on record: " + id);
+  std::string names;
+  for (const std::string& other : turn_now(context, *job).waits_for)
+    names += (names.empty() ? "" : ", ") + other;
+  if (!names.empty()) context.ui().note("job " + id + " waits for " + names);
+  return show_detached(context, *job);
+}
+
+/// Reports the id to the fastgpu that started this one, and leaves its streams.
+void leave_streams(Context& context, const state::Job& job) {
+  context.ui().set_format(Format::table);
+  context.ui().data(job.id);
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int fd = 0; null && fd < 3; ++fd)
+    ::dup2(null.get(), fd);
+}
+
 int run(Context& context, const RunJobOptions& options) {
   const launcher::JobFile file = job_file_of(options);
   const launcher::JobSpec spec =
-      spec_of(options, file, own_variables(options, context.environment()));
-  EnvCluster cluster(context, running_nodes(context, cluster_of(context, options, file)));
-  launcher::JobRecord record = placed_on(cluster.target(), spec);
+      spec_of(options, file, own_variables(options, context.environment()),
+              secrets_of(options, file, context.environment()));
+  EnvCluster cluster(context, target_of(context, options, file));
+  launcher::JobRecord record = placed_on(context, cluster.target(), spec);
+  record.spec.after = ids_of(context, options, file);
+  if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
   enter_environment(options, cluster, record);
   if (options.dry_run) {
     const auto refused =
         runner_for(context, cluster.target().cluster).try_start(record, context.cancel());
     View view = view_of(record);
+    view.root["waits_for"] = turn_of_new(context, cluster.target(), record).waits_for;
     if (refused) {
       view.root["exit_code"] = refused->exit_code;
       view.root["reason"] = refused->reason;
@@ -206,9 +350,15 @@ int run(Context& context, const RunJobOptions& options) {
     context.ui().note("dry run: no job was started");
     return 0;
   }
-  const auto input = input_for(options, record.spec);
-  if (input) record.spec.input = launcher::Input::rank_0;
-  StartedJob started = start_job(context, cluster.target(), record);
+  const auto input = input_for(options, file, record);
+  const bool is_in_queue = context.environment()(kInQueue).has_value();
+  const bool is_detached = record.spec.presence == launcher::Presence::detached;
+  if (is_detached && !is_in_queue &&
+      !turn_of_new(context, cluster.target(), record).waits_for.empty())
+    return wait_in_background(context, options);
+  StartedJob started = start_job(context, cluster.target(), record, [&](const state::Job& job) {
+    if (is_in_queue) leave_streams(context, job);
+  });
   if (record.spec.presence == launcher::Presence::detached)
     return show_detached(context, started.open.job);
   context.ui().note("job " + started.open.job.id + ": " + places_of(record));
@@ -234,6 +384,10 @@ Action make_run_job_command(Arguments& arguments) {
   file.values = Values::path;
   arguments.list("--set", "KEY=VALUE", "Override a field of the job file", options->set);
   arguments.duration("--timeout", "Stop the job after this long", options->timeout);
+  arguments.duration("--grace", "Time between SIGTERM and SIGKILL when the job is ended (10s)",
+                     options->grace);
+  arguments.flag("--keep-processes", "Leave daemons of a job that ends well running",
+                 options->keep_processes);
   arguments.flag("--detach", "Return at once and leave the job running", options->detach).letter =
       "-d";
   arguments.flag("--dry-run", "Show where the ranks would run, without starting them",
@@ -244,9 +398,33 @@ Action make_run_job_command(Arguments& arguments) {
       .letter = "-np";
   arguments.count("--npernode", "K", "Number of ranks per node", options->per_node, 1,
                   kMostJobRanks);
+  arguments
+      .text("--host", "NODE[:SLOTS],...",
+            "Use these nodes of the cluster, with that many slots each", options->hosts)
+      .letter = "-H";
+  Argument& launcher = arguments.text("--launcher", "NAME",
+                                      "Program that starts the ranks (mpirun)", options->launcher);
+  launcher.values = Values::choice;
+  launcher.choices = {"mpirun", "torchrun", "plain"};
+  Argument& input =
+      arguments.text("--stdin", "TO", "Ranks that read standard input (rank0)", options->input);
+  input.values = Values::choice;
+  input.choices = {"rank0", "all", "none"};
   arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
+  arguments.group("Queue");
+  arguments.list("--after", "JOB", "Start after this job has succeeded", options->after).values =
+      Values::job;
+  arguments.count("--priority", "N", "Start before waiting jobs of a lower priority (0)",
+                  options->priority, -launcher::kMostPriority, launcher::kMostPriority);
+  arguments.flag("--share", "Start at once, on slots that other jobs have", options->share);
   arguments.group("Environment");
   describe_variables(arguments, options->variables, "every rank");
+  arguments
+      .list("--export", "NAME[=VALUE]", "The same as --env, as mpirun spells it", options->exported)
+      .letter = "-x";
+  arguments.list("--secret", "NAME[=@FILE]",
+                 "Set a variable for every rank to its local value, or to the content of a file",
+                 options->secrets);
   Argument& environment = arguments.text(
       "--environment", "NAME", "Run in this environment (the active one)", options->environment);
   environment.letter = "-E";

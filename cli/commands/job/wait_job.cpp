@@ -1,25 +1,137 @@
+// wait job: waits for one or several jobs. The exit code is that of the first one that failed.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job/job_result.hpp"
+#include "cli/commands/job/junit.hpp"
 #include "cli/commands/job/recorded_job.hpp"
+#include "cli/commands/node/remote_output.hpp"
+#include "cli/commands/shared/out_file.hpp"
+#include "cli/program/app.hpp"
+#include "cli/workflows/job_queue.hpp"
 #include "launcher/placement.hpp"
+#include "state/words.hpp"
 
 namespace fastgpu::cli {
 namespace {
 
-int run_wait(Context& context, const JobOptions& options) {
-  const OpenJob open = open_settled(context, options.job);
-  if (launcher::has_ended(open.job)) return show_ended(context, open.job, open.cluster.name.value);
+struct WaitJobOptions {
+  std::vector<std::string> names;
+  std::optional<std::chrono::milliseconds> timeout;
+  OutFile junit;
+};
+
+/// Waits for the time that all jobs have together.
+class Patience {
+ public:
+  explicit Patience(std::optional<std::chrono::milliseconds> limit)
+      : limit_(limit), begin_(std::chrono::steady_clock::now()) {}
+
+  /// Returns what is left of it; absent for no limit.
+  std::optional<std::chrono::milliseconds> left() const {
+    if (!limit_) return std::nullopt;
+    const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - begin_);
+    return std::max(std::chrono::milliseconds(0), *limit_ - passed);
+  }
+
+ private:
+  std::optional<std::chrono::milliseconds> limit_;
+  std::chrono::steady_clock::time_point begin_;
+};
+
+/// Returns the jobs, each once, as they are on record.
+std::vector<OpenJob> jobs_of(Context& context, const std::vector<std::string>& names) {
+  std::vector<OpenJob> jobs;
+  for (const std::string& name : names) {
+    OpenJob open = open_settled(context, name);
+    const bool is_known =
+        std::ranges::any_of(jobs, [&](const OpenJob& job) { return job.job.id == open.job.id; });
+    if (!is_known) jobs.push_back(std::move(open));
+  }
+  return jobs;
+}
+
+/// Waits until the job has ended, and returns it. Absent if the reader of our output is gone.
+std::optional<state::Job> ended_job(Context& context, const OpenJob& open,
+                                    std::optional<std::chrono::milliseconds> limit) {
+  if (launcher::has_ended(open.job)) return open.job;
+  if (open.job.state == state::JobState::queued) {
+    context.ui().waiting("job " + open.job.id + " is queued");
+    const Patience patience(limit);
+    OpenJob begun = open;
+    begun.job = wait_while_queued(context, open.job, limit);
+    return ended_job(context, begun, patience.left());
+  }
   require_running(context, open);
+  context.ui().waiting("job " + open.job.id + " is running");
   launcher::JobRunner runner = runner_for(context, open.cluster);
-  return follow_job(context, runner, open, {.output = false, .timeout = options.timeout});
+  const FollowOptions request{.output = false, .timeout = limit};
+  JobOutput output(context, request.labels, open.record.spec.launcher);
+  return follow_to_end(context, runner, open, request, output);
+}
+
+std::vector<JobAndCluster> shown_jobs(const std::vector<OpenJob>& jobs) {
+  std::vector<JobAndCluster> shown;
+  for (const OpenJob& open : jobs)
+    shown.push_back({open.job, open.cluster.name.value});
+  return shown;
+}
+
+void write_report(const WaitJobOptions& options, const std::vector<OpenJob>& jobs) {
+  if (options.junit.path.empty()) return;
+  write_out_file(options.junit, junit_report(shown_jobs(jobs), std::chrono::system_clock::now()));
+}
+
+/// Shows the outcomes of several jobs. Returns the exit code.
+int show_all(Context& context, const std::vector<OpenJob>& jobs) {
+  int code = 0;
+  for (const OpenJob& open : jobs) {
+    if (code == 0) code = open.job.exit_code.value_or(1);
+    if (context.ui().for_people()) show_ended(context, open.job, open.cluster.name.value);
+  }
+  if (!context.ui().for_people())
+    context.ui().show(view_of(shown_jobs(jobs), std::chrono::system_clock::now()));
+  return code;
+}
+
+int run_wait(Context& context, const WaitJobOptions& options) {
+  if (!options.junit.path.empty()) check_out_file(options.junit);
+  std::vector<OpenJob> jobs = jobs_of(context, options.names);
+  const Patience patience(options.timeout);
+  for (OpenJob& open : jobs) {
+    try {
+      const auto job = ended_job(context, open, patience.left());
+      if (!job) return kBrokenPipe;
+      open.job = *job;
+    } catch (const Error&) {
+      write_report(options, jobs);
+      throw;
+    }
+  }
+  write_report(options, jobs);
+  if (jobs.size() == 1)
+    return show_ended(context, jobs.front().job, jobs.front().cluster.name.value);
+  return show_all(context, jobs);
 }
 
 }  // namespace
 
 Action make_wait_job_command(Arguments& arguments) {
-  const auto options = describe_job(arguments);
-  arguments.duration("--timeout", "Give up after this long; the job keeps running",
+  auto options = std::make_shared<WaitJobOptions>();
+  options->junit.force = true;
+  Argument& names = arguments.list("JOB", "", "The jobs; a name without a number is its newest run",
+                                   options->names);
+  names.required = true;
+  names.values = Values::job;
+  arguments.duration("--timeout", "Give up after this long; the jobs keep running",
                      options->timeout);
+  arguments
+      .text("--junit", "FILE", "Write the outcomes to a file as a JUnit report",
+            options->junit.path)
+      .values = Values::path;
   return [options](Context& context) { return run_wait(context, *options); };
 }
 

@@ -42,16 +42,18 @@ std::string assignment_of(const std::string& text, const std::string& where,
   return name + "=" + *value;
 }
 
-std::string read_regular(const std::string& path) {
+std::string read_regular(const std::string& path, const std::string& flag = "--env-file") {
   // Without O_NONBLOCK, opening a FIFO would wait for a writer for ever.
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) throw system_error("--env-file: opening " + printable(path), errno);
+  if (!file && errno == ENOENT)
+    throw Error(ErrorKind::not_found, flag + ": " + printable(path) + " does not exist");
+  if (!file) throw system_error(flag + ": opening " + printable(path), errno);
   struct stat about {};
   if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode))
-    throw Error(ErrorKind::usage, "--env-file: " + printable(path) + " is not a regular file");
-  std::string text = read_to_end(file.get(), "--env-file: reading " + printable(path), kMostBytes);
+    throw Error(ErrorKind::usage, flag + ": " + printable(path) + " is not a regular file");
+  std::string text = read_to_end(file.get(), flag + ": reading " + printable(path), kMostBytes);
   if (text.size() > kMostBytes)
-    throw Error(ErrorKind::usage, "--env-file: " + printable(path) + " has more than " +
+    throw Error(ErrorKind::usage, flag + ": " + printable(path) + " has more than " +
                                       std::to_string(kMostBytes) + " bytes");
   return text;
 }
@@ -67,6 +69,20 @@ void describe_variables(Arguments& arguments, VariableFlags& flags, const std::s
   arguments
       .list("--env-file", "FILE", "Read variables from a file with lines NAME=VALUE", flags.files)
       .values = Values::path;
+}
+
+std::string secret_variable(const std::string& text, const state::Environment& ours) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos) return assignment_of(text, "--secret", ours);
+  const std::string name = text.substr(0, equals);
+  if (equals + 1 == text.size() || text[equals + 1] != '@')
+    throw Error(ErrorKind::usage, "--secret " + printable(name) +
+                                      ": others can read a value on the command line: write " +
+                                      printable(name) + " alone, or " + printable(name) + "=@FILE");
+  std::string value = read_regular(text.substr(equals + 2), "--secret " + printable(name));
+  if (value.ends_with('\n')) value.pop_back();
+  if (value.ends_with('\r')) value.pop_back();
+  return assignment_of(name + "=" + value, "--secret", ours);
 }
 
 std::vector<std::string> variables_of(const VariableFlags& flags, const state::Environment& ours) {

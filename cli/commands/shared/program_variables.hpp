@@ -18,6 +18,11 @@ struct VariableFlags {
 /// Declares --env and --env-file. `receiver` is named in their help: "every rank".
 void describe_variables(Arguments& arguments, VariableFlags& flags, const std::string& receiver);
 
+/// Returns "NAME=VALUE" for "NAME", whose value is taken from `ours`, or "NAME=@FILE", whose value
+/// is the file without its last newline. Throws usage for "NAME=VALUE", which others could read in
+/// the list of processes, and not_found for a missing file.
+std::string secret_variable(const std::string& text, const state::Environment& ours);
+
 /// Returns "NAME=VALUE" for each variable, each name once. Flags win over files, and later ones
 /// over earlier ones. A bare name takes its value from `ours`. Throws usage for an invalid name,
 /// for a bare name that is not set, and for a file that is not a regular one or has more than 256

@@ -172,12 +172,29 @@ Json to_json(const state::Node& node) {
   return out;
 }
 
+namespace {
+
+/// Returns the first rank that failed; null if none has, or the record cannot be read.
+Json failure_of_ranks(const state::Job& job) try {
+  const auto& failure = job.record->failure;
+  if (!failure) return nullptr;
+  return {{"rank", failure->rank},
+          {"node", failure->node.value},
+          {"signal", failure->signal.empty() ? Json() : Json(failure->signal)},
+          {"out_of_memory", failure->out_of_memory}};
+} catch (const Error&) {
+  return nullptr;
+}
+
+}  // namespace
+
 Json to_json(const state::Job& job) {
   Json out;
   out["id"] = job.id;
   out["state"] = state::to_string(job.state);
   out["exit_code"] = job.exit_code ? Json(*job.exit_code) : Json(nullptr);
   out["reason"] = job.reason;
+  out["failure"] = failure_of_ranks(job);
   out["created"] = utc_text(job.created);
   out["ended"] = job.ended ? Json(utc_text(*job.ended)) : Json(nullptr);
   out["spec"] = embedded(state::record_text_of(job));

@@ -92,7 +92,7 @@ int run(Context& context, const BenchCommOptions& options) {
   const RemoteTarget target = running_nodes(context, options.cluster);
   const BenchFiles files(context.state_directory(), is_file(options.model) ? options.model : "");
   spec.sync = files.directory().string();
-  StartedJob started = start_job(context, target, placed_on(target, spec));
+  StartedJob started = start_job(context, target, placed_on(context, target, spec));
   BenchOutput output(context);
   const auto job = follow_to_end(context, started.runner, started.open,
                                  {.on_cancel = launcher::OnCancel::stop_job}, output);

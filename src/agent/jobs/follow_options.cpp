@@ -65,6 +65,10 @@ LogFollowOptions parse_follow_options(Arguments arguments) {
       options.ranks = parse_ranks(*list);
     } else if (const auto lines = words.take_value("--tail")) {
       options.tail = parse_number<std::uint64_t>(*lines, "--tail");
+    } else if (const auto since = words.take_value("--since")) {
+      options.since = std::chrono::milliseconds(parse_number<std::uint32_t>(*since, "--since"));
+    } else if (words.take_flag("--times")) {
+      options.times = true;
     } else if (words.take_flag("--from-input")) {
       read_offsets(options);
     } else if (words.take_flag("--no-follow")) {

@@ -1,6 +1,7 @@
 // The options of `job-follow`.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -20,6 +21,9 @@ struct LogFollowOptions {
   std::optional<std::set<int>> ranks{};
   /// The number of last lines to send of logs that are not in `from`.
   std::optional<std::uint64_t> tail{};
+  /// Sends only lines that were written within this time before now; absent: all.
+  std::optional<std::chrono::milliseconds> since{};
+  bool times = false;  ///< Sends the time of each piece of output before it.
   /// Continues until the job ends. Otherwise stops at the end of the present output.
   bool follow = true;
   bool data = true;  ///< If false, sends only statuses, and no output.

@@ -48,14 +48,6 @@ std::set<std::string> running_jobs() {
   return ids;
 }
 
-/// Returns true if a rank of the job has started here.
-bool has_begun(const fs::path& directory) {
-  std::error_code none;
-  const auto ranks = fs::directory_iterator(directory / "ranks", none);
-  return std::ranges::any_of(
-      ranks, [](const fs::directory_entry& log) { return log.path().extension() == ".out"; });
-}
-
 /// Returns when a job without a process here ended; absent if it may be about to start.
 std::optional<Time> recorded_end(const fs::path& directory) {
   if (const auto ended = time_of(directory / "status")) return ended;
@@ -99,6 +91,7 @@ void tidy(const JobRetention& retention) {
   for (const EndedJob& job : outdated(ended, retention, now)) {
     std::error_code left;
     fs::remove_all(job.directory, left);
+    drop_shared_memory(job.directory.filename());
   }
 }
 
@@ -114,6 +107,13 @@ bool has_supervisor(const fs::path& directory) {
   return read_file(directory / "started") && !try_lock(directory / "lock");
 }
 
+bool has_begun(const fs::path& directory) {
+  std::error_code none;
+  const auto ranks = fs::directory_iterator(directory / "ranks", none);
+  return std::ranges::any_of(
+      ranks, [](const fs::directory_entry& log) { return log.path().extension() == ".out"; });
+}
+
 bool all_ranks_have_ended(const fs::path& directory, const JobPlan& ranks) {
   return std::ranges::all_of(ranks.ranks, [&](int rank) {
     return fs::exists(directory / "ranks" / (std::to_string(rank) + ".status"));
@@ -123,6 +123,15 @@ bool all_ranks_have_ended(const fs::path& directory, const JobPlan& ranks) {
 void drop_secrets(const fs::path& directory) noexcept {
   for (const char* name : {kVariables, kCommSecret})
     ::unlink((directory / name).c_str());
+}
+
+fs::path shared_memory_of(const std::string& job_id) {
+  return "/dev/shm/fastgpu-" + std::to_string(::getuid()) + "-" + job_id;
+}
+
+void drop_shared_memory(const std::string& job_id) noexcept {
+  std::error_code none;
+  fs::remove_all(shared_memory_of(job_id), none);
 }
 
 JobRetention parse_retention(const std::string& text) {

@@ -19,11 +19,19 @@ std::optional<JobPlan> any_plan(const std::filesystem::path& directory);
 /// Returns true if the supervisor of the job is alive.
 bool has_supervisor(const std::filesystem::path& directory);
 
+/// Returns true if a rank of the job has started here.
+bool has_begun(const std::filesystem::path& directory);
+
 bool all_ranks_have_ended(const std::filesystem::path& directory, const JobPlan& ranks);
 
 /// Removes the variables of an ended job, which may be secrets, and the secret of its ranks. Never
 /// throws: a folder that cannot be written stays as it is.
 void drop_secrets(const std::filesystem::path& directory) noexcept;
+
+/// Returns the directory for the shared memory that MPI libraries use among the ranks of this node.
+std::filesystem::path shared_memory_of(const std::string& job_id);
+/// Removes it, with what killed ranks have left there. Never throws.
+void drop_shared_memory(const std::string& job_id) noexcept;
 
 /// The limits on keeping ended jobs.
 struct JobRetention {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -116,6 +117,12 @@ class Follower {
     const auto from = options_.from.find(log_name(rank, stream));
     if (from != options_.from.end()) {
       source.start_at(from->second);
+    } else if (options_.since && !discovered_) {
+      using std::chrono::nanoseconds;
+      if (options_.tail) source.start_at_tail(*options_.tail);
+      const std::uint64_t tail = source.offset();
+      source.start_at_time(now_ns() - nanoseconds(*options_.since).count());
+      source.start_at(std::max(tail, source.offset()));
     } else if (options_.tail && !discovered_) {
       source.start_at_tail(*options_.tail);
     }
@@ -144,7 +151,28 @@ class Follower {
     discovered_ = true;
   }
 
+  /// Sends the time of the next byte, unless it is the one that was sent last for this log.
+  void send_time(LogSource& source) {
+    auto time = source.time_here();
+    if (!time && source.has_more()) {
+      source.load_times();
+      time = source.time_here();
+    }
+    // What was written just now is in no index yet.
+    if (!time && options_.follow && source.has_more() && source.rank() != kLauncherRank)
+      time = now_ns();
+    auto& sent = sent_times_[std::tuple(source.rank(), source.stream())];
+    if (!time || time == sent) return;
+    sent = time;
+    writer_.send({.kind = FrameKind::written_at,
+                  .stream = source.stream(),
+                  .rank = source.rank(),
+                  .offset = static_cast<std::uint64_t>(*time)},
+                 {});
+  }
+
   bool pump(LogSource& source) {
+    if (options_.times) send_time(source);
     const std::uint64_t offset = source.offset();
     const std::size_t got = source.read(buffer_);
     if (got == 0) return false;
@@ -159,6 +187,7 @@ class Follower {
   /// Sends all present output. When following, the ranks have turns, so that none delays the
   /// others; otherwise one log is sent after the other.
   void drain_all() {
+    if (options_.times && !options_.follow) return drain_by_time();
     for (bool moved = true; moved;) {
       moved = false;
       for (auto& [key, source] : sources_) {
@@ -171,12 +200,32 @@ class Follower {
     }
   }
 
+  /// Sends all present output in the order in which it was written, and then what has no time.
+  void drain_by_time() {
+    for (auto& [key, source] : sources_)
+      source.load_times();
+    for (;;) {
+      LogSource* next = nullptr;
+      for (auto& [key, source] : sources_)
+        if (source.has_more() && (next == nullptr || time_of(source) < time_of(*next)))
+          next = &source;
+      if (next == nullptr || !pump(*next)) return;
+      renew();
+    }
+  }
+
+  static std::int64_t time_of(const LogSource& source) {
+    return source.time_here().value_or(std::numeric_limits<std::int64_t>::max());
+  }
+
   void send_rank_ends() {
     for (auto& [rank, sent] : ended_) {
       if (sent) continue;
       const auto text = read_file(ranks_ / (std::to_string(rank) + ".status"));
       if (!text) continue;
-      send_status(FrameKind::rank_status, rank, *text);
+      RankEnd end = parse_rank_end(*text);
+      end.sent = now_ns();
+      send_status(FrameKind::rank_status, rank, to_text(end));
       sent = true;
     }
   }
@@ -215,6 +264,7 @@ class Follower {
   std::optional<Renewal> renewal_;
   ChangeWatch watch_;
   std::map<std::tuple<int, OutputStream>, LogSource> sources_;
+  std::map<std::tuple<int, OutputStream>, std::optional<std::int64_t>> sent_times_;
   std::map<int, bool> ended_;  ///< The ranks with a status, and whether the status was sent.
   bool discovered_ = false;
   std::array<char, 65536> buffer_;

@@ -17,6 +17,9 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
+/// The time that mpirun and its daemons need to end after their last rank.
+constexpr milliseconds kAfterLastRank{3'000};
+
 ProcessGroup members_of(const std::string& id) {
   return {.marker = std::string(kJobMarker) + "=" + id};
 }
@@ -50,6 +53,14 @@ void mark_stopped(const std::filesystem::path& directory) try {
   if (!has_supervisor(directory)) throw;
 }
 
+/// Returns the grace for programs of a job whose folder may be missing or unreadable.
+milliseconds grace_of(const std::filesystem::path& directory) try {
+  const auto plan = any_plan(directory);
+  return plan ? plan->grace : Plan().grace;
+} catch (const Error&) {
+  return Plan().grace;
+}
+
 milliseconds seconds_of(const std::string& text) {
   const auto seconds = parse_number<int>(text, "--kill-after");
   if (seconds < 0 || seconds > 3'600)
@@ -62,19 +73,21 @@ milliseconds seconds_of(const std::string& text) {
 int run_job_stop(Arguments arguments) {
   OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
-  milliseconds grace(2'000);
-  if (const auto text = options.take_value("--kill-after")) grace = seconds_of(*text);
+  std::optional<milliseconds> limit;
+  if (const auto text = options.take_value("--kill-after")) limit = seconds_of(*text);
   options.expect_end();
   make_private_directory(directory);
   mark_stopped(directory);
   const auto plan = any_plan(directory);
   if (!plan) return 0;  // It was removed or never existed, so that it does not run.
+  const milliseconds grace = limit.value_or(plan->grace + kAfterLastRank);
   const bool supervised = has_supervisor(directory);
   if (supervised) ask_supervisor(directory, grace);
   const auto left =
       end_processes(members_of(plan->id), supervised ? milliseconds(0) : grace, nullptr);
   if (supervised) supervisor_ends_within(directory, milliseconds(3'000));
   drop_secrets(directory);
+  drop_shared_memory(plan->id);
   return report_left(left, plan->id);
 }
 
@@ -84,8 +97,15 @@ int run_job_sweep(Arguments arguments) {
   options.expect_end();
   if (id.empty() || id.find('/') != std::string::npos || id.starts_with('.'))
     throw Error(ErrorKind::usage, "'" + printable(id) + "' is not the id of a job");
-  drop_secrets(below_home(kJobs) / id);
-  return report_left(end_processes(members_of(id), milliseconds(0), nullptr), id);
+  const auto directory = below_home(kJobs) / id;
+  const ProcessGroup members = members_of(id);
+  // An order makes the agents of ranks end their programs in time. What no agent ends is killed.
+  if (order_ranks(members.marker) > 0)
+    wait_for_end(members, grace_of(directory) + kAfterLastRank, nullptr);
+  const auto left = end_processes(members, milliseconds(0), nullptr);
+  drop_secrets(directory);
+  drop_shared_memory(id);
+  return report_left(left, id);
 }
 
 int run_job_remove(Arguments arguments) {

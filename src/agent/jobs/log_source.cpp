@@ -24,7 +24,7 @@ std::size_t read_at(const UniqueFd& file, std::span<char> buffer, std::uint64_t 
 }  // namespace
 
 LogSource::LogSource(int rank, OutputStream stream, const std::filesystem::path& path)
-    : rank_(rank), stream_(stream), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : rank_(rank), stream_(stream), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path_(path) {
   if (!file_) throw system_error("opening " + path.string(), errno);
 }
 
@@ -51,7 +51,36 @@ void LogSource::start_at_tail(std::uint64_t lines) {
   }
 }
 
+void LogSource::load_times() {
+  times_ = read_times(path_);
+}
+
+void LogSource::start_at_time(std::int64_t time) {
+  load_times();
+  offset_ = offset_at(times_, time);
+  // The observation may be in the middle of a line, which began before.
+  char before = '\n', c = 0;
+  if (offset_ > 0) read_at(file_, {&before, 1}, offset_ - 1);
+  while (before != '\n' && read_at(file_, {&c, 1}, offset_) == 1) {
+    ++offset_;
+    before = c;
+  }
+}
+
+std::optional<std::int64_t> LogSource::time_here() const {
+  const auto found = written_at(times_, offset_);
+  if (!found) return std::nullopt;
+  return found->time;
+}
+
+bool LogSource::has_more() const {
+  struct stat about {};
+  return ::fstat(file_.get(), &about) == 0 && static_cast<std::uint64_t>(about.st_size) > offset_;
+}
+
 std::size_t LogSource::read(std::span<char> buffer) {
+  if (const auto found = written_at(times_, offset_))
+    buffer = buffer.first(std::min<std::uint64_t>(buffer.size(), found->size - offset_));
   const std::size_t got = read_at(file_, buffer, offset_);
   offset_ += got;
   return got;

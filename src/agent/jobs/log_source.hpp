@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "agent/jobs/log_times.hpp"
 #include "agent/protocol/frame.hpp"
 #include "base/unique_fd.hpp"
 
@@ -25,14 +28,27 @@ class LogSource {
   /// counts, too.
   void start_at_tail(std::uint64_t lines);
 
-  /// Reads bytes into `buffer` and advances the offset. Returns 0 without new bytes.
+  /// Loads the times of the log's bytes; again, if it may have grown.
+  void load_times();
+  /// Sets the offset to the first line that began at `time` (nanoseconds since 1970) or later.
+  /// Without times this is the beginning.
+  void start_at_time(std::int64_t time);
+  /// Returns when the byte at the offset was written; absent if this is not known.
+  std::optional<std::int64_t> time_here() const;
+  /// Returns true if there are bytes behind the offset.
+  bool has_more() const;
+
+  /// Reads bytes into `buffer` and advances the offset. Returns 0 without new bytes. With times
+  /// loaded, all of the bytes have the time of the first one.
   std::size_t read(std::span<char> buffer);
 
  private:
   int rank_;
   OutputStream stream_;
   UniqueFd file_;
+  std::filesystem::path path_;
   std::uint64_t offset_ = 0;
+  std::vector<LogTime> times_;
 };
 
 /// Returns a log's name in --from: "3.out", "launcher.err".

@@ -46,14 +46,24 @@ bool has_marker(pid_t pid, const std::string& marker) {
   return environment.find('\0' + marker + '\0') != std::string::npos;
 }
 
-bool descends(pid_t pid, pid_t ancestor, const std::map<pid_t, Process>& processes) {
+/// Returns true if the process or one of its ancestors is among `roots`.
+bool belongs_to(const std::set<pid_t>& roots, pid_t pid,
+                const std::map<pid_t, Process>& processes) {
   for (std::size_t steps = 0; steps <= processes.size(); ++steps) {
+    if (roots.contains(pid)) return true;
     const auto found = processes.find(pid);
     if (found == processes.end()) return false;
     pid = found->second.parent;
-    if (pid == ancestor) return true;
   }
   return false;
+}
+
+/// Returns true for an agent that runs a rank, by its command line.
+bool runs_rank(pid_t pid) {
+  const std::string line = proc_file(pid, "cmdline");
+  const auto name_end = line.find('\0');
+  constexpr std::string_view kWord("rank\0", 5);
+  return name_end != std::string::npos && line.compare(name_end + 1, kWord.size(), kWord) == 0;
 }
 
 void signal_all(const std::vector<pid_t>& pids, int number) {
@@ -111,17 +121,29 @@ std::vector<pid_t> find_processes(const ProcessGroup& who) {
   std::map<pid_t, Process> processes;
   for (const pid_t pid : all_pids())
     processes[pid] = look_at(pid);
-  std::vector<pid_t> found;
   const pid_t self = ::getpid();
+  std::set<pid_t> roots;
+  if (who.descendants == Descendants::included) roots.insert(self);
   for (const auto& [pid, process] : processes) {
-    if (pid == self || process.zombie) continue;
-    const bool belongs =
-        (who.session != 0 && process.session == who.session) ||
-        (who.descendants == Descendants::included && descends(pid, self, processes)) ||
-        (!who.marker.empty() && has_marker(pid, who.marker));
-    if (belongs) found.push_back(pid);
+    if (pid == self) continue;
+    const bool is_root = (who.session != 0 && process.session == who.session) ||
+                         (!who.marker.empty() && has_marker(pid, who.marker));
+    if (is_root) roots.insert(pid);
   }
+  std::vector<pid_t> found;
+  for (const auto& [pid, process] : processes)
+    if (pid != self && !process.zombie && belongs_to(roots, pid, processes)) found.push_back(pid);
   return found;
+}
+
+std::size_t order_ranks(const std::string& marker) {
+  std::size_t ordered = 0;
+  for (const pid_t pid : all_pids()) {
+    if (pid == ::getpid() || !runs_rank(pid) || !has_marker(pid, marker)) continue;
+    ++ordered;
+    ::kill(pid, SIGTERM);
+  }
+  return ordered;
 }
 
 void wait_for_end(const ProcessGroup& who, milliseconds limit, const std::function<void()>& reap) {

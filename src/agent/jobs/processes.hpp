@@ -12,9 +12,9 @@ namespace fastgpu::agent {
 
 enum class Descendants : std::uint8_t { ignored, included };
 
-/// A set of processes: those with the marker in their environment, those in the session, and the
-/// descendants of this process. The last group needs a subreaper, to which orphans return. Never
-/// includes this process itself.
+/// A set of processes: those with the marker in their environment, those in the session, the
+/// descendants of both, and the descendants of this process. The last group needs a subreaper, to
+/// which orphans return. Never includes this process itself.
 struct ProcessGroup {
   std::string marker{};  ///< "FASTGPU_JOB_ID=x"; empty if not used.
   pid_t session = 0;     ///< The id of a session; 0 if not used.
@@ -29,6 +29,10 @@ std::string proc_file(pid_t pid, const char* name);
 
 /// Finds the processes, without zombies. Skips processes of other users that we cannot read.
 std::vector<pid_t> find_processes(const ProcessGroup& who);
+
+/// Sends SIGTERM to the agents that run ranks of this job, which then end their programs. Returns
+/// how many there are. Repeating the order changes nothing.
+std::size_t order_ranks(const std::string& marker);
 
 /// Waits until all of them have ended, for at most `limit`. Calls `reap` repeatedly.
 void wait_for_end(const ProcessGroup& who, std::chrono::milliseconds limit,

@@ -5,21 +5,29 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 
 #include "agent/files/disk.hpp"
 #include "agent/files/reserved_file.hpp"
+#include "agent/interfaces.hpp"
 #include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/log_times.hpp"
+#include "agent/jobs/memory_events.hpp"
+#include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_input.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/status.hpp"
 #include "agent/signals.hpp"
 #include "agent/subcommands.hpp"
+#include "base/pipe.hpp"
 #include "process/child.hpp"
 
 namespace fastgpu::agent {
@@ -28,8 +36,10 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-/// The time between SIGTERM and SIGKILL for the program.
-constexpr milliseconds kRankGrace{800};
+/// The signal to the first process when its launcher has gone. It is not SIGTERM, because the
+/// kernel also sends it when only a thread of the launcher ends.
+constexpr int kLauncherGone = SIGWINCH;
+constexpr int kLookEvery = 100;  ///< Milliseconds between two checks for the end of the job.
 
 /// Returns a number from the first variable that is set: each launcher has its own name for it.
 int number_of(std::initializer_list<const char*> names, int fallback) {
@@ -50,6 +60,17 @@ CpuPlace find_place() {
     throw Error(ErrorKind::usage,
                 "no rank: OMPI_COMM_WORLD_RANK is not set (start this by mpirun)");
   return place;
+}
+
+/// Parses "RANK:LOCAL_RANK:WORLD_SIZE".
+CpuPlace parse_rank_place(const std::string& text) {
+  const auto first = text.find(':');
+  const auto second = first == text.npos ? text.npos : text.find(':', first + 1);
+  if (second == text.npos)
+    throw Error(ErrorKind::usage, "--place '" + printable(text) + "' is not RANK:LOCAL_RANK:SIZE");
+  return {parse_number<int>(text.substr(0, first), "--place"),
+          parse_number<int>(text.substr(first + 1, second - first - 1), "--place"),
+          parse_number<int>(text.substr(second + 1), "--place")};
 }
 
 JobPlan read_plan(const std::filesystem::path& directory, std::vector<std::string> argv) {
@@ -77,15 +98,57 @@ void name_secret(std::vector<std::string>& environment, const std::filesystem::p
   process::set_variable(environment, "FASTGPU_COMM_SECRET_FILE=" + file.string());
 }
 
+/// Lets MPI libraries keep their shared memory in a directory of the job, which goes with it.
+void name_shared_memory(std::vector<std::string>& environment, const JobPlan& plan) {
+  const auto directory = shared_memory_of(plan.id);
+  try {
+    make_private_directory(directory);
+  } catch (const Error&) {
+    return;  // There is no /dev/shm, or it belongs to another user: the library decides.
+  }
+  for (const char* name :
+       {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"})
+    process::set_variable(environment, name + ("=" + directory.string()));
+}
+
+/// Removes the variables by which MPI libraries find their place.
+void drop_mpi(std::vector<std::string>& environment) {
+  constexpr std::array kOfMpi = {"OMPI_", "PMIX_", "PMI_", "ORTE_", "PRTE_"};
+  std::erase_if(environment, [&](const std::string& assignment) {
+    return std::ranges::any_of(kOfMpi,
+                               [&](const char* prefix) { return assignment.starts_with(prefix); });
+  });
+}
+
+/// Makes NCCL and Gloo use the interface of this node in the network that joins the nodes. They
+/// would choose one by its name, which may be that of a bridge.
+void name_interface(std::vector<std::string>& environment, const JobPlan& plan) {
+  const auto network = process::variable(environment, kJobNetwork);
+  std::erase_if(environment, [](const std::string& assignment) {
+    return assignment.starts_with(std::string(kJobNetwork) + "=");
+  });
+  if (!network) return;
+  const auto interface = interface_in(*network, own_interfaces());
+  if (!interface) return;
+  for (const auto& [name, value] : {std::pair("NCCL_SOCKET_IFNAME", "=" + *interface),
+                                    std::pair("GLOO_SOCKET_IFNAME", *interface)})
+    if (!process::variable(environment, name) && !process::variable(plan.environment, name))
+      process::set_variable(environment, name + ("=" + value));
+}
+
 std::vector<std::string> environment_of(const std::filesystem::path& directory, const JobPlan& plan,
                                         const CpuPlace& place) {
   auto environment = process::current_environment();
   name_secret(environment, directory);
+  name_shared_memory(environment, plan);
+  name_interface(environment, plan);
   const auto set = [&](const std::string& name, const std::string& value) {
     process::set_variable(environment, name + "=" + value);
   };
   // Sets our own names, and those that training scripts read.
+  if (plan.starts_workers) drop_mpi(environment);
   for (const char* prefix : {"FASTGPU_", ""}) {
+    if (plan.starts_workers) break;
     set(std::string(prefix) + "RANK", std::to_string(place.rank));
     set(std::string(prefix) + "LOCAL_RANK", std::to_string(place.local_rank));
     set(std::string(prefix) + "WORLD_SIZE", std::to_string(place.size));
@@ -98,25 +161,35 @@ std::vector<std::string> environment_of(const std::filesystem::path& directory, 
 
 class RankRun {
  public:
-  /// `input` may be null.
-  RankRun(process::Child child, RankInput* input) : child_(std::move(child)), input_(input) {}
+  /// `child` leads a group of its own; `input` may be null.
+  RankRun(process::Child child, RankInput* input, milliseconds grace, LogClock& clock)
+      : child_(child.pid()), reaper_(child.pid()), input_(input), grace_(grace), clock_(clock) {
+    child.release();  // The reaper takes its status, among those of adopted orphans.
+  }
 
   /// Runs until the program has ended, and passes on signals.
   RankEnd run(SignalQueue& signals) {
     RankEnd end;
     for (;;) {
-      if (const auto how = child_.poll()) {
-        end.how = *how;
+      reaper_.reap();
+      if (reaper_.ended()) {
+        end.how = *reaper_.ended();
+        const bool was_killed = end.how.signal == SIGKILL && !end.told;
+        end.out_of_memory = was_killed && memory_.has_killed();
+        clock_.finish();
         return end;
       }
-      if (SteadyClock::now() >= kill_at_) child_.signal(SIGKILL);
+      if (SteadyClock::now() >= kill_at_) signal_program(SIGKILL);
       pollfd fds[] = {{signals.fd(), POLLIN, 0},
-                      {input_ != nullptr ? input_->end_fd() : -1, POLLIN, 0}};
-      ::poll(fds, 2, end.told ? 20 : -1);
+                      {input_ != nullptr ? input_->end_fd() : -1, POLLIN, 0},
+                      {clock_.fd(), POLLIN, 0}};
+      ::poll(fds, 3, end.told ? 20 : clock_.wait());
+      clock_.look();
       if (input_ != nullptr && fds[1].revents != 0) input_->end();
       // If the program has ended by now, it ended by itself, even if signals have arrived
       // meanwhile.
-      if (child_.poll()) continue;
+      reaper_.reap();
+      if (reaper_.ended()) continue;
       while (const auto number = signals.next())
         pass_on(*number, end);
     }
@@ -124,25 +197,37 @@ class RankRun {
 
  private:
   void pass_on(int number, RankEnd& end) {
-    if (number == SIGCHLD) return;
+    if (number == SIGCHLD || number == kLauncherGone) return;
     const bool ends = number != SIGUSR1 && number != SIGUSR2;
     if (ends && end.told) return;  // The launcher repeats its order when it ends.
-    child_.signal(number);
+    signal_program(number == kStopOrder ? SIGTERM : number);
     if (!ends) return;
+    for (const pid_t pid : find_processes({.descendants = Descendants::included}))
+      if (pid != child_ && ::getpgid(pid) != child_) ::kill(pid, SIGTERM);
     end.told = true;
-    kill_at_ = SteadyClock::now() + kRankGrace;
+    kill_at_ = SteadyClock::now() + grace_;
   }
 
-  process::Child child_;
+  void signal_program(int number) const {
+    ::kill(-child_, number);
+    if (::getpgid(child_) != child_) ::kill(child_, number);  // It has left its own group.
+  }
+
+  MemoryWatch memory_;
+  pid_t child_;
+  Reaper reaper_;
   RankInput* input_;
+  milliseconds grace_;
+  LogClock& clock_;
   SteadyClock::time_point kill_at_ = SteadyClock::time_point::max();
 };
 
 RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
                     const CpuPlace& place, const UniqueFd& out, const UniqueFd& err,
-                    SignalQueue& signals) {
+                    LogClock& clock, SignalQueue& signals) {
   std::optional<RankInput> input;
-  if (plan.has_input && place.rank == 0) input.emplace(directory);
+  const auto readers = ranks_with_input(plan);
+  if (std::ranges::find(readers, place.rank) != readers.end()) input.emplace(directory, place.rank);
   process::Command command{.argv = plan.argv};
   command.in.mode = process::StreamMode::null;
   if (input) command.in.fd = input->for_program().get();
@@ -154,7 +239,7 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   command.on_parent_death = process::OnParentDeath::kill;
   process::Child child(command);
   if (input) input->for_program() = UniqueFd();
-  return RankRun(std::move(child), input ? &*input : nullptr).run(signals);
+  return RankRun(std::move(child), input ? &*input : nullptr, plan.grace, clock).run(signals);
 }
 
 /// Adds a line to the log. Ignores failures, because the outcome of the rank matters more.
@@ -164,10 +249,63 @@ void note_in(const UniqueFd& log, const std::string& line) noexcept try {
   return;
 }
 
+/// The link of the second process to the first one.
+struct Front {
+  pid_t launcher = 0;   ///< The parent of the first process: mpirun, or its daemon.
+  UniqueFd early_code;  ///< Takes the exit code if this process outlives the program.
+};
+
+void reap_orphans() {
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
+bool has_children() {
+  siginfo_t ignored{};
+  return ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/// Lets the launcher see the end of the rank while this process goes on.
+void release_front(Front& front, int code) {
+  ::prctl(PR_SET_PDEATHSIG, 0);
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int fd = 0; null && fd < 3; ++fd)
+    ::dup2(null.get(), fd);  // The launcher waits until its pipes are closed.
+  const auto byte = static_cast<char>(code);
+  write_all(front.early_code.get(), {&byte, 1});
+  front.early_code = UniqueFd();
+}
+
+/// Waits for the end of the job on this node, which is the end of its launcher, or an order to end.
+void wait_for_job(const Front& front, SignalQueue& signals) {
+  // Readable once the launcher has ended. Empty on kernels before 5.3, where it is looked for.
+  const UniqueFd launcher(static_cast<int>(::syscall(SYS_pidfd_open, front.launcher, 0)));
+  while (has_children() && ::kill(front.launcher, 0) == 0) {
+    pollfd fds[] = {{signals.fd(), POLLIN, 0}, {launcher.get(), POLLIN, 0}};
+    ::poll(fds, 2, kLookEvery);
+    if (fds[1].revents != 0) return;
+    while (const auto number = signals.next())
+      if (*number != SIGCHLD && *number != kLauncherGone) return;
+    reap_orphans();
+  }
+}
+
+/// Ends the processes that the program has left behind, in whatever session: other ranks may use
+/// them while the job runs, but they do not outlive it.
+void end_the_rest(bool is_stopped, int code, Front& front, SignalQueue& signals) {
+  reap_orphans();
+  if (!has_children()) return;
+  if (!is_stopped) {
+    release_front(front, code);
+    wait_for_job(front, signals);
+  }
+  end_processes({.descendants = Descendants::included}, milliseconds(0), reap_orphans);
+}
+
 /// Runs the program of a rank and records its outcome. Returns the exit code.
 int run_here(const std::filesystem::path& directory, std::vector<std::string> argv,
-             SignalQueue& signals) {
-  const CpuPlace place = find_place();
+             SignalQueue& signals, Front front, const std::optional<std::string>& given_place) {
+  const CpuPlace place = given_place ? parse_rank_place(*given_place) : find_place();
   const JobPlan plan = read_plan(directory, std::move(argv));
   const auto ranks = directory / "ranks";
   make_private_directory(ranks);
@@ -175,9 +313,10 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   ReservedFile status(ranks / (name + ".status"));
   const UniqueFd out = open_for_append(ranks / (name + ".out"));
   const UniqueFd err = open_for_append(ranks / (name + ".err"));
+  LogClock clock({ranks / (name + ".out"), ranks / (name + ".err")});
   RankEnd end;
   try {
-    end = run_program(directory, plan, place, out, err, signals);
+    end = run_program(directory, plan, place, out, err, clock, signals);
   } catch (const Error& e) {
     end.reason = e.what();
     end.how.code = e.kind() == ErrorKind::not_found ? 127 : 126;
@@ -188,20 +327,38 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   end.host = host_name();
   if (is_full(ranks)) end.full = ranks.string();
   status.commit(to_text(end));
-  if (all_ranks_have_ended(directory, plan)) drop_secrets(directory);
-  return end.how.shell_code();
+  if (all_ranks_have_ended(directory, plan)) {
+    drop_secrets(directory);
+    drop_shared_memory(plan.id);
+  }
+  const int code = end.how.shell_code();
+  if (!plan.keeps_processes || end.told) end_the_rest(end.told, code, front, signals);
+  return code;
+}
+
+/// Returns the exit code that the second process reports before its own end, or -1.
+int early_code(UniqueFd& from) {
+  unsigned char code = 0;
+  const ssize_t got = ::read(from.get(), &code, 1);
+  if (got == 1) return code;
+  if (got == 0) from = UniqueFd();
+  return -1;
 }
 
 /// Waits for the process that runs the program and passes signals on to it. Returns its exit code.
-int stand_for(pid_t other, SignalQueue& signals) {
+int stand_for(pid_t other, pid_t launcher, UniqueFd from, SignalQueue& signals) {
   for (;;) {
     int status = 0;
     if (::waitpid(other, &status, WNOHANG) == other)
       return process::exit_status_of(status).shell_code();
-    pollfd fd{signals.fd(), POLLIN, 0};
-    ::poll(&fd, 1, -1);
-    while (const auto number = signals.next())
-      if (*number != SIGCHLD) ::kill(other, *number);
+    pollfd fds[] = {{signals.fd(), POLLIN, 0}, {from.get(), POLLIN, 0}};
+    ::poll(fds, 2, -1);
+    if (fds[1].revents != 0)
+      if (const int code = early_code(from); code >= 0) return code;
+    while (const auto number = signals.next()) {
+      if (*number == kLauncherGone && ::getppid() != launcher) ::kill(other, SIGTERM);
+      if (*number != SIGCHLD && *number != kLauncherGone) ::kill(other, *number);
+    }
   }
 }
 
@@ -218,16 +375,27 @@ void outlive(pid_t parent) {
 int run_rank(Arguments arguments) {
   OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
+  const auto place = options.take_value("--place");
   std::vector<std::string> argv;
   if (options.take_flag("--")) argv = options.take_rest();
   options.expect_end();
-  SignalQueue signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2});
+  SignalQueue signals(
+      {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, kStopOrder, kLauncherGone});
+  const pid_t launcher = ::getppid();
+  ::prctl(PR_SET_PDEATHSIG, kLauncherGone);
+  Pipe pipe = make_pipe();
   const pid_t self = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) throw system_error("starting a rank", errno);
-  if (child > 0) return stand_for(child, signals);
+  if (child > 0) {
+    pipe.write_end = UniqueFd();
+    return stand_for(child, launcher, std::move(pipe.read_end), signals);
+  }
+  pipe.read_end = UniqueFd();
   outlive(self);
-  return run_here(directory, std::move(argv), signals);
+  become_subreaper();
+  return run_here(directory, std::move(argv), signals,
+                  {.launcher = launcher, .early_code = std::move(pipe.write_end)}, place);
 }
 
 }  // namespace fastgpu::agent

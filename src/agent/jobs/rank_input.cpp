@@ -24,17 +24,26 @@ UniqueFd open_pipe(const std::filesystem::path& path, int flags) {
 
 }  // namespace
 
-RankInput::RankInput(std::filesystem::path directory) : directory_(std::move(directory)) {
-  make_pipe(directory_ / kInputEnd);
-  make_pipe(directory_ / kInputPipe);
-  end_ = open_pipe(directory_ / kInputEnd, O_RDWR | O_NONBLOCK);
-  keeper_ = open_pipe(directory_ / kInputPipe, O_RDWR | O_NONBLOCK);
-  program_ = open_pipe(directory_ / kInputPipe, O_RDONLY);
+std::string input_pipe(int rank) {
+  return "input-" + std::to_string(rank);
+}
+
+std::string input_end(int rank) {
+  return input_pipe(rank) + ".end";
+}
+
+RankInput::RankInput(const std::filesystem::path& directory, int rank)
+    : pipe_path_(directory / input_pipe(rank)), end_path_(directory / input_end(rank)) {
+  make_pipe(end_path_);
+  make_pipe(pipe_path_);
+  end_ = open_pipe(end_path_, O_RDWR | O_NONBLOCK);
+  keeper_ = open_pipe(pipe_path_, O_RDWR | O_NONBLOCK);
+  program_ = open_pipe(pipe_path_, O_RDONLY);
 }
 
 RankInput::~RankInput() {
-  ::unlink((directory_ / kInputPipe).c_str());
-  ::unlink((directory_ / kInputEnd).c_str());
+  ::unlink(pipe_path_.c_str());
+  ::unlink(end_path_.c_str());
 }
 
 void RankInput::end() noexcept {

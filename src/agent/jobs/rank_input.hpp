@@ -1,21 +1,23 @@
-// The standard input of rank 0: a pipe in the job's folder, which `job-input` fills.
+// The standard input of a rank: a pipe in the job's folder, which `job-input` fills.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::agent {
 
-inline constexpr const char* kInputPipe = "input";
-/// A second pipe. A byte in it marks the end of the input. Without the byte, the program waits for
-/// more input, even if the connection is lost.
-inline constexpr const char* kInputEnd = "input.end";
+/// Returns the name of the pipe of a rank.
+std::string input_pipe(int rank);
+/// Returns the name of its second pipe. A byte in it marks the end of the input. Without the byte,
+/// the program waits for more input, even if the connection is lost.
+std::string input_end(int rank);
 
 /// The rank's ends of the pipes. The destructor removes both pipes.
 class RankInput {
  public:
-  explicit RankInput(std::filesystem::path directory);
+  RankInput(const std::filesystem::path& directory, int rank);
   ~RankInput();
   RankInput(const RankInput&) = delete;
   RankInput& operator=(const RankInput&) = delete;
@@ -30,7 +32,8 @@ class RankInput {
   void end() noexcept;
 
  private:
-  std::filesystem::path directory_;
+  std::filesystem::path pipe_path_;
+  std::filesystem::path end_path_;
   UniqueFd keeper_;  // Open for reading and writing, so that neither side sees an early end.
   UniqueFd program_;
   UniqueFd end_;

@@ -19,9 +19,10 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr milliseconds kJobGrace{2'000};  ///< The time between SIGTERM and SIGKILL.
+constexpr milliseconds kJobGrace{2'000};  ///< The time between SIGTERM and SIGKILL for mpirun.
+constexpr milliseconds kRepeatOrder{500};
+constexpr milliseconds kAfterRanks{600};  ///< The time that mpirun needs to see the end of ranks.
 constexpr milliseconds kLongestNap{1'000};
-constexpr milliseconds kLastWords{1'200};  ///< Longer than a rank waits for its program.
 
 std::string marker_of(const JobPlan& plan) {
   return std::string(kJobMarker) + "=" + plan.id;
@@ -82,16 +83,49 @@ class Watch {
   milliseconds nap_;
 };
 
-/// Sends SIGTERM to the launcher only: mpirun passes it on to all ranks on all nodes.
-void end_launcher(pid_t launcher, SignalQueue& signals, Reaper& reaper) {
-  ::kill(launcher, SIGTERM);
-  const auto deadline = SteadyClock::now() + kJobGrace;
+/// Waits until the launcher has ended, for at most `limit`.
+void wait_for_launcher(milliseconds limit, SignalQueue& signals, Reaper& reaper) {
+  const auto deadline = SteadyClock::now() + limit;
   while (!reaper.ended() && SteadyClock::now() < deadline) {
     pollfd fd{signals.fd(), POLLIN, 0};
     ::poll(&fd, 1, 50);
     while (signals.next()) {
     }
     reaper.reap();
+  }
+}
+
+/// Orders the ranks of all nodes to end: those here, and by mpirun the others. Ranks may be
+/// starting, so the order is repeated. Returns early if no rank has begun here: mpirun starts none
+/// before it has reached all nodes.
+void end_ranks(const std::filesystem::path& directory, const JobPlan& plan, pid_t launcher,
+               SignalQueue& signals, Reaper& reaper) {
+  const auto deadline = SteadyClock::now() + plan.grace + kAfterRanks;
+  if (order_ranks(marker_of(plan)) == 0 && !has_begun(directory)) return;
+  while (!reaper.ended() && SteadyClock::now() < deadline) {
+    ::kill(launcher, kStopOrder);
+    wait_for_launcher(kRepeatOrder, signals, reaper);
+    order_ranks(marker_of(plan));
+  }
+}
+
+/// Ends the ranks, and then the launcher if it has not ended with them.
+void end_launcher(const std::filesystem::path& directory, const JobPlan& plan, pid_t launcher,
+                  SignalQueue& signals, Reaper& reaper) {
+  end_ranks(directory, plan, launcher, signals, reaper);
+  if (reaper.ended()) return;
+  ::kill(launcher, SIGTERM);
+  wait_for_launcher(kJobGrace, signals, reaper);
+}
+
+/// Waits until the agents of ranks have ended: they end their programs, and write their status.
+void wait_for_ranks(const JobPlan& plan, const std::function<void()>& reap) {
+  const auto deadline = SteadyClock::now() + plan.grace + kAfterRanks;
+  auto step = milliseconds(2);
+  while (order_ranks(marker_of(plan)) > 0 && SteadyClock::now() < deadline) {
+    ::poll(nullptr, 0, static_cast<int>(step.count()));
+    step = std::min(step * 2, milliseconds(50));
+    reap();
   }
 }
 
@@ -109,14 +143,18 @@ JobEnd run_to_end(const std::filesystem::path& directory, const JobPlan& plan,
   JobEnd end;
   end.host = host_name();
   end.cause = Watch(directory, plan).wait(signals, reaper);
-  if (end.cause != StopCause::none) end_launcher(launcher, signals, reaper);
+  // The order may have reached ranks of other nodes before this process.
+  const bool has_failed = reaper.ended() && !reaper.ended()->ok();
+  if (has_failed && std::filesystem::exists(directory / kStoppedMark))
+    end.cause = StopCause::request;
+  if (end.cause != StopCause::none) end_launcher(directory, plan, launcher, signals, reaper);
   const ProcessGroup all{
       .marker = marker_of(plan), .session = launcher, .descendants = Descendants::included};
   const auto reap = [&] { reaper.reap(); };
   // The programs of ranks that were ordered to end may still be ending.
   const bool is_well = end.cause == StopCause::none && reaper.ended() && reaper.ended()->ok();
-  if (!is_well) wait_for_end(all, kLastWords, reap);
-  end_processes(all, milliseconds(0), reap);
+  if (!is_well) wait_for_ranks(plan, reap);
+  if (!is_well || !plan.keeps_processes) end_processes(all, milliseconds(0), reap);
   end.how = reaper.ended().value_or(process::ExitStatus{.code = 0, .signal = SIGKILL});
   return end;
 }
@@ -151,6 +189,7 @@ void supervise(const std::filesystem::path& directory, const JobPlan& plan,
   end.ended = now_ns();
   status.commit(to_text(end));
   drop_secrets(directory);
+  drop_shared_memory(plan.id);
   started();
 }
 

@@ -13,6 +13,7 @@ std::string to_text(const JobNodeFacts& facts) {
   records.add("boot_id", facts.boot_id);
   records.add("mpirun", facts.mpirun);
   records.add("mpirun_version", facts.mpirun_version);
+  if (!facts.has_daemon) records.add("no_daemon", 1);
   for (const std::string& address : facts.addresses)
     records.add("address", address);
   records.add("ssh_address", facts.ssh_address);
@@ -28,6 +29,7 @@ JobNodeFacts parse_node_facts(std::string_view text) {
           .boot_id = records.get("boot_id"),
           .mpirun = records.get("mpirun"),
           .mpirun_version = records.get("mpirun_version"),
+          .has_daemon = records.all("no_daemon").empty(),
           .addresses = records.all("address"),
           .ssh_address = records.get("ssh_address")};
 }

@@ -13,6 +13,7 @@ enum class FrameKind : std::uint8_t {
   rank_status,  ///< A RankEnd. Sent after all output of that rank.
   job_status,   ///< A JobEnd. Sent after all output on the node.
   end,          ///< The last frame.
+  written_at,   ///< The time of the output that follows: `offset` has nanoseconds since 1970.
 };
 
 enum class OutputStream : std::uint8_t { out, err };
@@ -28,7 +29,7 @@ struct FrameHeader {
   FrameKind kind = FrameKind::end;
   OutputStream stream = OutputStream::out;
   std::int32_t rank = kLauncherRank;
-  std::uint64_t offset = 0;  ///< The position of the first byte in its log file.
+  std::uint64_t offset = 0;  ///< The position of the first byte in its log file, or a time.
   std::uint32_t length = 0;
 };
 

@@ -16,6 +16,12 @@ int parse_rank(const std::string& text) {
   throw Error(ErrorKind::remote, "job plan: '" + printable(text) + "' is not a rank");
 }
 
+/// Returns the grace; that of new plans for a plan of an earlier fastgpu.
+std::chrono::milliseconds grace_in(const Records& records) {
+  if (records.all("grace").empty()) return JobPlan().grace;
+  return std::chrono::milliseconds(records.number("grace"));
+}
+
 }  // namespace
 
 std::string to_text(const JobPlan& plan) {
@@ -24,6 +30,7 @@ std::string to_text(const JobPlan& plan) {
   records.add("directory", plan.directory);
   records.add("lease", plan.lease.count());
   records.add("timeout", plan.timeout.count());
+  records.add("grace", plan.grace.count());
   for (const std::string& name : plan.port_variables)
     records.add("port", name);
   for (const std::string& argument : plan.argv)
@@ -32,8 +39,18 @@ std::string to_text(const JobPlan& plan) {
     records.add("env", assignment);
   for (const int rank : plan.ranks)
     records.add("rank", rank);
+  records.add("size", plan.world_size);
+  if (plan.starts_workers) records.add("workers", 1);
   if (plan.has_input) records.add("input", 1);
+  if (plan.input_to_all) records.add("input_all", 1);
+  if (plan.keeps_processes) records.add("keeps", 1);
   return records.text();
+}
+
+std::vector<int> ranks_with_input(const JobPlan& plan) {
+  if (!plan.has_input) return {};
+  if (plan.input_to_all) return plan.ranks;
+  return {0};
 }
 
 std::string variables_text(const std::vector<std::string>& assignments) {
@@ -49,15 +66,21 @@ std::vector<std::string> parse_variables(std::string_view text) {
 
 JobPlan parse_plan(std::string_view text) {
   const Records records(text, "job plan");
-  JobPlan plan{.id = records.get("id"),
-               .argv = records.all("arg"),
-               .environment = records.all("env"),
-               .directory = records.get("directory"),
-               .lease = std::chrono::milliseconds(records.number("lease")),
-               .timeout = std::chrono::milliseconds(records.number("timeout")),
-               .port_variables = records.all("port"),
-               .ranks = {},
-               .has_input = !records.all("input").empty()};
+  JobPlan plan{
+      .id = records.get("id"),
+      .argv = records.all("arg"),
+      .environment = records.all("env"),
+      .directory = records.get("directory"),
+      .lease = std::chrono::milliseconds(records.number("lease")),
+      .timeout = std::chrono::milliseconds(records.number("timeout")),
+      .grace = grace_in(records),
+      .port_variables = records.all("port"),
+      .ranks = {},
+      .world_size = records.all("size").empty() ? 0 : static_cast<int>(records.number("size")),
+      .starts_workers = !records.all("workers").empty(),
+      .has_input = !records.all("input").empty(),
+      .input_to_all = !records.all("input_all").empty(),
+      .keeps_processes = !records.all("keeps").empty()};
   for (const std::string& rank : records.all("rank"))
     plan.ranks.push_back(parse_rank(rank));
   if (plan.id.empty()) throw Error(ErrorKind::remote, "job plan: the id is empty");

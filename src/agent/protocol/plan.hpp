@@ -8,13 +8,14 @@
 //   lock, started      held and written by the supervisor while it lives
 //   stopped            the job's end was requested, perhaps before it began
 //   lease              its modification time is the last sign of life of the job's owner
-//   input, input.end   pipes to rank 0, if it is given input; input.at has the position
+//   input-<r>, input-<r>.end   pipes to a rank that is given input; input-<r>.at has the position
 //   launcher.out/.err  the output of the supervisor's program
 //   status             its outcome
 //   ranks/<r>.out/.err/.status
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,15 @@ namespace fastgpu::agent {
 /// The marker in the environment of all processes of a job.
 inline constexpr std::string_view kJobMarker = "FASTGPU_JOB_ID";
 inline constexpr std::string_view kExecMarker = "FASTGPU_EXEC_ID";
+
+/// The signal that orders ranks to end. mpirun passes it on to the ranks of all nodes; it does so
+/// for SIGTERM only after a second, and then kills them.
+inline constexpr int kStopOrder = SIGURG;
+inline constexpr const char* kStopOrderName = "SIGURG";
+
+/// The variable by which ranks get the network that joins the nodes: "10.0.0.0/29". Programs do not
+/// see it.
+inline constexpr const char* kJobNetwork = "FASTGPU_JOB_NETWORK";
 
 inline constexpr const char* kStoppedMark = "stopped";
 inline constexpr const char* kVariables = "variables";
@@ -41,11 +51,23 @@ struct JobPlan {
   /// Ends the job after this long without a sign of life; 0 for never.
   std::chrono::milliseconds lease{0};
   std::chrono::milliseconds timeout{0};  ///< The job's time limit; 0 for no limit.
+  /// The time between SIGTERM and SIGKILL for the program of a rank.
+  std::chrono::milliseconds grace{10'000};
   /// Each of these variables is set to a different free TCP port.
   std::vector<std::string> port_variables;
   std::vector<int> ranks;  ///< The ranks that run on this node.
-  bool has_input = false;  ///< Rank 0 reads the input from `job-input`.
+  int world_size = 0;      ///< The number of ranks on all nodes.
+  /// The program starts the job's processes itself, and tells them their places: it gets neither
+  /// variables of MPI nor those of a rank.
+  bool starts_workers = false;
+  bool has_input = false;     ///< Rank 0 reads the input from `job-input`.
+  bool input_to_all = false;  ///< So do all other ranks.
+  /// The processes that programs leave behind outlive a job that ends well.
+  bool keeps_processes = false;
 };
+
+/// Returns the ranks of this node that read the input from `job-input`.
+std::vector<int> ranks_with_input(const JobPlan& plan);
 
 std::string to_text(const JobPlan& plan);
 JobPlan parse_plan(std::string_view text);  ///< Throws remote.

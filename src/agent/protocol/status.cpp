@@ -45,6 +45,8 @@ std::string to_text(const RankEnd& end) {
   records.add("host", end.host);
   records.add("reason", end.reason);
   records.add("full", end.full);
+  if (end.out_of_memory) records.add("memory", 1);
+  if (end.sent) records.add("sent", *end.sent);
   return records.text();
 }
 
@@ -60,13 +62,16 @@ std::string to_text(const JobEnd& end) {
 
 RankEnd parse_rank_end(std::string_view text) {
   const Records records(text, "rank status");
-  return {.rank = static_cast<int>(records.number("rank")),
-          .how = get_how(records),
-          .ended = records.number("ended"),
-          .told = records.number("told") != 0,
-          .host = sentence(records, "host"),
-          .reason = sentence(records, "reason"),
-          .full = sentence(records, "full")};
+  return {
+      .rank = static_cast<int>(records.number("rank")),
+      .how = get_how(records),
+      .ended = records.number("ended"),
+      .told = records.number("told") != 0,
+      .host = sentence(records, "host"),
+      .reason = sentence(records, "reason"),
+      .full = sentence(records, "full"),
+      .out_of_memory = !records.all("memory").empty(),
+      .sent = records.all("sent").empty() ? std::nullopt : std::optional(records.number("sent"))};
 }
 
 JobEnd parse_job_end(std::string_view text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,8 +16,11 @@ struct RankEnd {
   std::int64_t ended = 0;  ///< Nanoseconds since 1970 by the node's clock.
   bool told = false;       ///< It was ordered to stop before it ended.
   std::string host;
-  std::string reason;  ///< Why it could not run; may be empty.
-  std::string full{};  ///< The folder of its logs, if the disk was full at its end.
+  std::string reason;          ///< Why it could not run; may be empty.
+  std::string full{};          ///< The folder of its logs, if the disk was full at its end.
+  bool out_of_memory = false;  ///< The kernel killed it because its memory was used up.
+  /// The node's clock when it sent this, in nanoseconds since 1970; absent on the disk.
+  std::optional<std::int64_t> sent{};
 };
 
 enum class StopCause : std::uint8_t {

@@ -192,8 +192,11 @@ TEST_CASE("logs are one document, a line for each line, whatever pieces they com
   for (const bool fails : {false, true}) {
     session.out.text.clear();
     LogDocument log(session.context, "train-1");
-    log.output(0, OutputStream::out, "one\ntw");
+    log.output(0, OutputStream::out, "one\n");
+    log.written_at(0, OutputStream::out, 1'772'366'400'007'000'000);
+    log.output(0, OutputStream::out, "tw");
     log.output(1, OutputStream::err, "\rbar 1\rbar 2");
+    log.written_at(0, OutputStream::out, 1'772'366'401'500'000'000);
     log.output(0, OutputStream::out, "o\r\n\x1b[1m\xff\n");
     log.output(agent::kLauncherRank, OutputStream::out, "mpirun\n");
     log.finish(fails ? &lost : nullptr);
@@ -202,11 +205,14 @@ TEST_CASE("logs are one document, a line for each line, whatever pieces they com
     CHECK(root.at("job") == "train-1");
     const Json& lines = root.at("lines");
     REQUIRE(lines.size() == 5);
-    CHECK(lines[0] == Json{{"rank", 0}, {"stream", "stdout"}, {"text", "one"}});
+    CHECK(lines[0] == Json{{"rank", 0}, {"stream", "stdout"}, {"time", nullptr}, {"text", "one"}});
     CHECK(lines[1]["text"] == "two");
+    CHECK(lines[1]["time"] == "2026-03-01T12:00:00.007Z");
+    CHECK(lines[2]["time"] == "2026-03-01T12:00:01.500Z");
     CHECK(lines[2]["text"] == "\x1b[1m\xef\xbf\xbd");
     CHECK(lines[3]["rank"].is_null());
-    CHECK(lines[4] == Json{{"rank", 1}, {"stream", "stderr"}, {"text", "\rbar 1\rbar 2"}});
+    CHECK(lines[4] ==
+          Json{{"rank", 1}, {"stream", "stderr"}, {"time", nullptr}, {"text", "\rbar 1\rbar 2"}});
     CHECK(root.contains("error") == fails);
     if (fails) CHECK(root["error"]["message"] == "demo-1 is gone");
   }
@@ -223,7 +229,7 @@ TEST_CASE("logs in YAML have the same fields") {
   log.finish();
   CHECK(session.out.text ==
         "schema: fastgpu.logs/1\njob: train-1\nlines:\n"
-        "  - {\"rank\":3,\"stream\":\"stdout\",\"text\":\"a: b\"}\n");
+        "  - {\"rank\":3,\"stream\":\"stdout\",\"time\":null,\"text\":\"a: b\"}\n");
 }
 
 TEST_SUITE_END();

@@ -42,6 +42,39 @@ TEST_CASE("an endless line is passed on and broken only when another stream spea
   CHECK(sink.text == "a: " + much + much + "\nb: uno\na: end\n");
 }
 
+TEST_CASE(
+    "colours that are left on end with their line, and go on in the next one of their stream") {
+  StringSink sink;
+  LineMux::Cursor cursor;
+  LineMux mux(sink, cursor);
+  const auto a = mux.add(Styled("a: "));
+  const auto b = mux.add(Styled("b: "));
+
+  mux.write(a, "\x1b[1m\x1b[31mred\n");
+  mux.write(b, "plain\n");
+  mux.write(a, "still\x1b[0m not\nnone\n");
+  mux.write(b, "\x1b[32mgreen\x1b[0m\n\x1b[2K\x1b[m\n");
+
+  CHECK(sink.text ==
+        "a: \x1b[1m\x1b[31mred\x1b[0m\nb: plain\na: \x1b[1m\x1b[31mstill\x1b[0m not\na: none\n"
+        "b: \x1b[32mgreen\x1b[0m\nb: \x1b[2K\x1b[m\n");
+}
+
+TEST_CASE("a new prefix is that of the lines that begin after it") {
+  StringSink sink;
+  LineMux::Cursor cursor;
+  LineMux mux(sink, cursor);
+  const auto a = mux.add(Styled("a: "));
+
+  mux.write(a, "one\ntw");
+  mux.set_prefix(a, Styled("A: "));
+  mux.write(a, "o\nthree\n");
+  mux.set_prefix(a, Styled("x: "));
+  mux.write(a, "four\n");
+
+  CHECK(sink.text == "a: one\na: two\nA: three\nx: four\n");
+}
+
 std::chrono::seconds g_now{100};
 
 LineMux::Clock::time_point test_now() {

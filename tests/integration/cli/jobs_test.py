@@ -2,6 +2,7 @@
 to them.
 """
 
+import datetime
 import hashlib
 import json
 import os
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 from cli_user import job_words, run_tests, within
@@ -537,6 +539,65 @@ def test_what_can_be_seen_here_is_refused_before_anything_is_sent(user):
     user.refused(["run", "job", "-c", name, "--timeout", "0s", "--", "true"], 2, "the timeout is 0")
     user.refused(["exec", name, "--timeout", "0s", "--", "true"], 2, "the timeout is 0")
     assert_equal(folders(user, name), before, "something was sent")
+
+
+SPEAKS = (
+    "if [ $RANK = 0 ]; then echo a; sleep 1; echo c; else sleep 0.5; echo b; sleep 1; echo d; fi"
+)
+
+
+def test_logs_are_sorted_by_time(user):
+    name = user.two_nodes()
+    user.run("run", "job", "speaks", "-c", name, "-np", "2", "--", "sh", "-c", SPEAKS)
+    ended = time.time()
+    shown = user.run("logs", "speaks").out.decode()
+    assert_equal(shown, "[0] a\n[1] b\n[0] c\n[1] d\n", "the order")
+    timed = user.run("logs", "speaks", "--timestamps").out.decode().splitlines()
+    assert_equal([line.split(" ", 1)[1] for line in timed], shown.splitlines(), "the lines")
+    times = [
+        datetime.datetime.fromisoformat(line.split()[0].replace("Z", "+00:00")) for line in timed
+    ]
+    assert_equal(times, sorted(times), "the times")
+    assert_true(1 < (times[3] - times[0]).total_seconds() < 5, f"{times}")
+    lines = json.loads(user.run("logs", "speaks", "-o", "json").out)["lines"]
+    assert_equal(sorted(line["text"] for line in lines), ["a", "b", "c", "d"])
+    by_text = {line["text"]: line["time"] for line in lines}
+    assert_equal([by_text[line[-1]] for line in timed], [line.split()[0] for line in timed])
+    middle = times[1] + (times[2] - times[1]) / 2
+    since = f"{time.time() - middle.timestamp():.1f}s"
+    assert_equal(user.run("logs", "speaks", "--since", since).out.decode(), "[0] c\n[1] d\n")
+    assert_true(time.time() - ended < 60, "the node was too slow for this test")
+    assert_equal(
+        user.run("logs", "speaks", "--since", "1h", "--tail", "1").out.decode(), "[0] c\n[1] d\n"
+    )
+    assert_equal(user.run("logs", "speaks", "--rank", "1").out, b"b\nd\n", "the bytes of a rank")
+
+
+def test_several_jobs_are_waited_for_and_reported(user):
+    name = user.two_nodes()
+    for job, script in (("good", "sleep 1"), ("bad", "exit 4"), ("worse", "exit 5")):
+        user.run("run", "job", job, "-c", name, "-np", "1", "-d", "--", "sh", "-c", script)
+    report = user.folder / "jobs.xml"
+    words = ("wait", "job", "good", "bad", "worse", "good-1", "--junit", str(report))
+    done = user.run(*words, code=4)
+    assert_in("job bad-1 failed", done.err)
+    assert_in("job worse-1 failed", done.err)
+    suite = xml.etree.ElementTree.parse(report).getroot()
+    assert_equal((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("3", "2", "0"))
+    cases = {case.get("name"): case for case in suite}
+    assert_equal(sorted(cases), ["bad-1", "good-1", "worse-1"])
+    assert_in("exited with 4", cases["bad-1"].find("failure").get("message"))
+    assert_true(float(cases["good-1"].get("time")) >= 1, "the time of a job")
+    shown = json.loads(user.run(*words, "-o", "json", code=4).out)["jobs"]
+    assert_equal([job["id"] for job in shown], ["good-1", "bad-1", "worse-1"])
+    user.run("run", "job", "long", "-c", name, "-np", "1", "-d", "--", "sleep", "600")
+    done = user.run(
+        "wait", "job", "good", "long", "--timeout", "1s", "--junit", str(report), code=124
+    )
+    suite = xml.etree.ElementTree.parse(report).getroot()
+    assert_equal((suite.get("failures"), suite.get("errors")), ("0", "1"))
+    user.run("cancel", "job", "long")
+    user.refused(["wait", "job", "good", "--junit", "/none/jobs.xml"], 5, "/none")
 
 
 def test_equal_endings_are_told_once_under_fold(user):

@@ -22,6 +22,7 @@ def started(user, cluster, name, ranks):
         "-np",
         str(ranks),
         "--detach",
+        "--share",
         "--",
         "sleep",
         "600",

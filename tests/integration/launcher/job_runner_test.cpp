@@ -169,8 +169,9 @@ TEST_CASE("arguments arrive unchanged, whatever is in them") {
   CHECK(cluster.seen.logs.at("0.out") == odd + "|-np|");
 }
 
-TEST_CASE("a cancel ends all ranks within five seconds, stubborn ones too") {
+TEST_CASE("a cancel ends all ranks within their grace, stubborn ones too") {
   Cluster cluster;
+  cluster.job.spec.grace = 1s;
   Cancel cancel;
   cluster.start(
       shell("trap '' TERM; setsid sleep 4716.1 & echo up; while :; do sleep 4716.1; done"), 2);
@@ -185,6 +186,30 @@ TEST_CASE("a cancel ends all ranks within five seconds, stubborn ones too") {
   CHECK(outcome.exit_code == 130);
   CHECK(running("sleep 4716.1") == 0);
   CHECK(std::chrono::steady_clock::now() - asked < 5s);
+}
+
+TEST_CASE("a cancel reaches every program at once, and waits for those that save their work") {
+  Cluster cluster;
+  Cancel cancel;
+  cluster.start(shell("trap 'echo asked; sleep 2; echo saved; exit 7' TERM; echo up; "
+                      "while :; do sleep 0.01; done"),
+                4);
+  cluster.seen.on_output = [&] {
+    if (cluster.seen.logs.size() == 4) cancel.request();
+  };
+  CHECK(cluster.follow(cancel).exit_code == 130);
+  for (int rank = 0; rank < 4; ++rank)
+    CHECK(cluster.seen.logs.at(std::to_string(rank) + ".out") == "up\nasked\nsaved\n");
+}
+
+TEST_CASE("a time limit is no cut: programs save their work, within their grace") {
+  Cluster cluster;
+  cluster.job.spec.timeout = 1s;
+  const Outcome outcome = cluster.run(
+      shell("trap 'sleep 2; echo saved; exit 0' TERM; while :; do sleep 0.01; done"), 2);
+  CHECK(outcome.exit_code == 124);
+  CHECK(cluster.seen.logs.at("0.out") == "saved\n");
+  CHECK(cluster.seen.logs.at("1.out") == "saved\n");
 }
 
 TEST_CASE("a job that runs too long is ended with 124") {

@@ -56,6 +56,23 @@ TEST_CASE("what is no variable is refused, without its value") {
   }
 }
 
+TEST_CASE("a secret's value comes from here or from a file, never from the command line") {
+  const fastgpu::test::TempDirectory directory;
+  const std::string file = (directory.path() / "key").string();
+  std::ofstream(file) << "a b=c\n\n";
+  CHECK(secret_variable("HERE", ours) == "HERE=of ours");
+  CHECK(secret_variable("KEY=@" + file, ours) == "KEY=a b=c\n");
+  for (const std::string given : {"KEY=hush", "KEY=", "KEY=hush@hush"}) {
+    const Error e = failure_of([&] { secret_variable(given, ours); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).find("write KEY alone, or KEY=@FILE") != std::string::npos);
+    CHECK(std::string(e.what()).find("hush") == std::string::npos);
+  }
+  CHECK(failure_of([&] { secret_variable("KEY=@" + file + "-none", ours); }).kind() ==
+        ErrorKind::not_found);
+  CHECK(failure_of([] { secret_variable("GONE", ours); }).kind() == ErrorKind::usage);
+}
+
 TEST_CASE("a file has a variable in each line, and flags win over it") {
   const fastgpu::test::TempDirectory directory;
   const auto path = directory.path() / "vars";

@@ -1,0 +1,82 @@
+#include "cli/commands/job/junit.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/utf8.hpp"
+#include "launcher/job_store.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+/// Returns text for XML 1.0, which has neither control characters nor invalid UTF-8.
+std::string xml_text(const std::string& text) {
+  std::string out;
+  for (const char c : escaped(text, Layout::kept)) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (c == '\n' || c == '\t')
+      out += "&#" + std::to_string(static_cast<int>(c)) + ";";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string seconds_text(std::chrono::milliseconds duration) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3f", static_cast<double>(duration.count()) / 1000);
+  return text.data();
+}
+
+std::chrono::milliseconds time_of(const state::Job& job, state::TimePoint now) {
+  const auto end = job.ended.value_or(now);
+  return std::max(std::chrono::milliseconds(0),
+                  std::chrono::duration_cast<std::chrono::milliseconds>(end - job.created));
+}
+
+bool is_failure(const state::Job& job) {
+  return launcher::has_ended(job) && job.state != state::JobState::succeeded;
+}
+
+std::string case_of(const JobAndCluster& one, state::TimePoint now) {
+  const state::Job& job = one.job;
+  const std::string head = "  <testcase classname=\"" + xml_text(one.cluster) + "\" name=\"" +
+                           xml_text(job.id) + "\" time=\"" + seconds_text(time_of(job, now)) + "\"";
+  if (job.state == state::JobState::succeeded) return head + "/>\n";
+  const std::string state(state::to_string(job.state));
+  const std::string code =
+      job.exit_code ? "exit code " + std::to_string(*job.exit_code) : "no exit code";
+  const char* const kind = is_failure(job) ? "failure" : "error";
+  return head + ">\n    <" + kind + " type=\"" + state + "\" message=\"" +
+         xml_text(job.reason.empty() ? state : job.reason) + "\">" + xml_text(code) + "</" + kind +
+         ">\n  </testcase>\n";
+}
+
+}  // namespace
+
+std::string junit_report(std::span<const JobAndCluster> jobs, state::TimePoint now) {
+  std::size_t failures = 0, errors = 0;
+  std::chrono::milliseconds total{0};
+  std::string cases;
+  for (const JobAndCluster& one : jobs) {
+    failures += is_failure(one.job) ? 1 : 0;
+    errors += launcher::has_ended(one.job) ? 0 : 1;
+    total += time_of(one.job, now);
+    cases += case_of(one, now);
+  }
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"fastgpu\" tests=\"" +
+         std::to_string(jobs.size()) + "\" failures=\"" + std::to_string(failures) +
+         "\" errors=\"" + std::to_string(errors) + "\" time=\"" + seconds_text(total) + "\">\n" +
+         cases + "</testsuite>\n";
+}
+
+}  // namespace fastgpu::cli

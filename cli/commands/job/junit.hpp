@@ -1,0 +1,15 @@
+// The outcomes of jobs as a JUnit report, which CI systems show. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cli/commands/show/views.hpp"
+
+namespace fastgpu::cli {
+
+/// Returns the report: one test case for each job, with its cluster as the class. A job that
+/// failed, was cancelled or lost is a failure with its reason; one that has not ended is an error.
+std::string junit_report(std::span<const JobAndCluster> jobs, state::TimePoint now);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,178 @@
+#include "cli/workflows/job_queue.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "base/units.hpp"
+#include "cli/workflows/job_owner.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using state::JobState;
+
+constexpr std::chrono::milliseconds kBetweenLooks{300};
+/// Nodes are asked less often than the state directory.
+constexpr std::chrono::seconds kBetweenQuestions{3};
+
+void pause_or_cancel(Services& services, std::chrono::milliseconds duration) {
+  pollfd fd{services.cancel().fd(), POLLIN, 0};
+  ::poll(&fd, 1, static_cast<int>(duration.count()));
+}
+
+void end_waiting(Services& services, state::Job& job, JobState how, int code,
+                 const std::string& why) {
+  launcher::mark_ended(services.store(), job, {.state = how, .exit_code = code, .reason = why});
+}
+
+/// Returns the jobs of the cluster that count, and those that `job` starts after; the newest first.
+std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
+  const auto& after = job.record->spec.after;
+  std::vector<state::Job> around;
+  for (state::Job& other : services.store().jobs()) {
+    const bool is_named = std::ranges::find(after, other.id) != after.end();
+    const bool counts = other.cluster == job.cluster && !launcher::has_ended(other);
+    if (!is_named && !counts) continue;
+    if (other.id != job.id && is_forgotten(services, other))
+      end_waiting(services, other, JobState::lost, 1, "the fastgpu that queued it has ended");
+    around.push_back(std::move(other));
+  }
+  return around;
+}
+
+/// Ends what the job is on record for, if the fastgpu that started it has ended. Returns true if
+/// so.
+bool end_if_dead(Services& services, state::Job& job) {
+  if (!JobOwner(services.state_directory(), job.id).held()) return false;
+  const bool is_attached = job.record->spec.presence == launcher::Presence::attached;
+  if (is_attached)
+    end_abandoned(services, job);
+  else if (job.state == JobState::starting)
+    end_waiting(services, job, JobState::lost, 1, "the fastgpu that started it has ended");
+  return is_attached || job.state == JobState::lost;
+}
+
+/// Asks the nodes of running jobs whether these have ended. Ignores nodes that do not answer.
+void ask_about(Services& services, const std::vector<std::string>& ids) {
+  for (const std::string& id : ids) {
+    auto job = services.store().find_job(id);
+    if (!job || job->state == JobState::queued || launcher::has_ended(*job)) continue;
+    try {
+      if (!end_if_dead(services, *job)) refresh_job(services, *job);
+    } catch (const Error&) {
+      services.cancel().check();
+    }
+  }
+}
+
+/// Starts the job on record if it is its turn. Returns what it waits for otherwise.
+std::vector<std::string> begin_if_possible(Services& services, state::Job& job) {
+  launcher::Turn turn;
+  bool is_ended = false;
+  services.store().atomically([&] {
+    const auto stored = services.store().find_job(job.id);
+    is_ended = !stored || launcher::has_ended(*stored);
+    if (is_ended) return;
+    turn = turn_now(services, job);
+    if (!turn.failed.empty() || !turn.waits_for.empty()) return;
+    job.state = JobState::starting;
+    services.store().update_job(job);
+  });
+  if (is_ended)
+    throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before its turn");
+  if (!turn.failed.empty()) {
+    const std::string why = "job " + turn.failed + ", after which it was to start, did not succeed";
+    end_waiting(services, job, JobState::cancelled, 1, why);
+    throw Error(ErrorKind::remote, "job " + job.id + ": " + why);
+  }
+  return turn.waits_for;
+}
+
+std::string listed_ids(const std::vector<std::string>& ids) {
+  std::string text;
+  for (const std::string& id : ids)
+    text += (text.empty() ? "" : ", ") + id;
+  return text;
+}
+
+}  // namespace
+
+std::vector<launcher::NodeSlots> slots_of(const std::vector<state::Node>& nodes) {
+  std::vector<launcher::NodeSlots> slots;
+  for (const state::Node& node : nodes)
+    slots.push_back({node.name, node.slots});
+  return slots;
+}
+
+std::vector<launcher::NodeRanks> place_among(Services& services, const state::Cluster& cluster,
+                                             const std::vector<state::Node>& nodes,
+                                             const launcher::JobSpec& spec) {
+  std::vector<state::Job> jobs;
+  for (state::Job& job : services.store().jobs())
+    if (job.cluster == cluster.id && !launcher::has_ended(job)) jobs.push_back(std::move(job));
+  return launcher::place_in_queue(slots_of(nodes), jobs, spec);
+}
+
+launcher::Turn turn_now(Services& services, const state::Job& job) {
+  std::vector<state::Job> jobs = jobs_around(services, job);
+  if (job.id.empty()) jobs.insert(jobs.begin(), job);
+  return launcher::turn_of(job, slots_of(services.store().nodes(job.cluster)), jobs);
+}
+
+void wait_for_turn(Services& services, state::Job& job) {
+  std::vector<std::string> shown;
+  auto ask_at = services.clock().now();
+  for (;;) {
+    const auto waits_for = begin_if_possible(services, job);
+    if (waits_for.empty()) return services.messages().end_progress();
+    if (waits_for != shown)
+      services.messages().progress("job " + job.id + " waits for " + listed_ids(waits_for));
+    shown = waits_for;
+    if (services.cancel().requested()) {
+      end_waiting(services, job, JobState::cancelled, 130, "cancelled before its turn");
+      services.cancel().check();
+    }
+    if (services.clock().now() >= ask_at) {
+      ask_about(services, waits_for);
+      ask_at = services.clock().now() + kBetweenQuestions;
+    }
+    pause_or_cancel(services, kBetweenLooks);
+  }
+}
+
+state::Job wait_while_queued(Services& services, const state::Job& job,
+                             std::optional<std::chrono::milliseconds> limit) {
+  const auto deadline = services.clock().now() + limit.value_or(std::chrono::milliseconds(0));
+  for (;;) {
+    const auto now = services.store().find_job(job.id);
+    if (!now) throw Error(ErrorKind::not_found, "job " + job.id + " was deleted");
+    const state::Job fresh = refresh_job(services, *now);
+    // One that starts has no files on its nodes yet.
+    if (fresh.state != JobState::queued && fresh.state != JobState::starting) return fresh;
+    services.cancel().check();
+    if (limit && services.clock().now() >= deadline)
+      throw Error(ErrorKind::timeout,
+                  "job " + job.id + " has not ended after " + to_string(*limit));
+    pause_or_cancel(services, kBetweenLooks);
+  }
+}
+
+bool cancel_queued(Services& services, state::Job& job) {
+  bool is_cancelled = false;
+  services.store().atomically([&] {
+    const auto stored = services.store().find_job(job.id);
+    if (!stored || stored->state != JobState::queued) return;
+    job = *stored;
+    end_waiting(services, job, JobState::cancelled, 130, "cancelled by the user");
+    is_cancelled = true;
+  });
+  return is_cancelled;
+}
+
+bool is_forgotten(Services& services, const state::Job& job) {
+  return job.state == JobState::queued && JobOwner(services.state_directory(), job.id).held();
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,43 @@
+// The queue of a cluster's jobs, as the state directory records it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/workflows/job_access.hpp"
+#include "launcher/queue.hpp"
+
+namespace fastgpu::cli {
+
+/// Returns the nodes with their slots.
+std::vector<launcher::NodeSlots> slots_of(const std::vector<state::Node>& nodes);
+
+/// Places the ranks of a valid `spec` on the nodes, where slots are free if all of them fit there.
+/// Throws ErrorKind::usage if there are not enough slots at all.
+std::vector<launcher::NodeRanks> place_among(Services& services, const state::Cluster& cluster,
+                                             const std::vector<state::Node>& nodes,
+                                             const launcher::JobSpec& spec);
+
+/// Returns the turn of a job that is on record, or, without an id, of one that would be recorded
+/// now. Records the end of waiting jobs whose fastgpu has ended.
+launcher::Turn turn_now(Services& services, const state::Job& job);
+
+/// Waits until it is the job's turn, and records that it starts. Blocks. Throws interrupted for a
+/// cancel, of this process or of the job, and remote if a job that it starts after did not succeed;
+/// then the job has ended.
+void wait_for_turn(Services& services, state::Job& job);
+
+/// Waits until a queued job starts or ends, and returns it. Throws interrupted for a cancel, and
+/// timeout after `limit`.
+state::Job wait_while_queued(Services& services, const state::Job& job,
+                             std::optional<std::chrono::milliseconds> limit);
+
+/// Ends a job that waits, without asking its nodes. Returns false if it does not wait any more.
+bool cancel_queued(Services& services, state::Job& job);
+
+/// Returns true if no fastgpu waits for the turn of this queued job any more.
+bool is_forgotten(Services& services, const state::Job& job);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,22 @@
+// PyTorch's torchrun: one on each node of a job, which starts the workers there. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/job_files_request.hpp"
+
+namespace fastgpu::launcher {
+
+/// Returns the job with one process on each node, torchrun, that starts as many workers as the node
+/// had ranks.
+JobRecord with_torchrun(JobRecord job);
+
+/// Returns the command of torchrun for a program: `python train.py`, `train.py` and `python -m
+/// pkg` are modules or scripts, anything else is a program. The port is that of the job.
+std::vector<std::string> torchrun_argv(const std::vector<std::string>& program);
+
+/// Returns torchrun's flags as the variables that it reads: "PET_NNODES=2".
+std::vector<std::string> torchrun_variables(const JobFilesRequest& request, std::size_t place);
+
+}  // namespace fastgpu::launcher

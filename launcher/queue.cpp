@@ -1,0 +1,113 @@
+#include "launcher/queue.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "launcher/job_store.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using state::Job;
+using state::JobState;
+
+/// Returns the record; null for one that cannot be read. Such a job takes part in no decision.
+const JobRecord* record_of(const Job& job) try { return &*job.record; } catch (const Error&) {
+  return nullptr;
+}
+
+bool has_slots(const Job& job) {
+  return job.state == JobState::starting || job.state == JobState::running;
+}
+
+bool is_exclusive(const JobRecord& record) {
+  return record.spec.sharing == Sharing::exclusive;
+}
+
+int ranks_on(const JobRecord& record, const NodeName& node) {
+  int ranks = 0;
+  for (const NodeRanks& one : record.placement)
+    if (one.node == node) ranks += one.count * std::max(1, one.workers);
+  return ranks;
+}
+
+bool share_a_node(const JobRecord& a, const JobRecord& b) {
+  return std::ranges::any_of(a.placement,
+                             [&](const NodeRanks& node) { return ranks_on(b, node.node) > 0; });
+}
+
+const Job* job_with_id(std::span<const Job> jobs, const std::string& id) {
+  const auto found = std::ranges::find(jobs, id, &Job::id);
+  return found == jobs.end() ? nullptr : &*found;
+}
+
+/// Returns true if `other` starts before `own`, both waiting. `other_first`: it is older.
+bool is_ahead(const JobRecord& other, const JobRecord& own, bool other_first) {
+  if (other.spec.priority != own.spec.priority) return other.spec.priority > own.spec.priority;
+  return other_first;
+}
+
+/// Returns true if the ranks of `own` fit beside those of the running jobs on each of its nodes. A
+/// job with more ranks than a node has slots needs all of them.
+bool fits(const JobRecord& own, std::span<const NodeSlots> nodes, std::span<const NodeSlots> free) {
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (std::min(ranks_on(own, nodes[i].name), nodes[i].slots) > free[i].slots) return false;
+  return true;
+}
+
+}  // namespace
+
+std::vector<NodeSlots> free_slots(std::span<const NodeSlots> nodes, std::span<const Job> jobs) {
+  std::vector<NodeSlots> free(nodes.begin(), nodes.end());
+  for (const Job& job : jobs) {
+    const JobRecord* const record = record_of(job);
+    if (record == nullptr || !has_slots(job) || !is_exclusive(*record)) continue;
+    for (NodeSlots& node : free)
+      node.slots = std::max(0, node.slots - ranks_on(*record, node.name));
+  }
+  return free;
+}
+
+std::vector<NodeRanks> place_in_queue(std::span<const NodeSlots> nodes, std::span<const Job> jobs,
+                                      const JobSpec& spec) {
+  auto placement = place(nodes, spec);
+  if (spec.sharing == Sharing::shared || spec.crowding == Crowding::allowed) return placement;
+  JobSpec exact = spec;  // On free slots alone "every slot" would be fewer ranks.
+  exact.ranks = total_ranks(placement);
+  try {
+    return place(free_slots(nodes, jobs), exact);
+  } catch (const Error&) {
+    return placement;
+  }
+}
+
+Turn turn_of(const Job& own, std::span<const NodeSlots> nodes, std::span<const Job> jobs) {
+  Turn turn;
+  const JobRecord& record = *own.record;
+  for (const std::string& id : record.spec.after) {
+    const Job* const before = job_with_id(jobs, id);
+    const bool has_succeeded = before != nullptr && before->state == JobState::succeeded;
+    if (has_succeeded) continue;
+    if (before == nullptr || has_ended(*before)) return {.waits_for = {}, .failed = id};
+    turn.waits_for.push_back(id);
+  }
+  if (!is_exclusive(record)) return turn;
+  const bool is_full = !fits(record, nodes, free_slots(nodes, jobs));
+  bool is_older = false;  // The newest is the first.
+  for (const Job& other : jobs) {
+    if (other.id == own.id) {
+      is_older = true;
+      continue;
+    }
+    const JobRecord* const theirs = record_of(other);
+    if (theirs == nullptr || other.cluster != own.cluster || !is_exclusive(*theirs)) continue;
+    if (!share_a_node(*theirs, record)) continue;
+    const bool has_priority =
+        other.state == JobState::queued && is_ahead(*theirs, record, is_older);
+    if ((has_slots(other) && is_full) || has_priority) turn.waits_for.push_back(other.id);
+  }
+  return turn;
+}
+
+}  // namespace fastgpu::launcher

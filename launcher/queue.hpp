@@ -1,0 +1,38 @@
+// The queue of a cluster: which jobs may start, and what the others wait for. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "launcher/placement.hpp"
+#include "state/model.hpp"
+
+namespace fastgpu::launcher {
+
+/// Returns the slots of each node that no running job has for itself. Jobs that wait have none, and
+/// neither have jobs that share theirs.
+std::vector<NodeSlots> free_slots(std::span<const NodeSlots> nodes,
+                                  std::span<const state::Job> jobs);
+
+/// Returns the placement of a new job: on free slots if all of its ranks fit there, else where they
+/// fit once other jobs have ended. Throws as place() does.
+std::vector<NodeRanks> place_in_queue(std::span<const NodeSlots> nodes,
+                                      std::span<const state::Job> jobs, const JobSpec& spec);
+
+/// The reasons why a job cannot start yet, or never.
+struct Turn {
+  std::vector<std::string> waits_for{};  ///< Ids of jobs; empty: it may start.
+  std::string failed{};  ///< The job that it was to start after, if that did not succeed.
+};
+
+/// Returns the turn of `own`, a job that is not running. `jobs` are all jobs of its cluster, the
+/// newest first, and those that it starts after. It waits for
+/// - jobs that it starts after, until they have succeeded,
+/// - running jobs, where its nodes do not have enough slots besides theirs,
+/// - jobs on its nodes that wait, and have a higher priority or are older.
+/// A job that shares its slots waits for no slots.
+Turn turn_of(const state::Job& own, std::span<const NodeSlots> nodes,
+             std::span<const state::Job> jobs);
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,48 @@
+#include "cli/commands/job/junit.hpp"
+
+#include <doctest/doctest.h>
+
+namespace fastgpu::cli {
+namespace {
+
+using state::JobState;
+
+JobAndCluster job(const std::string& id, JobState state, int code, const std::string& reason) {
+  state::Job job;
+  job.id = id;
+  job.state = state;
+  job.created = state::TimePoint(std::chrono::seconds(1'000));
+  const bool has_ended = state != JobState::running;
+  if (has_ended) job.ended = job.created + std::chrono::milliseconds(2'500);
+  if (has_ended) job.exit_code = code;
+  job.reason = reason;
+  return {job, "demo"};
+}
+
+TEST_SUITE_BEGIN("cli/junit");
+
+TEST_CASE("each job is a case: failures have their reason, and unfinished ones are errors") {
+  const std::vector<JobAndCluster> jobs = {
+      job("good-1", JobState::succeeded, 0, ""),
+      job("bad-1", JobState::failed, 3, "rank 1 on demo-1: <\"a\" & b>\n\x01\xff"),
+      job("runs-1", JobState::running, 0, "")};
+  const auto now = state::TimePoint(std::chrono::seconds(1'004));
+  const std::string report = junit_report(jobs, now);
+  CHECK(report ==
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<testsuite name=\"fastgpu\" tests=\"3\" failures=\"1\" errors=\"1\" time=\"9.000\">\n"
+        "  <testcase classname=\"demo\" name=\"good-1\" time=\"2.500\"/>\n"
+        "  <testcase classname=\"demo\" name=\"bad-1\" time=\"2.500\">\n"
+        "    <failure type=\"failed\" message=\"rank 1 on demo-1: &lt;&quot;a&quot; &amp; "
+        "b&gt;&#10;\\x01\\xff\">exit code 3</failure>\n"
+        "  </testcase>\n"
+        "  <testcase classname=\"demo\" name=\"runs-1\" time=\"4.000\">\n"
+        "    <error type=\"running\" message=\"running\">no exit code</error>\n"
+        "  </testcase>\n"
+        "</testsuite>\n");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::cli

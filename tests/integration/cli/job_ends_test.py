@@ -1,0 +1,212 @@
+"""How jobs end: every program gets SIGTERM and time to save its work, on all nodes; nothing of a
+job survives it; nodes that are cut off and daemons that die are named: job_ends_test.py FASTGPU
+[TEST ...]
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from cli_user import inits_of, job_words, run_tests, shared_cluster, within
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
+
+SAVES = (
+    "trap 'date +asked=%s.%N; sleep 1.5; echo saved; exit 7' TERM; echo up; "
+    "while :; do sleep 0.02; done"
+)
+# Processes that leave the session, the parent and the environment of a rank.
+DAEMONS = "env -i setsid -f sleep 4711.5; (setsid sleep 4711.5 &); setsid -f sleep 4711.5; "
+
+
+def lines(user, name, *words):
+    """Returns what a command prints on each node, by node."""
+    done = user.run("exec", name, "-o", "json", "--", *words, code=None)
+    return {host["name"]: host["stdout"] for host in json.loads(done.out)["hosts"]}
+
+
+def daemons(user, name):
+    return {
+        node: text.count("\n")
+        for node, text in lines(user, name, "pgrep", "-f", "^sleep 4711[.]5").items()
+    }
+
+
+def starts(user, name, job, program, *more, ranks=4):
+    """Starts a job in this process's care, and waits until its ranks have begun."""
+    process = user.start(*job_words(name, ranks, ["sh", "-c", program], job, *more))
+    found = within(
+        30,
+        lambda: (
+            user.run("logs", f"{job}-1", code=None).out.decode(errors="replace").count("up\n")
+            == ranks
+        ),
+    )
+    assert_true(found, f"{job} does not start")
+    return process
+
+
+def said(user, job, ranks=4):
+    return [user.run("logs", job, "--rank", str(rank)).out.decode() for rank in range(ranks)]
+
+
+@shared_cluster
+def test_every_program_is_asked_and_has_time_to_save_its_work(user):
+    name = user.two_nodes()
+    ways = {
+        "by-cancel": lambda process: user.run("cancel", "job", "by-cancel"),
+        "by-int": lambda process: process.send_signal(signal.SIGINT),
+        "by-time": None,
+    }
+    for job, way in ways.items():
+        more = ("--oversubscribe", *(() if way else ("--timeout", "6s")))
+        began = time.time()
+        process = starts(user, name, job, SAVES, *more)
+        asked = time.time()
+        if way:
+            way(process)
+        _, err = process.communicate(timeout=60)
+        assert_equal(process.returncode, 130 if way else 124, err.decode())
+        for text in said(user, job):
+            assert_in("asked=", text, f"{job}: a rank got no SIGTERM: {text}")
+            assert_in("saved", text, f"{job}: a rank was cut short: {text}")
+            at = float(text.split("asked=")[1].split()[0])
+            late = at - asked if way else at - began - 6
+            print(f"   {job}: asked after {late:.2f} s", flush=True)
+            assert_less(late, 4, f"{job}: asked after {late:.1f} s")
+
+
+@shared_cluster
+def test_a_grace_is_an_upper_limit(user):
+    name = user.two_nodes()
+    program = "trap '' TERM; echo up; while :; do sleep 0.02; done"
+    process = starts(user, name, "deaf", program, "--grace", "1s", ranks=2)
+    began = time.monotonic()
+    user.run("cancel", "job", "deaf")
+    took = time.monotonic() - began
+    process.communicate(timeout=30)
+    assert_less(took, 8, f"it took {took:.1f} s")
+    user.refused(
+        ["run", "job", "-c", name, "--grace", "2h", "--", "true"],
+        2,
+        "grace",
+    )
+
+
+@shared_cluster
+def test_nothing_survives_a_job(user):
+    name = user.two_nodes()
+    user.run(*job_words(name, 4, ["sh", "-c", DAEMONS + "true"], "well", "--oversubscribe"))
+    assert_true(
+        within(5, lambda: not any(daemons(user, name).values())), f"left: {daemons(user, name)}"
+    )
+    process = starts(user, name, "stopped", DAEMONS + "echo up; sleep 600", "--oversubscribe")
+    assert_true(all(daemons(user, name).values()), "no daemon has started")
+    user.run("cancel", "job", "stopped")
+    process.communicate(timeout=30)
+    assert_true(
+        within(5, lambda: not any(daemons(user, name).values())), f"left: {daemons(user, name)}"
+    )
+    user.run(
+        *job_words(
+            name, 2, ["sh", "-c", "setsid -f sleep 4711.5; true"], "kept", "--keep-processes"
+        )
+    )
+    assert_equal(list(daemons(user, name).values()), [1, 1], "a daemon that was to stay is gone")
+    user.run("exec", name, "--", "pkill", "-f", "^sleep 4711.5")
+
+
+def put_mpirun(user, node, text):
+    """Puts a program in the place of a node's mpirun, and returns what undoes it."""
+    user.run(
+        "exec",
+        node,
+        "--",
+        "sh",
+        "-c",
+        f"mv /usr/bin/mpirun /root/hidden && printf '%s\\n' '{text}' >/usr/bin/mpirun"
+        " && chmod +x /usr/bin/mpirun",
+    )
+    return lambda: user.run("exec", node, "--", "mv", "/root/hidden", "/usr/bin/mpirun")
+
+
+@shared_cluster
+def test_another_open_mpi_on_a_node_is_named_before_the_start(user):
+    name = user.two_nodes()
+    undo = put_mpirun(user, f"{name}/1", '#!/bin/sh\necho "mpirun (Open MPI) 5.0.11"')
+    try:
+        user.refused(
+            job_words(name, 2, ["true"]), 1, f"{name}-1: mpirun (Open MPI) 5.0.11, but mpirun"
+        )
+    finally:
+        undo()
+    user.run("exec", f"{name}/1", "--", "mv", "/usr/bin/orted", "/root/orted")
+    try:
+        user.refused(job_words(name, 2, ["true"]), 1, f"{name}-1: mpirun's daemon (orted")
+    finally:
+        user.run("exec", f"{name}/1", "--", "mv", "/root/orted", "/usr/bin/orted")
+
+
+@shared_cluster
+def test_a_daemon_of_mpirun_that_dies_is_the_cause_and_not_its_ranks(user):
+    name = user.two_nodes()
+    process = starts(user, name, "orted", "echo up; exec sleep 600", ranks=2)
+    user.run("exec", f"{name}/1", "--", "pkill", "-KILL", "-x", "orted")
+    _, err = process.communicate(timeout=60)
+    assert_in(process.returncode, (1, 205), err.decode())  # 205 is mpirun's own.
+    assert_not_in("rank 1 on", err.decode(), "the victim is named as the cause")
+    assert_in("mpirun on", err.decode())
+
+
+@shared_cluster
+def test_ranks_of_a_node_that_is_cut_off_end_by_themselves(user):
+    name = user.two_nodes()
+    process = starts(user, name, "cut", "echo up; exec sleep 600.25", ranks=2)
+    init = next(iter(inits_of(f"{name}-1")))
+    inside = ["nsenter", "-t", str(init), "-n", "-p", "-m"]
+    shown = [*inside, "ip", "-o", "-4", "addr", "show", "scope", "global"]
+    link = subprocess.run(shown, check=True, capture_output=True, text=True).stdout.split()[1]
+    began = time.monotonic()
+    subprocess.run([*inside, "ip", "link", "set", link, "down"], check=True)
+    try:
+        _, err = process.communicate(timeout=90)
+        took = time.monotonic() - began
+        print(f"   noticed after {took:.1f} s", flush=True)
+        assert_equal(process.returncode, 1, err.decode())
+        assert_in(f"{name}-1", err.decode())
+        assert_less(took, 45, f"it took {took:.1f} s")
+        gone = within(
+            30,
+            lambda: (
+                subprocess.run(
+                    [*inside, "pgrep", "-f", "^sleep 600.25"], check=False, capture_output=True
+                ).returncode
+            ),
+        )
+        print(f"   its ranks ended after {time.monotonic() - began:.1f} s", flush=True)
+        assert_true(gone, "a rank of the node that is cut off runs on")
+    finally:
+        subprocess.run([*inside, "ip", "link", "set", link, "up"], check=True)
+
+
+def test_a_job_ends_with_a_node_that_leaves_its_cluster(user):
+    name = user.two_nodes()
+    user.run(*job_words(name, 2, ["sleep", "600.5"], "left", "--detach"))
+    user.run("scale", "cluster", name, "--nodes", "1", "--yes")
+    done = user.run("wait", "job", "left", code=1, timeout=60)
+    assert_in(f"{name}-1", done.err)
+    job = json.loads(user.run("get", "jobs", "-o", "json").out)["jobs"][0]
+    assert_equal(job["state"], "lost", f"{job}")
+    assert_true(
+        within(40, lambda: not lines(user, name, "pgrep", "-f", "^sleep 600.5")[f"{name}-0"]),
+        "a rank of the other node runs on",
+    )
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("LC_ALL", "C.UTF-8")
+    run_tests(globals())

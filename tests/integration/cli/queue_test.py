@@ -1,0 +1,104 @@
+"""The queue of a cluster: jobs never have the same slots unless they ask for it: queue_test.py
+FASTGPU [TEST ...]
+"""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from cli_user import job_words, run_tests, within
+from suite import assert_equal, assert_in, assert_less, assert_true
+
+
+def state_of(user, job):
+    jobs = json.loads(user.run("get", "jobs", "-o", "json").out)["jobs"]
+    return next((one["state"] for one in jobs if one["id"] == job), None)
+
+
+def detached(user, cluster, job, ranks, program, *more):
+    """Starts a job with --detach, and returns what fastgpu says about it."""
+    return user.run(*job_words(cluster, ranks, program, job, "--detach", *more)).err
+
+
+def test_jobs_wait_for_slots_in_their_order(user):
+    name = user.two_nodes()
+    order = "echo $FASTGPU_JOB_ID >>/root/order; sleep 1"
+    detached(user, name, "holds", 2, ["sleep", "600"])
+    assert_in("waits for holds-1", detached(user, name, "first", 1, ["sh", "-c", order]))
+    detached(user, name, "second", 1, ["sh", "-c", order])
+    detached(user, name, "urgent", 1, ["sh", "-c", order], "--priority", "5")
+    for job in ("first", "second", "urgent"):
+        assert_equal(state_of(user, f"{job}-1"), "queued")
+    user.refused(["logs", "first"], 6, "queued")
+    shown = json.loads(user.run(*job_words(name, 1, ["true"], "--dry-run", "-o", "json")).out)
+    assert_in("holds-1", shown["waits_for"])
+    done = user.run(*job_words(name, 2, ["echo", "beside"], "shares", "--share"))
+    assert_in(b"beside", done.out)
+    user.run("cancel", "job", "holds")
+    user.run("wait", "job", "first", "second", "urgent", timeout=90)
+    ran = user.run("exec", f"{name}/0", "--", "cat", "/root/order").out.decode()
+    words = [word for word in ran.split() if word.endswith("-1")]
+    assert_equal(words, ["urgent-1", "first-1", "second-1"], "the order")
+
+
+def test_an_attached_job_waits_and_can_be_given_up(user):
+    name = user.two_nodes()
+    detached(user, name, "holds", 2, ["sleep", "600"])
+    process = user.start(*job_words(name, 2, ["echo", "ran"], "waits"))
+    assert_true(within(10, lambda: state_of(user, "waits-1") == "queued"), "it is not queued")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert_equal(process.returncode, 130, err.decode())
+    assert_equal(state_of(user, "waits-1"), "cancelled")
+    killed = user.start(*job_words(name, 2, ["echo", "ran"], "killed"))
+    assert_true(within(10, lambda: state_of(user, "killed-1") == "queued"), "it is not queued")
+    other = user.start(*job_words(name, 2, ["echo", "ran"], "other"))
+    assert_true(within(10, lambda: state_of(user, "other-1") == "queued"), "it is not queued")
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate(timeout=10)
+    began = time.monotonic()
+    user.run("cancel", "job", "holds")
+    out, err = other.communicate(timeout=60)
+    assert_equal(other.returncode, 0, err.decode())
+    assert_in(b"ran", out)
+    assert_less(time.monotonic() - began, 40)
+    assert_equal(state_of(user, "killed-1"), "lost")
+
+
+def test_a_queued_job_is_cancelled_and_waited_for(user):
+    name = user.two_nodes()
+    detached(user, name, "holds", 2, ["sleep", "3"])
+    detached(user, name, "waits", 1, ["sh", "-c", "exit 3"])
+    detached(user, name, "dropped", 1, ["touch", "/root/dropped"])
+    user.run("cancel", "job", "dropped")
+    assert_equal(state_of(user, "dropped-1"), "cancelled")
+    user.run("wait", "job", "waits", code=3, timeout=60)
+    user.run("exec", f"{name}/0", "--", "test", "!", "-e", "/root/dropped")
+
+
+def test_jobs_start_after_others(user):
+    name = user.two_nodes()
+    detached(user, name, "before", 1, ["sh", "-c", "sleep 2; touch /root/before"])
+    program = ["sh", "-c", "test -e /root/before && echo it was there"]
+    done = user.run(*job_words(f"{name}/0", 1, program, "after", "--after", "before"))
+    assert_in(b"it was there", done.out)
+    detached(user, name, "bad", 1, ["sh", "-c", "sleep 1; exit 1"])
+    words = job_words(name, 1, ["touch", "/root/never"], "never", "--after", "bad-1")
+    done = user.run(*words, code=1)
+    assert_in("bad-1, after which it was to start, did not succeed", done.err)
+    assert_equal(state_of(user, "never-1"), "cancelled")
+    user.refused(job_words(name, 1, ["true"], "--after", "nothing"), 5, "nothing")
+    detached(user, name, "long", 1, ["sleep", "600"])
+    detached(user, name, "later", 1, ["touch", "/root/never"], "--after", "long")
+    assert_equal(state_of(user, "later-1"), "queued")
+    user.run("cancel", "job", "long")
+    assert_true(within(20, lambda: state_of(user, "later-1") == "cancelled"), "it waits for ever")
+    user.run("exec", name, "--", "test", "!", "-e", "/root/never")
+
+
+if __name__ == "__main__":
+    run_tests(globals())

@@ -1,0 +1,201 @@
+"""The schemas that fastgpu prints agree with what it reads: by a validator that is not ours, the
+examples and templates are right, and wrong files are refused by both: schema_test.py FASTGPU [TEST
+...]
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import suite
+from suite import assert_equal, assert_in, assert_not_in, assert_true
+
+HOME = pathlib.Path(__file__).resolve().parents[3]
+FASTGPU = os.path.abspath(sys.argv[1])
+READERS = {
+    "job": (["run", "job", "-f"], "launcher/job_file.cpp"),
+    "cluster": (["create", "cluster", "-f"], "provision/cluster_file/cluster_file.cpp"),
+    "environment": (["env", "create", "-f"], "envs/environments/spec.cpp"),
+}
+RIGHT = {
+    "job": [
+        "command: [./train]\n",
+        "command: [python, train.py, --lr, 0.1, true]\nenv: {A: 1, B: x, C: true}\n",
+        "command: [a]\nsecrets: [PATH, {name: KEY, file: /dev/null}]\ntimeout: 1h30m\ngrace: 0\n",
+        "command: [a]\nlauncher: plain\nstdin: none\nengine: mpirun\nkeep_processes: true\n",
+    ],
+    "cluster": [
+        "name: demo\nnodes: 2\nlink-rate: 1gbit\nidle: stop after 30m, delete after 7d\n",
+        "name: Lab.gpu01\nhosts: n[01-16],login\nuser: ann\njump: none\n",
+        "name: lab\nhosts: [a, {address: b, slots: 8, jump: {address: gate, port: 22}}]\n",
+        "name: c\nprovider: aws\nmax-cost: 200USD\ncloud: {gpus: 'A100:8', max-price: 20USD/h}\n",
+    ],
+    "environment": [
+        "name: train\npython: 3.11\npackages: ['numpy<2.3']\nvariables: {OMP_NUM_THREADS: 4}\n",
+        "name: train\npython: /usr/bin/python3\npost_install: [[python, -c, 'import numpy']]\n",
+        "name: c\nchannels: [conda-forge]\nindex_strategy: best-match\npip: [torch]\n",
+    ],
+}
+WRONG = {
+    "job": [
+        ("comand: [a]\n", "did you mean 'command'?"),
+        ("command: python train.py\n", "list of words"),
+        ("command: []\n", "empty"),
+        ("command: [a]\nnp: 0\n", "from 1 to"),
+        ("command: [a]\nnp: '4'\n", "whole number"),
+        ("command: [a]\ntimeout: 5\n", "unit"),
+        ("command: [a]\ntimeout: soon\n", "duration"),
+        ("command: [a]\nengine: mpirrun\n", "did you mean mpirun?"),
+        ("command: [a]\nlauncher: srun\n", "plain"),
+        ("command: [a]\nstdin: rank1\n", "rank0"),
+        ("command: [a]\nname: a_b\n", "job name"),
+        ("command: [a]\nenv: {'A B': 1}\n", "environment variable"),
+        ("command: [a]\nenv: [A]\n", "map"),
+        ("command: [a]\nsecrets: [A=b]\n", "does not belong"),
+        ("command: [a]\nsecrets: [{name: A, path: b}]\n", "unknown field 'path'"),
+        ("command: [a]\ndetach: maybe\n", "true or false"),
+        ("command: [a]\nsync: ''\n", "empty"),
+    ],
+    "cluster": [
+        ("name: a\nnode: 2\n", "did you mean 'nodes'?"),
+        ("name: a_b\n", "cluster name"),
+        ("name: a\nnodes: 0\n", "from 1 to"),
+        ("name: a\nport: 70000\nhosts: b\n", "from 1 to"),
+        ("name: a\nhosts: []\n", "at least one"),
+        ("name: a\nhosts: [{name: b}]\n", "'address' is missing"),
+        ("name: a\nhosts: [{address: b, host_key: AAAA}]\n", "host key"),
+        ("name: a\nidle: after 30m\n", "rule"),
+        ("name: a\nmax-cost: 50\n", ""),
+        ("name: a\nmax-life: 8\n", "unit"),
+        ("name: a\ncloud: {gpu: 'A100:8'}\n", "did you mean 'gpus'?"),
+        ("name: a\ncloud: {spot: maybe}\n", "true or false"),
+    ],
+    "environment": [
+        ("name: a\npackage: [numpy]\n", "did you mean 'packages'?"),
+        ("name: a\npython: newest\n", "version"),
+        ("name: a\npython: {archive: 'https://a/b.tar.gz'}\n", "sha256"),
+        ("name: a\npackages: numpy\n", "list"),
+        ("name: a\nbuilder: pip\n", "uv, conda or auto"),
+        ("name: a\nindex_strategy: all\n", "first-match"),
+        ("name: a\nvariables: {'A B': 1}\n", "variable name"),
+        ("name: a\npost_install: [echo]\n", "list of words"),
+        ("name: a\ncann: {version: 8.3.RC1}\n", "installers"),
+    ],
+}
+
+
+def validators():
+    """Returns the validator of each schema, as fastgpu prints it."""
+    try:
+        import jsonschema
+        import yaml
+    except ImportError:
+        suite.skip("needs python3-jsonschema and python3-yaml")
+    found = {}
+    for kind in READERS:
+        text = subprocess.run([FASTGPU, "schema", kind], check=True, capture_output=True).stdout
+        schema = json.loads(text)
+        validator = jsonschema.validators.validator_for(schema)
+        validator.check_schema(schema)
+        found[kind] = validator(schema)
+    return found, yaml.safe_load
+
+
+def read(user, kind, text):
+    """Returns the exit code and the error of fastgpu for a file."""
+    path = user / f"{kind}.yaml"
+    path.write_text(text)
+    done = subprocess.run(
+        [FASTGPU, *READERS[kind][0], str(path), "--dry-run"],
+        env={**os.environ, "FASTGPU_STATE_DIR": str(user / "state")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def test_examples_and_templates_are_right(_user):
+    checks, load = validators()
+    for kind, path in (
+        ("job", "examples/job.yaml"),
+        ("job", "templates/job.yaml"),
+        ("cluster", "examples/cluster.yaml"),
+        ("cluster", "templates/cluster.yaml"),
+        ("environment", "examples/env.yaml"),
+    ):
+        text = (HOME / path).read_text()
+        wrong = [error.message for error in checks[kind].iter_errors(load(text))]
+        assert_equal(wrong, [], path)
+        assert_in("# yaml-language-server: $schema=", text, path)
+        named = re.search(r"\$schema=(\S+)", text).group(1)
+        if "/" in named:
+            assert_true(((HOME / path).parent / named).exists(), f"{path}: {named}")
+
+
+def test_fields_that_are_all_commented_out_are_right(_user):
+    """The lines of the templates that a user may uncomment."""
+    checks, load = validators()
+    text = (HOME / "templates/job.yaml").read_text()
+    fields = re.sub(
+        r"^# (?=(npernode|sync|workdir|timeout|detach|env|  OMP)\b)", "", text, flags=re.M
+    )
+    fields = fields.replace("#   OMP_NUM", "  OMP_NUM")
+    assert_true("sync" in load(fields), fields)
+    assert_equal([error.message for error in checks["job"].iter_errors(load(fields))], [])
+
+
+def test_both_take_what_is_right(user):
+    checks, load = validators()
+    for kind, texts in RIGHT.items():
+        for text in texts:
+            wrong = [error.message for error in checks[kind].iter_errors(load(text))]
+            assert_equal(wrong, [], f"the schema refuses {text}")
+            _, err = read(user, kind, text)
+            assert_not_in(f"{kind}.yaml:", err, f"fastgpu refuses {text}")
+
+
+def test_both_refuse_what_is_wrong(user):
+    checks, load = validators()
+    for kind, rows in WRONG.items():
+        for text, why in rows:
+            assert_true(not checks[kind].is_valid(load(text)), f"{kind}: the schema takes {text}")
+            code, err = read(user, kind, text)
+            assert_equal(code, 2, f"{text}{err}")
+            assert_in(why, err, text)
+
+
+def test_the_fields_are_those_that_fastgpu_reads(_user):
+    checks, _ = validators()
+    for kind, (_, source) in READERS.items():
+        text = (HOME / source).read_text()
+        lists = re.findall(r"root\.allow_only\(\{(.*?)\}\)", text, re.S)
+        assert_equal(len(lists), 1, source)
+        fields = re.findall(r'"([^"]+)"', lists[0])
+        assert_equal(sorted(checks[kind].schema["properties"]), sorted(fields), source)
+
+
+def test_the_schemas_are_the_files_that_are_shipped(_user):
+    for kind in READERS:
+        printed = subprocess.run([FASTGPU, "schema", kind], check=True, capture_output=True).stdout
+        shipped = (HOME / f"templates/schemas/{kind}.json").read_bytes()
+        assert_equal(printed, shipped, kind)
+    done = subprocess.run([FASTGPU, "schema", "jobs"], check=False, capture_output=True, text=True)
+    assert_equal(done.returncode, 2, done.stderr)
+    assert_in("job", done.stderr)
+
+
+@contextlib.contextmanager
+def folder(_test):
+    with tempfile.TemporaryDirectory(prefix="fastgpu-schema-") as path:
+        yield pathlib.Path(path)
+
+
+if __name__ == "__main__":
+    suite.main(suite.tests_of(globals()), folder, sys.argv[2:])

@@ -1,0 +1,119 @@
+#include "launcher/queue.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using state::Job;
+using state::JobState;
+using Ids = std::vector<std::string>;
+
+/// Two nodes with four slots each.
+const std::vector<NodeSlots> kNodes = {{{"n-0"}, 4}, {{"n-1"}, 4}};
+
+/// A job with `first` ranks on n-0 and `second` on n-1.
+Job job(const std::string& id, JobState state, int first, int second, int priority = 0,
+        Sharing sharing = Sharing::exclusive, Ids after = {}) {
+  JobRecord record;
+  record.spec = {.name = {"j"},
+                 .argv = {"x"},
+                 .sharing = sharing,
+                 .priority = priority,
+                 .after = std::move(after)};
+  if (first > 0) record.placement.push_back({{"n-0"}, 0, first});
+  if (second > 0) record.placement.push_back({{"n-1"}, first, second});
+  Job made;
+  made.id = id;
+  made.cluster = {"c"};
+  made.state = state;
+  made.record = record;
+  return made;
+}
+
+/// Returns what the job waits for. `jobs` has the newest first.
+Ids waits(const std::vector<Job>& jobs, const std::string& id) {
+  for (const Job& one : jobs)
+    if (one.id == id) return turn_of(one, kNodes, jobs).waits_for;
+  return {"it is not there"};
+}
+
+TEST_SUITE_BEGIN("launcher/queue");
+
+TEST_CASE("a job waits for those that have its slots, and for no others") {
+  const std::vector<Job> jobs = {job("small", JobState::queued, 1, 0),
+                                 job("large", JobState::queued, 0, 3),
+                                 job("ended", JobState::failed, 4, 4),
+                                 job("shares", JobState::running, 4, 4, 0, Sharing::shared),
+                                 job("runs", JobState::running, 3, 2)};
+  CHECK(waits(jobs, "small").empty());
+  CHECK(waits(jobs, "large") == Ids{"runs"});
+}
+
+TEST_CASE("jobs that wait for the same node keep their order, unless one has priority") {
+  const std::vector<Job> jobs = {
+      job("urgent", JobState::queued, 4, 0, 1), job("third", JobState::queued, 1, 0),
+      job("second", JobState::queued, 4, 0), job("elsewhere", JobState::queued, 0, 4),
+      job("first", JobState::running, 1, 0)};
+  CHECK(waits(jobs, "urgent") == Ids{"first"});
+  CHECK(waits(jobs, "second") == Ids{"urgent", "first"});
+  CHECK(waits(jobs, "third") == Ids{"urgent", "second"});
+  CHECK(waits(jobs, "elsewhere").empty());
+}
+
+TEST_CASE("a job that shares waits for no slots, and one with more ranks than slots for all") {
+  const std::vector<Job> jobs = {job("crowded", JobState::queued, 9, 0),
+                                 job("shares", JobState::queued, 4, 4, 0, Sharing::shared),
+                                 job("runs", JobState::starting, 1, 0)};
+  CHECK(waits(jobs, "shares").empty());
+  CHECK(waits(jobs, "crowded") == Ids{"runs"});
+  CHECK(waits({job("crowded", JobState::queued, 9, 0)}, "crowded").empty());
+}
+
+TEST_CASE("a job starts after others, and not at all after one that failed") {
+  const auto turn = [](JobState before) {
+    const std::vector<Job> jobs = {
+        job("own", JobState::queued, 1, 0, 0, Sharing::exclusive, {"before"}),
+        job("before", before, 0, 1)};
+    return turn_of(jobs[0], kNodes, jobs);
+  };
+  CHECK(turn(JobState::running).waits_for == Ids{"before"});
+  CHECK(turn(JobState::queued).waits_for == Ids{"before"});
+  CHECK(turn(JobState::succeeded).waits_for.empty());
+  CHECK(turn(JobState::succeeded).failed.empty());
+  for (const JobState bad : {JobState::failed, JobState::cancelled, JobState::lost})
+    CHECK(turn(bad).failed == "before");
+  const Job alone = job("own", JobState::queued, 1, 0, 0, Sharing::exclusive, {"gone"});
+  CHECK(turn_of(alone, kNodes, std::vector{alone}).failed == "gone");
+}
+
+TEST_CASE("ranks go where slots are free, all of them or none") {
+  const std::vector<Job> jobs = {job("runs", JobState::running, 3, 0)};
+  const auto where = [&](JobSpec spec) {
+    std::string text;
+    for (const NodeRanks& node : place_in_queue(kNodes, jobs, spec))
+      text += node.node.value + ":" + std::to_string(node.count) + " ";
+    return text;
+  };
+  const auto with = [](std::optional<int> ranks, std::optional<int> per_node = {}) {
+    return JobSpec{.name = {"j"}, .argv = {"x"}, .ranks = ranks, .per_node = per_node};
+  };
+  CHECK(where(with(2)) == "n-0:1 n-1:1 ");
+  CHECK(where(with(5)) == "n-0:1 n-1:4 ");
+  CHECK(where(with(6)) == "n-0:4 n-1:2 ");
+  CHECK(where(with({})) == "n-0:4 n-1:4 ");
+  CHECK(where(with(1, 1)) == "n-0:1 ");
+  CHECK(where(with(2, 2)) == "n-0:1 n-1:1 ");
+  JobSpec shared = with(2);
+  shared.sharing = Sharing::shared;
+  CHECK(where(shared) == "n-0:2 ");
+  CHECK(test::failure_of([&] { place_in_queue(kNodes, jobs, with(9)); }).kind() ==
+        ErrorKind::usage);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::launcher
