@@ -12,6 +12,7 @@ namespace {
 constexpr double kAllowed = 1.5;
 constexpr double kAllowedWithCodec = 0.35;
 constexpr double kLeastAlignment = 0.03;
+constexpr double kDrift = 0.3;      ///< From this alignment on, local updates lead apart.
 constexpr double kFarTooLarge = 4;  ///< Times the allowed distance: averages exactly at once.
 constexpr double kFading = 0.75;    ///< Of the largest movement, a measurement.
 constexpr double kShrinking = 0.9;  ///< Of the distance before: it goes down by itself.
@@ -112,6 +113,10 @@ GuardDecision decide(const GuardState& state, const GuardMeasure& measure,
   if (is_shrinking && !decision.is_exact_next) return decision;
   if (next.rung + 1 == rungs.size()) return decision;
   ++next.rung;
+  // Smaller steps help against codes that lag behind. Ranks that drift apart would drift farther.
+  while (next.alignment >= kDrift &&
+         action_to(rungs[state.rung], rungs[next.rung]) == GuardAction::smaller_step)
+    ++next.rung;
   decision.is_exact_next = true;  // What has grown is undone.
   next.patience = std::min(2 * next.patience, kMostPatience);
   decision.action = action_to(rungs[state.rung], rungs[next.rung]);
@@ -139,7 +144,7 @@ std::string describe(const GuardDecision& decision, const std::vector<GuardRung>
       break;
   }
   if (decision.action != GuardAction::none) text += "; now " + describe(rungs[decision.state.rung]);
-  if (decision.is_exact_next) text += "; the next step averages exactly";
+  if (decision.is_exact_next) text += "; this step averages exactly";
   return text;
 }
 

@@ -65,7 +65,8 @@ struct GuardDecision {
 
 /// Decides after a measurement. `spread` is the distance that plain averaging on the same graph
 /// lets stay for each unit of movement. The distance is too large if it is a few times that, for
-/// updates that lead apart; much more is allowed for those at random, which cancel out.
+/// updates that lead apart; much more is allowed for those at random, which cancel out. Smaller
+/// steps are left out where updates lead apart: they would let ranks drift farther.
 GuardDecision decide(const GuardState& state, const GuardMeasure& measure,
                      const std::vector<GuardRung>& rungs, double spread);
 

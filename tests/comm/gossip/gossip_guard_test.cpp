@@ -86,7 +86,14 @@ TEST_CASE("a table of measurements leads to the guard's decisions") {
   const Row rows[] = {
       {"near", 0, 1, {1, 1, 0.9, 10}, none, 0, false},
       {"far, but at random", 0, 20, {20, 1, 0, 10}, none, 0, false},
-      {"far apart", 0, 3, {3, 1, 1, 10}, smaller_step, 1, true},
+      {"far, and a little apart", 0, 20, {20, 1, 0.1, 10}, smaller_step, 1, true},
+      {"far apart, where smaller steps do not help",
+       0,
+       3,
+       {3, 1, 1, 10},
+       less_compression,
+       2,
+       true},
       {"far apart, with usual steps", 1, 3, {3, 1, 1, 10}, less_compression, 2, true},
       {"far apart, with less compression", 2, 3, {3, 1, 1, 10}, less_compression, 3, true},
       {"far apart, but nearer than before", 0, 4, {3, 1, 1, 10}, none, 0, false},
@@ -105,7 +112,7 @@ TEST_CASE("a table of measurements leads to the guard's decisions") {
       {"still so", 7, 7, {7, 1, 1, 10}, exact_steps, 8, true},
       {"at the end", 8, 7, {7, 1, 1, 10}, none, 8, false},
       {"nothing moves, and all are equal to rounding", 0, 0, {1e-6, 0, 1, 10}, none, 0, false},
-      {"nothing moves", 0, 1, {1, 0, 1, 10}, smaller_step, 1, true},
+      {"nothing moves", 0, 1, {1, 0, 0.1, 10}, smaller_step, 1, true},
   };
   for (const Row& row : rows) {
     CAPTURE(row.what);
@@ -144,7 +151,7 @@ TEST_CASE("an action is described with what holds now") {
   decision.state.distance = 3.25;
   CHECK(describe(decision, rungs, 40) ==
         "step 40: ranks are 3.25 from their average, too far: the consensus step size is taken "
-        "back; now topk:0.01 with the consensus step size 0.25; the next step averages exactly");
+        "back; now topk:0.01 with the consensus step size 0.25; this step averages exactly");
   decision = {.action = GuardAction::exact_steps};
   decision.state.rung = rungs.size() - 3;
   CHECK(describe(decision, rungs, 8) ==

@@ -153,7 +153,7 @@ TEST_CASE("a graph of a file may be directed, and its numbers then keep their su
 }
 
 TEST_CASE("a directed graph with as many senders as receivers is doubly stochastic") {
-  const Weights weights = weights_of(parse_graphs("0 -> 1\n1 -> 2\n2 -> 0\n0 - 1")[0]);
+  const Weights weights = weights_of(parse_graphs("0 -> 1\n1 -> 2\n2 -> 0\n0 - 3")[0]);
   CHECK(weights.kind == WeightsKind::doubly_stochastic);
   CHECK(deviation_of(weights) < 1e-12);
   check_sums(weights, true);
