@@ -8,6 +8,7 @@
 #include "comm/c_api/handles.hpp"
 #include "comm/c_api/make_device.hpp"
 #include "comm/c_api/outcome.hpp"
+#include "comm/gossip/settings.hpp"
 
 namespace comm = fastgpu::comm;
 using comm::c_api::guarded;
@@ -55,6 +56,7 @@ fgc_status fgc_gradients_create(fgc_comm* comm, const char* const* settings,
     need(gradients, "the place for the gradients") = nullptr;
     const fgc_comm& ranks = need(comm, "the communicator");
     const auto environment = comm::c_api::environment_with(ranks.environment, settings);
+    comm::check_wishes_no_gossip(environment);
     *gradients = new fgc_gradients(ranks.communicator, comm::gradient_settings(environment));
   });
 }

@@ -10,6 +10,7 @@
 #include "comm/common/variables.hpp"
 #include "comm/common/version.hpp"
 #include "comm/communicator/join.hpp"
+#include "comm/gossip/settings.hpp"
 #include "comm/gradients/settings.hpp"
 
 namespace comm = fastgpu::comm;
@@ -76,6 +77,7 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
     comm::check_variables(comm::process_variables());
     const auto environment = comm::c_api::environment_with(comm::process_environment(), settings);
     comm::gradient_settings(environment);  // Said now, not once gradients are created.
+    if (comm::wishes_gossip(environment)) comm::gossip_settings(environment);
     comm::Connections connections = comm::join(comm::job_place(environment));
     connections.warn = [](const std::string& sentence) {
       comm::c_api::tell_on_stderr(sentence.c_str(), nullptr);

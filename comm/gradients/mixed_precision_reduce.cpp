@@ -6,7 +6,6 @@
 #include "comm/kernels/convert.hpp"
 
 namespace fastgpu::comm {
-namespace {
 
 bool has_two_levels(const Topology& topology) {
   const std::size_t ranks = topology.nodes.front().size();
@@ -14,8 +13,6 @@ bool has_two_levels(const Topology& topology) {
          std::ranges::all_of(topology.nodes,
                              [&](const auto& node) { return node.size() == ranks; });
 }
-
-}  // namespace
 
 ReductionLevels reduction_levels_of(Communicator& ranks) {
   const Topology& topology = ranks.topology();

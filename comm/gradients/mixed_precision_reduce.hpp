@@ -16,6 +16,9 @@ struct ReductionLevels {
   std::optional<Communicator> across;  ///< One rank of each node: those with the same place in it.
 };
 
+/// Returns true if there are several nodes, each with the same number of ranks, several each.
+bool has_two_levels(const Topology& topology);
+
 /// Splits the ranks, by a collective call. Inside nodes first, if each of several nodes has the
 /// same number of ranks: then the bytes between two nodes do not grow with that number. Otherwise
 /// all at once.

@@ -22,6 +22,7 @@
 
 #include "fastgpu_comm/collectives.h"
 #include "fastgpu_comm/device.h"
+#include "fastgpu_comm/gossip.h"
 #include "fastgpu_comm/gradients.h"
 #include "fastgpu_comm/job.h"
 

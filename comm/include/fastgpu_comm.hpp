@@ -4,6 +4,7 @@
 #pragma once
 
 #include "fastgpu_comm/communicator.hpp"
+#include "fastgpu_comm/gossip.hpp"
 #include "fastgpu_comm/gradients.hpp"
 #include "fastgpu_comm/handles.hpp"
 #include "fastgpu_comm/on_device.hpp"

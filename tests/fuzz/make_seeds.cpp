@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/codecs/table.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
+#include "comm/gossip/gossip_state.hpp"
 #include "comm/gradients/codec_state.hpp"
 #include "comm/gradients/negotiation.hpp"
 #include "comm/rendezvous/handshake.hpp"
@@ -132,6 +134,21 @@ std::vector<Seed> codes() {
   return seeds;
 }
 
+/// Files of graphs, and saved states of gossip, one with everything in it.
+std::vector<Seed> gossip() {
+  std::vector<Seed> seeds;
+  for (const std::string_view text : {"0 - 1\n1 - 2\n", "# one way\n0 -> 1\n1->0\nstep\n0 - 2\n"}) {
+    const auto bytes = std::as_bytes(std::span(text));
+    seeds.emplace_back(bytes.begin(), bytes.end());
+  }
+  SavedGossip saved{.rank = 1, .ranks = 3, .step = 9, .numbers = {1, 2, 3}, .weights = {1.5}};
+  seeds.push_back(encode(saved));
+  saved.sums.emplace();
+  saved.noted.emplace();
+  seeds.push_back(encode(saved));
+  return seeds;
+}
+
 /// Which addresses are those of ranks that are there, then what both other ranks say.
 std::vector<Seed> introductions() {
   constexpr std::size_t kIntroduction = 258;
@@ -244,6 +261,7 @@ int main(int count, char** arguments) {
   namespace comm = fastgpu::comm;
   comm::write(folder + "/fuzz_tcp_frames.corpus", comm::tcp_frames());
   comm::write(folder + "/fuzz_codes.corpus", comm::codes());
+  comm::write(folder + "/fuzz_gossip.corpus", comm::gossip());
   comm::write(folder + "/fuzz_letters.corpus", comm::descriptors());
   comm::write(folder + "/fuzz_negotiation.corpus", comm::negotiation());
   comm::write(folder + "/fuzz_introductions.corpus", comm::introductions());

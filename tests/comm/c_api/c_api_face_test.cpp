@@ -84,6 +84,26 @@ void check_gradients(fgc::Communicator& comm) {
   expect(gradients.leave().is_somebody_leaving == 1, "the last step");
 }
 
+void check_gossip(fgc::Communicator& comm) {
+  std::vector<float> weight(10, static_cast<float>(2 * comm.rank()));
+  const fgc::Settings settings{"FASTGPU_COMM_WIRE=int8"};
+  std::vector<std::byte> state;
+  {
+    fgc::Gossip gossip(comm, settings);
+    gossip.add("weight", weight);
+    gossip.on_warning([](const char*) {});
+    expect(gossip.step().is_exact == 1 && weight[9] == 1, "the first step is exact");
+    weight[3] += static_cast<float>(comm.rank());
+    const fgc_gossip_report report = gossip.step();
+    expect(report.step == 1 && std::string(report.wire) == "int8", "a report");
+    state = gossip.saved_state();
+  }
+  fgc::Gossip again(comm, settings);
+  again.add("weight", weight);
+  again.load_state(state);
+  expect(again.step().step == 2, "it goes on");
+}
+
 void check_warnings(fgc::Communicator& comm) {
   std::array<float, 2> values{1, comm.rank() == 0 ? NAN : 1};
   fgc::Gradients gradients(comm, {"FASTGPU_COMM_NANCHECK=warn"});
@@ -101,6 +121,7 @@ void run_rank(int rank, int port, std::string& failure) {
                             "MASTER_PORT=" + std::to_string(port)});
     check_collectives(comm);
     check_gradients(comm);
+    check_gossip(comm);
     check_warnings(comm);
     comm.barrier();
   } catch (const std::exception& e) {

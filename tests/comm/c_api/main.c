@@ -63,6 +63,7 @@ static void run_rank(const char* rank, const char* port) {
   check_gradients(comm);
   check_views(comm);
   check_codec_state(comm);
+  check_gossip(comm);
   check_bad_steps(comm);
   check_warning_without_handler(comm);
   expect_status(fgc_barrier(comm), FGC_OK, "the ranks wait for each other");
@@ -79,6 +80,7 @@ static void check_alone(void) {
   expect(fgc_all_reduce(comm, &value, 1, FGC_FLOAT32, FGC_AVERAGE) == FGC_OK && value == 2,
          "its average is its own");
   check_refused_arguments(comm);
+  check_gossip_alone(comm);
   check_structs(comm);
   check_no_device(comm);
   fgc_comm_free(comm);

@@ -18,11 +18,13 @@ void check_groups(fgc_comm* comm);
 void check_gradients(fgc_comm* comm);
 void check_views(fgc_comm* comm);
 void check_codec_state(fgc_comm* comm);
+void check_gossip(fgc_comm* comm);
 void check_bad_steps(fgc_comm* comm);
 void check_warning_without_handler(fgc_comm* comm);
 
 /* By a rank alone, too. */
 void check_refused_arguments(fgc_comm* comm);
+void check_gossip_alone(fgc_comm* comm);
 void check_structs(fgc_comm* comm);
 void check_no_device(fgc_comm* comm);
 void check_order_of_freeing(void);

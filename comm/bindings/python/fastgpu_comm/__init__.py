@@ -26,6 +26,7 @@ from .errors import (
     UsageError,
     WaitInterruptedError,
 )
+from .gossip import Gossip, GossipReport, GuardAction
 from .gradients import Counters, Gradients, NonFinite, Outcome
 from .kinds import AVERAGE, MAX, MIN, PRODUCT, SUM, ElementType, Op
 from .request import Request
@@ -45,7 +46,10 @@ __all__ = [
     "DeniedError",
     "ElementType",
     "Error",
+    "Gossip",
+    "GossipReport",
     "Gradients",
+    "GuardAction",
     "InternalError",
     "LocalError",
     "NonFinite",

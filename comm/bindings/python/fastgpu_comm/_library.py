@@ -76,6 +76,24 @@ class CountersStruct(ctypes.Structure):
     )
 
 
+class GossipReportStruct(ctypes.Structure):
+    """fgc_gossip_report"""
+
+    _fields_ = [
+        ("struct_size", _SIZE),
+        ("step", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint64),
+        ("distance", ctypes.c_double),
+        ("measured", ctypes.c_uint64),
+        ("step_size", ctypes.c_double),
+        ("wire", _TEXT),
+        ("exact_every", ctypes.c_int32),
+        ("is_exact", ctypes.c_int32),
+        ("guard_level", ctypes.c_int32),
+        ("guard_action", ctypes.c_int32),
+    ]
+
+
 WarningHandler = ctypes.CFUNCTYPE(None, _TEXT, _POINTER)
 _WaitCheck = ctypes.CFUNCTYPE(_INT, _POINTER)
 
@@ -111,6 +129,12 @@ _STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "fgc_gradients_save": [_POINTER, _POINTER, _SIZE, ctypes.POINTER(_SIZE)],
     "fgc_gradients_load": [_POINTER, _TEXT, _SIZE],
     "fgc_gradients_on_warning": [_POINTER, WarningHandler, _POINTER],
+    "fgc_gossip_create": [_POINTER, _LIST, _PLACE],
+    "fgc_gossip_add": [_POINTER, _TEXT, _POINTER, _SIZE],
+    "fgc_gossip_step": [_POINTER, ctypes.POINTER(GossipReportStruct)],
+    "fgc_gossip_save": [_POINTER, _POINTER, _SIZE, ctypes.POINTER(_SIZE)],
+    "fgc_gossip_load": [_POINTER, _TEXT, _SIZE],
+    "fgc_gossip_on_warning": [_POINTER, WarningHandler, _POINTER],
     "fgc_device_way_of": [_POINTER, ctypes.POINTER(_INT), ctypes.POINTER(_TEXT)],
 }
 for _name, _arguments in _COLLECTIVES.items():
@@ -132,7 +156,12 @@ _OTHER_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 _OTHER_FUNCTIONS.update(
     {
         name: (None, [_POINTER])
-        for name in ("fgc_comm_free", "fgc_request_free", "fgc_gradients_free")
+        for name in (
+            "fgc_comm_free",
+            "fgc_request_free",
+            "fgc_gossip_free",
+            "fgc_gradients_free",
+        )
     }
 )
 _OTHER_FUNCTIONS.update({"fgc_on_wait": (None, [_WaitCheck, _POINTER])})

@@ -1,0 +1,150 @@
+"""Training a PyTorch model by gossip: each rank takes its own step, then mixes its parameters with
+those of a few neighbours.
+
+    with fastgpu_comm.init() as comm:
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        optimizer = GossipOptimizer(optimizer, comm, model)
+        for x, y in batches_of(comm.rank, comm.size):
+            optimizer.zero_grad()
+            loss_of(model(x), y).backward()
+            optimizer.step()
+
+PyTorch 1.13 or later.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, Mapping
+
+import torch
+
+from .communicator import Communicator
+from .gossip import Gossip, GossipReport
+
+_STATE = "fastgpu_comm_gossip"  # The key of what gossip remembers in a state_dict.
+
+
+class _Place:
+    """One parameter, and the numbers of the host that are mixed for it."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor.detach()
+        is_here = (
+            tensor.device.type == "cpu"
+            and tensor.dtype == torch.float32
+            and self.tensor.is_contiguous()
+        )
+        self.numbers = (
+            self.tensor if is_here else torch.empty(tensor.shape, dtype=torch.float32, device="cpu")
+        )
+
+    def gather(self) -> None:
+        if self.numbers is not self.tensor:
+            self.numbers.copy_(self.tensor)
+
+    def scatter(self) -> None:
+        if self.numbers is not self.tensor:
+            self.tensor.copy_(self.numbers)
+
+
+class GossipOptimizer(torch.optim.Optimizer):
+    """An optimizer that mixes parameters with those of neighbours after each of its steps.
+
+    It takes the place of `optimizer`, also for schedulers of learning rates. `named_parameters`, or
+    the module that has them, give parameters their names. Every rank makes it at the same time, of
+    the same parameters in the same order, then calls step() equally often; the first call gives all
+    ranks the average of all. `settings` are those of Gossip. Parameters of a GPU, and those of
+    another type than float32, are copied to the host and back. Buffers, such as the statistics of
+    BatchNorm, stay each rank's own.
+
+    state_dict() has what this rank remembers: with checkpoints, each rank keeps its own.
+    """
+
+    def __init__(
+        self,
+        optimizer: torch.optim.Optimizer,
+        comm: Communicator,
+        named_parameters: torch.nn.Module | Iterable[tuple[str, torch.Tensor]] | None = None,
+        settings: Mapping[str, str | None] | None = None,
+    ) -> None:
+        # Not super().__init__(): what an optimizer has is `optimizer`'s, see __getattr__.
+        self._inner = optimizer
+        group = comm.split(0, comm.rank)  # The program's own calls may come at any time.
+        assert group is not None
+        self._group = group
+        self._gossip = Gossip(group, settings)
+        self._last: GossipReport | None = None
+        if isinstance(named_parameters, torch.nn.Module):
+            named_parameters = named_parameters.named_parameters()
+        names = {tensor: name for name, tensor in named_parameters or ()}
+        self._places: list[_Place] = []
+        for number, group in enumerate(optimizer.param_groups):
+            for index, tensor in enumerate(group["params"]):
+                place = _Place(tensor)
+                self._gossip.register(names.get(tensor, f"group{number}.{index}"), place.numbers)
+                self._places.append(place)
+
+    @property
+    def param_groups(self) -> Any:
+        return self._inner.param_groups
+
+    @property
+    def state(self) -> Any:
+        return self._inner.state
+
+    @property
+    def defaults(self) -> Any:
+        return self._inner.defaults
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_inner":
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    def __repr__(self) -> str:
+        return f"Gossip{self._inner!r}"
+
+    def __getstate__(self) -> Any:
+        raise TypeError("a GossipOptimizer cannot be copied or pickled: keep its state_dict()")
+
+    @property
+    def report(self) -> GossipReport | None:
+        """The report of the last step; None before the first."""
+        return self._last
+
+    def zero_grad(self, *arguments: Any, **named: Any) -> None:
+        self._inner.zero_grad(*arguments, **named)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Raises RuntimeError: the parameters that are mixed do not change."""
+        raise RuntimeError("add_param_group(): make the GossipOptimizer with all parameters")
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Takes the optimizer's step on this rank, then mixes. Raises fastgpu_comm.Error."""
+        result = self._inner.step() if closure is None else self._inner.step(closure)
+        with torch.no_grad():
+            for place in self._places:
+                place.gather()
+            self._last = self._gossip.step()
+            for place in self._places:
+                place.scatter()
+        return result
+
+    def state_dict(self) -> dict[str, Any]:
+        saved = torch.frombuffer(bytearray(self._gossip.saved_state()), dtype=torch.uint8)
+        return {**self._inner.state_dict(), _STATE: saved}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Loads the optimizer's state, and before the first step that of gossip. Raises UsageError
+        for that of another rank.
+        """
+        known = {key: value for key, value in state_dict.items() if key != _STATE}
+        self._inner.load_state_dict(known)
+        remembered = state_dict.get(_STATE)
+        if remembered is not None:
+            self._gossip.load_state(bytes(remembered.tolist()))
+
+    def close(self) -> None:
+        """Frees what gossip has, between steps."""
+        self._gossip.close()
+        self._group.close()

@@ -1,0 +1,151 @@
+#include "comm/gossip/guard.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace fastgpu::comm {
+namespace {
+
+/// Times the spread and the movement. Plain averaging stays below 1 by itself. Where codes let
+/// distance grow, a third of that is what plain averaging has on ranks with different data.
+constexpr double kAllowed = 1.5;
+constexpr double kAllowedWithCodec = 0.35;
+constexpr double kLeastAlignment = 0.03;
+constexpr double kDrift = 0.3;      ///< From this alignment on, local updates lead apart.
+constexpr double kFarTooLarge = 4;  ///< Times the allowed distance: averages exactly at once.
+constexpr double kFading = 0.75;    ///< Of the largest movement, a measurement.
+constexpr double kShrinking = 0.9;  ///< Of the distance before: it goes down by itself.
+constexpr double kRounding = 1e-6;  ///< Of the length: differences that rounding makes.
+constexpr double kEasier = 4;       ///< The part of topk grows so in a rung.
+constexpr double kMostPart = 0.25;  ///< Beyond it numbers are sent as they are.
+constexpr std::uint32_t kMostPatience = 1024;
+constexpr int kExactEvery[] = {32, 8, 2, 1};
+
+std::optional<CodecChoice> easier(const CodecChoice& codec) {
+  switch (codec.id) {
+    case CodecId::int8:
+      return std::nullopt;
+    case CodecId::one_bit:
+      return CodecChoice{CodecId::int8};
+    case CodecId::top_k:
+      if (kEasier * codec.part > kMostPart) return std::nullopt;
+      return CodecChoice{CodecId::top_k, kEasier * codec.part};
+  }
+  return std::nullopt;
+}
+
+std::string text_of(double value) {
+  char text[32];
+  const auto [end, error] =
+      std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 3);
+  return {text, end};
+}
+
+std::string describe(const GuardRung& rung) {
+  if (rung.exact_every == 1) return "each step averages exactly";
+  if (rung.exact_every > 1)
+    return "every " + std::to_string(rung.exact_every) + " steps one averages exactly";
+  if (!rung.codec) return "parameters are sent as they are";
+  return wire_of(rung) + " with the consensus step size " + text_of(rung.step_size);
+}
+
+GuardAction action_to(const GuardRung& from, const GuardRung& to) {
+  if (from.exact_every != to.exact_every) return GuardAction::exact_steps;
+  if (from.codec != to.codec) return GuardAction::less_compression;
+  return GuardAction::smaller_step;
+}
+
+}  // namespace
+
+std::string wire_of(const GuardRung& rung) {
+  if (!rung.codec) return "same";
+  std::string text(entry_of(rung.codec->id).name);
+  if (rung.codec->part > 0) text += ":" + text_of(rung.codec->part);
+  return text;
+}
+
+std::vector<GuardRung> guard_rungs(const GossipSettings& settings, MixMethod method) {
+  std::vector<GuardRung> rungs;
+  if (method == MixMethod::exact) return {{.exact_every = 1}};
+  if (method == MixMethod::difference) {
+    std::optional<CodecChoice> codec = settings.codec;
+    const double usual = usual_step_size(*codec);
+    double step = settings.step_size.value_or(usual);
+    for (; step > 1.5 * usual; step /= 2)
+      rungs.push_back({step, codec});
+    rungs.push_back({rungs.empty() ? step : std::min(step, usual), codec});
+    for (codec = easier(*codec); codec; codec = easier(*codec))
+      rungs.push_back({usual_step_size(*codec), codec});
+  }
+  rungs.push_back({});
+  for (const int every : kExactEvery)
+    rungs.push_back({.exact_every = every});
+  return rungs;
+}
+
+double spread_of(double contraction) noexcept {
+  return std::max(1.0, contraction / (1 - contraction));
+}
+
+GuardDecision decide(const GuardState& state, const GuardMeasure& measure,
+                     const std::vector<GuardRung>& rungs, double spread) {
+  GuardDecision decision{.state = state};
+  GuardState& next = decision.state;
+  const double before = state.distance;
+  next.distance = measure.distance;
+  next.movement = std::max(measure.movement, kFading * state.movement);
+  next.alignment = (3 * state.alignment + measure.alignment) / 4;
+  const double allowed = rungs[state.rung].codec ? kAllowedWithCodec : kAllowed;
+  const double limit = allowed * spread * next.movement + kRounding * measure.length;
+  const double counted = measure.distance * std::max(next.alignment, kLeastAlignment);
+  const bool is_large = !(counted <= limit);  // Also if it is not a number.
+  decision.is_exact_next = !(counted <= kFarTooLarge * limit);
+  if (!is_large) {
+    if (++next.calm < next.patience || next.rung == 0) return decision;
+    next.calm = 0;
+    --next.rung;
+    decision.action = GuardAction::relaxed;
+    return decision;
+  }
+  const bool is_shrinking = measure.distance < kShrinking * before;
+  next.calm = 0;
+  if (is_shrinking && !decision.is_exact_next) return decision;
+  if (next.rung + 1 == rungs.size()) return decision;
+  ++next.rung;
+  // Smaller steps help against codes that lag behind. Ranks that drift apart would drift farther.
+  while (next.alignment >= kDrift &&
+         action_to(rungs[state.rung], rungs[next.rung]) == GuardAction::smaller_step)
+    ++next.rung;
+  decision.is_exact_next = true;  // What has grown is undone.
+  next.patience = std::min(2 * next.patience, kMostPatience);
+  decision.action = action_to(rungs[state.rung], rungs[next.rung]);
+  return decision;
+}
+
+std::string describe(const GuardDecision& decision, const std::vector<GuardRung>& rungs,
+                     std::uint64_t step) {
+  std::string text = "step " + std::to_string(step) + ": ranks are " +
+                     text_of(decision.state.distance) + " from their average";
+  switch (decision.action) {
+    case GuardAction::none:
+      break;
+    case GuardAction::smaller_step:
+      text += ", too far: the consensus step size is taken back";
+      break;
+    case GuardAction::less_compression:
+      text += ", too far: compression is eased";
+      break;
+    case GuardAction::exact_steps:
+      text += ", too far: exact averages are put in";
+      break;
+    case GuardAction::relaxed:
+      text += ", near enough for a long time";
+      break;
+  }
+  if (decision.action != GuardAction::none) text += "; now " + describe(rungs[decision.state.rung]);
+  if (decision.is_exact_next) text += "; this step averages exactly";
+  return text;
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,81 @@
+// The guard of gossip: what is done when members drift apart. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/gossip/settings.hpp"
+
+namespace fastgpu::comm {
+
+/// One way of mixing. The guard goes from one to the next.
+struct GuardRung {
+  double step_size = 1;                ///< The part of the difference that is taken over.
+  std::optional<CodecChoice> codec{};  ///< Absent: numbers are sent as they are.
+  int exact_every = 0;                 ///< Every so many steps average exactly; 0: none does.
+
+  friend bool operator==(const GuardRung&, const GuardRung&) = default;
+};
+
+/// Returns the value of FASTGPU_COMM_WIRE for a way of mixing: "topk:0.01", or "same".
+std::string wire_of(const GuardRung& rung);
+
+/// Returns the ways of mixing, the user's first: smaller steps down to the codec's usual one, then
+/// less compression, then numbers as they are, then exact averages, each more often.
+std::vector<GuardRung> guard_rungs(const GossipSettings& settings, MixMethod method);
+
+/// The means over all members, from sketches.
+struct GuardMeasure {
+  double distance = 0;   ///< The distance of a member from the average of all.
+  double movement = 0;   ///< The distance of its last local update from the average update.
+  double alignment = 0;  ///< The cosine of both: 1 if local updates lead straight apart.
+  double length = 0;     ///< The length of the average.
+
+  friend bool operator==(const GuardMeasure&, const GuardMeasure&) = default;
+};
+
+/// The memory of the guard, the same on all ranks.
+struct GuardState {
+  std::size_t rung = 0;
+  double distance = 0;          ///< The distance measured last.
+  double movement = 0;          ///< The largest movement, which fades.
+  double alignment = 0;         ///< The mean of the last alignments.
+  std::uint32_t calm = 0;       ///< Measurements since the distance was last too large.
+  std::uint32_t patience = 16;  ///< Calm measurements before a rung is taken back.
+
+  friend bool operator==(const GuardState&, const GuardState&) = default;
+};
+
+enum class GuardAction : std::uint8_t {
+  none,
+  smaller_step,      ///< The consensus step size was taken back.
+  less_compression,  ///< The codec was eased, or left out.
+  exact_steps,       ///< Exact averaging steps were put in.
+  relaxed            ///< A rung was taken back after a calm time.
+};
+
+struct GuardDecision {
+  GuardState state{};
+  GuardAction action = GuardAction::none;
+  bool is_exact_next = false;  ///< The next step averages exactly: distance was too large.
+};
+
+/// Decides after a measurement. `spread` is the distance that plain averaging on the same graph
+/// lets stay for each unit of movement. The distance is too large if it is a few times that, for
+/// updates that lead apart; much more is allowed for those at random, which cancel out. Smaller
+/// steps are left out where updates lead apart: they would let ranks drift farther.
+GuardDecision decide(const GuardState& state, const GuardMeasure& measure,
+                     const std::vector<GuardRung>& rungs, double spread);
+
+/// Returns the spread of plain averaging whose disagreement shrinks by `contraction` a step.
+double spread_of(double contraction) noexcept;
+
+/// Returns "step 40: members are 3.2 apart from their average: the consensus step size is now
+/// 0.05".
+std::string describe(const GuardDecision& decision, const std::vector<GuardRung>& rungs,
+                     std::uint64_t step);
+
+}  // namespace fastgpu::comm

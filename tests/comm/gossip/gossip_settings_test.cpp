@@ -1,0 +1,122 @@
+// The variables of gossip, and which codec goes with which topology.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "comm/gossip/settings.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using test::failure_of;
+using test::mentions;
+
+using Variables = std::map<std::string, std::string>;
+
+Environment having(Variables variables) {
+  return [variables = std::move(variables)](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+GossipSettings read(const Variables& variables) {
+  return gossip_settings(having(variables));
+}
+
+TEST_SUITE_BEGIN("comm/gossip/settings");
+
+TEST_CASE("without variables parameters are averaged in a ring, and distance is measured") {
+  CHECK(read({}) == GossipSettings{});
+  CHECK(read({{"FASTGPU_COMM_EXCHANGE", "gossip"}}) == GossipSettings{});
+  CHECK(GossipSettings{}.guard == 8);
+}
+
+TEST_CASE("every variable is read") {
+  const GossipSettings settings = read({{"FASTGPU_COMM_EXCHANGE", "gossip"},
+                                        {"FASTGPU_COMM_TOPOLOGY", "hypercube"},
+                                        {"FASTGPU_COMM_WIRE", "topk:0.01"},
+                                        {"FASTGPU_COMM_GOSSIP_STEP", "0.25"},
+                                        {"FASTGPU_COMM_GUARD", "0"}});
+  CHECK(settings.topology.kind == TopologyKind::hypercube);
+  CHECK(settings.codec == CodecChoice{CodecId::top_k, 0.01});
+  CHECK(settings.step_size == 0.25);
+  CHECK(settings.guard == 0);
+  CHECK_FALSE(settings.is_exact);
+  const GossipSettings exact =
+      read({{"FASTGPU_COMM_EXCHANGE", "all_reduce"}, {"FASTGPU_COMM_WIRE", "fp16"}});
+  CHECK(exact.is_exact);
+  CHECK_FALSE(exact.codec.has_value());
+}
+
+TEST_CASE("a value that is none is refused, naming the variable and what is possible") {
+  struct Row {
+    std::string name;
+    std::string value;
+    std::string sentence;
+  };
+  const Row rows[] = {
+      {"EXCHANGE", "gosip", "all_reduce or gossip"},
+      {"TOPOLOGY", "torus", "hypercube"},
+      {"WIRE", "int4", "int8, 1bit, topk:PART"},
+      {"WIRE", "topk", "topk:0.01"},
+      {"WIRE", "fp16", "use one of same, int8"},
+      {"WIRE", "mixed", "use one of same, int8"},
+      {"GOSSIP_STEP", "0", "from 0.000001 to 1"},
+      {"GOSSIP_STEP", "1.5", "from 0.000001 to 1"},
+      {"GOSSIP_STEP", "nan", "from 0.000001 to 1"},
+      {"GOSSIP_STEP", "0.1x", "from 0.000001 to 1"},
+      {"GUARD", "-1", "number of steps"},
+      {"GUARD", "often", "number of steps"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    CAPTURE(row.value);
+    const Error e = failure_of([&] { read({{"FASTGPU_COMM_" + row.name, row.value}}); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(mentions(e, "FASTGPU_COMM_" + row.name));
+    CHECK(mentions(e, row.sentence));
+  }
+}
+
+TEST_CASE("an exchange of gradients is refused where gossip is wished for") {
+  CHECK_NOTHROW(check_wishes_no_gossip(having({})));
+  CHECK_NOTHROW(check_wishes_no_gossip(having({{"FASTGPU_COMM_EXCHANGE", "all_reduce"}})));
+  const Error e = failure_of([] {
+    check_wishes_no_gossip(having({{"FASTGPU_COMM_EXCHANGE", "gossip"}}));
+  });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(mentions(e, "fgc_gossip_create"));
+}
+
+TEST_CASE("the method follows from the weights and the codec, and what does not fit is refused") {
+  GossipSettings plain;
+  CHECK(method_of(plain, WeightsKind::symmetric, true) == MixMethod::averaging);
+  CHECK(method_of(plain, WeightsKind::doubly_stochastic, false) == MixMethod::averaging);
+  CHECK(method_of(plain, WeightsKind::column_stochastic, true) == MixMethod::push_sum);
+  for (const CodecChoice codec : {CodecChoice{CodecId::int8}, CodecChoice{CodecId::one_bit},
+                                  CodecChoice{CodecId::top_k, 0.1}}) {
+    GossipSettings settings;
+    settings.codec = codec;
+    CHECK(method_of(settings, WeightsKind::symmetric, true) == MixMethod::difference);
+    for (const auto kind : {WeightsKind::doubly_stochastic, WeightsKind::column_stochastic}) {
+      const Error e = failure_of([&] { method_of(settings, kind, true); });
+      CHECK(e.kind() == ErrorKind::usage);
+      CHECK(mentions(e, entry_of(codec.id).name));
+      CHECK(mentions(e, "It goes with ring, hypercube, random:K"));
+    }
+    CHECK(mentions(failure_of([&] { method_of(settings, WeightsKind::symmetric, false); }),
+                   "whose neighbours change"));
+  }
+  plain.is_exact = true;
+  CHECK(method_of(plain, WeightsKind::column_stochastic, false) == MixMethod::exact);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
