@@ -11,6 +11,7 @@
 #include "comm/common/version.hpp"
 #include "comm/communicator/join.hpp"
 #include "comm/gradients/settings.hpp"
+#include "comm/multistep/settings.hpp"
 
 namespace comm = fastgpu::comm;
 using comm::c_api::guarded;
@@ -76,6 +77,7 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
     comm::check_variables(comm::process_variables());
     const auto environment = comm::c_api::environment_with(comm::process_environment(), settings);
     comm::gradient_settings(environment);  // Said now, not once gradients are created.
+    comm::multistep_settings_of(environment);
     comm::Connections connections = comm::join(comm::job_place(environment));
     connections.warn = [](const std::string& sentence) {
       comm::c_api::tell_on_stderr(sentence.c_str(), nullptr);

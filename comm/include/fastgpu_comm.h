@@ -24,5 +24,6 @@
 #include "fastgpu_comm/device.h"
 #include "fastgpu_comm/gradients.h"
 #include "fastgpu_comm/job.h"
+#include "fastgpu_comm/multistep.h"
 
 #endif

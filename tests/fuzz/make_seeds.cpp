@@ -11,6 +11,7 @@
 #include "comm/fabric/card.hpp"
 #include "comm/gradients/codec_state.hpp"
 #include "comm/gradients/negotiation.hpp"
+#include "comm/multistep/saved_state.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/invitation.hpp"
 #include "comm/transports/fabric_frame.hpp"
@@ -129,6 +130,18 @@ std::vector<Seed> codes() {
   return seeds;
 }
 
+/// A mode of multistep training, and a saved state of it.
+std::vector<Seed> comm_files() {
+  const std::string mode = "diloco=100,warmup=3,rate=0.7,momentum=0.9";
+  SavedMultistep state{.rank = {1}, .mode = mode};
+  state.clock.weights = {2};
+  state.unused = RoundVerdict{.round = 3, .has_results = true, .factor = 1};
+  state.tensors.push_back({"weight", Seed(8), {}, Seed(8), Seed(8)});
+  state.codecs.emplace_back(9);
+  const auto text = std::as_bytes(std::span(mode));
+  return {{text.begin(), text.end()}, encode(state)};
+}
+
 /// Which addresses are those of ranks that are there, then what both other ranks say.
 std::vector<Seed> introductions() {
   constexpr std::size_t kIntroduction = 258;
@@ -241,6 +254,7 @@ int main(int count, char** arguments) {
   namespace comm = fastgpu::comm;
   comm::write(folder + "/fuzz_tcp_frames.corpus", comm::tcp_frames());
   comm::write(folder + "/fuzz_codes.corpus", comm::codes());
+  comm::write(folder + "/fuzz_comm_files.corpus", comm::comm_files());
   comm::write(folder + "/fuzz_letters.corpus", comm::descriptors());
   comm::write(folder + "/fuzz_negotiation.corpus", comm::negotiation());
   comm::write(folder + "/fuzz_introductions.corpus", comm::introductions());
