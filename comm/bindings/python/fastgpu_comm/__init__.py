@@ -28,6 +28,7 @@ from .errors import (
 )
 from .gradients import Counters, Gradients, NonFinite, Outcome
 from .kinds import AVERAGE, MAX, MIN, PRODUCT, SUM, ElementType, Op
+from .multistep import Multistep, MultistepOutcome
 from .request import Request
 
 __version__ = "0.1.0"
@@ -48,6 +49,8 @@ __all__ = [
     "Gradients",
     "InternalError",
     "LocalError",
+    "Multistep",
+    "MultistepOutcome",
     "NonFinite",
     "Op",
     "Outcome",

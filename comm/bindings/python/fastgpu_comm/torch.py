@@ -15,6 +15,12 @@ PyTorch 1.13 or later.
 """
 
 from ._torch_broadcast import broadcast_optimizer_state, broadcast_parameters
+from ._torch_multistep import MultistepOptimizer
 from ._torch_optimizer import DistributedOptimizer
 
-__all__ = ["DistributedOptimizer", "broadcast_optimizer_state", "broadcast_parameters"]
+__all__ = [
+    "DistributedOptimizer",
+    "MultistepOptimizer",
+    "broadcast_optimizer_state",
+    "broadcast_parameters",
+]
