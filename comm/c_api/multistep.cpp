@@ -1,11 +1,9 @@
 // The C ABI: steps of which only some are exchanged.
 #include "comm/multistep/multistep.hpp"
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "comm/c_api/arguments.hpp"
 #include "comm/c_api/gradient_info.hpp"

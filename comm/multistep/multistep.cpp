@@ -1,7 +1,6 @@
 #include "comm/multistep/multistep.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <utility>

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <random>
@@ -31,7 +30,6 @@ using test::index_of;
 using test::mentions;
 using test::outcomes_of_ranks;
 using test::run_ranks;
-using test::Sentences;
 
 TEST_SUITE_BEGIN("comm/multistep");
 
@@ -132,61 +130,82 @@ Reals delayed(const Training& training, const MultistepSettings&) {
   return parameters;
 }
 
-/// local_steps=H, diloco=H and slices=S.
-Reals averaged_in_rounds(const Training& training, const MultistepSettings& mode) {
-  const std::size_t ranks = training.batches.size();
-  const bool has_slices = mode.mode == MultistepMode::slices;
-  const std::vector<std::uint32_t> slice_of = slice_of_elements(has_slices ? mode.steps : 1);
-  Reals anchor = initial_parameters();
-  Reals velocity(anchor.size());
-  std::vector<Reals> own(ranks, anchor);
-  std::vector<std::vector<double>> weights(ranks, Reals(has_slices ? mode.steps : 1));
-  std::vector<int> done(ranks);
-  const auto are_left = [&] {
-    for (std::size_t r = 0; r < ranks; ++r)
-      if (done[r] < training.batches[r]) return true;
-    return false;
-  };
-  const std::uint64_t flush = has_slices ? mode.steps : 1;
-  std::uint64_t last = 0;
-  for (std::uint64_t round = 0; round < last + flush; ++round) {
-    if (are_left()) last = round + 1;
-    const std::uint32_t steps = steps_of_round(mode, round);
-    const std::uint32_t slice = slice_of_round(mode, round);
-    Reals moved(anchor.size());
+/// All ranks of a training whose parameters are averaged: local_steps=H, diloco=H and slices=S.
+class AllRanks {
+ public:
+  AllRanks(const Training& training, const MultistepSettings& mode)
+      : training_(training),
+        mode_(mode),
+        slices_(mode.mode == MultistepMode::slices ? mode.steps : 1),
+        slice_of_(slice_of_elements(slices_)),
+        anchor_(initial_parameters()),
+        velocity_(anchor_.size()),
+        own_(training.batches.size(), anchor_),
+        weights_(training.batches.size(), Reals(slices_)),
+        done_(training.batches.size()) {}
+
+  Reals trained() {
+    std::uint64_t end = slices_;
+    for (std::uint64_t round = 0; round < end; ++round) {
+      if (done_ != training_.batches) end = round + 1 + slices_;
+      play(round);
+    }
+    return anchor_;
+  }
+
+ private:
+  void play(std::uint64_t round) {
+    const std::uint32_t slice = slice_of_round(mode_, round);
+    Reals moved(anchor_.size());
     double weight = 0;
-    for (std::size_t r = 0; r < ranks; ++r) {
-      for (std::uint32_t s = 0; s < steps && done[r] < training.batches[r]; ++s, ++done[r]) {
-        for (double& each : weights[r])
-          each += training.weight(r, done[r]);
-        Reals gradient(anchor.size());
-        for (std::size_t i = 0; i < gradient.size(); ++i)
-          gradient[i] = Training::gradient(r, done[r], i, own[r][i]);
-        descend(own[r], gradient);
-      }
-      const double mine = std::exchange(weights[r][slice], 0);
+    for (std::size_t r = 0; r < own_.size(); ++r) {
+      for (std::uint32_t s = 0; s < steps_of_round(mode_, round); ++s)
+        step(r);
+      const double mine = std::exchange(weights_[r][slice], 0);
       weight += mine;
       for (std::size_t i = 0; i < moved.size(); ++i)
-        moved[i] += mine * (anchor[i] - own[r][i]);
+        moved[i] += mine * (anchor_[i] - own_[r][i]);
     }
-    if (weight == 0) continue;
-    const bool is_warm = round >= mode.warmup;
-    const double rate = is_warm ? mode.rate : 1;
-    const double momentum = is_warm ? mode.momentum : 0;
-    for (std::size_t i = 0; i < anchor.size(); ++i) {
-      if (slice_of[i] != slice) continue;
-      const double difference = moved[i] / weight;
-      double direction = difference;
-      if (momentum > 0) {
-        velocity[i] = momentum * velocity[i] + difference;
-        direction += momentum * velocity[i];
-      }
-      anchor[i] -= rate * direction;
-      for (Reals& each : own)
-        each[i] = anchor[i];
-    }
+    for (std::size_t i = 0; i < moved.size() && weight > 0; ++i)
+      if (slice_of_[i] == slice) move(i, moved[i] / weight, round >= mode_.warmup);
   }
-  return anchor;
+
+  void step(std::size_t rank) {
+    const int batch = done_[rank];
+    if (batch == training_.batches[rank]) return;
+    ++done_[rank];
+    for (double& each : weights_[rank])
+      each += training_.weight(rank, batch);
+    Reals gradient(anchor_.size());
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+      gradient[i] = Training::gradient(rank, batch, i, own_[rank][i]);
+    descend(own_[rank], gradient);
+  }
+
+  void move(std::size_t i, double difference, bool has_outer) {
+    double direction = difference;
+    if (has_outer && mode_.momentum > 0) {
+      velocity_[i] = mode_.momentum * velocity_[i] + difference;
+      direction += mode_.momentum * velocity_[i];
+    }
+    anchor_[i] -= (has_outer ? mode_.rate : 1) * direction;
+    for (Reals& each : own_)
+      each[i] = anchor_[i];
+  }
+
+  const Training& training_;
+  MultistepSettings mode_;
+  std::uint32_t slices_;
+  std::vector<std::uint32_t> slice_of_;
+  Reals anchor_;
+  Reals velocity_;
+  std::vector<Reals> own_;
+  std::vector<Reals> weights_;  ///< By rank and slice.
+  std::vector<int> done_;       ///< Batches, by rank.
+};
+
+Reals averaged_in_rounds(const Training& training, const MultistepSettings& mode) {
+  return AllRanks(training, mode).trained();
 }
 
 /// One rank of a training by Multistep.
@@ -215,7 +234,7 @@ class Trainee {
   /// Makes steps up to that batch; calls `finish` to the end if it is the last.
   void train(const Training& training, int until) {
     for (; batch_ < until; ++batch_) {
-      compute(training);
+      compute();
       if (!has_gradients()) apply();
       if (training.has_weights) steps_.weigh(training.weight(rank_, batch_));
       if (has_gradients() && batch_ % 2 == 0) {
@@ -255,7 +274,7 @@ class Trainee {
   bool has_gradients() const { return averages_gradients(steps_.mode().mode); }
 
   /// As a framework does that adds to gradients.
-  void compute(const Training&) {
+  void compute() {
     std::size_t i = 0;
     for (std::size_t t = 0; t < kTensorLengths.size(); ++t)
       for (std::size_t k = 0; k < kTensorLengths[t]; ++k, ++i)
