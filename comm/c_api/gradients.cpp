@@ -1,9 +1,9 @@
 // The C ABI: gradients of one model.
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "comm/c_api/arguments.hpp"
+#include "comm/c_api/gradient_info.hpp"
 #include "comm/c_api/guard.hpp"
 #include "comm/c_api/handles.hpp"
 #include "comm/c_api/make_device.hpp"
@@ -17,22 +17,10 @@ using comm::c_api::refuse;
 
 namespace {
 
-constexpr std::size_t kMostDimensions = 255;
-
 comm::GradientExchange& exchange_of(fgc_gradients* gradients) {
   fgc_gradients& handle = need(gradients, "the gradients' handle");
   handle.communicator->check_forked();
   return handle.exchange;
-}
-
-comm::GradientInfo info_of(const fgc_gradient& given) {
-  if (given.dimensions > kMostDimensions)
-    refuse("a gradient with " + std::to_string(given.dimensions) + " dimensions: 255 are the most");
-  if (given.dimensions > 0) need(given.shape, "the gradient's shape");
-  return {.name = &need(given.name, "the gradient's name"),
-          .type = comm::c_api::type_of(given.type),
-          .shape = {given.shape, given.shape + given.dimensions},
-          .priority = given.priority};
 }
 
 /// Null for the host.
@@ -73,7 +61,7 @@ void fgc_gradients_free(fgc_gradients* gradients) {
 fgc_status fgc_gradient_add(fgc_gradients* gradients, const fgc_gradient* gradient, size_t* id) {
   return guarded([&] {
     const fgc_gradient given = comm::c_api::read_struct(need(gradient, "the gradient"));
-    comm::GradientInfo info = info_of(given);
+    comm::GradientInfo info = comm::c_api::gradient_info_of(given);
     std::span<std::byte> values;
     if (given.data != nullptr)
       values = comm::c_api::elements_at(given.data, comm::elements_of(info), given.type);
@@ -119,34 +107,12 @@ fgc_status fgc_gradients_leave(fgc_gradients* gradients, fgc_outcome* outcome) {
 }
 
 fgc_status fgc_gradients_counters(fgc_gradients* gradients, fgc_counters* counters) {
-  return guarded([&] {
-    const comm::GradientCounters known = exchange_of(gradients).counters();
-    fgc_counters all{};
-    all.steps = known.steps;
-    all.steps_without_results = known.steps_without_results;
-    all.buckets = known.buckets;
-    all.bucket_bytes = known.bucket_bytes;
-    all.negotiation_messages = known.negotiation_messages;
-    all.negotiation_bytes = known.negotiation_bytes;
-    all.late_ranks = known.late_ranks;
-    all.ready_seconds = known.ready_seconds;
-    all.unpack_seconds = known.unpack_seconds;
-    all.wait_seconds = known.wait_seconds;
-    comm::c_api::write_struct(need(counters, "the place for the counters"), all);
-  });
+  return guarded([&] { comm::c_api::write_counters(exchange_of(gradients).counters(), counters); });
 }
 
 fgc_status fgc_gradients_save(fgc_gradients* gradients, void* state, size_t room, size_t* bytes) {
-  return guarded([&] {
-    need(bytes, "the place for the length of the state") = 0;
-    const std::vector<std::byte> saved = exchange_of(gradients).saved_state();
-    *bytes = saved.size();
-    if (state == nullptr || saved.empty()) return;
-    if (room < saved.size())
-      refuse("the state has " + std::to_string(saved.size()) + " bytes, and there is room for " +
-             std::to_string(room));
-    std::memcpy(state, saved.data(), saved.size());
-  });
+  return guarded(
+      [&] { comm::c_api::write_state(exchange_of(gradients).saved_state(), state, room, bytes); });
 }
 
 fgc_status fgc_gradients_load(fgc_gradients* gradients, const void* state, size_t bytes) {

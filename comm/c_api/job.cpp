@@ -12,6 +12,7 @@
 #include "comm/communicator/join.hpp"
 #include "comm/gossip/settings.hpp"
 #include "comm/gradients/settings.hpp"
+#include "comm/multistep/settings.hpp"
 
 namespace comm = fastgpu::comm;
 using comm::c_api::guarded;
@@ -78,6 +79,7 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
     const auto environment = comm::c_api::environment_with(comm::process_environment(), settings);
     comm::gradient_settings(environment);  // Said now, not once gradients are created.
     if (comm::wishes_gossip(environment)) comm::gossip_settings(environment);
+    comm::multistep_settings_of(environment);
     comm::Connections connections = comm::join(comm::job_place(environment));
     connections.warn = [](const std::string& sentence) {
       comm::c_api::tell_on_stderr(sentence.c_str(), nullptr);

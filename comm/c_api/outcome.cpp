@@ -1,5 +1,8 @@
 #include "comm/c_api/outcome.hpp"
 
+#include <cstring>
+#include <string>
+
 namespace fastgpu::comm::c_api {
 namespace {
 
@@ -33,6 +36,31 @@ fgc_outcome outcome_of(fgc_gradients& gradients, const StepOutcome& step) {
     outcome.non_finite_index = step.non_finite->index;
   }
   return outcome;
+}
+
+void write_counters(const GradientCounters& known, fgc_counters* counters) {
+  fgc_counters all{};
+  all.steps = known.steps;
+  all.steps_without_results = known.steps_without_results;
+  all.buckets = known.buckets;
+  all.bucket_bytes = known.bucket_bytes;
+  all.negotiation_messages = known.negotiation_messages;
+  all.negotiation_bytes = known.negotiation_bytes;
+  all.late_ranks = known.late_ranks;
+  all.ready_seconds = known.ready_seconds;
+  all.unpack_seconds = known.unpack_seconds;
+  all.wait_seconds = known.wait_seconds;
+  write_struct(need(counters, "the place for the counters"), all);
+}
+
+void write_state(std::span<const std::byte> saved, void* state, std::size_t room,
+                 std::size_t* bytes) {
+  *bytes = saved.size();
+  if (state == nullptr || saved.empty()) return;
+  if (room < saved.size())
+    refuse("the state has " + std::to_string(saved.size()) + " bytes, and there is room for " +
+           std::to_string(room));
+  std::memcpy(state, saved.data(), saved.size());
 }
 
 }  // namespace fastgpu::comm::c_api

@@ -1,6 +1,9 @@
 // The results of steps in the form that C reads.
 #pragma once
 
+#include <cstddef>
+#include <span>
+
 #include "comm/c_api/arguments.hpp"
 #include "comm/c_api/guard.hpp"
 #include "comm/c_api/handles.hpp"
@@ -9,6 +12,13 @@ namespace fastgpu::comm::c_api {
 
 /// `gradients` keeps what the result points to.
 fgc_outcome outcome_of(fgc_gradients& gradients, const StepOutcome& step);
+
+void write_counters(const GradientCounters& known, fgc_counters* counters);
+
+/// Writes the length of a state to `bytes`, and the state if there is a place for it. Throws
+/// ErrorKind::usage for too little room.
+void write_state(std::span<const std::byte> saved, void* state, std::size_t room,
+                 std::size_t* bytes);
 
 /// `end` ends a step of the exchange that it is given.
 template <class End>

@@ -25,5 +25,6 @@
 #include "fastgpu_comm/gossip.h"
 #include "fastgpu_comm/gradients.h"
 #include "fastgpu_comm/job.h"
+#include "fastgpu_comm/multistep.h"
 
 #endif

@@ -7,4 +7,5 @@
 #include "fastgpu_comm/gossip.hpp"
 #include "fastgpu_comm/gradients.hpp"
 #include "fastgpu_comm/handles.hpp"
+#include "fastgpu_comm/multistep.hpp"
 #include "fastgpu_comm/on_device.hpp"

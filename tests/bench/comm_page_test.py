@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import suite
-from cases import comm, comm_page
+from cases import comm, comm_collectives, comm_training
 from cases.comm_figures import COLLECTIVES, MIB
 from suite import assert_equal, assert_false, assert_in
 
@@ -44,7 +44,7 @@ def turns():
 
 
 def test_a_case_in_which_open_mpi_wins_is_bold_and_counted():
-    text = comm_page.collectives(turns())
+    text = comm_collectives.collectives(turns())
     cases = 2 * 2 * 2 * (6 * len(SIZES) + 1)
     assert_in(f"in 1 of {cases} cases", text)
     rows = [line for line in text.splitlines() if "**" in line and line.startswith("| ")]
@@ -60,7 +60,7 @@ def test_lengths_that_were_rounded_to_blocks_stay_in_their_column():
         for rounds in found[caches].values():
             for once in rounds:
                 once[(16, "all_to_all")] = once.pop((8, "all_to_all"))
-    text = comm_page.collectives(found)
+    text = comm_collectives.collectives(found)
     row = next(
         line
         for line in text[text.index("| 4 ranks, memory of the program") :].splitlines()
@@ -75,7 +75,7 @@ def steps(ours, theirs):
 
 
 def test_a_step_that_ddp_makes_faster_is_bold():
-    text = comm_page.whole_steps({"steps 2": steps(0.15, 0.12), "steps 4": steps(0.15, 0.3)})
+    text = comm_training.whole_steps({"steps 2": steps(0.15, 0.12), "steps 4": steps(0.15, 0.3)})
     assert_in("| linear, 2 ranks | fastgpu | **150.00 ms** | **50.00 ms** | **0.80** |", text)
     assert_in("| linear, 2 ranks | PyTorch DDP | 120.00 ms | 20.00 ms | 1.00 |", text)
     assert_in("| linear, 4 ranks | fastgpu | 150.00 ms | 50.00 ms | 2.00 |", text)
@@ -85,11 +85,12 @@ def test_bytes_on_the_wire_are_beside_the_payload_and_bold_where_ddp_sends_less(
     def line(library, wire):
         return {"what": "one", "ranks": 2, "bytes": 1000, "wire": wire, "library": library}
 
-    text = comm_page.on_the_wire({"wire": [line("fastgpu", 2200), line("ddp", 2100)]})
+    text = comm_training.on_the_wire({"wire": [line("fastgpu", 2200), line("ddp", 2100)]})
     assert_in("| one, 2 ranks | **fastgpu** | **1,000** | **1,100** | **100** | **10.0 %**", text)
     assert_in("| one, 2 ranks | PyTorch DDP over Gloo | 1,000 | 1,050 | 50 | 5.0 % |", text)
     assert_false(
-        "**fastgpu**" in comm_page.on_the_wire({"wire": [line("fastgpu", 2000), line("ddp", 2100)]})
+        "**fastgpu**"
+        in comm_training.on_the_wire({"wire": [line("fastgpu", 2000), line("ddp", 2100)]})
     )
 
 

@@ -1,4 +1,5 @@
-// What ranks read before they train: an invitation by MPI, what tuning has kept, images.
+// What ranks read before they train: an invitation by MPI, what tuning has kept, images, the state
+// and the mode of multistep training.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -7,12 +8,16 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "attempt.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "comm/examples/fashion/idx.hpp"
 #include "comm/gradients/tuner_cache.hpp"
+#include "comm/multistep/saved_state.hpp"
+#include "comm/multistep/settings.hpp"
 #include "comm/rendezvous/invitation.hpp"
 
 namespace comm = fastgpu::comm;
@@ -49,6 +54,18 @@ void decode_images(std::span<const std::uint8_t> bytes) {
     }
 }
 
+void decode_multistep(std::span<const std::byte> bytes) {
+  fastgpu::fuzz::attempt<fastgpu::ErrorKind::usage>([&] {
+    const comm::SavedMultistep state = comm::decode_multistep(bytes);
+    if (comm::decode_multistep(comm::encode(state)).tensors != state.tensors) __builtin_trap();
+  });
+  fastgpu::fuzz::attempt<fastgpu::ErrorKind::usage>([&] {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const comm::MultistepSettings settings = comm::multistep_settings(text);
+    if (comm::multistep_settings(comm::to_string(settings)) != settings) __builtin_trap();
+  });
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -56,5 +73,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   decode_invitation(std::as_bytes(bytes));
   load_setting(bytes);
   decode_images(bytes);
+  decode_multistep(std::as_bytes(bytes));
   return 0;
 }

@@ -13,6 +13,7 @@
 #include "comm/gossip/gossip_state.hpp"
 #include "comm/gradients/codec_state.hpp"
 #include "comm/gradients/negotiation.hpp"
+#include "comm/multistep/saved_state.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/invitation.hpp"
 #include "comm/transports/fabric_frame.hpp"
@@ -56,8 +57,7 @@ std::vector<Seed> tcp_frames() {
   for (const TcpFrameKind kind : {TcpFrameKind::bell, TcpFrameKind::question, TcpFrameKind::answer})
     add({.kind = kind});
   add({.kind = TcpFrameKind::abort, .length = 20});
-  for (const TcpFrameKind kind :
-       {TcpFrameKind::number, TcpFrameKind::taken, TcpFrameKind::retired})
+  for (const TcpFrameKind kind : {TcpFrameKind::number, TcpFrameKind::taken, TcpFrameKind::retired})
     add({.kind = kind, .offset = 1, .total = 3});
   return seeds;
 }
@@ -147,6 +147,18 @@ std::vector<Seed> gossip() {
   saved.noted.emplace();
   seeds.push_back(encode(saved));
   return seeds;
+}
+
+/// A mode of multistep training, and a saved state of it.
+std::vector<Seed> comm_files() {
+  const std::string mode = "diloco=100,warmup=3,rate=0.7,momentum=0.9";
+  SavedMultistep state{.rank = {1}, .mode = mode};
+  state.clock.weights = {2};
+  state.unused = RoundVerdict{.round = 3, .has_results = true, .factor = 1};
+  state.tensors.push_back({"weight", Seed(8), {}, Seed(8), Seed(8)});
+  state.codecs.emplace_back(9);
+  const auto text = std::as_bytes(std::span(mode));
+  return {{text.begin(), text.end()}, encode(state)};
 }
 
 /// Which addresses are those of ranks that are there, then what both other ranks say.
@@ -262,6 +274,7 @@ int main(int count, char** arguments) {
   comm::write(folder + "/fuzz_tcp_frames.corpus", comm::tcp_frames());
   comm::write(folder + "/fuzz_codes.corpus", comm::codes());
   comm::write(folder + "/fuzz_gossip.corpus", comm::gossip());
+  comm::write(folder + "/fuzz_comm_files.corpus", comm::comm_files());
   comm::write(folder + "/fuzz_letters.corpus", comm::descriptors());
   comm::write(folder + "/fuzz_negotiation.corpus", comm::negotiation());
   comm::write(folder + "/fuzz_introductions.corpus", comm::introductions());

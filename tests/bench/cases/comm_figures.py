@@ -1,4 +1,4 @@
-"""What is known of rounds of measured results, and the limits that they are held against."""
+"""Rounds of measured results: their medians, how times are shown, and the limit of the link."""
 
 import statistics
 
@@ -14,6 +14,7 @@ COLLECTIVES = (
 )
 SIZES = "8,64,512,4K,64K,1M,4M,16M,100M"
 WIRE = 119.7e6  # Bytes a second that plain TCP brings over a link of 1 Gbit/s, headers taken off.
+LIMIT = 64 * MIB / WIRE  # Seconds for 64 MiB sent once over the link.
 
 
 def median(rounds, field="seconds"):
@@ -24,3 +25,7 @@ def median(rounds, field="seconds"):
 def only(rounds):
     """The median where there is one figure alone."""
     return next(iter(median(rounds).values()))
+
+
+def ms(seconds):
+    return f"{seconds * 1e3:.2f} ms"

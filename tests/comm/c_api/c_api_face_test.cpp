@@ -115,6 +115,27 @@ void check_warnings(fgc::Communicator& comm) {
   expect(said.find("values") != std::string::npos, "a warning that names the gradient");
 }
 
+void check_multistep(fgc::Communicator& comm) {
+  std::vector<float> weight{static_cast<float>(comm.rank()), 1};
+  fgc::Multistep steps(comm, "local_steps=2");
+  expect(!steps.takes_gradients(), "a mode of parameters");
+  expect(steps.add("weight", weight) == 0, "a parameter");
+  steps.begin();
+  weight[1] += static_cast<float>(comm.rank());
+  expect(steps.step().is_round_end == 0, "half of a round");
+  const std::vector<std::byte> state = steps.saved_state();
+  expect(steps.finish().has_results == 1, "the other half does not come");
+  expect(weight[0] == 0 && weight[1] == 1.5F, "the mean of what there is");
+  expect(steps.counters().steps == 1, "counters");
+  fgc::Multistep again(comm, "", {"FASTGPU_COMM_MULTISTEP=local_steps=2"});
+  again.add("weight", weight);
+  again.begin();
+  again.load_state(state);
+  expect(weight[1] == 1 + static_cast<float>(comm.rank()), "a state is loaded");
+  expect_failure([&] { again.weigh(-1); }, FGC_USAGE, "no weight");
+  expect_failure([&] { fgc::Multistep(comm, "delay=3"); }, FGC_USAGE, "no mode");
+}
+
 void run_rank(int rank, int port, std::string& failure) {
   try {
     fgc::Communicator comm({"RANK=" + std::to_string(rank), "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1",
@@ -123,6 +144,7 @@ void run_rank(int rank, int port, std::string& failure) {
     check_gradients(comm);
     check_gossip(comm);
     check_warnings(comm);
+    check_multistep(comm);
     comm.barrier();
   } catch (const std::exception& e) {
     failure = "rank " + std::to_string(rank) + ": " + e.what();

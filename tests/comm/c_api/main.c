@@ -64,6 +64,7 @@ static void run_rank(const char* rank, const char* port) {
   check_views(comm);
   check_codec_state(comm);
   check_gossip(comm);
+  check_multistep(comm);
   check_bad_steps(comm);
   check_warning_without_handler(comm);
   expect_status(fgc_barrier(comm), FGC_OK, "the ranks wait for each other");

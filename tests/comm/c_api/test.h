@@ -19,6 +19,7 @@ void check_gradients(fgc_comm* comm);
 void check_views(fgc_comm* comm);
 void check_codec_state(fgc_comm* comm);
 void check_gossip(fgc_comm* comm);
+void check_multistep(fgc_comm* comm);
 void check_bad_steps(fgc_comm* comm);
 void check_warning_without_handler(fgc_comm* comm);
 

@@ -28,6 +28,7 @@ from suite import (
 
 torch = need("torch")
 import fastgpu_comm as fc  # noqa: E402
+from fastgpu_comm._torch_exchange import Exchange  # noqa: E402
 from fastgpu_comm.torch import (  # noqa: E402
     DistributedOptimizer,
     broadcast_optimizer_state,
@@ -452,8 +453,8 @@ def optimizers_come_and_go_without_end(comm):
 @on_ranks(2)
 def what_ranks_know_of_each_other_may_be_exchanged_apart_from_gradients(comm):
     # As for gradients of a GPU, which there is not here.
-    before = DistributedOptimizer._has_device_gradients
-    DistributedOptimizer._has_device_gradients = lambda self: True
+    before = Exchange._has_device_gradients
+    Exchange._has_device_gradients = lambda self: True
     try:
         for test in (
             a_parameter_that_only_one_rank_uses_counts_as_zero_on_the_other,
@@ -464,7 +465,7 @@ def what_ranks_know_of_each_other_may_be_exchanged_apart_from_gradients(comm):
         ):
             test(comm)
     finally:
-        DistributedOptimizer._has_device_gradients = before
+        Exchange._has_device_gradients = before
 
 
 @on_ranks(2)

@@ -29,6 +29,7 @@ from .errors import (
 from .gossip import Gossip, GossipReport, GuardAction
 from .gradients import Counters, Gradients, NonFinite, Outcome
 from .kinds import AVERAGE, MAX, MIN, PRODUCT, SUM, ElementType, Op
+from .multistep import Multistep, MultistepOutcome
 from .request import Request
 
 __version__ = "0.1.0"
@@ -52,6 +53,8 @@ __all__ = [
     "GuardAction",
     "InternalError",
     "LocalError",
+    "Multistep",
+    "MultistepOutcome",
     "NonFinite",
     "Op",
     "Outcome",

@@ -94,6 +94,19 @@ class GossipReportStruct(ctypes.Structure):
     ]
 
 
+class MultistepOutcomeStruct(ctypes.Structure):
+    """fgc_multistep_outcome"""
+
+    _fields_ = [
+        ("struct_size", _SIZE),
+        ("round", ctypes.c_uint64),
+        ("is_round_end", ctypes.c_int32),
+        ("has_results", ctypes.c_int32),
+        ("is_over", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+    ]
+
+
 WarningHandler = ctypes.CFUNCTYPE(None, _TEXT, _POINTER)
 _WaitCheck = ctypes.CFUNCTYPE(_INT, _POINTER)
 
@@ -135,6 +148,17 @@ _STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "fgc_gossip_save": [_POINTER, _POINTER, _SIZE, ctypes.POINTER(_SIZE)],
     "fgc_gossip_load": [_POINTER, _TEXT, _SIZE],
     "fgc_gossip_on_warning": [_POINTER, WarningHandler, _POINTER],
+    "fgc_multistep_create": [_POINTER, _TEXT, _LIST, _PLACE],
+    "fgc_multistep_add": [_POINTER, ctypes.POINTER(GradientStruct), ctypes.POINTER(_SIZE)],
+    "fgc_multistep_begin": [_POINTER],
+    "fgc_multistep_weigh": [_POINTER, ctypes.c_double],
+    "fgc_multistep_ready": [_POINTER, _SIZE],
+    "fgc_multistep_step": [_POINTER, ctypes.POINTER(MultistepOutcomeStruct)],
+    "fgc_multistep_finish": [_POINTER, ctypes.POINTER(MultistepOutcomeStruct)],
+    "fgc_multistep_counters": [_POINTER, ctypes.POINTER(CountersStruct)],
+    "fgc_multistep_save": [_POINTER, _POINTER, _SIZE, ctypes.POINTER(_SIZE)],
+    "fgc_multistep_load": [_POINTER, _TEXT, _SIZE],
+    "fgc_multistep_on_warning": [_POINTER, WarningHandler, _POINTER],
     "fgc_device_way_of": [_POINTER, ctypes.POINTER(_INT), ctypes.POINTER(_TEXT)],
 }
 for _name, _arguments in _COLLECTIVES.items():
@@ -151,6 +175,7 @@ _OTHER_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
         "fgc_local_size",
         "fgc_node_rank",
         "fgc_node_count",
+        "fgc_multistep_takes_gradients",
     )
 }
 _OTHER_FUNCTIONS.update(
@@ -161,6 +186,7 @@ _OTHER_FUNCTIONS.update(
             "fgc_request_free",
             "fgc_gossip_free",
             "fgc_gradients_free",
+            "fgc_multistep_free",
         )
     }
 )

@@ -64,7 +64,8 @@ class Counters(NamedTuple):
     wait_seconds: float
 
 
-def _log(sentence: str) -> None:
+def log_warning(sentence: str) -> None:
+    """Logs a sentence of the library."""
     logging.getLogger("fastgpu_comm").warning(sentence)
 
 
@@ -81,7 +82,7 @@ class Gradients:
         self,
         comm: Communicator,
         settings: Mapping[str, str | None] | None = None,
-        on_warning: Callable[[str], None] = _log,
+        on_warning: Callable[[str], None] = log_warning,
     ) -> None:
         pointer = load().make("fgc_gradients_create", comm.pointer, settings_list(settings))
         assert pointer is not None

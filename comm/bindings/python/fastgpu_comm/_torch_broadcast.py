@@ -1,0 +1,124 @@
+"""Broadcasts of what PyTorch has: parameters, buffers, and the state of an optimizer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Iterable, Mapping
+
+import torch
+
+from .communicator import Communicator
+
+STATE = "fastgpu_comm"  # The key of what codecs remember in a state_dict.
+
+
+def broadcast_parameters(
+    model: torch.nn.Module | Mapping[str, Any] | Iterable[tuple[str, Any]],
+    comm: Communicator,
+    root: int = 0,
+) -> None:
+    """Gives all ranks the parameters and buffers that rank `root` has: of a module, a state_dict,
+    or pairs of a name and a tensor.
+
+    A collective: every rank has the same tensors in the same order. Those that are not contiguous
+    are copied on the way.
+    """
+    named = model.state_dict() if isinstance(model, torch.nn.Module) else model
+    pairs = named.items() if isinstance(named, Mapping) else named
+    tensors = [value.detach() for _, value in pairs if isinstance(value, torch.Tensor)]
+    travelling = []
+    for tensor in tensors:
+        dense = tensor.contiguous()
+        travelling.append((tensor, dense, comm.broadcast_async(dense, root)))
+    with torch.no_grad():
+        for tensor, dense, request in travelling:
+            request.wait()
+            if dense.data_ptr() != tensor.data_ptr():
+                tensor.copy_(dense)
+
+
+def broadcast_optimizer_state(
+    optimizer: torch.optim.Optimizer, comm: Communicator, root: int = 0
+) -> None:
+    """Gives all ranks the state_dict that `optimizer` of rank `root` has: learning rates, momenta,
+    and so on. A collective.
+
+    Raises TypeError on rank `root` for a state that holds something else than tensors, numbers and
+    text.
+    """
+    tensors: list[torch.Tensor] = []
+    packed = b""
+    if comm.rank == root:
+        shared = {key: one for key, one in optimizer.state_dict().items() if key != STATE}
+        packed = json.dumps(_pack(shared, tensors)).encode()
+    packed = _broadcast_bytes(packed, comm, root)
+    state = json.loads(packed)
+    if comm.rank != root:
+        state = _unpack(state, tensors)
+    broadcast_parameters(
+        ((str(number), tensor) for number, tensor in enumerate(tensors)), comm, root
+    )
+    if comm.rank != root:
+        optimizer.load_state_dict(state)
+
+
+def _broadcast_bytes(data: bytes, comm: Communicator, root: int) -> bytes:
+    size = torch.tensor([len(data)])
+    comm.broadcast(size, root)
+    buffer = bytearray(data) if comm.rank == root else bytearray(int(size))
+    return bytes(comm.broadcast(buffer, root))
+
+
+def _pack(value: Any, tensors: list[torch.Tensor]) -> Any:
+    """`value` as JSON has it, its tensors put aside."""
+    if isinstance(value, torch.Tensor):
+        tensors.append(value.detach().cpu().contiguous())
+        return {"tensor": [list(value.shape), str(value.dtype).split(".")[-1]]}
+    if isinstance(value, dict):
+        return {"dict": [[key, _pack(one, tensors)] for key, one in value.items()]}
+    if isinstance(value, (list, tuple)):
+        return {
+            "list" if isinstance(value, list) else "tuple": [_pack(one, tensors) for one in value]
+        }
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(
+        f"broadcast_optimizer_state: the state holds a {type(value).__name__}, which is no "
+        "tensor, number or text"
+    )
+
+
+def _unpack(value: Any, tensors: list[torch.Tensor]) -> Any:
+    """What _pack was given, its tensors with nothing in them yet."""
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind == "tensor":
+        tensors.append(torch.empty(content[0], dtype=getattr(torch, content[1])))
+        return tensors[-1]
+    if kind == "dict":
+        return {key: _unpack(one, tensors) for key, one in content}
+    return (list if kind == "list" else tuple)(_unpack(one, tensors) for one in content)
+
+
+class Buffers:
+    """The buffers of a module, such as the statistics of BatchNorm."""
+
+    def __init__(self, module: torch.nn.Module, group: Communicator) -> None:
+        self._module, self._group = module, group
+
+    def share(self) -> None:
+        """Gives all ranks the buffers of rank 0, those of one type in one message. A collective."""
+        kinds: dict[tuple[torch.dtype, torch.device], list[torch.Tensor]] = {}
+        for buffer in self._module.buffers():
+            kinds.setdefault((buffer.dtype, buffer.device), []).append(buffer.detach())
+        travelling = []
+        for buffers in kinds.values():
+            joined = torch.cat([buffer.reshape(-1) for buffer in buffers])
+            travelling.append((buffers, joined, self._group.broadcast_async(joined, 0)))
+        for buffers, joined, request in travelling:
+            request.wait()
+            if self._group.rank != 0:
+                parts = joined.split([buffer.numel() for buffer in buffers])
+                for buffer, part in zip(buffers, parts):
+                    buffer.copy_(part.reshape(buffer.shape))

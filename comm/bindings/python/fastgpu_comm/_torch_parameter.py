@@ -1,0 +1,108 @@
+"""The gradient of one parameter of PyTorch, on its way through an exchange."""
+
+from __future__ import annotations
+
+import torch
+
+from .kinds import Op
+
+
+class Parameter:
+    """One parameter: the memory of its gradient that is registered, and where that gradient is in
+    an exchange.
+    """
+
+    def __init__(self, name: str, tensor: torch.Tensor) -> None:
+        self.name, self.tensor = name, tensor
+        self.gradient = torch.zeros_like(tensor.detach())
+        order = sorted(range(tensor.dim()), key=self.gradient.stride, reverse=True)
+        # Its elements in the order of memory, such as that of channels_last.
+        self.registered = self.gradient.permute(order)
+        if not self.registered.is_contiguous():
+            self.gradient = torch.zeros_like(tensor.detach(), memory_format=torch.contiguous_format)
+            self.registered = self.gradient
+        if self.gradient.is_complex():
+            self.registered = torch.view_as_real(self.registered)
+        self.number = -1
+        self.is_travelling = self.is_new = self.is_sparse = False
+        self._result: torch.Tensor | None = (
+            None  # What .grad was after the last exchange, and its version then.
+        )
+        self._version = 0
+        self._kept: torch.Tensor | None = None  # What .grad was before this exchange.
+        self._more: torch.Tensor | None = (
+            None  # What backward has computed while the gradient travelled.
+        )
+
+    def has_more(self) -> bool:
+        """Returns True if backward has computed a further part of a gradient that travels."""
+        return self.is_travelling and self.tensor.grad is not None
+
+    @property
+    def had_gradient(self) -> bool:
+        """Whether .grad was there before it began to travel."""
+        return self._kept is not None
+
+    def take(self, op: Op, rank: int) -> None:
+        """Moves .grad to the registered memory. `is_new` is then False if all ranks have that
+        gradient already.
+        """
+        found = self._kept = self.tensor.grad
+        self.is_new = found is not None and not (
+            found is self._result and found._version == self._version
+        )
+        self.is_sparse = found is not None and found.is_sparse
+        with torch.no_grad():
+            if found is None:
+                self.gradient.zero_()
+            elif self.is_new and found is not self.gradient:
+                if found.is_cuda:  # Backward may have made it on another stream.
+                    found.record_stream(torch.cuda.current_stream(found.device))
+                self.gradient.copy_(found.to_dense() if found.is_sparse else found)
+            elif (
+                self.is_new
+                and op is Op.SUM
+                and found is self._result
+                and found._version == self._version + 1
+            ):
+                raise RuntimeError(
+                    f"the gradient of {self.name} was added to a sum over all ranks, which would "
+                    "be summed again: call zero_grad() "
+                    "before backward(), or put all backward passes but the last into `with "
+                    "optimizer.no_sync():`"
+                )
+            elif not self.is_new and op is Op.SUM and rank != 0:
+                self.gradient.zero_()  # All ranks have the same sum, which one gives.
+            if self._more is not None:
+                self.is_new = True
+                self.is_sparse = self.is_sparse or self._more.is_sparse
+                self.gradient.add_(self._more)
+                self._more = None
+        self.tensor.grad = None  # Backward may compute a further part meanwhile.
+        self.is_travelling = True
+
+    def settle(self, is_present: bool, is_sparse: bool) -> None:
+        """Gives the result to .grad, or what was there before if no rank had anything new."""
+        self._more = self.tensor.grad
+        self.is_travelling = False
+        if is_present:
+            self._result = (
+                self.gradient.to_sparse(1)
+                if is_sparse and self.gradient.dim() > 0
+                else self.gradient
+            )
+        elif self._kept is None:
+            self._result = None
+        self.tensor.grad = self._result
+        self._kept = None
+        if self._result is not None:
+            self._version = self._result._version
+
+    def give_up(self) -> None:
+        """Undoes take() after an exchange that has failed: .grad is what this rank has computed, or
+        the part of it that had travelled.
+        """
+        self._kept = self._more = self._result = None
+        self.is_travelling = False
+        if self.tensor.grad is None:
+            self.tensor.grad = self.gradient

@@ -1,0 +1,287 @@
+#include "comm/engine/runner.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/common/deadline.hpp"
+#include "comm/rendezvous/connections.hpp"
+#include "comm/rendezvous/make_transports.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The time in which other ranks can receive the reason why this one gives up.
+constexpr auto kAbortTimeout = 500ms;
+
+std::string name_of(Rank rank) {
+  return "rank " + std::to_string(rank.value);
+}
+
+std::uint64_t call_number(MessageTag tag) {
+  return tag.value >> 28;
+}
+
+}  // namespace
+
+Runner::Runner(Connections& connections, RunnerEvents& events)
+    : self_(connections.rank),
+      events_(events),
+      calls_(self_),
+      lost_(static_cast<std::size_t>(connections.size)),
+      routes_(make_transports(connections, *this, *this), connections.size),
+      stalls_(self_, StallLimits{connections.timeout, connections.silence}, routes_.control(),
+              WaitState{active_, lost_, [this] { return is_blocked(); }}) {}
+
+// ---- reports of transports and ranks ----
+
+void Runner::sent(Outgoing& message) {
+  auto& sending = static_cast<Sending&>(message);
+  finished_.emplace_back(sending.operation, sending.step);
+  --routes_.to(message.peer).under_way;
+}
+
+void Runner::received(Incoming& message) {
+  auto& receiving = static_cast<Receiving&>(message);
+  finished_.emplace_back(receiving.operation, receiving.step);
+  --routes_.to(message.peer).under_way;
+}
+
+void Runner::noted(Rank from, MessageTag tag, const Note& note) {
+  try {
+    calls_.on_note(call_number(tag), from, note);
+  } catch (const Error& e) {
+    if (!trouble_) trouble_ = e;
+  }
+}
+
+void Runner::lost(Rank peer, const Error& error) {
+  auto& loss = lost_[static_cast<std::size_t>(peer.value)];
+  if (loss) return;
+  loss = error.during(name_of(peer));
+  newly_lost_.push_back(peer);
+}
+
+void Runner::closing(int descriptor) {
+  events_.descriptor_closing(descriptor);
+}
+
+void Runner::on_question(Rank from, std::span<const std::byte> question) {
+  stalls_.on_question(from, question);
+}
+
+void Runner::on_answer(Rank from, std::span<const std::byte> answer) {
+  try {
+    stalls_.on_answer(from, answer);
+  } catch (const Error& e) {
+    if (!trouble_) trouble_ = e.during(name_of(from));
+  }
+}
+
+void Runner::on_abort(Rank from, std::span<const std::byte> reason) {
+  if (trouble_ || reason.empty()) return;
+  const auto kind = std::to_integer<std::uint8_t>(reason[0]);
+  // That a user has stopped another rank is not this one's interruption.
+  const bool is_known = kind <= static_cast<std::uint8_t>(ErrorKind::internal) &&
+                        static_cast<ErrorKind>(kind) != ErrorKind::interrupted;
+  std::string text(reinterpret_cast<const char*>(reason.data() + 1), reason.size() - 1);
+  const auto is_control = [](unsigned char c) { return c < ' ' || c == 127; };
+  std::ranges::replace_if(text, is_control, '?');  // Safe on a terminal.
+  trouble_ = Error(is_known ? static_cast<ErrorKind>(kind) : ErrorKind::remote,
+                   text + " (" + name_of(from) + " says so)");
+  is_trouble_known_ = true;
+}
+
+// ---- running ----
+
+void Runner::expect_calls(std::uint32_t communicator, std::uint64_t begin) {
+  constexpr std::uint64_t kSequences = std::uint64_t{1} << 24;
+  calls_.open(std::uint64_t{communicator} << 24 | begin % kSequences);
+}
+
+std::shared_ptr<Operation> Runner::start(Work work) {
+  if (failure_)
+    throw Error(ErrorKind::remote,
+                "this communicator is broken since " + std::string(failure_->what()));
+  auto operation = std::make_shared<Operation>(std::move(work));
+  const Work& what = operation->work();
+  operation->seen_at = std::chrono::steady_clock::now();
+  active_.push_back(operation);
+  try {
+    if (what.has_note) calls_.begin(call_number({what.tag_base}), what.call);
+    begin(*operation);
+    settle();
+  } catch (const Error& e) {
+    fail(e);
+  }
+  remove_done();
+  return operation;
+}
+
+void Runner::begin(Operation& operation) {
+  const auto& offloaded = operation.work().offloaded;
+  if (!offloaded) return begin_steps(operation);
+  offloaded->start();
+  ++offloaded_;
+}
+
+void Runner::begin_steps(Operation& operation) {
+  while (const auto step = operation.next())
+    begin_step(operation, *step);
+}
+
+void Runner::begin_step(Operation& operation, StepIndex step) {
+  const Step& what = operation.work().program->program.steps[step];
+  if (what.kind == StepKind::copy || what.kind == StepKind::reduce) {
+    operation.run(step);
+    finished_.emplace_back(&operation, step);
+    return;
+  }
+  const Rank peer = (*operation.work().group)[static_cast<std::size_t>(what.peer.value)];
+  const auto& lost = loss_of(peer);
+  const bool is_send = what.kind == StepKind::send;
+  if (lost && is_send) {
+    if (!operation.work().is_courtesy) throw Error(*lost);
+    return operation.forgo();
+  }
+  if (lost) newly_lost_.push_back(peer);  // It may have sent this before it went.
+  Route& route = routes_.to(peer);
+  ++route.under_way;
+  if (is_send)
+    route.transport->send(operation.sending(step));
+  else
+    route.transport->receive(operation.receiving(step));
+}
+
+/// Draws the consequences of what transports have reported; returns false where that was nothing. A
+/// peer's report of what went wrong comes first: a step that begins now would only find that the
+/// peer has gone.
+bool Runner::settle() {
+  if (trouble_) throw Error(*trouble_);
+  const bool has_news = !finished_.empty();
+  for (std::size_t i = 0; i < finished_.size(); ++i) {
+    const auto [operation, step] = finished_[i];
+    operation->finished(step);
+    stalls_.step_finished();
+    begin_steps(*operation);
+  }
+  finished_.clear();
+  if (trouble_) throw Error(*trouble_);
+  return has_news;
+}
+
+void Runner::settle_or_fail() noexcept {
+  try {
+    settle();
+  } catch (const Error& e) {
+    fail(e);
+  }
+}
+
+bool Runner::progress() {
+  if (failure_) return false;
+  try {
+    bool has_moved = settle();
+    routes_.next_turn();
+    for (Route& route : routes_.all())
+      if (routes_.is_due(route)) has_moved = progress(route) || has_moved;
+    if (offloaded_ > 0) has_moved = progress_offloaded() || has_moved;
+    if (!newly_lost_.empty()) check_lost();
+    if (has_moved) remove_done();
+    return has_moved;
+  } catch (const Error& e) {
+    fail(e);
+    return true;
+  }
+}
+
+bool Runner::progress(Route& route) {
+  const bool has_moved = route.transport->progress();
+  return settle() || has_moved;
+}
+
+bool Runner::progress_offloaded() {
+  const std::size_t before = offloaded_;
+  for (const auto& operation : active_) {
+    const auto& offloaded = operation->work().offloaded;
+    if (!offloaded || operation->is_done() || !offloaded->test()) continue;
+    operation->finished_offloaded();
+    --offloaded_;
+  }
+  return offloaded_ < before;
+}
+
+void Runner::remove_done() {
+  const auto is_done = [](const auto& operation) { return operation->is_done(); };
+  if (std::erase_if(active_, is_done) > 0) events_.operations_ended();
+}
+
+/// Fails the operations that await a lost rank. What it has sent before may still arrive, and so
+/// may its reason if it gave up: that is read first.
+void Runner::check_lost() {
+  routes_.control().progress();
+  settle();
+  for (const Rank peer : std::exchange(newly_lost_, {})) {
+    drain(*routes_.to(peer).transport, peer);
+    for (const auto& operation : active_) {
+      if (operation->is_done() || !awaits(*operation, peer)) continue;
+      if (!operation->work().is_courtesy) throw Error(*loss_of(peer));
+      operation->forgo();
+    }
+  }
+}
+
+/// Receives the last messages of a rank, and forgets those to it.
+void Runner::drain(Transport& transport, Rank lost) {
+  while (transport.has_arrived(lost) && transport.progress())
+    settle();
+  const auto is_awaited = [&] {
+    return std::ranges::any_of(active_, [&](const auto& each) { return awaits(*each, lost); });
+  };
+  const Deadline deadline(transport.capabilities().delay_of_last_messages);
+  for (; !deadline.passed() && is_awaited(); settle())
+    transport.progress();
+  transport.forget(lost);
+}
+
+bool Runner::awaits(const Operation& operation, Rank peer) const {
+  return std::ranges::any_of(operation.pending(),
+                             [&](const Pending& pending) { return pending.peer == peer; });
+}
+
+void Runner::fail(const Error& error) noexcept {
+  if (failure_) return;
+  failure_ = error;
+  routes_.abandon();
+  if (!is_trouble_known_) send_abort(error);
+  for (const auto& operation : active_)
+    if (!operation->is_done()) operation->fail(error.during(describe(operation->work().call)));
+  if (!active_.empty()) failure_ = error.during(describe(active_.front()->work().call));
+  active_.clear();
+  offloaded_ = 0;
+  finished_.clear();
+  events_.operations_ended();
+}
+
+void Runner::send_abort(const Error& error) noexcept {
+  const std::string text = error.what();
+  const auto bytes = std::as_bytes(std::span(text));
+  std::vector<std::byte> reason{static_cast<std::byte>(error.kind())};
+  reason.insert(reason.end(), bytes.begin(), bytes.end());
+  routes_.control().send_abort(reason, kAbortTimeout);
+}
+
+bool Runner::is_blocked() const {
+  return events_.do_all_threads_wait() && offloaded_ == 0 && routes_.are_quiet();
+}
+
+void Runner::check_stalls(bool is_waiting) noexcept {
+  try {
+    stalls_.check(is_waiting);
+  } catch (const Error& e) {
+    fail(e);
+  }
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,119 @@
+// Runs operations over the transports, many at once, and ends them all where one fails.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "comm/engine/call_book.hpp"
+#include "comm/engine/operation.hpp"
+#include "comm/engine/routes.hpp"
+#include "comm/engine/stall_detector.hpp"
+#include "comm/transports/control_channel.hpp"
+#include "comm/transports/transport.hpp"
+
+namespace fastgpu::comm {
+
+struct Connections;
+
+/// The engine as its runner knows it. Called with the engine's lock.
+class RunnerEvents {
+ public:
+  virtual ~RunnerEvents() = default;
+
+  /// Reports that operations have ended, which sleeping threads may wait for.
+  virtual void operations_ended() noexcept = 0;
+
+  /// Reports that a descriptor of a transport is about to be closed.
+  virtual void descriptor_closing(int descriptor) = 0;
+
+  /// Returns whether all threads that ever wait for operations do so now.
+  virtual bool do_all_threads_wait() const = 0;
+};
+
+/// The operations under way, and the reports of transports and of other ranks. A failure of one
+/// operation breaks the runner: every rank is notified, and every operation fails. One thread at a
+/// time; nothing waits.
+class Runner final : private TransportEvents, private ControlEvents {
+ public:
+  /// Borrows the listener.
+  Runner(Connections& connections, RunnerEvents& events);
+
+  Routes& routes() noexcept { return routes_; }
+  const Routes& routes() const noexcept { return routes_; }
+
+  /// Notes that a communicator of this number was made, whose calls are counted from `begin`.
+  void expect_calls(std::uint32_t communicator, std::uint64_t begin);
+
+  /// Begins an operation, and moves what can be moved at once. Throws what broke the runner before.
+  std::shared_ptr<Operation> start(Work work);
+
+  /// Moves what can be moved; returns false where that was nothing.
+  bool progress();
+
+  /// Reads the notices of other ranks. `settle_or_fail` draws their consequences.
+  void read_notices() { routes_.control().progress(); }
+  void settle_or_fail() noexcept;
+  void remove_done();
+
+  void fail(const Error& error) noexcept;
+  const std::optional<Error>& failure() const noexcept { return failure_; }
+  const std::optional<Error>& loss_of(Rank rank) const {
+    return lost_[static_cast<std::size_t>(rank.value)];
+  }
+
+  bool has_operations() const noexcept { return !active_.empty(); }
+  /// Returns whether another engine (MPI or NCCL) runs an operation.
+  bool has_offloaded() const noexcept { return offloaded_ > 0; }
+
+  /// Fails where operations lead nowhere. `is_waiting`: a thread waits for an operation.
+  void check_stalls(bool is_waiting) noexcept;
+  bool has_warnings() const noexcept { return stalls_.has_warnings(); }
+  std::vector<std::string> take_warnings() { return stalls_.take_warnings(); }
+
+ private:
+  // Reports.
+  void sent(Outgoing& message) override;
+  void received(Incoming& message) override;
+  void noted(Rank from, MessageTag tag, const Note& note) override;
+  void lost(Rank peer, const Error& error) override;
+  void closing(int descriptor) override;
+  void on_question(Rank from, std::span<const std::byte> question) override;
+  void on_answer(Rank from, std::span<const std::byte> answer) override;
+  void on_abort(Rank from, std::span<const std::byte> reason) override;
+
+  void begin(Operation& operation);
+  void begin_steps(Operation& operation);
+  void begin_step(Operation& operation, StepIndex step);
+  bool progress(Route& route);
+  bool progress_offloaded();
+  bool settle();
+  void check_lost();
+  void drain(Transport& transport, Rank lost);
+  bool awaits(const Operation& operation, Rank peer) const;
+  bool is_blocked() const;
+  void send_abort(const Error& error) noexcept;
+
+  Rank self_;
+  RunnerEvents& events_;
+  CallBook calls_;
+  std::vector<std::shared_ptr<Operation>> active_;  ///< Shared with the threads that wait for them.
+  std::vector<std::pair<Operation*, StepIndex>> finished_;  ///< Reported by transports.
+  std::vector<std::optional<Error>> lost_;                  ///< The losses, by rank.
+  std::vector<Rank> newly_lost_;
+  std::optional<Error> trouble_;   ///< Reported by transports, or by another rank.
+  bool is_trouble_known_ = false;  ///< All ranks know: one of them has notified this one.
+  std::optional<Error> failure_;
+  std::size_t offloaded_ = 0;  ///< Offloaded collectives under way.
+  Routes routes_;
+  StallDetector stalls_;
+};
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,112 @@
+// Steps of which only some are exchanged, as a class; fastgpu_comm.hpp includes this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "communicator.hpp"
+#include "handles.hpp"
+
+namespace fgc {
+
+/// The steps of a rank: see fastgpu_comm/multistep.h.
+class Multistep {
+ public:
+  /// `mode` is such as "local_steps=8"; empty: that of FASTGPU_COMM_MULTISTEP.
+  explicit Multistep(const Communicator& comm, const std::string& mode = "",
+                     const Settings& settings = {}) {
+    fgc_multistep* multistep = nullptr;
+    check(fgc_multistep_create(comm.get(), mode.empty() ? nullptr : mode.c_str(),
+                               list_of(settings).data(), &multistep));
+    multistep_.reset(multistep);
+  }
+
+  /// Returns whether the mode averages gradients, not parameters.
+  bool takes_gradients() const { return fgc_multistep_takes_gradients(get()) == 1; }
+
+  /// Adds a gradient or a parameter; `values` stay at their place.
+  template <Values Data>
+  std::size_t add(const std::string& name, Data&& values, int priority = 0) {
+    const std::uint64_t count = std::ranges::size(values);
+    fgc_gradient tensor{};
+    tensor.name = name.c_str();
+    tensor.data = std::ranges::data(values);
+    tensor.shape = &count;
+    tensor.dimensions = 1;
+    tensor.type = kType<Data>;
+    tensor.priority = priority;
+    return add(tensor);
+  }
+  std::size_t add(fgc_gradient tensor) {
+    std::size_t id = 0;
+    tensor.struct_size = sizeof(tensor);
+    check(fgc_multistep_add(get(), &tensor, &id));
+    return id;
+  }
+
+  void begin() { check(fgc_multistep_begin(get())); }
+  void ready(std::size_t id) { check(fgc_multistep_ready(get(), id)); }
+
+  /// Ends a step, whose batch has that weight in the means.
+  fgc_multistep_outcome step(double weight = 1) {
+    if (weight != 1) weigh(weight);
+    return ended(fgc_multistep_step);
+  }
+  /// Sets the weight of the next step, for gradients that are ready before it ends.
+  void weigh(double weight) { check(fgc_multistep_weigh(get(), weight)); }
+  fgc_multistep_outcome finish() { return ended(fgc_multistep_finish); }
+
+  fgc_counters counters() const {
+    fgc_counters counters{};
+    counters.struct_size = sizeof(counters);
+    check(fgc_multistep_counters(get(), &counters));
+    return counters;
+  }
+
+  std::vector<std::byte> saved_state() const {
+    std::size_t bytes = 0;
+    check(fgc_multistep_save(get(), nullptr, 0, &bytes));
+    std::vector<std::byte> state(bytes);
+    check(fgc_multistep_save(get(), state.data(), state.size(), &bytes));
+    return state;
+  }
+  void load_state(std::span<const std::byte> state) {
+    check(fgc_multistep_load(get(), state.data(), state.size()));
+  }
+
+  /// Sets a handler as Gradients::on_warning does.
+  void on_warning(std::function<void(const char*)> handler) {
+    auto kept = std::make_unique<std::function<void(const char*)>>(std::move(handler));
+    check(fgc_multistep_on_warning(
+        get(),
+        [](const char* sentence, void* user) {
+          (*static_cast<std::function<void(const char*)>*>(user))(sentence);
+        },
+        kept.get()));
+    handler_ = std::move(kept);
+  }
+
+  fgc_multistep* get() const noexcept { return multistep_.get(); }
+
+ private:
+  template <class End>
+  fgc_multistep_outcome ended(End end) {
+    fgc_multistep_outcome outcome{};
+    outcome.struct_size = sizeof(outcome);
+    check(end(get(), &outcome));
+    return outcome;
+  }
+
+  std::unique_ptr<std::function<void(const char*)>>
+      handler_;  ///< At an address that `multistep_` knows.
+  std::unique_ptr<fgc_multistep, Release<fgc_multistep_free>> multistep_;
+};
+
+}  // namespace fgc

@@ -1,0 +1,360 @@
+#include "comm/multistep/multistep.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// The beginning of the name of a tensor with what a rank contributes. Ranks whose modes differ are
+/// told apart by the rest of it.
+constexpr std::string_view kHeaderName = "fastgpu_comm.round ";
+
+/// The content of that tensor, averaged over the ranks.
+struct Header {
+  double weight = 0;
+  double finished = 0;
+};
+
+[[noreturn]] void refuse_step(const std::string& why) {
+  throw Error(ErrorKind::usage, "multistep: " + why);
+}
+
+/// Files of a rank have one name, so that one exchange alone may write them.
+GradientSettings settings_of_slice(GradientSettings settings, std::size_t slice) {
+  if (slice > 0) settings.timeline = settings.counters = "";
+  return settings;
+}
+
+OuterRate rate_of_round(const MultistepSettings& settings, std::uint64_t round) {
+  if (round < settings.warmup) return {};
+  return {settings.rate, settings.momentum};
+}
+
+}  // namespace
+
+Multistep::Multistep(Communicator& communicator, const MultistepSettings& mode,
+                     GradientSettings settings, GradientEvents* events)
+    : communicator_(communicator), settings_(std::move(settings)), events_(events), clock_(mode) {}
+
+Multistep::~Multistep() = default;
+
+std::size_t Multistep::add(GradientInfo info, std::span<std::byte> values) {
+  if (!slices_.empty()) refuse_step("tensors are added before begin, not after");
+  for (MultistepTensor& tensor : tensors_)
+    if (tensor.info().name == info.name) refuse_step("'" + info.name + "' is added already");
+  tensors_.emplace_back(std::move(info), values);
+  return tensors_.size() - 1;
+}
+
+void Multistep::begin() {
+  if (!slices_.empty()) refuse_step("begin is called once");
+  std::vector<std::size_t> bytes;
+  for (MultistepTensor& tensor : tensors_)
+    bytes.push_back(tensor.work().size());
+  const bool has_slices = mode().mode == MultistepMode::slices;
+  const std::uint32_t count = has_slices ? mode().steps : 1;
+  slice_of_ = slices_of_tensors(bytes, count);
+  std::vector<Slice> slices(count);
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    slices[i].exchange =
+        std::make_unique<GradientExchange>(communicator_, settings_of_slice(settings_, i), events_);
+    slices[i].header =
+        slices[i].exchange->add({.name = std::string(kHeaderName) + to_string(mode()),
+                                 .type = ElementType::float64,
+                                 .shape = {sizeof(Header) / sizeof(double)}},
+                                {});
+  }
+  id_of_.resize(tensors_.size());
+  taken_.resize(tensors_.size());
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    Slice& slice = slices[slice_of_[i]];
+    id_of_[i] = slice.exchange->add(tensors_[i].work_info(), tensors_[i].work());
+    slice.tensors.push_back(i);
+  }
+  for (Slice& slice : slices)
+    slice.exchange->view(slice.header);  // A collective, in which ranks that differ are named.
+  if (!averages_gradients(mode().mode))
+    for (MultistepTensor& tensor : tensors_) {
+      if (!tensor.values().empty()) communicator_.broadcast(tensor.values(), Rank{0});
+      tensor.remember(mode().momentum > 0);
+    }
+  slices_ = std::move(slices);
+}
+
+void Multistep::check_can_go_on() const {
+  if (slices_.empty()) refuse_step("begin comes first");
+  if (is_over_) refuse_step("all ranks have finished, and no step follows");
+}
+
+void Multistep::check_tensor(std::size_t tensor) const {
+  if (tensor >= tensors_.size())
+    refuse_step("there is no tensor number " + std::to_string(tensor) + " among " +
+                std::to_string(tensors_.size()));
+}
+
+void Multistep::weigh(double weight) {
+  if (!std::isfinite(weight) || weight <= 0)
+    refuse_step("the weight of a step is a number above 0");
+  if (std::ranges::find(taken_, 1) != taken_.end())
+    refuse_step("the weight of a step is set before its gradients are ready");
+  weight_ = weight;
+}
+
+void Multistep::ready(std::size_t tensor) {
+  check_can_go_on();
+  check_tensor(tensor);
+  if (mode().mode != MultistepMode::accumulate) return;
+  if (taken_[tensor] != 0)
+    refuse_step("'" + tensors_[tensor].info().name + "' is ready already in this step");
+  take(tensor, weight_);
+}
+
+/// Adds the gradient of this step to those before. In the last step of a round it begins to travel.
+void Multistep::take(std::size_t tensor, double weight) {
+  taken_[tensor] = 1;
+  tensors_[tensor].accumulate(weight);
+  if (!clock_.is_last_step()) return;
+  tensors_[tensor].scale_work(1 / clock_.reference());
+  slices_[0].exchange->ready(id_of_[tensor]);
+}
+
+void Multistep::take_all(double weight) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (taken_[i] == 0) take(i, weight);
+  std::ranges::fill(taken_, char{0});
+}
+
+MultistepOutcome Multistep::step() {
+  check_can_go_on();
+  const double weight = std::exchange(weight_, 1);
+  if (mode().mode == MultistepMode::delay) return turn(weight, false);
+  if (mode().mode == MultistepMode::accumulate) take_all(weight);
+  return clock_.step(weight) ? end_round(false) : MultistepOutcome{};
+}
+
+MultistepOutcome Multistep::finish() {
+  check_can_go_on();
+  if (std::ranges::find(taken_, 1) != taken_.end())
+    refuse_step("a step has gradients that are ready: call step before finish");
+  weight_ = 1;
+  if (mode().mode == MultistepMode::delay) return turn(0, true);
+  if (mode().mode == MultistepMode::accumulate)
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      tensors_[i].scale_work(1 / clock_.reference());
+      slices_[0].exchange->ready(id_of_[i]);
+    }
+  return end_round(true);
+}
+
+MultistepOutcome Multistep::end_round(bool is_finished) {
+  return averages_gradients(mode().mode) ? end_gradients(is_finished) : end_parameters(is_finished);
+}
+
+/// Ends a round whose gradients are on their way.
+MultistepOutcome Multistep::end_gradients(bool is_finished) {
+  const RoundShare share = clock_.take_share(is_finished);
+  Slice& slice = slices_[0];
+  try {
+    write_header(slice, share);
+    const MultistepOutcome outcome = wait(slice, share);
+    for (MultistepTensor& tensor : tensors_)
+      if (outcome.has_results)
+        tensor.deliver(verdict_.factor);
+      else
+        tensor.clear();
+    return outcome;
+  } catch (const Error&) {
+    for (MultistepTensor& tensor : tensors_)
+      tensor.clear();
+    throw;
+  }
+}
+
+MultistepOutcome Multistep::end_parameters(bool is_finished) {
+  const RoundShare share = clock_.take_share(is_finished);
+  Slice& slice = slices_[share.slice];
+  for (const std::size_t i : slice.tensors)
+    if (share.weight > 0)
+      tensors_[i].measure_move(share.factor());
+    else
+      tensors_[i].clear();
+  const auto go_back = [&] {
+    for (const std::size_t i : slice.tensors)
+      tensors_[i].go_back();
+  };
+  try {
+    start(slice, share);
+    const MultistepOutcome outcome = wait(slice, share);
+    if (!outcome.has_results) {
+      go_back();
+      return outcome;
+    }
+    const OuterRate rate = rate_of_round(mode(), share.round);
+    for (const std::size_t i : slice.tensors)
+      tensors_[i].apply_move(verdict_.factor, rate);
+    return outcome;
+  } catch (const Error&) {
+    go_back();
+    throw;
+  }
+}
+
+/// Takes the results of the round before, and starts the next one with the gradients of this step.
+MultistepOutcome Multistep::turn(double weight, bool is_finished) {
+  settle();
+  MultistepOutcome outcome = came_.value_or(MultistepOutcome{});
+  came_.reset();
+  if (outcome.is_over) {
+    is_over_ = true;
+    return outcome;
+  }
+  if (!is_finished) clock_.step(weight);
+  const RoundShare share = clock_.take_share(is_finished);
+  // Work that has no results, as before the first round, is 0 or of no use.
+  const double out = outcome.has_results ? verdict_.factor : 0;
+  for (MultistepTensor& tensor : tensors_) {
+    if (is_finished) tensor.clear_values();
+    if (!outcome.has_results) tensor.clear();
+    tensor.swap(out, share.factor());
+  }
+  start(slices_[0], share);
+  under_way_ = share;
+  return outcome;
+}
+
+/// Waits for the round that travels, if one does.
+void Multistep::settle() {
+  if (!under_way_) return;
+  const RoundShare share = *std::exchange(under_way_, std::nullopt);
+  try {
+    came_ = wait(slices_[0], share);
+    is_over_ = false;  // The caller does not know it yet.
+  } catch (const Error&) {
+    for (MultistepTensor& tensor : tensors_)
+      tensor.clear();
+    throw;
+  }
+}
+
+void Multistep::start(Slice& slice, const RoundShare& share) {
+  write_header(slice, share);
+  for (const std::size_t i : slice.tensors)
+    slice.exchange->ready(id_of_[i]);
+}
+
+void Multistep::write_header(Slice& slice, const RoundShare& share) {
+  const Header header{share.weight, share.is_finished ? 1.0 : 0.0};
+  const std::span<std::byte> view = slice.exchange->view(slice.header);
+  std::memcpy(view.data(), &header, sizeof(header));
+  slice.exchange->ready(slice.header);
+}
+
+MultistepOutcome Multistep::wait(Slice& slice, const RoundShare& share) {
+  const StepOutcome step = slice.exchange->wait_step();
+  Header header;
+  const std::span<const std::byte> view = slice.exchange->view(slice.header);
+  std::memcpy(&header, view.data(), sizeof(header));
+  verdict_ = clock_.judge(share, {header.weight, header.finished});
+  is_over_ = verdict_.is_over;
+  return {.is_round_end = true,
+          .round = share.round,
+          .has_results = verdict_.has_results && step.is_applied,
+          .is_over = verdict_.is_over,
+          .non_finite = step.non_finite};
+}
+
+GradientCounters Multistep::counters() {
+  GradientCounters sum;
+  for (Slice& slice : slices_) {
+    const GradientCounters each = slice.exchange->counters();
+    sum.steps += each.steps;
+    sum.steps_without_results += each.steps_without_results;
+    sum.buckets += each.buckets;
+    sum.bucket_bytes += each.bucket_bytes;
+    sum.negotiation_messages += each.negotiation_messages;
+    sum.negotiation_bytes += each.negotiation_bytes;
+    sum.late_ranks += each.late_ranks;
+    sum.ready_seconds += each.ready_seconds;
+    sum.unpack_seconds += each.unpack_seconds;
+    sum.wait_seconds += each.wait_seconds;
+  }
+  return sum;
+}
+
+std::vector<std::byte> Multistep::saved_state() {
+  check_can_go_on();
+  if (std::ranges::find(taken_, 1) != taken_.end())
+    refuse_step("the state is saved between steps, not within one");
+  settle();
+  SavedMultistep state{
+      .rank = communicator_.rank(), .mode = to_string(mode()), .clock = clock_.state()};
+  if (came_) {
+    state.unused = verdict_;
+    state.unused->has_results = came_->has_results;
+  }
+  const auto copy = [](std::span<const std::byte> bytes) {
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  for (MultistepTensor& tensor : tensors_) {
+    SavedTensor& saved = state.tensors.emplace_back();
+    saved.name = tensor.info().name;
+    if (averages_gradients(mode().mode)) {
+      saved.work = copy(tensor.work());
+      continue;
+    }
+    saved.values = copy(tensor.values());
+    saved.anchor = copy(tensor.anchor());
+    saved.momentum = copy(tensor.momentum());
+  }
+  for (Slice& slice : slices_)
+    state.codecs.push_back(slice.exchange->saved_state());
+  return encode(state);
+}
+
+void Multistep::load_state(std::span<const std::byte> saved) {
+  check_can_go_on();
+  const SavedMultistep state = decode_multistep(saved);
+  if (state.rank != communicator_.rank())
+    refuse_step("this is the state of rank " + std::to_string(state.rank.value) + ", not of rank " +
+                std::to_string(communicator_.rank().value));
+  if (state.mode != to_string(mode()))
+    refuse_step("this is a state of " + state.mode + ", not of " + to_string(mode()));
+  bool is_same = state.tensors.size() == tensors_.size() && state.codecs.size() == slices_.size();
+  const bool has_gradients = averages_gradients(mode().mode);
+  for (std::size_t i = 0; is_same && i < tensors_.size(); ++i) {
+    const SavedTensor& theirs = state.tensors[i];
+    MultistepTensor& mine = tensors_[i];
+    is_same = theirs.name == mine.info().name &&
+              theirs.work.size() == (has_gradients ? mine.work().size() : 0) &&
+              theirs.values.size() == (has_gradients ? 0 : mine.values().size()) &&
+              theirs.anchor.size() == mine.anchor().size() &&
+              theirs.momentum.size() == mine.momentum().size();
+  }
+  if (!is_same) refuse_step("the saved state has other tensors");
+  if (under_way_) refuse_step("the state is loaded before the first step");
+  clock_.restore(state.clock);
+  came_.reset();
+  if (state.unused) {
+    verdict_ = *state.unused;
+    came_ = MultistepOutcome{.is_round_end = true,
+                             .round = verdict_.round,
+                             .has_results = verdict_.has_results,
+                             .is_over = verdict_.is_over};
+  }
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const SavedTensor& theirs = state.tensors[i];
+    std::ranges::copy(theirs.work, tensors_[i].work().begin());
+    std::ranges::copy(theirs.values, tensors_[i].values().begin());
+    std::ranges::copy(theirs.anchor, tensors_[i].anchor().begin());
+    std::ranges::copy(theirs.momentum, tensors_[i].momentum().begin());
+  }
+  for (std::size_t i = 0; i < slices_.size(); ++i)
+    slices_[i].exchange->load_state(state.codecs[i]);
+}
+
+}  // namespace fastgpu::comm

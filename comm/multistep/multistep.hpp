@@ -1,0 +1,122 @@
+// Multistep training: ranks exchange gradients or parameters every few steps, or a step later, with
+// rounds that end alike on all ranks, however many batches each has.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/communicator/communicator.hpp"
+#include "comm/gradients/gradient_exchange.hpp"
+#include "comm/multistep/round_clock.hpp"
+#include "comm/multistep/saved_state.hpp"
+#include "comm/multistep/settings.hpp"
+#include "comm/multistep/tensor.hpp"
+
+namespace fastgpu::comm {
+
+/// The outcome of one step of this rank.
+struct MultistepOutcome {
+  bool is_round_end = false;  ///< Ranks have exchanged; the fields below are about that round.
+  std::uint64_t round = 0;    ///< The round that has ended, counted from 0.
+  /// Gradients: they are averages now, for the optimizer to apply. Parameters: those that the round
+  /// averages are the same on all ranks now.
+  bool has_results = false;
+  bool is_over = false;  ///< All ranks have finished. No further call follows.
+  std::optional<NonFiniteReport> non_finite{};
+};
+
+/// The steps of one rank. Every rank adds the same tensors in the same order, calls `begin`, then
+/// `step` after each of its batches, and `finish` again and again until a round is over. Means are
+/// weighted: a step weighs 1, or what `weigh` has set. `ready` may be called by any thread; all
+/// else by one at a time.
+class Multistep {
+ public:
+  /// Borrows `communicator`, and `events` if there are any.
+  Multistep(Communicator& communicator, const MultistepSettings& mode,
+            GradientSettings settings = {}, GradientEvents* events = nullptr);
+  Multistep(const Multistep&) = delete;
+  Multistep& operator=(const Multistep&) = delete;
+  ~Multistep();
+
+  const MultistepSettings& mode() const noexcept { return clock_.settings(); }
+
+  /// Adds a gradient, or a parameter, by the mode; returns its number, from 0. Its memory stays at
+  /// its place. Throws ErrorKind::usage as GradientExchange::add does, for a type without
+  /// fractions, and after `begin`.
+  std::size_t add(GradientInfo info, std::span<std::byte> values);
+  std::size_t size() const noexcept { return tensors_.size(); }
+
+  /// Compares with the other ranks what was added, and gives all of them the parameters of rank 0.
+  /// A collective, before the first step.
+  void begin();
+
+  /// Sets the weight of this rank's next step, such as the number of samples in its batch. Throws
+  /// ErrorKind::usage unless it is finite and above 0.
+  void weigh(double weight);
+
+  /// Marks a gradient of this step complete: with MultistepMode::accumulate it begins to travel in
+  /// the last step of a round. Gradients without this call are complete in `step`. Has no effect in
+  /// other modes.
+  void ready(std::size_t tensor);
+
+  /// Ends a step of this rank. A gradient is 0 afterwards, unless the outcome has results. Throws
+  /// as GradientExchange::wait_step does; the round is lost then.
+  MultistepOutcome step();
+
+  /// Takes part in one more round, without a step of its own. A round that has begun ends with the
+  /// steps that were made in it.
+  MultistepOutcome finish();
+
+  /// Returns the counts of all exchanges.
+  GradientCounters counters();
+
+  /// Returns the state of this rank between steps, for a file: each rank keeps its own.
+  std::vector<std::byte> saved_state();
+
+  /// Takes the saved state of the same rank, after `begin`. The parameters have then the values
+  /// that they had. Throws ErrorKind::usage for the state of another rank, mode or set of tensors;
+  /// then nothing has changed.
+  void load_state(std::span<const std::byte> saved);
+
+ private:
+  /// The exchange of one slice.
+  struct Slice {
+    std::unique_ptr<GradientExchange> exchange;
+    std::vector<std::size_t> tensors{};
+    GradientId header{};
+  };
+
+  void check_can_go_on() const;
+  void check_tensor(std::size_t tensor) const;
+  void take(std::size_t tensor, double weight);
+  void take_all(double weight);
+  MultistepOutcome end_round(bool is_finished);
+  MultistepOutcome end_gradients(bool is_finished);
+  MultistepOutcome end_parameters(bool is_finished);
+  MultistepOutcome turn(double weight, bool is_finished);
+  void start(Slice& slice, const RoundShare& share);
+  void write_header(Slice& slice, const RoundShare& share);
+  MultistepOutcome wait(Slice& slice, const RoundShare& share);
+  void settle();
+
+  Communicator& communicator_;
+  GradientSettings settings_;
+  GradientEvents* events_;
+  RoundClock clock_;
+  std::vector<MultistepTensor> tensors_;
+  std::vector<Slice> slices_;
+  std::vector<std::uint32_t> slice_of_;   ///< By tensor.
+  std::vector<GradientId> id_of_;         ///< By tensor, in the exchange of its slice.
+  std::vector<char> taken_;               ///< By tensor: its gradient of this step.
+  double weight_ = 1;                     ///< The weight of the next step.
+  RoundVerdict verdict_{};                ///< That of the last round.
+  std::optional<RoundShare> under_way_;   ///< MultistepMode::delay: the round that travels.
+  std::optional<MultistepOutcome> came_;  ///< The outcome of a round whose results wait.
+  bool is_over_ = false;
+};
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,40 @@
+// The state of one rank's multistep training, as bytes for a file.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/common/rank.hpp"
+#include "comm/multistep/round_clock.hpp"
+
+namespace fastgpu::comm {
+
+/// The memory of one tensor; parts that the mode does not have are empty.
+struct SavedTensor {
+  std::string name;
+  std::vector<std::byte> values{};
+  std::vector<std::byte> work{};
+  std::vector<std::byte> anchor{};
+  std::vector<std::byte> momentum{};
+
+  friend bool operator==(const SavedTensor&, const SavedTensor&) = default;
+};
+
+struct SavedMultistep {
+  Rank rank{};
+  std::string mode;  ///< With all options.
+  RoundClock::State clock{};
+  std::optional<RoundVerdict> unused{};  ///< The verdict of a round whose results wait in `work`.
+  std::vector<SavedTensor> tensors{};
+  std::vector<std::vector<std::byte>> codecs{};  ///< The states of codecs, by slice.
+};
+
+std::vector<std::byte> encode(const SavedMultistep& state);
+
+/// Throws ErrorKind::usage for bytes that `encode` has not written.
+SavedMultistep decode_multistep(std::span<const std::byte> bytes);
+
+}  // namespace fastgpu::comm

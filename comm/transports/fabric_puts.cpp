@@ -1,0 +1,167 @@
+#include "comm/transports/fabric_puts.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace fastgpu::comm {
+namespace {
+
+/// Puts to one peer that are under way: a more urgent one waits for no more.
+constexpr std::size_t kMaxPuts = 8;
+
+/// Grants that a peer may give for messages that this rank has not begun to send.
+constexpr std::size_t kMaxEarlyGrants = kMostUnasked / kArrivalCost;
+
+}  // namespace
+
+void FabricPuts::send(FabricPeer& peer, Outgoing& message) {
+  if (message.note != nullptr) {
+    FabricFrame frame = frames_.frame_to(peer, FabricFrameKind::note);
+    frame.tag = message.tag;
+    frame.note = *message.note;
+    frames_.queue(peer, frame);
+  }
+  peer.sending.add(message.tag, {&message, 0});
+  if (peer.early_grants.find(message.tag) != nullptr) {
+    const std::vector<FabricGrant> grants = peer.early_grants.take(message.tag);
+    peer.early -= grants.size();
+    try {
+      for (const FabricGrant& grant : grants)
+        accept(peer, *peer.sending.find(message.tag), grant);
+    } catch (const Error& e) {
+      return hub_.lose(peer, e);
+    }
+  }
+  hub_.flush(peer);
+}
+
+void FabricPuts::take_grant(FabricPeer& peer, MessageTag tag, const FabricGrant& grant) {
+  if (FabricSending* const sending = peer.sending.find(tag)) {
+    accept(peer, *sending, grant);
+    return hub_.flush(peer);
+  }
+  if (peer.early >= kMaxEarlyGrants) refuse_fabric("it awaits far more messages than there are");
+  ++peer.early;
+  if (auto* const grants = peer.early_grants.find(tag))
+    grants->push_back(grant);
+  else
+    peer.early_grants.add(tag, {grant});
+}
+
+void FabricPuts::accept(FabricPeer& peer, FabricSending& sending, const FabricGrant& grant) {
+  Outgoing& message = *sending.message;
+  if (grant.total != message.bytes.size())
+    refuse_fabric("it expects " + std::to_string(grant.total) + " bytes where " +
+                  std::to_string(message.bytes.size()) + " are sent");
+  sending.granted += grant.length;
+  if (sending.granted > grant.total) refuse_fabric("it asked for bytes twice");
+  if (grant.is_tagged != (peer.put == fabric::Put::none))
+    refuse_fabric("it asked for bytes in a way that was not agreed");
+  const auto urgent = [&](const FabricPut& each) {
+    return each.message->priority >= message.priority;
+  };
+  const auto made = peer.puts.emplace(std::ranges::find_if_not(peer.puts, urgent));
+  made->role = FabricRole::put;
+  made->peer = &peer;
+  made->message = &message;
+  made->grant = grant;
+  made->self = made;
+}
+
+bool FabricPuts::may_begin(const FabricPeer& peer) const noexcept {
+  return !peer.puts.empty() && peer.under_way < kMaxPuts;
+}
+
+bool FabricPuts::begin(FabricPeer& peer) {
+  FabricPut& put = peer.puts.front();
+  const FabricGrant& grant = put.grant;
+  const auto source = put.message->bytes.subspan(grant.offset, grant.length);
+  // The fabric only reads there.
+  fabric::Part part{{const_cast<std::byte*>(source.data()), source.size()}, memory_.find(source)};
+  if (part.registration == nullptr && endpoint_.traits().needs_local) {
+    if (!put.own) put.own = endpoint_.register_memory(part.bytes);
+    part.registration = put.own.get();
+  }
+  const auto write = [&](fabric::WriteKind kind) {
+    return endpoint_.write(peer.number, part, grant.place, kind, grant.number, put);
+  };
+  bool has_begun = false;
+  switch (peer.put) {
+    case fabric::Put::none:
+      has_begun =
+          endpoint_.send_tagged(peer.number, fabric_piece_tag(peer.token, grant.number), part, put);
+      break;
+    case fabric::Put::with_data:
+      has_begun = write(fabric::WriteKind::with_data);
+      break;
+    case fabric::Put::then_send:
+      has_begun = write(fabric::WriteKind::plain);
+      break;
+    case fabric::Put::delivered:
+      has_begun = write(fabric::WriteKind::until_delivered);
+      break;
+  }
+  if (!has_begun) return false;
+  ++peer.under_way;
+  under_way_.splice(under_way_.begin(), peer.puts, put.self);
+  // Puts of the other two ways are counted by the frame that follows them.
+  if (peer.put == fabric::Put::none || peer.put == fabric::Put::with_data) ++peer.items_sent;
+  if (peer.put == fabric::Put::then_send) report_done(peer, grant);
+  return true;
+}
+
+void FabricPuts::report_done(FabricPeer& peer, const FabricGrant& grant) {
+  FabricFrame done = frames_.frame_to(peer, FabricFrameKind::done);
+  done.grant = grant;
+  frames_.queue(peer, done);
+}
+
+void FabricPuts::ended(FabricOperation& operation) {
+  auto& put = static_cast<FabricPut&>(operation);
+  FabricPeer& peer = *put.peer;
+  Outgoing* const message = put.message;
+  const FabricGrant grant = put.grant;
+  --peer.under_way;
+  under_way_.erase(put.self);
+  if (message == nullptr) return;
+  if (peer.put == fabric::Put::delivered) report_done(peer, grant);
+  message->moved += grant.length;
+  if (message->moved == message->bytes.size()) {
+    peer.sending.take(message->tag);
+    hub_.events().sent(*message);
+  }
+  hub_.flush(peer);
+}
+
+void FabricPuts::failed(FabricOperation& operation) {
+  auto& put = static_cast<FabricPut&>(operation);
+  --put.peer->under_way;
+  under_way_.erase(put.self);
+}
+
+bool FabricPuts::has_any_to(const FabricPeer& peer) const noexcept {
+  return std::ranges::any_of(under_way_, [&](const FabricPut& each) { return each.peer == &peer; });
+}
+
+void FabricPuts::forget(FabricPeer& peer) {
+  peer.sending.clear();
+  peer.early_grants.clear();
+  peer.early = 0;
+  peer.puts.clear();
+}
+
+void FabricPuts::cancel(const FabricPeer& peer) {
+  for (FabricPut& put : under_way_) {
+    if (put.peer != &peer) continue;
+    put.message = nullptr;
+    endpoint_.cancel(put);
+  }
+}
+
+void FabricPuts::release_messages() noexcept {
+  for (FabricPut& put : under_way_)
+    put.message = nullptr;
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,139 @@
+#include "comm/transports/fabric_shorts.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace fastgpu::comm {
+namespace {
+
+/// The cost of short messages that a peer may send ahead of what it knows to be taken.
+constexpr std::uint64_t kAheadCost = 1 << 20;
+
+std::uint64_t cost_of_short(std::size_t bytes) {
+  return kArrivalCost + bytes;
+}
+
+/// Returns whether something must come from the peer before this rank can go on.
+bool is_awaited_from(const FabricPeer& peer) {
+  return peer.wanted.size() > 0 || peer.receiving.size() > 0 || peer.sending.size() > 0 ||
+         !peer.shorts.empty();
+}
+
+bool has_credit_for(const FabricPeer& peer, const Outgoing& message) {
+  return peer.sent - peer.credit + cost_of_short(message.bytes.size()) <= kAheadCost;
+}
+
+}  // namespace
+
+void FabricShorts::queue(FabricPeer& peer, Outgoing& message) {
+  const auto urgent = [&](const Outgoing* each) { return each->priority >= message.priority; };
+  peer.shorts.insert(std::ranges::find_if_not(peer.shorts, urgent), &message);
+}
+
+bool FabricShorts::post(FabricPeer& peer) {
+  Outgoing& message = *peer.shorts.front();
+  if (!has_credit_for(peer, message)) return false;
+  FabricFrame frame = frames_.frame_to(peer, FabricFrameKind::message);
+  frame.tag = message.tag;
+  frame.bytes = message.bytes;
+  if (message.note != nullptr) frame.note = *message.note;
+  const std::size_t note = message.note != nullptr ? kNoteBytes : 0;
+  if (!frames_.post(peer, frame, kFabricHead + note + message.bytes.size())) return false;
+  peer.sent += cost_of_short(message.bytes.size());
+  ++peer.items_sent;
+  peer.shorts.pop_front();
+  message.moved = message.bytes.size();
+  hub_.events().sent(message);
+  return true;
+}
+
+bool FabricShorts::is_flushed(const FabricPeer& peer) const {
+  return peer.shorts.empty() || !has_credit_for(peer, *peer.shorts.front());
+}
+
+bool FabricShorts::deliver(FabricPeer& from, Incoming& message) {
+  if (from.arrivals.find(message.tag) == nullptr) return false;
+  const std::size_t expected = message.sink.memory.size();
+  const std::vector<std::byte> bytes = from.arrivals.take(message.tag);
+  unasked_.remove(cost_of_short(bytes.size()));
+  from.arrived_bytes -= cost_of_short(bytes.size());
+  try {
+    if (bytes.size() != expected) refuse_fabric_length(bytes.size(), expected);
+  } catch (const Error& e) {
+    hub_.lose(from, e);
+    return true;
+  }
+  message.sink.take(0, bytes);
+  message.moved = expected;
+  hub_.events().received(message);
+  report_credit(from);
+  hub_.flush(from);
+  return true;
+}
+
+void FabricShorts::take(FabricPeer& from, const FabricFrame& frame) {
+  if (frame.note) hub_.events().noted(from.rank, frame.tag, *frame.note);
+  from.taken += cost_of_short(frame.bytes.size());
+  if (Incoming** const wanted = from.wanted.find(frame.tag)) {
+    Incoming& message = **wanted;
+    if (frame.bytes.size() != message.sink.memory.size())
+      refuse_fabric_length(frame.bytes.size(), message.sink.memory.size());
+    from.wanted.take(frame.tag);
+    message.sink.take(0, frame.bytes);
+    message.moved = frame.bytes.size();
+    hub_.events().received(message);
+  } else {
+    if (FabricReceiving** const receiving = from.receiving.find(frame.tag))
+      refuse_fabric_length(frame.bytes.size(), (*receiving)->message->sink.memory.size());
+    if (from.arrivals.find(frame.tag) != nullptr)
+      refuse_fabric("it sent two messages where there is one");
+    unasked_.add(cost_of_short(frame.bytes.size()));
+    from.arrived_bytes += cost_of_short(frame.bytes.size());
+    from.arrivals.add(frame.tag, {frame.bytes.begin(), frame.bytes.end()});
+  }
+  report_credit(from);
+  hub_.flush(from);
+}
+
+void FabricShorts::take_credit(FabricPeer& peer, const FabricFrame& frame) {
+  if (frame.credit < peer.credit || frame.credit > peer.sent || frame.items < peer.items_known ||
+      frame.items > peer.items_sent)
+    refuse_fabric("it has taken more than was sent");
+  peer.credit = frame.credit;
+  peer.items_known = frame.items;
+  hub_.flush(peer);
+}
+
+void FabricShorts::report_credit(FabricPeer& peer) {
+  if (peer.taken - peer.reported < kAheadCost / 4) return;
+  if (unasked_.is_full() && !is_awaited_from(peer)) return;
+  peer.reported = peer.taken;
+  send_credit(peer);
+}
+
+void FabricShorts::send_credit(FabricPeer& peer) {
+  FabricFrame frame = frames_.frame_to(peer, FabricFrameKind::credit);
+  frame.credit = peer.reported;
+  frame.items = peer.items_taken;
+  frames_.queue(peer, frame);
+}
+
+void FabricShorts::ask_for_credit(FabricPeer& peer) {
+  if (peer.items_sent == peer.items_known || peer.items_sent == peer.items_asked) return;
+  peer.items_asked = peer.items_sent;
+  frames_.queue(peer, frames_.frame_to(peer, FabricFrameKind::question));
+  hub_.flush(peer);
+}
+
+void FabricShorts::forget(FabricPeer& peer) {
+  peer.shorts.clear();
+  peer.wanted.clear();
+}
+
+void FabricShorts::drop_arrivals(FabricPeer& peer) noexcept {
+  peer.arrivals.clear();
+  unasked_.remove(std::exchange(peer.arrived_bytes, 0));
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,56 @@
+// The short messages of a fabric transport, which go in frames, and the credit by which a rank does
+// not send more of them than the other takes.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "comm/transports/fabric_frames.hpp"
+#include "comm/transports/fabric_peer.hpp"
+
+namespace fastgpu::comm {
+
+/// The messages in both directions. A message waits until the peer has taken most of what was sent
+/// before.
+class FabricShorts {
+ public:
+  FabricShorts(FabricFrames& frames, FabricHub& hub) : frames_(frames), hub_(hub) {}
+
+  /// Adds a message to those that wait for the peer.
+  void queue(FabricPeer& peer, Outgoing& message);
+
+  /// Sends the first message that waits; returns false where it must wait.
+  bool post(FabricPeer& peer);
+
+  /// Returns whether no message waits but for the peer's credit.
+  bool is_flushed(const FabricPeer& peer) const;
+
+  /// Gives the message what has come for it; returns false if nothing has. Loses the peer if it has
+  /// another length.
+  bool deliver(FabricPeer& from, Incoming& message);
+  void await(FabricPeer& from, Incoming& message) { from.wanted.add(message.tag, &message); }
+
+  /// Takes a message that has come. Throws ErrorKind::remote if there is none of this kind.
+  void take(FabricPeer& from, const FabricFrame& frame);
+
+  /// Takes the peer's report of what it has taken. Throws ErrorKind::remote if that is impossible.
+  void take_credit(FabricPeer& peer, const FabricFrame& frame);
+
+  /// Lets the peer send more, unless it is too far ahead of this rank.
+  void report_credit(FabricPeer& peer);
+  void send_credit(FabricPeer& peer);
+
+  /// Asks the peer if it has not reported all that was sent to it.
+  void ask_for_credit(FabricPeer& peer);
+
+  /// Forgets messages to and from a peer that is lost; what has come from it stays.
+  void forget(FabricPeer& peer);
+  void drop_arrivals(FabricPeer& peer) noexcept;
+
+ private:
+  FabricFrames& frames_;
+  FabricHub& hub_;
+  UnaskedBytes unasked_;
+};
+
+}  // namespace fastgpu::comm
