@@ -13,7 +13,7 @@ constexpr std::size_t kFramesAChunk = 32;
 
 }  // namespace
 
-FabricFrames::FabricFrames(Rank self, fabric::Endpoint& endpoint)
+FabricFrames::FabricFrames(Rank self, fabric::FabricEndpoint& endpoint)
     : self_(self),
       endpoint_(endpoint),
       blocks_(endpoint, kFabricFrameBytes, kFramesAChunk, endpoint.traits().needs_local),
@@ -51,7 +51,7 @@ bool FabricFrames::post(FabricPeer& peer, const FabricFrame& frame, std::size_t 
     return inject(peer, std::span(scratch_).first(size));
   }
   if (under_way_.size() >= kMaxFramesOut) return false;
-  const fabric::Part block = blocks_.take();
+  const fabric::FabricPart block = blocks_.take();
   encode(frame, block.bytes);
   return post_block(peer, block, size);
 }
@@ -61,7 +61,7 @@ bool FabricFrames::post_encoded(FabricPeer& peer, const FabricControl& frame) {
   if (frame.is_short && encoded.size() <= endpoint_.traits().inject_bytes)
     return inject(peer, encoded);
   if (under_way_.size() >= kMaxFramesOut) return false;
-  const fabric::Part block = blocks_.take();
+  const fabric::FabricPart block = blocks_.take();
   std::ranges::copy(encoded, block.bytes.begin());
   return post_block(peer, block, encoded.size());
 }
@@ -72,13 +72,14 @@ bool FabricFrames::inject(FabricPeer& peer, std::span<const std::byte> encoded) 
   return endpoint_.inject(peer.number, encoded);
 }
 
-bool FabricFrames::post_block(FabricPeer& peer, const fabric::Part& block, std::size_t bytes) {
+bool FabricFrames::post_block(FabricPeer& peer, const fabric::FabricPart& block,
+                              std::size_t bytes) {
   FrameOperation& frame = under_way_.emplace_front();
   frame.role = FabricRole::frame_out;
   frame.peer = &peer;
   frame.block = block;
   frame.self = under_way_.begin();
-  const fabric::Part part{block.bytes.first(bytes), block.registration};
+  const fabric::FabricPart part{block.bytes.first(bytes), block.registration};
   if (endpoint_.send(peer.number, part, frame)) return true;
   blocks_.give(block);
   under_way_.pop_front();

@@ -23,7 +23,7 @@ constexpr bool is_counted(FabricFrameKind kind) noexcept {
 class FabricFrames {
  public:
   /// Borrows the endpoint. Throws as Endpoint::register_memory() does.
-  FabricFrames(Rank self, fabric::Endpoint& endpoint);
+  FabricFrames(Rank self, fabric::FabricEndpoint& endpoint);
 
   /// Returns a frame of that kind, without its content.
   FabricFrame frame_to(const FabricPeer& peer, FabricFrameKind kind) const;
@@ -57,16 +57,16 @@ class FabricFrames {
 
  private:
   struct FrameOperation : FabricOperation {
-    fabric::Part block{};
+    fabric::FabricPart block{};
     std::list<FrameOperation>::iterator self{};
   };
 
   bool inject(FabricPeer& peer, std::span<const std::byte> encoded);
   bool post_encoded(FabricPeer& peer, const FabricControl& frame);
-  bool post_block(FabricPeer& peer, const fabric::Part& block, std::size_t bytes);
+  bool post_block(FabricPeer& peer, const fabric::FabricPart& block, std::size_t bytes);
 
   Rank self_;
-  fabric::Endpoint& endpoint_;
+  fabric::FabricEndpoint& endpoint_;
   FabricBlocks blocks_;
   std::deque<FrameOperation> in_;
   std::vector<FrameOperation*> unposted_;  ///< Members of `in_`.

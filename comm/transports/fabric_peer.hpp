@@ -32,7 +32,8 @@ struct FabricOperation : fabric::OperationSpace {
 struct FabricPut : FabricOperation {
   Outgoing* message = nullptr;  ///< Null once it is forgotten.
   FabricGrant grant{};
-  std::unique_ptr<fabric::Registration> own{};  ///< Null if the memory is registered otherwise.
+  std::unique_ptr<fabric::FabricRegistration>
+      own{};  ///< Null if the memory is registered otherwise.
   std::list<FabricPut>::iterator self{};
 };
 

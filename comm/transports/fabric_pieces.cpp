@@ -14,7 +14,7 @@ constexpr std::size_t kDirectWindow = 4;
 
 }  // namespace
 
-FabricPieces::FabricPieces(fabric::Endpoint& endpoint, std::uint64_t token,
+FabricPieces::FabricPieces(fabric::FabricEndpoint& endpoint, std::uint64_t token,
                            const RegisteredMemory& memory, FabricFrames& frames, FabricHub& hub)
     : endpoint_(endpoint),
       token_(token),
@@ -103,7 +103,7 @@ bool FabricPieces::grant(FabricReceiving& receiving) {
 
 /// Finds memory for a piece, and posts its receive if it comes as a message.
 bool FabricPieces::prepare(Piece& piece, std::size_t bytes) {
-  const Sink& sink = piece.receiving->message->sink;
+  const MessageSink& sink = piece.receiving->message->sink;
   piece.is_staged = sink.reduction.has_value();
   if (piece.is_staged) {
     piece.part = staging_.take();

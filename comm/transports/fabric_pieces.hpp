@@ -19,8 +19,8 @@ namespace fastgpu::comm {
 class FabricPieces {
  public:
   /// `token` is the endpoint's.
-  FabricPieces(fabric::Endpoint& endpoint, std::uint64_t token, const RegisteredMemory& memory,
-               FabricFrames& frames, FabricHub& hub);
+  FabricPieces(fabric::FabricEndpoint& endpoint, std::uint64_t token,
+               const RegisteredMemory& memory, FabricFrames& frames, FabricHub& hub);
 
   /// Notes that the message is awaited. `advance` grants its first pieces.
   FabricReceiving& add(FabricPeer& from, Incoming& message);
@@ -57,10 +57,10 @@ class FabricPieces {
     FabricReceiving* receiving = nullptr;  ///< Null once it is forgotten.
     std::uint32_t number = 0;
     std::size_t offset = 0;
-    fabric::Part part{};
+    fabric::FabricPart part{};
     bool is_staged = false;
     bool is_tagged = false;
-    std::unique_ptr<fabric::Registration> own{};
+    std::unique_ptr<fabric::FabricRegistration> own{};
     std::list<Piece>::iterator self{};
   };
 
@@ -69,7 +69,7 @@ class FabricPieces {
   void undo(Piece& piece);
   void arrived(Piece& piece);
 
-  fabric::Endpoint& endpoint_;
+  fabric::FabricEndpoint& endpoint_;
   std::uint64_t token_;
   const RegisteredMemory& memory_;
   FabricFrames& frames_;

@@ -78,7 +78,8 @@ bool FabricPuts::begin(FabricPeer& peer) {
   const FabricGrant& grant = put.grant;
   const auto source = put.message->bytes.subspan(grant.offset, grant.length);
   // The fabric only reads there.
-  fabric::Part part{{const_cast<std::byte*>(source.data()), source.size()}, memory_.find(source)};
+  fabric::FabricPart part{{const_cast<std::byte*>(source.data()), source.size()},
+                          memory_.find(source)};
   if (part.registration == nullptr && endpoint_.traits().needs_local) {
     if (!put.own) put.own = endpoint_.register_memory(part.bytes);
     part.registration = put.own.get();

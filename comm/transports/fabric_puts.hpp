@@ -14,7 +14,7 @@ namespace fastgpu::comm {
 /// The messages that are sent, and their puts that are under way.
 class FabricPuts {
  public:
-  FabricPuts(fabric::Endpoint& endpoint, const RegisteredMemory& memory, FabricFrames& frames,
+  FabricPuts(fabric::FabricEndpoint& endpoint, const RegisteredMemory& memory, FabricFrames& frames,
              FabricHub& hub)
       : endpoint_(endpoint), memory_(memory), frames_(frames), hub_(hub) {}
 
@@ -48,7 +48,7 @@ class FabricPuts {
   void accept(FabricPeer& peer, FabricSending& sending, const FabricGrant& grant);
   void report_done(FabricPeer& peer, const FabricGrant& grant);
 
-  fabric::Endpoint& endpoint_;
+  fabric::FabricEndpoint& endpoint_;
   const RegisteredMemory& memory_;
   FabricFrames& frames_;
   FabricHub& hub_;

@@ -23,7 +23,7 @@ class TwoHomes {
   explicit TwoHomes(const std::string& program, int ranks_each = 2) {
     write_file(first.path() / "job/hostfile", "localhost slots=2\nnode-1 slots=2\n");
     for (int node = 0; node < 2; ++node) {
-      Plan plan;
+      JobPlan plan;
       plan.id = "plain-" + first.path().filename().string();
       plan.argv = {"sh", "-c", program};
       plan.world_size = 2 * ranks_each;

@@ -60,7 +60,7 @@ TEST_CASE("the first rank that failed by itself decides, not those ended after i
 TEST_CASE("a rank that the kernel killed for its memory says so") {
   RankEnd killed = rank(1, 0, 9, 7, false);
   killed.out_of_memory = true;
-  const Outcome outcome = decide(report({rank(0, 0, 15, 9, true), killed}, job(137)));
+  const JobOutcome outcome = decide(report({rank(0, 0, 15, 9, true), killed}, job(137)));
   CHECK(outcome.exit_code == 137);
   CHECK(outcome.reason == "rank 1 on demo-1: killed by SIGKILL (out of memory)");
   REQUIRE(outcome.failure.has_value());

@@ -213,10 +213,10 @@ TEST_CASE("the programs of a job have its grace, on the first node and on the ot
   JobFilesRequest asked = request();
   asked.spec.grace = std::chrono::seconds(42);
   asked.spec.leftovers = Leftovers::kept;
-  const std::vector<agent::NodeFacts> both = {facts(), facts("b")};
+  const std::vector<agent::JobNodeFacts> both = {facts(), facts("b")};
   const auto files = start_files(asked, both, kCommands);
   for (const std::string& text : {files[4].content, rank_files(asked, asked.nodes[1])[0].content}) {
-    const agent::Plan plan = agent::parse_plan(text);
+    const agent::JobPlan plan = agent::parse_plan(text);
     CHECK(plan.grace == std::chrono::seconds(42));
     CHECK(plan.keeps_processes);
   }
@@ -242,8 +242,8 @@ TEST_CASE("nodes on one machine share its cores") {
 }
 
 TEST_CASE("each process has its share of the cores, and the user's word on it is kept") {
-  const auto threads = [](JobFilesRequest asked, std::vector<agent::NodeFacts> both) {
-    const agent::Plan plan = agent::parse_plan(start_files(asked, both, kCommands)[4].content);
+  const auto threads = [](JobFilesRequest asked, std::vector<agent::JobNodeFacts> both) {
+    const agent::JobPlan plan = agent::parse_plan(start_files(asked, both, kCommands)[4].content);
     std::string found;
     for (const std::string& assignment : plan.environment)
       if (assignment.starts_with("OMP_NUM_THREADS=")) found = assignment.substr(16);
@@ -251,7 +251,7 @@ TEST_CASE("each process has its share of the cores, and the user's word on it is
     return found;
   };
   const auto with_cores = [](const std::string& boot_id, int cores) {
-    agent::NodeFacts node = facts(boot_id);
+    agent::JobNodeFacts node = facts(boot_id);
     node.cores = cores;
     return node;
   };
@@ -267,9 +267,9 @@ TEST_CASE("each process has its share of the cores, and the user's word on it is
 TEST_CASE("a plain job needs no mpirun, and its ranks get the same variables") {
   JobFilesRequest plain = request();
   plain.spec.launcher = Launcher::plain;
-  std::vector<agent::NodeFacts> both = {facts("a"), facts("b")};
+  std::vector<agent::JobNodeFacts> both = {facts("a"), facts("b")};
   both[0].mpirun.clear();
-  const agent::Plan plan = agent::parse_plan(start_files(plain, both, kCommands)[4].content);
+  const agent::JobPlan plan = agent::parse_plan(start_files(plain, both, kCommands)[4].content);
   REQUIRE(plan.argv.size() == 3);
   CHECK(plan.argv[0] == "/bin/sh");
   for (const char* part : {" launch .fastgpu/jobs/train-1 ", " node-ranks .fastgpu/jobs/train-1",

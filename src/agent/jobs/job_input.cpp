@@ -104,7 +104,7 @@ class InputOfRank {
 
 class JobInput {
  public:
-  JobInput(fs::path directory, const Plan& plan) : directory_(std::move(directory)) {
+  JobInput(fs::path directory, const JobPlan& plan) : directory_(std::move(directory)) {
     for (const int rank : ranks_with_input(plan))
       ranks_.emplace_back(directory_, rank);
   }

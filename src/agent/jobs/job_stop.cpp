@@ -56,9 +56,9 @@ void mark_stopped(const std::filesystem::path& directory) try {
 /// Returns the grace for programs of a job whose folder may be missing or unreadable.
 milliseconds grace_of(const std::filesystem::path& directory) try {
   const auto plan = any_plan(directory);
-  return plan ? plan->grace : Plan().grace;
+  return plan ? plan->grace : JobPlan().grace;
 } catch (const Error&) {
-  return Plan().grace;
+  return JobPlan().grace;
 }
 
 milliseconds seconds_of(const std::string& text) {

@@ -70,7 +70,7 @@ struct LaunchOptions {
 };
 
 LaunchOptions parse_launch(Arguments arguments) {
-  Options words(arguments);
+  OptionReader words(arguments);
   LaunchOptions options{.directory = below_home(words.take_word("the job's directory")),
                         .node_command = words.take_word("the command of a node")};
   if (const auto config = words.take_value("--ssh-config")) options.ssh_config = *config;
@@ -249,7 +249,7 @@ class NodeRanksRun {
     has_begun_ = true;
     const auto plan = read_file(directory_ / "rank");
     if (!plan) throw Error(ErrorKind::usage, directory_.string() + " has no plan for ranks");
-    const Plan ranks = parse_plan(*plan);
+    const JobPlan ranks = parse_plan(*plan);
     auto environment = process::current_environment();
     for (const std::string& assignment : variables_)
       process::set_variable(environment, assignment);
@@ -301,7 +301,7 @@ int run_launch(Arguments arguments) {
 }
 
 int run_node_ranks(Arguments arguments) {
-  Options options(arguments);
+  OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
   options.expect_end();
   SignalQueue signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGPIPE, kStopOrder});
