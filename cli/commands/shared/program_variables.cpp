@@ -45,9 +45,11 @@ std::string assignment_of(const std::string& text, const std::string& where,
 std::string read_regular(const std::string& path, const std::string& flag = "--env-file") {
   // Without O_NONBLOCK, opening a FIFO would wait for a writer for ever.
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file && errno == ENOENT)
-    throw Error(ErrorKind::not_found, flag + ": " + printable(path) + " does not exist");
-  if (!file) throw system_error(flag + ": opening " + printable(path), errno);
+  const int error = errno;
+  if (!file) {
+    const Error e = system_error(flag + ": opening " + printable(path), error);
+    throw error == ENOENT ? Error(ErrorKind::not_found, e.what()) : e;
+  }
   struct stat about {};
   if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode))
     throw Error(ErrorKind::usage, flag + ": " + printable(path) + " is not a regular file");

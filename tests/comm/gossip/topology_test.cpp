@@ -24,7 +24,7 @@ using test::mentions;
 const std::vector<std::string> kTopologies = {
     "ring",     "exponential", "one-peer-exponential", "hypercube",        "random:2", "random:3",
     "random:4", "random:9",    "random:2:changing",    "random:5:changing"};
-constexpr int kMostRanks = 17;
+constexpr int kMostRanksTried = 17;
 
 /// The weights as a matrix of float64: row i has those with which member i adds.
 std::vector<std::vector<double>> matrix_of(const Weights& weights) {
@@ -74,7 +74,7 @@ TEST_SUITE_BEGIN("comm/gossip/topology");
 TEST_CASE("weights are doubly stochastic for 1 to 17 ranks and each topology, in each step") {
   for (const std::string& text : kTopologies) {
     const GossipTopology topology = gossip_topology(text);
-    for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
+    for (int ranks = 1; ranks <= kMostRanksTried; ++ranks) {
       CAPTURE(text);
       CAPTURE(ranks);
       CHECK_NOTHROW(check_topology(topology, ranks));
