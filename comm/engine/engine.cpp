@@ -216,7 +216,8 @@ void Engine::sleep(Lock& lock, const Operation* awaited, std::chrono::millisecon
   const bool has_moved = runner_.progress() || (awaited != nullptr && awaited->is_done());
   if (!has_moved) {
     const bool is_awake = runner_.has_offloaded() || routes.must_stay_awake();
-    watch_.keep(lock, awaited != nullptr ? Watch::Sleeper::waiter : Watch::Sleeper::driver,
+    watch_.keep(lock,
+                awaited != nullptr ? SleepWatch::Sleeper::waiter : SleepWatch::Sleeper::driver,
                 is_awake ? 0ms : std::max(longest, 1ms));
   }
   routes.woke();

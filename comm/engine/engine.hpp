@@ -18,7 +18,7 @@
 #include "comm/engine/fork_guard.hpp"
 #include "comm/engine/operation.hpp"
 #include "comm/engine/runner.hpp"
-#include "comm/engine/watch.hpp"
+#include "comm/engine/sleep_watch.hpp"
 #include "comm/schedule/topology.hpp"
 
 namespace fastgpu::comm {
@@ -92,7 +92,7 @@ class Engine final : private RunnerEvents {
   void use_flows(int flows);
 
  private:
-  using Lock = Watch::Lock;
+  using Lock = SleepWatch::Lock;
 
   void operations_ended() noexcept override;
   void descriptor_closing(int descriptor) override;
@@ -114,7 +114,7 @@ class Engine final : private RunnerEvents {
   Topology topology_;
 
   mutable std::mutex mutex_;
-  Watch watch_;
+  SleepWatch watch_;
   Runner runner_;
 
   mutable std::atomic<int> entering_{0};

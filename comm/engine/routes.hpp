@@ -15,7 +15,7 @@ namespace fastgpu::comm {
 struct Transports;
 
 /// A transport, and its messages that have begun and have not ended.
-struct Route {
+struct EngineRoute {
   std::unique_ptr<Transport> transport;
   TransportCapabilities capabilities{};
   std::size_t under_way = 0;
@@ -26,14 +26,14 @@ class Routes {
  public:
   Routes(Transports transports, int size);
 
-  Route& to(Rank peer) const { return *to_[static_cast<std::size_t>(peer.value)]; }
-  std::span<Route> all() noexcept { return routes_; }
+  EngineRoute& to(Rank peer) const { return *to_[static_cast<std::size_t>(peer.value)]; }
+  std::span<EngineRoute> all() noexcept { return routes_; }
   ControlChannel& control() const noexcept { return *control_; }
 
   /// Begins a round of looks at the transports. `is_due` returns whether it is worth it to look at
   /// one in this round.
   void next_turn() noexcept { ++turns_; }
-  bool is_due(const Route& route) const {
+  bool is_due(const EngineRoute& route) const {
     return turns_ % kTurnsBetweenLooks == 0 || route.capabilities.is_free_to_poll ||
            route.under_way > 0 ||
            (route.capabilities.moves_only_when_called && route.transport->needs_progress());
@@ -68,9 +68,9 @@ class Routes {
   /// system call.
   static constexpr unsigned kTurnsBetweenLooks = 256;
 
-  std::vector<Route> routes_;  ///< Best first; their number does not change.
-  std::vector<Route*> to_;     ///< The route to each rank.
-  ControlChannel* control_;    ///< One of `routes_`.
+  std::vector<EngineRoute> routes_;  ///< Best first; their number does not change.
+  std::vector<EngineRoute*> to_;     ///< The route to each rank.
+  ControlChannel* control_;          ///< One of `routes_`.
   PrivateHeap private_heap_;
   Heap* heap_ = &private_heap_;
   unsigned turns_ = 0;

@@ -1,6 +1,8 @@
 #include "comm/engine/runner.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
 #include <utility>
 
 #include "comm/common/deadline.hpp"
@@ -61,6 +63,16 @@ void Runner::lost(Rank peer, const Error& error) {
   if (loss) return;
   loss = error.during(name_of(peer));
   newly_lost_.push_back(peer);
+}
+
+void Runner::warned(const std::string& sentence) {
+  warnings_.push_back(name_of(self_) + ": " + sentence);
+}
+
+std::vector<std::string> Runner::take_warnings() {
+  std::vector<std::string> all = stalls_.take_warnings();
+  std::ranges::move(std::exchange(warnings_, {}), std::back_inserter(all));
+  return all;
 }
 
 void Runner::closing(int descriptor) {
@@ -146,7 +158,7 @@ void Runner::begin_step(Operation& operation, StepIndex step) {
     return operation.forgo();
   }
   if (lost) newly_lost_.push_back(peer);  // It may have sent this before it went.
-  Route& route = routes_.to(peer);
+  EngineRoute& route = routes_.to(peer);
   ++route.under_way;
   if (is_send)
     route.transport->send(operation.sending(step));
@@ -184,7 +196,7 @@ bool Runner::progress() {
   try {
     bool has_moved = settle();
     routes_.next_turn();
-    for (Route& route : routes_.all())
+    for (EngineRoute& route : routes_.all())
       if (routes_.is_due(route)) has_moved = progress(route) || has_moved;
     if (offloaded_ > 0) has_moved = progress_offloaded() || has_moved;
     if (!newly_lost_.empty()) check_lost();
@@ -196,7 +208,7 @@ bool Runner::progress() {
   }
 }
 
-bool Runner::progress(Route& route) {
+bool Runner::progress(EngineRoute& route) {
   const bool has_moved = route.transport->progress();
   return settle() || has_moved;
 }

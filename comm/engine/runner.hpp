@@ -75,8 +75,8 @@ class Runner final : private TransportEvents, private ControlEvents {
 
   /// Fails where operations lead nowhere. `is_waiting`: a thread waits for an operation.
   void check_stalls(bool is_waiting) noexcept;
-  bool has_warnings() const noexcept { return stalls_.has_warnings(); }
-  std::vector<std::string> take_warnings() { return stalls_.take_warnings(); }
+  bool has_warnings() const noexcept { return stalls_.has_warnings() || !warnings_.empty(); }
+  std::vector<std::string> take_warnings();
 
  private:
   // Reports.
@@ -84,6 +84,7 @@ class Runner final : private TransportEvents, private ControlEvents {
   void received(Incoming& message) override;
   void noted(Rank from, MessageTag tag, const Note& note) override;
   void lost(Rank peer, const Error& error) override;
+  void warned(const std::string& sentence) override;
   void closing(int descriptor) override;
   void on_question(Rank from, std::span<const std::byte> question) override;
   void on_answer(Rank from, std::span<const std::byte> answer) override;
@@ -92,7 +93,7 @@ class Runner final : private TransportEvents, private ControlEvents {
   void begin(Operation& operation);
   void begin_steps(Operation& operation);
   void begin_step(Operation& operation, StepIndex step);
-  bool progress(Route& route);
+  bool progress(EngineRoute& route);
   bool progress_offloaded();
   bool settle();
   void check_lost();
@@ -111,7 +112,8 @@ class Runner final : private TransportEvents, private ControlEvents {
   std::optional<Error> trouble_;   ///< Reported by transports, or by another rank.
   bool is_trouble_known_ = false;  ///< All ranks know: one of them has notified this one.
   std::optional<Error> failure_;
-  std::size_t offloaded_ = 0;  ///< Offloaded collectives under way.
+  std::vector<std::string> warnings_;  ///< The warnings of transports.
+  std::size_t offloaded_ = 0;          ///< Offloaded collectives under way.
   Routes routes_;
   StallDetector stalls_;
 };

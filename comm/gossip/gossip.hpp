@@ -133,7 +133,7 @@ class Gossip {
   bool is_exact_next_ = true;  ///< All begin with the same numbers.
   std::uint64_t measured_ = 0;
   DistanceMeter meter_;
-  std::optional<DistanceMeter::Sums> heard_;  ///< Of all ranks; absent if none is new.
+  std::optional<DistanceMeter::Sums> heard_;  ///< The sums of all ranks; absent if none is new.
   std::optional<Handle> measuring_;           ///< Declared after what it writes to.
 };
 

@@ -12,11 +12,13 @@ namespace {
 constexpr double kAllowed = 1.5;
 constexpr double kAllowedWithCodec = 0.35;
 constexpr double kLeastAlignment = 0.03;
-constexpr double kDrift = 0.3;      ///< From this alignment on, local updates lead apart.
+constexpr double kDrift = 0.3;      ///< The alignment from which on local updates lead apart.
 constexpr double kFarTooLarge = 4;  ///< Times the allowed distance: averages exactly at once.
-constexpr double kFading = 0.75;    ///< Of the largest movement, a measurement.
-constexpr double kShrinking = 0.9;  ///< Of the distance before: it goes down by itself.
-constexpr double kRounding = 1e-6;  ///< Of the length: differences that rounding makes.
+constexpr double kFading =
+    0.75;  ///< The part of the largest movement that stays after a measurement.
+constexpr double kShrinking =
+    0.9;  ///< The part of the distance before that shows that it goes down by itself.
+constexpr double kRounding = 1e-6;  ///< The part of the length that rounding may add.
 constexpr double kEasier = 4;       ///< The part of topk grows so in a rung.
 constexpr double kMostPart = 0.25;  ///< Beyond it numbers are sent as they are.
 constexpr std::uint32_t kMostPatience = 1024;

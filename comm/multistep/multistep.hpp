@@ -109,12 +109,12 @@ class Multistep {
   RoundClock clock_;
   std::vector<MultistepTensor> tensors_;
   std::vector<Slice> slices_;
-  std::vector<std::uint32_t> slice_of_;   ///< By tensor.
-  std::vector<GradientId> id_of_;         ///< By tensor, in the exchange of its slice.
-  std::vector<char> taken_;               ///< By tensor: its gradient of this step.
-  double weight_ = 1;                     ///< The weight of the next step.
-  RoundVerdict verdict_{};                ///< That of the last round.
-  std::optional<RoundShare> under_way_;   ///< MultistepMode::delay: the round that travels.
+  std::vector<std::uint32_t> slice_of_;  ///< The slices, by tensor.
+  std::vector<GradientId> id_of_;        ///< The numbers by tensor, in the exchange of its slice.
+  std::vector<char> taken_;              ///< The gradients of this step that were taken, by tensor.
+  double weight_ = 1;                    ///< The weight of the next step.
+  RoundVerdict verdict_{};               ///< That of the last round.
+  std::optional<RoundShare> under_way_;  ///< MultistepMode::delay: the round that travels.
   std::optional<MultistepOutcome> came_;  ///< The outcome of a round whose results wait.
   bool is_over_ = false;
 };

@@ -25,7 +25,7 @@ struct SavedTensor {
 
 struct SavedMultistep {
   Rank rank{};
-  std::string mode;  ///< With all options.
+  std::string mode;  ///< The mode with all options.
   RoundClock::State clock{};
   std::optional<RoundVerdict> unused{};  ///< The verdict of a round whose results wait in `work`.
   std::vector<SavedTensor> tensors{};

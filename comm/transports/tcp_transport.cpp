@@ -1,5 +1,6 @@
 #include "comm/transports/tcp_transport.hpp"
 
+#include <arpa/inet.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -51,6 +52,21 @@ bool is_on_its_way(int socket) {
   pollfd end{socket, 0, 0};
   const bool is_reset = ::poll(&end, 1, 0) > 0;
   return !is_reset;
+}
+
+/// Returns this host's address of a connection.
+std::string local_address(int socket) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof(storage);
+  char text[INET6_ADDRSTRLEN] = "an unknown address";
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&storage), &length) != 0) return text;
+  if (storage.ss_family == AF_INET)
+    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr, text,
+                sizeof(text));
+  else if (storage.ss_family == AF_INET6)
+    ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr, text,
+                sizeof(text));
+  return text;
 }
 
 bool is_silent(int socket) {
@@ -336,8 +352,18 @@ void TcpTransport::give_up_silent_connections() {
       is_heard = is_heard || flow.silent_looks == 0;
     }
     for (std::size_t f = 0; is_heard && f < flows.size(); ++f)
-      if (flows[f].silent_looks >= kLooksForSilence && known->can_spare(f)) give_up(*known, f);
+      if (flows[f].silent_looks >= kLooksForSilence && known->can_spare(f)) {
+        warn_of_silence(known->rank(), flows[f].socket());
+        give_up(*known, f);
+      }
   }
+}
+
+void TcpTransport::warn_of_silence(Rank peer, int socket) {
+  const std::string address = local_address(socket);
+  if (failed_addresses_.insert(address).second)
+    events_.warned("the network of " + address + " has failed on the way to rank " +
+                   std::to_string(peer.value) + ": other networks carry its share");
 }
 
 /// One connection has ended: the others may hold what was sent before.

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "comm/transports/tcp_peer.hpp"
@@ -71,6 +73,7 @@ class TcpTransport final : public Transport, public ControlChannel {
   void give_up(TcpPeer& peer, std::size_t flow);
   void close_retired(TcpPeer& peer) noexcept;
   void give_up_silent_connections();
+  void warn_of_silence(Rank peer, int socket);
   /// `ended` is a flow, or kNoFlow.
   static void read_the_rest(TcpPeer& from, std::size_t ended) noexcept;
   void lose(Rank peer, const Error& error) noexcept;
@@ -83,6 +86,8 @@ class TcpTransport final : public Transport, public ControlChannel {
   std::vector<Watch> watches_;                   ///< The watches, by rank.
   int paused_ = 0;                               ///< Peers.
   int most_flows_ = 1;
+  /// The addresses of this host that were reported.
+  std::set<std::string> failed_addresses_;
   /// The time from which the health of connections is looked at again.
   std::chrono::steady_clock::time_point next_look_{};
 };

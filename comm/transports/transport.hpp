@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -98,6 +99,9 @@ class TransportEvents {
   /// Reports that nothing more comes from `peer`, and nothing goes there. A peer that sent nonsense
   /// is ErrorKind::remote too.
   virtual void lost(Rank peer, const Error& error) = 0;
+
+  /// Reports, in a sentence for the user, what makes the job slower and does not end it.
+  virtual void warned(const std::string& /*sentence*/) {}
 
   /// Reports that one of the transport's `descriptors` is about to be closed.
   virtual void closing(int /*descriptor*/) {}

@@ -5,7 +5,7 @@ Every bar is a ratio of medians of one run in which all take turns. Horovod and 
 where FASTGPU_BENCH_PYTHON, or python3, can import them.
 
 It is measured in parts, each of which ends in less than 25 minutes on a quiet machine and keeps its
-figures in docs/benchmarks/comm, so that the parts may be measured on different days. The page is made
+figures in docs/benchmarks/comm, so that parts may be measured on different days. The page is made
 once all are there.
 """
 

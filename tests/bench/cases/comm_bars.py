@@ -158,6 +158,28 @@ def add_network(bars, found):
         after / whole,
         0.9,
     )
+    add_networks(bars, {name: only(rounds) for name, rounds in found["networks"].items()})
+
+
+def add_networks(bars, seconds):
+    """Bars of one message over two networks of unequal speed."""
+    ours = seconds["fastgpu, both"]
+    limit = 64 * MIB / (1.3 * WIRE)
+    bars.at_least(
+        "64 MiB over 1 Gbit/s and 300 Mbit/s together, of both wires",
+        ms(ours),
+        f"{ms(limit)} (wires)",
+        limit / ours,
+        0.95,
+    )
+    for name, other in (
+        ("the first network alone", "fastgpu, first"),
+        ("equal halves", "fastgpu, equal halves"),
+        ("Open MPI over both", "Open MPI, both"),
+    ):
+        if other in seconds:
+            theirs = seconds[other]
+            bars.at_least(f"... beside {name}", ms(ours), ms(theirs), theirs / ours, 1)
 
 
 def bars_of(found):

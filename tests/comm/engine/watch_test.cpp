@@ -1,4 +1,4 @@
-#include "comm/engine/watch.hpp"
+#include "comm/engine/sleep_watch.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/eventfd.h>

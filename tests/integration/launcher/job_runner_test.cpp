@@ -205,7 +205,7 @@ TEST_CASE("a cancel reaches every program at once, and waits for those that save
 TEST_CASE("a time limit is no cut: programs save their work, within their grace") {
   Cluster cluster;
   cluster.job.spec.timeout = 1s;
-  const Outcome outcome = cluster.run(
+  const JobOutcome outcome = cluster.run(
       shell("trap 'sleep 2; echo saved; exit 0' TERM; while :; do sleep 0.01; done"), 2);
   CHECK(outcome.exit_code == 124);
   CHECK(cluster.seen.logs.at("0.out") == "saved\n");

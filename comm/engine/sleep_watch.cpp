@@ -1,4 +1,4 @@
-#include "comm/engine/watch.hpp"
+#include "comm/engine/sleep_watch.hpp"
 
 #include <sched.h>
 #include <sys/eventfd.h>
@@ -9,23 +9,23 @@
 
 namespace fastgpu::comm {
 
-Watch::Watch() : kick_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+SleepWatch::SleepWatch() : kick_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!kick_) throw system_error("making an event descriptor", errno);
   wake_ends_.push_back({kick_.get(), POLLIN, 0});
 }
 
-void Watch::add(const std::vector<int>& descriptors) {
+void SleepWatch::add(const std::vector<int>& descriptors) {
   for (const int descriptor : descriptors)
     wake_ends_.push_back({descriptor, POLLIN, 0});
 }
 
-void Watch::wait_for_end(Lock& lock, std::chrono::milliseconds longest) {
+void SleepWatch::wait_for_end(Lock& lock, std::chrono::milliseconds longest) {
   ++sleepers_;
   ended_.wait_for(lock, longest);
   --sleepers_;
 }
 
-void Watch::keep(Lock& lock, Sleeper sleeper, std::chrono::milliseconds longest) {
+void SleepWatch::keep(Lock& lock, Sleeper sleeper, std::chrono::milliseconds longest) {
   const int waiter = sleeper == Sleeper::waiter ? 1 : 0;
   is_kept_ = true;
   sleepers_ += waiter;
@@ -41,11 +41,11 @@ void Watch::keep(Lock& lock, Sleeper sleeper, std::chrono::milliseconds longest)
   if (wake_ends_.front().revents != 0) ::eventfd_read(kick_.get(), &kicks);
 }
 
-void Watch::kick() const noexcept {
+void SleepWatch::kick() const noexcept {
   ::eventfd_write(kick_.get(), 1);
 }
 
-void Watch::wake_waiters() const noexcept {
+void SleepWatch::wake_waiters() const noexcept {
   if (sleepers_ > 0) kick();
 }
 

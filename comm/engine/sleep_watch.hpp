@@ -15,13 +15,13 @@ namespace fastgpu::comm {
 
 /// The descriptors that wake a sleeper, and the number of sleepers. All functions but `kick` are
 /// called with the lock of the engine.
-class Watch {
+class SleepWatch {
  public:
   using Lock = std::unique_lock<std::mutex>;
   enum class Sleeper : bool { waiter, driver };
 
   /// Throws the failure of the system to make a descriptor.
-  Watch();
+  SleepWatch();
 
   /// Adds descriptors that become readable when something comes.
   void add(const std::vector<int>& descriptors);
