@@ -20,7 +20,7 @@ struct MixStep {
   double step_size = 1;          ///< The part of the difference of estimates that is taken over.
   std::uint64_t seed = 0;
   double own = 1;              ///< The weight of this member's own numbers.
-  std::span<float> scratch{};  ///< The numbers of the stretch.
+  std::span<float> scratch{};  ///< Memory for as many numbers as the stretch has.
 };
 
 /// The message of a neighbour, and its weight.

@@ -4,7 +4,8 @@
 The build has a command line for each source: it is none of units (`--unity=off`).
 
 With COMMITS, over those alone that the last so many commits have changed, or as many of them as
-this clone has.
+this clone has: the latest first, and MOST sources at most, so that the time is bounded where a name
+has changed everywhere.
 
 A source whose preprocessed neighbourhood (itself, our headers, the settings) has passed before is
 not read again: its stamp lies in BUILD_DIR/tidy.
@@ -20,6 +21,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path.cwd()
+MOST = 120
 # The static analyser follows fewer calls into each other: files take half of the time.
 SHALLOW = [
     f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "mode=shallow")
@@ -40,9 +42,12 @@ def sources(build):
 
 
 def changed(commits):
-    """Paths that the last `commits` commits have changed."""
-    known = git("rev-list", f"--max-count={commits + 1}", "HEAD")
-    return {ROOT / name for name in git("diff", "--name-only", known[-1])}
+    """Paths that the last `commits` commits have changed, each once, the latest first."""
+    paths = {}
+    for commit in git("rev-list", "--first-parent", f"--max-count={commits}", "HEAD"):
+        names = git("diff-tree", "-r", "-m", "--root", "--first-parent", "--name-only", commit)
+        paths.update(dict.fromkeys(ROOT / name for name in names[1:]))
+    return list(paths)
 
 
 def git(*words):
@@ -95,17 +100,22 @@ def main():
     program, build = sys.argv[1], pathlib.Path(sys.argv[2])
     stamps = build / "tidy"
     stamps.mkdir(exist_ok=True)
-    recent = changed(int(sys.argv[3])) if len(sys.argv) > 3 else None
+    commands = dict(sources(build))
+    chosen = list(commands)
+    if len(sys.argv) > 3:
+        recent = [path for path in changed(int(sys.argv[3])) if path in commands]
+        chosen = recent[:MOST]
+        if len(recent) > MOST:
+            print(f"clang-tidy: {len(recent) - MOST} further sources have changed and are not read")
     around, todo = neighbourhood(), {}
-    for path, command in sources(build):
-        if recent is not None and path not in recent:
-            continue
+    for path in chosen:
+        command = commands[path]
         key = hashlib.sha256((around + command).encode() + path.read_bytes()).hexdigest()
         if not (stamps / key).exists():
             todo[path] = stamps / key
-    commands, failed = without_precompiled_headers(build), 0
+    folder, failed = without_precompiled_headers(build), 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for path, status, text in pool.map(lambda p: check(program, commands, p), todo):
+        for path, status, text in pool.map(lambda p: check(program, folder, p), todo):
             if status == 0:
                 todo[path].touch()
             else:

@@ -91,7 +91,7 @@ def test_files_of_a_node_are_removed_on_a_full_disk(user):
     )
     user.run("exec", "full/0", "--", "rm", "/root/ballast")
     (disk / "rest").unlink()
-    assert_greater(free(disk), 1 << 20, f"{free(disk)} bytes are free")
+    assert_greater(free(disk), 1 << 19, f"{free(disk)} bytes are free")
 
 
 def test_gc_says_what_fills_the_disk(user):

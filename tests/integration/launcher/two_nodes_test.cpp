@@ -91,6 +91,7 @@ void check_program_on_one_node(TwoNodes& two) {
 }
 
 void check_cancel(TwoNodes& two) {
+  two.job.spec.grace = 1s;  // The program does not end by SIGTERM.
   two.start(shell("trap '' TERM; setsid sleep 4717.2 & while :; do sleep 4717.2; done"));
   Cancel cancel;
   std::chrono::steady_clock::time_point asked;
