@@ -74,8 +74,10 @@ std::vector<GuardRung> guard_rungs(const GossipSettings& settings, MixMethod met
     std::optional<CodecChoice> codec = settings.codec;
     const double usual = usual_step_size(*codec);
     double step = settings.step_size.value_or(usual);
-    for (; step > 1.5 * usual; step /= 2)
+    while (step > 1.5 * usual) {
       rungs.push_back({step, codec});
+      step /= 2;
+    }
     rungs.push_back({rungs.empty() ? step : std::min(step, usual), codec});
     for (codec = easier(*codec); codec; codec = easier(*codec))
       rungs.push_back({usual_step_size(*codec), codec});

@@ -15,6 +15,17 @@
 
 namespace fastgpu {
 
+/// Returns the outcome of `work`. An exception that is not an Error becomes one of
+/// ErrorKind::internal.
+template <class Work>
+auto attempt_any(Work work) -> Outcome<std::invoke_result_t<Work>> {
+  try {
+    return attempt(work);
+  } catch (...) {
+    return caught_error();
+  }
+}
+
 /// Returns the outcomes of `work` for `items`, in their order. Runs at most `width` calls at once,
 /// each on a thread of its own, so that `work` must be thread-safe. An exception that is not an
 /// Error becomes one of ErrorKind::internal.
@@ -24,13 +35,8 @@ auto parallel_map(std::span<const Item> items, std::size_t width, Work work) {
   std::vector<std::optional<Result>> slots(items.size());
   std::atomic<std::size_t> next{0};
   const auto take = [&] {
-    for (std::size_t i = next++; i < items.size(); i = next++) {
-      try {
-        slots[i] = attempt([&] { return work(items[i]); });
-      } catch (...) {
-        slots[i] = caught_error();
-      }
-    }
+    for (std::size_t i = next++; i < items.size(); i = next++)
+      slots[i] = attempt_any([&] { return work(items[i]); });
   };
   {
     std::vector<std::jthread> threads;

@@ -368,6 +368,51 @@ int run(Context& context, const RunJobOptions& options) {
                      .input = input.get()});
 }
 
+void describe_ranks(Arguments& arguments, RunJobOptions& options) {
+  arguments.group("Rank");
+  arguments
+      .count("--np", "N", "Total number of ranks (one per slot)", options.ranks, 1, kMostJobRanks)
+      .letter = "-np";
+  arguments.count("--npernode", "K", "Number of ranks per node", options.per_node, 1,
+                  kMostJobRanks);
+  arguments
+      .text("--host", "NODE[:SLOTS],...",
+            "Use these nodes of the cluster, with that many slots each", options.hosts)
+      .letter = "-H";
+  Argument& launcher = arguments.text("--launcher", "NAME",
+                                      "Program that starts the ranks (mpirun)", options.launcher);
+  launcher.values = Values::choice;
+  launcher.choices = {"mpirun", "torchrun", "plain"};
+  Argument& input =
+      arguments.text("--stdin", "TO", "Ranks that read standard input (rank0)", options.input);
+  input.values = Values::choice;
+  input.choices = {"rank0", "all", "none"};
+  arguments.flag("--oversubscribe", "Allow more ranks than slots", options.oversubscribe);
+  arguments.group("Queue");
+  arguments.list("--after", "JOB", "Start after this job has succeeded", options.after).values =
+      Values::job;
+  arguments.count("--priority", "N", "Start before waiting jobs of a lower priority (0)",
+                  options.priority, -launcher::kMostPriority, launcher::kMostPriority);
+  arguments.flag("--share", "Start at once, on slots that other jobs have", options.share);
+}
+
+void describe_environment(Arguments& arguments, RunJobOptions& options) {
+  arguments.group("Environment");
+  describe_variables(arguments, options.variables, "every rank");
+  arguments
+      .list("--export", "NAME[=VALUE]", "The same as --env, as mpirun spells it", options.exported)
+      .letter = "-x";
+  arguments.list("--secret", "NAME[=@FILE]",
+                 "Set a variable for every rank to its local value, or to the content of a file",
+                 options.secrets);
+  Argument& environment = arguments.text(
+      "--environment", "NAME", "Run in this environment (the active one)", options.environment);
+  environment.letter = "-E";
+  environment.values = Values::environment;
+  arguments.flag("--no-environment", "Run in no environment, not even the active one",
+                 options.no_environment);
+}
+
 }  // namespace
 
 Action make_run_job_command(Arguments& arguments) {
@@ -392,45 +437,8 @@ Action make_run_job_command(Arguments& arguments) {
       "-d";
   arguments.flag("--dry-run", "Show where the ranks would run, without starting them",
                  options->dry_run);
-  arguments.group("Rank");
-  arguments
-      .count("--np", "N", "Total number of ranks (one per slot)", options->ranks, 1, kMostJobRanks)
-      .letter = "-np";
-  arguments.count("--npernode", "K", "Number of ranks per node", options->per_node, 1,
-                  kMostJobRanks);
-  arguments
-      .text("--host", "NODE[:SLOTS],...",
-            "Use these nodes of the cluster, with that many slots each", options->hosts)
-      .letter = "-H";
-  Argument& launcher = arguments.text("--launcher", "NAME",
-                                      "Program that starts the ranks (mpirun)", options->launcher);
-  launcher.values = Values::choice;
-  launcher.choices = {"mpirun", "torchrun", "plain"};
-  Argument& input =
-      arguments.text("--stdin", "TO", "Ranks that read standard input (rank0)", options->input);
-  input.values = Values::choice;
-  input.choices = {"rank0", "all", "none"};
-  arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
-  arguments.group("Queue");
-  arguments.list("--after", "JOB", "Start after this job has succeeded", options->after).values =
-      Values::job;
-  arguments.count("--priority", "N", "Start before waiting jobs of a lower priority (0)",
-                  options->priority, -launcher::kMostPriority, launcher::kMostPriority);
-  arguments.flag("--share", "Start at once, on slots that other jobs have", options->share);
-  arguments.group("Environment");
-  describe_variables(arguments, options->variables, "every rank");
-  arguments
-      .list("--export", "NAME[=VALUE]", "The same as --env, as mpirun spells it", options->exported)
-      .letter = "-x";
-  arguments.list("--secret", "NAME[=@FILE]",
-                 "Set a variable for every rank to its local value, or to the content of a file",
-                 options->secrets);
-  Argument& environment = arguments.text(
-      "--environment", "NAME", "Run in this environment (the active one)", options->environment);
-  environment.letter = "-E";
-  environment.values = Values::environment;
-  arguments.flag("--no-environment", "Run in no environment, not even the active one",
-                 options->no_environment);
+  describe_ranks(arguments, *options);
+  describe_environment(arguments, *options);
   arguments.group("File");
   arguments
       .text("--sync", "DIR", "Copy this directory to the nodes and run the job there",

@@ -398,7 +398,8 @@ def test_ended_jobs_do_not_fill_the_nodes(user):
         "no start",
     )
     assert_true(within(10, lambda: len(folders(user, name)) == 3), f"left: {folders(user, name)}")
-    user.run(*job_words(name, 2, ["true"], "many"), environment={"FASTGPU_KEEP_JOBS": "0"})
+    beside = job_words(name, 2, ["true"], "many", "--share")
+    user.run(*beside, environment={"FASTGPU_KEEP_JOBS": "0"})
     assert_true(
         within(10, lambda: folders(user, name)[0] == "held-1" and len(folders(user, name)) == 2),
         f"left: {folders(user, name)}",

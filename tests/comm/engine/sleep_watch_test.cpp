@@ -19,42 +19,42 @@ using Clock = std::chrono::steady_clock;
 TEST_SUITE_BEGIN("comm/engine");
 
 TEST_CASE("a sleeper wakes by a kick and by what comes, also if that was before it slept") {
-  Watch watch;
+  SleepWatch watch;
   const UniqueFd comes(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   watch.add({comes.get()});
   std::mutex mutex;
-  Watch::Lock lock(mutex);
+  SleepWatch::Lock lock(mutex);
   const auto began = Clock::now();
   watch.kick();
-  watch.keep(lock, Watch::Sleeper::waiter, 60s);
+  watch.keep(lock, SleepWatch::Sleeper::waiter, 60s);
   ::eventfd_write(comes.get(), 1);
-  watch.keep(lock, Watch::Sleeper::driver, 60s);
+  watch.keep(lock, SleepWatch::Sleeper::driver, 60s);
   CHECK(Clock::now() - began < 30s);
   CHECK(lock.owns_lock());
   CHECK_FALSE(watch.is_kept());
 }
 
 TEST_CASE("a kick wakes once, and without one the time passes") {
-  Watch watch;
+  SleepWatch watch;
   std::mutex mutex;
-  Watch::Lock lock(mutex);
+  SleepWatch::Lock lock(mutex);
   watch.kick();
-  watch.keep(lock, Watch::Sleeper::waiter, 60s);
+  watch.keep(lock, SleepWatch::Sleeper::waiter, 60s);
   const auto began = Clock::now();
-  watch.keep(lock, Watch::Sleeper::waiter, 20ms);
+  watch.keep(lock, SleepWatch::Sleeper::waiter, 20ms);
   CHECK(Clock::now() - began >= 19ms);
 }
 
 TEST_CASE("a waiter that sleeps is woken, and a thread that waits for its end wakes with it") {
-  Watch watch;
+  SleepWatch watch;
   std::mutex mutex;
   std::atomic<bool> has_ended{false};
   std::jthread sleeper([&] {
-    Watch::Lock lock(mutex);
-    watch.keep(lock, Watch::Sleeper::waiter, 60s);
+    SleepWatch::Lock lock(mutex);
+    watch.keep(lock, SleepWatch::Sleeper::waiter, 60s);
   });
   std::jthread other([&] {
-    Watch::Lock lock(mutex);
+    SleepWatch::Lock lock(mutex);
     while (!watch.is_kept()) {
       lock.unlock();
       std::this_thread::yield();
