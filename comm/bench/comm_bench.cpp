@@ -1,7 +1,10 @@
 // fastgpu-comm-bench: times collectives of libfastgpu_comm and the exchange of a model's gradients,
 // one process a rank. It takes the job from the environment, as every program that uses the library
 // does.
+#include <cstdio>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "base/error.hpp"
 #include "comm/bench/fastgpu_library.hpp"
@@ -19,7 +22,12 @@ void run(const BenchSettings& settings) {
   const GradientSettings exchange = gradient_settings(environment);
   std::optional<Model> model;
   if (!settings.model.empty()) model = find_model(settings.model);
-  Communicator communicator(join(job_place(environment)));
+  Connections connections = join(job_place(environment));
+  connections.warn = [](const std::string& sentence) {
+    std::fprintf(stderr, "fastgpu-comm-bench: %s\n", sentence.c_str());
+  };
+  if (!connections.tcp_report.empty()) connections.warn(connections.tcp_report);
+  Communicator communicator(std::move(connections));
   FastgpuLibrary library(communicator, settings.buffers);
   measure_collectives(library, settings, print_result);
   if (model) measure_gradients(communicator, exchange, *model, settings, print_result);
