@@ -1,6 +1,6 @@
 """Thousands of optimizers in one process, one after the other. The arguments are those of ranks.py.
 
-Takes minutes. FASTGPU_TEST_OPTIMIZERS is another number of them than 5000.
+Takes half a minute. FASTGPU_TEST_OPTIMIZERS is another number of them than 10000.
 """
 
 import os
@@ -15,7 +15,7 @@ torch = need("torch")
 from fastgpu_comm.torch import DistributedOptimizer  # noqa: E402
 
 ranks.LIMIT = 3000
-COUNT = int(os.environ.get("FASTGPU_TEST_OPTIMIZERS", "5000"))
+COUNT = int(os.environ.get("FASTGPU_TEST_OPTIMIZERS", "10000"))
 
 
 def resident():
