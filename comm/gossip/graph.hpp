@@ -1,4 +1,5 @@
-// Who sends to whom in a step of gossip, and the weights with which numbers are mixed. Pure.
+// The edges of a step of gossip, from sender to receiver, and the weights with which numbers are
+// mixed. Pure.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@
 
 namespace fastgpu::comm {
 
-/// What a step needs beside numbers.
+/// The surroundings of a step: all that it needs beside numbers.
 struct MixStep {
   const Codec* codec = nullptr;  ///< Null if numbers are sent as they are.
   double step_size = 1;          ///< The part of the difference of estimates that is taken over.

@@ -53,7 +53,7 @@ RoundVerdict RoundClock::judge(const RoundShare& share, const RoundTotal& total)
   if (std::abs(verdict.factor - 1) < kNearOne) verdict.factor = 1;
   if (total.finished == 0 && verdict.has_results)
     state_.step_weight = total.weight / steps_since_average(settings_, share.round);
-  // What a rank has of other slices is averaged before the end.
+  // The other slices are averaged, too, before the end.
   state_.finished_rounds = total.finished == 1 ? state_.finished_rounds + 1 : 0;
   verdict.is_over = state_.finished_rounds >= slices_of(settings_);
   return verdict;

@@ -9,7 +9,7 @@
 
 namespace fastgpu::comm {
 
-/// What one rank contributes to a round.
+/// The contribution of one rank to a round.
 struct RoundShare {
   std::uint64_t round = 0;
   std::uint32_t slice = 0;

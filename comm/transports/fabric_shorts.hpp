@@ -30,7 +30,7 @@ class FabricShorts {
   bool deliver(FabricPeer& from, Incoming& message);
   void await(FabricPeer& from, Incoming& message) { from.wanted.add(message.tag, &message); }
 
-  /// Takes a message that has come. Throws ErrorKind::remote if there is none of this kind.
+  /// Takes a message that has come. Throws ErrorKind::remote for a message of another kind.
   void take(FabricPeer& from, const FabricFrame& frame);
 
   /// Takes the peer's report of what it has taken. Throws ErrorKind::remote if that is impossible.

@@ -120,7 +120,7 @@ int TcpTransport::retired_flows() const noexcept {
   return all;
 }
 
-/// Where a connection may be given up, its silence is noticed by looking at it.
+/// Returns false while a connection may turn silent: its silence is noticed by looking at it.
 bool TcpTransport::may_sleep() {
   if (confirmation_ == Confirmation::none) return true;
   const auto is_busy = [](const TcpFlow& flow) {
