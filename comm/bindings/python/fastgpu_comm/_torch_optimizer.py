@@ -10,12 +10,13 @@ import torch
 from ._torch_broadcast import STATE, Buffers
 from ._torch_exchange import Exchange
 from ._torch_passes import Passes
+from ._torch_wrapper import OptimizerWrapper
 from .communicator import Communicator
 from .gradients import Outcome
 from .kinds import Op
 
 
-class DistributedOptimizer(torch.optim.Optimizer):
+class DistributedOptimizer(OptimizerWrapper):
     """An optimizer whose gradients are averages over all ranks (`op`: or sums).
 
     It takes the place of `optimizer`, also for schedulers of learning rates; state_dict() is that
@@ -58,7 +59,6 @@ class DistributedOptimizer(torch.optim.Optimizer):
         settings: Mapping[str, str | None] | None = None,
         broadcast_buffers: bool = True,
     ) -> None:
-        # Not super().__init__(): what an optimizer has is `optimizer`'s, see __getattr__.
         self._inner = optimizer
         if op not in (Op.AVERAGE, Op.SUM):
             raise ValueError(
@@ -75,28 +75,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._buffers = Buffers(module, group) if has_buffers else None
         self._exchange = Exchange(optimizer, names, group, Passes.of(comm), self._op, settings)
 
-    @property
-    def param_groups(self) -> list[dict[str, Any]]:
-        return self._inner.param_groups
-
-    @property
-    def state(self) -> Any:
-        return self._inner.state
-
-    @property
-    def defaults(self) -> dict[str, Any]:
-        return self._inner.defaults
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_inner":
-            raise AttributeError(name)
-        return getattr(self._inner, name)
-
     def __repr__(self) -> str:
         return f"Distributed{self._inner!r}"
-
-    def __getstate__(self) -> Any:
-        raise TypeError("a DistributedOptimizer cannot be copied or pickled: keep its state_dict()")
 
     def state_dict(self) -> dict[str, Any]:
         """That of the optimizer. With a codec in FASTGPU_COMM_WIRE, also the part of this rank's

@@ -25,6 +25,20 @@ from .kinds import ElementType, Op
 _HOST, _DEVICE = 0, 1
 
 
+def gradient_struct(place: Data, name: str, priority: int) -> GradientStruct:
+    """Returns the description of a tensor for the library."""
+    return GradientStruct(
+        struct_size=ctypes.sizeof(GradientStruct),
+        name=name.encode(),
+        data=place.address,
+        shape=(ctypes.c_uint64 * max(1, len(place.shape)))(*place.shape),
+        dimensions=len(place.shape),
+        type=place.reduced()[1],
+        priority=priority,
+        memory=_HOST if place.device is None else _DEVICE,
+    )
+
+
 class NonFinite(enum.IntEnum):
     FINITE = 0
     NAN = 1
@@ -105,17 +119,7 @@ class Gradients:
         ValueError, UsageError.
         """
         place = look_at(data, f"the gradient {name!r}").writable()
-        shape = (ctypes.c_uint64 * max(1, len(place.shape)))(*place.shape)
-        given = GradientStruct(
-            struct_size=ctypes.sizeof(GradientStruct),
-            name=name.encode(),
-            data=place.address,
-            shape=shape,
-            dimensions=len(place.shape),
-            type=place.reduced()[1],
-            priority=priority,
-            memory=_HOST if place.device is None else _DEVICE,
-        )
+        given = gradient_struct(place, name, priority)
         number = ctypes.c_size_t()
         with on_device(place.device):
             load().call(

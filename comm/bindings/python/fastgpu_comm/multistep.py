@@ -19,14 +19,13 @@ from ._data import Data, look_at, version_view
 from ._handle import Handle
 from ._library import (
     CountersStruct,
-    GradientStruct,
     MultistepOutcomeStruct,
     WarningHandler,
     load,
     settings_list,
 )
 from .communicator import Communicator
-from .gradients import Counters, log_warning
+from .gradients import Counters, gradient_struct, log_warning
 
 
 class MultistepOutcome(NamedTuple):
@@ -108,16 +107,7 @@ class Multistep:
                 f"the tensor {name!r} is on {place.device}: multistep training has memory of the "
                 "host alone"
             )
-        shape = (ctypes.c_uint64 * max(1, len(place.shape)))(*place.shape)
-        given = GradientStruct(
-            struct_size=ctypes.sizeof(GradientStruct),
-            name=name.encode(),
-            data=place.address,
-            shape=shape,
-            dimensions=len(place.shape),
-            type=place.reduced()[1],
-            priority=priority,
-        )
+        given = gradient_struct(place, name, priority)
         number = ctypes.c_size_t()
         load().call(
             "fgc_multistep_add", self._handle.pointer, ctypes.byref(given), ctypes.byref(number)

@@ -18,6 +18,7 @@ from typing import Any, Callable, Iterable, Mapping
 
 import torch
 
+from ._torch_wrapper import OptimizerWrapper
 from .communicator import Communicator
 from .gossip import Gossip, GossipReport
 
@@ -47,7 +48,7 @@ class _Place:
             self.tensor.copy_(self.numbers)
 
 
-class GossipOptimizer(torch.optim.Optimizer):
+class GossipOptimizer(OptimizerWrapper):
     """An optimizer that mixes parameters with those of neighbours after each of its steps.
 
     It takes the place of `optimizer`, also for schedulers of learning rates. `named_parameters`, or
@@ -67,7 +68,6 @@ class GossipOptimizer(torch.optim.Optimizer):
         named_parameters: torch.nn.Module | Iterable[tuple[str, torch.Tensor]] | None = None,
         settings: Mapping[str, str | None] | None = None,
     ) -> None:
-        # Not super().__init__(): what an optimizer has is `optimizer`'s, see __getattr__.
         self._inner = optimizer
         group = comm.split(0, comm.rank)  # The program's own calls may come at any time.
         assert group is not None
@@ -84,28 +84,8 @@ class GossipOptimizer(torch.optim.Optimizer):
                 self._gossip.register(names.get(tensor, f"group{number}.{index}"), place.numbers)
                 self._places.append(place)
 
-    @property
-    def param_groups(self) -> Any:
-        return self._inner.param_groups
-
-    @property
-    def state(self) -> Any:
-        return self._inner.state
-
-    @property
-    def defaults(self) -> Any:
-        return self._inner.defaults
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_inner":
-            raise AttributeError(name)
-        return getattr(self._inner, name)
-
     def __repr__(self) -> str:
         return f"Gossip{self._inner!r}"
-
-    def __getstate__(self) -> Any:
-        raise TypeError("a GossipOptimizer cannot be copied or pickled: keep its state_dict()")
 
     @property
     def report(self) -> GossipReport | None:
