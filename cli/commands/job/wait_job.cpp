@@ -121,7 +121,7 @@ int run_wait(Context& context, const WaitJobOptions& options) {
 
 Action make_wait_job_command(Arguments& arguments) {
   auto options = std::make_shared<WaitJobOptions>();
-  options->junit.force = true;
+  options->junit = {.force = true, .flag = "--junit"};
   Argument& names = arguments.list("JOB", "", "The jobs; a name without a number is its newest run",
                                    options->names);
   names.required = true;

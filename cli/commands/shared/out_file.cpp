@@ -39,14 +39,15 @@ void check_out_file(const OutFile& out) {
   struct stat status {};
   if (::lstat(out.path.c_str(), &status) == 0) {
     if (is_special(out.path))
-      throw Error(ErrorKind::usage, "--out '" + out.path + "' is not a regular file");
+      throw Error(ErrorKind::usage,
+                  std::string(out.flag) + " '" + out.path + "' is not a regular file");
     if (!out.force) throw is_there(out);
   }
   const fs::path directory = fs::absolute(out.path).parent_path();
   std::error_code none;
   if (!fs::is_directory(directory, none))
-    throw Error(ErrorKind::not_found,
-                "--out '" + out.path + "': no such directory: " + directory.string());
+    throw Error(ErrorKind::not_found, std::string(out.flag) + " '" + out.path +
+                                          "': no such directory: " + directory.string());
 }
 
 void publish_out_file(const fs::path& draft, const OutFile& out) {

@@ -10,8 +10,9 @@
 namespace fastgpu::cli {
 
 struct OutFile {
-  std::string path;
-  bool force = false;  ///< Replaces an existing file.
+  std::string path{};
+  bool force = false;               ///< Replaces an existing file.
+  std::string_view flag = "--out";  ///< The flag that gave the path, for messages.
 };
 Argument& describe_out_file(Arguments& arguments, std::string_view help, OutFile& out);
 

@@ -596,7 +596,11 @@ def test_several_jobs_are_waited_for_and_reported(user):
     suite = xml.etree.ElementTree.parse(report).getroot()
     assert_equal((suite.get("failures"), suite.get("errors")), ("0", "1"))
     user.run("cancel", "job", "long")
-    user.refused(["wait", "job", "good", "--junit", "/none/jobs.xml"], 5, "/none")
+    user.refused(
+        ["wait", "job", "good", "--junit", "/none/jobs.xml"],
+        5,
+        "--junit '/none/jobs.xml': no such directory: /none",
+    )
 
 
 def test_equal_endings_are_told_once_under_fold(user):
