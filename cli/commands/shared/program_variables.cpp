@@ -21,9 +21,9 @@ namespace {
 constexpr std::size_t kMostBytes = 256UL << 10U;
 
 /// Returns "NAME=VALUE" for "NAME=VALUE" or "NAME", whose value is taken from `ours`. `where`
-/// begins the error messages.
+/// begins the error messages, and `source` is the form in which a value may be given.
 std::string assignment_of(const std::string& text, const std::string& where,
-                          const state::Environment& ours) {
+                          const state::Environment& ours, const std::string& source = "VALUE") {
   const auto equals = text.find('=');
   const std::string name = text.substr(0, equals);
   const bool is_bare = equals == std::string::npos;
@@ -38,7 +38,7 @@ std::string assignment_of(const std::string& text, const std::string& where,
   if (!value)
     throw Error(ErrorKind::usage, where + ": the variable " + name +
                                       " is not set on this machine; give it a value: " + name +
-                                      "=VALUE");
+                                      "=" + source);
   return name + "=" + *value;
 }
 
@@ -75,7 +75,7 @@ void describe_variables(Arguments& arguments, VariableFlags& flags, const std::s
 
 std::string secret_variable(const std::string& text, const state::Environment& ours) {
   const auto equals = text.find('=');
-  if (equals == std::string::npos) return assignment_of(text, "--secret", ours);
+  if (equals == std::string::npos) return assignment_of(text, "--secret", ours, "@FILE");
   const std::string name = text.substr(0, equals);
   if (equals + 1 == text.size() || text[equals + 1] != '@')
     throw Error(ErrorKind::usage, "--secret " + printable(name) +

@@ -70,7 +70,10 @@ TEST_CASE("a secret's value comes from here or from a file, never from the comma
   }
   CHECK(failure_of([&] { secret_variable("KEY=@" + file + "-none", ours); }).kind() ==
         ErrorKind::not_found);
-  CHECK(failure_of([] { secret_variable("GONE", ours); }).kind() == ErrorKind::usage);
+  const Error gone = failure_of([] { secret_variable("GONE", ours); });
+  CHECK(gone.kind() == ErrorKind::usage);
+  CHECK(std::string(gone.what()) ==
+        "--secret: the variable GONE is not set on this machine; give it a value: GONE=@FILE");
 }
 
 TEST_CASE("a file has a variable in each line, and flags win over it") {
