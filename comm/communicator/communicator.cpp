@@ -65,12 +65,18 @@ std::uint64_t CommunicatorNumber::tag_of(std::uint64_t sequence) noexcept {
   return std::uint64_t{number_} << 52 | call % kSequences << 28;
 }
 
-CommunicatorNumber::Start::Start(CommunicatorNumber& context) : context_(context) {
-  if (context_.is_starting_.test_and_set(std::memory_order_acquire))
+CommunicatorNumber::Start::Start(CommunicatorNumber& context, CallKind kind)
+    : context_(context), is_collective_(kind != CallKind::message) {
+  if (is_collective_ && context_.is_collective_starting_.test_and_set(std::memory_order_acquire))
     throw Error(
         ErrorKind::usage,
         "two threads begin calls of one communicator at the same time: every rank makes the "
         "same calls in the same order, so begin them all in one thread");
+  lock_ = std::unique_lock(context_.starting_);
+}
+
+CommunicatorNumber::Start::~Start() {
+  if (is_collective_) context_.is_collective_starting_.clear(std::memory_order_release);
 }
 
 Communicator::Communicator(Connections connections)
@@ -270,7 +276,7 @@ void Communicator::check_rank(std::string_view call, Rank rank) const {
 
 Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
                            std::optional<Direction> direction) {
-  const CommunicatorNumber::Start start(*context_);
+  const CommunicatorNumber::Start start(*context_, call.kind);
   const auto peer = static_cast<std::size_t>(call.root.value);
   std::uint64_t& sequence =
       direction ? (direction == Direction::out ? sent_ : received_)[peer] : sequence_;

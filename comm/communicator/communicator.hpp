@@ -62,17 +62,20 @@ class CommunicatorNumber {
   /// Returns the first part of the message tags of a call.
   std::uint64_t tag_of(std::uint64_t sequence) noexcept;
 
-  /// Held while a thread gives a call its place in the order of calls.
+  /// Held while a thread gives a call its place in the order of calls: one thread at a time.
   class Start {
    public:
-    /// Throws ErrorKind::usage if another thread holds one.
-    explicit Start(CommunicatorNumber& context);
-    ~Start() { context_.is_starting_.clear(std::memory_order_release); }
+    /// Throws ErrorKind::usage if another thread begins a collective call, too. A message waits:
+    /// several threads may begin messages.
+    Start(CommunicatorNumber& context, CallKind kind);
+    ~Start();
     Start(const Start&) = delete;
     Start& operator=(const Start&) = delete;
 
    private:
     CommunicatorNumber& context_;
+    bool is_collective_;
+    std::unique_lock<std::mutex> lock_;
   };
 
  private:
@@ -80,7 +83,8 @@ class CommunicatorNumber {
   std::uint32_t number_;
   std::uint64_t begin_;
   std::atomic<std::uint64_t> end_;
-  std::atomic_flag is_starting_;
+  std::atomic_flag is_collective_starting_;
+  std::mutex starting_;
 };
 
 /// Every rank makes the same collective calls in the same order; a call blocks until this rank's
@@ -88,8 +92,9 @@ class CommunicatorNumber {
 /// ErrorKind::usage naming another rank and both calls.
 ///
 /// A call that throws after it has begun leaves the ranks at different places, so every later call
-/// of this job throws too. One thread at a time, for all communicators of a job together: a thread
-/// that begins a call while another begins one gets ErrorKind::usage, and its call has not begun.
+/// of this job throws too. One thread at a time makes collective calls, for all communicators of a
+/// job together: a thread that begins one while another does gets ErrorKind::usage, and its call has
+/// not begun. Messages may begin in several threads; those of one thread keep their order.
 class Communicator {
  public:
   explicit Communicator(Connections connections);

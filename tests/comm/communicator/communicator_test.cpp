@@ -80,11 +80,11 @@ TEST_CASE("a rank that dies ends the call of the others with its name") {
   CHECK(mentions(e, "rank 1"));
 }
 
-TEST_CASE("a call that a second thread begins meanwhile is refused, and has not begun") {
+TEST_CASE("a collective that a second thread begins meanwhile is refused, and has not begun") {
   CommunicatorNumber context(nullptr, 0, 0);
-  const auto begin = [&] { const CommunicatorNumber::Start start(context); };
+  const auto begin = [&] { const CommunicatorNumber::Start start(context, CallKind::barrier); };
   {
-    const CommunicatorNumber::Start first(context);
+    const CommunicatorNumber::Start first(context, CallKind::all_reduce);
     const Error e = failure_of(begin);
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(mentions(e, "two threads begin calls of one communicator at the same time"));
@@ -113,6 +113,31 @@ TEST_CASE("threads that begin calls against the rule learn of it, and the job go
   }
   CHECK(is_refused);
   CHECK_NOTHROW(comm.barrier());
+}
+
+TEST_CASE("several threads send to different ranks at the same time, beside collective calls") {
+  constexpr int kMessages = 2000;
+  auto ranks = communicators_in_process(3, 20s);
+  std::atomic<int> wrong = 0;
+  test::run_ranks(ranks, [&](Communicator& comm) {
+    const auto exchange_with = [&](int step) {
+      const Rank to{(comm.rank().value + step) % 3};
+      const Rank from{(comm.rank().value + 3 - step) % 3};
+      for (int i = 0; i < kMessages; ++i) {
+        const int mine = comm.rank().value * kMessages + i;
+        int theirs = 0;
+        Handle sent = comm.start_send(std::as_bytes(std::span(&mine, 1)), to);
+        comm.start_receive(std::as_writable_bytes(std::span(&theirs, 1)), from).wait();
+        sent.wait();
+        if (theirs != from.value * kMessages + i) ++wrong;
+      }
+    };
+    const std::jthread upwards(exchange_with, 1);
+    const std::jthread downwards(exchange_with, 2);
+    for (int i = 0; i < kMessages; ++i)
+      comm.barrier();
+  });
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("a wrong argument is refused before anything is sent") {

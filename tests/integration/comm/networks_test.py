@@ -8,12 +8,13 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 import suite
-from hosts import Host, connect, results, sh, start
+from hosts import Host, children, connect, results, sh, signal_all, start
 from suite import assert_equal, assert_greater, assert_in, assert_raises
 
 BENCH = [os.path.abspath(sys.argv[1]), "--sizes", "16M", "--repetitions", "3"]
@@ -31,6 +32,10 @@ def two_networks(_):
         for number in (0, 1):
             addresses = [f"10.213.{9 + number}.{end}" for end in (1, 2)]
             connect(hosts, f"eth{number}", addresses)
+            # Without a rate the first network has room for everything.
+            rate = ("rate", "2gbit", "burst", "256kb", "latency", "50ms")
+            for host in hosts:
+                host.tc("qdisc", "add", "dev", f"eth{number}", "root", "tbf", *rate)
         yield hosts
 
 
@@ -38,6 +43,15 @@ def sent(host, device):
     """Bytes that a host has sent by a network."""
     link = json.loads(sh(*host.entered(["ip", "-json", "-s", "link", "show", "dev", device])))
     return link[0]["stats64"]["tx"]["bytes"]
+
+
+def wait_until_it_has_sent(host, device, count, ranks):
+    """Waits until a host has sent so many bytes more; fails if the ranks end before."""
+    before = sent(host, device)
+    while sent(host, device) < before + count:
+        if ranks[0].poll() is not None:
+            raise AssertionError(f"they have ended: {[rank.communicate() for rank in ranks]}")
+        time.sleep(0.01)
 
 
 def refusal(hosts, environment, second=""):
@@ -70,11 +84,9 @@ def test_each_network_has_a_connection_where_ranks_share_them(hosts):
 
 def test_a_network_that_goes_in_the_middle_is_left(hosts):
     for number, device in enumerate(("eth1", "eth0")):
-        words = [BENCH[0], "--sizes", "32M", "--repetitions", "40"]
+        words = [BENCH[0], "--sizes", "32M", "--repetitions", "20"]
         ranks = start(hosts, words, 1, {**BOTH, "FASTGPU_COMM_TIMEOUT": "20s"})
-        before = sent(hosts[0], device)
-        while sent(hosts[0], device) < before + (64 << 20):
-            time.sleep(0.01)
+        wait_until_it_has_sent(hosts[0], device, 64 << 20, ranks)
         hosts[number].ip(f"link set {device} down")
         began = time.monotonic()
         first, second = (rank.communicate(timeout=60) for rank in ranks)
@@ -82,6 +94,18 @@ def test_a_network_that_goes_in_the_middle_is_left(hosts):
         assert_greater(20, time.monotonic() - began)
         assert_in("has failed on the way to rank", first[1] + second[1])
         hosts[number].ip(f"link set {device} up")
+
+
+def test_a_rank_that_is_killed_is_named_at_once(hosts):
+    ranks = start(hosts, [BENCH[0], "--sizes", "32M", "--repetitions", "400"], 1, BOTH)
+    wait_until_it_has_sent(hosts[0], "eth1", 16 << 20, ranks)
+    signal_all(children(ranks[1].pid)[0], signal.SIGKILL)
+    began = time.monotonic()
+    _, errors = ranks[0].communicate(timeout=60)
+    ranks[1].communicate(timeout=60)
+    assert_greater(5, time.monotonic() - began)
+    assert_in("rank 1: Connection reset by peer", errors)
+    assert_equal(ranks[0].returncode, 1)
 
 
 def test_an_interface_that_is_missing_is_named(hosts):
@@ -100,5 +124,5 @@ def test_several_networks_need_a_secret(hosts):
 
 
 if __name__ == "__main__":
-    suite.need_root("ip", "nsenter", "unshare")
+    suite.need_root("ip", "nsenter", "tc", "unshare")
     suite.main(suite.tests_of(globals()), two_networks, sys.argv[2:])
