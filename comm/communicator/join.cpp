@@ -29,6 +29,10 @@ using namespace std::chrono_literals;
 
 /// The timeout of one attempt to reach an address, which may be one of several.
 constexpr auto kConnectTimeout = 10s;
+/// How long a rank tries to reach another whose network is not there: a link that has just come up
+/// takes some seconds, and so does the search for an address in it (3 s by default in Linux).
+constexpr auto kNetworkPatience = 10s;
+constexpr auto kNetworkPause = 200ms;
 
 std::size_t index(Rank rank) {
   return static_cast<std::size_t>(rank.value);
@@ -43,7 +47,7 @@ bool has_secret(const JobPlace& place) {
 }
 
 std::string master_name(const JobPlace& place) {
-  if (place.meeting == Meeting::by_mpi) return "rank 0, which MPI has told of";
+  if (place.meeting == Meeting::by_mpi) return "rank 0 (its address came by MPI)";
   return "rank 0 at " + printable(place.master_host) + ":" + std::to_string(place.master_port);
 }
 
@@ -275,13 +279,29 @@ std::vector<Endpoint> receive_table(const JobPlace& place, int master, Deadline 
                  " but not where the others are");
 }
 
+/// Returns true if a network that is just coming up fails like this for some seconds.
+bool is_unreachable(int error) {
+  return error == EHOSTUNREACH || error == ENETUNREACH || error == ENETDOWN;
+}
+
+/// Connects as `connect_to` does, and tries again for a while where the network is not there.
+PeerConnection connect_when_reachable(const Endpoint& endpoint,
+                                      const std::optional<Endpoint>& source, Deadline deadline) {
+  const Deadline last_try = within(deadline, kNetworkPatience);
+  for (;;) {
+    PeerConnection connection = connect_to(endpoint, source, deadline);
+    if (!is_unreachable(connection.error) || last_try.passed()) return connection;
+    pause(kNetworkPause, last_try);
+  }
+}
+
 /// Connects to a rank at one of its addresses, from the address `source` if one is given.
 UniqueFd connect_to_peer(const JobPlace& place, const Mesh& mesh, Rank peer,
                          const Endpoint& endpoint, const std::optional<Endpoint>& source,
                          Deadline deadline) {
   const std::string doing = "rank " + std::to_string(place.rank.value) + ": rank " +
                             std::to_string(peer.value) + " at " + to_string(endpoint);
-  PeerConnection connection = connect_to(endpoint, source, deadline);
+  PeerConnection connection = connect_when_reachable(endpoint, source, deadline);
   if (connection.error != 0)
     throw Error(ErrorKind::transient,
                 doing + ": " + std::generic_category().message(connection.error));

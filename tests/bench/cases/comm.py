@@ -20,7 +20,7 @@ import tempfile
 import time
 
 import shaped
-from cases import comm_page
+from cases import comm_fabric, comm_page
 from cases.comm_figures import COLLECTIVES, MIB, SIZES
 from pages import write_page
 
@@ -45,6 +45,7 @@ class Programs:
         self.mpi = str(build / "comm" / "bench_comm_mpi")
         self.gloo = str(build / "comm" / "bench_comm_gloo")
         self.turns = str(build / "comm" / "bench_comm_turns")
+        self.fabric_plugin = str(build / "comm" / "libfastgpu_comm_fabric.so")
         self.library = str(build / "comm" / "libfastgpu_comm.so")
         self.python = os.environ.get("FASTGPU_BENCH_PYTHON", "/usr/bin/python3")
         self.stores = 0
@@ -447,6 +448,7 @@ def one_part(key, function, *arguments):
 PARTS = {
     "checks": checks,
     "hosts": hosts,
+    "fabric": lambda programs: comm_fabric.measured(programs, in_turns),
     **{
         f"{name}-{ranks}": part
         for ranks in (2, 4)
@@ -484,14 +486,21 @@ def from_json(value):
     return value
 
 
+def json_text(values):
+    """A JSON object with a line for each member, so that a file of figures has few lines."""
+    lines = (f"{json.dumps(name)}: {json.dumps(value)}" for name, value in values.items())
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
 def measure_part(build, kept, part, on):
     """Measures a part and keeps its figures in the folder `kept`."""
     kept.mkdir(exist_ok=True)
     print(f"==> comm:{part}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="fastgpu-bench-") as folder:
         found = PARTS[part](Programs(build, folder))
-    text = json.dumps({**on, "rounds": ROUNDS, "found": as_json(found)}, indent=1)
-    (kept / f"{part}.json").write_text(text + "\n")
+    (kept / f"{part}.json").write_text(
+        json_text({**on, "rounds": ROUNDS, "found": as_json(found)}) + "\n"
+    )
 
 
 def kept_parts(kept):

@@ -1,5 +1,6 @@
 """The targets of the benchmark `comm`, and whether its figures reach them."""
 
+from cases import comm_fabric
 from cases.comm_figures import LIMIT, MIB, WIRE, median, ms, only
 
 PEERS = ("Open MPI", "Open MPI, best", "Open MPI, spinning", "Gloo")
@@ -187,6 +188,7 @@ def bars_of(found):
     add_shared_memory(bars, found)
     add_gradients(bars, found)
     add_network(bars, found)
+    comm_fabric.add_bars(bars, found["fabric"])
     off, warn = only(found["nan"]["off"]), only(found["nan"]["warn"])
     bars.at_most(
         "NaN check of a step with fp16", ms(warn), f"{ms(off)} (without)", warn / off, 1.03

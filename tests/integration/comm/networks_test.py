@@ -96,6 +96,16 @@ def test_a_network_that_goes_in_the_middle_is_left(hosts):
         hosts[number].ip(f"link set {device} up")
 
 
+def test_a_network_that_comes_up_late_is_waited_for(hosts):
+    # Rank 1 looks for an address that does not answer, which fails after 3 s.
+    hosts[0].ip("link set eth1 down")
+    hosts[1].ip("neighbor flush dev eth1")
+    ranks = start(hosts, BENCH, 1, BOTH)
+    time.sleep(4)
+    hosts[0].ip("link set eth1 up")
+    assert_equal([line["bytes"] for line in results(ranks)], [16 << 20])
+
+
 def test_a_rank_that_is_killed_is_named_at_once(hosts):
     ranks = start(hosts, [BENCH[0], "--sizes", "32M", "--repetitions", "400"], 1, BOTH)
     wait_until_it_has_sent(hosts[0], "eth1", 16 << 20, ranks)
