@@ -146,7 +146,10 @@ class Turns {
     const int rounds = settings_.repetitions * (sweep != nullptr ? kColdCalls : 1);
     for (int round = 0; round < rounds; ++round)
       for (std::size_t i = 0; i < calls_.size(); ++i) {
-        if (sweep != nullptr) (*sweep)();
+        if (sweep != nullptr)
+          (*sweep)();
+        else
+          batch(contestants_[i].library, calls_[i], 1);  // Another has had the caches.
         seconds_[i].push_back(
             batch(contestants_[i].library, calls_[i], sweep != nullptr ? 1 : counts[i]));
       }

@@ -49,9 +49,8 @@ void run(const BenchSettings& settings, Caches caches) {
     throw Error(ErrorKind::usage, "RANK and WORLD_SIZE are not those of mpirun: unset them");
   const std::size_t bytes = memory_in_turns(settings, mpi.ranks()).count;
   const MpiMemory of_mpi(bytes);
-  const auto own = ours_private.memory(bytes);
-  const std::array contestants = {Contestant{ours_private, "fastgpu", own},
-                                  Contestant{mpi, "Open MPI", own},
+  const std::array contestants = {Contestant{ours_private, "fastgpu", ours_private.memory(bytes)},
+                                  Contestant{mpi, "Open MPI", mpi.memory(bytes)},
                                   Contestant{ours, "fastgpu, its memory", ours.memory(bytes)},
                                   Contestant{mpi, "Open MPI, its memory", of_mpi.span()}};
   measure_in_turns(contestants, settings, caches, print_result);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <chrono>
 
@@ -11,15 +12,24 @@
 
 namespace fastgpu::comm {
 
-/// The chance that an answer comes while a thread stays awake, learnt from the waits before. With
-/// more ranks than cores it is low: no rank answers before this one leaves the core.
+/// Returns whether so many ranks of this machine have a core each.
+inline bool have_a_core_each(int ranks) noexcept {
+  return ranks <= ::sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/// The chance that an answer comes while a thread stays awake, learnt from the waits before. It is
+/// low if other programs want the cores. With more ranks than cores no rank should try: the one
+/// that it waits for needs the core.
 class SpinPolicy {
  public:
+  explicit SpinPolicy(bool may_spin = true) : may_spin_(may_spin) {}
+
   /// Returns the number of looks of the next wait before it leaves the core. They take some
   /// microseconds, the time of an answer between two ranks that both run. Returns 0 if looking has
   /// been in vain of late. It then still tries now and then, because other ranks may have become
   /// fewer.
   int spins() noexcept {
+    if (!may_spin_) return 0;
     if (in_vain_ < kMostInVain) return kSpins;
     return ++refrained_ % kWaitsBetweenTries == 0 ? kSpins : 0;
   }
@@ -36,6 +46,7 @@ class SpinPolicy {
   static constexpr int kMostInVain = 4;
   static constexpr unsigned kWaitsBetweenTries = 16;
 
+  bool may_spin_;
   int in_vain_ = 0;
   unsigned refrained_ = 0;
 };

@@ -1,6 +1,8 @@
 // A point in time by which something must have happened.
 #pragma once
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -33,6 +35,15 @@ class Deadline {
  private:
   std::chrono::steady_clock::time_point at_;
 };
+
+/// Returns the time of some milliseconds ago at most, in a fifth of the time that the exact one
+/// takes.
+inline std::chrono::steady_clock::time_point roughly_now() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return std::chrono::steady_clock::time_point(std::chrono::seconds(now.tv_sec) +
+                                               std::chrono::nanoseconds(now.tv_nsec));
+}
 
 /// Returns the sooner of `deadline` and `limit` from now.
 inline Deadline within(Deadline deadline, std::chrono::milliseconds limit) {

@@ -49,6 +49,10 @@ int poll_until(std::span<pollfd> ends, Deadline deadline) {
   }
 }
 
+WaitClock::WaitClock() noexcept {
+  if (check_of_this_thread() != nullptr) last_ = std::chrono::steady_clock::now();
+}
+
 bool WaitClock::is_due_now() noexcept {
   if (check_of_this_thread() == nullptr) return false;
   const auto now = std::chrono::steady_clock::now();

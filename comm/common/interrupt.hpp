@@ -34,6 +34,8 @@ int poll_until(std::span<pollfd> ends, Deadline deadline);
 /// Asks in a wait that never sleeps, without looking at the clock each time.
 class WaitClock {
  public:
+  WaitClock() noexcept;
+
   /// True once it is time to ask again.
   bool is_due() noexcept {
     if (++turns_ % kTurns != 0) return false;
@@ -45,7 +47,7 @@ class WaitClock {
  private:
   static constexpr unsigned kTurns = 256;
   unsigned turns_ = 0;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_{};  ///< Not set where there is no check.
 };
 
 }  // namespace fastgpu::comm

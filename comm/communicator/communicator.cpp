@@ -317,8 +317,7 @@ std::shared_ptr<const PreparedProgram> Communicator::program_of(
 }
 
 void Communicator::run(Work work, Reminder* reminder) {
-  const auto operation = world_->engine.start(std::move(work));
-  world_->engine.wait(*operation, reminder);
+  world_->engine.run(std::move(work), reminder);
 }
 
 Handle Communicator::start(Work work) {

@@ -30,6 +30,12 @@ std::chrono::milliseconds until(std::chrono::steady_clock::time_point due) {
   return std::chrono::ceil<std::chrono::milliseconds>(due - std::chrono::steady_clock::now());
 }
 
+/// Returns the number of ranks on the node of a rank.
+int ranks_beside(const Topology& topology, Rank rank) {
+  const auto node = static_cast<std::size_t>(topology.node_of(rank));
+  return static_cast<int>(topology.nodes.at(node).size());
+}
+
 }  // namespace
 
 Engine::Engine(Connections connections)
@@ -37,7 +43,8 @@ Engine::Engine(Connections connections)
       timeout_(connections.timeout),
       warn_(std::move(connections.warn)),
       topology_(std::move(connections.topology)),
-      runner_(connections, *this) {
+      runner_(connections, *this),
+      spin_policy_(have_a_core_each(ranks_beside(topology_, self_))) {
   watch_.add(runner_.routes().poll_descriptors());
   std::vector<int> descriptors = runner_.routes().descriptors();
   descriptors.push_back(watch_.descriptor());
@@ -89,6 +96,12 @@ std::shared_ptr<Operation> Engine::start(Work work) {
   return runner_.start(std::move(work));
 }
 
+void Engine::run(Work work, Reminder* reminder) {
+  Lock lock = enter();
+  const auto operation = runner_.start(std::move(work));
+  wait(lock, *operation, reminder);
+}
+
 void Engine::give_up(const Error& error) {
   const Lock lock = enter();
   runner_.fail(error.during("rank " + std::to_string(self_.value)));
@@ -134,8 +147,10 @@ void Engine::use_flows(int flows) {
 
 Engine::Lock Engine::enter() const {
   check_forked();  // In a child the lock may be held by a thread that is not there.
+  Lock lock(mutex_, std::try_to_lock);
+  if (lock) return lock;
   ++entering_;
-  Lock lock(mutex_);
+  lock.lock();
   --entering_;
   return lock;
 }
@@ -149,6 +164,15 @@ bool Engine::test(Operation& operation) {
 
 void Engine::wait(Operation& operation, Reminder* reminder) {
   Lock lock = enter();
+  wait(lock, operation, reminder);
+}
+
+void Engine::wait(Lock& lock, Operation& operation, Reminder* reminder) {
+  if (operation.is_done()) {
+    keep_watch();
+    if (operation.failure()) throw Error(*operation.failure());
+    return;
+  }
   AdaptiveWait adaptive_wait(spin_policy_, kYieldsOfWaiter);
   WaitClock clock;
   ++waiters_;

@@ -64,6 +64,9 @@ class Engine final : private RunnerEvents {
   /// Begins, and moves what can be moved at once. Throws what broke the engine before.
   std::shared_ptr<Operation> start(Work work);
 
+  /// Begins, and waits until it is done. Throws what `start` and `wait` throw.
+  void run(Work work, Reminder* reminder = nullptr);
+
   /// Lets the engine's own thread drive from now on while no thread waits.
   void drive_in_background();
 
@@ -101,6 +104,7 @@ class Engine final : private RunnerEvents {
   /// Locks the engine for an application thread. The background thread yields to application
   /// threads.
   Lock enter() const;
+  void wait(Lock& lock, Operation& operation, Reminder* reminder);
   bool has_work() const;
   void check_interpreter(Lock& lock);
   void give_warnings(Lock& lock);

@@ -6,16 +6,31 @@
 
 namespace fastgpu::comm {
 
-Operation::Operation(Work work)
-    : work_(std::move(work)),
-      element_(size_of(work_.reduction.type)),
-      scratch_(work_.program->program.scratch * element_),
-      note_(encode(work_.call)),
-      sendings_(work_.program->sends),
-      receivings_(work_.program->receives),
-      is_on_its_way_(work_.program->program.steps.size()),
-      left_(work_.program->program.steps.size()) {
-  const StepLists& before = work_.program->dependencies.before;
+namespace {
+
+/// The memory and the steps of the operations that are worth keeping: those of small messages.
+constexpr std::size_t kSmallBytes = 64 << 10;
+constexpr std::size_t kFewSteps = 64;
+
+}  // namespace
+
+void Operation::reset(Work work) {
+  work_ = std::move(work);
+  const PreparedProgram& prepared = *work_.program;
+  const StepLists& before = prepared.dependencies.before;
+  element_ = size_of(work_.reduction.type);
+  left_ = prepared.program.steps.size();
+  scratch_.resize(prepared.program.scratch * element_);
+  if (work_.has_note) note_ = encode(work_.call);
+  sendings_.assign(prepared.sends, {});
+  receivings_.assign(prepared.receives, {});
+  is_on_its_way_.assign(left_, false);
+  waits_for_.clear();
+  ready_.clear();
+  next_ready_ = 0;
+  failure_.reset();
+  seen_moved = 0;
+  next_warning = {};
   ready_.reserve(left_);
   waits_for_.reserve(left_);
   for (StepIndex step = 0; step < left_; ++step) {
@@ -23,7 +38,12 @@ Operation::Operation(Work work)
     if (waits_for_.back() == 0) ready_.push_back(step);
   }
   if (work_.offloaded) left_ = 1;
-  if (work_.program->averaging == Averaging::before) divide();
+  if (prepared.averaging == Averaging::before) divide();
+}
+
+bool Operation::is_small() const noexcept {
+  return work_.offloaded == nullptr && sendings_.size() + receivings_.size() <= kFewSteps &&
+         scratch_.capacity() + divided_.capacity() <= kSmallBytes;
 }
 
 /// Divides this rank's part of an average, in a copy if the input is separate.
@@ -73,6 +93,8 @@ Sending& Operation::sending(StepIndex step) {
   sending.tag = tag_of(step);
   sending.bytes = readable(what.from);
   sending.priority = work_.priority;
+  const CallKind kind = work_.call.kind;
+  sending.is_reduced = kind == CallKind::all_reduce || kind == CallKind::reduce_scatter;
   sending.note = work_.has_note && work_.program->carries_note[step] ? &note_ : nullptr;
   sending.operation = this;
   sending.step = step;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -53,7 +54,13 @@ struct Pending {
 
 class Operation {
  public:
-  explicit Operation(Work work);
+  explicit Operation(Work work) { reset(std::move(work)); }
+
+  /// Begins other work after the end of this one, in the same memory.
+  void reset(Work work);
+
+  /// Returns true if it keeps little memory, and nothing that others wait to have back.
+  bool is_small() const noexcept;
 
   const Work& work() const noexcept { return work_; }
   bool is_done() const noexcept { return left_ == 0 || failure_.has_value(); }
@@ -97,7 +104,7 @@ class Operation {
   Rank world_rank(Rank rank) const { return (*work_.group)[static_cast<std::size_t>(rank.value)]; }
 
   Work work_;
-  std::size_t element_;
+  std::size_t element_ = 0;
   std::vector<std::byte> scratch_;
   std::vector<std::byte> divided_;  ///< The input of an average that is divided first.
   Note note_{};
@@ -107,7 +114,7 @@ class Operation {
   std::vector<Sending> sendings_;
   std::vector<Receiving> receivings_;
   std::vector<bool> is_on_its_way_;
-  std::size_t left_;
+  std::size_t left_ = 0;
   std::optional<Error> failure_;
 };
 

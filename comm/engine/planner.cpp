@@ -50,6 +50,8 @@ Averaging averaging_of(const SchedulePlan& plan) {
 /// The bytes that all ranks together may send to one rank at once: if a queue before a link
 /// overflows, TCP loses 200 ms.
 constexpr std::uint64_t kMostAtOnce = 64 << 10;
+/// Ranks of a machine that one can send the same to in the time of a tree's rounds.
+constexpr int kFewOfNode = 8;
 /// Ranks that one can exchange messages with in the time of a few steps.
 constexpr int kFewPeers = 100;
 
@@ -108,20 +110,14 @@ class Planner {
   }
 
   Program broadcast() const {
+    if (is_small_node()) return broadcast_directly(place_, call_.root.value, call_.bytes);
     const bool is_long = call_.bytes > kPieceAcross;
     return is_long && !is_inside_
                ? broadcast_by_chain(place_, call_.root.value, call_.bytes, cut(call_.bytes))
                : broadcast_by_tree(place_, call_.root.value, call_.bytes, cut(call_.bytes));
   }
 
-  Program all_gather() const {
-    Program program;
-    const auto block = static_cast<std::uint64_t>(place_.self) * call_.bytes;
-    Writer(program).copy({Buffer::data, block, call_.bytes}, {Buffer::input, 0, call_.bytes});
-    const std::uint64_t whole = call_.bytes * static_cast<std::uint64_t>(place_.ranks);
-    append(program, all_gather_directly(place_, whole, cut(call_.bytes)));
-    return program;
-  }
+  Program all_gather() const { return all_gather_blocks(place_, call_.bytes, cut_of_block()); }
 
   /// Returns a program that reduces block `self` of every rank's input into this rank's data.
   Program reduce_scatter() const {
@@ -144,9 +140,11 @@ class Planner {
     return program;
   }
 
-  Program all_to_all() const { return comm::all_to_all(place_, call_.bytes, cut(call_.bytes)); }
+  Program all_to_all() const { return comm::all_to_all(place_, call_.bytes, cut_of_block()); }
 
-  Program barrier() const { return comm::barrier(place_); }
+  Program barrier() const {
+    return is_small_node() ? barrier_directly(place_) : comm::barrier(place_);
+  }
 
   Program message(Direction direction) const {
     const int peer = call_.root.value;
@@ -184,6 +182,10 @@ class Planner {
     return call_.bytes;
   }
 
+  /// One machine, whose ranks are so few that each deals with each: there are no rounds, between
+  /// which ranks that share a core would take turns on it.
+  bool is_small_node() const { return is_inside_ && place_.ranks <= kFewOfNode; }
+
   /// Several machines, of several ranks.
   bool has_levels() const { return !is_inside_ && topology_.largest_node() > 1; }
 
@@ -200,6 +202,9 @@ class Planner {
     const std::uint64_t pieces = (slice + piece - 1) / piece;
     return {.pieces = static_cast<int>(std::clamp<std::uint64_t>(pieces, 1, kMostPieces))};
   }
+
+  /// Returns the pieces of a block that no rank passes on, which is read as a whole within a host.
+  Cut cut_of_block() const { return is_inside_ ? Cut{} : cut(call_.bytes); }
 
   const Call& call_;
   Rank self_;

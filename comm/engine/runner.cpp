@@ -116,9 +116,9 @@ std::shared_ptr<Operation> Runner::start(Work work) {
   if (failure_)
     throw Error(ErrorKind::remote,
                 "this communicator is broken since " + std::string(failure_->what()));
-  auto operation = std::make_shared<Operation>(std::move(work));
+  auto operation = pool_.begin(std::move(work));
   const Work& what = operation->work();
-  operation->seen_at = std::chrono::steady_clock::now();
+  operation->seen_at = roughly_now();
   active_.push_back(operation);
   try {
     if (what.has_note) calls_.begin(call_number({what.tag_base}), what.call);
@@ -225,8 +225,9 @@ bool Runner::progress_offloaded() {
 }
 
 void Runner::remove_done() {
-  const auto is_done = [](const auto& operation) { return operation->is_done(); };
-  if (std::erase_if(active_, is_done) > 0) events_.operations_ended();
+  for (std::shared_ptr<Operation>& operation : active_)
+    if (operation->is_done()) pool_.keep(std::move(operation));
+  if (std::erase(active_, nullptr) > 0) events_.operations_ended();
 }
 
 /// Fails the operations that await a lost rank. What it has sent before may still arrive, and so

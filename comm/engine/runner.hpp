@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "comm/engine/call_book.hpp"
 #include "comm/engine/operation.hpp"
+#include "comm/engine/operation_pool.hpp"
 #include "comm/engine/routes.hpp"
 #include "comm/engine/stall_detector.hpp"
 #include "comm/transports/control_channel.hpp"
@@ -106,6 +107,7 @@ class Runner final : private TransportEvents, private ControlEvents {
   RunnerEvents& events_;
   CallBook calls_;
   std::vector<std::shared_ptr<Operation>> active_;  ///< Shared with the threads that wait for them.
+  OperationPool pool_;
   std::vector<std::pair<Operation*, StepIndex>> finished_;  ///< Reported by transports.
   std::vector<std::optional<Error>> lost_;                  ///< The losses, by rank.
   std::vector<Rank> newly_lost_;

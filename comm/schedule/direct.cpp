@@ -65,20 +65,67 @@ Program all_reduce_directly(RankPlace place, std::uint64_t count, Cut cut) {
   return program;
 }
 
+Program broadcast_directly(RankPlace place, int root, std::uint64_t count) {
+  Program program;
+  Writer writer(program);
+  if (place.self != root) {
+    writer.receive(root, {whole_of(count), 0});
+    return program;
+  }
+  for (int by = 1; by < place.ranks; ++by)
+    writer.send(place.right(by), {whole_of(count), 0});
+  return program;
+}
+
+Program barrier_directly(RankPlace place) {
+  Program program;
+  Writer writer(program);
+  program.scratch = static_cast<std::uint64_t>(place.ranks);
+  const auto token_of = [](int rank) {
+    return Part{Buffer::scratch, static_cast<std::uint64_t>(rank), 1};
+  };
+  for (int by = 1; by < place.ranks; ++by) {
+    writer.send(place.right(by), {token_of(place.self), 0});
+    writer.receive(place.left(by), {token_of(place.left(by)), 0});
+  }
+  return program;
+}
+
+namespace {
+
+Part block_of(Buffer buffer, std::uint64_t block, int rank) {
+  return {buffer, block * static_cast<std::uint64_t>(rank), block};
+}
+
+}  // namespace
+
+Program all_gather_blocks(RankPlace place, std::uint64_t block, Cut cut) {
+  Program program;
+  Writer writer(program);
+  const Part mine{Buffer::input, 0, block};
+  for (int piece = 0; piece < cut.pieces; ++piece)
+    for (int by = 1; by < place.ranks; ++by) {
+      const int from = place.left(by);
+      writer.send(place.right(by), piece_of(mine, piece, cut));
+      writer.receive(from, piece_of(block_of(Buffer::data, block, from), piece, cut));
+    }
+  writer.copy(block_of(Buffer::data, block, place.self), mine);
+  return program;
+}
+
 Program all_to_all(RankPlace place, std::uint64_t block, Cut cut) {
   Program program;
   Writer writer(program);
-  const auto block_of = [block](Buffer buffer, int rank) {
-    return Part{buffer, block * static_cast<std::uint64_t>(rank), block};
-  };
-  writer.copy(block_of(Buffer::data, place.self), block_of(Buffer::input, place.self));
   for (int piece = 0; piece < cut.pieces; ++piece)
     for (int by = 1; by < place.ranks; ++by) {
       const int to = place.right(by);
       const int from = place.left(by);
-      writer.send(to, piece_of(block_of(Buffer::input, to), piece, cut));
-      writer.receive(from, piece_of(block_of(Buffer::data, from), piece, cut));
+      writer.send(to, piece_of(block_of(Buffer::input, block, to), piece, cut));
+      writer.receive(from, piece_of(block_of(Buffer::data, block, from), piece, cut));
     }
+  // Last: the others can read theirs meanwhile.
+  writer.copy(block_of(Buffer::data, block, place.self),
+              block_of(Buffer::input, block, place.self));
   return program;
 }
 

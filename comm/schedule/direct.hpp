@@ -17,6 +17,15 @@ Program all_gather_directly(RankPlace place, std::uint64_t count, Cut cut);
 /// Reduces each slice piece by piece at its owner, which sends each piece while it is in the cache.
 Program all_reduce_directly(RankPlace place, std::uint64_t count, Cut cut);
 
+/// Sends the root's data to every other rank.
+Program broadcast_directly(RankPlace place, int root, std::uint64_t count);
+
+/// Lets no rank leave before every other has come: each notifies each.
+Program barrier_directly(RankPlace place);
+
+/// Gathers blocks of `block` elements: input is this rank's own, data gets one from every rank.
+Program all_gather_blocks(RankPlace place, std::uint64_t block, Cut cut);
+
 /// Exchanges blocks of `block` elements: input has one for every rank, data one from every rank.
 Program all_to_all(RankPlace place, std::uint64_t block, Cut cut);
 

@@ -83,7 +83,8 @@ Program barrier(RankPlace place) {
     ++arrived.offset;
     writer.send(place.right(distance), {token, 0});
     writer.receive(place.left(distance), {arrived, 0});
-    writer.copy(token, arrived);  // Makes the next send wait for this receive.
+    // Makes the next send wait for this receive.
+    if (2 * distance < place.ranks) writer.copy(token, arrived);
   }
   program.scratch = program.steps.empty() ? 0 : arrived.offset + 1;
   return program;

@@ -10,8 +10,17 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Read in one go, before others have their turn: fits a core's second cache.
-constexpr std::size_t kPiece = 128 << 10;
+/// The bytes that are read in one go, before others have their turn, and reduced: a core's second
+/// cache has room for them, and for those that they are reduced into.
+constexpr std::size_t kReducedPiece = 256 << 10;
+/// The bytes that are copied in one go. A call of the kernel takes some microseconds beside them.
+constexpr std::size_t kCopiedPiece = 512 << 10;
+
+/// The longest message that goes by the ring of bytes if the receiver only copies it. Longer ones
+/// are read where they are, which takes one copy less. A sum is made of what is in the ring: it
+/// takes no copy more than one that the kernel has copied first.
+constexpr std::size_t kEagerCopied = 8 << 10;
+static_assert(kEagerCopied <= kEagerBytes);
 
 constexpr int kDescriptorsATurn = 16;
 
@@ -60,7 +69,7 @@ bool SharedPeer::try_to_send(Outgoing& message) {
 bool SharedPeer::put_whole(Outgoing& message) {
   Descriptor descriptor{.tag = message.tag};
   const std::size_t size = message.bytes.size();
-  const bool is_small = size <= kEagerBytes;
+  const bool is_small = size <= (message.is_reduced ? kEagerBytes : kEagerCopied);
   if (size <= Descriptor::kBody) {
     descriptor.length = static_cast<std::uint16_t>(size);
     if (message.note != nullptr) copy_note(descriptor, *message.note);
@@ -153,10 +162,13 @@ void SharedPeer::receive(Incoming& message) {
 bool SharedPeer::progress() {
   bool has_moved = (!unsent_.empty() || !answers_.empty()) && flush();
   for (int i = 0; i < kDescriptorsATurn && may_take(); ++i) {
+    const bool had_wanted = wanted_.size() > 0;
     const auto descriptor = in_.take();
     if (!descriptor) break;
     open(*descriptor);
     has_moved = true;
+    // What no receive has asked for yet is better off in the mailbox than in memory of its own.
+    if (had_wanted && wanted_.size() == 0) break;
   }
   if (!cell_transfers_.empty()) has_moved = copy_to_cells() || has_moved;
   if (!reading_.empty()) has_moved = read() || has_moved;
@@ -284,7 +296,8 @@ void SharedPeer::on_ack(const Descriptor& descriptor) {
 bool SharedPeer::read() {
   const Reading reading = reading_.front();
   Incoming& message = *reading.message;
-  const std::size_t size = std::min(kPiece, message.sink.memory.size() - message.moved);
+  const std::size_t most = message.sink.reduction ? kReducedPiece : kCopiedPiece;
+  const std::size_t size = std::min(most, message.sink.memory.size() - message.moved);
   const auto piece = piece_of(reading, size);
   const bool is_in_place = piece.data() == message.sink.memory.data() + message.moved;
   if (!is_in_place) message.sink.take(message.moved, piece);
@@ -301,7 +314,7 @@ bool SharedPeer::read() {
 std::span<const std::byte> SharedPeer::piece_of(const Reading& reading, std::size_t size) {
   const Incoming& message = *reading.message;
   if (!reading.from.empty()) return reading.from.subspan(message.moved, size);
-  staged_.resize(kPiece);
+  if (message.sink.reduction) staged_.resize(kReducedPiece);
   const auto into = message.sink.reduction ? std::span(staged_).first(size)
                                            : message.sink.memory.subspan(message.moved, size);
   memory_.read(into, reading.address + message.moved);

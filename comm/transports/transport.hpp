@@ -72,9 +72,10 @@ struct Outgoing {
   MessageTag tag{};
   std::span<const std::byte> bytes{};
   const Note* note = nullptr;  ///< Null: none.
-  std::int32_t priority =
-      0;                  ///< Higher overtakes what is under way, where the transport can do that.
-  std::size_t moved = 0;  ///< Bytes on their way, kept by the transport.
+  /// Higher overtakes what is under way, where the transport can do that.
+  std::int32_t priority = 0;
+  bool is_reduced = false;  ///< The receiver may reduce it, and does not only copy it.
+  std::size_t moved = 0;    ///< Bytes on their way, kept by the transport.
 };
 
 /// One message that this rank awaits, of exactly as many bytes as its sink has. Borrowed until
