@@ -29,6 +29,7 @@ Action make_cancel_job_command(Arguments& arguments);
 Action make_logs_command(Arguments& arguments);
 Action make_ssh_command(Arguments& arguments);
 Action make_tmux_command(Arguments& arguments);
+Action make_top_command(Arguments& arguments);
 Action make_cp_command(Arguments& arguments);
 Action make_get_clusters_command(Arguments& arguments);
 Action make_get_nodes_command(Arguments& arguments);

@@ -115,6 +115,16 @@ constexpr std::array kCommands = {
                "fastgpu describe node demo-0", make_describe_node_command},
     CliCommand{"describe", "job", Topic::jobs, Effect::reads, "Show details of a job",
                "fastgpu describe job train-1", make_describe_job_command},
+    CliCommand{
+        "top", "", Topic::nodes, Effect::reads, "Show how busy nodes are, until Ctrl-C",
+        "fastgpu top demo", make_top_command,
+        "CPU is the share of all cores. GPUS is their number and how busy they are, from the "
+        "least busy to the busiest where they differ. RECEIVED and SENT are of all network "
+        "devices, "
+        "or of all interfaces where a node has no device. Without a terminal, with --once and "
+        "with -o it shows the figures of one second. Watching keeps no node awake. Nodes of a "
+        "local cluster share the "
+        "processor and the memory of this machine."},
     CliCommand{"ssh", "", Topic::nodes, Effect::runs, "Log in to a node", "fastgpu ssh demo/0",
                make_ssh_command,
                "On a terminal it is a login; without one, standard input goes to the program. "
@@ -224,7 +234,8 @@ constexpr std::array kCommands = {
                ".fastgpu/manifest. Warns if `env unpack` would refuse it: a file is damaged, or a "
                "link leads out of the environment."},
     CliCommand{
-        "env", "unpack", Topic::environments, Effect::changes,
+        "env",
+        "unpack", Topic::environments, Effect::changes,
         "Install an environment from an archive on all nodes",
         "fastgpu env unpack train.tar.zst --cluster demo", make_env_unpack_command,
         "Reads the whole archive here first, and refuses one that is incomplete, changed or "
@@ -232,7 +243,8 @@ constexpr std::array kCommands = {
         "installed at the path that it was packed from. Programs in it run on your nodes: use "
         "archives only from sources that you trust."},
     CliCommand{
-        "env", "demo", Topic::environments, Effect::runs,
+        "env",
+        "demo", Topic::environments, Effect::runs,
         "Train a small model in an environment, on one rank and on many",
         "fastgpu env demo train --cluster demo", make_env_demo_command,
         "Trains on handwritten digits with each of numpy, PyTorch, TensorFlow, JAX and MXNet "

@@ -31,6 +31,7 @@ constexpr DocumentsOf kDocuments[] = {
     {"describe cluster", {"cluster"}},
     {"describe node", {"node"}},
     {"describe job", {"job"}},
+    {"top", {"top"}},
     {"ssh", {}},
     {"tmux", {"tmux"}},
     {"exec", {"exec"}},

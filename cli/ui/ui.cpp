@@ -105,6 +105,15 @@ void Ui::show(const View& view) {
   if (!printed.left_out.empty()) note("-o wide also shows " + printed.left_out);
 }
 
+void Ui::redraw(const View& view) {
+  const Guard guard(mutex_);
+  constexpr std::string_view kEmptyScreen = "\x1b[H\x1b[2J";
+  const View wanted = table_style_.sort_by.empty() ? view : sorted(view, table_style_);
+  const Printed printed = print_view(wanted, format_, terminal(), table_style_.titles);
+  // In one piece: the screen does not flicker.
+  write_out(std::string(kEmptyScreen) + printed.text.str());
+}
+
 void Ui::show(const Styled& text) {
   const Guard guard(mutex_);
   close_line();

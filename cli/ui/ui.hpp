@@ -59,6 +59,8 @@ class Ui {
   void complete(Json document);
 
   void show(const View& view);
+  /// Shows `view` in place of all that the screen has. Only for a terminal that is `live`.
+  void redraw(const View& view);
   void show(const Styled& text);            ///< Writes to stdout.
   void data(std::string_view text);         ///< Writes to stdout, escaped; see complete().
   void error_data(std::string_view text);   ///< Writes to stderr, escaped, always.

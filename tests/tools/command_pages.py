@@ -241,6 +241,7 @@ PAGES = [
         ],
     ),
     ("why-awake", ["fastgpu why-awake demo"]),
+    ("top", ["fastgpu top demo --once"]),
     ("scale cluster", ["fastgpu scale cluster demo --nodes 3"]),
     ("rename cluster", ["fastgpu rename cluster demo prod"]),
     (

@@ -21,6 +21,7 @@ from cli_user import run_tests, shared_cluster
 from suite import (
     assert_equal,
     assert_false,
+    assert_greater,
     assert_in,
     assert_is,
     assert_less_equal,
@@ -97,6 +98,27 @@ def test_a_bar_is_seen_as_it_comes(user):
     assert_not_in(b"step 4", text)
     process.reader.read(30)
     assert_equal(process.wait(10), 0, "the job fails")
+
+
+@shared_cluster
+def test_top_shows_the_nodes_and_their_ranks_until_ctrl_c(user):
+    name = user.two_nodes()
+    user.run("run", "job", "busy", "-c", name, "-np", "2", "-d", "--", "sleep", "60")
+    document = json.loads(user.run("top", name, "-o", "json").out)
+    assert_equal([node["name"] for node in document["nodes"]], [f"{name}-0", f"{name}-1"])
+    for rank, node in enumerate(document["nodes"]):
+        assert_equal([(job["first_rank"], job["ranks"]) for job in node["jobs"]], [(rank, 1)])
+        assert_greater(node["memory_used_bytes"], 0)
+        assert_greater(node["memory_bytes"], node["memory_used_bytes"])
+    process = on_terminal(user, "top", name, "--interval", "1s")
+    process.reader.read(30, b"\x1b[2J")
+    text = process.reader.read(30, b": rank 1")
+    assert_in(f"{name}-1".encode(), text)
+    process.send_signal(signal.SIGINT)
+    process.reader.read(30)
+    assert_equal(process.wait(10), 0)
+    user.run("cancel", "job", "busy")
+    user.refused(["top", name, "--interval", "10ms"], 2, "once a second at most")
 
 
 @shared_cluster

@@ -1,0 +1,157 @@
+#include "cli/commands/show/top_view.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/join.hpp"
+#include "base/outcome.hpp"
+#include "cli/program/app.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using launcher::GpuUsage;
+using launcher::NodeUsage;
+
+/// GPUs whose use differs by more than this are not shown as one figure.
+constexpr int kAlikePercent = 10;
+
+int percent_of(double part) {
+  return static_cast<int>(std::lround(part * 100));
+}
+
+/// Returns "1.5 GB of 16 GB".
+std::string memory_text(Bytes used, Bytes all) {
+  return to_string(used) + " of " + to_string(all);
+}
+
+std::string rate_text(Bytes each_second) {
+  return to_string(each_second) + "/s";
+}
+
+/// Returns "8: 97%", "8: 0-98%" for GPUs that are not alike, and "-" without GPUs.
+std::string gpus_text(const std::vector<GpuUsage>& gpus) {
+  if (gpus.empty()) return "-";
+  const std::string count = std::to_string(gpus.size()) + ": ";
+  const bool all_known =
+      std::ranges::all_of(gpus, [](const GpuUsage& gpu) { return gpu.percent.has_value(); });
+  if (!all_known) return count + "?";
+  const auto [least, most] = std::ranges::minmax(gpus, {}, &GpuUsage::percent);
+  if (*most.percent - *least.percent > kAlikePercent)
+    return count + std::to_string(*least.percent) + "-" + std::to_string(*most.percent) + "%";
+  int sum = 0;
+  for (const GpuUsage& gpu : gpus)
+    sum += *gpu.percent;
+  return count + std::to_string(sum / static_cast<int>(gpus.size())) + "%";
+}
+
+std::string gpu_memory_text(const std::vector<GpuUsage>& gpus) {
+  Bytes used, all;
+  for (const GpuUsage& gpu : gpus) {
+    used.count += gpu.memory_used.count;
+    all.count += gpu.memory.count;
+  }
+  return all.count == 0 ? "-" : memory_text(used, all);
+}
+
+/// Returns "train-1: ranks 0-3, eval-2: rank 0".
+std::string ranks_text(const NodeName& node, std::span<const JobOnNodes> jobs) {
+  std::vector<std::string> texts;
+  for (const JobOnNodes& job : jobs)
+    for (const state::NodeRanks& ranks : job.placement) {
+      if (ranks.node != node || ranks.count == 0) continue;
+      const std::string first = std::to_string(ranks.first);
+      const std::string last = std::to_string(ranks.first + ranks.count - 1);
+      texts.push_back(job.id + ": " +
+                      (ranks.count == 1 ? "rank " + first : "ranks " + first + "-" + last));
+    }
+  return texts.empty() ? "-" : joined(texts);
+}
+
+Json jobs_json(const NodeName& node, std::span<const JobOnNodes> jobs) {
+  Json found = Json::array();
+  for (const JobOnNodes& job : jobs)
+    for (const state::NodeRanks& ranks : job.placement)
+      if (ranks.node == node && ranks.count > 0)
+        found.push_back({{"id", job.id}, {"first_rank", ranks.first}, {"ranks", ranks.count}});
+  return found;
+}
+
+Json gpu_json(const GpuUsage& gpu) {
+  return {{"index", gpu.index},
+          {"busy_percent", gpu.percent ? Json(*gpu.percent) : Json(nullptr)},
+          {"memory_used_bytes", gpu.memory_used.count},
+          {"memory_bytes", gpu.memory.count}};
+}
+
+Json node_json(const UsageOfNode& node, std::span<const JobOnNodes> jobs) {
+  Json out = {{"name", node.host.value}, {"error", nullptr}, {"jobs", jobs_json(node.host, jobs)}};
+  if (!node.ok()) {
+    out["error"] = {{"kind", word_for(node.error().kind())}, {"message", node.error().what()}};
+    return out;
+  }
+  const NodeUsage& usage = node.value();
+  out["busy_percent"] = percent_of(usage.busy);
+  out["memory_used_bytes"] = usage.memory_used.count;
+  out["memory_bytes"] = usage.memory.count;
+  out["received_bytes_per_second"] = usage.received_each_second.count;
+  out["sent_bytes_per_second"] = usage.sent_each_second.count;
+  out["gpus"] = Json::array();
+  for (const GpuUsage& gpu : usage.gpus)
+    out["gpus"].push_back(gpu_json(gpu));
+  return out;
+}
+
+std::vector<Cell> row_of(const UsageOfNode& node, std::span<const JobOnNodes> jobs) {
+  const std::string ranks = ranks_text(node.host, jobs);
+  if (!node.ok())
+    return {node.host.value, {"no answer", Color::red}, "-", "-", "-", "-", "-", ranks};
+  const NodeUsage& usage = node.value();
+  return {node.host.value,
+          std::to_string(percent_of(usage.busy)) + "%",
+          memory_text(usage.memory_used, usage.memory),
+          gpus_text(usage.gpus),
+          gpu_memory_text(usage.gpus),
+          rate_text(usage.received_each_second),
+          rate_text(usage.sent_each_second),
+          ranks};
+}
+
+}  // namespace
+
+std::vector<UsageOfNode> usage_of_nodes(
+    std::span<const HostResult<launcher::UsageCounters>> before,
+    std::span<const HostResult<launcher::UsageCounters>> after) {
+  std::vector<UsageOfNode> found;
+  for (std::size_t i = 0; i < after.size(); ++i)
+    found.push_back({after[i].host, attempt([&] {
+                       const launcher::UsageCounters& now = after[i].value();
+                       return launcher::usage_between(before[i].value(), now);
+                     })});
+  return found;
+}
+
+View view_of_usage(const std::string& cluster, std::span<const UsageOfNode> nodes,
+                   std::span<const JobOnNodes> jobs) {
+  View view;
+  view.root = document("top");
+  view.root["cluster"] = cluster;
+  view.root["nodes"] = Json::array();
+  view.table.columns = {{"NODE"},
+                        {"CPU"},
+                        {"MEMORY"},
+                        {"GPUS"},
+                        {"GPU MEMORY", false, Fit::optional},
+                        {"RECEIVED"},
+                        {"SENT"},
+                        {"RANKS", false, Fit::prose}};
+  for (const UsageOfNode& node : nodes) {
+    view.root["nodes"].push_back(node_json(node, jobs));
+    view.table.rows.push_back(row_of(node, jobs));
+    view.names.push_back(node.host.value);
+  }
+  return view;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,29 @@
+// The figures of `top` as a table and as a document.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/ui/view.hpp"
+#include "launcher/node_usage.hpp"
+#include "state/job_record.hpp"
+
+namespace fastgpu::cli {
+
+using UsageOfNode = HostResult<launcher::NodeUsage>;
+
+/// Returns the usage of each node between two readings of all; the error of a node that did not
+/// answer both times.
+std::vector<UsageOfNode> usage_of_nodes(std::span<const HostResult<launcher::UsageCounters>> before,
+                                        std::span<const HostResult<launcher::UsageCounters>> after);
+
+struct JobOnNodes {
+  std::string id;
+  std::vector<state::NodeRanks> placement;
+};
+
+View view_of_usage(const std::string& cluster, std::span<const UsageOfNode> nodes,
+                   std::span<const JobOnNodes> jobs);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,60 @@
+// How busy nodes are: processor, memory, network and GPUs.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "base/host_result.hpp"
+#include "base/units.hpp"
+#include "ssh/client.hpp"
+
+namespace fastgpu::launcher {
+
+struct GpuUsage {
+  int index = 0;
+  std::optional<int> percent{};  ///< The time in which the GPU computed; absent if it cannot say.
+  Bytes memory_used{};
+  Bytes memory{};
+};
+
+/// What a node has counted since its start, and what it uses now.
+struct UsageCounters {
+  double uptime = 0;             ///< Seconds.
+  std::uint64_t busy_ticks = 0;  ///< Of all cores.
+  std::uint64_t all_ticks = 0;
+  Bytes memory_available{};
+  Bytes memory{};
+  Bytes received{};  ///< By all interfaces that have a device; by all but loopback if none has.
+  Bytes sent{};
+  std::vector<GpuUsage> gpus{};
+};
+
+/// Reads the output of templates/nodes/read_usage.sh. Throws ErrorKind::remote for anything else.
+UsageCounters parse_usage(std::string_view text);
+
+/// How busy a node was between two readings.
+struct NodeUsage {
+  double busy = 0;  ///< Of all cores, 0 to 1.
+  Bytes memory_used{};
+  Bytes memory{};
+  Bytes received_each_second{};
+  Bytes sent_each_second{};
+  std::vector<GpuUsage> gpus{};
+};
+
+/// Returns the usage between two readings of one node. Counters that went back, because the node
+/// was restarted in between, count from 0.
+NodeUsage usage_between(const UsageCounters& before, const UsageCounters& after);
+
+/// Reads the counters of nodes.
+std::vector<HostResult<UsageCounters>> read_usage(ssh::Client& client,
+                                                  std::span<const ssh::Host> hosts,
+                                                  std::chrono::milliseconds timeout,
+                                                  const Cancel& cancel);
+
+}  // namespace fastgpu::launcher
