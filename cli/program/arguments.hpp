@@ -31,6 +31,7 @@ enum class Values : std::uint8_t {
   gpus,
 };
 
+/// A flag or a positional argument.
 struct Argument {
   std::string name;     ///< "--nodes", or "NAME" for a positional.
   std::string value{};  ///< The name of the value in help; empty for a bare flag.
@@ -62,15 +63,20 @@ struct ProgramArgument {
   std::vector<std::string>* words = nullptr;
 };
 
+/// All arguments of a command, in the order in which help shows them. Values are checked and stored
+/// while the command line is parsed: each `target` must live until then.
 class Arguments {
  public:
   Argument& add(Argument argument);
   void program(ProgramArgument program) { program_ = std::move(program); }
 
+  /// Adds a flag or positional whose value is stored as it is.
   Argument& text(std::string_view name, std::string_view value, std::string_view help,
                  std::string& target);
+  /// Adds one that may be repeated, whose values are collected.
   Argument& list(std::string_view name, std::string_view value, std::string_view help,
                  std::vector<std::string>& target);
+  /// Adds a flag without a value.
   Argument& flag(std::string_view name, std::string_view help, bool& target);
   /// Adds a whole number between `least` and `most`.
   Argument& count(std::string_view name, std::string_view value, std::string_view help,
@@ -78,6 +84,7 @@ class Arguments {
   /// Adds the size of a disk of at most `most` GiB.
   Argument& disk(std::string_view name, std::string_view help, std::optional<int>& target,
                  int most);
+  /// Adds a time with its unit, "90s".
   Argument& duration(std::string_view name, std::string_view help,
                      std::optional<std::chrono::milliseconds>& target);
 
@@ -93,7 +100,7 @@ class Arguments {
   void offer_page() noexcept { offers_page_ = true; }
   bool offers_page() const noexcept { return offers_page_; }
 
-  /// Returns the argument spelt `word`, or null.
+  /// Returns the flag spelt `word`, by its name or its letter, or null.
   const Argument* find(std::string_view word) const noexcept;
   const std::deque<Argument>& all() const noexcept { return all_; }
   const std::optional<ProgramArgument>& program() const noexcept { return program_; }

@@ -12,24 +12,30 @@
 namespace fastgpu::comm::gpu {
 
 /// A slot that is pinned, and readable by ranks of this host. Its copies are made on one stream.
+/// One part passes by fetch(), arrived(), a call of the ranks on its copies, begun() and
+/// put_back().
 class StagingSlot {
  public:
-  /// Borrows both.
+  /// Borrows the device, the communicator and the stream.
   StagingSlot(Device& device, Communicator& ranks, StreamHandle stream);
 
-  /// Fetches the next part. If `in` and `out` are the same memory, they are the same here.
+  /// Begins to copy the next part to the host. If `in` and `out` are the same memory, they are the
+  /// same here.
   void fetch(std::span<const std::byte> in, std::span<std::byte> out);
 
-  /// The copies of `in` and `out` on the host, which `arrived` returns once the part is there.
+  /// The copies of `in` and `out` on the host.
   struct Here {
     std::span<std::byte> in;
     std::span<std::byte> out;
   };
-  Here arrived() const;
+  Here arrived() const;  ///< Waits for the copy.
 
+  /// Takes the call that works on the copies.
   void begun(Handle handle) { under_way_.emplace(std::move(handle)); }
-  void put_back();                                 ///< Follows once the begun call is done.
-  void give_up() noexcept { under_way_.reset(); }  ///< Waits for the begun call.
+  /// Waits for that call, and begins to copy its result to the device.
+  void put_back();
+  /// Waits for that call if there is one, and drops its result.
+  void give_up() noexcept { under_way_.reset(); }
 
  private:
   void make_room(std::size_t bytes);

@@ -27,8 +27,9 @@ struct FirstBoot {
 /// Returns a "#cloud-config" document. It has a private key in it: a secret.
 Secret user_data(const FirstBoot& boot);
 
-/// Throws ErrorKind::usage if the first boot data exceed the `limit` bytes of `cloud`, for machines
-/// with these keys, that number of the cloud's key pairs, and any key of a cluster.
+/// Throws ErrorKind::usage if the user data of a machine could be longer than `limit` bytes, the
+/// most that `cloud` takes. Counts `ssh_keys`, and the longest possible keys for `key_pairs` of the
+/// cloud's own key pairs, for the cluster and for the machine.
 void check_first_boot(std::span<const std::string> ssh_keys, std::size_t key_pairs,
                       int data_disk_gib, std::size_t limit, std::string_view cloud);
 

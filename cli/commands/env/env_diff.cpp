@@ -1,3 +1,4 @@
+// env diff: what two lock files install differently.
 #include <memory>
 #include <utility>
 
