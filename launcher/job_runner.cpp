@@ -8,6 +8,7 @@
 #include "launcher/fan_out.hpp"
 #include "launcher/placement.hpp"
 #include "launcher/reach.hpp"
+#include "launcher/slow_network.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -79,6 +80,7 @@ std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cance
   for (const NodeAnswer& answer : answers)
     facts.push_back(agent::parse_node_facts(answer.out));
   start_files(request, facts, on_node);  // Throws where mpirun is missing or unknown.
+  check_fabric(request, facts);
   std::vector<NodeTask> questions;
   std::vector<ReachAnswer> reached;
   for (std::size_t i = 0; i < request.nodes.size(); ++i)
@@ -95,13 +97,15 @@ std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cance
   return std::nullopt;
 }
 
-void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel& cancel,
-                      const std::function<void()>& when_prepared) {
+std::string JobRunner::start(const std::string& id, const JobRecord& job, const Cancel& cancel,
+                             const std::function<void()>& when_prepared) {
   const JobFilesRequest request = request_for(id, job);
   try {
     const auto facts = put_ranks(request, cancel);
+    std::string slow = check_fabric(request, facts);
     if (when_prepared) when_prepared();
     put_and_start(request, facts, cancel);
+    return slow;
   } catch (const Error&) {
     stop(id, job, kReachSoon);  // It may have been started by what then broke off.
     throw;

@@ -54,9 +54,10 @@ class JobRunner {
   /// Writes the job's files on its nodes and starts it. After the return the job runs under its
   /// supervisor. After an exception or a cancel nothing of it runs. A second start of the same id
   /// changes nothing. Calls `when_prepared` once the job's own directory exists on every node, and
-  /// before anything runs there, so that the caller can fill job_work_directory.
-  void start(const std::string& id, const JobRecord& job, const Cancel& cancel,
-             const std::function<void()>& when_prepared = {});
+  /// before anything runs there, so that the caller can fill job_work_directory. Returns why the
+  /// nodes' fastest network is not used; empty if there is nothing to report.
+  std::string start(const std::string& id, const JobRecord& job, const Cancel& cancel,
+                    const std::function<void()>& when_prepared = {});
 
   /// Checks what `start` needs, and starts nothing: that the nodes answer, and that mpirun, the
   /// working directory and a program that is named by a path exist. Throws as `start` does. Returns

@@ -17,6 +17,7 @@ void print_model(const Model& model) {
 int report(const BenchProgram& program, const Error& error) {
   std::fprintf(stderr, "%s: %s\n", program.name.c_str(), error.what());
   if (error.kind() == ErrorKind::usage) return 2;
+  if (error.kind() == ErrorKind::capacity) return 4;
   return error.kind() == ErrorKind::not_found ? 5 : 1;
 }
 

@@ -41,6 +41,7 @@ std::string to_json(const BenchResult& result) {
     line["steps"] = result.step->seconds.size();
     line["step_seconds"] = result.step->seconds;
   }
+  if (!result.transport.empty()) line["transport"] = result.transport;
   return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

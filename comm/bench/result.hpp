@@ -29,6 +29,7 @@ struct BenchResult {
   double algbw = 0;    ///< Bytes per second.
   double busbw = 0;    ///< Bytes per second.
   std::optional<StepFigures> step{};
+  std::string transport{};  ///< The transport if several are compared, which the caller sets.
 };
 
 /// The value of "collective" for gradients.

@@ -8,9 +8,9 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/rdma_devices.hpp"
 #include "base/units.hpp"
 #include "comm/fabric/library.hpp"
-#include "comm/fabric/rdma_devices.hpp"
 
 namespace fastgpu::comm::fabric {
 namespace {
@@ -20,18 +20,19 @@ namespace {
 /// removes it, and takes the next number when it is asked again.
 constexpr int kOpenTries = 16;
 
+constexpr const char* kNoProvider =
+    "libfabric offers no provider for it: install the one for the device (Debian, Ubuntu: "
+    "ibverbs-providers; EFA: the libfabric of its installer)";
+
 std::string name_of(const FabricOffer& offer) {
   return std::string(offer.provider) + " on " + offer.device;
 }
 
-/// Returns "this process may lock 64 kB of memory", or nothing if it may lock all.
+/// Returns how to lock more memory; empty if this process may lock all.
 std::string lock_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
-  return "this process may lock " + to_string(Bytes{limit.rlim_cur}) +
-         " of memory: raise the limit (ulimit -l unlimited; memlock in "
-         "/etc/security/limits.conf; LimitMEMLOCK=infinity for a service), or set "
-         "FASTGPU_COMM_FABRIC=off";
+  return remedy_for_lockable(Bytes{limit.rlim_cur}) + ", or set FASTGPU_COMM_FABRIC=off";
 }
 
 /// The error of an operation that needs memory to be locked.
@@ -240,7 +241,9 @@ OpenedEndpoint open_endpoint(const FabricSettings& settings, const FabricSite& s
   if (is_asked_for(settings)) return {open_wanted(settings, site)};
   // A node without such devices loads nothing.
   const RdmaDevices devices = rdma_devices();
-  if (devices.ports.empty()) return {};
+  if (devices.ports.empty())
+    return {.lack = settings.is_required ? "this machine has no RDMA device (/sys/class/infiniband)"
+                                         : ""};
   std::optional<FabricLibrary> library;
   try {
     library.emplace(settings.plugin);
@@ -250,7 +253,8 @@ OpenedEndpoint open_endpoint(const FabricSettings& settings, const FabricSite& s
   const Found found(*library, settings, site.ranks);
   if (const auto index = choose(found.all(), settings, site.near))
     return {open_offer(*library, found, *index, settings, site)};
-  return {.lack = obstacle_of(devices)};
+  const std::string obstacle = obstacle_of(devices);
+  return {.lack = obstacle.empty() ? kNoProvider : obstacle};
 }
 
 }  // namespace fastgpu::comm::fabric

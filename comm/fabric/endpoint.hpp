@@ -94,7 +94,8 @@ struct FabricSite {
 
 struct OpenedEndpoint {
   std::unique_ptr<FabricEndpoint> endpoint{};  ///< Null where a fabric is only welcome and missing.
-  std::string lack{};  ///< Why it is missing on a machine that has an RDMA device, and what to do.
+  /// Why it is missing, and the remedy: on a machine that has an RDMA device, or if it is required.
+  std::string lack{};
 };
 
 /// Opens the best endpoint of this machine. Throws ErrorKind::usage, ErrorKind::not_found,

@@ -38,6 +38,8 @@ struct FabricSettings {
   std::string device{};      ///< Empty: the one that leads to rank 0, or else the first.
   std::optional<Put> put{};  ///< Absent: the best that the provider can do.
   std::string plugin{};      ///< The plugin's file; empty: the usual place.
+  /// Whether the job ends if a fabric does not reach a rank that shares no memory with this one.
+  bool is_required = false;
 };
 
 /// Returns whether a provider's full name is meant by `wanted`: "verbs" means "verbs;ofi_rxm" too.

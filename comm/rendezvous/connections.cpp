@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
@@ -191,7 +192,7 @@ void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric
 std::string reason_for_tcp(Rank rank, const FabricAttempt& fabric, const Introduction& theirs) {
   if (!fabric.transport) return fabric.lack;
   if (!fabric.transport->traits().is_hardware) return {};
-  return "rank " + std::to_string(rank.value) + " is not reached by it (" + provider_in(theirs) +
+  return "rank " + std::to_string(rank.value) + " has no matching fabric (" + provider_in(theirs) +
          " there, " + provider_of(fabric.transport.get()) + " here)";
 }
 
@@ -204,12 +205,33 @@ std::string report_of_tcp(const Connections& connections, const std::string& rea
   if (reason.empty() || std::ranges::none_of(connections.topology.nodes, is_first)) return {};
   return "rank " + std::to_string(connections.rank.value) +
          ": its machine has an RDMA device, but TCP carries messages to other machines: " + reason +
-         ". FASTGPU_COMM_TRANSPORT=fabric makes this an error, FASTGPU_COMM_TRANSPORT=tcp is "
-         "without this message";
+         ". FASTGPU_COMM_REQUIRE=fabric makes this an error, FASTGPU_COMM_TRANSPORT=tcp is without "
+         "this message";
+}
+
+/// Throws ErrorKind::capacity if a fabric is required, and does not reach a rank that shares no
+/// memory with this one.
+void check_requirement(const Connections& connections, const Wishes& wishes,
+                       const std::string& reason) {
+  if (!wishes.fabric.is_required) return;
+  for (Rank rank{0}; rank.value < connections.size; ++rank.value) {
+    if (rank == connections.rank) continue;
+    if (connections.shared && connections.shared->reaches(rank)) continue;
+    if (connections.fabric && connections.fabric->reaches(rank)) continue;
+    throw Error(ErrorKind::capacity, "rank " + std::to_string(connections.rank.value) +
+                                         ": FASTGPU_COMM_REQUIRE is 'fabric', but none carries "
+                                         "messages to rank " +
+                                         std::to_string(rank.value) +
+                                         (reason.empty() ? "" : ": " + reason));
+  }
 }
 
 /// The time in which a fabric must carry the first frames; after it TCP is used, if it may be.
 constexpr auto kMeetTimeout = std::chrono::seconds(20);
+
+/// The advice for ranks that find no answer by their fabrics, which match.
+constexpr std::string_view kBlocked =
+    "; check that the security group and the switches let it through";
 
 /// Exchanges the first frames by the fabric. What fails on one side is given up on both, which
 /// `failed` gets with the reason.
@@ -226,7 +248,8 @@ void meet_by_fabric(FabricTransport* fabric, std::size_t ranks, Round& round, De
     if (is_met_there && !failures.contains(rank)) return;
     if (fabric != nullptr) fabric->disconnect(rank);
     failed(rank,
-           failures.contains(rank) ? failures.at(rank) : "it has heard nothing from this rank");
+           (failures.contains(rank) ? failures.at(rank) : "it has heard nothing from this rank") +
+               std::string(kBlocked));
   });
 }
 
@@ -329,6 +352,7 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
   connections.shared = std::move(shared);
   connections.fabric = std::move(fabric.transport);
   connections.topology = exchange_topology(connections, round);
+  check_requirement(connections, wishes, reason);
   connections.tcp_report = report_of_tcp(connections, reason);
   sockets.flows = flows_of(connections, wishes, wished);
   return sockets;

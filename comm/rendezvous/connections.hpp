@@ -74,8 +74,9 @@ struct FurtherSockets {
 
 /// Finds out, over the first socket to each rank, which of them share memory with this one, and
 /// which are reached by a fabric, and connects to these; fills in `topology`. All ranks call it at
-/// once. Throws ErrorKind::usage where transports or the numbers of networks differ, and as
-/// open_endpoint() does.
+/// once. Throws ErrorKind::usage where transports or the numbers of networks differ,
+/// ErrorKind::capacity if a fabric that is required does not reach a rank, and as open_endpoint()
+/// does.
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
 
 }  // namespace fastgpu::comm

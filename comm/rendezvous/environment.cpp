@@ -108,6 +108,21 @@ fabric::FabricSettings fabric_settings(const Environment& environment, NetworkTr
   return settings;
 }
 
+/// Returns whether FASTGPU_COMM_REQUIRE wants a fabric. Throws usage if another variable excludes
+/// one.
+bool requires_fabric(const Environment& environment, const fabric::FabricSettings& settings) {
+  const std::string wanted = environment("FASTGPU_COMM_REQUIRE").value_or("any");
+  if (wanted == "any") return false;
+  if (wanted != "fabric")
+    throw Error(ErrorKind::usage,
+                "FASTGPU_COMM_REQUIRE is '" + printable(wanted) + "', not one of any, fabric");
+  if (settings.need == fabric::FabricNeed::none)
+    throw Error(ErrorKind::usage,
+                "FASTGPU_COMM_REQUIRE is 'fabric', but FASTGPU_COMM_TRANSPORT or "
+                "FASTGPU_COMM_FABRIC does without one");
+  return true;
+}
+
 CollectiveLibrary collectives(const std::string& text) {
   if (text == "ours") return CollectiveLibrary::ours;
   if (text == "mpi") return CollectiveLibrary::mpi;
@@ -189,6 +204,7 @@ JobPlace job_place(const Environment& environment) {
   }
   if (const auto text = environment("FASTGPU_COMM_TRANSPORT")) place.transport = transport(*text);
   place.fabric = fabric_settings(environment, place.transport);
+  place.fabric.is_required = requires_fabric(environment, place.fabric);
   if (const auto text = environment("FASTGPU_COMM_ALGORITHM")) place.algorithm = algorithm(*text);
   if (const auto text = environment("FASTGPU_COMM_COLLECTIVES"))
     place.collectives = collectives(*text);

@@ -74,8 +74,9 @@ struct JobPlace {
 /// then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_TIMEOUT, which is for the meeting too where there is
 /// no FASTGPU_COMM_JOIN_TIMEOUT, FASTGPU_COMM_SILENCE, FASTGPU_COMM_FLOWS,
 /// FASTGPU_COMM_SHARED_MEMORY, FASTGPU_COMM_TRANSPORT, FASTGPU_COMM_ALGORITHM,
-/// FASTGPU_COMM_COLLECTIVES, FASTGPU_COMM_MPI_PLUGIN and the variables FASTGPU_COMM_FABRIC*. Throws
-/// ErrorKind::usage, naming the variable, for anything that is missing or not valid.
+/// FASTGPU_COMM_COLLECTIVES, FASTGPU_COMM_MPI_PLUGIN, FASTGPU_COMM_REQUIRE and the variables
+/// FASTGPU_COMM_FABRIC*. Throws ErrorKind::usage, naming the variable, for anything that is missing
+/// or not valid.
 JobPlace job_place(const Environment& environment);
 
 }  // namespace fastgpu::comm

@@ -11,6 +11,7 @@
 #include "agent/protocol/facts.hpp"
 #include "agent/subcommands.hpp"
 #include "base/names.hpp"
+#include "base/rdma_devices.hpp"
 #include "process/capture.hpp"
 
 namespace fastgpu::agent {
@@ -73,6 +74,13 @@ void find_mpirun(const std::string& preferred, JobNodeFacts& facts) try {
   facts.mpirun.clear();  // The launcher reports the missing program, with the node's name.
 }
 
+void find_rdma(JobNodeFacts& facts) {
+  const RdmaDevices devices = rdma_devices();
+  if (devices.ports.empty()) return;
+  facts.rdma_device = devices.ports.front().device;
+  facts.rdma_obstacle = obstacle_of(devices);
+}
+
 /// Throws not_found or denied if a rank could not enter the directory or run the program. A program
 /// without a slash is not checked, because the rank's PATH is not known here.
 void check_can_run(const std::filesystem::path& directory, const std::string& program) {
@@ -113,6 +121,7 @@ int run_facts(Arguments arguments) {
     facts.addresses.push_back(own.address);
   while (facts.home.size() > 1 && facts.home.back() == '/')
     facts.home.pop_back();
+  find_rdma(facts);
   if (wants_mpirun) find_mpirun(mpirun_in.value_or(""), facts);
   write_all(STDOUT_FILENO, to_text(facts));
   return 0;

@@ -27,7 +27,8 @@ int show_ended(Context& context, const state::Job& job, const std::string& clust
 
 Error failure_of(const state::Job& job) {
   ErrorKind kind = ErrorKind::remote;
-  for (const ErrorKind one : {ErrorKind::usage, ErrorKind::timeout, ErrorKind::interrupted})
+  for (const ErrorKind one :
+       {ErrorKind::usage, ErrorKind::capacity, ErrorKind::timeout, ErrorKind::interrupted})
     if (job.exit_code == exit_code(one)) kind = one;
   return {kind, "job " + job.id + ": " + (job.reason.empty() ? "it failed" : job.reason)};
 }

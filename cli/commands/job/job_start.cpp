@@ -44,8 +44,9 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
   const launcher::JobRecord& record = started.open.record;
   state::Job& job = started.open.job;
   try {
-    started.runner.start(job.id, record, context.cancel(),
-                         [&] { upload(context, target, record, job.id); });
+    const std::string slow = started.runner.start(job.id, record, context.cancel(),
+                                                  [&] { upload(context, target, record, job.id); });
+    if (!slow.empty()) context.ui().warn(slow);
   } catch (const Error& e) {
     const bool stopped = e.kind() == ErrorKind::interrupted;
     launcher::mark_ended(context.store(), job,

@@ -11,6 +11,7 @@
 #include "cli/commands/shared/program_variables.hpp"
 #include "cli/commands/tool/bench_comm_job.hpp"
 #include "cli/commands/tool/bench_comm_report.hpp"
+#include "cli/commands/tool/bench_transport.hpp"
 #include "cli/workflows/remote_target.hpp"
 #include "comm/bench/models.hpp"
 #include "comm/bench/settings.hpp"
@@ -25,6 +26,7 @@ struct BenchCommOptions {
   /// Arguments for the measuring program, which parses them again.
   std::vector<std::string> measured;
   std::string model;
+  std::string transports;
   std::optional<int> ranks;
   std::optional<int> per_node;
   VariableFlags variables;
@@ -75,34 +77,90 @@ void show(Context& context, const BenchReport& report) {
     ui.show(view_of(report));
 }
 
+/// One job of a run: the transport that it measures, absent if none is named.
+struct BenchPart {
+  std::optional<BenchTransport> transport{};
+  launcher::JobSpec spec{};
+};
+
+/// Returns the jobs of a run. Throws for what any of them could not do.
+std::vector<BenchPart> parts_of(const BenchCommOptions& options, const state::Environment& ours) {
+  const launcher::JobSpec spec = spec_of(options, ours);
+  std::vector<BenchPart> parts;
+  for (const BenchTransport transport : parse_transports(options.transports)) {
+    parts.push_back({transport, spec});
+    parts.back().spec.environment = variables_for(transport, spec.environment);
+  }
+  if (parts.empty()) parts.push_back({.spec = spec});
+  return parts;
+}
+
+/// Throws if no message of the job would leave its node.
+void check_leaves_node(const launcher::JobRecord& job) {
+  if (job.placement.size() == 1)
+    throw Error(ErrorKind::usage,
+                "--transport measures what carries messages between nodes, and all ranks are on " +
+                    job.placement.front().node.value +
+                    ", where they share memory: use more nodes [--npernode 1]");
+}
+
 /// Returns the command line that the page shows.
 std::string command_of(const BenchCommOptions& options) {
   std::vector<std::string> words = {"fastgpu", "bench", "comm", options.cluster};
   std::ranges::copy(options.measured, std::back_inserter(words));
   if (!options.model.empty()) words.push_back("--model=" + options.model);
+  if (!options.transports.empty()) words.push_back("--transport=" + options.transports);
   if (options.ranks) words.push_back("-np=" + std::to_string(*options.ranks));
   if (options.per_node) words.push_back("--npernode=" + std::to_string(*options.per_node));
   if (options.oversubscribe) words.emplace_back("--oversubscribe");
   return shell_join(words);
 }
 
+/// Runs one job, and adds its results to the report. Returns the job as it has ended; absent if
+/// nothing reads our output any more.
+std::optional<state::Job> measure(Context& context, const BenchCommOptions& options,
+                                  const RemoteTarget& target, BenchPart part, BenchReport& report) {
+  const bool is_by_fabric = part.transport == BenchTransport::fabric;
+  const BenchFiles files(context.state_directory(), is_file(options.model) ? options.model : "",
+                         is_by_fabric ? BenchLinkage::with_fabric : BenchLinkage::without_plugins);
+  part.spec.sync = files.directory().string();
+  const launcher::JobRecord record = placed_on(context, target, part.spec);
+  if (part.transport) check_leaves_node(record);
+  StartedJob started = start_job(context, target, record);
+  BenchOutput output(context);
+  auto job = follow_to_end(context, started.runner, started.open,
+                           {.on_cancel = launcher::OnCancel::stop_job}, output);
+  if (!job) return job;
+  if (report.job.empty()) {
+    report.job = job->id;
+    report.when = utc_text(job->created);
+  }
+  if (part.transport) report.jobs.push_back(job->id);
+  for (comm::bench::BenchResult result : output.results()) {
+    if (part.transport) result.transport = name_of(*part.transport);
+    report.results.push_back(std::move(result));
+  }
+  return job;
+}
+
 int run(Context& context, const BenchCommOptions& options) {
   check_bench(options);
-  launcher::JobSpec spec = spec_of(options, context.environment());
+  const std::vector<BenchPart> parts = parts_of(options, context.environment());
   const RemoteTarget target = running_nodes(context, options.cluster);
-  const BenchFiles files(context.state_directory(), is_file(options.model) ? options.model : "");
-  spec.sync = files.directory().string();
-  StartedJob started = start_job(context, target, placed_on(context, target, spec));
-  BenchOutput output(context);
-  const auto job = follow_to_end(context, started.runner, started.open,
-                                 {.on_cancel = launcher::OnCancel::stop_job}, output);
-  if (!job) return kBrokenPipe;
-  const BenchReport report{target.cluster.name.value, job->id, output.results(),
-                           command_of(options), utc_text(job->created)};
-  const bool has_succeeded = job->state == state::JobState::succeeded;
-  if (has_succeeded || (context.ui().for_people() && !report.results.empty()))
-    show(context, report);
-  if (!has_succeeded) throw failure_of(*job);
+  BenchReport report{.cluster = target.cluster.name.value,
+                     .job = {},
+                     .results = {},
+                     .command = command_of(options)};
+  std::optional<state::Job> failed;
+  for (const BenchPart& part : parts) {
+    const auto job = measure(context, options, target, part, report);
+    if (!job) return kBrokenPipe;
+    if (job->state == state::JobState::succeeded) continue;
+    failed = job;
+    break;
+  }
+  if (!failed || (context.ui().for_people() && !report.results.empty())) show(context, report);
+  if (failed) throw failure_of(*failed);
   return 0;
 }
 
@@ -148,6 +206,16 @@ void describe_measured(Arguments& arguments, BenchCommOptions& options) {
                                "Copy gradients into the send buffer, or write them there (copies)");
   memory.values = Values::choice;
   memory.choices = {"copies", "views"};
+  Argument& transport = arguments.text(
+      "--transport", "LIST", "Measure each of these networks between nodes (what jobs use)",
+      options.transports);
+  transport.values = Values::choice;
+  for (const BenchTransport known : kBenchTransports)
+    transport.choices.emplace_back(name_of(known));
+  transport.take = [&options](const std::string& text) {
+    parse_transports(text);
+    options.transports = text;
+  };
   passed_on(arguments, options, "--steps", "N", "Number of steps with a model (20)");
   passed_on(arguments, options, "--repetitions", "N",
             "Number of repetitions, of which the median is shown (7)");

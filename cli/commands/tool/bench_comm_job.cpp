@@ -9,6 +9,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kProgram = "fastgpu-comm-bench";
+constexpr const char* kDynamicProgram = "fastgpu-comm-bench-dynamic";
+constexpr const char* kFabricPlugin = "libfastgpu_comm_fabric.so";
 
 void put_copy(const fs::path& from, const fs::path& to) {
   std::error_code failure;
@@ -20,9 +22,11 @@ void put_copy(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-BenchFiles::BenchFiles(const fs::path& state_directory, const fs::path& model)
+BenchFiles::BenchFiles(const fs::path& state_directory, const fs::path& model, BenchLinkage linkage)
     : scratch_(state_directory) {
-  put_copy(find_helper(kProgram), directory() / kProgram);
+  const bool has_fabric = linkage == BenchLinkage::with_fabric;
+  put_copy(find_helper(has_fabric ? kDynamicProgram : kProgram), directory() / kProgram);
+  if (has_fabric) put_copy(find_helper(kFabricPlugin), directory() / kFabricPlugin);
   if (!model.empty()) put_copy(model, directory() / model_file(model));
 }
 

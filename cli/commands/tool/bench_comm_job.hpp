@@ -1,6 +1,7 @@
 // The measuring program as a job: its files, and the results that it prints.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -11,13 +12,18 @@
 
 namespace fastgpu::cli {
 
+/// How the measuring program is linked. The static one runs on every node with this kind of
+/// processor, and can load no plugin; the other one has the plugin for libfabric beside it.
+enum class BenchLinkage : std::uint8_t { without_plugins, with_fabric };
+
 /// A directory on this machine with the measuring program and, if there is one, the model's file.
 /// The job copies it to every node. The destructor removes it.
 class BenchFiles {
  public:
   /// Creates the directory. `model` may be empty. Throws ErrorKind::local, or as system_error()
   /// does, if that fails.
-  BenchFiles(const std::filesystem::path& state_directory, const std::filesystem::path& model);
+  BenchFiles(const std::filesystem::path& state_directory, const std::filesystem::path& model,
+             BenchLinkage linkage);
 
   const std::filesystem::path& directory() const noexcept { return scratch_.path(); }
 

@@ -64,6 +64,24 @@ Table right_aligned(Table table, std::size_t first) {
   return table;
 }
 
+bool has_transports(const std::vector<BenchResult>& results) {
+  return std::ranges::any_of(results,
+                             [](const BenchResult& result) { return !result.transport.empty(); });
+}
+
+/// Adds a column in front with the transport of each result that `is_shown` picks.
+template <class IsShown>
+void add_transports(Table& table, const std::vector<BenchResult>& results, IsShown is_shown) {
+  if (!has_transports(results)) return;
+  table.columns.insert(table.columns.begin(), {"TRANSPORT"});
+  auto row = table.rows.begin();
+  for (const BenchResult& result : results)
+    if (is_shown(result)) {
+      row->insert(row->begin(), result.transport);
+      ++row;
+    }
+}
+
 Table table_of_collectives(const std::vector<BenchResult>& results) {
   Table table;
   table.columns = {{"LIBRARY", true}, {"COLLECTIVE"}, {"TYPE"},  {"REDOP"},
@@ -76,7 +94,8 @@ Table table_of_collectives(const std::vector<BenchResult>& results) {
                             std::to_string(result.bytes.count / element_bytes(result.dtype)),
                             figure(result.seconds * 1e6), gigabytes(result.algbw),
                             gigabytes(result.busbw)});
-  return right_aligned(std::move(table), 4);
+  add_transports(table, results, [](const BenchResult& result) { return !is_of_model(result); });
+  return right_aligned(std::move(table), has_transports(results) ? 5 : 4);
 }
 
 Table table_of_models(const std::vector<BenchResult>& results) {
@@ -95,14 +114,16 @@ Table table_of_models(const std::vector<BenchResult>& results) {
                           number("%.0f", step.negotiation_bytes), figure(result.seconds * 1e3),
                           figure(best * 1e3), gigabytes(result.algbw), gigabytes(result.busbw)});
   }
-  return right_aligned(std::move(table), 2);
+  add_transports(table, results, is_of_model);
+  return right_aligned(std::move(table), has_transports(results) ? 3 : 2);
 }
 
 std::string name_of(const BenchResult& result) {
-  return result.collective + " " + (is_of_model(result) ? result.step->model : result.dtype);
+  return result.collective + " " + (is_of_model(result) ? result.step->model : result.dtype) +
+         (result.transport.empty() ? "" : " by " + result.transport);
 }
 
-/// The results of one library, collective and type, in their order.
+/// The results of one library, collective, type and transport, in their order.
 struct ResultGroup {
   std::string name;
   std::vector<const BenchResult*> results;
@@ -243,6 +264,7 @@ View view_of(const BenchReport& report) {
   view.root = document("bench-comm");
   view.root["cluster"] = report.cluster;
   view.root["job"] = report.job;
+  if (!report.jobs.empty()) view.root["jobs"] = report.jobs;
   view.root["results"] = Json::array();
   for (const BenchResult& result : report.results) {
     view.root["results"].push_back(parse_json<Json>(comm::bench::to_json(result), "a result"));

@@ -13,8 +13,9 @@ struct BenchReport {
   std::string cluster;
   std::string job;
   std::vector<comm::bench::BenchResult> results;
-  std::string command{};  ///< The command that the user typed, for the page.
-  std::string when{};     ///< The time of the run: "2026-03-01T12:00:00Z".
+  std::string command{};            ///< The command that the user typed, for the page.
+  std::string when{};               ///< The time of the run: "2026-03-01T12:00:00Z".
+  std::vector<std::string> jobs{};  ///< The job of each transport, if transports are compared.
 };
 
 /// Returns the result for programs: JSON, YAML, names and the page.

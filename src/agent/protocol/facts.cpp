@@ -17,6 +17,8 @@ std::string to_text(const JobNodeFacts& facts) {
   for (const std::string& address : facts.addresses)
     records.add("address", address);
   records.add("ssh_address", facts.ssh_address);
+  records.add("rdma_device", facts.rdma_device);
+  records.add("rdma_obstacle", facts.rdma_obstacle);
   return records.text();
 }
 
@@ -31,7 +33,9 @@ JobNodeFacts parse_node_facts(std::string_view text) {
           .mpirun_version = records.get("mpirun_version"),
           .has_daemon = records.all("no_daemon").empty(),
           .addresses = records.all("address"),
-          .ssh_address = records.get("ssh_address")};
+          .ssh_address = records.get("ssh_address"),
+          .rdma_device = records.get("rdma_device"),
+          .rdma_obstacle = records.get("rdma_obstacle")};
 }
 
 }  // namespace fastgpu::agent

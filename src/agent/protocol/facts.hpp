@@ -20,6 +20,8 @@ struct JobNodeFacts {
   std::vector<std::string> addresses{};
   /// The node's address at which our connection arrived; empty if it is unknown.
   std::string ssh_address{};
+  std::string rdma_device{};    ///< The first RDMA device, "mlx5_0"; empty without one.
+  std::string rdma_obstacle{};  ///< What prevents its use, and the remedy; empty if unknown.
 };
 
 std::string to_text(const JobNodeFacts& facts);

@@ -138,6 +138,33 @@ TEST_CASE("ranks agree on the smaller number of connections that either of them 
   CHECK(agreed(8, 6) == 6);
 }
 
+TEST_CASE("ranks that share no memory are refused if a fabric is required and missing") {
+  const auto introduced = [](SharedMemory shared_memory) {
+    auto ranks = sockets_in_process(2, kLong);
+    std::vector<std::optional<Error>> refusals(2);
+    run_ranks(ranks, [&](Connections& rank) {
+      const Wishes wishes{
+          .shared_memory = shared_memory,
+          .fabric = {
+              .need = fabric::FabricNeed::welcome, .device = "of no machine", .is_required = true}};
+      try {
+        introduce(rank, wishes, Deadline(kLong));
+      } catch (const Error& e) {
+        refusals[static_cast<std::size_t>(rank.rank.value)] = e;
+      }
+    });
+    return refusals;
+  };
+  for (const auto& refusal : introduced(SharedMemory::off)) {
+    REQUIRE(refusal);
+    CHECK(refusal->kind() == ErrorKind::capacity);
+    CHECK(
+        mentions(*refusal, "FASTGPU_COMM_REQUIRE is 'fabric', but none carries messages to rank"));
+  }
+  for (const auto& refusal : introduced(SharedMemory::on))
+    CHECK_FALSE(refusal);
+}
+
 TEST_CASE("ranks meet over TCP and are connected each to each") {
   for (const int size : {1, 2, 3, 8}) {
     const JoinMeeting meeting{.size = size};

@@ -81,6 +81,21 @@ TEST_CASE(
   CHECK(mentions(failure_of([&] { place_with(contradiction); }), "FASTGPU_COMM_FABRIC is 'off'"));
 }
 
+TEST_CASE("a job may require a fabric, if no other variable excludes one") {
+  CHECK_FALSE(place_with(kPlain).fabric.is_required);
+  CHECK_FALSE(place_with(plain_but("FASTGPU_COMM_REQUIRE", "any")).fabric.is_required);
+  Variables variables = plain_but("FASTGPU_COMM_REQUIRE", "fabric");
+  CHECK(place_with(variables).fabric.is_required);
+  CHECK(place_with(variables).fabric.need == fabric::FabricNeed::welcome);
+  variables["FASTGPU_COMM_FABRIC"] = "off";
+  CHECK(mentions(failure_of([&] { place_with(variables); }), "FASTGPU_COMM_REQUIRE is 'fabric'"));
+  variables["FASTGPU_COMM_FABRIC"] = "auto";
+  variables["FASTGPU_COMM_TRANSPORT"] = "tcp";
+  CHECK(failure_of([&] { place_with(variables); }).kind() == ErrorKind::usage);
+  const Error e = failure_of([&] { place_with(plain_but("FASTGPU_COMM_REQUIRE", "rdma")); });
+  CHECK(mentions(e, "FASTGPU_COMM_REQUIRE is 'rdma', not one of any, fabric"));
+}
+
 TEST_CASE("RANK and its companions are read") {
   const JobPlace place = place_with(kPlain);
   CHECK(place.rank == Rank{2});

@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import inits_of, run_tests, within
+from cli_user import inits_of, job_words, run_tests, within
 from suite import assert_equal, assert_greater, assert_in, assert_less, assert_true
 
 NASTY = ["a  b", "$HOME;", 'it\'s "q"', "new\nline", "ünï", "", "*", "`id`", "\\"]
@@ -32,6 +32,37 @@ def test_a_node_without_mpirun(user):
         )
     finally:
         user.run("exec", f"{name}/1", "--", "mv", "/root/hidden", "/usr/bin/mpirun")
+
+
+def test_an_rdma_device_that_ranks_cannot_use(user):
+    """The files by which a kernel shows a device whose port is down, on one of two nodes."""
+    name = user.two_nodes()
+    port = "/sys/class/infiniband/mlx5_0/ports/1"
+    user.run(
+        "exec",
+        f"{name}/1",
+        "--",
+        "sh",
+        "-ec",
+        f"mount -t tmpfs none /sys/class; mkdir -p {port}/gids /dev/infiniband; "
+        f"echo '1: DOWN' >{port}/state; touch /dev/infiniband/uverbs0",
+    )
+    reason = f"ranks on {name}-1 cannot use its RDMA device mlx5_0: port 1 of mlx5_0 is DOWN"
+    required = ("-e", "FASTGPU_COMM_REQUIRE=fabric")
+    try:
+        done = user.run(*job_words(name, 2, ["true"]))
+        assert_in(f"warning: {reason}", done.err)
+        for more in ((), ("--dry-run",)):
+            words = job_words(name, 2, ["touch", "/root/has-run"], *required, *more)
+            user.refused(words, 4, f"FASTGPU_COMM_REQUIRE is 'fabric', but {reason}")
+        user.run("exec", name, "--", "test", "!", "-e", "/root/has-run")
+        for words in (
+            job_words(name, 2, ["true"], "-e", "FASTGPU_COMM_TRANSPORT=tcp"),
+            job_words(f"{name}/1", 1, ["true"], *required),
+        ):
+            assert_true(reason not in user.run(*words).err, f"{words}")
+    finally:
+        user.run("exec", f"{name}/1", "--", "sh", "-c", "umount /sys/class; rm -r /dev/infiniband")
 
 
 def test_programs_and_how_they_end(user):

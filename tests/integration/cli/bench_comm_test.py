@@ -105,6 +105,21 @@ class BenchComm(unittest.TestCase):
         self.assertEqual(self.results(*QUICK, "-np", "4", "--oversubscribe")[0]["ranks"], 4)
         self.user.refused(["bench", "comm", self.cluster, "-np", "4"], 2, "--oversubscribe")
 
+    def test_transports_are_compared(self):
+        interface = "FASTGPU_COMM_INTERFACE=eth0"
+        found = self.results(*QUICK, "--transport", "tcp", "-e", interface)
+        self.assertEqual({result["transport"] for result in found}, {"tcp"})
+        here = ["bench", "comm", self.cluster, *QUICK, "--transport"]
+        self.user.refused([*here, "tcp,fabric"], 4, "FASTGPU_COMM_REQUIRE is 'fabric'")
+        self.user.refused([*here, "hybrid"], 2, "-e FASTGPU_COMM_INTERFACE=eth0,eth1")
+        self.user.refused([*here, "rdma"], 2, "--transport 'rdma' is none of fabric, tcp, hybrid")
+        self.user.refused([*here, "tcp", "-np", "1"], 2, "where they share memory")
+
+    def test_a_fabric_by_a_provider_in_software(self):
+        by_net = ["--transport", "fabric", "-e", "FASTGPU_COMM_FABRIC=net"]
+        found = self.results(*QUICK, *by_net)
+        self.assertEqual({result["transport"] for result in found}, {"fabric"})
+
     def test_nothing_is_left_here_and_the_job_is_listed(self):
         self.bench(*QUICK)
         self.assertEqual(list(self.temporary.iterdir()), [])

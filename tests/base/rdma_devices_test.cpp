@@ -1,5 +1,5 @@
 // Why an RDMA device of this machine cannot be used.
-#include "comm/fabric/rdma_devices.hpp"
+#include "base/rdma_devices.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 
 #include "support/temp_directory.hpp"
 
-namespace fastgpu::comm::fabric {
+namespace fastgpu {
 namespace {
 
 namespace fs = std::filesystem;
@@ -27,6 +27,15 @@ class Machine {
     fs::create_directories(root() / "dev/infiniband");
     std::ofstream(root() / "dev/infiniband" / name) << '\n';
   }
+  /// Sets the limits of this process. `rights` are its capabilities, in hexadecimal.
+  void set_lockable(const std::string& limit, const std::string& rights) {
+    fs::create_directories(root() / "proc/self");
+    std::ofstream(root() / "proc/self/limits")
+        << "Limit                     Soft Limit           Hard Limit           Units\n"
+           "Max locked memory         "
+        << limit << "             unlimited            bytes\n";
+    std::ofstream(root() / "proc/self/status") << "Name:\tsh\nCapEff:\t" << rights << '\n';
+  }
   const fs::path& root() const { return folder_.path(); }
   RdmaDevices devices() const { return rdma_devices(root()); }
 
@@ -43,7 +52,7 @@ bool says(const Machine& machine, const std::string& words) {
   return said.find(words) != std::string::npos;
 }
 
-TEST_SUITE_BEGIN("comm/rdma devices");
+TEST_SUITE_BEGIN("base/rdma devices");
 
 TEST_CASE("a machine without RDMA has no ports") {
   const Machine machine;
@@ -75,7 +84,21 @@ TEST_CASE("the first thing in the way is named, with the remedy") {
   machine.add_port("mlx5_1", "4: ACTIVE", kNoGid);
   CHECK(says(machine, "port 1 of mlx5_1 has no address (GID): give its network interface"));
   machine.add_port("mlx5_1", "4: ACTIVE", kGid);
-  CHECK(says(machine, "libfabric offers no provider for it: install"));
+  machine.set_lockable("65536", "0000000000000000");
+  CHECK(says(machine, "a process may lock 65.5 kB of memory here: raise the limit"));
+  machine.set_lockable("65536", "000001ffffffffff");
+  CHECK(obstacle_of(machine.devices()).empty());
+}
+
+TEST_CASE("the limit of locked memory is that of the process, without the right to ignore it") {
+  Machine machine;
+  CHECK_FALSE(machine.devices().lockable);
+  machine.set_lockable("8388608", "0000000000003fff");
+  CHECK(machine.devices().lockable == Bytes{8'388'608});
+  machine.set_lockable("unlimited", "0000000000000000");
+  CHECK_FALSE(machine.devices().lockable);
+  machine.set_lockable("8388608", "0000000000004000");
+  CHECK_FALSE(machine.devices().lockable);
 }
 
 TEST_CASE("a device file that the process may not open is named first") {
@@ -85,7 +108,7 @@ TEST_CASE("a device file that the process may not open is named first") {
   RdmaDevices devices = machine.devices();
   CHECK(devices.closed.empty());
   devices.closed.emplace_back("/dev/infiniband/uverbs0");
-  CHECK(obstacle_of(devices).starts_with("this process may not open /dev/infiniband/uverbs0: "));
+  CHECK(obstacle_of(devices).starts_with("/dev/infiniband/uverbs0 may not be opened: "));
 }
 
 TEST_CASE("what a kernel never writes is shown without harm") {
@@ -99,4 +122,4 @@ TEST_CASE("what a kernel never writes is shown without harm") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace fastgpu::comm::fabric
+}  // namespace fastgpu

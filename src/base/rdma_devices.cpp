@@ -1,20 +1,26 @@
-#include "comm/fabric/rdma_devices.hpp"
+#include "base/rdma_devices.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <fstream>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
 #include "base/names.hpp"
 
-namespace fastgpu::comm::fabric {
+namespace fastgpu {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxNames = 256;
+
+/// Buffers for messages are locked; less memory than this is no use.
+constexpr Bytes kMinLockable{64'000'000};
 
 /// Returns the names in a folder, in order; none if it cannot be read.
 std::vector<std::string> names_in(const fs::path& folder) {
@@ -53,6 +59,32 @@ bool has_address(const fs::path& port) {
   });
 }
 
+/// Returns the text behind `name` on its line of a file; empty without such a line.
+std::string text_behind(const fs::path& file, std::string_view name) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);)
+    if (line.starts_with(name)) return line.substr(name.size());
+  return {};
+}
+
+/// Returns whether the kernel ignores the limit of locked memory for this process (CAP_IPC_LOCK).
+bool may_lock_all(const fs::path& process) {
+  constexpr int kIpcLock = 14;
+  const std::string text = text_behind(process / "status", "CapEff:\t");
+  std::uint64_t rights = 0;
+  std::from_chars(text.data(), text.data() + text.size(), rights, 16);
+  return (rights >> kIpcLock & 1) != 0;
+}
+
+/// Returns the memory that a process may lock; absent if that is all, or unknown.
+std::optional<Bytes> lockable_by(const fs::path& process) {
+  if (may_lock_all(process)) return std::nullopt;
+  std::istringstream limits(text_behind(process / "limits", "Max locked memory"));
+  std::uint64_t bytes = 0;
+  if (limits >> bytes) return Bytes{bytes};
+  return std::nullopt;
+}
+
 std::string name_of(const RdmaPort& port) {
   return "port " + port.number + " of " + port.device;
 }
@@ -77,6 +109,7 @@ RdmaDevices rdma_devices(const fs::path& root) {
     if (::access((files / name).c_str(), R_OK | W_OK) != 0)
       found.closed.push_back(printable((fs::path("/dev/infiniband") / name).string()));
   }
+  found.lockable = lockable_by(root / "proc/self");
   return found;
 }
 
@@ -85,8 +118,8 @@ std::string obstacle_of(const RdmaDevices& devices) {
     return "/dev/infiniband has no uverbs device: load the kernel's module ib_uverbs, or give the "
            "container the devices (--device /dev/infiniband)";
   if (!devices.closed.empty())
-    return "this process may not open " + devices.closed.front() +
-           ": give its user the permission (often the group rdma)";
+    return devices.closed.front() +
+           " may not be opened: give the user the permission (often the group rdma)";
   const auto active = [](const RdmaPort& port) { return port.state == "ACTIVE"; };
   if (std::ranges::none_of(devices.ports, active)) {
     const RdmaPort& first = devices.ports.front();
@@ -97,8 +130,15 @@ std::string obstacle_of(const RdmaDevices& devices) {
   if (std::ranges::none_of(devices.ports, usable))
     return name_of(*std::ranges::find_if(devices.ports, active)) +
            " has no address (GID): give its network interface an IP address";
-  return "libfabric offers no provider for it: install the one for the device (Debian, Ubuntu: "
-         "ibverbs-providers; EFA: the libfabric of its installer)";
+  if (devices.lockable && *devices.lockable < kMinLockable)
+    return remedy_for_lockable(*devices.lockable);
+  return {};
 }
 
-}  // namespace fastgpu::comm::fabric
+std::string remedy_for_lockable(Bytes lockable) {
+  return "a process may lock " + to_string(lockable) +
+         " of memory here: raise the limit (ulimit -l unlimited; memlock in "
+         "/etc/security/limits.conf; LimitMEMLOCK=infinity for a service)";
+}
+
+}  // namespace fastgpu

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
-namespace fastgpu::comm::fabric {
+#include "base/units.hpp"
+
+namespace fastgpu {
 
 struct RdmaPort {
   std::string device{};  ///< "mlx5_0".
@@ -18,13 +21,19 @@ struct RdmaDevices {
   std::vector<RdmaPort> ports{};      ///< In the order of their names.
   std::vector<std::string> closed{};  ///< Device files that this process may not open.
   bool has_files = false;             ///< Whether there are device files at all.
+  /// The memory that this process may lock; absent: as much as it wants.
+  std::optional<Bytes> lockable{};
 };
 
-/// Looks into /sys/class/infiniband and /dev/infiniband below `root`. Opens no device.
+/// Reads /sys/class/infiniband, /dev/infiniband, and the limits of this process in /proc/self,
+/// below `root`. Opens no device.
 RdmaDevices rdma_devices(const std::filesystem::path& root = "/");
 
-/// Returns why these devices, of which there is at least one, cannot be used though libfabric is
-/// there, and what to do.
+/// Returns what prevents the use of these devices, of which there is at least one, and the remedy.
+/// Empty if the kernel shows no obstacle.
 std::string obstacle_of(const RdmaDevices& devices);
 
-}  // namespace fastgpu::comm::fabric
+/// Returns "a process may lock 64 kB of memory here: raise the limit ...".
+std::string remedy_for_lockable(Bytes lockable);
+
+}  // namespace fastgpu

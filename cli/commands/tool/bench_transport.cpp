@@ -1,0 +1,102 @@
+#include "cli/commands/tool/bench_transport.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "process/command.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::string_view kTransport = "FASTGPU_COMM_TRANSPORT";
+constexpr std::string_view kInterface = "FASTGPU_COMM_INTERFACE";
+constexpr std::string_view kRequire = "FASTGPU_COMM_REQUIRE";
+
+std::string all_transports() {
+  std::string all;
+  for (const BenchTransport known : kBenchTransports)
+    all += (all.empty() ? "" : ", ") + std::string(name_of(known));
+  return all;
+}
+
+BenchTransport parse_transport(std::string_view word) {
+  const auto* const found = std::ranges::find(kBenchTransports, word, name_of);
+  if (found != std::end(kBenchTransports)) return *found;
+  throw Error(ErrorKind::usage,
+              "--transport '" + printable(word) + "' is none of " + all_transports());
+}
+
+/// Throws if the user's variables choose a transport, which --transport does.
+void check_free(BenchTransport transport, const std::vector<std::string>& environment) {
+  for (const std::string_view name : {kTransport, kRequire})
+    if (process::variable(environment, name))
+      throw Error(ErrorKind::usage,
+                  "--transport sets " + std::string(name) + ": omit -e " + std::string(name));
+  if (transport == BenchTransport::fabric &&
+      process::variable(environment, "FASTGPU_COMM_FABRIC") == "off")
+    throw Error(ErrorKind::usage,
+                "--transport fabric needs a fabric: omit -e "
+                "FASTGPU_COMM_FABRIC=off");
+}
+
+}  // namespace
+
+std::string_view name_of(BenchTransport transport) noexcept {
+  switch (transport) {
+    case BenchTransport::fabric:
+      return "fabric";
+    case BenchTransport::tcp:
+      return "tcp";
+    case BenchTransport::hybrid:
+      return "hybrid";
+  }
+  return "tcp";
+}
+
+std::vector<BenchTransport> parse_transports(std::string_view text) {
+  std::vector<BenchTransport> transports;
+  if (text.empty()) return transports;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t end = std::min(text.find(',', from), text.size());
+    const BenchTransport one = parse_transport(text.substr(from, end - from));
+    if (std::ranges::find(transports, one) != transports.end())
+      throw Error(ErrorKind::usage, "--transport has '" + std::string(name_of(one)) + "' twice");
+    transports.push_back(one);
+    from = end + 1;
+  }
+  return transports;
+}
+
+std::vector<std::string> variables_for(BenchTransport transport,
+                                       const std::vector<std::string>& environment) {
+  check_free(transport, environment);
+  std::vector<std::string> variables = environment;
+  const auto set = [&](std::string_view name, std::string_view value) {
+    process::set_variable(variables, std::string(name) + "=" + std::string(value));
+  };
+  const std::string interfaces = process::variable(environment, kInterface).value_or("");
+  const std::size_t comma = interfaces.find(',');
+  switch (transport) {
+    case BenchTransport::fabric:
+      // Providers in software are taken only if the user names one.
+      set(kTransport, "auto");
+      set(kRequire, "fabric");
+      break;
+    case BenchTransport::tcp:
+      set(kTransport, "tcp");
+      if (comma != std::string::npos) set(kInterface, interfaces.substr(0, comma));
+      break;
+    case BenchTransport::hybrid:
+      if (comma == std::string::npos)
+        throw Error(ErrorKind::usage,
+                    "--transport hybrid sends over several networks at once: name an interface of "
+                    "each [-e FASTGPU_COMM_INTERFACE=eth0,eth1]");
+      set(kTransport, "tcp");
+      break;
+  }
+  return variables;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,31 @@
+// The transports that bench comm compares: the variables that make ranks use one. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastgpu::cli {
+
+enum class BenchTransport : std::uint8_t {
+  fabric,  ///< RDMA, or the provider of libfabric that the user names.
+  tcp,     ///< TCP over one network.
+  hybrid   ///< TCP over all networks that the user names, at once.
+};
+constexpr BenchTransport kBenchTransports[] = {BenchTransport::fabric, BenchTransport::tcp,
+                                               BenchTransport::hybrid};
+
+std::string_view name_of(BenchTransport transport) noexcept;
+
+/// Parses "tcp" or "fabric,tcp,hybrid"; empty for empty text. Throws ErrorKind::usage with the list
+/// for another word, and for one that is there twice.
+std::vector<BenchTransport> parse_transports(std::string_view text);
+
+/// Returns `environment`, the variables of the ranks as NAME=VALUE, with those that make the ranks
+/// use the transport. Throws ErrorKind::usage if these variables contradict it, or name less than
+/// two interfaces for `hybrid`.
+std::vector<std::string> variables_for(BenchTransport transport,
+                                       const std::vector<std::string>& environment);
+
+}  // namespace fastgpu::cli
