@@ -39,11 +39,11 @@ struct Xid {
 };
 
 struct RdmaPort {
-  std::string device;         ///< "mlx5_0"
-  std::string port;           ///< "1"
-  std::string state;          ///< "ACTIVE"
-  std::string rate;           ///< "100 Gb/sec (4X EDR)"
-  std::string link_layer;     ///< "InfiniBand", "Ethernet"
+  std::string device{};       ///< "mlx5_0"
+  std::string port{};         ///< "1"
+  std::string state{};        ///< "ACTIVE"
+  std::string rate{};         ///< "100 Gb/sec (4X EDR)"
+  std::string link_layer{};   ///< "InfiniBand", "Ethernet"
   std::uint64_t sent = 0;     ///< The number of bytes that it has ever sent.
   bool counts_bytes = false;  ///< False if the adapter does not count them.
   std::string name() const { return device + ":" + port; }

@@ -163,7 +163,7 @@ AllReduce measure_all_reduce(Context& context, const RemoteTarget& target) {
   spec.sharing = launcher::Sharing::shared;
   spec.timeout = kAllReduceTimeout;
   launcher::validate(spec);
-  const BenchFiles files(context.state_directory(), "");
+  const BenchFiles files(context.state_directory(), "", BenchLinkage::without_plugins);
   spec.sync = files.directory().string();
   StartedJob started = start_job(context, target, placed_on(context, target, spec));
   BenchOutput output(context);

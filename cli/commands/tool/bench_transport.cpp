@@ -22,7 +22,8 @@ std::string all_transports() {
 }
 
 BenchTransport parse_transport(std::string_view word) {
-  const auto* const found = std::ranges::find(kBenchTransports, word, name_of);
+  const auto* const found = std::ranges::find(kBenchTransports, word,
+                                              [](BenchTransport known) { return name_of(known); });
   if (found != std::end(kBenchTransports)) return *found;
   throw Error(ErrorKind::usage,
               "--transport '" + printable(word) + "' is none of " + all_transports());

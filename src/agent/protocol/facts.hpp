@@ -8,14 +8,14 @@
 namespace fastgpu::agent {
 
 struct JobNodeFacts {
-  std::string host;            ///< The node's own host name.
-  std::string home;            ///< Our home directory on the node.
-  bool root = false;           ///< True if we are root on the node.
-  int cores = 1;               ///< The number of cores that we may use.
-  std::string boot_id;         ///< Equal on nodes that share one kernel, and thus its cores.
-  std::string mpirun;          ///< An absolute path; empty if mpirun is missing.
-  std::string mpirun_version;  ///< The first line of `mpirun --version`.
-  bool has_daemon = true;      ///< The daemon that mpirun starts on other nodes is beside it.
+  std::string host{};            ///< The node's own host name.
+  std::string home{};            ///< Our home directory on the node.
+  bool root = false;             ///< True if we are root on the node.
+  int cores = 1;                 ///< The number of cores that we may use.
+  std::string boot_id{};         ///< Equal on nodes that share one kernel, and thus its cores.
+  std::string mpirun{};          ///< An absolute path; empty if mpirun is missing.
+  std::string mpirun_version{};  ///< The first line of `mpirun --version`.
+  bool has_daemon = true;        ///< The daemon that mpirun starts on other nodes is beside it.
   /// The addresses of the interfaces that are up, except loopback: "10.0.0.7/24".
   std::vector<std::string> addresses{};
   /// The node's address at which our connection arrived; empty if it is unknown.
