@@ -40,6 +40,8 @@ enum class Color : std::uint8_t { none, red, green, yellow, blue, magenta, cyan,
 /// Returns the escape sequence that begins `color`; "" for Color::none. kColorEnd ends a colour.
 std::string_view escape(Color color) noexcept;
 inline constexpr std::string_view kColorEnd = "\x1b[0m";
+/// Moves to the beginning of a screen, and empties it.
+inline constexpr std::string_view kEmptyScreen = "\x1b[H\x1b[2J";
 
 /// The facts about descriptors 0 to 2 from which terminal_of() computes the properties.
 struct Descriptors {

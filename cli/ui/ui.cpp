@@ -107,7 +107,6 @@ void Ui::show(const View& view) {
 
 void Ui::redraw(const View& view) {
   const Guard guard(mutex_);
-  constexpr std::string_view kEmptyScreen = "\x1b[H\x1b[2J";
   const View wanted = table_style_.sort_by.empty() ? view : sorted(view, table_style_);
   const Printed printed = print_view(wanted, format_, terminal(), table_style_.titles);
   // In one piece: the screen does not flicker.
