@@ -37,8 +37,10 @@ std::atomic_ref<std::uint32_t> Mailbox::stamp_of(std::uint64_t descriptor) const
   return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(slot + offsetof(Descriptor, stamp)));
 }
 
-bool Mailbox::has_room() const noexcept {
-  return sender_.descriptors - descriptors_dropped_.load(std::memory_order_acquire) < kDescriptors;
+bool Mailbox::has_room() noexcept {
+  if (sender_.descriptors - seen_dropped_.descriptors < kDescriptors) return true;
+  seen_dropped_.descriptors = descriptors_dropped_.load(std::memory_order_acquire);
+  return sender_.descriptors - seen_dropped_.descriptors < kDescriptors;
 }
 
 void Mailbox::put(Descriptor descriptor) noexcept {
@@ -57,7 +59,10 @@ void Mailbox::put(Descriptor descriptor) noexcept {
 bool Mailbox::put_bytes(std::span<const std::byte> bytes) noexcept {
   const std::uint64_t at = where_it_fits(sender_.bytes, bytes.size(), kRing);
   const std::uint64_t end = at + lines(bytes.size());
-  if (end - bytes_dropped_.load(std::memory_order_acquire) > kRing) return false;
+  if (end - seen_dropped_.bytes > kRing) {
+    seen_dropped_.bytes = bytes_dropped_.load(std::memory_order_acquire);
+    if (end - seen_dropped_.bytes > kRing) return false;
+  }
   std::memcpy(ring_ + at % kRing, bytes.data(), bytes.size());
   sender_.bytes = end;
   return true;
@@ -90,8 +95,11 @@ std::span<const std::byte> Mailbox::bytes(std::size_t bytes) const noexcept {
 }
 
 void Mailbox::drop_bytes(std::size_t bytes) noexcept {
+  static_assert(kRing >= kRing / 4 + 2 * kEagerBytes);  // The longest one always fits in the end.
   receiver_.bytes = where_it_fits(receiver_.bytes, bytes, kRing) + lines(bytes);
-  bytes_dropped_.store(receiver_.bytes, std::memory_order_release);
+  // Published now and then, as descriptors are.
+  if (receiver_.bytes - bytes_dropped_.load(std::memory_order_relaxed) >= kRing / 4)
+    bytes_dropped_.store(receiver_.bytes, std::memory_order_release);
 }
 
 std::span<const std::byte> Mailbox::cell() const noexcept {

@@ -60,7 +60,7 @@ constexpr std::uint64_t kCells = 8;
 class Mailbox {
  public:
   // ---- the sender's side ----
-  bool has_room() const noexcept;
+  bool has_room() noexcept;
   /// Puts a descriptor; there must be room.
   void put(Descriptor descriptor) noexcept;
   /// Puts bytes; false if they have no room now. Otherwise the next descriptor must be the one for
@@ -102,7 +102,9 @@ class Mailbox {
   }
 
   mutable Slot slots_[kDescriptors];
-  alignas(64) Position sender_;    ///< Written by the sender alone.
+  alignas(64) Position sender_;  ///< Written by the sender alone.
+  /// What the sender has last seen dropped: to look again costs a cache line's journey.
+  Position seen_dropped_;
   alignas(64) Position receiver_;  ///< Written by the receiver alone.
   alignas(64) std::atomic<std::uint64_t> descriptors_dropped_;
   std::atomic<std::uint64_t> bytes_dropped_;
