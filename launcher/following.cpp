@@ -7,6 +7,7 @@
 #include <list>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "launcher/linked_cancel.hpp"
 
 namespace fastgpu::launcher {
@@ -154,7 +155,7 @@ std::size_t Following::taker_of(const Node& node) const {
 void Following::take_input_answer(Node& node, std::string_view bytes) {
   constexpr std::size_t kLongestNumber = 20;
   for (const char c : bytes) {
-    const bool is_digit = c >= '0' && c <= '9';
+    const bool is_digit = is_ascii_digit(c);
     if (c == '\n' && !node.input_answer.empty()) {
       options_.input->finish(taker_of(node), std::strtoull(node.input_answer.c_str(), nullptr, 10));
       node.input_answer.clear();

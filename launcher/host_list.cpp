@@ -1,9 +1,9 @@
 #include "launcher/host_list.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -16,9 +16,8 @@ NodeSlots parse_host(const std::string& text) {
   if (host.name.value.empty())
     throw Error(ErrorKind::usage, "-H: '" + printable(text) + "' has no host name");
   if (colon == std::string::npos) return host;
-  const char* const end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data() + colon + 1, end, host.slots);
-  if (error != std::errc{} || last != end || host.slots < 1 || host.slots > kMostHostSlots)
+  host.slots = to_number<int>(std::string_view(text).substr(colon + 1)).value_or(0);
+  if (host.slots < 1 || host.slots > kMostHostSlots)
     throw Error(ErrorKind::usage, "-H: '" + printable(text.substr(colon + 1)) +
                                       "' is not a number of slots from 1 to " +
                                       std::to_string(kMostHostSlots) + " (write it like demo-0:4)");

@@ -1,8 +1,8 @@
 #include "launcher/job.hpp"
 
-#include <algorithm>
 #include <array>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/literals.hpp"
 #include "base/units.hpp"
@@ -42,7 +42,7 @@ void check_variable(const std::string& assignment) {
   const std::string name = name_of(assignment);
   if (name == assignment) refuse("variable '" + printable(assignment) + "' has no '='");
   if (!is_variable_name(name)) refuse("'" + printable(name) + "' is not a variable name");
-  if (std::ranges::find(kOfEachRank, name) != kOfEachRank.end())
+  if (contains(kOfEachRank, name))
     refuse("the variable " + name + " is set by fastgpu for each rank and cannot be overridden");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/join.hpp"
 #include "base/units.hpp"
 #include "process/exit_status.hpp"
 
@@ -50,7 +51,7 @@ JobOutcome of_rank(const RankEnd& rank, const JobReport& report) {
 JobOutcome of_lost_nodes(const JobReport& report) {
   std::string names;
   for (const LostNode& node : report.lost)
-    names += (names.empty() ? "" : ", ") + node.node.value;
+    append_item(names, node.node.value);
   return lost("lost contact with " + names + ": " + report.lost.front().why);
 }
 

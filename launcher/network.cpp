@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <set>
 
+#include "base/contains.hpp"
+
 namespace fastgpu::launcher {
 namespace {
 
@@ -48,9 +50,7 @@ struct Node {
   const NodeAddresses* said;
   std::vector<Own> own;
 
-  bool has(const std::string& address) const {
-    return std::ranges::find(own, address, &Own::text) != own.end();
-  }
+  bool has(const std::string& address) const { return contains(own, address, &Own::text); }
   /// Whether the address is one by which we know the node.
   bool is_known_by(const std::string& address) const {
     return address == said->known_as || address == said->ssh_address;

@@ -1,6 +1,7 @@
 #include "launcher/node_commands.hpp"
 
 #include "agent/protocol/records.hpp"
+#include "base/join.hpp"
 
 namespace fastgpu::launcher {
 
@@ -47,7 +48,7 @@ std::string NodeCommands::follow(const Follow& what) const {
   if (what.ranks) {
     std::string list;
     for (const int rank : *what.ranks)
-      list += (list.empty() ? "" : ",") + std::to_string(rank);
+      append_item(list, std::to_string(rank), ",");
     words.insert(words.end(), {"--ranks", list});
   }
   if (what.tail) words.insert(words.end(), {"--tail", std::to_string(*what.tail)});

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::launcher {
 namespace {
-
-std::string plural(long long count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 /// Returns the number of ranks that each node takes before it is crowded.
 std::vector<int> room_of(std::span<const NodeSlots> nodes, const JobSpec& spec) {
@@ -18,8 +15,8 @@ std::vector<int> room_of(std::span<const NodeSlots> nodes, const JobSpec& spec) 
   for (const NodeSlots& node : nodes) {
     const bool fits = !spec.per_node || *spec.per_node <= node.slots;
     if (!fits && !spec.ranks && spec.crowding == Crowding::refused)
-      throw Error(ErrorKind::usage, plural(*spec.per_node, "rank") + " per node do not fit: " +
-                                        node.name.value + " has " + plural(node.slots, "slot") +
+      throw Error(ErrorKind::usage, counted(*spec.per_node, "rank") + " per node do not fit: " +
+                                        node.name.value + " has " + counted(node.slots, "slot") +
                                         " (use --oversubscribe to run them anyway)");
     const int allowed = spec.crowding == Crowding::allowed && spec.per_node
                             ? *spec.per_node
@@ -36,8 +33,8 @@ std::vector<int> room_of(std::span<const NodeSlots> nodes, const JobSpec& spec) 
                     : "there are slots for ";
   const bool crowding_helps = !spec.per_node;
   throw Error(ErrorKind::usage,
-              plural(wanted, "rank") + " do not fit on " +
-                  plural(static_cast<long long>(nodes), "node") + ": " + why +
+              counted(wanted, "rank") + " do not fit on " +
+                  counted(static_cast<long long>(nodes), "node") + ": " + why +
                   std::to_string(room) +
                   (crowding_helps ? " (use --oversubscribe to run them anyway)" : ""));
 }

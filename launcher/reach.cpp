@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "agent/protocol/records.hpp"
+#include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "launcher/network.hpp"
@@ -35,7 +36,7 @@ std::vector<std::size_t> asked_by(std::size_t place, std::size_t nodes) {
   std::vector<std::size_t> asked;
   for (std::size_t i = 1; i < nodes && i <= kMostPeers; ++i)
     asked.push_back((place + i) % nodes);
-  if (place != 0 && std::ranges::find(asked, std::size_t{0}) == asked.end()) asked.back() = 0;
+  if (place != 0 && !contains(asked, std::size_t{0})) asked.back() = 0;
   return asked;
 }
 

@@ -1,6 +1,7 @@
 // Changes of the storage of an existing cluster's nodes.
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/first_contact.hpp"
@@ -15,9 +16,7 @@ using state::NodeState;
 
 /// Throws if a removed mount concerns a stopped node, which would mount it again.
 void check_may_forget(const ClusterView& view, const Storage& before, const Storage& after) {
-  const auto is_kept = [&](const Mount& mount) {
-    return std::ranges::find(after.mounts, mount) != after.mounts.end();
-  };
+  const auto is_kept = [&](const Mount& mount) { return contains(after.mounts, mount); };
   if (std::ranges::all_of(before.mounts, is_kept)) return;
   for (const Node& node : view.nodes)
     if (node.state == NodeState::stopped)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/hex.hpp"
 #include "base/host_names.hpp"
 #include "base/json.hpp"
 #include "provision/cluster_spec.hpp"
@@ -63,8 +64,8 @@ json to_json(const state::Run& run) {
   return object;
 }
 
-bool is_hex(const std::string& text, std::size_t size) {
-  return text.size() == size && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+bool is_hex_of(std::size_t size, std::string_view text) {
+  return text.size() == size && is_hex(text);
 }
 
 int number_in(const json& object, const char* key, int least, int most) {
@@ -87,7 +88,7 @@ state::Cluster cluster_in(const json& object) {
                          .slots = number_in(object, "slots", 1, kMostSlots),
                          .user = field<std::string>(object, "user"),
                          .created = time_in(object, "created")};
-  if (!is_hex(cluster.id.value, 8)) refuse("the identity '" + printable(cluster.id.value) + "'");
+  if (!is_hex_of(8, cluster.id.value)) refuse("the identity '" + printable(cluster.id.value) + "'");
   if (!is_cloud(cluster.provider)) refuse("the provider '" + printable(cluster.provider) + "'");
   check_words(cluster.user, cluster.name, cluster.slots);
   state::read_record_text(cluster, {.spec = field<std::string>(object, "spec"),
@@ -114,7 +115,7 @@ state::Node node_in(const json& object, const state::ClusterId& cluster) {
                    .user = field<std::string>(object, "user"),
                    .slots = number_in(object, "slots", 1, kMostSlots),
                    .host_keys = host_keys_in(object)};
-  if (!is_hex(node.token, 32)) refuse("the token of a node");
+  if (!is_hex_of(32, node.token)) refuse("the token of a node");
   try {
     check_node_name(node.name.value);
   } catch (const Error& e) {

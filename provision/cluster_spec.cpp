@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/host_names.hpp"
 
@@ -18,8 +19,7 @@ void check_range(const char* what, int value, int most) {
 bool is_user_name(const std::string& user) {
   constexpr std::size_t kLongest = 32;
   const auto usable = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.';
+    return is_ascii_letter_or_digit(c) || c == '_' || c == '-' || c == '.';
   };
   return !user.empty() && user.size() <= kLongest && user.front() != '-' &&
          std::ranges::all_of(user, usable);

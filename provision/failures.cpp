@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "base/join.hpp"
+
 namespace fastgpu::provision {
 
 Error as_one(std::string_view doing, const std::vector<NodeFailure>& failures) {
@@ -13,7 +15,7 @@ Error as_one(std::string_view doing, const std::vector<NodeFailure>& failures) {
   message += first.error.what();
   std::string others;
   for (std::size_t i = 1; i < failures.size() && i <= kNamed; ++i)
-    others += (i == 1 ? "" : ", ") + failures[i].node.value;
+    append_item(others, failures[i].node.value);
   if (failures.size() > kNamed + 1)
     others += " and " + std::to_string(failures.size() - kNamed - 1) + " more";
   if (!others.empty()) message += " (and so " + others + ")";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/held_cluster.hpp"
@@ -20,8 +21,7 @@ std::vector<Node> unmet_among(const state::Store& store, const ClusterView& view
   const auto unmet = unmet_nodes(store, view.cluster.id);
   std::vector<Node> nodes;
   std::ranges::copy_if(view.nodes, std::back_inserter(nodes), [&](const Node& node) {
-    return unmet.contains(node.name) &&
-           std::ranges::find(wanted, node.name, &Node::name) != wanted.end();
+    return unmet.contains(node.name) && contains(wanted, node.name, &Node::name);
   });
   return nodes;
 }

@@ -8,6 +8,7 @@
 
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
+#include "base/join.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/failures.hpp"
 #include "provision/ids.hpp"
@@ -86,7 +87,7 @@ Error as_one(const std::map<std::size_t, Error>& refusals) {
   std::string all;
   for (const auto& [place, refusal] : refusals)
     if (told.size() < kTold && told.insert(refusal.what()).second)
-      all += (all.empty() ? "" : "; and elsewhere ") + std::string(refusal.what());
+      append_item(all, refusal.what(), "; and elsewhere ");
   if (told.size() == kTold && refusals.size() > kTold)
     all += "; all " + counted(refusals.size(), "place") + " that were asked refused";
   return {refusals.begin()->second.kind(), all};

@@ -1,9 +1,10 @@
 #include "provision/journal.hpp"
 
-#include <algorithm>
 #include <array>
 #include <set>
 #include <string>
+
+#include "base/contains.hpp"
 
 namespace fastgpu::provision {
 
@@ -11,7 +12,7 @@ bool is_ours(const state::Intent& intent) {
   constexpr std::array kOurs = {kCreateCluster, kDeleteCluster, kCreateNode,
                                 kDeleteNode,    kReplaceNode,   kTryPlace,
                                 kLateMachine,   kStartCluster,  kStopCluster};
-  return std::ranges::find(kOurs, intent.action) != kOurs.end();
+  return contains(kOurs, intent.action);
 }
 
 std::vector<state::Intent> our_intents(const state::Store& store, const state::ClusterId& cluster) {

@@ -1,6 +1,6 @@
 // Starting and stopping a cluster.
-#include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
@@ -31,9 +31,8 @@ void start_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node> 
     note_results(tools, nodes, results);
     add_failures(failures, results);
     tools.cancel.check();
-    std::erase_if(nodes, [&](const Node& node) {
-      return std::ranges::find(failures, node.name, &NodeFailure::node) != failures.end();
-    });
+    std::erase_if(
+        nodes, [&](const Node& node) { return contains(failures, node.name, &NodeFailure::node); });
   });
   await_nodes(tools, held.provider(), held.cluster(), nodes);
   throw_failures("starting nodes", failures);

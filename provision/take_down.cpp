@@ -4,6 +4,7 @@
 
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
+#include "base/join.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/cluster_keys.hpp"
 #include "provision/failures.hpp"
@@ -46,7 +47,7 @@ void tell_what_is_left(const Tools& tools, const std::vector<HostResult<Instance
     if (sentence.empty())
       sentence = result.value().left_behind;
     else
-      others += (others.empty() ? "" : ", ") + result.host.value;
+      append_item(others, result.host.value);
   }
   if (!others.empty()) sentence += " (and so on " + others + ")";
   if (!sentence.empty()) tools.events.left_behind(sentence);

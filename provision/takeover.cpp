@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fault_point.hpp"
+#include "base/join.hpp"
 #include "provision/cluster_keys.hpp"
 #include "provision/cluster_lock.hpp"
 #include "provision/ids.hpp"
@@ -26,7 +27,7 @@ void refuse_unrecorded(const ClusterName& name, std::span<const Instance> machin
   if (machines.empty()) return;
   std::string ids;
   for (const Instance& machine : machines)
-    ids += (ids.empty() ? "" : ", ") + machine.id;
+    append_item(ids, machine.id);
   throw Error(ErrorKind::conflict,
               "the record of cluster '" + name.value + "' does not list " + ids +
                   ", which carry its mark: a change was not finished or not recorded. A fastgpu "

@@ -1,5 +1,6 @@
 #include "cli/program/arguments.hpp"
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/literals.hpp"
 
@@ -27,10 +28,8 @@ std::string Argument::variable(std::string_view command) const {
   std::string words = "FASTGPU_";
   if (!shared) words.append(command).append("_");
   words.append(name, name.find_first_not_of('-'));
-  for (char& c : words) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    if (c == '-' || c == ' ') c = '_';
-  }
+  for (char& c : words)
+    c = c == '-' || c == ' ' ? '_' : ascii_upper(c);
   return words;
 }
 

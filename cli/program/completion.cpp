@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "cli/program/command_search.hpp"
 #include "cli/program/common_flags.hpp"
@@ -87,7 +88,7 @@ void Completer::offer_targets(bool with_paths) {
     return;
   }
   const std::string cluster = typed_.substr(0, cut);
-  if (std::ranges::find(clusters, cluster) == clusters.end()) return;
+  if (!contains(clusters, cluster)) return;
   out_.files = false;  // A path on a node cannot be completed.
   const std::size_t word = typed_.find_last_of("/,!:") + 1;  // The word that is being typed.
   if (typed_[word - 1] == ':') return;
@@ -151,7 +152,7 @@ void Completer::note_clouds(const std::vector<Token>& tokens) {
 
 /// Offers the arguments that may follow `words`, all before the one being typed.
 void Completer::offer_argument(const Arguments& arguments, std::span<const std::string> words) {
-  if (arguments.program() && std::ranges::find(words, "--") != words.end()) {
+  if (arguments.program() && contains(words, "--")) {
     out_.files = true;  // The program's own arguments.
     return;
   }
@@ -172,7 +173,7 @@ void Completer::offer_argument(const Arguments& arguments, std::span<const std::
 bool Completer::offer_first(std::span<const std::string> before) {
   const Arguments flags = leading_flags(table_);
   const auto tokens = tokens_of(before, flags);
-  if (std::ranges::find(tokens, Token::Kind::word, &Token::kind) != tokens.end()) return false;
+  if (contains(tokens, Token::Kind::word, &Token::kind)) return false;
   CommonFlags common;
   Arguments arguments;
   describe_common(arguments, common);

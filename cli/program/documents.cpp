@@ -1,6 +1,6 @@
 #include "cli/program/documents.hpp"
 
-#include <algorithm>
+#include "base/ascii.hpp"
 
 namespace fastgpu::cli {
 
@@ -74,7 +74,7 @@ std::span<const DocumentsOf> all_documents() {
 }
 
 bool is_document_kind(std::string_view kind) noexcept {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || is_ascii_digit(c); };
   bool after_letter = false;
   for (const char c : kind) {
     if (!is_letter(c) && (c != '-' || !after_letter)) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/split.hpp"
 #include "cli/ui/text.hpp"
 
 namespace fastgpu::cli {
@@ -103,11 +104,8 @@ std::string_view title_of(Topic topic) {
 std::string paragraphs(std::string_view text, int width) {
   const std::size_t room = width > 0 ? room_of(width) : kUsualWidth;
   std::string out;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    out += hanging(text.substr(0, end), 0, room);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : split_lines(text))
+    out += hanging(line, 0, room);
   return out;
 }
 

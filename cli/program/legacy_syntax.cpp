@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
@@ -69,8 +71,7 @@ constexpr std::array kVerbsOfClusters = {"stop", "start", "kill", "rename", "add
 
 const Original* find_flag(std::string_view word) {
   for (const Original& original : kOriginals)
-    if (!word.empty() && std::ranges::find(original.flags, word) != original.flags.end())
-      return &original;
+    if (!word.empty() && contains(original.flags, word)) return &original;
   return nullptr;
 }
 
@@ -154,10 +155,7 @@ class Creation {
   }
 
   static void check_image(const std::string& family) {
-    std::string lower = family;
-    std::ranges::transform(lower, lower.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
-    if (lower != "ubuntu")
+    if (ascii_lower(family) != "ubuntu")
       throw Error(ErrorKind::usage, "--image_type " + printable(family) +
                                         ": the default image is Ubuntu; choose another with "
                                         "--image (fastgpu queryimage lists them)");
@@ -235,8 +233,7 @@ std::string target_in_our_words(const std::string& verb, const std::string& word
     return word.substr(1, word.size() - 2);
   const auto machine = host_word_of(word);
   if (!machine) return word;
-  if (std::ranges::find(kVerbsOfClusters, verb) == kVerbsOfClusters.end())
-    return machine->second + "/" + machine->first;
+  if (!contains(kVerbsOfClusters, verb)) return machine->second + "/" + machine->first;
   throw Error(ErrorKind::usage, verb + " is for whole clusters: fastgpu " + verb + " " +
                                     machine->second +
                                     " (fastgpu scale cluster changes the number of nodes)");

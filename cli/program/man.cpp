@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
+#include "base/join.hpp"
 #include "cli/program/help.hpp"
 
 namespace fastgpu::cli {
@@ -28,10 +30,7 @@ std::string roff(std::string_view text) {
 }
 
 std::string heading(const std::string& name, std::string_view summary) {
-  std::string upper = name;
-  for (char& c : upper)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return ".TH " + upper +
+  return ".TH " + ascii_upper(name) +
          " 1 \"\" \"fastgpu " FASTGPU_VERSION "\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\n" +
          roff(name) + " \\- " + roff(summary) + "\n";
 }
@@ -78,8 +77,10 @@ HelpRows variable_rows() {
 std::string subsections(const std::vector<HelpGroup>& groups, std::string_view untitled) {
   std::string out;
   for (const HelpGroup& group : groups)
-    out += (out.empty() ? "" : "\n") +
-           (group.title == untitled ? "" : ".SS " + roff(group.title) + "\n") + tagged(group.rows);
+    append_item(
+        out,
+        (group.title == untitled ? "" : ".SS " + roff(group.title) + "\n") + tagged(group.rows),
+        "\n");
   return out;
 }
 
@@ -99,7 +100,7 @@ std::string man_page_for_all(std::span<const CliCommand> table) {
   std::string see;
   for (const CliCommand& command : table)
     if (!command.summary.empty())
-      see += (see.empty() ? "" : ",\n") + (".BR " + roff(man_name(command)) + " (1)");
+      append_item(see, ".BR " + roff(man_name(command)) + " (1)", ",\n");
   return heading("fastgpu", "make clusters of machines and run distributed jobs on them") +
          section("SYNOPSIS", ".B fastgpu\nCOMMAND [flags]") +
          section("COMMANDS", subsections(command_groups(table), "")) +

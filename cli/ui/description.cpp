@@ -4,6 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
+#include "base/join.hpp"
 #include "base/utf8.hpp"
 #include "cli/ui/table.hpp"
 #include "cli/ui/text.hpp"
@@ -41,16 +44,12 @@ std::string label_of(std::string_view key) {
   if (key == "id") return "ID";
   std::string out(key);
   std::ranges::replace(out, '_', ' ');
-  if (!out.empty() && out.front() >= 'a' && out.front() <= 'z')
-    out.front() = static_cast<char>(out.front() - 'a' + 'A');
+  if (!out.empty()) out.front() = ascii_upper(out.front());
   return out;
 }
 
 std::string title_of(std::string_view key) {
-  std::string out = label_of(key);
-  for (char& c : out)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return out;
+  return ascii_upper(label_of(key));
 }
 
 /// Returns the keys of the objects in `list`, each once, in the order in which they appear.
@@ -58,7 +57,7 @@ std::vector<std::string> keys_of(const Json& list) {
   std::vector<std::string> out;
   for (const Json& item : list)
     for (const auto& [key, value] : item.items())
-      if (std::ranges::find(out, key) == out.end()) out.push_back(key);
+      if (!contains(out, key)) out.push_back(key);
   return out;
 }
 
@@ -143,7 +142,7 @@ void Printer::table(const Json& list, std::size_t depth) {
     const bool plain =
         std::ranges::all_of(list, [&](const Json& i) { return is_plain_value(at(i, key)); });
     if (!plain) {
-      left_out += (left_out.empty() ? "" : ", ") + key;
+      append_item(left_out, key);
       continue;
     }
     shown.push_back(key);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/join.hpp"
 #include "base/utf8.hpp"
 
 namespace fastgpu::cli {
@@ -144,7 +145,7 @@ std::string drawn(const Plot& plot, const Curve& curve, std::size_t index, const
   for (const Point& point : curve.points) {
     const std::string at_x = number(x.place(point.x));
     const std::string at_y = number(y.place(point.y));
-    path += (path.empty() ? "" : " ") + at_x + "," + at_y;
+    append_item(path, at_x + "," + at_y, " ");
     dots += "<circle cx=\"" + at_x + "\" cy=\"" + at_y + "\" r=\"3.5\"><title>" +
             html_text(curve.name + ", " + plot.x_text(point.x) + ": " + plot.y_text(point.y)) +
             "</title></circle>\n";

@@ -7,6 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "base/units.hpp"
 #include "base/utf8.hpp"
@@ -218,11 +219,9 @@ bool comes_before(const SortKey& a, const SortKey& b) {
 }
 
 std::string plain_title(std::string_view title) {
-  std::string out(title);
-  for (char& c : out) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  std::string out = ascii_upper(title);
+  for (char& c : out)
     if (c == '-' || c == '_') c = ' ';
-  }
   return out;
 }
 
@@ -231,7 +230,7 @@ std::size_t column_of(const Table& table, std::string_view title) {
   std::string all;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (plain_title(table.columns[i].title) == wanted) return i;
-    all += (all.empty() ? "" : ", ") + table.columns[i].title;
+    append_item(all, table.columns[i].title);
   }
   throw Error(ErrorKind::usage,
               "--sort-by '" + printable(title) + "' is not a column of this table: it has " + all);

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "base/ascii.hpp"
+
 namespace fastgpu::cli {
 namespace {
 
@@ -55,10 +57,8 @@ ColorChoice request_of(const state::Environment& environment) {
 
 bool has_unicode(const state::Environment& environment) {
   for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    std::string value = environment(name).value_or("");
+    const std::string value = ascii_lower(environment(name).value_or(""));
     if (value.empty()) continue;
-    for (char& c : value)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
   }
   return false;

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "cli/ui/json.hpp"
 
 namespace fastgpu::cli {
@@ -17,15 +19,10 @@ bool is_plain(std::string_view text) {
   static constexpr std::array<std::string_view, 9> kWords = {"true", "false", "null", "yes", "no",
                                                              "on",   "off",   "y",    "n"};
   if (text.empty()) return false;
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (!letter(text.front()) && text.front() != '/') return false;
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  if (std::ranges::find(kWords, lower) != kWords.end()) return false;
-  return std::ranges::all_of(text, [&](char c) {
-    return letter(c) || digit(c) || c == '-' || c == '_' || c == '.' || c == '/';
+  if (!is_ascii_letter(text.front()) && text.front() != '/') return false;
+  if (contains(kWords, ascii_lower(text))) return false;
+  return std::ranges::all_of(text, [](char c) {
+    return is_ascii_letter_or_digit(c) || c == '-' || c == '_' || c == '.' || c == '/';
   });
 }
 

@@ -1,38 +1,15 @@
 #include "cli/workflows/cloud_checks.hpp"
 
-#include <poll.h>
-
 #include <optional>
-#include <thread>
 
 #include "base/parallel.hpp"
+#include "launcher/linked_cancel.hpp"
 #include "provision/providers.hpp"
 
 namespace fastgpu::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kCheckTimeout{10'000};
-
-/// A cancel that is requested when the user's is, and after kCheckTimeout at the latest.
-class TimedCancel {
- public:
-  explicit TimedCancel(const Cancel& users)
-      : watcher_([this, &users] {
-          pollfd waited[] = {{users.fd(), POLLIN, 0}, {done_.fd(), POLLIN, 0}};
-          ::poll(waited, 2, static_cast<int>(kCheckTimeout.count()));
-          cancel_.request();
-        }) {}
-  ~TimedCancel() { done_.request(); }
-  TimedCancel(const TimedCancel&) = delete;
-  TimedCancel& operator=(const TimedCancel&) = delete;
-
-  const Cancel& cancel() const noexcept { return cancel_; }
-
- private:
-  Cancel cancel_;
-  Cancel done_;
-  std::jthread watcher_;  // The last member: it is joined first.
-};
 
 std::string kind_of_trouble(const Error& e) {
   if (e.kind() == ErrorKind::interrupted) return "no answer within 10s";
@@ -44,9 +21,8 @@ std::optional<Check> look_at(provision::cloud::Cloud& cloud, const Cancel& users
   const std::string name = std::string(cloud.name()) + " credentials";
   try {
     if (!cloud.has_credentials()) return std::nullopt;
-    const TimedCancel timed(users);
-    return Check{name, Verdict::ok, "accepted: " + printable(cloud.account(timed.cancel()), 200),
-                 ""};
+    const launcher::LinkedCancel timed(users, kCheckTimeout);
+    return Check{name, Verdict::ok, "accepted: " + printable(cloud.account(timed.both()), 200), ""};
   } catch (const Error& e) {
     users.check();
     const bool is_refused = e.kind() == ErrorKind::denied;

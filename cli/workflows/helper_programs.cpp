@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/path_trust.hpp"
 
 namespace fastgpu::cli {
@@ -70,7 +71,7 @@ std::filesystem::path find_helper(std::string_view name) {
   if (auto found = seek_helper(name)) return *found;
   std::string tried;
   for (const fs::path& place : places())
-    tried += (tried.empty() ? "" : ", ") + (place / name).parent_path().string();
+    append_item(tried, (place / name).parent_path().string());
   throw Error(ErrorKind::local, std::string(name) + " is not in its place (" + tried +
                                     "): install or build fastgpu as a whole");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/contains.hpp"
 #include "base/files.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/job_owner.hpp"
@@ -37,7 +38,7 @@ std::vector<ssh::Host> hosts_of(Services& services, const OpenJob& open) {
 std::optional<NodeName> node_that_left(Services& services, const state::Job& job) {
   const auto nodes = services.store().nodes(job.cluster);
   for (const launcher::NodeRanks& ranks : job.record->placement)
-    if (std::ranges::find(nodes, ranks.node, &state::Node::name) == nodes.end()) return ranks.node;
+    if (!contains(nodes, ranks.node, &state::Node::name)) return ranks.node;
   return std::nullopt;
 }
 

@@ -2,8 +2,8 @@
 
 #include <poll.h>
 
-#include <algorithm>
-
+#include "base/contains.hpp"
+#include "base/join.hpp"
 #include "base/units.hpp"
 #include "cli/workflows/job_owner.hpp"
 #include "state/words.hpp"
@@ -32,7 +32,7 @@ std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
   const auto& after = job.record->spec.after;
   std::vector<state::Job> around;
   for (state::Job& other : services.store().jobs()) {
-    const bool is_named = std::ranges::find(after, other.id) != after.end();
+    const bool is_named = contains(after, other.id);
     const bool counts = other.cluster == job.cluster && !launcher::has_ended(other);
     if (!is_named && !counts) continue;
     if (other.id != job.id && is_forgotten(services, other))
@@ -91,10 +91,7 @@ std::vector<std::string> begin_if_possible(Services& services, state::Job& job) 
 }
 
 std::string listed_ids(const std::vector<std::string>& ids) {
-  std::string text;
-  for (const std::string& id : ids)
-    text += (text.empty() ? "" : ", ") + id;
-  return text;
+  return joined(ids);
 }
 
 }  // namespace

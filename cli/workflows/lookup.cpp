@@ -5,6 +5,7 @@
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/host_names.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "cli/workflows/node_selection.hpp"
@@ -103,7 +104,7 @@ std::string usual_cluster(Services& services, const std::string& given, const st
   constexpr std::size_t kMostNamed = 10;
   std::string names;
   for (std::size_t i = 0; i < all.size() && i < kMostNamed; ++i)
-    names += (i == 0 ? "" : ", ") + all[i].name.value;
+    append_item(names, all[i].name.value);
   if (all.size() > kMostNamed) names += ", ...";
   throw Error(ErrorKind::usage, who + ": --cluster is missing, and there are several: " + names);
 }

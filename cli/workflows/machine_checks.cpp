@@ -17,8 +17,10 @@
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/file_status.hpp"
+#include "base/files.hpp"
 #include "base/names.hpp"
 #include "base/parallel.hpp"
+#include "base/split.hpp"
 #include "base/unique_fd.hpp"
 #include "base/units.hpp"
 #include "process/capture.hpp"
@@ -141,12 +143,8 @@ std::string version_of(const std::filesystem::path& program, const std::string& 
   process::Command command{.argv = {program.string(), flag}};
   const process::Captured ran = process::capture(command, {}, cancel);
   const std::string text = ran.out.empty() ? ran.err : ran.out;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
+  for (const std::string_view line : split_lines(text))
     if (line.find_first_of("0123456789") != line.npos) return printable(line);
-    begin = end + 1;
-  }
   throw Error(ErrorKind::local, program.string() + " does not print its version");
 }
 
@@ -175,8 +173,7 @@ void try_writing(const std::filesystem::path& directory) {
   }
   if (!file) throw system_error("writing to " + directory.string(), errno);
   constexpr std::array<char, 4096> kPage{};
-  if (::write(file.get(), kPage.data(), kPage.size()) != static_cast<ssize_t>(kPage.size()))
-    throw system_error("writing to " + directory.string(), errno);
+  write_all(file.get(), {kPage.data(), kPage.size()}, "writing to " + directory.string());
 }
 
 Check check_state(const std::filesystem::path& directory) {

@@ -1,15 +1,16 @@
 #include "cli/workflows/name_folding.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <set>
 #include <utility>
 
 #include "base/ascii.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/name_ranges.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -22,9 +23,7 @@ bool is_number(std::string_view text) {
 }
 
 int number(std::string_view text) {
-  int value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return to_number<int>(text).value_or(0);
 }
 
 /// A name, split before its last number. Without a number, `prefix` is the whole name.
@@ -59,7 +58,7 @@ std::string ranges(std::vector<int> numbers, std::size_t width) {
     std::size_t last = i;
     while (last + 1 < numbers.size() && numbers[last + 1] <= numbers[last] + 1)
       ++last;
-    out += (out.empty() ? "" : ",") + padded(numbers[i], width);
+    append_item(out, padded(numbers[i], width), ",");
     if (numbers[last] != numbers[i]) out += "-" + padded(numbers[last], width);
     i = last + 1;
   }
@@ -102,7 +101,7 @@ std::string fold_names(std::span<const std::string> names) {
   }
   std::string out;
   for (const Group& group : groups) {
-    out += (out.empty() ? "" : ",") + std::string(group.prefix);
+    append_item(out, group.prefix, ",");
     if (group.is_word) continue;
     const std::string text = ranges(group.numbers, group.width);
     out += group.numbers.size() == 1 ? text : "[" + text + "]";

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "cli/workflows/name_folding.hpp"
@@ -30,7 +31,7 @@ constexpr std::array kGroups = {
 };
 
 bool is_index(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::ranges::all_of(text, is_ascii_digit);
 }
 
 bool answers_to(const state::Node& node, const std::string& word) {

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include <cerrno>
-#include <fstream>
 #include <sstream>
 
 #include "base/file_status.hpp"
+#include "base/files.hpp"
 #include "process/capture.hpp"
 #include "process/child.hpp"
 
@@ -39,15 +39,12 @@ std::string key_in(const std::string& line) {
 
 bool agent_has(Services& services, const std::filesystem::path& identity) {
   if (!services.environment()("SSH_AUTH_SOCK")) return false;
-  std::ifstream file(identity.string() + ".pub");
-  std::string line;
-  std::getline(file, line);
-  const std::string wanted = key_in(line);
+  const std::string wanted = key_in(first_line_of(identity.string() + ".pub"));
   if (wanted.empty()) return false;
   try {
     const auto listed = process::capture({.argv = {"ssh-add", "-L"}}, {}, services.cancel());
     std::istringstream lines(listed.out);
-    while (std::getline(lines, line))
+    for (std::string line; std::getline(lines, line);)
       if (key_in(line) == wanted) return true;
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::interrupted) throw;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "base/parallel.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
@@ -113,7 +114,7 @@ void refuse_other_types(const ssh::KnownHost& known, const std::string& place) {
   if (known.other_types.empty()) return;
   std::string types;
   for (const std::string& type : known.other_types)
-    types += (types.empty() ? "" : ", ") + printable(type);
+    append_item(types, printable(type));
   throw Error(ErrorKind::denied,
               "known_hosts has " + place + " with a key of another type (" + types +
                   "), which only OpenSSH's client can check: install `ssh` here; or compare "
@@ -282,7 +283,7 @@ void refuse_unknown(const Hosts& hosts) {
   std::string missing;
   for (const StaticHost& host : hosts)
     if (const auto distance = unknown_distance(host))
-      missing += (missing.empty() ? "" : ", ") + place_on_way(host, *distance).address;
+      append_item(missing, place_on_way(host, *distance).address);
   if (!missing.empty())
     throw Error(ErrorKind::denied,
                 "the host key of " + missing +

@@ -3,8 +3,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <algorithm>
-
+#include "base/contains.hpp"
 #include "base/file_status.hpp"
 #include "process/capture.hpp"
 #include "ssh/openssh.hpp"
@@ -51,8 +50,7 @@ std::vector<std::filesystem::path> files_of(const ssh::OpenSshSettings& settings
   for (const std::string& written : found->second) {
     const std::filesystem::path file =
         written.starts_with("~/") ? home / written.substr(2) : std::filesystem::path(written);
-    if (file.is_absolute() && path_exists(file) && std::ranges::find(files, file) == files.end())
-      files.push_back(file);
+    if (file.is_absolute() && path_exists(file) && !contains(files, file)) files.push_back(file);
   }
   return files;
 }

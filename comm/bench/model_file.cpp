@@ -1,11 +1,16 @@
+#include <fcntl.h>
+
 #include <algorithm>
-#include <charconv>
-#include <fstream>
+#include <cerrno>
 #include <map>
 #include <optional>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
+#include "base/unique_fd.hpp"
 #include "base/units.hpp"
 #include "comm/bench/models.hpp"
 
@@ -39,10 +44,8 @@ std::string_view next_word(std::string_view& line) {
 }
 
 std::size_t number(std::string_view word, const LineError& at) {
-  std::size_t value = 0;
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, value);
-  if (error == std::errc() && stop == end && value >= 1 && value <= kMostElements) return value;
+  const auto value = to_number<std::size_t>(word);
+  if (value && *value >= 1 && *value <= kMostElements) return *value;
   at.refuse("'" + printable(word) + "' is no number of elements from 1 to " +
             std::to_string(kMostElements));
 }
@@ -58,24 +61,19 @@ std::optional<ModelGradient> parse_line(std::string_view line, const LineError& 
 }
 
 std::string text_of(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text(kMostBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || !in.eof()) {
-    const bool is_long = in.good();
-    throw Error(is_long ? ErrorKind::usage : ErrorKind::local,
-                "the model " + file +
-                    (is_long ? " is longer than " + to_string(Bytes{kMostBytes})
-                             : std::string(" cannot be read")));
-  }
-  text.resize(static_cast<std::size_t>(in.gcount()));
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) throw system_error("opening the model " + file, errno);
+  std::string text = read_to_end(fd.get(), "reading the model " + file, kMostBytes);
+  if (text.size() > kMostBytes)
+    throw Error(ErrorKind::usage,
+                "the model " + file + " is longer than " + to_string(Bytes{kMostBytes}));
   return text;
 }
 
 }  // namespace
 
 bool is_known_model(std::string_view word) noexcept {
-  return std::ranges::find(kModels, word) != kModels.end();
+  return contains(kModels, word);
 }
 
 Model find_model(const std::string& word) {

@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::comm::bench {
@@ -15,9 +17,7 @@ constexpr int kMostCalls = 10'000;
 
 [[noreturn]] void refuse(const std::string& option, const std::string& word,
                          const std::vector<std::string>& known) {
-  std::string all;
-  for (const std::string& name : known)
-    all += (all.empty() ? "" : ", ") + name;
+  const std::string all = joined(known);
   const std::string near = nearest_name(word, known);
   throw Error(ErrorKind::usage, option + " '" + printable(word) + "' is none of " + all +
                                     (near.empty() ? "" : "; did you mean " + near + "?"));
@@ -36,7 +36,7 @@ auto list_of(const std::string& option, const std::string& text, const Items& kn
     const auto found = std::ranges::find(names, word);
     if (found == names.end()) refuse(option, word, names);
     const auto item = known[static_cast<std::size_t>(found - names.begin())];
-    if (std::ranges::find(items, item) == items.end()) items.push_back(item);
+    if (!contains(items, item)) items.push_back(item);
     from = end + 1;
   }
   return items;

@@ -1,10 +1,11 @@
 #include "comm/bench/sizes.hpp"
 
-#include <charconv>
 #include <string>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
+#include "base/split.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {
@@ -15,16 +16,6 @@ constexpr std::size_t kMostSizes = 1000;
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
   throw Error(ErrorKind::usage, "--sizes '" + printable(text) + "': " + why);
-}
-
-std::vector<std::string_view> parts_of(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
 }
 
 Bytes one_size(std::string_view text) {
@@ -38,10 +29,8 @@ Bytes one_size(std::string_view text) {
 }
 
 std::uint64_t factor_of(std::string_view text) {
-  std::uint64_t factor = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, factor);
-  if (error == std::errc() && stop == end && factor >= 2 && factor <= kMostFactor) return factor;
+  const auto factor = to_number<std::uint64_t>(text);
+  if (factor && *factor >= 2 && *factor <= kMostFactor) return *factor;
   throw Error(ErrorKind::usage, "the factor '" + printable(text) + "' is no number from 2 on");
 }
 
@@ -68,10 +57,10 @@ std::vector<Bytes> list(const std::vector<std::string_view>& parts) {
 }  // namespace
 
 std::vector<Bytes> parse_sizes(std::string_view text) {
-  const auto ends = parts_of(text, ':');
+  const auto ends = split(text, ':');
   if (ends.size() > 3) refuse(text, "write LEAST:MOST:FACTOR, as in 8:128M:4, or a list");
   try {
-    return ends.size() > 1 ? range(ends) : list(parts_of(text, ','));
+    return ends.size() > 1 ? range(ends) : list(split(text, ','));
   } catch (const Error& e) {
     refuse(text, e.what());
   }

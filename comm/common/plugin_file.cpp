@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -27,7 +28,7 @@ std::string found_plugin(const Plugin& plugin) {
   for (const std::string& place : plugin_places(own_file(plugin.file), plugin.file)) {
     std::error_code ignored;
     if (fs::exists(place, ignored)) return place;
-    looked += (looked.empty() ? "" : " or ") + place;
+    append_item(looked, place, " or ");
   }
   throw Error(ErrorKind::not_found,
               "the plugin for " + std::string(plugin.what) + " is not there: no " + looked +

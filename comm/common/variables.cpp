@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <string_view>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 
@@ -37,7 +37,7 @@ void check_variables(std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (!name.starts_with(kPrefix)) continue;
     const std::string_view own = std::string_view(name).substr(kPrefix.size());
-    if (std::ranges::find(kNames, own) != std::end(kNames)) continue;
+    if (contains(kNames, own)) continue;
     const std::vector<std::string> known(std::begin(kNames), std::end(kNames));
     const std::string nearest = nearest_name(own, known);
     throw Error(

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "base/rdma_devices.hpp"
 #include "base/units.hpp"
@@ -15,7 +16,7 @@
 namespace fastgpu::comm::fabric {
 namespace {
 
-/// The limit of tries to open an endpoint that is busy. The provider shm names its files by the
+/// How often an endpoint that is busy is tried. The provider shm names its files by the
 /// process id and a number: it refuses a file that a killed process of the same id has left,
 /// removes it, and takes the next number when it is asked again.
 constexpr int kOpenTries = 16;
@@ -35,7 +36,7 @@ std::string lock_limit() {
   return remedy_for_lockable(Bytes{limit.rlim_cur}) + ", or set FASTGPU_COMM_FABRIC=off";
 }
 
-/// The error of an operation that needs memory to be locked.
+/// Returns the error of an operation that locks memory, with the limit if that may be the cause.
 Error memory_error(const FabricLibrary& library, int error, const std::string& doing) {
   const std::string text = doing + ": libfabric: " + library.describe(error);
   const std::string limit = lock_limit();
@@ -180,7 +181,7 @@ Error nothing_found(const Found& found, const FabricSettings& settings) {
   std::string names;
   for (const FabricOffer& offer : found.all()) {
     const std::string name = name_of(offer);
-    if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
+    if (names.find(name) == std::string::npos) append_item(names, name);
   }
   std::string wanted = settings.provider.empty() ? "no provider of libfabric"
                                                  : "no '" + printable(settings.provider) + "'";

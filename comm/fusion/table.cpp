@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fusion/fingerprint.hpp"
@@ -125,7 +126,7 @@ std::optional<std::string> first_difference(const GradientTable& mine,
 std::string describe(const GradientInfo& info) {
   std::string shape;
   for (const std::uint64_t length : info.shape)
-    shape += (shape.empty() ? "" : ", ") + std::to_string(length);
+    append_item(shape, std::to_string(length));
   return std::string(name_of(info.type)) + " [" + shape + "] '" + printable(info.name) + "'";
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "comm/communicator/broadcast_message.hpp"
 #include "comm/fusion/fingerprint.hpp"
@@ -139,7 +140,7 @@ std::string describe_differences(const std::vector<RankState>& ranks, const Grad
   std::string text;
   for (const RankState& rank : ranks) {
     const std::string name = "rank " + std::to_string(rank.rank.value);
-    const auto add = [&](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };
+    const auto add = [&](const std::string& what) { append_item(text, what, "; "); };
     if (rank.step != ranks[0].step)
       add(name + " is in step " + std::to_string(rank.step) + ", rank 0 in step " +
           std::to_string(ranks[0].step));

@@ -82,6 +82,8 @@ void GradientExchange::begin(const Lock&) {
   control_ = communicator_.split(0, 0);
   control_->name_calls("the end of a step of gradients");
   recorder_.emplace(*control_, settings_);
+  messages_.emplace(StepMessages::Parts{*control_, *recorder_, table_}, settings_.stall,
+                    [this](const std::string& sentence) { warn(sentence); });
   tuning_.emplace(*control_, settings_, table_, events_);
   const int streams = settings_.is_tuned ? kMostStreams : settings_.streams;
   for (int stream = 0; stream < streams; ++stream)
@@ -347,7 +349,7 @@ StepOutcome GradientExchange::end_step(Verdicts wishes, std::optional<gpu::Strea
   if (device_) on_device([this] { device_->drain(); });  // The device's thread takes the lock.
   Lock lock(mutex_);
   begin(lock);
-  const Agreement agreement = negotiate(wishes);
+  const Agreement agreement = messages_->negotiate({state(wishes), report_});
   if (agreement.summary.verdicts.differs)
     throw Error(ErrorKind::usage, describe_differences(agreement.ranks, table_));
   finish(agreement);
@@ -406,64 +408,8 @@ RankState GradientExchange::state(Verdicts verdicts) const {
           .ready = ready_};
 }
 
-Agreement GradientExchange::negotiate(Verdicts wishes) {
-  Negotiation negotiation(communicator_.rank(), communicator_.size(), table_.size(),
-                          {state(wishes), report_});
-  send(negotiation.take_outgoing());
-  LateRanks late;
-  std::chrono::milliseconds waited = settings_.stall;
-  Reminder reminder{std::chrono::steady_clock::now() + waited, [&] {
-                      warn_of_stall(negotiation.awaited()->from, late, waited);
-                      reminder.due += 2 * waited;
-                      waited *= 3;
-                    }};
-  std::vector<std::byte> message;
-  while (const auto awaited = negotiation.awaited()) {
-    message.resize(awaited->bytes);
-    control_->receive(message, awaited->from, reminder);
-    negotiation.received(message);
-    send(negotiation.take_outgoing());
-    for (RankState& each : negotiation.take_late())
-      late[each.rank] = std::move(each);
-    // A rank that sends more than a notice of late ranks does not wait any more.
-    const auto next = negotiation.awaited();
-    if (next && next->from != awaited->from) late.clear();
-  }
-  under_way_.clear();
-  return negotiation.agreement();
-}
-
-/// Warns. It is unknown whether a silent rank waits itself.
-void GradientExchange::warn_of_stall(Rank awaited, const LateRanks& late,
-                                     std::chrono::milliseconds waited) {
-  const std::string since = "; this rank has waited for " + to_string(waited);
-  for (const auto& [rank, state] : late)
-    warn(describe_late(state, table_) + since);
-  if (late.empty())
-    warn("rank " + std::to_string(awaited.value) + " has sent nothing in step " +
-         std::to_string(step_) + since);
-  recorder_->ranks_are_late();
-}
-
 void GradientExchange::warn(const std::string& sentence) {
   if (events_ != nullptr) events_->warned(sentence);
-}
-
-void GradientExchange::send(std::vector<Negotiation::Outgoing> messages) {
-  // Up to this length a message leaves without an action of its receiver, which may be sending one
-  // itself.
-  constexpr std::size_t kShort = 4096;
-  GradientCounters& counters = recorder_->counters();
-  for (Negotiation::Outgoing& each : messages) {
-    ++counters.negotiation_messages;
-    counters.negotiation_bytes += each.message.size();
-    if (each.message.size() <= kShort) {
-      control_->send(each.message, each.to, each.if_gone);
-      continue;
-    }
-    Handle handle = control_->start_send(each.message, each.to, each.if_gone);
-    under_way_.push_back({std::move(each.message), std::move(handle)});
-  }
 }
 
 bool GradientExchange::is_applied(const Agreement& agreement) const {
@@ -518,16 +464,11 @@ void GradientExchange::next_step() {
   if (watch_) watch_->step_begins();
 }
 
-/// Reports lateness. A failure is that of the whole job, which the next call will meet as well.
 void GradientExchange::notify_late(std::chrono::milliseconds lasted) {
   if (is_over_) return;
   RankState mine = state({});
   mine.late_ms = static_cast<std::uint32_t>(std::min<std::int64_t>(lasted.count(), UINT32_MAX));
-  try {
-    send(late_notices(mine, communicator_.size()));
-  } catch (const Error&) {
-    return;
-  }
+  messages_->notify_late(mine);
 }
 
 }  // namespace fastgpu::comm

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +23,7 @@
 #include "comm/gradients/recorder.hpp"
 #include "comm/gradients/settings.hpp"
 #include "comm/gradients/stall_watchdog.hpp"
+#include "comm/gradients/step_messages.hpp"
 #include "comm/gradients/tuning.hpp"
 
 namespace fastgpu::comm {
@@ -110,12 +110,6 @@ class GradientExchange {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  using LateRanks = std::map<Rank, RankState>;  ///< The reports of late ranks.
-  /// A message that is too long to have left after its send.
-  struct Sent {
-    std::vector<std::byte> message;
-    Handle handle;
-  };
 
   void begin(const Lock& lock);
   void choose_device_path();
@@ -146,8 +140,6 @@ class GradientExchange {
       throw;
     }
   }
-  Agreement negotiate(Verdicts wishes);
-  void send(std::vector<Negotiation::Outgoing> messages);
   bool is_applied(const Agreement& agreement) const;
   StepOutcome outcome_of(const Agreement& agreement);
   void finish(const Agreement& agreement);
@@ -155,7 +147,6 @@ class GradientExchange {
   RankState state(Verdicts verdicts) const;
   void notify_late(std::chrono::milliseconds lasted);
   void warn(const std::string& sentence);
-  void warn_of_stall(Rank awaited, const LateRanks& late, std::chrono::milliseconds waited);
   std::optional<Error> failure_of(const Agreement& agreement, const StepOutcome& outcome) const;
 
   Communicator& communicator_;
@@ -176,6 +167,7 @@ class GradientExchange {
       reduction_levels_;  ///< One for each stream, if 16-bit numbers or codes are added so.
   std::optional<Communicator> control_;
   std::optional<Recorder> recorder_;
+  std::optional<StepMessages> messages_;
   std::optional<Tuning> tuning_;
   std::vector<GradientId> planned_order_;
   FusionPlan plan_;
@@ -189,7 +181,6 @@ class GradientExchange {
   std::uint32_t step_ = 0;
   bool is_order_known_ = false;  ///< True once the order of rank 0 is known.
   bool is_over_ = false;         ///< True once a rank has left.
-  std::vector<Sent> under_way_;
   ReduceOp op_ = ReduceOp::average;
   GradientSet begun_;  ///< Gradients that are being packed, or ready.
   GradientSet ready_;

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 #include "comm/fusion/fingerprint.hpp"
 
 namespace fastgpu::comm {
@@ -39,12 +40,10 @@ std::optional<Variable> theirs(const Environment& environment, const std::string
 }
 
 int number(const Variable& variable, int least, int most) {
-  int value = 0;
-  const char* const end = variable.value.data() + variable.value.size();
-  const auto [stop, error] = std::from_chars(variable.value.data(), end, value);
-  if (error != std::errc() || stop != end || value < least || value > most)
+  const auto value = to_number<int>(variable.value);
+  if (!value || *value < least || *value > most)
     refuse(variable, "a number from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
+  return *value;
 }
 
 template <class T>
@@ -53,7 +52,7 @@ T choice(const Variable& variable, std::span<const std::pair<std::string_view, T
   std::string names;
   for (const auto& [name, value] : choices) {
     if (name == variable.value) return value;
-    names += (names.empty() ? "" : ", ") + std::string(name);
+    append_item(names, name);
   }
   refuse(variable, "one of " + names + others);
 }

@@ -3,11 +3,11 @@
 
 #include <cerrno>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/json.hpp"
 #include "base/names.hpp"
 #include "comm/gradients/tuner_cache.hpp"
@@ -29,9 +29,7 @@ std::optional<Algorithm> algorithm_of(const std::string& name) {
 }  // namespace
 
 std::optional<TunerSetting> load_setting(const std::filesystem::path& file) try {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  const auto json = parse_json(text.str(), file.string());
+  const auto json = parse_json(read_file(file).value_or(""), file.string());
   if (field<std::string>(json, "schema") != kSchema) return std::nullopt;
   const TunerSetting setting{field<int>(json, "flows"),
                              field<int>(json, "lanes"),

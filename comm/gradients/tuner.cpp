@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/contains.hpp"
+
 namespace fastgpu::comm {
 namespace {
 
@@ -56,7 +58,7 @@ void Tuner::add_diverse(std::span<const Prediction> known, std::size_t count) {
 }
 
 bool Tuner::add(const TunerSetting& setting) {
-  if (std::ranges::find(tried_, setting) != tried_.end()) return false;
+  if (contains(tried_, setting)) return false;
   tried_.push_back(setting);
   arms_.push_back({setting});
   return true;

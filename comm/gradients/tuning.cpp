@@ -4,6 +4,7 @@
 #include <array>
 #include <climits>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "comm/engine/planner.hpp"
 #include "comm/gradients/tuner_cache.hpp"
@@ -32,7 +33,7 @@ std::vector<AllReducePlan> other_plans(const Topology& topology, Bytes bucket) {
   const Choice choice{.bytes = static_cast<double>(bucket.count)};
   for (const Candidate& each : candidates(choice, topology, kCommonNetwork)) {
     const AllReducePlan plan{.algorithm = each.plan.algorithm};
-    const bool is_known = std::ranges::find(algorithms, plan) != algorithms.end();
+    const bool is_known = contains(algorithms, plan);
     if (each.plan.algorithm != usual.algorithm && !is_known) algorithms.push_back(plan);
   }
   std::vector<AllReducePlan> plans;

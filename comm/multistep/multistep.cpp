@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::comm {
@@ -100,7 +101,7 @@ void Multistep::check_tensor(std::size_t tensor) const {
 void Multistep::weigh(double weight) {
   if (!std::isfinite(weight) || weight <= 0)
     refuse_step("the weight of a step is a number above 0");
-  if (std::ranges::find(taken_, 1) != taken_.end())
+  if (contains(taken_, 1))
     refuse_step("the weight of a step is set before its gradients are ready");
   weight_ = weight;
 }
@@ -139,7 +140,7 @@ MultistepOutcome Multistep::step() {
 
 MultistepOutcome Multistep::finish() {
   check_can_go_on();
-  if (std::ranges::find(taken_, 1) != taken_.end())
+  if (contains(taken_, 1))
     refuse_step("a step has gradients that are ready: call step before finish");
   weight_ = 1;
   if (mode().mode == MultistepMode::delay) return turn(0, true);
@@ -288,8 +289,7 @@ GradientCounters Multistep::counters() {
 
 std::vector<std::byte> Multistep::saved_state() {
   check_can_go_on();
-  if (std::ranges::find(taken_, 1) != taken_.end())
-    refuse_step("the state is saved between steps, not within one");
+  if (contains(taken_, 1)) refuse_step("the state is saved between steps, not within one");
   settle();
   SavedMultistep state{
       .rank = communicator_.rank(), .mode = to_string(mode()), .clock = clock_.state()};

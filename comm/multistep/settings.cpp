@@ -4,11 +4,12 @@
 #include <array>
 #include <charconv>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -39,20 +40,12 @@ constexpr std::array<ModeEntry, 5> kModes{{
 std::string names_of_modes() {
   std::string names;
   for (const ModeEntry& entry : kModes)
-    names += (names.empty() ? "" : ", ") + std::string(entry.name) + "=NUMBER";
+    append_item(names, std::string(entry.name) + "=NUMBER");
   return names;
 }
 
 const ModeEntry& entry_of_mode(MultistepMode mode) {
   return *std::ranges::find(kModes, mode, &ModeEntry::mode);
-}
-
-template <class T>
-std::optional<T> parsed(std::string_view text) {
-  T value{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 std::string shortest(double value) {
@@ -72,16 +65,16 @@ void read_option(MultistepSettings& settings, const ModeEntry& entry, std::strin
                  std::string_view text) {
   const auto [name, value] = pair_of(option);
   if (name == "warmup" && entry.has_warmup) {
-    const auto rounds = parsed<std::uint32_t>(value);
+    const auto rounds = to_number<std::uint32_t>(value);
     if (!rounds) refuse_mode(text, "warmup is a number of steps (warmup=1000)");
     settings.warmup = *rounds;
   } else if (name == "rate" && entry.has_outer) {
-    const auto rate = parsed<double>(value);
+    const auto rate = to_number<double>(value);
     if (!rate || !(*rate > 0 && *rate <= 10))
       refuse_mode(text, "rate is a number above 0, up to 10 (rate=0.7)");
     settings.rate = *rate;
   } else if (name == "momentum" && entry.has_outer) {
-    const auto momentum = parsed<double>(value);
+    const auto momentum = to_number<double>(value);
     if (!momentum || !(*momentum >= 0 && *momentum < 1))
       refuse_mode(text, "momentum is a number from 0, below 1 (momentum=0.9)");
     settings.momentum = *momentum;
@@ -104,7 +97,7 @@ MultistepSettings multistep_settings(std::string_view text) {
   const auto [name, number] = pair_of(text.substr(0, text.find(',')));
   const auto* const entry = std::ranges::find(kModes, name, &ModeEntry::name);
   if (entry == kModes.end()) refuse_mode(text, "it is one of " + names_of_modes());
-  const auto steps = parsed<std::uint32_t>(number);
+  const auto steps = to_number<std::uint32_t>(number);
   if (!steps || *steps < 1 || *steps > entry->most)
     refuse_mode(text, std::string(name) + (entry->most == 1 ? "=1 is the only delay"
                                                             : " needs a number from 1 to " +

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <sstream>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 #include "base/units.hpp"
 #include "comm/rendezvous/secret.hpp"
 
@@ -24,10 +26,8 @@ Variable need(const Environment& environment, const std::string& name, const std
 }
 
 int number(const Variable& variable, int least, int most) {
-  int value = 0;
-  const char* const end = variable.value.data() + variable.value.size();
-  const auto [stop, error] = std::from_chars(variable.value.data(), end, value);
-  if (error == std::errc() && stop == end && value >= least && value <= most) return value;
+  const auto value = to_number<int>(variable.value);
+  if (value && *value >= least && *value <= most) return *value;
   throw Error(ErrorKind::usage, variable.name + " is '" + printable(variable.value) +
                                     "', not a number from " + std::to_string(least) + " to " +
                                     std::to_string(most));
@@ -134,7 +134,7 @@ Algorithm algorithm(const std::string& text) {
   if (const auto found = algorithm_named(text)) return *found;
   std::string all;
   for (const Algorithm known : kAlgorithms)
-    all += (all.empty() ? "" : ", ") + std::string(name_of(known));
+    append_item(all, name_of(known));
   throw Error(ErrorKind::usage,
               "FASTGPU_COMM_ALGORITHM is '" + printable(text) + "', not one of " + all);
 }
@@ -165,8 +165,7 @@ void read_interfaces(JobPlace& place, const std::string& text) {
   if (names.empty()) return;
   if (names.size() > kMostInterfaces)
     refuse("which is more than " + std::to_string(kMostInterfaces) + " interfaces");
-  if (text.ends_with(',') || std::ranges::find(names, "") != names.end())
-    refuse("with an empty name");
+  if (text.ends_with(',') || contains(names, "")) refuse("with an empty name");
   place.interface = names.front();
   place.further_interfaces.assign(names.begin() + 1, names.end());
   std::ranges::sort(names);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "comm/common/interrupt.hpp"
 
 namespace fastgpu::comm {
@@ -230,7 +231,7 @@ std::string PeerAcceptor::absent() const {
   std::size_t named = 0;
   for (const auto& [rank, connections] : awaited_) {
     if (named++ == kNamed) break;
-    names += (names.empty() ? "" : ", ") + std::to_string(rank.value);
+    append_item(names, std::to_string(rank.value));
   }
   if (awaited_.size() > kNamed)
     names += " and " + std::to_string(awaited_.size() - kNamed) + " more";

@@ -4,11 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/names.hpp"
 #include "base/unique_fd.hpp"
 
@@ -38,17 +38,9 @@ UniqueFd open_regular(const std::string& path) {
 }
 
 std::string content(const UniqueFd& file, const std::string& path) {
-  std::string text;
-  std::array<char, kMaxBytes> buffer{};
-  for (;;) {
-    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refuse(path, errno);
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (text.size() > kMaxBytes)
-      refuse(path, "larger than " + std::to_string(kMaxBytes) + " bytes");
-  }
+  std::string text = read_to_end(file.get(), "reading " + path, kMaxBytes);
+  if (text.size() > kMaxBytes) refuse(path, "larger than " + std::to_string(kMaxBytes) + " bytes");
+  return text;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/contains.hpp"
+
 namespace fastgpu::comm {
 
 int Topology::ranks() const noexcept {
@@ -20,9 +22,7 @@ int Topology::largest_node() const noexcept {
 }
 
 int Topology::node_of(Rank rank) const {
-  const auto holds = [rank](const auto& node) {
-    return std::ranges::find(node, rank) != node.end();
-  };
+  const auto holds = [rank](const auto& node) { return contains(node, rank); };
   const auto found = std::ranges::find_if(nodes, holds);
   assert(found != nodes.end());
   return static_cast<int>(found - nodes.begin());

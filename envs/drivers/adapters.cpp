@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/contains.hpp"
 #include "envs/drivers/steps.hpp"
 
 namespace fastgpu::envs {
@@ -24,7 +25,7 @@ bool has_erdma(const NodeFacts& facts) {
 }
 
 bool has_module(const NodeFacts& facts, std::string_view module) {
-  return std::ranges::find(facts.modules, module) != facts.modules.end();
+  return contains(facts.modules, module);
 }
 
 /// Fetches an archive, checks it, and runs the installer in it.

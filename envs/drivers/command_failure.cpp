@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/join.hpp"
 #include "base/names.hpp"
+#include "base/split.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -22,13 +24,10 @@ std::string program_of(const Argv& argv) {
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
+  for (std::string_view line : split_lines(text)) {
     line = line.substr(std::min(line.find_last_of('\r') + 1, line.size()));
     if (line.find_first_not_of(' ') != std::string_view::npos)
       lines.push_back(printable(line, kLongestLine));
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
 }
@@ -59,7 +58,7 @@ std::string telling_lines(std::string_view said) {
   const std::size_t first = telling.size() - std::min(telling.size(), kMostLines);
   std::string text;
   for (std::size_t i = first; i < telling.size(); ++i)
-    text += (text.empty() ? "" : "; ") + telling[i].substr(telling[i].find_first_not_of(' '));
+    append_item(text, telling[i].substr(telling[i].find_first_not_of(' ')), "; ");
   return text;
 }
 

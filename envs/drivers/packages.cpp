@@ -1,27 +1,16 @@
 #include "envs/drivers/packages.hpp"
 
-#include <algorithm>
-
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "envs/drivers/choice.hpp"
 #include "envs/drivers/steps.hpp"
 
 namespace fastgpu::envs {
-namespace {
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-}  // namespace
 
 std::vector<DriverStep> package_steps(const std::vector<std::string>& names, const NodeFacts& facts,
                                       Index index) {
   if (facts.packages != Packages::apt)
-    throw Error(ErrorKind::usage, "apt packages are required (" + listed(names) + "), but '" +
+    throw Error(ErrorKind::usage, "apt packages are required (" + joined(names) + "), but '" +
                                       facts.os.name + "' has no apt");
   const auto manager = package_manager(facts);
   std::vector<PackageVersion> missing;
@@ -33,7 +22,7 @@ std::vector<DriverStep> package_steps(const std::vector<std::string>& names, con
   }
   if (index == Index::just_read && !unknown.empty())
     throw Error(ErrorKind::usage,
-                "no repository of '" + facts.os.name + "' has the package " + listed(unknown));
+                "no repository of '" + facts.os.name + "' has the package " + joined(unknown));
   std::vector<DriverStep> body;
   if (!missing.empty()) {
     body.push_back(make_step("Read the distribution's index", index == Index::just_read,
@@ -41,7 +30,7 @@ std::vector<DriverStep> package_steps(const std::vector<std::string>& names, con
     body.back().reads_index = true;
   }
   body.push_back(
-      make_step("Install " + listed(names), missing.empty(), {manager->install(missing)}));
+      make_step("Install " + joined(names), missing.empty(), {manager->install(missing)}));
   return body;
 }
 

@@ -4,7 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "envs/drivers/adapters.hpp"
 #include "envs/drivers/choice.hpp"
 #include "envs/drivers/steps.hpp"
@@ -14,11 +16,8 @@ namespace {
 
 constexpr const char* kFabricService = "nvidia-fabricmanager";
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words)
-    text += (text.empty() ? "" : ", ") + word;
-  return text.empty() ? "none" : text;
+std::string joined_or_none(const std::vector<std::string>& words) {
+  return words.empty() ? "none" : joined(words);
 }
 
 class Planner {
@@ -78,7 +77,7 @@ class Planner {
         choice_.is_installed, std::move(commands));
     if (choice_.version.empty())
       missing_.push_back("driver " + choice_.wanted + " (available: " +
-                         joined(candidates(facts_, choice_.packages.front())) + ")");
+                         joined_or_none(candidates(facts_, choice_.packages.front())) + ")");
   }
 
   void install_fabric_manager() {
@@ -94,8 +93,8 @@ class Planner {
     std::vector<std::string> there;
     for (const std::string& name : names)
       std::ranges::copy(candidates(facts_, name), std::back_inserter(there));
-    missing_.push_back(
-        "a fabric manager of exactly the driver's version (available: " + joined(there) + ")");
+    missing_.push_back("a fabric manager of exactly the driver's version (available: " +
+                       joined_or_none(there) + ")");
   }
 
   void install_package(const std::string& what, const std::string& name) {
@@ -154,7 +153,7 @@ class Planner {
   }
 
   void start_fabric_manager() {
-    const bool done = std::ranges::find(facts_.services, kFabricService) != facts_.services.end();
+    const bool done = contains(facts_.services, kFabricService);
     add("Start the fabric manager", done, {{"systemctl", "enable", "--now", kFabricService}});
   }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include "agent/protocol/index_login.hpp"
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::envs {
@@ -27,7 +29,7 @@ void check_version(const std::string& option, const std::string& text, const std
 std::string known_cudas(const Matrix& matrix) {
   std::string list;
   for (const CudaRelease& cuda : matrix.cudas)
-    if (cuda.offered) list += (list.empty() ? "" : ", ") + cuda.version;
+    if (cuda.offered) append_item(list, cuda.version);
   return list;
 }
 
@@ -47,7 +49,7 @@ CudaRelease wanted_cuda(const Recipe& recipe, const Matrix& matrix) {
 std::string maintained_drivers(const Matrix& matrix) {
   std::string list;
   for (const DriverBranch& driver : matrix.drivers)
-    if (driver.maintained) list += (list.empty() ? "" : ", ") + std::to_string(driver.branch);
+    if (driver.maintained) append_item(list, std::to_string(driver.branch));
   return list;
 }
 
@@ -111,7 +113,7 @@ std::string repository_folder(const NodeFacts& facts) {
   std::string version = facts.os.version;
   std::erase(version, '.');
   const auto is_like = [&](const char* id) {
-    return facts.os.id == id || std::ranges::find(facts.os.like, id) != facts.os.like.end();
+    return facts.os.id == id || contains(facts.os.like, id);
   };
   if (facts.os.id == "ubuntu") return "ubuntu" + version + "/" + arch;
   if (facts.os.id == "debian") return "debian" + major + "/" + arch;
@@ -182,9 +184,7 @@ namespace {
 
 bool is_ascend(std::string_view model) {
   constexpr std::string_view kName = "ascend";
-  return model.size() >= kName.size() &&
-         std::ranges::equal(kName, model.substr(0, kName.size()),
-                            [](char a, char b) { return a == std::tolower(b); });
+  return ascii_lower(model).starts_with(kName);
 }
 
 NodeFacts with_ascend(NodeFacts facts, std::string_view model, std::size_t many) {

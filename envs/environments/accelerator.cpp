@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/join.hpp"
 
@@ -79,7 +80,7 @@ std::vector<std::string> drivers_of(const Matrix& matrix, std::span<const KnownN
   for (const KnownNode& node : nodes) {
     const std::string there = driver_of(node.facts);
     const std::string driver = there.empty() ? branch_for(matrix, models) : there;
-    if (std::ranges::find(drivers, driver) == drivers.end()) drivers.push_back(driver);
+    if (!contains(drivers, driver)) drivers.push_back(driver);
   }
   return drivers;
 }

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "agent/protocol/package_name.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "envs/environments/requirement.hpp"
 
@@ -16,8 +18,7 @@ std::string files_of(const std::vector<Artefact>& artefacts, const std::string& 
   std::string files;
   for (const Artefact& one : artefacts)
     if (agent::normalized_package_name(one.package) == project)
-      files += (files.empty() ? "" : ", ") + printable(one.url.substr(one.url.rfind('/') + 1)) +
-               " with " + one.sha256;
+      append_item(files, printable(one.url.substr(one.url.rfind('/') + 1)) + " with " + one.sha256);
   return files;
 }
 
@@ -28,7 +29,7 @@ void keep_allowed(const std::string& line, std::vector<Artefact>& artefacts) {
     return agent::normalized_package_name(one.package) == wanted.project;
   };
   const auto is_refused = [&](const Artefact& one) {
-    return is_of_it(one) && std::ranges::find(wanted.hashes, one.sha256) == wanted.hashes.end();
+    return is_of_it(one) && !contains(wanted.hashes, one.sha256);
   };
   if (std::ranges::none_of(artefacts, is_of_it)) return;  // Its marker does not apply here.
   const std::string files = files_of(artefacts, wanted.project);

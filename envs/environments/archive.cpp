@@ -7,6 +7,7 @@
 #include "agent/protocol/environment.hpp"
 #include "agent/protocol/manifest_line.hpp"
 #include "base/counted.hpp"
+#include "base/hex.hpp"
 #include "base/names.hpp"
 #include "base/quote.hpp"
 #include "envs/environments/archive_file.hpp"
@@ -118,7 +119,7 @@ class Check {
       if (kept->size() + size > most) throw refused(path + " in it is too large");
       kept->append(piece);
     }
-    return transfer::hex(sum.finish());
+    return hex(sum.finish());
   }
 
   /// Checks that the files and the manifest match exactly.

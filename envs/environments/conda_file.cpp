@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "base/names.hpp"
 #include "envs/environments/fields.hpp"
 
@@ -55,7 +57,7 @@ std::string python_version_in(const Value& item) {
   version.resize(std::min(version.find('='), version.size()));  // A build may follow the version.
   if (version.ends_with(".*")) version.resize(version.size() - 2);
   const bool is_version =
-      std::ranges::all_of(version, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+      std::ranges::all_of(version, [](char c) { return is_ascii_digit(c) || c == '.'; });
   if (!is_version)
     throw item.error("'" + printable(spec) +
                      "': with pip packages write one version of Python, such as python=3.11");
@@ -66,7 +68,7 @@ std::string python_version_in(const Value& item) {
 /// needed then.
 bool are_all_of_pip(const Dependencies& dependencies) {
   return dependencies.pip && std::ranges::all_of(dependencies.conda, [](const Value& item) {
-           return std::ranges::find(kBesidePip, package_in(item.text())) != kBesidePip.end();
+           return contains(kBesidePip, package_in(item.text()));
          });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
 
@@ -15,7 +16,7 @@ constexpr int kMostChains = 3;
 constexpr Bytes kSmall{4 << 20};
 
 bool is_among(std::size_t node, const InstallTargets::Nodes& nodes) {
-  return std::ranges::find(nodes, node) != nodes.end();
+  return contains(nodes, node);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "agent/protocol/index_login.hpp"
+#include "base/ascii.hpp"
+#include "base/hex.hpp"
 #include "base/json.hpp"
 #include "base/names.hpp"
 
@@ -29,7 +31,7 @@ std::vector<std::string> lines_of(const Value& value) {
 std::string release_of(const Value& value, const char* example) {
   std::string text = line_of(value);
   const bool is_version =
-      std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+      std::ranges::all_of(text, [](char c) { return is_ascii_digit(c) || c == '.'; });
   if (!is_version)
     throw value.error(std::string("must be a version such as ") + example + ", not '" +
                       printable(text) + "'");
@@ -60,7 +62,7 @@ void check_url(const Value& value, const std::string& text, const char* what) {
 std::string sha256_of(const Value& value) {
   constexpr std::size_t kDigits = 64;
   std::string text = value.text();
-  if (text.size() != kDigits || text.find_first_not_of("0123456789abcdef") != std::string::npos)
+  if (text.size() != kDigits || !is_hex(text))
     throw value.error("'" + printable(text) + "' is not a SHA-256 of 64 hexadecimal digits");
   return text;
 }

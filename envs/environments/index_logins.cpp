@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/protocol/index_login.hpp"
+#include "base/ascii.hpp"
 #include "base/base64.hpp"
 #include "base/error.hpp"
 #include "http/urls.hpp"
@@ -29,7 +30,7 @@ std::string host_in(std::string_view address) {
   const auto begin = address.find(kScheme);
   if (begin == address.npos) return "";
   const auto from = begin + kScheme.size();
-  return http::lower_case(http::host_of(address.substr(from, end_of_host(address) - from)));
+  return ascii_lower(http::host_of(address.substr(from, end_of_host(address) - from)));
 }
 
 /// Reads the words of a netrc file; a word may be in double quotes.
@@ -84,7 +85,7 @@ std::vector<Entry> entries_in(std::string_view text, const std::string& source) 
   while (const auto word = words.next()) {
     if (*word == "machine" || *word == "default") {
       const auto host = *word == "machine" ? words.next() : std::string();
-      if (host) entries.push_back({http::lower_case(*host), "", ""});
+      if (host) entries.push_back({ascii_lower(*host), "", ""});
       continue;
     }
     if (*word == "macdef") {

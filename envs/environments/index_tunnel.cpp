@@ -6,9 +6,9 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 
 #include "base/base64.hpp"
+#include "base/numbers.hpp"
 #include "base/random.hpp"
 #include "http/forwarder.hpp"
 #include "remote/agent.hpp"
@@ -89,7 +89,7 @@ std::uint16_t IndexTunnel::read_port() const {
       continue;
     }
     if (line.starts_with(kMark))
-      std::from_chars(line.data() + kMark.size(), line.data() + line.size(), port);
+      port = leading_number<std::uint16_t>(std::string_view(line).substr(kMark.size())).value_or(0);
     line.clear();
   }
   if (port == 0) throw Error(ErrorKind::remote, "the node did not open a tunnel");

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "base/join.hpp"
 #include "base/names.hpp"
 #include "http/urls.hpp"
@@ -26,7 +28,7 @@ constexpr std::array kKnown = {
     std::pair{"conda.anaconda.org:443", "binstar-cio-packages-prod.s3.amazonaws.com:443"}};
 
 void add_once(std::vector<std::string>& list, std::string text) {
-  if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
+  if (!contains(list, text)) list.push_back(std::move(text));
 }
 
 std::vector<std::string> places_of(std::span<const std::string> addresses) {
@@ -150,7 +152,7 @@ Error no_way(const FetchPlan& plan, const ssh::Host& host, const std::optional<O
 }  // namespace
 
 std::string place_of(const std::string& address) {
-  const std::string root = http::lower_case(root_of(address));
+  const std::string root = ascii_lower(root_of(address));
   const auto begin = root.find("://") + 3;
   const std::string authority = root.substr(begin, root.size() - begin - 1);
   const bool has_port = http::host_of(authority).size() != authority.size();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/fault_point.hpp"
 #include "envs/environments/distribution.hpp"
 #include "envs/environments/install_targets.hpp"
@@ -76,8 +77,7 @@ class Installation {
   /// Returns true if all nodes have a place for it: the places are made with it.
   bool has_place_everywhere() const {
     return std::ranges::all_of(nodes_.statuses(), [&](const agent::EnvironmentStatus& status) {
-      return std::ranges::find(status.versions, request_.spec.name, &agent::FoundVersion::name) !=
-             status.versions.end();
+      return contains(status.versions, request_.spec.name, &agent::FoundVersion::name);
     });
   }
 

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <cerrno>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/hex.hpp"
 #include "base/names.hpp"
 #include "base/unique_fd.hpp"
 #include "envs/environments/requirement.hpp"
@@ -26,12 +28,12 @@ std::string sum_of_wheel(const fs::path& file) {
   if (!fd && errno == ENOENT)
     throw Error(ErrorKind::not_found, "there is no wheel " + shown + " here");
   if (!fd) throw system_error("opening the wheel " + shown, errno);
-  return transfer::hex(transfer::sum_of_file(fd.get(), shown));
+  return hex(transfer::sum_of_file(fd.get(), shown));
 }
 
 std::string pinned(const Requirement& wanted, const fs::path& folder) {
   const std::string sum = sum_of_wheel(folder / wanted.wheel);
-  if (!wanted.hashes.empty() && std::ranges::find(wanted.hashes, sum) == wanted.hashes.end())
+  if (!wanted.hashes.empty() && !contains(wanted.hashes, sum))
     throw Error(ErrorKind::usage, "the wheel " + printable(wanted.wheel, 200) +
                                       " has the SHA-256 " + sum +
                                       ", which its line does not allow");
@@ -54,8 +56,8 @@ std::string encoded(const std::string& path) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;
   for (const char c : path) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '/' || c == '.' || c == '-' || c == '_';
+    const bool is_plain =
+        is_ascii_letter_or_digit(c) || c == '/' || c == '.' || c == '-' || c == '_';
     const auto byte = static_cast<unsigned char>(c);
     out += is_plain ? std::string(1, c) : std::string{'%', kHex[byte >> 4], kHex[byte & 15]};
   }
@@ -102,8 +104,7 @@ std::string address_of(const LocalWheel& wheel, const EnvironmentSpec& spec,
 void put_wheels(const NodeAccess& access, const ssh::Host& host, const InstallationRequest& request,
                 const EnvironmentSpec& spec, const agent::EnvironmentStatus& status) {
   const auto wheels = local_wheels(spec);
-  if (wheels.empty() || std::ranges::find(status.tools, wheels_hash(spec)) != status.tools.end())
-    return;
+  if (wheels.empty() || contains(status.tools, wheels_hash(spec))) return;
   const Toolbox toolbox = toolbox_of(spec);
   if (request.on_doing) request.on_doing(host.name, "sending wheels of this machine");
   const auto scratch = request.scratch / "wheels";

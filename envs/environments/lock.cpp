@@ -1,14 +1,15 @@
 #include "envs/environments/lock.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <map>
 
 #include "agent/protocol/index_login.hpp"
 #include "agent/protocol/package_name.hpp"
+#include "base/contains.hpp"
 #include "base/join.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 #include "envs/environments/fields.hpp"
 #include "transfer/sha256.hpp"
 
@@ -67,11 +68,10 @@ Value need(const Value& map, const char* key) {
 
 std::uint64_t bytes_of(const Value& value) {
   const std::string text = value.text();
-  std::uint64_t bytes = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  if (failure != std::errc() || end != text.data() + text.size() || bytes > kLargestArtefact)
+  const auto bytes = to_number<std::uint64_t>(text);
+  if (!bytes || *bytes > kLargestArtefact)
     throw value.error("'" + printable(text) + "' is not a number of bytes");
-  return bytes;
+  return *bytes;
 }
 
 bool is_yes(const Value& value) {
@@ -110,7 +110,7 @@ std::vector<Artefact> read_artefacts(const std::optional<Value>& list) {
 void check_sources(const EnvironmentLock& lock, const Value& root) {
   const auto& named = lock.spec.sources;
   for (const Artefact& source : sources_in(lock))
-    if (std::ranges::find(named, agent::normalized_package_name(source.package)) == named.end())
+    if (!contains(named, agent::normalized_package_name(source.package)))
       throw need(root, "artefacts")
           .error("'" + printable(source.package) + "' has a source, but is not in 'sources'");
   if (!sources_in(lock).empty() && lock.build_tools.empty())
@@ -180,7 +180,7 @@ std::string archive_words(const EnvironmentLock& lock) {
 std::string words_of(const std::vector<std::pair<std::string, std::string>>& index_for) {
   std::string words;
   for (const auto& [package, address] : index_for)
-    words += (words.empty() ? "" : ", ") + package + " of " + address;
+    append_item(words, package + " of " + address);
   return words;
 }
 

@@ -1,8 +1,8 @@
 #include "envs/environments/pinned_file.hpp"
 
-#include <algorithm>
 #include <array>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "envs/environments/index_logins.hpp"
@@ -23,7 +23,7 @@ constexpr std::array kRedirects = {301, 302, 303, 307, 308};
 /// Returns the target of a redirection; empty without one, or if it would lose encryption.
 std::string redirection(const http::Response& answer, const std::string& url) {
   const auto location = answer.header("Location");
-  if (std::ranges::find(kRedirects, answer.status) == kRedirects.end() || !location) return "";
+  if (!contains(kRedirects, answer.status) || !location) return "";
   const http::Url from = http::parse_url(url);
   std::string to(*location);
   if (to.starts_with('/') && !to.starts_with("//")) to = from.scheme + "://" + from.authority + to;

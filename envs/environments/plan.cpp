@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/join.hpp"
 #include "envs/matrix/name.hpp"
 
 namespace fastgpu::envs {
@@ -57,9 +58,7 @@ std::string cann_objection(const std::string& version, const EnvironmentStatus& 
   if (std::ranges::any_of(node.cann,
                           [&](const std::string& there) { return covers(version, there); }))
     return "";
-  std::string there;
-  for (const std::string& one : node.cann)
-    there += (there.empty() ? "" : ", ") + one;
+  const std::string there = joined(node.cann);
   return (there.empty() ? "it has no CANN" : "its CANN is " + there) +
          ", but the environment needs CANN " + version +
          ": list its installers as 'cann' in env.yaml, or install it there";

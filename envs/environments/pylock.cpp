@@ -1,12 +1,13 @@
 #include "envs/environments/pylock.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "agent/protocol/package_name.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 #include "envs/environments/fields.hpp"
 
 namespace fastgpu::envs {
@@ -49,8 +50,7 @@ std::uint64_t size_in(std::string_view text) {
   const auto found = text.find(kSize);
   if (found == kNone) return 0;
   text.remove_prefix(found + kSize.size());
-  std::uint64_t size = 0;
-  std::from_chars(text.data(), text.data() + text.size(), size);
+  const std::uint64_t size = leading_number<std::uint64_t>(text).value_or(0);
   return size > kLargestArtefact ? 0 : size;
 }
 
@@ -116,7 +116,7 @@ std::vector<Artefact> read_package(std::string_view block,
   if (files.empty())
     throw Error(ErrorKind::remote,
                 what + " has no wheel with an address and a SHA-256 in the package index");
-  if (std::ranges::find(sources, agent::normalized_package_name(name)) == sources.end())
+  if (!contains(sources, agent::normalized_package_name(name)))
     throw Error(ErrorKind::remote, what +
                                        " has no suitable wheel, only its source: write sources: [" +
                                        printable(name) + "] in env.yaml to build it");

@@ -1,8 +1,7 @@
 #include "envs/environments/python_archive.hpp"
 
-#include <algorithm>
-
 #include "agent/protocol/conda.hpp"
+#include "base/join.hpp"
 #include "config/document.hpp"
 #include "envs/environments/pinned_file.hpp"
 #include "envs/matrix/name.hpp"
@@ -51,7 +50,7 @@ const KnownPython* find_known(const std::vector<KnownPython>& known, const Neede
 std::string versions_for(const std::vector<KnownPython>& known, const std::string& machine) {
   std::string versions;
   for (const KnownPython& one : known)
-    if (one.machine == machine) versions += (versions.empty() ? "" : ", ") + one.version;
+    if (one.machine == machine) append_item(versions, one.version);
   return versions.empty() ? "none for " + machine : versions;
 }
 

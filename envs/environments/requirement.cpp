@@ -4,8 +4,12 @@
 
 #include "agent/protocol/index_login.hpp"
 #include "agent/protocol/package_name.hpp"
+#include "base/ascii.hpp"
 #include "base/error.hpp"
+#include "base/hex.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
+#include "base/split.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -14,27 +18,11 @@ constexpr std::string_view kBlanks = " \t";
 constexpr std::string_view kHash = "--hash";
 constexpr std::size_t kMostShownText = 200;
 
-/// Splits a line into words, with pip's rule for separating options.
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  for (auto at = line.find_first_not_of(kBlanks); at != line.npos;
-       at = line.find_first_not_of(kBlanks, at)) {
-    const auto end = std::min(line.find_first_of(kBlanks, at), line.size());
-    words.push_back(line.substr(at, end - at));
-    at = end;
-  }
-  return words;
-}
-
 std::string sha256_in(std::string_view hash) {
   constexpr std::string_view kKind = "sha256:";
   constexpr std::size_t kDigits = 64;
-  std::string sum(hash.substr(std::min(kKind.size(), hash.size())));
-  std::ranges::transform(sum, sum.begin(), [](char c) {
-    return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  if (!hash.starts_with(kKind) || sum.size() != kDigits ||
-      sum.find_first_not_of("0123456789abcdef") != sum.npos)
+  const std::string sum = ascii_lower(hash.substr(std::min(kKind.size(), hash.size())));
+  if (!hash.starts_with(kKind) || sum.size() != kDigits || !is_hex(sum))
     throw Error(ErrorKind::usage, "--hash=" + printable(hash) +
                                       " cannot be checked: write --hash=sha256: and 64 "
                                       "hexadecimal digits");
@@ -47,7 +35,7 @@ std::string project_in(std::string_view requirement) {
 }
 
 int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
+  if (is_ascii_digit(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
@@ -146,11 +134,11 @@ std::string Requirement::at(const std::string& place) const {
 
 Requirement parse_requirement(std::string_view line) {
   Requirement out;
-  const auto words = words_of(line);
+  const auto words = split_words(line, kBlanks);
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::string_view word = words[i];
     if (!word.starts_with('-')) {
-      out.text += (out.text.empty() ? "" : " ") + std::string(word);
+      append_item(out.text, word, " ");
       continue;
     }
     const std::string_view option = word.substr(0, word.find('='));

@@ -1,7 +1,6 @@
 #include "envs/environments/sources.hpp"
 
-#include <algorithm>
-
+#include "base/contains.hpp"
 #include "envs/environments/toolbox.hpp"
 #include "state/directory.hpp"
 #include "transfer/sha256.hpp"
@@ -31,7 +30,7 @@ void put_sources(const NodeAccess& access, const ssh::Host& host,
                  const agent::EnvironmentStatus& status) {
   Toolbox sources{.hash = sources_hash(lock)};
   const auto found = sources_in(lock);
-  if (found.empty() || std::ranges::find(status.tools, sources.hash) != status.tools.end()) return;
+  if (found.empty() || contains(status.tools, sources.hash)) return;
   const auto scratch = request.scratch / "sources";
   state::make_private_directory(scratch);
   for (const Artefact& source : found) {

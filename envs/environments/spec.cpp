@@ -6,6 +6,8 @@
 #include "agent/protocol/environment.hpp"
 #include "agent/protocol/index_login.hpp"
 #include "agent/protocol/package_name.hpp"
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "base/json.hpp"
 #include "base/names.hpp"
 #include "envs/environments/fields.hpp"
@@ -64,7 +66,7 @@ std::string python_of(const Value& value) {
   std::string text = line_of(value);
   const bool is_path = text.front() == '/';
   const bool is_version =
-      std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+      std::ranges::all_of(text, [](char c) { return is_ascii_digit(c) || c == '.'; });
   if (!is_path && !is_version)
     throw value.error("must be a version such as 3.11 or the path of an interpreter, not '" +
                       printable(text) + "'");
@@ -89,8 +91,7 @@ bool names_wheel(const std::string& before) {
 void check_package_line(const std::string& line) {
   const std::string shown = printable(agent::hide_logins(line));
   const char first = line.front();
-  const bool plain = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') ||
-                     (first >= '0' && first <= '9') || first == '_';
+  const bool plain = is_ascii_letter_or_digit(first) || first == '_';
   const bool is_path = first == '.' || first == '/';
   const auto comment = line.find('#');
   const bool is_of_address = comment != std::string::npos && line.find("://") < comment;
@@ -174,13 +175,11 @@ IndexStrategy index_strategy_of(const Value& value) {
 std::vector<std::pair<std::string, std::string>> variables_of(const Value& value) {
   std::vector<std::pair<std::string, std::string>> variables;
   for (const auto& [name, entry] : value.entries()) {
-    const bool usable = !name.empty() && (name.front() < '0' || name.front() > '9') &&
-                        std::ranges::all_of(name, [](char c) {
-                          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                                 (c >= '0' && c <= '9') || c == '_';
-                        });
+    const bool usable =
+        !name.empty() && (name.front() < '0' || name.front() > '9') &&
+        std::ranges::all_of(name, [](char c) { return is_ascii_letter_or_digit(c) || c == '_'; });
     if (!usable) throw entry.error("'" + printable(name) + "' is not a variable name");
-    if (std::ranges::find(kReserved, name) != kReserved.end())
+    if (contains(kReserved, name))
       throw entry.error("'" + name + "' is set by the environment itself");
     variables.emplace_back(name, entry.text());
   }
@@ -209,8 +208,7 @@ std::vector<std::string> channels_of(const Value& value, IndexLogins& logins) {
           "has a token in its path ('/t/...'), which would be stored on all nodes: use a user name "
           "and a password for a channel");
     const bool is_name = std::ranges::all_of(channel, [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             c == '-' || c == '_' || c == '.' || c == '/';
+      return is_ascii_letter_or_digit(c) || c == '-' || c == '_' || c == '.' || c == '/';
     });
     if (!is_address && (!is_name || channel.front() == '/' || channel.front() == '.'))
       throw items[i].error("'" + printable(agent::hide_logins(channel)) +

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/contains.hpp"
+#include "base/hex.hpp"
 #include "remote/copy.hpp"
 #include "transfer/sha256.hpp"
 
@@ -61,7 +63,7 @@ Toolbox make_toolbox(std::span<const PlacedFile> tools, std::span<const PlacedFi
     sum.add(file.place.string());
     add_content(file.source, sum);
   }
-  toolbox.hash = transfer::hex(sum.finish()).substr(0, kToolDigits);
+  toolbox.hash = hex(sum.finish()).substr(0, kToolDigits);
   return toolbox;
 } catch (const fs::filesystem_error& e) {
   throw cannot_make(e);
@@ -80,7 +82,7 @@ fs::path common_in(const fs::path& toolbox) {
 
 void put_toolbox(const NodeAccess& access, const ssh::Host& host, const Toolbox& toolbox,
                  const agent::EnvironmentStatus& status, const fs::path& scratch) {
-  if (std::ranges::find(status.tools, toolbox.hash) != status.tools.end()) return;
+  if (contains(status.tools, toolbox.hash)) return;
   const auto place = agent::EnvironmentPlaces{status.prefix}.tools(toolbox.hash);
   const fs::path directory = scratch / "toolbox";
   lay_out(toolbox, directory);

@@ -10,6 +10,7 @@
 #include "agent/protocol/package_name.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/split.hpp"
 #include "envs/environments/requirement.hpp"
 
 namespace fastgpu::envs {
@@ -23,16 +24,6 @@ constexpr std::size_t kMostShownName = 200;
 constexpr std::array kNamedVersions = {std::pair{"manylinux1", "2_5"},
                                        std::pair{"manylinux2010", "2_12"},
                                        std::pair{"manylinux2014", "2_17"}};
-
-std::vector<std::string_view> split(std::string_view text, char between) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const auto end = std::min(text.find(between, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
 
 /// Two numbers: "2_17" or "3.11".
 using Version = std::pair<int, int>;

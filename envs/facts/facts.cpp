@@ -1,12 +1,15 @@
 #include "envs/facts/facts.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <span>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
+#include "base/split.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -17,9 +20,7 @@ constexpr std::size_t kLongestField = 512;
 constexpr std::string_view kFirstLine = "fastgpu-facts\t1";
 
 std::uint64_t number(std::string_view text) {
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return leading_number<std::uint64_t>(text).value_or(0);
 }
 
 Bytes product(std::uint64_t count, std::uint64_t each) {
@@ -28,32 +29,20 @@ Bytes product(std::uint64_t count, std::uint64_t each) {
 }
 
 std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    if (end > 0) words.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
-
-std::string trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(' ') - first + 1));
+  const auto words = split_words(text, " ");
+  return {words.begin(), words.end()};
 }
 
 /// Returns the first word with a dot that begins with a digit: the version in the kernel module's
 /// text.
 std::string first_version(std::string_view text) {
   for (const std::string& word : words_of(text))
-    if (word.front() >= '0' && word.front() <= '9' && word.find('.') != std::string::npos)
-      return word;
+    if (is_ascii_digit(word.front()) && word.find('.') != std::string::npos) return word;
   return "";
 }
 
 void add_once(std::vector<std::string>& list, const std::string& item) {
-  if (!item.empty() && std::ranges::find(list, item) == list.end()) list.push_back(item);
+  if (!item.empty() && !contains(list, item)) list.push_back(item);
 }
 
 /// One line, whose missing values are empty.
@@ -221,8 +210,8 @@ class Reader {
     const std::size_t first = line.find(',');
     if (first == std::string::npos) return;  // An error message in place of a GPU.
     const std::size_t second = std::min(line.find(',', first + 1), line.size());
-    const std::string memory = trimmed(line.substr(first + 1, second - first - 1));
-    const std::string driver = second < line.size() ? trimmed(line.substr(second + 1)) : "";
+    const std::string_view memory = trimmed(line.substr(first + 1, second - first - 1));
+    const std::string driver(second < line.size() ? trimmed(line.substr(second + 1)) : "");
     seen_by_tools_.push_back({.vendor = "nvidia",
                               .model = line.substr(0, first),
                               .memory = product(number(memory), 1 << 20)});

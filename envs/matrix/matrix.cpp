@@ -1,27 +1,18 @@
 #include "envs/matrix/matrix.hpp"
 
-#include <algorithm>
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 
 namespace fastgpu::envs {
 namespace {
 
-std::string upper(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
-  return out;
-}
-
 /// Returns whether `words` has `word` with only other characters around it: "H100" in "NVIDIA H100
 /// PCIe".
 bool has_word(const std::string& words, const std::string& word) {
-  const auto is_part = [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-  };
   for (std::size_t at = words.find(word); at != std::string::npos; at = words.find(word, at + 1)) {
     const std::size_t end = at + word.size();
-    if ((at == 0 || !is_part(words[at - 1])) && (end == words.size() || !is_part(words[end])))
+    if ((at == 0 || !is_ascii_letter_or_digit(words[at - 1])) &&
+        (end == words.size() || !is_ascii_letter_or_digit(words[end])))
       return true;
   }
   return false;
@@ -53,15 +44,15 @@ Carries carries(const Matrix& matrix, std::string_view driver, const CudaRelease
 }
 
 std::optional<GpuModel> find_gpu(const Matrix& matrix, std::string_view name) {
-  const std::string wanted = upper(name);
+  const std::string wanted = ascii_upper(name);
   for (const GpuModel& gpu : matrix.gpus)
-    if (has_word(wanted, upper(gpu.name))) return gpu;
+    if (has_word(wanted, ascii_upper(gpu.name))) return gpu;
   return std::nullopt;
 }
 
 std::optional<GpuModel> find_gpu_by_id(const Matrix& matrix, std::string_view id) {
   for (const GpuModel& gpu : matrix.gpus)
-    if (std::ranges::find(gpu.ids, id) != gpu.ids.end()) return gpu;
+    if (contains(gpu.ids, id)) return gpu;
   return std::nullopt;
 }
 

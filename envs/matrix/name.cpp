@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 
@@ -14,12 +15,8 @@ constexpr std::string_view kPrefix = "aiacct_";
 constexpr std::size_t kLongestName = 200;
 constexpr std::string_view kExample = "tf1.15_tr1.4.0_mx1.5.0_cu10.0_py36";
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_number(std::string_view text) {
-  return !text.empty() && text.size() <= 9 && std::ranges::all_of(text, is_digit);
+  return !text.empty() && text.size() <= 9 && std::ranges::all_of(text, is_ascii_digit);
 }
 
 std::string_view take_part(std::string_view& text, char separator) {
@@ -120,7 +117,7 @@ std::string parse_python(const Part& part) {
   const std::string_view digits = part.after("py");
   if (is_version(digits) && digits.find('.') != std::string_view::npos) {
     std::string joined = "py";
-    std::ranges::copy_if(digits, std::back_inserter(joined), is_digit);
+    std::ranges::copy_if(digits, std::back_inserter(joined), is_ascii_digit);
     part.refuse("has a dot: did you mean " + joined + "?");
   }
   if (!is_number(digits) || digits.size() < 2 || digits.size() > 3 || digits.front() == '0')
@@ -244,7 +241,7 @@ std::string to_string(const EnvironmentName& name) {
   for (const FrameworkVersion& framework : name.frameworks)
     text += std::string(tag(framework.framework)) + framework.version + "_";
   text += to_string(name.accelerator) + "_py";
-  std::ranges::copy_if(name.python, std::back_inserter(text), is_digit);
+  std::ranges::copy_if(name.python, std::back_inserter(text), is_ascii_digit);
   return text;
 }
 

@@ -2,15 +2,13 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "envs/matrix/matrix.hpp"
 
 namespace fastgpu::envs {
 namespace {
-
-bool has(const std::vector<std::string>& list, const std::string& item) {
-  return std::ranges::find(list, item) != list.end();
-}
 
 bool fits(const Accelerator& wanted, const Accelerator& offered) {
   return wanted.platform == offered.platform && covers(wanted.version, offered.version);
@@ -28,7 +26,7 @@ std::optional<FrameworkRow> best_row(const Matrix& matrix, const FrameworkVersio
   std::optional<FrameworkRow> best;
   for (const FrameworkRow& row : matrix.frameworks)
     if (row.framework == wanted.framework && covers(wanted.version, row.version) &&
-        fits(accelerator, row.accelerator) && has(row.python, python) &&
+        fits(accelerator, row.accelerator) && contains(row.python, python) &&
         (!best || is_better(row, *best)))
       best = row;
   return best;
@@ -39,10 +37,7 @@ std::string list_versions(std::vector<std::string> versions) {
   std::ranges::sort(versions,
                     [](const auto& a, const auto& b) { return compare_versions(a, b) < 0; });
   versions.erase(std::unique(versions.begin(), versions.end()), versions.end());
-  std::string text;
-  for (const std::string& version : versions)
-    text += (text.empty() ? "" : ", ") + version;
-  return text;
+  return joined(versions);
 }
 
 std::string whole_name(const FrameworkRow& row) {
@@ -96,8 +91,7 @@ class Neighbours {
   Neighbours(const Matrix& matrix, const EnvironmentName& wanted)
       : matrix_(matrix), wanted_(wanted) {
     for (const FrameworkRow& row : matrix.frameworks) {
-      if (std::ranges::find(accelerators_, row.accelerator) == accelerators_.end())
-        accelerators_.push_back(row.accelerator);
+      if (!contains(accelerators_, row.accelerator)) accelerators_.push_back(row.accelerator);
     }
   }
 
@@ -114,7 +108,7 @@ class Neighbours {
   std::vector<std::string> versions_of(Framework framework) const {
     std::vector<std::string> versions;
     for (const FrameworkRow& row : matrix_.frameworks)
-      if (row.framework == framework && !has(versions, row.version))
+      if (row.framework == framework && !contains(versions, row.version))
         versions.push_back(row.version);
     return versions;
   }
@@ -136,7 +130,7 @@ class Neighbours {
     std::optional<std::pair<FrameworkRow, int>> nearest;
     for (const FrameworkRow& row : matrix_.frameworks) {
       if (row.framework != wanted.framework || row.accelerator != accelerator) continue;
-      if (!row.offered || !has(row.python, python)) continue;
+      if (!row.offered || !contains(row.python, python)) continue;
       const int steps = distance_between(versions, wanted.version, row.version);
       if (!nearest || steps <= nearest->second) nearest = {row, steps};
     }
@@ -172,7 +166,7 @@ class Neighbours {
                          const std::string& why) {
   std::string near;
   for (const EnvironmentName& possible : nearest_possible(matrix, name, 3))
-    near += (near.empty() ? "" : ", ") + to_string(possible);
+    append_item(near, to_string(possible));
   throw Error(ErrorKind::usage, "environment " + to_string(name) + " is not possible: " + why +
                                     (near.empty() ? "; fastgpu env matrix shows the possible ones"
                                                   : "; nearest: " + near));
@@ -231,8 +225,7 @@ std::vector<Accelerator> possible_accelerators(const Matrix& matrix, const Envir
     const bool has_all = std::ranges::all_of(name.frameworks, [&](const FrameworkVersion& wanted) {
       return best_row(matrix, wanted, row.accelerator, name.python).has_value();
     });
-    if (has_all && std::ranges::find(possible, row.accelerator) == possible.end())
-      possible.push_back(row.accelerator);
+    if (has_all && !contains(possible, row.accelerator)) possible.push_back(row.accelerator);
   }
   std::ranges::sort(possible, [](const Accelerator& a, const Accelerator& b) {
     if (a.platform != b.platform) return a.platform < b.platform;

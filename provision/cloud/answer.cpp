@@ -1,25 +1,17 @@
 #include "provision/cloud/answer.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
 
 using nlohmann::json;
-
-std::optional<double> number_in(const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return value;
-}
 
 }  // namespace
 
@@ -59,7 +51,7 @@ std::string Answer::text() const {
 std::optional<double> Answer::number() const {
   std::optional<double> value;
   if (value_->is_number()) value = value_->get<double>();
-  if (value_->is_string()) value = number_in(value_->get_ref<const std::string&>());
+  if (value_->is_string()) value = to_number<double>(value_->get_ref<const std::string&>());
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 

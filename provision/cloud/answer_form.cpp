@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/ascii.hpp"
 #include "http/urls.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -23,8 +24,7 @@ std::string_view without_space(std::string_view text) {
 bool is_web_page(const http::Response& response) {
   if (response.status == kNetworkAuthentication) return true;
   if (response.status / 100 != 2) return false;
-  const std::string start =
-      http::lower_case(std::string(without_space(response.body).substr(0, 14)));
+  const std::string start = ascii_lower(std::string(without_space(response.body).substr(0, 14)));
   // The Content-Type is ignored: a proxy may write a wrong one on a right answer.
   return std::ranges::any_of(kPageStarts,
                              [&](std::string_view one) { return start.starts_with(one); });

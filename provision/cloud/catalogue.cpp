@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 #include "http/urls.hpp"
 #include "provision/cloud/cloud.hpp"
 
@@ -124,9 +126,8 @@ InstanceType type_of(const CatalogueRow& row) {
 }
 
 int whole_number(std::string_view digits, std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size() || value < 1 || value > 1024)
+  const int value = to_number<int>(digits).value_or(0);
+  if (value < 1 || value > 1024)
     throw Error(ErrorKind::usage, "'" + printable(text) +
                                       "' is not a GPU request: write A100, A100:8 or A100-80GB:8");
   return value;
@@ -157,8 +158,7 @@ std::string plain_gpu_name(std::string_view text) {
   // "-80G", " 32GB": the memory of one GPU is a fact of its own.
   const std::size_t last = name.find_last_of("- ");
   if (last != std::string_view::npos && last > 0 && last + 1 < name.size() &&
-      name[last + 1] >= '0' && name[last + 1] <= '9' &&
-      (name.ends_with('G') || name.ends_with("GB")))
+      is_ascii_digit(name[last + 1]) && (name.ends_with('G') || name.ends_with("GB")))
     name = name.substr(0, last);
   return std::string(name);
 }
@@ -206,7 +206,7 @@ std::vector<std::string> types_with_rdma(std::span<const std::string_view> cloud
   std::vector<std::string> fitting;
   std::vector<std::string> others;
   for (const CatalogueRow& row : kRows) {
-    if (row.rdma_interfaces == 0 || std::ranges::find(clouds, row.cloud) == clouds.end()) continue;
+    if (row.rdma_interfaces == 0 || !contains(clouds, row.cloud)) continue;
     const bool fits = suits(type_of(row), {.gpu = request.gpu, .gpus = request.gpus});
     (fits ? fitting : others).emplace_back(row.type);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/contains.hpp"
 #include "provision/providers.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -17,8 +18,7 @@ std::string shown_size(int gib) {
 }
 
 bool holds_all(const std::vector<std::string>& there, const std::vector<std::string>& wanted) {
-  return std::ranges::all_of(
-      wanted, [&](const std::string& one) { return std::ranges::find(there, one) != there.end(); });
+  return std::ranges::all_of(wanted, [&](const std::string& one) { return contains(there, one); });
 }
 
 std::string shown_disk(const CloudSpec& spec) {
@@ -72,10 +72,10 @@ std::string difference(const CloudSpec& there, const CloudSpec& wanted) {
        })
     if (!found.empty()) return found;
   for (const Mount& mount : wanted.mounts)
-    if (std::ranges::find(there.mounts, mount) == there.mounts.end())
+    if (!contains(there.mounts, mount))
       return "without " + mount.source + " at " + mount.path + " (`fastgpu mount` adds it)";
   for (const IpRange& range : wanted.ssh_from)
-    if (std::ranges::find(there.ssh_from, range) == there.ssh_from.end())
+    if (!contains(there.ssh_from, range))
       return "and does not let " + range.text() + " log in (`fastgpu addip` adds it)";
   if (!holds_all(there.ssh_keys, wanted.ssh_keys)) return "without one of the keys of --ssh-key";
   if (!holds_all(there.key_pairs, wanted.key_pairs)) return "without one of --key-pair";

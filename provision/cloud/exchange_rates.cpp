@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/split.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -16,24 +17,6 @@ constexpr std::string_view kBuiltIn =
 
 /// The largest plausible rate, and the inverse of the smallest. Any other rate is a typing error.
 constexpr double kMostWorth = 1e6;
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' '))
-    text.remove_prefix(1);
-  while (text.ends_with(' '))
-    text.remove_suffix(1);
-  return text;
-}
 
 /// Returns a positive number in plain digits; 0 for any other text.
 double rate_in(std::string_view digits) {

@@ -1,9 +1,9 @@
 // The meaning of refusals whose codes are in no table.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <initializer_list>
 
+#include "base/ascii.hpp"
 #include "http/urls.hpp"
 #include "provision/cloud/failure.hpp"
 
@@ -14,8 +14,7 @@ namespace {
 std::string folded(std::string_view code) {
   std::string text;
   for (const char c : code)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (is_ascii_letter_or_digit(c)) text += ascii_lower(c);
   return text;
 }
 
@@ -180,7 +179,7 @@ std::optional<FailureKind> kind_by_shape(std::string_view code) {
 }
 
 std::optional<FailureKind> kind_by_words(std::string_view message) {
-  const std::string text = http::lower_case(std::string(message));
+  const std::string text = ascii_lower(std::string(message));
   for (const Sentence& sentence : kSentences)
     if (std::ranges::all_of(sentence.words, [&](std::string_view word) {
           return text.find(word) != std::string::npos;

@@ -1,8 +1,8 @@
 #include "provision/cloud/in_parts.hpp"
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/ascii.hpp"
 #include "base/parallel.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -19,8 +19,7 @@ bool may_be_about_one(const Error& error) {
 /// Returns true if `text` contains the id as a word of its own.
 bool names(std::string_view text, const std::string& id) {
   const auto is_part = [&](std::size_t at) {
-    return at < text.size() &&
-           (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '-');
+    return at < text.size() && (is_ascii_letter_or_digit(text[at]) || text[at] == '-');
   };
   for (std::size_t at = text.find(id); at != text.npos; at = text.find(id, at + 1))
     if ((at == 0 || !is_part(at - 1)) && !is_part(at + id.size())) return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -15,11 +16,11 @@ std::string text_of(const KeyPairName& pair) {
 /// Returns true for a kind of key and its bytes in base64: text without any option for
 /// authorized_keys.
 bool is_public_key(std::string_view kind, std::string_view bytes) {
-  const auto is_of_kind = [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("-@.").find(char(c)) != std::string_view::npos;
+  const auto is_of_kind = [](char c) {
+    return is_ascii_letter_or_digit(c) || c == '-' || c == '@' || c == '.';
   };
-  const auto is_base64 = [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("+/=").find(char(c)) != std::string_view::npos;
+  const auto is_base64 = [](char c) {
+    return is_ascii_letter_or_digit(c) || c == '+' || c == '/' || c == '=';
   };
   const bool is_known =
       kind.starts_with("ssh-") || kind.starts_with("ecdsa-sha2-") || kind.starts_with("sk-");

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/survey.hpp"
@@ -11,8 +14,8 @@ namespace fastgpu::provision::cloud {
 namespace {
 
 bool is_identifier(char c) {
-  const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  return is_letter || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  const bool is_letter = is_ascii_letter(c);
+  return is_letter || is_ascii_digit(c) || c == '-' || c == '_' || c == '.';
 }
 
 bool is_control(char c) {
@@ -32,13 +35,13 @@ bool is_control(char c) {
 std::string names_of(std::span<Cloud* const> clouds) {
   std::string names;
   for (const Cloud* cloud : clouds)
-    names += (names.empty() ? "" : " and ") + std::string(cloud->name());
+    append_item(names, cloud->name(), " and ");
   return names;
 }
 
 bool is_usual(const Cloud& cloud, const std::string& region) {
   const auto usual = usual_regions(cloud.name());
-  return std::ranges::find(usual, region) != usual.end();
+  return contains(usual, region);
 }
 
 /// Adds the cloud's regions to `known`. Returns true if it has this one, or cannot list its
@@ -49,7 +52,7 @@ bool has_region(Cloud& cloud, const std::string& region, std::set<std::string>& 
   try {
     const auto regions = cloud.regions(cancel);
     known.insert(regions.begin(), regions.end());
-    return std::ranges::find(regions, region) != regions.end();
+    return contains(regions, region);
   } catch (const Error&) {
     cancel.check();
     return true;

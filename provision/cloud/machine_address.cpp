@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 
@@ -9,10 +10,8 @@ namespace fastgpu::provision::cloud {
 
 std::string machine_id_told(std::string_view cloud, std::string_view text) {
   constexpr std::size_t kMaxLength = 64;
-  const bool is_id = std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  });
+  const bool is_id = std::ranges::all_of(
+      text, [](char c) { return is_ascii_letter_or_digit(c) || c == '-' || c == '_'; });
   if (is_id && text.size() <= kMaxLength && !text.starts_with('-')) return std::string(text);
   throw Error(ErrorKind::remote, std::string(cloud) + " returned the invalid machine id '" +
                                      printable(text) + "', which is not used");

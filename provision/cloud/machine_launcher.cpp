@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/contains.hpp"
 #include "base/parallel.hpp"
 #include "provision/cloud/batches.hpp"
 #include "provision/cloud/cloud_spec.hpp"
@@ -84,7 +85,7 @@ std::vector<Machine> MachineLauncher::machines_of_earlier(const state::Cluster& 
     add_unlisted(requests, there);
     const bool is_complete = std::ranges::all_of(requests, [&](const NodeRequest& request) {
       return !request.may_be_there || request.instance_id.empty() ||
-             std::ranges::find(there, request.instance_id, &Machine::id) != there.end();
+             contains(there, request.instance_id, &Machine::id);
     });
     if (is_complete || polling.waited() >= kListingTimeout) return there;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/contains.hpp"
 #include "base/parallel.hpp"
 #include "provision/cloud/ownership.hpp"
 
@@ -25,7 +26,7 @@ std::vector<Orphan> orphans_in(Cloud& cloud, const std::string& region, const st
   const std::vector<Machine> machines = cloud.machines(region, {}, cancel);
   const std::set<state::ClusterId> others = clusters_of_others(machines, owner);
   const auto is_orphan = [&](const OwnerTags& marks) {
-    return marks.owner == owner && std::ranges::find(known, marks.cluster) == known.end() &&
+    return marks.owner == owner && !contains(known, marks.cluster) &&
            !others.contains(marks.cluster);
   };
   for (const Machine& machine : machines)

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.hpp"
 #include "provision/cloud/tags.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
 
 bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '_' || c == '.';
+  return is_ascii_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
 }
 
 std::string plain(std::string text, std::size_t most) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/ascii.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "base/time_text.hpp"
 #include "provision/signing/hmac.hpp"
@@ -32,7 +34,7 @@ std::string names_in(std::span<const Machine> all) {
     if (is_there(machine)) names.insert(machine.marks.cluster_name);
   std::string text;
   for (const std::string& name : names)
-    text += (text.empty() ? "" : ", ") + printable(name);
+    append_item(text, printable(name));
   return text.empty() ? "none" : text;
 }
 
@@ -62,8 +64,7 @@ std::string owner_text(const Machine& machine) {
 std::string taken_mark(std::chrono::system_clock::time_point now, std::string_view host) {
   std::string mark = utc_text(now, "%Y%m%dT%H%M%SZ") + "_";
   for (const char c : host) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '-' || c == '.';
+    const bool is_plain = is_ascii_letter_or_digit(c) || c == '-' || c == '.';
     mark += is_plain ? c : '-';
   }
   return mark.substr(0, kLongestTag);
@@ -105,8 +106,7 @@ std::vector<Machine> machines_named(std::span<const Machine> all, const std::str
   if (owners.size() == 1) return meant;
   std::string text;
   for (const auto& [cluster, owner] : owners)
-    text += (text.empty() ? "" : ", ") + printable(cluster) + " (of state directory " +
-            printable(owner) + ")";
+    append_item(text, printable(cluster) + " (of state directory " + printable(owner) + ")");
   throw Error(ErrorKind::conflict, "several clusters are called '" + printable(name) +
                                        "': " + text + "; choose one with --id");
 }

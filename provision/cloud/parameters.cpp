@@ -1,5 +1,7 @@
 #include "provision/cloud/parameters.hpp"
 
+#include "base/join.hpp"
+
 namespace fastgpu::provision::cloud {
 
 void add_list(http::Parameters& parameters, const std::string& name,
@@ -12,10 +14,7 @@ void add_list(http::Parameters& parameters, const std::string& name,
 std::string shown(const http::Parameters& parameters) {
   std::string text;
   for (const auto& [name, value] : parameters)
-    text.append(text.empty() ? "" : " ")
-        .append(name)
-        .append("=")
-        .append(name == "UserData" ? "***" : value);
+    append_item(text, name + "=" + (name == "UserData" ? "***" : value), " ");
   return text;
 }
 

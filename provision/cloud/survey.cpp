@@ -7,7 +7,9 @@
 #include <set>
 #include <tuple>
 
+#include "base/contains.hpp"
 #include "base/counted.hpp"
+#include "base/join.hpp"
 #include "base/parallel.hpp"
 #include "provision/cloud/catalogue.hpp"
 
@@ -114,8 +116,8 @@ std::vector<std::string> reasons(const RegionAnswers& heard) {
     const std::string why = error.what();
     std::string& skipped = not_enabled[cloud];
     if (error.kind() == ErrorKind::denied && trusted.contains(cloud))
-      skipped += (skipped.empty() ? "" : ", ") + region;
-    else if (std::ranges::find(sentences, why) == sentences.end())
+      append_item(skipped, region);
+    else if (!contains(sentences, why))
       sentences.push_back(why.starts_with(cloud + ":") ? why : cloud + " " + region + ": " + why);
   }
   for (const auto& [cloud, regions] : not_enabled) {
@@ -171,7 +173,7 @@ std::string why_none(const RankedOffers& ranked, const MachineRequest& request) 
     ++counts[reason];
   std::string text;
   for (const auto& [reason, count] : counts) {
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + reason;
+    append_item(text, std::to_string(count) + " " + reason);
     if (reason == kOverThePrice && request.max_price)
       text += cheapest_over(ranked, *request.max_price);
   }

@@ -1,12 +1,14 @@
 #include "provision/cluster_file/host_file.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/name_ranges.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
+#include "base/split.hpp"
 #include "provision/cluster_file/host_word.hpp"
 #include "provision/cluster_spec.hpp"
 
@@ -17,15 +19,7 @@ constexpr std::size_t kMostHosts = 10'000;
 constexpr int kHighestFilePort = 65'535;
 
 std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  line = line.substr(0, line.find('#'));
-  while (!line.empty()) {
-    const std::size_t begin = std::min(line.find_first_not_of(" \t\r"), line.size());
-    const std::size_t end = std::min(line.find_first_of(" \t\r", begin), line.size());
-    if (begin < end) words.push_back(line.substr(begin, end - begin));
-    line.remove_prefix(end);
-  }
-  return words;
+  return split_words(line.substr(0, line.find('#')));
 }
 
 class HostFile {
@@ -60,10 +54,8 @@ class HostFile {
   }
 
   int number_in(std::string_view digits, std::string_view word, const char* what, int most) const {
-    int number = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data(), end, number);
-    if (error != std::errc{} || stop != end || number < 1 || number > most)
+    const int number = to_number<int>(digits).value_or(0);
+    if (number < 1 || number > most)
       refuse(word, "has no " + std::string(what) + " from 1 to " + std::to_string(most));
     return number;
   }
@@ -112,11 +104,8 @@ class HostFile {
   }
 
   static bool is_port(std::string_view digits) {
-    int number = 0;
-    const auto [stop, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    return error == std::errc{} && stop == digits.data() + digits.size() && number > kMostSlots &&
-           number <= kHighestFilePort;
+    const int number = to_number<int>(digits).value_or(0);
+    return number > kMostSlots && number <= kHighestFilePort;
   }
 
   void take_user(std::string_view user, std::string_view word, HostEntry& host) const {
@@ -135,7 +124,7 @@ class HostFile {
     const std::string_view key = word.substr(0, equals);
     const std::string_view value = word.substr(std::min(equals + 1, word.size()));
     const auto is_one_of = [&](std::initializer_list<std::string_view> keys) {
-      return equals < word.size() && std::ranges::find(keys, key) != keys.end();
+      return equals < word.size() && contains(keys, key);
     };
     if (is_one_of({"slots"}) && !host.slots)
       host.slots = slots_in(value, word);
@@ -175,10 +164,8 @@ bool is_host_file(std::string_view text) {
   };
   if (std::ranges::any_of(text, is_control)) return false;  // Not a text at all.
   bool has_words = false;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const auto words = words_of(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view line : split_lines(text)) {
+    const auto words = words_of(line);
     if (words.empty()) continue;
     has_words = true;
     const auto is_yaml = [](std::string_view word) {
@@ -193,11 +180,8 @@ bool is_host_file(std::string_view text) {
 std::vector<HostEntry> read_host_file(std::string_view text, const std::string& source,
                                       const HostEntry& defaults) {
   HostFile file(source, defaults);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    file.take(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : split_lines(text))
+    file.take(line);
   return std::move(file).hosts();
 }
 

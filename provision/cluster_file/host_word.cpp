@@ -1,11 +1,12 @@
 #include "provision/cluster_file/host_word.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/name_ranges.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -14,8 +15,7 @@ constexpr std::size_t kMostHostWords = 10'000;
 constexpr int kHighestWordPort = 65'535;
 
 bool is_user_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '-' || c == '_';
+  return is_ascii_letter_or_digit(c) || c == '.' || c == '-' || c == '_';
 }
 
 bool is_address_character(char c) {
@@ -23,10 +23,8 @@ bool is_address_character(char c) {
 }
 
 std::uint16_t port_in(std::string_view digits, std::string_view word) {
-  int port = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, port);
-  if (error != std::errc{} || stop != end || port < 1 || port > kHighestWordPort)
+  const int port = to_number<int>(digits).value_or(0);
+  if (port < 1 || port > kHighestWordPort)
     throw Error(ErrorKind::usage,
                 "'" + printable(word) + "' has no port from 1 to 65535 behind its address");
   return static_cast<std::uint16_t>(port);

@@ -1,8 +1,8 @@
 #include "provision/credentials/aws_machine.hpp"
 
-#include <algorithm>
 #include <array>
 
+#include "base/contains.hpp"
 #include "http/urls.hpp"
 #include "provision/credentials/metadata.hpp"
 
@@ -19,7 +19,7 @@ void check_container_url(const std::string& text) {
       "localhost", "127.0.0.1", "[::1]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"};
   const http::Url url = http::parse_url(text);
   if (url.scheme == "https") return;
-  if (std::ranges::find(kNear, http::host_of(url.authority)) == kNear.end())
+  if (!contains(kNear, http::host_of(url.authority)))
     throw Error(ErrorKind::usage, "AWS_CONTAINER_CREDENTIALS_FULL_URI names " + url.authority +
                                       " over plain HTTP: use https there");
 }

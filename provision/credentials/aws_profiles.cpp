@@ -1,6 +1,7 @@
 #include "provision/credentials/aws_profiles.hpp"
 
 #include "base/names.hpp"
+#include "base/split.hpp"
 #include "http/urls.hpp"
 
 namespace fastgpu::provision::credentials {
@@ -13,7 +14,7 @@ Sections by_profile(const Sections& sections) {
   for (const auto& [name, section] : sections) {
     if (name == "default") profiles[name] = section;
     if (name.starts_with(kWord))
-      profiles[std::string(http::trimmed(std::string_view(name).substr(kWord.size())))] = section;
+      profiles[std::string(trimmed(std::string_view(name).substr(kWord.size())))] = section;
   }
   return profiles;
 }

@@ -4,6 +4,7 @@
 #include <pugixml.hpp>
 
 #include "base/names.hpp"
+#include "base/split.hpp"
 #include "http/urls.hpp"
 #include "provision/signing/signing.hpp"
 
@@ -82,7 +83,7 @@ Credentials assume_role_with_token(const Search& search, const AwsRole& role,
                 role.source + ": the token file " + printable(token_file) + " does not exist");
   http::Request request = sts_request(search, role, "AssumeRoleWithWebIdentity");
   const std::string_view text =
-      http::trimmed(std::string_view(*token).substr(0, token->find_last_not_of("\r\n") + 1));
+      trimmed(std::string_view(*token).substr(0, token->find_last_not_of("\r\n") + 1));
   request.body += "&" + http::encode_query({{"WebIdentityToken", std::string(text)}});
   return ask(search, request, role);
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
+#include "base/split.hpp"
 #include "http/urls.hpp"
 
 namespace fastgpu::provision::credentials {
@@ -18,7 +20,7 @@ std::string_view without_ends(std::string_view line) {
 }
 
 bool is_passed_over(std::string_view line) {
-  return http::trimmed(line).empty() || std::string_view(" \t#;").find(line[0]) != line.npos;
+  return trimmed(line).empty() || std::string_view(" \t#;").find(line[0]) != line.npos;
 }
 
 }  // namespace
@@ -36,14 +38,13 @@ Sections parse_ini(std::string_view text, const std::string& name) {
     if (line.starts_with('[')) {
       const std::size_t end = line.find(']');
       if (end == line.npos) refuse(name, number, "a section without its ']'");
-      current = &sections[std::string(http::trimmed(line.substr(1, end - 1)))];
+      current = &sections[std::string(trimmed(line.substr(1, end - 1)))];
       continue;
     }
     const std::size_t equals = line.find('=');
     if (equals == line.npos) refuse(name, number, "neither [section] nor key = value");
     if (current == nullptr) refuse(name, number, "a setting before the first [section]");
-    (*current)[http::lower_case(http::trimmed(line.substr(0, equals)))] =
-        http::trimmed(line.substr(equals + 1));
+    (*current)[ascii_lower(trimmed(line.substr(0, equals)))] = trimmed(line.substr(equals + 1));
   }
   return sections;
 }

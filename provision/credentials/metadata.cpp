@@ -1,6 +1,7 @@
 #include "provision/credentials/metadata.hpp"
 
 #include "base/names.hpp"
+#include "base/split.hpp"
 #include "http/urls.hpp"
 
 namespace fastgpu::provision::credentials {
@@ -43,7 +44,7 @@ std::optional<http::Response> Metadata::ask(const http::Request& request) try {
 
 std::string role_in(const std::string& text) {
   const std::string_view line = std::string_view(text).substr(0, text.find_first_of("\r\n"));
-  return http::percent_encode(http::trimmed(line));
+  return http::percent_encode(trimmed(line));
 }
 
 std::optional<Credentials> role_keys(Metadata& metadata, const RolePlace& place,

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/hex.hpp"
 #include "base/time_text.hpp"
 #include "http/urls.hpp"
 #include "provision/signing/canonical.hpp"

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/ascii.hpp"
+#include "base/join.hpp"
+#include "base/split.hpp"
 #include "http/urls.hpp"
 
 namespace fastgpu::provision::signing {
@@ -33,7 +36,7 @@ std::string canonical_text(const Canonical& canonical) {
 std::string signed_names(const std::vector<http::Header>& headers) {
   std::string names;
   for (const http::Header& header : headers)
-    names += (names.empty() ? "" : ";") + header.name;
+    append_item(names, header.name, ";");
   return names;
 }
 
@@ -42,11 +45,11 @@ std::vector<http::Header> canonical_headers(
     const std::function<bool(std::string_view name)>& wanted, InnerSpaces spaces) {
   std::map<std::string, std::string> found;
   for (const http::Header& header : headers) {
-    const std::string name = http::lower_case(header.name);
+    const std::string name = ascii_lower(header.name);
     if (name == "authorization" || !wanted(name)) continue;
-    const std::string_view trimmed = http::trimmed(header.value);
+    const std::string_view inner = trimmed(header.value);
     const std::string value =
-        spaces == InnerSpaces::collapsed ? collapsed(trimmed) : std::string(trimmed);
+        spaces == InnerSpaces::collapsed ? collapsed(inner) : std::string(inner);
     const auto [place, is_new] = found.try_emplace(name, value);
     if (!is_new) place->second += "," + value;
   }
@@ -63,7 +66,7 @@ std::string canonical_query(std::string_view query) {
   std::ranges::sort(encoded);
   std::string text;
   for (const auto& [name, value] : encoded)
-    text += (text.empty() ? "" : "&") + name + "=" + value;
+    append_item(text, name + "=" + value, "&");
   return text;
 }
 

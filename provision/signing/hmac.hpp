@@ -9,7 +9,6 @@
 namespace fastgpu::provision::signing {
 
 using transfer::Digest;
-using transfer::hex;
 using transfer::sha256_hex;
 
 Digest hmac_sha256(std::string_view key, std::string_view text);

@@ -1,3 +1,4 @@
+#include "base/hex.hpp"
 #include "base/time_text.hpp"
 #include "http/urls.hpp"
 #include "provision/signing/canonical.hpp"

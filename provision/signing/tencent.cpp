@@ -1,3 +1,5 @@
+#include "base/ascii.hpp"
+#include "base/hex.hpp"
 #include "base/time_text.hpp"
 #include "http/urls.hpp"
 #include "provision/signing/canonical.hpp"
@@ -15,7 +17,7 @@ std::vector<http::Header> signed_headers(const http::Request& request) {
   std::vector<http::Header> headers =
       canonical_headers(request.headers, is_signed, InnerSpaces::kept);
   for (http::Header& header : headers)
-    header.value = http::lower_case(header.value);
+    header.value = ascii_lower(header.value);
   return headers;
 }
 

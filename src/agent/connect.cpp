@@ -4,10 +4,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <sstream>
 
+#include "base/contains.hpp"
 #include "process/capture.hpp"
 
 namespace fastgpu::agent {
@@ -38,7 +38,7 @@ std::vector<std::string> addresses_of(const std::string& host, std::chrono::mill
   std::istringstream lines(done.out);
   for (std::string line; std::getline(lines, line);) {
     const std::string address = line.substr(0, line.find(' '));
-    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+    if (!contains(addresses, address)) addresses.push_back(address);
   }
   return addresses;
 }

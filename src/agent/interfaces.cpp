@@ -7,10 +7,11 @@
 
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+
+#include "base/numbers.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -66,9 +67,8 @@ std::optional<Prefixed> parse_prefixed(const std::string& text) {
   in_addr address{};
   if (::inet_pton(AF_INET, text.substr(0, slash).c_str(), &address) != 1) return std::nullopt;
   Prefixed found{.number = ntohl(address.s_addr)};
-  const char* const end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data() + slash + 1, end, found.bits);
-  if (error != std::errc{} || last != end || found.bits < 0 || found.bits > 32) return std::nullopt;
+  found.bits = to_number<int>(std::string_view(text).substr(slash + 1)).value_or(-1);
+  if (found.bits < 0 || found.bits > 32) return std::nullopt;
   return found;
 }
 

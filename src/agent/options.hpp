@@ -1,7 +1,6 @@
 // Parses the words of a subcommand: flags with and without values, then the rest.
 #pragma once
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "agent/subcommands.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::agent {
 
@@ -55,9 +55,7 @@ class OptionReader {
 
 template <class T>
 T parse_number(std::string_view text, std::string_view what) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc{} && end == text.data() + text.size()) return value;
+  if (const auto value = to_number<T>(text)) return *value;
   throw Error(ErrorKind::usage,
               std::string(what) + " '" + printable(text) + "' is not a number in range");
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
@@ -37,6 +38,13 @@ std::optional<std::string> read_file(const std::filesystem::path& path) {
   const std::string doing = "reading " + path.string();
   if (!fd) throw system_error(doing, errno);
   return read_to_end(fd.get(), doing);
+}
+
+std::string first_line_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  std::getline(file, line);
+  return line;
 }
 
 }  // namespace fastgpu

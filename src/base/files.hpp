@@ -20,4 +20,7 @@ std::string read_to_end(int fd, std::string_view doing,
 /// Returns the text of a file; absent if it does not exist. Throws the system's error.
 std::optional<std::string> read_file(const std::filesystem::path& path);
 
+/// Returns the first line of a file without its line end; "" if the file cannot be read.
+std::string first_line_of(const std::filesystem::path& path);
+
 }  // namespace fastgpu

@@ -46,11 +46,8 @@ void check_node_name(std::string_view value) {
 }
 
 std::string host_form(std::string_view name) {
-  std::string form(name);
-  for (char& c : form) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (c == '.') c = '-';
-  }
+  std::string form = ascii_lower(name);
+  std::ranges::replace(form, '.', '-');
   return form;
 }
 

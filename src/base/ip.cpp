@@ -3,10 +3,10 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu {
 namespace {
@@ -28,12 +28,10 @@ std::array<std::uint8_t, 16> masked(std::array<std::uint8_t, 16> bytes, int pref
 
 /// Returns the number after the slash; -1 if it is malformed.
 int prefix_in(std::string_view digits) {
-  int prefix = -1;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, prefix);
-  const bool is_number = error == std::errc{} && stop == end && digits.front() != '-';
+  const auto prefix = to_number<int>(digits);
+  if (!prefix || digits.front() == '-') return -1;
   const bool is_plain = digits.size() == 1 || digits.front() != '0';
-  return is_number && is_plain ? prefix : -1;
+  return is_plain ? *prefix : -1;
 }
 
 }  // namespace

@@ -1,18 +1,31 @@
-// Joins words to one text.
+// Lists as text: "a, b, c".
 #pragma once
 
-#include <span>
+#include <ranges>
 #include <string>
 #include <string_view>
 
 namespace fastgpu {
 
-/// Returns "a, b, c"; "" without words.
-inline std::string joined(std::span<const std::string> words, std::string_view separator = ", ") {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    text.append(i == 0 ? "" : separator).append(words[i]);
-  return text;
+/// Appends an item to a list that is built piece by piece: after the separator, unless the list is
+/// still empty.
+inline void append_item(std::string& list, std::string_view item,
+                        std::string_view separator = ", ") {
+  if (!list.empty()) list += separator;
+  list += item;
+}
+
+/// Returns "a, b, c" for a range of texts; "" without texts.
+template <std::ranges::input_range Texts>
+std::string joined(const Texts& texts, std::string_view separator = ", ") {
+  std::string list;
+  bool is_first = true;
+  for (const std::string_view text : texts) {
+    if (!is_first) list += separator;
+    list += text;
+    is_first = false;
+  }
+  return list;
 }
 
 }  // namespace fastgpu

@@ -1,11 +1,12 @@
 #include "base/name_ranges.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/ascii.hpp"
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu {
 namespace {
@@ -14,14 +15,11 @@ constexpr std::size_t kMostDigits = 9;  // Fits an int.
 constexpr std::size_t kLongestItem = 1'024;
 
 bool is_number(std::string_view text) {
-  return !text.empty() && text.size() <= kMostDigits &&
-         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && text.size() <= kMostDigits && std::ranges::all_of(text, is_ascii_digit);
 }
 
 int number(std::string_view text) {
-  int value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return to_number<int>(text).value_or(0);
 }
 
 /// Returns the width of a number with leading zeros, else 0.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/utf8.hpp"
 
@@ -15,14 +16,11 @@ constexpr std::size_t kLongestName = 40;  // Leaves room for "-<index>" in a 64-
 bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
 }
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_name(std::string_view value) {
   if (value.empty() || value.size() > kLongestName) return false;
   if (!is_lower(value.front()) || value.back() == '-') return false;
-  return std::ranges::all_of(value, [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
+  return std::ranges::all_of(value,
+                             [](char c) { return is_lower(c) || is_ascii_digit(c) || c == '-'; });
 }
 
 /// Returns the number of edits from `a` to `b`: letters to insert, remove, replace, or swap with

@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <deque>
 #include <fstream>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu {
@@ -114,9 +114,7 @@ class Walk {
 
   bool is_on_the_way() const { return !ahead_.empty(); }
 
-  bool is_trusted(uid_t user) const {
-    return user == 0 || std::ranges::find(owners_, user) != owners_.end();
-  }
+  bool is_trusted(uid_t user) const { return user == 0 || contains(owners_, user); }
 
   /// Returns true if the group has an untrusted member. Many systems give each user a group without
   /// other members, and files that this group may write.

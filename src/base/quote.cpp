@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
+
 namespace fastgpu {
 namespace {
 
 bool is_plain(char c) {
   constexpr std::string_view kSafe = "_-+=./:,@%";
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         kSafe.find(c) != std::string_view::npos;
+  return is_ascii_letter_or_digit(c) || kSafe.find(c) != std::string_view::npos;
 }
 
 }  // namespace

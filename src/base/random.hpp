@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 
 namespace fastgpu {
 
-/// Returns `bytes` random bytes, at most 256, as lower-case hexadecimal digits: two for each byte.
-/// They are good for keys. Throws ErrorKind::local if the kernel has none.
+/// Fills at most 256 bytes at random. They are good for keys. Throws ErrorKind::local if the kernel
+/// has none.
+void fill_random(std::span<std::byte> bytes);
+
+/// Returns that many random bytes, at most 256, as lower-case hexadecimal digits: two for each
+/// byte. Throws as fill_random() does.
 std::string random_hex(std::size_t bytes);
 
 }  // namespace fastgpu

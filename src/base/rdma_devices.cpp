@@ -10,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/files.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu {
@@ -34,14 +35,6 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-/// Returns the first line of a file; empty if it cannot be read.
-std::string first_line(const fs::path& file) {
-  std::string line;
-  std::ifstream stream(file);
-  std::getline(stream, line);
-  return line;
-}
-
 /// Returns the state within the kernel's "4: ACTIVE".
 std::string state_in(const std::string& line) {
   const auto colon = line.find(": ");
@@ -55,7 +48,7 @@ bool is_set(std::string_view gid) {
 
 bool has_address(const fs::path& port) {
   return std::ranges::any_of(names_in(port / "gids"), [&](const std::string& index) {
-    return is_set(first_line(port / "gids" / index));
+    return is_set(first_line_of(port / "gids" / index));
   });
 }
 
@@ -99,7 +92,7 @@ RdmaDevices rdma_devices(const fs::path& root) {
       const fs::path port = devices / device / "ports" / number;
       found.ports.push_back({.device = printable(device),
                              .number = printable(number),
-                             .state = state_in(first_line(port / "state")),
+                             .state = state_in(first_line_of(port / "state")),
                              .has_address = has_address(port)});
     }
   const fs::path files = root / "dev/infiniband";

@@ -77,8 +77,7 @@ double take_number(std::string_view& text) {
 
 /// Removes the letters at the beginning of `text` and returns them.
 std::string_view take_letters(std::string_view& text) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto end = std::ranges::find_if_not(text, is_letter);
+  const auto end = std::ranges::find_if_not(text, is_ascii_letter);
   const std::string_view letters = text.substr(0, static_cast<std::size_t>(end - text.begin()));
   text.remove_prefix(letters.size());
   return letters;

@@ -8,11 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <span>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
+#include "base/split.hpp"
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::config {
@@ -41,15 +42,9 @@ std::string not_empty(std::string text, const std::string& source) {
   throw Error(ErrorKind::usage, source + " is empty");
 }
 
-std::vector<std::string> split_path(const std::string& path) {
-  std::vector<std::string> words(1);
-  for (const char c : path) {
-    if (c == '.')
-      words.emplace_back();
-    else
-      words.back() += c;
-  }
-  return words;
+std::vector<std::string> split_path(std::string_view path) {
+  const auto words = split(path, '.');
+  return {words.begin(), words.end()};
 }
 
 /// The value of one `--set`, and its place for errors.
@@ -62,15 +57,13 @@ TreePtr replaced(const TreePtr& tree, std::span<const std::string> path, const A
 
 TreePtr replaced_item(const Tree& list, std::span<const std::string> path, const Assignment& set) {
   const std::string& word = path.front();
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
-  const bool is_number = error == std::errc{} && end == word.data() + word.size();
-  if (!is_number || index >= list.items.size())
+  const auto index = to_number<std::size_t>(word);
+  if (!index || *index >= list.items.size())
     throw Error(ErrorKind::usage, set.place.text() + ": '" + printable(word) +
                                       "' is not an index in a list of " +
                                       std::to_string(list.items.size()));
   Tree changed = list;
-  changed.items[index] = replaced(list.items[index], path.subspan(1), set);
+  changed.items[*index] = replaced(list.items[*index], path.subspan(1), set);
   return std::make_shared<const Tree>(std::move(changed));
 }
 

@@ -1,12 +1,12 @@
 #include "config/settings.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cassert>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/contains.hpp"
 #include "base/names.hpp"
 #include "config/trusted_file.hpp"
 
@@ -140,7 +140,7 @@ std::map<std::string, std::string, std::less<>> groups_in(const Document& docume
   const auto found = document.root().find(kGroups);
   if (!found) return groups;
   for (const auto& [name, nodes] : found->entries()) {
-    if (std::ranges::find(kBuiltInGroups, name) != kBuiltInGroups.end())
+    if (contains(kBuiltInGroups, name))
       throw nodes.error("every cluster has a group '" + printable(name) + "': take another name");
     groups.emplace(name, nodes.text());
   }

@@ -1,7 +1,6 @@
 #include "config/value.hpp"
 
-#include <algorithm>
-
+#include "base/contains.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
 
@@ -105,7 +104,7 @@ void Value::allow_only(std::initializer_list<std::string_view> known) const {
 void Value::allow_only(const std::vector<std::string>& known) const {
   if (!is_map() && !is_null()) refuse("a map of names and values");
   for (const Entry& entry : tree_->entries) {
-    if (std::ranges::find(known, entry.key) != known.end()) continue;
+    if (contains(known, entry.key)) continue;
     std::string message = entry.place.text() + ": unknown field '" + printable(entry.key) + "'";
     const std::string nearest = nearest_name(entry.key, known);
     if (!nearest.empty()) message += ", did you mean '" + nearest + "'?";

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <ctime>
+
+#include "base/numbers.hpp"
 
 namespace fastgpu::http {
 namespace {
@@ -18,11 +19,7 @@ constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr"
 
 /// Returns the number in `text`; absent unless it consists of digits only.
 std::optional<int> number(std::string_view text) noexcept {
-  int value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || text.starts_with('-'))
-    return std::nullopt;
-  return value;
+  return text.starts_with('-') ? std::nullopt : to_number<int>(text);
 }
 
 milliseconds random_wait(const Backoff& backoff, int retry, double random) noexcept {

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "base/split.hpp"
 #include "http/urls.hpp"
 
 namespace fastgpu::http {

@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <optional>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
+#include "base/split.hpp"
 #include "http/urls.hpp"
 
 namespace fastgpu::http {
@@ -34,11 +37,8 @@ Error bad(const std::string& what) {
 std::uint16_t port_of(std::string_view authority, std::uint16_t usual) {
   const std::string_view host = host_of(authority);
   if (host.size() == authority.size()) return usual;
-  const std::string_view digits = authority.substr(host.size() + 1);
-  std::uint16_t port = 0;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (failure != std::errc() || end != digits.data() + digits.size() || port == 0)
-    throw bad("'" + printable(authority) + "' has no port");
+  const auto port = to_number<std::uint16_t>(authority.substr(host.size() + 1)).value_or(0);
+  if (port == 0) throw bad("'" + printable(authority) + "' has no port");
   return port;
 }
 
@@ -46,7 +46,7 @@ std::string host_without_brackets(std::string_view authority) {
   std::string_view host = host_of(authority);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   if (host.empty()) throw bad("it names no host");
-  return lower_case(host);
+  return ascii_lower(host);
 }
 
 std::string_view take_line(std::string_view& rest) {
@@ -204,10 +204,9 @@ ForwardRequest parse_forward_request(std::string_view head) {
     const auto colon = line.find(':');
     if (colon == line.npos || colon == 0)
       throw bad("'" + printable(line, 20) + "' is not a header");
-    const std::string name = lower_case(line.substr(0, colon));
+    const std::string name = ascii_lower(line.substr(0, colon));
     if (name == "proxy-authorization") request.login = trimmed(line.substr(colon + 1));
-    if (std::ranges::find(kOwnHeaders, name) == kOwnHeaders.end())
-      for_server += std::string(line) + "\r\n";
+    if (!contains(kOwnHeaders, name)) for_server += std::string(line) + "\r\n";
   }
   if (!request.connects) request.head = for_server + "Connection: close\r\n\r\n";
   return request;

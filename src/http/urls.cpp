@@ -1,31 +1,25 @@
 #include "http/urls.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::http {
 namespace {
 
-constexpr char lower(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 constexpr bool is_unreserved(char c) noexcept {
-  return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-         c == '.' || c == '~';
+  return is_ascii_letter_or_digit(c) || c == '-' || c == '_' || c == '.' || c == '~';
 }
 
 /// Returns the byte of two hex digits; absent if they are not.
 std::optional<char> hex_byte(std::string_view digits) noexcept {
-  unsigned value = 0;
-  if (digits.size() != 2) return std::nullopt;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + 2, value, 16);
-  if (failure != std::errc() || end != digits.data() + 2) return std::nullopt;
-  return static_cast<char>(value);
+  const auto byte = to_number<unsigned char>(digits, 16);
+  if (digits.size() != 2 || !byte) return std::nullopt;
+  return static_cast<char>(*byte);
 }
 
 /// Returns the part of the text that cannot contain a secret, such as a password or a query.
@@ -50,13 +44,13 @@ std::string_view take_until(std::string_view& rest, std::string_view ends) noexc
 
 Url parse_url(std::string_view text) {
   const std::size_t colon = text.find("://");
-  Url url{.scheme = lower_case(text.substr(0, colon))};
+  Url url{.scheme = ascii_lower(text.substr(0, colon))};
   if (colon == std::string_view::npos || (url.scheme != "http" && url.scheme != "https"))
     refuse(text, "does not begin with http:// or https://");
   if (std::ranges::any_of(text, [](unsigned char c) { return c < ' ' || c == 127; }))
     refuse(text, "has a control character");
   std::string_view rest = text.substr(colon + 3);
-  url.authority = lower_case(take_until(rest, "/?#"));
+  url.authority = ascii_lower(take_until(rest, "/?#"));
   if (url.authority.find('@') != std::string::npos) refuse(text, "has a user name");
   if (host_of(url.authority).empty()) refuse(text, "names no host");
   url.path = take_until(rest, "?#");
@@ -121,20 +115,9 @@ std::string encode_query(const Parameters& parameters) {
   return query;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lowered(text);
-  std::ranges::transform(lowered, lowered.begin(), lower);
-  return lowered;
-}
-
 bool same_word(std::string_view one, std::string_view other) noexcept {
-  return std::ranges::equal(one, other, {}, lower, lower);
-}
-
-std::string_view trimmed(std::string_view text) noexcept {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+  return std::ranges::equal(one, other,
+                            [](char a, char b) { return ascii_lower(a) == ascii_lower(b); });
 }
 
 }  // namespace fastgpu::http

@@ -38,13 +38,7 @@ Parameters parse_query(std::string_view query);
 /// Returns "a=1&b=" with both sides encoded, in the given order. Suitable as a query and as a form.
 std::string encode_query(const Parameters& parameters);
 
-/// Returns the text with A to Z in lower case, independent of the locale.
-std::string lower_case(std::string_view text);
-
 /// Returns true if both are equal, ignoring the case of A to Z.
 bool same_word(std::string_view one, std::string_view other) noexcept;
-
-/// Returns the text without spaces and tabs at both ends.
-std::string_view trimmed(std::string_view text) noexcept;
 
 }  // namespace fastgpu::http

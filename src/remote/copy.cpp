@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <sstream>
 
 #include "base/file_status.hpp"
+#include "base/split.hpp"
 #include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
 #include "remote/local_failure.hpp"
@@ -25,12 +25,9 @@ void keep_message(std::string& said, std::string_view piece) {
   said += piece.substr(0, kLongest - std::min(said.size(), kLongest));
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);)
-    lines.push_back(line);
-  return lines;
+std::vector<std::string> lines_of(std::string_view text) {
+  const auto lines = split_lines(text);
+  return {lines.begin(), lines.end()};
 }
 
 Error far_error(const NodeName& host, const ssh::Exit& exit, std::string said) {

@@ -1,10 +1,8 @@
 #include "remote/left_out.hpp"
 
-#include <fstream>
-#include <sstream>
-
 #include "base/error.hpp"
 #include "base/file_status.hpp"
+#include "base/files.hpp"
 #include "base/names.hpp"
 #include "transfer/ignore_rules.hpp"
 
@@ -21,11 +19,7 @@ std::string text_of(const std::filesystem::path& file) {
     throw Error(ErrorKind::usage, printable(file.string(), 200) +
                                       " is not a regular file of at most 1 MiB: it holds what "
                                       "--sync leaves out, a rule a line");
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw Error(ErrorKind::denied, printable(file.string(), 200) + " cannot be read");
-  return text.str();
+  return read_file(file).value_or("");
 }
 
 }  // namespace

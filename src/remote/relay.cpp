@@ -1,12 +1,12 @@
 #include "remote/relay.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <optional>
-#include <random>
 #include <set>
 
+#include "base/hex.hpp"
+#include "base/random.hpp"
 #include "remote/agent_call.hpp"
 #include "remote/copy.hpp"
 #include "remote/kept_copy.hpp"
@@ -63,17 +63,6 @@ class Relay {
   }
 
  private:
-  static std::string new_id() {
-    std::random_device random;
-    std::string id;
-    for (int i = 0; i < 4; ++i) {
-      char part[9];
-      std::snprintf(part, sizeof part, "%08x", static_cast<unsigned>(random()));
-      id += part;
-    }
-    return id;
-  }
-
   std::vector<ssh::Host> hosts_of(const Indices& indices) const {
     std::vector<ssh::Host> hosts;
     for (const std::size_t host : indices)
@@ -123,7 +112,7 @@ class Relay {
     local_.check();
     content_ = sender ? sender->sent().bytes : 0;
     if (sender) vanished_ = sender->vanished();
-    if (sender && sender->account()) accounts_.insert(transfer::hex(*sender->account()));
+    if (sender && sender->account()) accounts_.insert(hex(*sender->account()));
   }
 
   void drop_known(Indices& left) const {
@@ -182,7 +171,7 @@ class Relay {
   const CopyOptions& options_;
   CopyProgress* progress_;
   const Cancel& cancel_;
-  const std::string id_ = new_id();
+  const std::string id_ = random_hex(16);
   LocalFailure local_;
   std::vector<std::string> vanished_;
   std::set<std::string> accounts_;  ///< The accounts of the streams that were sent completely.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "ssh/wire.hpp"
 
@@ -61,8 +62,10 @@ std::string unmatched_algorithms(std::string_view first_bytes) {
   if (theirs.empty()) return out;
   for (const auto& [what, ours, place] : kLists)
     if (are_disjoint(ours, theirs[place]))
-      out += (out.empty() ? "" : "; ") + std::string(what) + ": the host has " +
-             printable(theirs[place], 300) + ", libssh2 here has " + ours;
+      append_item(out,
+                  std::string(what) + ": the host has " + printable(theirs[place], 300) +
+                      ", libssh2 here has " + ours,
+                  "; ");
   return out;
 }
 

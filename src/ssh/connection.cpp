@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "base/contains.hpp"
+#include "base/join.hpp"
 #include "ssh/algorithms.hpp"
 #include "ssh/tcp_stream.hpp"
 #include "ssh/wire.hpp"
@@ -37,7 +39,7 @@ std::unique_ptr<Stream> direct(const Host& host) {
 std::string known_fingerprints(std::span<const std::string> blobs) {
   std::string list;
   for (const std::string& blob : blobs)
-    list += (list.empty() ? "" : " or ") + blob_fingerprint(blob);
+    append_item(list, blob_fingerprint(blob), " or ");
   return list;
 }
 
@@ -163,7 +165,7 @@ void Connection::check_host_key() const {
   if (known.empty())
     throw error(ErrorKind::denied,
                 "its host key is not known; it shows " + blob_fingerprint(shown));
-  if (std::ranges::find(known, shown) == known.end())
+  if (!contains(known, shown))
     throw error(ErrorKind::denied, "its host key is " + blob_fingerprint(shown) + " and not " +
                                        known_fingerprints(known) +
                                        "; another machine may be answering in its place");

@@ -12,6 +12,7 @@
 #include "base/base64.hpp"
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/unique_fd.hpp"
 #include "ssh/wire.hpp"
 
@@ -43,11 +44,7 @@ UniqueFd open_file(const std::filesystem::path& file) {
 }
 
 std::string read_text(const UniqueFd& fd, const std::filesystem::path& file) {
-  std::string text(kLargestFile, '\0');
-  const ssize_t size = ::read(fd.get(), text.data(), text.size());
-  if (size < 0) throw system_error("reading " + identity_text(file), errno);
-  text.resize(static_cast<std::size_t>(size));
-  return text;
+  return read_to_end(fd.get(), "reading " + identity_text(file), kLargestFile);
 }
 
 std::string read_private_file(const std::filesystem::path& file) {

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <fstream>
 #include <optional>
 
 #include "base/base64.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/file_status.hpp"
+#include "base/files.hpp"
 #include "ssh/host_patterns.hpp"
 #include "ssh/wire.hpp"
 
@@ -134,7 +134,7 @@ void take(const Entry& entry, KnownHost& known) {
 }  // namespace
 
 bool KnownHost::is_revoked(const std::string& key) const {
-  return std::ranges::find(revoked, key) != revoked.end();
+  return contains(revoked, key);
 }
 
 KnownHost known_host(std::string_view text, std::string_view address, std::uint16_t port) {
@@ -154,9 +154,7 @@ KnownHost known_host_in(std::span<const std::filesystem::path> files, std::strin
     if (!path_exists(file)) continue;
     if (!std::filesystem::is_regular_file(file))
       throw Error(ErrorKind::usage, file.string() + " is not a regular file");
-    std::ifstream in(file, std::ios::binary);
-    text.append(std::istreambuf_iterator<char>(in), {}) += '\n';
-    if (!in) throw system_error("reading " + file.string(), errno);
+    text += read_file(file).value_or("") + "\n";
   }
   return known_host(text, address, port);
 }

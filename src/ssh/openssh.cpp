@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "ssh/preamble.hpp"
 
 namespace fastgpu::ssh {
@@ -13,7 +15,7 @@ std::vector<Host> all_of(std::span<const Host> hosts) {
   std::vector<Host> all(hosts.begin(), hosts.end());
   for (const Host& host : hosts)
     for (const Host& jump : host.jumps)
-      if (std::ranges::find(all, jump.name, &Host::name) == all.end()) all.push_back(jump);
+      if (!contains(all, jump.name, &Host::name)) all.push_back(jump);
   return all;
 }
 
@@ -34,7 +36,7 @@ std::string quoted(const std::filesystem::path& path) {
 std::string way_to(const Host& host) {
   std::string names;
   for (const Host& jump : host.jumps)
-    names += (names.empty() ? "" : ",") + jump.name.value;
+    append_item(names, jump.name.value, ",");
   return names.empty() ? "none" : names;
 }
 

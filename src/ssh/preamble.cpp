@@ -1,10 +1,9 @@
 #include "ssh/preamble.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <random>
 
 #include "base/names.hpp"
+#include "base/random.hpp"
 
 namespace fastgpu::ssh {
 namespace {
@@ -15,12 +14,7 @@ constexpr std::size_t kMostShown = 300;
 }  // namespace
 
 std::string new_mark() {
-  std::random_device random;
-  char digits[33];
-  std::snprintf(digits, sizeof digits, "%08x%08x%08x%08x", static_cast<unsigned>(random()),
-                static_cast<unsigned>(random()), static_cast<unsigned>(random()),
-                static_cast<unsigned>(random()));
-  return std::string("fastgpu-") + digits;
+  return "fastgpu-" + random_hex(16);
 }
 
 std::string_view Preamble::behind(std::string_view piece) {

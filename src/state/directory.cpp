@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/file_status.hpp"
 #include "base/files.hpp"
@@ -76,7 +77,7 @@ void make_private_directory(const fs::path& path) {
 fs::path cluster_directory(const fs::path& directory, const ClusterId& cluster) {
   // The id is empty while a new cluster's hosts are checked.
   const bool is_name = std::ranges::all_of(cluster.value, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    return (c >= 'a' && c <= 'z') || is_ascii_digit(c) || c == '-';
   });
   if (!is_name || cluster.value.size() > kLongestClusterId)
     throw Error(ErrorKind::remote,

@@ -1,7 +1,7 @@
 // The text of the details of intents.
-#include <charconv>
 
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 #include "state/codec.hpp"
 
 namespace fastgpu::state {
@@ -39,10 +39,9 @@ void put(json& object, const ImageOrder& order) {
 }
 
 IntentDetail parse_node_index(const std::string& text) {
-  int index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return NodeIndex{index};
+  const auto index = to_number<int>(text);
+  if (!index) return {};
+  return NodeIndex{*index};
 }
 
 IntentDetail parse_detail(std::string_view action, const std::string& text) {

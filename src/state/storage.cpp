@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
@@ -14,8 +16,7 @@ constexpr std::size_t kLongestAddress = 253;
 constexpr std::size_t kLongestPath = 1'000;
 
 bool is_word_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '_' || c == '.';
+  return is_ascii_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
 }
 
 bool is_word(std::string_view text) {
@@ -41,8 +42,7 @@ bool belongs_to_the_system(std::string_view path) {
   constexpr std::array kWithAllBelow = {"bin",  "boot", "dev", "etc",  "lib", "lib32", "lib64",
                                         "proc", "run",  "sys", "sbin", "usr", "var"};
   const std::string_view first = path.substr(1, path.find('/', 1) - 1);
-  return std::ranges::find(kWhole, path) != kWhole.end() ||
-         std::ranges::find(kWithAllBelow, first) != kWithAllBelow.end();
+  return contains(kWhole, path) || contains(kWithAllBelow, first);
 }
 
 [[noreturn]] void refuse_mount(std::string_view text, const std::string& why) {

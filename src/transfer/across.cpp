@@ -8,6 +8,7 @@
 #include <climits>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "transfer/own_directory.hpp"
 #include "transfer/paths.hpp"
 
@@ -39,11 +40,7 @@ void copy_bytes(int from, int to, const Entry& entry) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw entry.failed();
     if (got == 0) return;
-    for (std::string_view rest(buffer.data(), static_cast<std::size_t>(got)); !rest.empty();) {
-      const ssize_t put = ::write(to, rest.data(), rest.size());
-      if (put < 0 && errno != EINTR) throw entry.failed();
-      rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
-    }
+    write_all(to, {buffer.data(), static_cast<std::size_t>(got)}, "writing " + entry.shown);
   }
 }
 

@@ -2,9 +2,10 @@
 
 #include <fnmatch.h>
 
-#include <algorithm>
 #include <ranges>
 #include <span>
+
+#include "base/split.hpp"
 
 namespace fastgpu::transfer {
 namespace {
@@ -13,14 +14,9 @@ constexpr const char* kAnyDepth = "**";
 
 using Parts = std::span<const std::string>;
 
-std::vector<std::string> split(std::string_view path) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    if (end > begin) parts.emplace_back(path.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
+std::vector<std::string> parts_of(std::string_view path) {
+  const auto parts = split_words(path, "/");
+  return {parts.begin(), parts.end()};
 }
 
 /// Returns true if the rule matches the path, part by part. Takes at most as many steps as the
@@ -70,24 +66,22 @@ IgnoreRules::Rule IgnoreRules::rule_of(std::string_view line) {
     line.remove_suffix(1);
   }
   const bool is_a_name = line.find('/') == line.npos;
-  rule.parts = split(line);
+  rule.parts = parts_of(line);
   if (is_a_name && !rule.parts.empty()) rule.parts.insert(rule.parts.begin(), kAnyDepth);
   return rule;
 }
 
 IgnoreRules IgnoreRules::parse(std::string_view text) {
   IgnoreRules rules;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    Rule rule = rule_of(text.substr(0, end));
+  for (const std::string_view line : split_lines(text)) {
+    Rule rule = rule_of(line);
     if (!rule.parts.empty()) rules.rules_.push_back(std::move(rule));
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return rules;
 }
 
 bool IgnoreRules::leaves_out(std::string_view path, bool is_directory) const {
-  const std::vector<std::string> parts = split(path);
+  const std::vector<std::string> parts = parts_of(path);
   for (const Rule& rule : rules_ | std::views::reverse)
     if ((is_directory || !rule.is_for_directories) && matches(rule.parts, parts))
       return !rule.includes;

@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <random>
 
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
+#include "base/random.hpp"
 #include "transfer/paths.hpp"
 
 namespace fastgpu::transfer {
@@ -62,12 +62,7 @@ UniqueFd make_own_directory(int parent, const std::string& name, const std::stri
 }
 
 std::string unused_name() {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
-  std::random_device random;
-  std::string name(kCopyMarker);
-  for (int i = 0; i < 12; ++i)
-    name += kLetters[random() % kLetters.size()];
-  return name;
+  return std::string(kCopyMarker) + random_hex(8);
 }
 
 std::vector<std::string> names_in_directory(int directory) {

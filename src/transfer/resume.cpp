@@ -3,10 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.hpp"
+#include "base/hex.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 #include "transfer/sha256.hpp"
 
 namespace fastgpu::transfer {
@@ -19,11 +20,9 @@ namespace fs = std::filesystem;
 }
 
 std::uint64_t number(std::string_view digits, std::string_view whole) {
-  std::uint64_t value = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [at, failure] = std::from_chars(digits.data(), end, value);
-  if (at != end || failure != std::errc()) refuse(whole);
-  return value;
+  const auto value = to_number<std::uint64_t>(digits);
+  if (!value) refuse(whole);
+  return *value;
 }
 
 /// Returns a text with everything by which a change of the file is detected.
@@ -80,9 +79,7 @@ std::string to_text(const Resumption& resumption) {
 
 Resumption parse_resumption(std::string_view text) {
   const std::string_view key = text.substr(0, std::min(text.find(':'), text.size()));
-  if (key.size() != kKeyDigits || text.size() == key.size() ||
-      key.find_first_not_of("0123456789abcdef") != std::string_view::npos)
-    refuse(text);
+  if (key.size() != kKeyDigits || text.size() == key.size() || !is_hex(key)) refuse(text);
   return {.key = std::string(key), .from = parse_position(text.substr(key.size() + 1))};
 }
 

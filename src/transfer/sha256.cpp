@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "base/error.hpp"
+#include "base/hex.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::transfer {
@@ -29,16 +30,6 @@ Digest Sha256::finish() noexcept {
   Digest digest{};
   SHA256_Final(digest.data(), state_.get());
   return digest;
-}
-
-std::string hex(const Digest& digest) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text += kDigits[byte >> 4U];
-    text += kDigits[byte & 15U];
-  }
-  return text;
 }
 
 std::optional<Digest> parse_digest(std::string_view hex) {

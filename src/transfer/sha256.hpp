@@ -28,8 +28,7 @@ class Sha256 {
   std::unique_ptr<SHA256state_st, Release> state_;
 };
 
-std::string hex(const Digest& digest);
-/// Parses hex()'s form; absent for malformed text.
+/// Parses 64 hexadecimal digits; absent for malformed text.
 std::optional<Digest> parse_digest(std::string_view hex);
 std::string sha256_hex(std::string_view bytes);
 

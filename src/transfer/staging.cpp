@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <thread>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "transfer/own_directory.hpp"
 #include "transfer/paths.hpp"
 
@@ -83,12 +83,7 @@ bool lock_within(std::chrono::milliseconds timeout, int directory) {
 
 /// Returns an id of the present boot: written data is certain to exist only until a power failure.
 const std::string& this_boot() {
-  static const std::string id = [] {
-    std::ifstream file("/proc/sys/kernel/random/boot_id");
-    std::string line;
-    std::getline(file, line);
-    return line;
-  }();
+  static const std::string id = first_line_of("/proc/sys/kernel/random/boot_id");
   return id;
 }
 

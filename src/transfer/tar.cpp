@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::transfer {
 namespace {
@@ -203,11 +204,9 @@ void TarReader::take_pax(const std::string& text, Extension& extension) const {
     if (key == "path") extension.path = value;
     if (key == "linkpath") extension.target = value;
     if (key == "size") {
-      std::uint64_t size = 0;
-      const auto read = std::from_chars(value.data(), value.data() + value.size(), size);
-      if (read.ec != std::errc() || read.ptr != value.data() + value.size() || size > kLargest)
-        throw bad_archive("'" + printable(value) + "' is not a size");
-      extension.size = size;
+      const auto size = to_number<std::uint64_t>(value);
+      if (!size || *size > kLargest) throw bad_archive("'" + printable(value) + "' is not a size");
+      extension.size = *size;
     }
     if (key.starts_with("GNU.sparse")) throw bad_archive("it leaves out what is empty (--sparse)");
     rest.remove_prefix(length);

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "base/files.hpp"
 #include "support/agent_process.hpp"
 #include "transfer/input_frames.hpp"
 
@@ -27,11 +28,7 @@ process::Child start(const ScratchHome& home, std::vector<std::string> words) {
 }
 
 std::string read_all(const UniqueFd& from) {
-  std::string text;
-  std::array<char, 4096> buffer;
-  for (ssize_t got = 0; (got = ::read(from.get(), buffer.data(), buffer.size())) > 0;)
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  return text;
+  return read_to_end(from.get(), "reading from the agent");
 }
 
 /// The agent may have ended by now.

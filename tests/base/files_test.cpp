@@ -53,6 +53,16 @@ TEST_CASE("a file that is not there is absent, and another failure has its path"
   CHECK(mentions(room, "writing it"));
 }
 
+TEST_CASE("the first line of a file has no line end, and a missing file has no line") {
+  const test::TempDirectory temp;
+  const auto file = temp.path() / "lines";
+  const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  write_all(fd.get(), "first\nsecond\n", "writing");
+  CHECK(first_line_of(file) == "first");
+  CHECK(first_line_of(temp.path() / "missing").empty());
+  CHECK(first_line_of(temp.path()).empty());
+}
+
 TEST_SUITE_END();
 
 }  // namespace

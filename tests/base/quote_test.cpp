@@ -10,7 +10,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/files.hpp"
 #include "base/login_shell.hpp"
+#include "base/pipe.hpp"
 
 namespace fastgpu {
 namespace {
@@ -44,22 +46,16 @@ TEST_CASE("every word arrives unchanged through a shell") {
 
 /// What a program that `shell` was told to start prints, and how it ended.
 std::pair<std::string, int> by_shell(std::vector<const char*> shell, const std::string& command) {
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
+  Pipe output = make_pipe();
   const pid_t pid = ::fork();
   if (pid == 0) {
-    ::dup2(ends[1], STDOUT_FILENO);
-    ::close(ends[0]);
+    ::dup2(output.write_end.get(), STDOUT_FILENO);
     shell.insert(shell.end(), {"-c", command.c_str(), nullptr});
     ::execvp(shell[0], const_cast<char* const*>(shell.data()));
     ::_exit(127);
   }
-  ::close(ends[1]);
-  std::string out;
-  std::array<char, 4096> buffer{};
-  for (ssize_t got = 0; (got = ::read(ends[0], buffer.data(), buffer.size())) > 0;)
-    out.append(buffer.data(), static_cast<std::size_t>(got));
-  ::close(ends[0]);
+  output.write_end = UniqueFd();
+  const std::string out = read_to_end(output.read_end.get(), "reading what the shell prints");
   int status = 0;
   ::waitpid(pid, &status, 0);
   return {out, status};

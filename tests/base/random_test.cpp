@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstddef>
 #include <set>
 
 namespace fastgpu {
@@ -20,6 +22,16 @@ TEST_CASE("random digits have the wanted length and do not come twice") {
     seen.insert(digits);
   }
   CHECK(seen.size() == 1'000);
+}
+
+TEST_CASE("bytes that are filled at random differ each time") {
+  std::set<std::array<std::byte, 16>> seen;
+  for (int i = 0; i < 100; ++i) {
+    std::array<std::byte, 16> bytes{};
+    fill_random(bytes);
+    seen.insert(bytes);
+  }
+  CHECK(seen.size() == 100);
 }
 
 TEST_SUITE_END();

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <fstream>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::cloudsim {
@@ -69,7 +70,7 @@ void check_value(const Json& schema, const Json& value, const std::string& path)
     throw ProtocolViolation(400, "InvalidParameterValue", path + " is no whole number");
   } else if (schema.contains("enum")) {
     const Json& allowed = schema.at("enum");
-    if (std::ranges::find(allowed, value) == allowed.end())
+    if (!contains(allowed, value))
       throw ProtocolViolation(
           400, "InvalidParameterValue",
           "Value (" + value.dump() + ") for " + path + " is none of " + allowed.dump());
@@ -95,7 +96,7 @@ void ApiFacts::check(const std::string& service, const std::string& action,
                      const Json& parameters) const {
   if (services_.is_null()) return;
   if (!services_.contains(service) || !services_.at(service).at("actions").contains(action)) {
-    if (std::ranges::find(kLeftOut, action) != kLeftOut.end()) return;
+    if (contains(kLeftOut, action)) return;
     throw ProtocolViolation(400, "InvalidAction", service + " has no action " + action);
   }
   check_members(services_.at(service).at("actions").at(action).at("request"), parameters, "");

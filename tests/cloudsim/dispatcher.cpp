@@ -1,19 +1,16 @@
 #include "cloudsim/dispatcher.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <thread>
+
+#include "base/contains.hpp"
+#include "base/time_text.hpp"
 
 namespace fastgpu::cloudsim {
 namespace {
 
 std::string http_date(Time time) {
-  const std::time_t seconds = Clock::to_time_t(time);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::string out(64, '\0');
-  out.resize(std::strftime(out.data(), out.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts));
-  return out;
+  return utc_text(time, "%a, %d %b %Y %H:%M:%S GMT");
 }
 
 /// Applies a fault to an answer before it is sent.
@@ -65,8 +62,7 @@ Reply Dispatcher::act(Face& face, const Call& call) {
     record.account = account.name;
     const Scope scope{record.vendor, account.name, call.region};
     if (!simulation_.throttle.admit(world, scope, call.action)) throw face.throttled();
-    if (std::ranges::find(account.denied, call.action) != account.denied.end())
-      throw face.not_allowed(call);
+    if (contains(account.denied, call.action)) throw face.not_allowed(call);
     reply = face.answer(call, account, world);
   } catch (const ProtocolViolation& violation) {
     simulation_.books.violations.push_back(record.vendor + " " + call.action + ": " +

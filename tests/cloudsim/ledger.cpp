@@ -1,17 +1,6 @@
 #include "cloudsim/ledger.hpp"
 
-#include <ctime>
-
 namespace fastgpu::cloudsim {
-
-std::string iso_time(Time time) {
-  const std::time_t seconds = Clock::to_time_t(time);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::string out(32, '\0');
-  out.resize(std::strftime(out.data(), out.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
-  return out;
-}
 
 std::string_view state_name(State state) {
   switch (state) {

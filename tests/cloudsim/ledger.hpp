@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cloudsim/world/times.hpp"
 #include "cloudsim/world/world.hpp"
 
 namespace fastgpu::cloudsim {
@@ -26,7 +27,6 @@ Json books_of(const SimulatedWorld& world);
 /// Returns {"total": n, "counts": {"aws": {"RunInstances": n}}, "calls": [in order]}.
 Json calls_of(const Ledger& books);
 
-std::string iso_time(Time time);  ///< Returns "2026-11-21T22:00:00Z".
 std::string_view state_name(State state);
 
 }  // namespace fastgpu::cloudsim

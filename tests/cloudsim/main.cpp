@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/units.hpp"
 #include "cloudsim/apis/alibaba/alibaba.hpp"
 #include "cloudsim/apis/aws/aws.hpp"
@@ -45,9 +46,8 @@ milliseconds parse_milliseconds(const std::string& text) {
 }
 
 std::string read_text(const fs::path& file) {
-  std::ifstream in(file);
-  if (!in) throw Error(ErrorKind::usage, file.string() + " cannot be read");
-  return {std::istreambuf_iterator<char>(in), {}};
+  if (auto text = fastgpu::read_file(file)) return *std::move(text);
+  throw Error(ErrorKind::usage, file.string() + " does not exist");
 }
 
 SimulatorOptions parse(std::span<char*> words) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <random>
 
+#include "base/pipe.hpp"
 #include "launcher/job_file.hpp"
 #include "provision/cluster_file/cluster_file.hpp"
 #include "support/child.hpp"
@@ -161,10 +162,10 @@ TEST_CASE("what is no text, or is indented by tabs, is called so at its place") 
 
 TEST_CASE("a dash reads standard input, and no more of it than is allowed") {
   const auto end = test::in_child([] {
-    int ends[2];
-    if (::pipe(ends) != 0 || ::write(ends[1], "nodes: 3", 8) != 8) return 1;
-    ::close(ends[1]);
-    ::dup2(ends[0], STDIN_FILENO);
+    Pipe input = make_pipe();
+    if (::write(input.write_end.get(), "nodes: 3", 8) != 8) return 1;
+    input.write_end = UniqueFd();
+    ::dup2(input.read_end.get(), STDIN_FILENO);
     return provision::read_cluster_file(Document::read("-")).nodes == 3 ? 0 : 2;
   });
   CHECK(end.status == 0);

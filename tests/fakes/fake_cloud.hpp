@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/contains.hpp"
 #include "provision/cloud/cloud.hpp"
 
 namespace fastgpu::test {
@@ -191,7 +192,7 @@ class FakeCloud final : public provision::cloud::Cloud {
            const Cancel&) override {
     const std::lock_guard lock(mutex_);
     for (Machine& machine : all) {
-      if (std::ranges::find(ids, machine.id) == ids.end()) continue;
+      if (!contains(ids, machine.id)) continue;
       if (!tags.cluster_name.empty()) machine.marks.cluster_name = tags.cluster_name;
       if (!tags.launched_as.empty()) machine.launched_as = tags.launched_as;
       if (!tags.owner.empty()) machine.marks.owner = tags.owner;
@@ -235,8 +236,7 @@ class FakeCloud final : public provision::cloud::Cloud {
     const std::lock_guard lock(mutex_);
     calls.push_back(ids.size());
     for (Machine& machine : all)
-      if (std::ranges::find(ids, machine.id) != ids.end() && machine.state != MachineState::gone)
-        machine.state = state;
+      if (contains(ids, machine.id) && machine.state != MachineState::gone) machine.state = state;
   }
 
   std::mutex mutex_;

@@ -6,9 +6,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <array>
 #include <fstream>
 
+#include "base/files.hpp"
+#include "base/pipe.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"
 #include "transfer/input_frames.hpp"
@@ -18,18 +19,9 @@ namespace {
 
 using test::failure_of;
 
-struct Pipe {
-  Pipe() {
-    std::array<int, 2> ends{};
-    REQUIRE(::pipe(ends.data()) == 0);
-    out = UniqueFd(ends[0]);
-    in = UniqueFd(ends[1]);
-  }
-  void write(const std::string& text) const {
-    REQUIRE(::write(in.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-  }
-  UniqueFd out, in;
-};
+void put(const Pipe& pipe, std::string_view text) {
+  write_all(pipe.write_end.get(), text, "writing to the pipe");
+}
 
 /// The next piece that is not empty, waiting as a client does; "END" at the end.
 std::string next(SharedInput& input, std::size_t taker) {
@@ -47,15 +39,15 @@ std::string next(SharedInput& input, std::size_t taker) {
 TEST_SUITE_BEGIN("remote/shared_input");
 
 TEST_CASE("each taker gets every byte, and the end") {
-  Pipe pipe;
-  SharedInput input(pipe.out.get(), 2);
+  Pipe pipe = make_pipe();
+  SharedInput input(pipe.read_end.get(), 2);
   CHECK(input.take(0)->bytes.empty());
-  pipe.write("one");
+  put(pipe, "one");
   CHECK(next(input, 0) == "one");
   input.finish(0, 3);
-  pipe.write(std::string("\0\n", 2));
+  put(pipe, std::string("\0\n", 2));
   CHECK(next(input, 0) == std::string("\0\n", 2));
-  pipe.in = UniqueFd();
+  pipe.write_end = UniqueFd();
   CHECK(next(input, 0) == "END");
   CHECK(next(input, 1).starts_with("one"));
   std::string rest;
@@ -65,14 +57,14 @@ TEST_CASE("each taker gets every byte, and the end") {
 }
 
 TEST_CASE("what is not finished with can be taken again") {
-  Pipe pipe;
-  SharedInput input(pipe.out.get(), 1);
-  pipe.write("abcdef");
+  Pipe pipe = make_pipe();
+  SharedInput input(pipe.read_end.get(), 1);
+  put(pipe, "abcdef");
   CHECK(next(input, 0) == "abcdef");
   input.finish(0, 4);
   input.finish(0, 2);    // Late news changes nothing.
   input.finish(0, 400);  // Nor does nonsense.
-  pipe.write("gh");
+  put(pipe, "gh");
   CHECK(next(input, 0) == "gh");
   input.finish(0, 6);
   input.rewind(0);
@@ -115,33 +107,33 @@ TEST_CASE("input that cannot be read is an error for each taker") {
 }
 
 TEST_CASE("it ends at once while its input is silent") {
-  Pipe pipe;
-  const SharedInput input(pipe.out.get(), 1);
+  Pipe pipe = make_pipe();
+  const SharedInput input(pipe.read_end.get(), 1);
 }
 
 TEST_CASE("it ends while another reads from the same pipe, whose settings stay as they are") {
-  Pipe pipe;
+  Pipe pipe = make_pipe();
   {
-    const SharedInput input(pipe.out.get(), 1);
+    const SharedInput input(pipe.read_end.get(), 1);
     for (int i = 0; i < 200; ++i) {
-      pipe.write("x");
-      pollfd fd{pipe.out.get(), POLLIN, 0};
+      put(pipe, "x");
+      pollfd fd{pipe.read_end.get(), POLLIN, 0};
       char c = 0;  // Whoever comes first takes it.
       if (::poll(&fd, 1, 0) == 1 && i % 2 == 0) {
-        ::fcntl(pipe.out.get(), F_SETFL, O_NONBLOCK);
-        (void)!::read(pipe.out.get(), &c, 1);
-        ::fcntl(pipe.out.get(), F_SETFL, 0);
+        ::fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK);
+        (void)!::read(pipe.read_end.get(), &c, 1);
+        ::fcntl(pipe.read_end.get(), F_SETFL, 0);
       }
     }
   }
-  CHECK((::fcntl(pipe.out.get(), F_GETFL) & O_NONBLOCK) == 0);
+  CHECK((::fcntl(pipe.read_end.get(), F_GETFL) & O_NONBLOCK) == 0);
 }
 
 TEST_CASE("framed, it is what the agent reads, the end included") {
-  Pipe pipe;
-  SharedInput input(pipe.out.get(), 1);
-  pipe.write("hello");
-  pipe.in = UniqueFd();
+  Pipe pipe = make_pipe();
+  SharedInput input(pipe.read_end.get(), 1);
+  put(pipe, "hello");
+  pipe.write_end = UniqueFd();
   const auto next_input = framed_input(input, 0, Finished::at_once);
   std::string bytes;
   int ends = 0;

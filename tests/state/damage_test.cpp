@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <iterator>
 
+#include "base/files.hpp"
 #include "sample.hpp"
 #include "state/directory.hpp"
 #include "state/lock.hpp"
@@ -29,8 +29,7 @@ using test::sample_node;
 using test::TempDirectory;
 
 std::string bytes_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return read_file(path).value_or("");
 }
 
 void write_bytes(const fs::path& path, const std::string& bytes) {

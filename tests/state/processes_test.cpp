@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "base/pipe.hpp"
 #include "sample.hpp"
 #include "state/directory.hpp"
 #include "state/lock.hpp"
@@ -60,13 +61,13 @@ class Holder {
           const Cancel cancel;
           const Store store(directory);
           const ClusterLock lock(store, {"demo"}, 0ms, cancel);
-          [[maybe_unused]] const auto told = ::write(pipe_.ends[1], "x", 1);
+          [[maybe_unused]] const auto told = ::write(pipe_.write_end.get(), "x", 1);
           for (;;)
             ::pause();
           return 0;
         }) {
     char told = 0;
-    REQUIRE(::read(pipe_.ends[0], &told, 1) == 1);
+    REQUIRE(::read(pipe_.read_end.get(), &told, 1) == 1);
   }
   void kill() {
     child_.kill();
@@ -74,14 +75,7 @@ class Holder {
   }
 
  private:
-  struct Pipe {
-    Pipe() { REQUIRE(::pipe(ends) == 0); }
-    ~Pipe() {
-      ::close(ends[0]);
-      ::close(ends[1]);
-    }
-    int ends[2] = {-1, -1};
-  } pipe_;
+  Pipe pipe_ = make_pipe();
   Child child_;
 };
 

@@ -8,6 +8,7 @@
 #include "sample.hpp"
 #include "state/store.hpp"
 #include "support/failure.hpp"
+#include "support/sample_cloud_spec.hpp"
 #include "support/temp_directory.hpp"
 
 namespace fastgpu::state {
@@ -16,27 +17,9 @@ namespace {
 using namespace std::chrono_literals;
 using test::failure_of;
 using test::mentions;
+using test::sample_cloud_spec;
 using test::sample_cluster;
 using test::TempDirectory;
-
-CloudSpec cloud_spec() {
-  return {.request = {.gpu = "A100",
-                      .gpu_memory_gib = 80,
-                      .gpus = 8,
-                      .nodes = 4,
-                      .market = Market::spot,
-                      .max_price = Money{20.5, kUsd},
-                      .data_disk = {500, "gp3"}},
-          .region = "us-east-1",
-          .image = "ami-1",
-          .vpc = "mine",
-          .disk_gib = 100,
-          .ssh_from = {IpRange::parse("203.0.113.7/32")},
-          .rdma = true,
-          .mounts = {{"10.0.0.4:/models", "/models"}},
-          .places = {{{"us-east-1", "us-east-1a"}, "p4de.24xlarge", Money{27.4, kUsd}},
-                     {{"us-east-1", "us-east-1b"}, "p4de.24xlarge", {}}}};
-}
 
 Guards guards() {
   return {.max_life = 8h,
@@ -63,7 +46,7 @@ Cluster reread(const Cluster& cluster) {
 
 Cluster sample_in_cloud() {
   Cluster cluster = cluster_in("aws");
-  cluster.provider_spec = cloud_spec();
+  cluster.provider_spec = sample_cloud_spec();
   cluster.guards = guards();
   return cluster;
 }
@@ -86,7 +69,7 @@ TEST_CASE("a request to a cloud and its guards are read as they were written") {
   const CloudSpec& spec = there.cloud();
   CHECK(spec.request.max_price == Money{20.5, kUsd});
   CHECK(spec.request.data_disk == DataDisk{500, "gp3"});
-  CHECK(spec.mounts == cloud_spec().mounts);
+  CHECK(spec.mounts == sample_cloud_spec().mounts);
   CHECK(spec.public_address == PublicAddress::all);
   REQUIRE(spec.places.size() == 2);
   CHECK(spec.places[0].price_per_hour->currency == kUsd);
@@ -153,7 +136,7 @@ TEST_CASE("what is unchanged keeps its text, and what a newer fastgpu wrote stay
   CHECK(text.find("banana") != text.npos);
   CHECK(text.find("from_tomorrow") != text.npos);
   cluster.guards = Guards{};
-  cluster.provider_spec = cloud_spec();
+  cluster.provider_spec = sample_cloud_spec();
   text = record_text_of(cluster).spec;
   CHECK(text.find("guards") == text.npos);
   CHECK(text.find("banana") == text.npos);

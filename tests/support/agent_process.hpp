@@ -8,7 +8,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <thread>
@@ -16,6 +15,7 @@
 
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/status.hpp"
+#include "base/files.hpp"
 #include "launcher/frames.hpp"
 #include "process/capture.hpp"
 #include "process/child.hpp"
@@ -36,8 +36,7 @@ inline void write_file(const std::filesystem::path& path, const std::string& tex
 }
 
 inline std::string read_text(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return read_file(path).value_or("");
 }
 
 inline process::Command agent_command(const ScratchHome& home, std::vector<std::string> words) {

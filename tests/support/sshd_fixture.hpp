@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/files.hpp"
 #include "base/unique_fd.hpp"
 #include "ssh/host.hpp"
 #include "ssh/keys.hpp"
@@ -57,8 +58,7 @@ inline void write_file(const fs::path& file, const std::string& text, fs::perms 
 }
 
 inline std::string read_file(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return fastgpu::read_file(file).value_or("");
 }
 
 inline std::string current_user() {

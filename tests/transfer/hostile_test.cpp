@@ -1,11 +1,11 @@
 // Other users of a shared directory, who lay things where a copy will be.
+#include "base/files.hpp"
 #include "transfer/trees.hpp"
 
 #include <grp.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <fstream>
 
 #include "support/failure.hpp"
 #include "support/noise.hpp"
@@ -45,12 +45,7 @@ class Shared : public TreeWorld {
     give_away(kept());
   }
 
-  static std::string boot() {
-    std::ifstream file("/proc/sys/kernel/random/boot_id");
-    std::string line;
-    std::getline(file, line);
-    return line;
-  }
+  static std::string boot() { return first_line_of("/proc/sys/kernel/random/boot_id"); }
 };
 
 Error cut_off(const std::string& stream, std::size_t size, const fs::path& to) {

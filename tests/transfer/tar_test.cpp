@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/files.hpp"
 #include "support/failure.hpp"
 #include "support/tar_archive.hpp"
 #include "support/temp_directory.hpp"
@@ -92,8 +93,7 @@ TEST_CASE("what the program tar writes is read") {
     const std::string command = "tar -C " + folder.path().string() + " --format=" + format +
                                 " -cf " + archive.string() + " top/" + std::string(120, 'd');
     if (std::system(command.c_str()) != 0) continue;  // Another tar.
-    std::ifstream file(archive, std::ios::binary);
-    const auto lines = listed({std::istreambuf_iterator<char>(file), {}});
+    const auto lines = listed(read_file(archive).value());
     REQUIRE(lines.size() == 3);
     CHECK(lines[2] == "f " + deep + "/file ->  644: content");
   }

@@ -1,7 +1,7 @@
 // addip: lets one more range of addresses log in to a cluster.
-#include <algorithm>
 #include <memory>
 
+#include "base/contains.hpp"
 #include "cli/commands/cluster/cloud_options.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/cluster_options.hpp"
@@ -39,8 +39,7 @@ std::vector<state::Cluster> clusters_of(Context& context, const AddipOptions& op
 /// Lets `ranges` log in, too.
 void let_in(state::CloudSpec& spec, const std::vector<IpRange>& ranges) {
   for (const IpRange& range : ranges)
-    if (std::ranges::find(spec.ssh_from, range) == spec.ssh_from.end())
-      spec.ssh_from.push_back(range);
+    if (!contains(spec.ssh_from, range)) spec.ssh_from.push_back(range);
 }
 
 /// Lets `ranges` log in and returns the changed cluster. Under --dry-run changes only the returned

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/host_names.hpp"
+#include "base/join.hpp"
 #include "base/outcome.hpp"
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/program/app.hpp"
@@ -70,7 +72,7 @@ Names wanted_names(Context& context, const ChangeOptions& options, const std::st
                                                          : ": name a cluster, or use --all"));
   Names names;
   const auto add = [&](const std::string& name) {
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (!contains(names, name)) names.push_back(name);
   };
   std::ranges::for_each(options.names, add);
   if (options.all)
@@ -145,8 +147,7 @@ std::vector<Affected> affected_by(Context& context, const Names& names) {
 std::string question_of(const std::string& verb, const std::vector<Affected>& affected) {
   std::string list;
   for (const Affected& one : affected)
-    list += (list.empty() ? "" : ", ") + one.cluster.name.value + " (" +
-            what_goes(one.nodes, one.jobs) + ")";
+    append_item(list, one.cluster.name.value + " (" + what_goes(one.nodes, one.jobs) + ")");
   if (affected.size() == 1) return verb + " cluster " + list + "?";
   return verb + " " + counted(affected.size(), "cluster") + ": " + list + "?";
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/files.hpp"
+#include "base/join.hpp"
 #include "cli/commands/cluster/money_options.hpp"
 #include "cli/commands/shared/offer_views.hpp"
 #include "cli/program/checked_flag.hpp"
@@ -72,7 +74,7 @@ std::vector<provision::Mount> mounts_of(const CloudOptions& options) {
 std::vector<std::string> names_of(const CloudOptions& options, const std::string& provider) {
   std::vector<std::string> names = options.clouds;
   if (names.empty() && !provider.empty()) names = {provider};
-  if (!names.empty() && std::ranges::find(names, "any") == names.end()) return names;
+  if (!names.empty() && !contains(names, "any")) return names;
   names.clear();
   for (const provision::ProviderInfo& info : provision::provider_table())
     if (info.is_cloud) names.emplace_back(info.name);
@@ -83,8 +85,8 @@ std::vector<std::string> names_of(const CloudOptions& options, const std::string
 /// ErrorKind::denied if no cloud has any.
 std::vector<Cloud*> clouds_of(Context& context, const CloudOptions& options,
                               const std::string& provider) {
-  const bool is_any = std::ranges::find(options.clouds, "any") != options.clouds.end() ||
-                      (options.clouds.empty() && provider.empty());
+  const bool is_any =
+      contains(options.clouds, "any") || (options.clouds.empty() && provider.empty());
   std::vector<Cloud*> clouds;
   for (const std::string& name : names_of(options, provider)) {
     Cloud& cloud = context.cloud(name);
@@ -228,7 +230,7 @@ std::vector<IpRange> parse_ssh_from(const std::vector<std::string>& texts) {
         throw Error(ErrorKind::usage, "'" + printable(text) +
                                           "' is an IPv6 range, but the nodes have only IPv4 "
                                           "addresses: name the IPv4 range that you log in from");
-      if (std::ranges::find(ranges, range) == ranges.end()) ranges.push_back(range);
+      if (!contains(ranges, range)) ranges.push_back(range);
     } catch (const Error& e) {
       throw e.during("--ssh-from");
     }
@@ -350,9 +352,7 @@ std::string types_to_take(std::span<Cloud* const> clouds,
   std::vector<std::string_view> names;
   for (const Cloud* cloud : clouds)
     names.push_back(cloud->name());
-  std::string types;
-  for (const std::string& type : provision::cloud::types_with_rdma(names, request))
-    types += (types.empty() ? "" : ", ") + type;
+  const std::string types = joined(provision::cloud::types_with_rdma(names, request));
   return types.empty() ? "; fastgpu knows of no type with RDMA there: omit --rdma"
                        : "; types with RDMA: " + types + "; or omit --rdma";
 }

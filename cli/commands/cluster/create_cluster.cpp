@@ -2,6 +2,7 @@
 #include <memory>
 #include <set>
 
+#include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/host_names.hpp"
 #include "base/units.hpp"
@@ -324,7 +325,7 @@ void warn_of_others_let_in(Ui& ui, const state::Cluster& cluster, const WantedCl
   if (!wanted.plan) return;
   const auto& ranges = wanted.plan->spec.ssh_from;
   for (const IpRange& there : cluster.cloud().ssh_from)
-    if (std::ranges::find(ranges, there) == ranges.end())
+    if (!contains(ranges, there))
       ui.warn("cluster " + cluster.name.value + " also allows SSH from " + there.text() +
               ", a range that this command does not name");
 }

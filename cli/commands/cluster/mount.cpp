@@ -1,7 +1,7 @@
 // mount: mounts an NFS export on all nodes, now and after restarts.
-#include <algorithm>
 #include <memory>
 
+#include "base/contains.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/cluster_options.hpp"
 #include "cli/commands/shared/dry_run.hpp"
@@ -23,7 +23,7 @@ struct MountOptions : ClusterOptions {
 using Mounts = std::vector<provision::Mount>;
 
 void add(Mounts& mounts, const provision::Mount& wanted) {
-  if (std::ranges::find(mounts, wanted) == mounts.end()) mounts.push_back(wanted);
+  if (!contains(mounts, wanted)) mounts.push_back(wanted);
 }
 
 /// Removes the mounts with a path, with a source, or with both.

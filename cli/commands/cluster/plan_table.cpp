@@ -1,4 +1,5 @@
 #include "cli/commands/cluster/plan_table.hpp"
+#include "base/join.hpp"
 #include "cli/commands/shared/offer_views.hpp"
 
 #include <algorithm>
@@ -83,10 +84,7 @@ std::string bases(const CloudPlan& plan) {
   for (const auto& [cloud, place] : candidates(plan))
     if (place.price_per_hour && place.price_per_hour->currency != kRankingCurrency)
       texts.insert(plan.rates.basis(place.price_per_hour->currency, kRankingCurrency));
-  std::string all;
-  for (const std::string& text : texts)
-    all += (all.empty() ? "" : ", ") + text;
-  return all;
+  return joined(texts);
 }
 
 }  // namespace

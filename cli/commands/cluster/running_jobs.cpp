@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/counted.hpp"
+#include "base/join.hpp"
 #include "cli/workflows/job_access.hpp"
 
 namespace fastgpu::cli {
@@ -13,7 +15,7 @@ constexpr std::size_t kMostNamed = 5;
 /// Returns true if the job has ranks on the nodes. Assumes so for a job whose record is unreadable.
 bool is_on(const state::Job& job, const std::vector<state::Node>& nodes) try {
   return std::ranges::any_of(job.record->placement, [&](const launcher::NodeRanks& ranks) {
-    return std::ranges::find(nodes, ranks.node, &state::Node::name) != nodes.end();
+    return contains(nodes, ranks.node, &state::Node::name);
   });
 } catch (const Error&) {
   return true;
@@ -45,11 +47,12 @@ std::vector<std::string> running_jobs(Context& context, const state::Cluster& cl
 
 std::string jobs_text(const std::vector<std::string>& jobs) {
   if (jobs.empty()) return {};
-  std::string text =
+  const std::string text =
       counted(jobs.size(), "job") + (jobs.size() == 1 ? " runs on it: " : " run on it: ");
+  std::string names;
   for (std::size_t i = 0; i < std::min(jobs.size(), kMostNamed); ++i)
-    text += (i == 0 ? "" : ", ") + jobs[i];
-  return text + (jobs.size() > kMostNamed ? ", ..." : "");
+    append_item(names, jobs[i]);
+  return text + names + (jobs.size() > kMostNamed ? ", ..." : "");
 }
 
 }  // namespace fastgpu::cli

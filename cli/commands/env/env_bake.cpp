@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/ascii.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_tools.hpp"
 #include "cli/commands/shared/cluster_options.hpp"
@@ -38,11 +39,11 @@ void check_cluster(const state::Cluster& cluster) {
 }
 
 void check_image_name(const std::string& name) {
-  const auto fits = [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  const auto fits = [](char c) {
+    return is_ascii_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
   };
   if (name.size() < 3 || name.size() > 60 || !std::ranges::all_of(name, fits) ||
-      std::isalpha(static_cast<unsigned char>(name.front())) == 0)
+      !is_ascii_letter(name.front()))
     throw Error(ErrorKind::usage, "env bake: " + printable(name) +
                                       " is not a valid image name: use 3 to 60 letters, digits and "
                                       "'-_.', beginning with a letter");

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "base/counted.hpp"
+#include "base/join.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_demo_report.hpp"
 #include "cli/commands/env/env_tools.hpp"
@@ -120,7 +121,7 @@ int run(Context& context, const EnvDemoOptions& options) {
       runs.push_back(*report);
     }
     const std::string why = objection(runs[runs.size() - 2], runs.back());
-    if (!why.empty()) objections += (objections.empty() ? "" : "; ") + why;
+    if (!why.empty()) append_item(objections, why, "; ");
   }
   context.ui().show(view_of(options.name, runs));
   if (!objections.empty()) throw Error(ErrorKind::remote, objections);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/join.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_install.hpp"
 #include "envs/environments/requirement.hpp"
@@ -72,9 +73,7 @@ bool has_own_index(const envs::EnvironmentSpec& spec) {
 }
 
 [[noreturn]] void refuse_lost(const envs::Combination& combination) {
-  std::string why;
-  for (const std::string& loss : combination.losses())
-    why += (why.empty() ? "" : "; ") + loss;
+  std::string why = joined(combination.losses(), "; ");
   if (combination.nearest)
     why += "; the nearest available name is " + to_string(*combination.nearest);
   throw Error(ErrorKind::not_found, "env install-frameworks: " + why);

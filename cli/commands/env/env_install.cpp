@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/contains.hpp"
 #include "base/files.hpp"
 #include "base/join.hpp"
 #include "cli/program/checked_flag.hpp"
@@ -131,7 +132,7 @@ bool lacks_frameworks(const envs::EnvironmentSpec& spec) try {
   const auto combination =
       envs::resolve(envs::builtin_matrix(), envs::parse_environment_name(spec.from));
   const auto is_in = [&](const std::string& requirement) {
-    return std::ranges::find(spec.packages, requirement) != spec.packages.end();
+    return contains(spec.packages, requirement);
   };
   return combination.offered() &&
          !std::ranges::all_of(combination.rows, [&](const envs::FrameworkRow& row) {

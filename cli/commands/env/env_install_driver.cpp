@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/counted.hpp"
+#include "base/join.hpp"
 #include "base/quote.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/node_goals.hpp"
@@ -117,7 +118,7 @@ View view_of(const Plans& plans) {
       item["steps"].push_back(json_of(step));
       std::string commands;
       for (const envs::Argv& argv : step.commands)
-        commands += (commands.empty() ? "" : "; ") + shell_join(argv);
+        append_item(commands, shell_join(argv), "; ");
       view.table.rows.push_back({"", "  " + step.title,
                                  Cell(word_of(step.state), color_of_step(step.state)), step.note,
                                  commands});

@@ -1,4 +1,5 @@
 #include "cli/commands/env/env_tools.hpp"
+#include "base/contains.hpp"
 #include "cli/workflows/remote_target.hpp"
 
 #include <algorithm>
@@ -82,8 +83,7 @@ void EnvCluster::require_on(const std::string& name, std::span<const NodeName> n
   const auto those_without = [&] {
     std::vector<state::Node> those;
     for (const state::Node& node : target_.nodes)
-      if (std::ranges::find(nodes, node.name) != nodes.end() &&
-          !envs::is_on(record_, name, node.token))
+      if (contains(nodes, node.name) && !envs::is_on(record_, name, node.token))
         those.push_back(node);
     return those;
   };

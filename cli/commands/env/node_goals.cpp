@@ -1,9 +1,8 @@
 #include "cli/commands/env/node_goals.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 
+#include "base/files.hpp"
 #include "envs/drivers/pgp_key.hpp"
 
 namespace fastgpu::cli {
@@ -30,14 +29,13 @@ class ShownSteps final : public envs::DriverEvents {
 
 /// Adds the key of another repository from the user's file.
 void trust_key_file(envs::Recipe& recipe, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorKind::not_found, "--repository-key '" + path + "' cannot be read");
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto text = read_file(path);
+  if (!text) throw Error(ErrorKind::not_found, "--repository-key '" + path + "' does not exist");
   try {
-    const std::string fingerprint = envs::key_fingerprint(text);
+    const std::string fingerprint = envs::key_fingerprint(*text);
     for (envs::PinnedKey* key : {&recipe.apt_key, &recipe.dnf_key}) {
       key->fingerprint = fingerprint;
-      key->text = text;
+      key->text = *text;
     }
   } catch (const Error& e) {
     throw Error(ErrorKind::usage, "--repository-key '" + path + "': " + e.what());

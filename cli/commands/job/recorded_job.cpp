@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
+
 namespace fastgpu::cli {
 
 std::shared_ptr<JobOptions> describe_job(Arguments& arguments) {
@@ -28,7 +30,7 @@ OpenJob open_settled(Context& context, const std::string& name) {
   const auto nodes = context.store().nodes(open.cluster.id);
   const bool has_all_nodes =
       std::ranges::all_of(open.record.placement, [&](const launcher::NodeRanks& ranks) {
-        return std::ranges::find(nodes, ranks.node, &state::Node::name) != nodes.end();
+        return contains(nodes, ranks.node, &state::Node::name);
       });
   if (open.cluster.state == state::ClusterState::stopped || !has_all_nodes)
     open.job = refresh_job(context, open.job);

@@ -7,9 +7,11 @@
 #include <memory>
 #include <optional>
 
+#include "base/ascii.hpp"
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/join.hpp"
 #include "base/json.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/commands/cluster/check_view.hpp"
@@ -78,7 +80,7 @@ launcher::JobFile job_file_of(const RunJobOptions& options) {
 std::string name_from(const std::string& program) {
   std::string out;
   for (const char c : program.substr(program.rfind('/') + 1)) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9' && !out.empty());
+    const bool plain = (c >= 'a' && c <= 'z') || (is_ascii_digit(c) && !out.empty());
     if (plain)
       out += c;
     else if (c >= 'A' && c <= 'Z')
@@ -251,7 +253,7 @@ RemoteTarget target_of(Context& context, const RunJobOptions& options,
     throw Error(ErrorKind::usage, "run job: give the nodes by -H or by --cluster, not by both");
   std::string names;
   for (const launcher::NodeSlots& host : hosts)
-    names += (names.empty() ? "" : ",") + host.name.value;
+    append_item(names, host.name.value, ",");
   RemoteTarget all = running_nodes(context, cluster + "/" + names);
   RemoteTarget target{
       .cluster = all.cluster, .nodes = {}, .hosts = {}, .heartbeat = std::move(all.heartbeat)};
@@ -328,9 +330,7 @@ int wait_in_background(Context& context, const RunJobOptions& options) {
   child.release();
   const auto job = context.store().find_job(id);
   if (!job) throw Error(ErrorKind::internal, "the job of the queue is not on record: " + id);
-  std::string names;
-  for (const std::string& other : turn_now(context, *job).waits_for)
-    names += (names.empty() ? "" : ", ") + other;
+  const std::string names = joined(turn_now(context, *job).waits_for);
   if (!names.empty()) context.ui().note("job " + id + " waits for " + names);
   return show_detached(context, *job);
 }

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -12,6 +11,7 @@
 #include "base/files.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
+#include "base/split.hpp"
 #include "base/unique_fd.hpp"
 #include "process/command.hpp"
 
@@ -101,14 +101,12 @@ std::vector<std::string> variables_in(const std::string& text, const std::string
                                       const state::Environment& ours) {
   std::vector<std::string> all;
   int number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const auto end = std::min(text.find('\n', begin), text.size());
-    std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
+  for (std::string_view line : split_lines(text)) {
     ++number;
-    if (line.ends_with('\r')) line.pop_back();
+    if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || line.front() == '#') continue;
-    process::set_variable(all, assignment_of(line, source + ":" + std::to_string(number), ours));
+    process::set_variable(
+        all, assignment_of(std::string(line), source + ":" + std::to_string(number), ours));
   }
   return all;
 }

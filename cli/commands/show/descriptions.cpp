@@ -238,8 +238,8 @@ std::optional<TimePoint> running_since(const GuardStatus& status, const state::N
 std::string way_text(const state::Node& node) {
   std::string text;
   for (const state::JumpHost& jump : node.jumps)
-    text += (text.empty() ? "" : ", ") + jump.user + (jump.user.empty() ? "" : "@") +
-            address_text(jump.address, jump.port);
+    append_item(text,
+                jump.user + (jump.user.empty() ? "" : "@") + address_text(jump.address, jump.port));
   return text;
 }
 

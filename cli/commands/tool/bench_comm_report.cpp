@@ -4,8 +4,11 @@
 #include <array>
 #include <cstdio>
 
+#include "base/contains.hpp"
 #include "base/counted.hpp"
+#include "base/join.hpp"
 #include "base/json.hpp"
+#include "base/split.hpp"
 #include "cli/ui/html.hpp"
 #include "cli/ui/text.hpp"
 
@@ -169,11 +172,6 @@ bool is_constant(const Table& table, std::size_t column) {
   });
 }
 
-std::string trimmed(std::string text) {
-  text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-  return text;
-}
-
 /// Returns the table as HTML. Columns that are the same in all rows become a sentence above it.
 std::string html_table(const Table& table) {
   if (table.rows.empty()) return "";
@@ -181,9 +179,9 @@ std::string html_table(const Table& table) {
   std::string head;
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    const std::string title = trimmed(table.columns[i].title);
+    const std::string title(trimmed(table.columns[i].title));
     if (is_constant(table, i)) {
-      same += (same.empty() ? "" : ", ") + title + " " + trimmed(table.rows.front()[i].text);
+      append_item(same, title + " " + std::string(trimmed(table.rows.front()[i].text)));
       continue;
     }
     shown.push_back(i);
@@ -269,7 +267,7 @@ View view_of(const BenchReport& report) {
   for (const BenchResult& result : report.results) {
     view.root["results"].push_back(parse_json<Json>(comm::bench::to_json(result), "a result"));
     const std::string name = name_of(result);
-    if (std::ranges::find(view.names, name) == view.names.end()) view.names.push_back(name);
+    if (!contains(view.names, name)) view.names.push_back(name);
   }
   view.page = page_of(report);
   return view;

@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include "base/contains.hpp"
 #include "base/file_status.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/program/app.hpp"
@@ -44,8 +45,7 @@ std::vector<std::string> regions_of(const std::vector<std::string>& clouds) {
   std::vector<std::string> out;
   for (const provision::ProviderInfo& info : provision::provider_table()) {
     const std::string name(info.name);
-    if (!info.is_cloud || (!clouds.empty() && std::ranges::find(clouds, name) == clouds.end()))
-      continue;
+    if (!info.is_cloud || (!clouds.empty() && !contains(clouds, name))) continue;
     for (const std::string_view region : provision::cloud::usual_regions(name))
       out.emplace_back(region);
   }

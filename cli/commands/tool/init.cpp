@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "base/files.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/program/context.hpp"
@@ -29,11 +30,12 @@ void write_new(const std::string& path, std::string_view text) {
   if (!file && errno == EEXIST)
     throw Error(ErrorKind::conflict, path + " already exists: move it, or choose another --file");
   if (!file) throw system_error("writing " + path, errno);
-  const ssize_t written = ::write(file.get(), text.data(), text.size());
-  if (written == static_cast<ssize_t>(text.size())) return;
-  const int error = written < 0 ? errno : ENOSPC;
-  ::unlink(path.c_str());
-  throw system_error("writing " + path, error);
+  try {
+    write_all(file.get(), text, "writing " + path);
+  } catch (const Error&) {
+    ::unlink(path.c_str());
+    throw;
+  }
 }
 
 int run(Context& context, const InitOptions& options) {

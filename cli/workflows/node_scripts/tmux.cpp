@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "base/quote.hpp"
@@ -30,10 +31,7 @@ std::vector<std::string> for_tmux(std::vector<std::string> program) {
 }  // namespace
 
 void check_session_name(const std::string& name) {
-  const auto good = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  };
+  const auto good = [](char c) { return is_ascii_letter_or_digit(c) || c == '-' || c == '_'; };
   if (name.empty() || name.size() > kLongestName || name.starts_with('-') ||
       !std::ranges::all_of(name, good))
     throw Error(ErrorKind::usage, "session name '" + printable(name) + "' is not 1 to " +

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "base/numbers.hpp"
 #include "provision/cloud/answer.hpp"
 #include "provision/ids.hpp"
 #include "provision/signing/signing.hpp"
@@ -74,8 +74,7 @@ std::optional<milliseconds> time_left(const http::Response& response) {
     const std::string_view text = response.header(header).value_or("");
     const std::size_t start = text.find(kName);
     if (start == std::string_view::npos) continue;
-    int left = -1;
-    std::from_chars(text.data() + start + kName.size(), text.data() + text.size(), left);
+    const int left = leading_number<int>(text.substr(start + kName.size())).value_or(-1);
     if (left >= 0) return milliseconds(std::min(left, kLongest));
   }
   return std::nullopt;

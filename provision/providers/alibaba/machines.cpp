@@ -1,10 +1,10 @@
 #include "provision/providers/alibaba/machines.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 #include "base/base64.hpp"
+#include "base/numbers.hpp"
 #include "base/time_text.hpp"
 #include "provision/cloud/cloud.hpp"
 #include "provision/providers/alibaba/hpc.hpp"
@@ -48,11 +48,8 @@ int index_of(const Answer& instance, const std::string& cluster) {
   const std::string start = cluster + "-";
   if (cluster.empty() || !name.starts_with(start)) return -1;
   const std::string_view digits = std::string_view(name).substr(start.size());
-  int index = -1;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, index);
-  const bool is_index = digits.size() == kIndexDigits && error == std::errc{} && stop == end;
-  return is_index && index >= 0 ? index : -1;
+  const int index = to_number<int>(digits).value_or(-1);
+  return digits.size() == kIndexDigits && index >= 0 ? index : -1;
 }
 
 std::string first_of(const std::vector<Answer>& items) {

@@ -2,6 +2,8 @@
 // and for machines that need it a high-performance cluster or a deployment set.
 #include <algorithm>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/find_or_make.hpp"
 #include "provision/ids.hpp"
@@ -184,7 +186,7 @@ std::vector<OpenPort> ways_into(Network& network, const std::string& group) {
   std::vector<OpenPort> ways;
   for (const Answer& rule : Answer(answer)["Permissions"]["Permission"].items()) {
     const std::string other = rule["SourceGroupId"].text();
-    ways.emplace_back(http::lower_case(rule["IpProtocol"].text()),
+    ways.emplace_back(ascii_lower(rule["IpProtocol"].text()),
                       other.empty() ? rule["SourceCidrIp"].text() : other);
   }
   return ways;
@@ -197,7 +199,7 @@ void open_group(Network& network, const NetworkRequest& request, const cloud::Fo
   Parameters rules = {{"SecurityGroupId", group.id}};
   int n = 0;
   const auto add = [&](const OpenPort& way, const char* ports, const char* source) {
-    if (std::ranges::find(there, way) != there.end()) return;
+    if (contains(there, way)) return;
     const std::string rule = "Permissions." + std::to_string(++n) + ".";
     rules.emplace_back(rule + "IpProtocol", way.first == "all" ? "ALL" : "TCP");
     rules.emplace_back(rule + "PortRange", ports);

@@ -1,10 +1,10 @@
 #include "provision/providers/aws/machines.hpp"
 
-#include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 #include "base/base64.hpp"
+#include "base/contains.hpp"
+#include "base/numbers.hpp"
 #include "provision/cloud/cloud.hpp"
 
 namespace fastgpu::provision::aws {
@@ -29,9 +29,7 @@ std::string tag_in(const pugi::xml_node& node, std::string_view key) {
 }
 
 int number(std::string_view digits) {
-  int value = -1;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
+  return leading_number<int>(digits).value_or(-1);
 }
 
 /// Returns the node's index. A tag has the index of the first node; the others follow in the order
@@ -76,8 +74,7 @@ std::vector<int> cards_of(const cloud::Launch& launch) {
 
 /// Returns true if a card has the fabric adapter.
 bool has_adapter(const cloud::Launch& launch, int card) {
-  return launch.rdma && (launch.rdma_cards.empty() ||
-                         std::ranges::find(launch.rdma_cards, card) != launch.rdma_cards.end());
+  return launch.rdma && (launch.rdma_cards.empty() || contains(launch.rdma_cards, card));
 }
 
 void add_interface(Parameters& parameters, const cloud::Launch& launch, int number, int card,

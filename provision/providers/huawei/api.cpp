@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/join.hpp"
+
 namespace fastgpu::provision::huawei {
 namespace {
 
@@ -22,12 +24,13 @@ bool is_global(const std::string& service) {
 std::string shown(const json& body, const Parameters& query) {
   std::string text;
   for (const auto& [name, value] : query)
-    text.append(text.empty() ? "" : " ").append(name).append("=").append(value);
+    append_item(text, name + "=" + value, " ");
   if (body.is_null()) return text;
   json open = body;
   if (open.contains("server") && open["server"].contains("user_data"))
     open["server"]["user_data"] = "***";
-  return text.append(text.empty() ? "" : " ").append(cloud::body_text(open));
+  append_item(text, cloud::body_text(open), " ");
+  return text;
 }
 
 /// Returns true for a region's own project, whose name is the region's. "cn-north-4_team" is a

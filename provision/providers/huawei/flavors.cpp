@@ -1,9 +1,10 @@
 #include "provision/providers/huawei/flavors.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
+#include "base/ascii.hpp"
+#include "base/split.hpp"
 #include "http/urls.hpp"
 #include "provision/cloud/catalogue.hpp"
 
@@ -15,15 +16,11 @@ using cloud::InstanceType;
 using cloud::Stock;
 using nlohmann::json;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 /// Splits a text at every character except letters and digits.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words(1);
   for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+    if (is_ascii_letter_or_digit(c))
       words.back() += c;
     else if (!words.back().empty())
       words.emplace_back();
@@ -33,7 +30,7 @@ std::vector<std::string> words_of(std::string_view text) {
 
 /// Returns true for "V100", "A100", "T4", "L40S": one or two letters, then digits.
 bool is_model(const std::string& word) {
-  const auto digit = std::ranges::find_if(word, is_digit);
+  const auto digit = std::ranges::find_if(word, is_ascii_digit);
   return digit != word.begin() && digit != word.end() && digit - word.begin() <= 2;
 }
 
@@ -70,7 +67,7 @@ std::map<std::string, std::string> conditions(const std::string& text) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const auto comma = rest.find(',');
-    const std::string_view entry = http::trimmed(rest.substr(0, comma));
+    const std::string_view entry = trimmed(rest.substr(0, comma));
     const auto open = entry.find('(');
     if (open != std::string_view::npos && entry.ends_with(')'))
       by_zone.emplace(entry.substr(0, open), entry.substr(open + 1, entry.size() - open - 2));
@@ -96,17 +93,14 @@ ConditionKeys keys_of(cloud::Market market) {
 std::string gpu_name(std::string_view text) {
   const auto words = words_of(text);
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string lower = http::lower_case(words[i]);
+    const std::string lower = ascii_lower(words[i]);
     if (lower.starts_with("ascend")) {
       std::string model = lower.substr(6);
       if (model.empty() && i + 1 < words.size()) model = words[i + 1];
       return "Ascend" + model;
     }
     if (!is_model(words[i])) continue;
-    std::string name = words[i];
-    std::ranges::transform(name, name.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    return name;
+    return ascii_upper(words[i]);
   }
   return {};
 }

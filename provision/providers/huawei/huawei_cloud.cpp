@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/join.hpp"
 #include "provision/cloud/in_parts.hpp"
@@ -278,9 +279,7 @@ std::vector<Machine> HuaweiCloud::seen_since(const cloud::Launch& launch,
 
 std::vector<Machine> HuaweiCloud::await_listing(const cloud::Launch& launch, const HuaweiJob& job,
                                                 const Cancel& cancel) {
-  const auto is_made = [&](const Machine& machine) {
-    return std::ranges::find(job.made, machine.id) != job.made.end();
-  };
+  const auto is_made = [&](const Machine& machine) { return contains(job.made, machine.id); };
   for (int look = 1;; ++look) {
     seen_ = {.when = paused_,
              .machines = machines(launch.site.region, launch.marks.cluster, cancel)};
@@ -303,8 +302,7 @@ std::vector<Machine> HuaweiCloud::launch(const cloud::Launch& launch, const Canc
   const HuaweiJob job = await_job(region, id, asked, cancel);
   std::vector<Machine> found = await_listing(launch, job, cancel);
   const auto is_broken = [&](const Machine& machine) {
-    return machine.state == MachineState::failed ||
-           std::ranges::find(job.failed, machine.id) != job.failed.end();
+    return machine.state == MachineState::failed || contains(job.failed, machine.id);
   };
   std::vector<std::string> removed;
   for (const Machine& machine : found)

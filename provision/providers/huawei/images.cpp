@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/ascii.hpp"
 #include "provision/providers/huawei/flavors.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
 
@@ -26,7 +27,7 @@ bool is_id(const std::string& name) {
 
 /// Returns true for an image with a GPU driver.
 bool has_driver(const Image& image) {
-  const std::string name = http::lower_case(image.name);
+  const std::string name = ascii_lower(image.name);
   return name.find("tesla") != std::string::npos || name.find("cuda") != std::string::npos ||
          name.find("gpu") != std::string::npos;
 }

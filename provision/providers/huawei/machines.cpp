@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 
 #include "base/base64.hpp"
+#include "base/numbers.hpp"
 #include "base/time_text.hpp"
 #include "provision/cloud/cloud.hpp"
 #include "provision/cloud/state_words.hpp"
@@ -80,10 +80,7 @@ std::string tag_in(const Answer& server, std::string_view key) {
 }
 
 int number(std::string_view digits) {
-  int value = -1;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value);
-  return error == std::errc{} && stop == end ? value : -1;
+  return to_number<int>(digits).value_or(-1);
 }
 
 /// Returns the server's number among those launched with it; -1 if the name is not ours.

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/contains.hpp"
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/where_told.hpp"
@@ -132,8 +133,7 @@ class Surveyor {
     if (failure == nullptr) return std::move(std::get<JsonAnswer>(reply));
     constexpr std::array kUntold = {FailureKind::permission, FailureKind::not_found,
                                     FailureKind::stock, FailureKind::invalid};
-    if (std::ranges::find(kUntold, failure->kind) == kUntold.end())
-      throw cloud::error_of(*failure, "huawei: " + call.doing);
+    if (!contains(kUntold, failure->kind)) throw cloud::error_of(*failure, "huawei: " + call.doing);
     return JsonAnswer();
   }
 

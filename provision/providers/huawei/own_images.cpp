@@ -2,6 +2,7 @@
 // description as well.
 #include <sstream>
 
+#include "base/join.hpp"
 #include "provision/polling.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
 
@@ -16,7 +17,7 @@ using cloud::OwnImage;
 std::string description_of(const cloud::ImageMarks& marks) {
   std::string text;
   for (const auto& [key, value] : cloud::pairs_of(marks))
-    text.append(text.empty() ? "" : " ").append(key).append("=").append(value);
+    append_item(text, std::string(key) + "=" + value, " ");
   return text;
 }
 

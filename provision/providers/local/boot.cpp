@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/descriptors.hpp"
+#include "base/files.hpp"
 #include "base/outcome.hpp"
 #include "base/unique_fd.hpp"
 #include "process/child.hpp"
@@ -29,9 +30,9 @@ constexpr std::size_t kDescriptors = 6;         // Descriptors of a boot while i
 
 UniqueFd in_memory(const std::string& text) {
   UniqueFd file(::memfd_create("fastgpu-boot-order", MFD_CLOEXEC));
-  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::lseek(file.get(), 0, SEEK_SET) != 0)
-    throw system_error("writing a boot order", errno);
+  if (!file) throw system_error("writing a boot order", errno);
+  write_all(file.get(), text, "writing a boot order");
+  if (::lseek(file.get(), 0, SEEK_SET) != 0) throw system_error("writing a boot order", errno);
   return file;
 }
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <sstream>
 
+#include "base/contains.hpp"
+
 namespace fastgpu::provision::local {
 namespace {
 
@@ -102,8 +104,7 @@ std::vector<Layer> choose_layers(const std::vector<MountEntry>& mounts,
       return lies_in(path, folder);
     };
     if (point == "/" || is_own_place(point) || std::ranges::any_of(hidden, covers)) continue;
-    if (std::ranges::find(kNoDisk, type) == kNoDisk.end())
-      layers.push_back({point, folder_name(point)});
+    if (!contains(kNoDisk, type)) layers.push_back({point, folder_name(point)});
   }
   return layers;
 }

@@ -1,8 +1,8 @@
 #include "provision/providers/local/node_files.hpp"
 
-#include <algorithm>
 #include <sstream>
 
+#include "base/contains.hpp"
 #include "provision/providers/local/order.hpp"
 
 namespace fastgpu::provision::local {
@@ -77,8 +77,7 @@ std::string unlock_accounts(std::string_view shadow, std::span<const std::string
   std::istringstream lines{std::string(shadow)};
   for (std::string line; std::getline(lines, line);) {
     const std::size_t colon = line.find(':');
-    const bool wanted =
-        colon != line.npos && std::ranges::find(users, line.substr(0, colon)) != users.end();
+    const bool wanted = colon != line.npos && contains(users, line.substr(0, colon));
     if (wanted && line.compare(colon + 1, 1, "!") == 0)
       line.replace(colon + 1, line.find(':', colon + 1) - colon - 1, "*");
     text += line + "\n";

@@ -1,11 +1,10 @@
 #include "provision/providers/local/orphans.hpp"
 
-#include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <filesystem>
 #include <set>
 
+#include "base/numbers.hpp"
 #include "provision/providers/local/files.hpp"
 #include "provision/providers/local/links.hpp"
 #include "provision/providers/local/node_process.hpp"
@@ -42,11 +41,10 @@ std::string read_command_line(pid_t pid) {
 std::vector<MarkedProcess> marked_processes(const std::string& root_id) {
   std::vector<MarkedProcess> found;
   for (const std::string& name : folders_in("/proc")) {
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc{} || end != name.data() + name.size()) continue;
-    const std::string cluster = cluster_of(read_command_line(pid), root_id);
-    if (!cluster.empty()) found.push_back({pid, cluster});
+    const auto pid = to_number<pid_t>(name);
+    if (!pid) continue;
+    const std::string cluster = cluster_of(read_command_line(*pid), root_id);
+    if (!cluster.empty()) found.push_back({*pid, cluster});
   }
   return found;
 }

@@ -1,9 +1,9 @@
 #include "provision/providers/local/records.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 #include "provision/providers/local/files.hpp"
 
 namespace fastgpu::provision::local {
@@ -16,10 +16,8 @@ constexpr const char* kClusterFile = "cluster.json";
 constexpr const char* kNodeFile = "node.json";
 
 std::optional<int> parse_index(const std::string& text) {
-  int index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error != std::errc{} || end != text.data() + text.size() || index < 0) return std::nullopt;
-  return index;
+  const auto index = to_number<int>(text);
+  return index && *index >= 0 ? index : std::nullopt;
 }
 
 /// Reads a file; absent if a crash cut it short: its content is then made anew or deleted.

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/unique_fd.hpp"
 #include "provision/providers/local/files.hpp"
 #include "provision/providers/local/node_files.hpp"
@@ -52,10 +53,10 @@ void update_hosts_of(pid_t pid, const std::string& block) {
   ::unlinkat(etc.get(), kDraft, 0);
   const UniqueFd draft(
       ::openat(etc.get(), kDraft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!draft || ::fchmod(draft.get(), 0644) != 0 ||
-      ::write(draft.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::renameat(etc.get(), kDraft, etc.get(), "hosts") != 0)
-    throw system_error("writing /etc/hosts of a node", errno);
+  constexpr const char* kDoing = "writing /etc/hosts of a node";
+  if (!draft || ::fchmod(draft.get(), 0644) != 0) throw system_error(kDoing, errno);
+  write_all(draft.get(), text, kDoing);
+  if (::renameat(etc.get(), kDraft, etc.get(), "hosts") != 0) throw system_error(kDoing, errno);
 }
 
 }  // namespace fastgpu::provision::local

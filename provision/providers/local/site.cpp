@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <system_error>
 
+#include "base/contains.hpp"
 #include "base/host_names.hpp"
 #include "provision/providers/local/files.hpp"
 #include "provision/providers/local/image_writer.hpp"
@@ -34,8 +34,7 @@ std::vector<std::string> hidden_folders(const LocalConfig& config, const fs::pat
   for (const fs::path& folder : folders) {
     std::error_code error;
     const std::string real = fs::weakly_canonical(folder, error).lexically_normal().string();
-    if (!error && real != "/" && std::ranges::find(hidden, real) == hidden.end())
-      hidden.push_back(real);
+    if (!error && real != "/" && !contains(hidden, real)) hidden.push_back(real);
   }
   return hidden;
 }

@@ -5,14 +5,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
 
 #include "base/cancel.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "base/split.hpp"
 #include "process/capture.hpp"
 #include "provision/providers/local/files.hpp"
 #include "provision/providers/local/mounts.hpp"
@@ -31,12 +32,6 @@ fs::path id_file(const LocalConfig& config) {
 }
 fs::path storage_file(const LocalConfig& config) {
   return config.root / "storage";
-}
-
-std::string trimmed(std::string text) {
-  while (!text.empty() && text.back() == '\n')
-    text.pop_back();
-  return text;
 }
 
 bool has_room(const fs::path& folder) {
@@ -62,7 +57,7 @@ std::string refusal(const LocalConfig& config, const fs::path& folder) {
       .argv = {config.init_program.string(), "probe", scratch.string(), config.fuse_overlayfs}};
   const process::Captured probe = process::capture(command, {}, Cancel());
   remove_tree(scratch);
-  return probe.status.ok() ? "" : trimmed(probe.err + probe.out);
+  return probe.status.ok() ? "" : std::string(trimmed(probe.err + probe.out, "\n"));
 }
 
 std::vector<fs::path> candidates() {
@@ -70,7 +65,7 @@ std::vector<fs::path> candidates() {
   std::vector<fs::path> memory;
   for (const MountEntry& mount : parse_mountinfo(read_file("/proc/self/mountinfo").value_or(""))) {
     if (mount.read_only) continue;
-    if (std::ranges::find(kDisks, mount.type) != kDisks.end()) folders.emplace_back(mount.point);
+    if (contains(kDisks, mount.type)) folders.emplace_back(mount.point);
     if (mount.type == "tmpfs") memory.emplace_back(mount.point);
   }
   folders.insert(folders.end(), memory.begin(), memory.end());
@@ -93,12 +88,12 @@ std::optional<fs::path> find_elsewhere(const LocalConfig& config, const std::str
 
 std::optional<std::string> find_root_id(const LocalConfig& config) {
   const auto text = read_file(id_file(config));
-  return text ? std::optional(trimmed(*text)) : std::nullopt;
+  return text ? std::optional<std::string>(trimmed(*text, "\n")) : std::nullopt;
 }
 
 std::optional<fs::path> find_storage(const LocalConfig& config) {
   const auto text = read_file(storage_file(config));
-  return text ? std::optional<fs::path>(trimmed(*text)) : std::nullopt;
+  return text ? std::optional<fs::path>(trimmed(*text, "\n")) : std::nullopt;
 }
 
 std::string make_root_id(const LocalConfig& config) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/failures.hpp"
@@ -97,8 +98,7 @@ std::vector<int> StaticProvider::new_indexes(const state::Cluster& cluster,
   const int listed = static_cast<int>(cluster.hosts().size());
   std::vector<int> indexes;
   for (int index = 0; index < listed && static_cast<int>(indexes.size()) < count; ++index)
-    if (std::ranges::find(present, index, &state::Node::index) == present.end())
-      indexes.push_back(index);
+    if (!contains(present, index, &state::Node::index)) indexes.push_back(index);
   if (static_cast<int>(indexes.size()) == count) return indexes;
   throw Error(ErrorKind::usage,
               "cluster '" + cluster.name.value + "' cannot have " +

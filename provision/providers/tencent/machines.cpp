@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/base64.hpp"
 #include "base/host_names.hpp"
+#include "base/numbers.hpp"
 #include "base/time_text.hpp"
 #include "provision/cloud/cloud.hpp"
 #include "provision/cloud/state_words.hpp"
@@ -50,10 +50,7 @@ std::string failure_of(const Answer& instance) {
 }
 
 int whole_number(std::string_view digits) {
-  int number = -1;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, number);
-  return error == std::errc{} && stop == end && number >= 0 ? number : -1;
+  return std::max(-1, to_number<int>(digits).value_or(-1));
 }
 
 /// Returns 3 for "demo-3", the instance of node 3 of a cluster launched as demo, from node 3 or an

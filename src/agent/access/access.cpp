@@ -5,6 +5,7 @@
 #include "agent/files/disk.hpp"
 #include "agent/options.hpp"
 #include "agent/subcommands.hpp"
+#include "base/hex.hpp"
 
 namespace fastgpu::agent {
 
@@ -29,7 +30,7 @@ int run_access_remove(Arguments arguments) {
   const std::string mark = options.take_word("the mark");
   const std::string cluster = options.take_word("the cluster");
   options.expect_end();
-  if (cluster.empty() || cluster.find_first_not_of("0123456789abcdef") != std::string::npos)
+  if (!is_hex(cluster))
     throw Error(ErrorKind::usage, "'" + printable(cluster) + "' is not a cluster's identity");
   remove_authorized_key(mark);
   // This directory has the key with which this host logged in to the others.

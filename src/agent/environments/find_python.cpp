@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <sstream>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "agent/environments/call.hpp"
 #include "agent/environments/node.hpp"
 #include "agent/options.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -31,10 +31,8 @@ bool is_a(const std::string& version, const std::string& wanted) {
 std::vector<int> numbers_of(const std::string& version) {
   std::vector<int> numbers;
   std::istringstream parts(version);
-  for (std::string part; std::getline(parts, part, '.');) {
-    int& number = numbers.emplace_back(0);
-    std::from_chars(part.data(), part.data() + part.size(), number);
-  }
+  for (std::string part; std::getline(parts, part, '.');)
+    numbers.push_back(leading_number<int>(part).value_or(0));
   return numbers;
 }
 

@@ -10,6 +10,7 @@
 #include "agent/environments/checked.hpp"
 #include "agent/files/disk.hpp"
 #include "agent/protocol/manifest_line.hpp"
+#include "base/hex.hpp"
 #include "base/parallel.hpp"
 #include "transfer/sha256.hpp"
 
@@ -30,7 +31,7 @@ std::size_t width() {
 std::string sum_at(const fs::path& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file) throw system_error("opening " + path.string(), errno);
-  return transfer::hex(transfer::sum_of_file(file.get(), path.string()));
+  return hex(transfer::sum_of_file(file.get(), path.string()));
 }
 
 /// Returns the status; absent for a missing file.
@@ -79,7 +80,7 @@ std::vector<std::string> paths_below(const fs::path& root) {
 
 std::string sum_of(const fs::path& root, const ManifestEntry& entry, const KnownSums& known) {
   const auto found = entry.kind == 'f' ? known.find(entry.path) : known.end();
-  return found == known.end() ? sum_of(root, entry) : transfer::hex(found->second);
+  return found == known.end() ? sum_of(root, entry) : hex(found->second);
 }
 
 /// Returns true if kind, mode and size are those in the line.
@@ -95,7 +96,7 @@ std::string damage(const fs::path& root, const std::string& line, const Received
   if (const auto found = received.find(path); found != received.end()) {
     const auto& [name, mode, size, sum] = found->second;
     const ManifestEntry entry{.mode = mode, .size = size, .path = path};
-    return line_of(entry, transfer::hex(sum)) == line ? "" : path + ": has another content";
+    return line_of(entry, hex(sum)) == line ? "" : path + ": has another content";
   }
   const auto status = status_of(root / path);
   if (!status) return path + ": is missing";

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <future>
 #include <string>
@@ -21,6 +20,7 @@
 #include "agent/subcommands.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 #include "transfer/tunnel.hpp"
 
 namespace fastgpu::agent {
@@ -53,7 +53,7 @@ std::string failure_at(const std::string& place) try {
   const auto colon = place.rfind(':');
   std::uint16_t port = 0;
   if (colon != std::string::npos)
-    std::from_chars(place.data() + colon + 1, place.data() + place.size(), port);
+    port = leading_number<std::uint16_t>(std::string_view(place).substr(colon + 1)).value_or(0);
   if (port == 0) return "it has no port";
   std::string host = place.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);

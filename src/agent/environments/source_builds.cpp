@@ -11,6 +11,8 @@
 #include "agent/environments/node.hpp"
 #include "agent/environments/pylock.hpp"
 #include "base/error.hpp"
+#include "base/hex.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "base/unique_fd.hpp"
 #include "process/capture.hpp"
@@ -44,10 +46,7 @@ std::string last_words(const process::Captured& done) {
     last.push_back(printable(line.substr(line.find_first_not_of(" \t")), kMostOfALine));
     if (last.size() > kLinesShown) last.pop_front();
   }
-  std::string text;
-  for (const std::string& line : last)
-    text += (text.empty() ? "" : " | ") + line;
-  return text;
+  return joined(last, " | ");
 }
 
 class SourceBuilds {
@@ -96,7 +95,7 @@ class SourceBuilds {
     if (!fs::exists(archive)) archive += kZip;
     const UniqueFd file(::open(archive.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) throw system_error("opening " + archive.string(), errno);
-    if (transfer::hex(transfer::sum_of_file(file.get(), archive.string())) != sum)
+    if (hex(transfer::sum_of_file(file.get(), archive.string())) != sum)
       throw Error(ErrorKind::remote,
                   archive.string() + " was changed: it is not the source of " + package.name);
     return {.package = package.name, .version = package.version, .archive = archive};

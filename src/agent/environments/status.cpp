@@ -10,6 +10,8 @@
 #include "agent/environments/place.hpp"
 #include "agent/files/disk.hpp"
 #include "agent/options.hpp"
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -29,8 +31,7 @@ std::uint64_t free_bytes(fs::path path) {
 std::string driver_version() {
   std::istringstream words(read_file("/proc/driver/nvidia/version").value_or(""));
   for (std::string word; words >> word;)
-    if (word.front() >= '0' && word.front() <= '9' && word.find('.') != std::string::npos)
-      return word;
+    if (is_ascii_digit(word.front()) && word.find('.') != std::string::npos) return word;
   return "";
 }
 
@@ -71,8 +72,7 @@ std::vector<std::string> cann_versions() {
   std::vector<std::string> versions;
   for (const fs::path& toolkit : toolkits) {
     const std::string version = cann_version(toolkit);
-    if (!version.empty() && std::ranges::find(versions, version) == versions.end())
-      versions.push_back(version);
+    if (!version.empty() && !contains(versions, version)) versions.push_back(version);
   }
   return versions;
 }

@@ -1,5 +1,7 @@
 #include "agent/environments/sum_lines.hpp"
 
+#include "base/hex.hpp"
+
 namespace fastgpu::agent {
 namespace {
 
@@ -9,7 +11,7 @@ constexpr std::size_t kDigits = 64;
 }  // namespace
 
 std::string to_sum_line(const std::string& path, const transfer::Digest& sum) {
-  return std::string(kSum) + transfer::hex(sum) + " " + path + "\n";
+  return std::string(kSum) + hex(sum) + " " + path + "\n";
 }
 
 KnownSums parse_sum_lines(std::string_view text) {

@@ -10,6 +10,7 @@
 #include "agent/environments/node.hpp"
 #include "agent/files/disk.hpp"
 #include "agent/protocol/index_login.hpp"
+#include "base/join.hpp"
 #include "process/command.hpp"
 
 namespace fastgpu::agent {
@@ -94,7 +95,7 @@ void Uv::use_indexes(const SolveRequest& request) {
 void Uv::use_logins() {
   std::string addresses;
   for (const Secret& login : logins_)
-    addresses += (addresses.empty() ? "" : " ") + login.reveal();
+    append_item(addresses, login.reveal(), " ");
   if (!addresses.empty()) set("UV_INDEX", addresses);
 }
 

@@ -10,6 +10,7 @@
 
 #include "agent/environments/build_tools.hpp"
 #include "agent/protocol/package_name.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::agent {
@@ -182,8 +183,7 @@ class Solving {
   /// Returns true if a package may be built now. Each package is tried once, because a second
   /// attempt would not help.
   bool may_be_built(const std::string& package) const {
-    return std::ranges::find(request_.sources, package) != request_.sources.end() &&
-           std::ranges::find(built_, package) == built_.end();
+    return contains(request_.sources, package) && !contains(built_, package);
   }
 
   void get_tools() {

@@ -20,6 +20,7 @@
 #include "agent/files/disk.hpp"
 #include "agent/options.hpp"
 #include "base/cancel.hpp"
+#include "base/hex.hpp"
 #include "base/login_shell.hpp"
 #include "base/quote.hpp"
 #include "base/units.hpp"
@@ -77,7 +78,7 @@ fs::path reports_directory() {
 }
 
 fs::path report_file(const std::string& id) {
-  if (id.empty() || id.find_first_not_of("0123456789abcdef") != std::string::npos)
+  if (!is_hex(id))
     throw Error(ErrorKind::usage, "'" + printable(id) + "' is not an identity of a copy");
   return reports_directory() / id;
 }
@@ -315,7 +316,7 @@ class Receiver {
 
   transfer::RelayReport report() const {
     if (failure_) return {0, transfer::failure_status(failure_->kind()), failure_->what()};
-    return {0, 0, transfer::hex(*tree_->account())};  // A complete tree has an account.
+    return {0, 0, hex(*tree_->account())};  // A complete tree has an account.
   }
 
  private:

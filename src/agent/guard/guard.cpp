@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "agent/jobs/job_notes.hpp"
 #include "agent/options.hpp"
 #include "agent/subcommands.hpp"
+#include "base/numbers.hpp"
 #include "base/time_text.hpp"
 #include "process/capture.hpp"
 #include "process/child.hpp"
@@ -102,8 +102,7 @@ void stop_guard(const fs::path& place) {
   }
   for (int look = 0; look < 100 && !try_lock(place / "lock"); ++look) {
     const std::string text = read_file(place / "pid").value_or("");
-    pid_t pid = 0;
-    std::from_chars(text.data(), text.data() + text.size(), pid);
+    const pid_t pid = leading_number<pid_t>(text).value_or(0);
     if (pid > 1) ::kill(pid, SIGTERM);  // The file is missing if the guard has only just started.
     guard_pause(milliseconds(20));
   }

@@ -7,8 +7,8 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 
+#include "base/numbers.hpp"
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::agent {
@@ -23,9 +23,9 @@ std::optional<sockaddr_in> parse_address(std::string_view text) {
   const std::size_t colon = text.find(':');
   std::uint16_t port = 80;
   if (colon != std::string_view::npos) {
-    const std::string_view digits = text.substr(colon + 1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+    const auto number = to_number<std::uint16_t>(text.substr(colon + 1));
+    if (!number) return std::nullopt;
+    port = *number;
   }
   sockaddr_in address{};
   address.sin_family = AF_INET;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <sstream>
 #include <system_error>
@@ -14,6 +13,7 @@
 #include "agent/jobs/processes.hpp"
 #include "agent/protocol/plan.hpp"
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "process/capture.hpp"
 
 namespace fastgpu::agent {
@@ -26,10 +26,8 @@ constexpr const char* kContact = "contact";
 std::int64_t boot_time() {
   const std::string stat = read_file("/proc/stat").value_or("");
   const auto at = stat.find("\nbtime ");
-  std::int64_t time = 0;
-  if (at != std::string::npos)
-    std::from_chars(stat.data() + at + 7, stat.data() + stat.size(), time);
-  return time;
+  if (at == std::string::npos) return 0;
+  return leading_number<std::int64_t>(std::string_view(stat).substr(at + 7)).value_or(0);
 }
 
 /// Returns the value of a marker in the environment of a process; may be empty.

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ctime>
 #include <optional>
 
 #include "agent/guard/metadata_client.hpp"
+#include "base/ascii.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -44,15 +45,13 @@ constexpr std::string_view kPattern = "dddd-dd-dd?dd:dd:dd";
 
 bool fits(std::string_view text) {
   return std::ranges::equal(text, kPattern, [](char c, char wanted) {
-    if (wanted == 'd') return c >= '0' && c <= '9';
+    if (wanted == 'd') return is_ascii_digit(c);
     return wanted == '?' ? c == 'T' || c == ' ' : c == wanted;
   });
 }
 
 int number_at(std::string_view text, std::size_t place, std::size_t size) {
-  int value = 0;
-  std::from_chars(text.data() + place, text.data() + place + size, value);
-  return value;
+  return leading_number<int>(text.substr(place, size)).value_or(0);
 }
 
 /// Returns the header with the token; "" if the service needs none, or gives none.

@@ -3,14 +3,13 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <random>
-
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/program_input.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/signals.hpp"
 #include "agent/subcommands.hpp"
+#include "base/random.hpp"
 #include "process/child.hpp"
 
 namespace fastgpu::agent {
@@ -40,9 +39,7 @@ ExecRequest parse_exec(Arguments arguments) {
 }
 
 std::string new_marker() {
-  std::random_device random;
-  return std::string(kExecMarker) + "=" + std::to_string(::getpid()) + "-" +
-         std::to_string(random()) + std::to_string(random());
+  return std::string(kExecMarker) + "=" + std::to_string(::getpid()) + "-" + random_hex(8);
 }
 
 process::Command command_of(const ExecRequest& request, const std::string& marker) {

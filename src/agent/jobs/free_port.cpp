@@ -3,10 +3,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <random>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 
@@ -40,7 +40,7 @@ std::vector<std::uint16_t> find_free_ports(std::size_t count) {
   std::vector<std::uint16_t> ports;
   for (int i = 0; i < kTries && ports.size() < count; ++i) {
     const auto port = static_cast<std::uint16_t>(numbers(random));
-    if (std::ranges::find(ports, port) == ports.end() && is_free(port)) ports.push_back(port);
+    if (!contains(ports, port) && is_free(port)) ports.push_back(port);
   }
   if (ports.size() == count) return ports;
   throw Error(ErrorKind::capacity, "no free TCP port between 20000 and 32000");

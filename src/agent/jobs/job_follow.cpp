@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -19,6 +18,7 @@
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/status.hpp"
 #include "agent/subcommands.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -142,9 +142,8 @@ class Follower {
     open_if_there(kLauncherRank, options_.directory);
     for (const auto& entry : std::filesystem::directory_iterator(ranks_)) {
       const std::string stem = entry.path().stem();
-      int rank = -1;
-      const auto end = std::from_chars(stem.data(), stem.data() + stem.size(), rank).ptr;
-      if (end != stem.data() + stem.size() || rank < 0 || !wanted(rank)) continue;
+      const int rank = to_number<int>(stem).value_or(-1);
+      if (rank < 0 || !wanted(rank)) continue;
       open_if_there(rank, ranks_);
       if (entry.path().extension() == ".status") ended_.try_emplace(rank, false);
     }

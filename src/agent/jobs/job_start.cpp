@@ -12,6 +12,7 @@
 #include "agent/jobs/supervisor.hpp"
 #include "agent/options.hpp"
 #include "agent/subcommands.hpp"
+#include "base/files.hpp"
 #include "base/pipe.hpp"
 
 namespace fastgpu::agent {
@@ -82,17 +83,6 @@ void take_over(const std::filesystem::path& directory, const JobPlan& plan, Uniq
   ::_exit(supervisor < 0 ? 1 : 0);
 }
 
-std::string read_to_end(const UniqueFd& from) {
-  std::string text;
-  char buffer[1024];
-  for (;;) {
-    const ssize_t got = ::read(from.get(), buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    text.append(buffer, static_cast<std::size_t>(got));
-  }
-}
-
 }  // namespace
 
 int run_job_start(Arguments arguments) {
@@ -107,7 +97,7 @@ int run_job_start(Arguments arguments) {
   { const UniqueFd closed(std::move(ready.write_end)); }
   int status = 0;
   ::waitpid(child, &status, 0);
-  const std::string trouble = read_to_end(ready.read_end);
+  const std::string trouble = read_to_end(ready.read_end.get(), "reading from the supervisor");
   if (!trouble.empty()) throw Error(ErrorKind::local, trouble);
   if (status != 0) throw Error(ErrorKind::local, "the supervisor could not be started");
   return 0;

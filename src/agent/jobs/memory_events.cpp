@@ -1,11 +1,12 @@
 #include "agent/jobs/memory_events.hpp"
 
-#include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <string>
+
+#include "base/numbers.hpp"
+#include "base/split.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -22,15 +23,6 @@ std::optional<std::string> event_text(const fs::path& file) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-template <class Use>
-void for_each_line(std::string_view text, Use use) {
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    use(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
-
 /// Returns true if the memory controller is in the list "cpu,memory".
 bool has_memory(std::string_view controllers) {
   const std::string list = "," + std::string(controllers) + ",";
@@ -41,20 +33,18 @@ bool has_memory(std::string_view controllers) {
 
 std::int64_t oom_kills_in(std::string_view text) {
   std::int64_t count = 0;
-  for_each_line(text, [&](std::string_view line) {
-    if (!line.starts_with(kCount)) return;
-    line.remove_prefix(kCount.size());
-    std::from_chars(line.data(), line.data() + line.size(), count);
-  });
+  for (const std::string_view line : split_lines(text))
+    if (line.starts_with(kCount))
+      count = leading_number<std::int64_t>(line.substr(kCount.size())).value_or(count);
   return count;
 }
 
 std::vector<fs::path> memory_event_files(std::string_view cgroups) {
   std::vector<fs::path> files;
-  for_each_line(cgroups, [&](std::string_view line) {
+  for (const std::string_view line : split_lines(cgroups)) {
     const auto first = line.find(':');
     const auto second = first == line.npos ? line.npos : line.find(':', first + 1);
-    if (second == line.npos) return;
+    if (second == line.npos) continue;
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
     const std::string path(line.substr(second + 1));
     if (controllers.empty()) files.push_back(kGroups + path + "/memory.events");
@@ -62,7 +52,7 @@ std::vector<fs::path> memory_event_files(std::string_view cgroups) {
       for (const std::string& below :
            {path, std::string()})  // A container sees its own as the root.
         files.push_back(kGroups + ("/memory" + below) + "/memory.oom_control");
-  });
+  }
   files.emplace_back("/proc/vmstat");
   return files;
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <sstream>
@@ -14,6 +13,7 @@
 #include "agent/files/disk.hpp"
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -101,10 +101,7 @@ std::vector<pid_t> all_pids() {
   const Directory proc(::opendir("/proc"));
   if (!proc) throw Error(ErrorKind::local, "/proc is not there");
   while (const dirent* entry = ::readdir(proc.get())) {
-    const std::string_view name = entry->d_name;
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error == std::errc{} && end == name.data() + name.size()) pids.push_back(pid);
+    if (const auto pid = to_number<pid_t>(entry->d_name)) pids.push_back(*pid);
   }
   return pids;
 }

@@ -27,6 +27,7 @@
 #include "agent/protocol/status.hpp"
 #include "agent/signals.hpp"
 #include "agent/subcommands.hpp"
+#include "base/contains.hpp"
 #include "base/pipe.hpp"
 #include "process/child.hpp"
 
@@ -227,7 +228,7 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
                     LogClock& clock, SignalQueue& signals) {
   std::optional<RankInput> input;
   const auto readers = ranks_with_input(plan);
-  if (std::ranges::find(readers, place.rank) != readers.end()) input.emplace(directory, place.rank);
+  if (contains(readers, place.rank)) input.emplace(directory, place.rank);
   process::Command command{.argv = plan.argv};
   command.in.mode = process::StreamMode::null;
   if (input) command.in.fd = input->for_program().get();

@@ -9,6 +9,7 @@
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/subcommands.hpp"
+#include "base/join.hpp"
 #include "base/login_shell.hpp"
 #include "base/quote.hpp"
 
@@ -31,13 +32,6 @@ std::string marked(const std::string& command) {
   return name + "=" + shell_quote(job) + "; export " + name + "; " + command;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words)
-    text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 }  // namespace
 
 int run_rsh(Arguments arguments) {
@@ -46,7 +40,7 @@ int run_rsh(Arguments arguments) {
   if (options.take_flag("-x")) argv.emplace_back("-x");
   if (const auto config = options.take_value("-F")) argv.insert(argv.end(), {"-F", *config});
   argv.push_back(options.take_word("the node"));
-  const std::string command = marked(joined(options.take_rest()));
+  const std::string command = marked(joined(options.take_rest(), " "));
   argv.push_back(is_for_csh(command) ? command : login_shell_command(command));
   std::vector<char*> words;
   for (std::string& word : argv)

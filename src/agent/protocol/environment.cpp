@@ -1,11 +1,13 @@
 #include "agent/protocol/environment.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/ascii.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
+#include "base/split.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -13,26 +15,13 @@ namespace {
 constexpr std::size_t kLongestName = 80;
 constexpr char kBetweenWords = '\x1f';
 
-std::vector<std::string> split(std::string_view text, char between) {
-  std::vector<std::string> words(1);
-  for (const char c : text) {
-    if (c == between)
-      words.emplace_back();
-    else
-      words.back() += c;
-  }
-  return words;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words)
-    out += (&word == words.data() ? "" : std::string(1, kBetweenWords)) + word;
-  return out;
+std::vector<std::string> parts_of(std::string_view text, char separator) {
+  const auto parts = split(text, separator);
+  return {parts.begin(), parts.end()};
 }
 
 FoundVersion parse_found(const std::string& text) {
-  const auto words = split(text, ' ');
+  const auto words = parts_of(text, ' ');
   if (words.size() != 5)
     throw Error(ErrorKind::remote, "'" + printable(text) + "' is not a version of an environment");
   return {words[0], words[1], words[2], words[3], words[4] == "current"};
@@ -40,11 +29,8 @@ FoundVersion parse_found(const std::string& text) {
 
 /// Parses a position in a chain.
 std::size_t parse_place(const std::string& text) {
-  std::size_t place = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), place);
-  if (failure != std::errc() || end != text.data() + text.size())
-    throw Error(ErrorKind::remote, "'" + printable(text) + "' is not a place in a chain");
-  return place;
+  if (const auto place = to_number<std::size_t>(text)) return *place;
+  throw Error(ErrorKind::remote, "'" + printable(text) + "' is not a place in a chain");
 }
 
 void add_all(Records& records, std::string_view key, const std::vector<std::string>& values) {
@@ -154,7 +140,7 @@ SolveRequest parse_solve_request(const Records& records) {
                        .sources = records.all("source"),
                        .wheels = records.all("wheel")};
   for (const std::string& text : records.all("index_for")) {
-    auto words = split(text, kBetweenWords);
+    auto words = parts_of(text, kBetweenWords);
     if (words.size() != 2)
       throw Error(ErrorKind::remote, "'" + printable(text) + "' is not a package with its index");
     request.index_for.push_back({std::move(words[0]), std::move(words[1])});
@@ -208,7 +194,7 @@ Records to_records(const BuildRequest& request) {
   records.add("run", request.run);
   records.add("bytecode", std::int64_t{request.has_bytecode});
   for (const auto& command : request.post_install)
-    records.add("post_install", joined(command));
+    records.add("post_install", joined(command, {&kBetweenWords, 1}));
   return records;
 }
 
@@ -234,7 +220,7 @@ BuildRequest parse_build_request(const Records& records) {
                        .has_bytecode = records.number("bytecode") != 0,
                        .post_install = {}};
   for (const std::string& command : records.all("post_install"))
-    request.post_install.push_back(split(command, kBetweenWords));
+    request.post_install.push_back(parts_of(command, kBetweenWords));
   return request;
 }
 

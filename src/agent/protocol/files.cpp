@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -34,11 +35,9 @@ std::string_view take_word(std::string_view& line) {
 
 template <class T>
 T parse(std::string_view text, int base) {
-  T value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc{} || end != text.data() + text.size())
-    refuse("'" + printable(text) + "' is not a number");
-  return value;
+  const auto value = to_number<T>(text, base);
+  if (!value) refuse("'" + printable(text) + "' is not a number");
+  return *value;
 }
 
 void check_name(std::string_view name) {

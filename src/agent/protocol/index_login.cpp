@@ -1,8 +1,8 @@
 #include "agent/protocol/index_login.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
+
+#include "base/numbers.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -70,13 +70,10 @@ LoginParts login_of(std::string_view address) {
 std::string percent_decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned byte = 0;
     const std::string_view digits = text.substr(i + 1, 2);
-    const auto [end, failure] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
-    const bool is_escape = text[i] == '%' && digits.size() == 2 && failure == std::errc() &&
-                           end == digits.data() + digits.size();
-    out += is_escape ? static_cast<char>(byte) : text[i];
+    const auto byte = to_number<unsigned char>(digits, 16);
+    const bool is_escape = text[i] == '%' && digits.size() == 2 && byte;
+    out += is_escape ? static_cast<char>(*byte) : text[i];
     if (is_escape) i += digits.size();
   }
   return out;

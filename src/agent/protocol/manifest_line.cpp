@@ -1,12 +1,13 @@
 #include "agent/protocol/manifest_line.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -42,14 +43,13 @@ std::string path_in(const std::string& line) {
 }
 
 std::uint64_t size_in(const std::string& line) {
-  std::uint64_t size = 0;
-  std::from_chars(line.data() + start_of(2, line), line.data() + line.size(), size);
-  return size;
+  return leading_number<std::uint64_t>(std::string_view(line).substr(start_of(2, line)))
+      .value_or(0);
 }
 
 bool is_cache(const std::string& path) {
   const std::filesystem::path parts(path);
-  return std::ranges::find(parts, std::filesystem::path("__pycache__")) != parts.end();
+  return contains(parts, std::filesystem::path("__pycache__"));
 }
 
 }  // namespace fastgpu::agent

@@ -24,7 +24,7 @@ std::string normalized_package_name(std::string_view name) {
   std::string out;
   for (const char c : name) {
     if (!is_between(c))
-      out += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+      out += ascii_lower(c);
     else if (!out.ends_with('-'))
       out += '-';
   }

@@ -1,18 +1,16 @@
 #include "agent/protocol/plan.hpp"
 
-#include <charconv>
-
 #include "agent/protocol/records.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::agent {
 namespace {
 
 int parse_rank(const std::string& text) {
-  int rank = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
-  if (error == std::errc{} && end == text.data() + text.size() && rank >= 0) return rank;
+  const int rank = to_number<int>(text).value_or(-1);
+  if (rank >= 0) return rank;
   throw Error(ErrorKind::remote, "job plan: '" + printable(text) + "' is not a rank");
 }
 

@@ -1,9 +1,8 @@
 #include "agent/protocol/records.hpp"
 
-#include <charconv>
-
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -75,9 +74,7 @@ std::string Records::get(std::string_view key) const {
 
 std::int64_t Records::number(std::string_view key) const {
   const std::string text = get(key);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc{} && end == text.data() + text.size()) return value;
+  if (const auto value = to_number<std::int64_t>(text)) return *value;
   throw Error(ErrorKind::remote,
               what_ + ": " + std::string(key) + " '" + printable(text) + "' is not a number");
 }

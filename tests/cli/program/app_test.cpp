@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/join.hpp"
 #include "cli/program/command_search.hpp"
 #include "cli/program/common_flags.hpp"
 #include "cli/program/completion.hpp"
@@ -189,7 +190,7 @@ TEST_CASE("the fields of what is described keep their names and their order in J
     std::string keys;
     const Json root = Json::parse(session.out.text);
     for (const auto& [key, value] : root.items())
-      keys += (keys.empty() ? "" : " ") + key;
+      append_item(keys, key, " ");
     return keys;
   };
   CHECK(

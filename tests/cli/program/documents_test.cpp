@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <set>
 
+#include "base/files.hpp"
 #include "cli/commands/job/log_document.hpp"
 #include "cli/commands/shared/out_file.hpp"
 #include "cli/program/common_flags.hpp"
@@ -31,8 +30,7 @@ std::vector<const CliCommand*> visible_commands() {
 }
 
 std::string written_text(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return read_file(file).value_or("");
 }
 
 TEST_SUITE_BEGIN("cli/documents");

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <map>
 #include <regex>
-#include <sstream>
 
+#include "base/files.hpp"
 #include "cli/program/app.hpp"
 #include "cli/program/common_flags.hpp"
 #include "cli/program/consent.hpp"
@@ -216,9 +216,7 @@ TEST_CASE("every variable that the sources name is known") {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const std::string kind = entry.path().extension();
       if (kind != ".cpp" && kind != ".hpp") continue;
-      std::ostringstream text;
-      text << std::ifstream(entry.path()).rdbuf();
-      const std::string source = text.str();
+      const std::string source = read_file(entry.path()).value();
       for (std::sregex_iterator at(source.begin(), source.end(), kName), end; at != end; ++at) {
         const std::string name = (*at)[1];
         if (name.starts_with("FASTGPU_COMM") || name == "FASTGPU_VERSION") continue;
@@ -232,9 +230,8 @@ TEST_CASE("only the one place of consent asks a question") {
   const fs::path root = FASTGPU_SOURCE_ROOT;
   for (const auto& entry : fs::recursive_directory_iterator(root / "cli")) {
     if (entry.path().extension() != ".cpp" || entry.path().filename() == "consent.cpp") continue;
-    std::ostringstream text;
-    text << std::ifstream(entry.path()).rdbuf();
-    CHECK_MESSAGE(text.str().find(".confirm(") == std::string::npos, entry.path().string());
+    const std::string source = read_file(entry.path()).value();
+    CHECK_MESSAGE(source.find(".confirm(") == std::string::npos, entry.path().string());
   }
 }
 

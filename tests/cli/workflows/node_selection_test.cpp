@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/join.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "support/failure.hpp"
 
@@ -30,7 +31,7 @@ std::optional<std::string> groups(std::string_view name) {
 std::string selected(std::string_view node_set) {
   std::string names;
   for (const state::Node& node : select_nodes({.name = {"demo"}}, five(), node_set, groups))
-    names += (names.empty() ? "" : " ") + node.name.value;
+    append_item(names, node.name.value, " ");
   return names;
 }
 

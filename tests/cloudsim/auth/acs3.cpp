@@ -1,3 +1,4 @@
+#include "base/split.hpp"
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/auth/signature.hpp"
 
@@ -7,7 +8,7 @@ std::string canonical_request(const Request& request,
                               const std::vector<std::string>& signed_headers) {
   const std::string path = request.path.empty() ? "/" : request.path;
   const auto value_of = [&](const std::string& name) {
-    return trim(request.header(name).value_or(""));
+    return std::string(trimmed(request.header(name).value_or("")));
   };
   return request.method + "\n" + path + "\n" + canonical_query(request.query, Plus::is_space) +
          "\n" + canonical_headers(signed_headers, value_of) + "\n" +

@@ -18,16 +18,6 @@ const unsigned char* raw(std::string_view bytes) {
 
 }  // namespace
 
-std::string hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const unsigned char byte : bytes) {
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
-  return out;
-}
-
 std::string sha256_hex(std::string_view bytes) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
   SHA256(raw(bytes), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()));

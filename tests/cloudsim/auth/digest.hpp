@@ -6,9 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/hex.hpp"
+
 namespace fastgpu::cloudsim {
 
-std::string hex(std::string_view bytes);  ///< Returns lower-case digits.
 std::string sha256_hex(std::string_view bytes);
 std::string hmac_sha256(std::string_view key, std::string_view bytes);  ///< Returns 32 raw bytes.
 

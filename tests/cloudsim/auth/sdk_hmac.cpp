@@ -1,3 +1,4 @@
+#include "base/split.hpp"
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/auth/signature.hpp"
 
@@ -19,7 +20,7 @@ std::string canonical_path(const std::string& path) {
 std::string canonical_request(const Request& request,
                               const std::vector<std::string>& signed_headers) {
   const auto value_of = [&](const std::string& name) {
-    return trim(request.header(name).value_or(""));
+    return std::string(trimmed(request.header(name).value_or("")));
   };
   const std::string said = request.header("x-sdk-content-sha256").value_or("");
   return request.method + "\n" + canonical_path(request.path) + "\n" +

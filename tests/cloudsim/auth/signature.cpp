@@ -1,30 +1,16 @@
 #include "cloudsim/auth/signature.hpp"
 
 #include <algorithm>
-#include <cctype>
+
+#include "base/ascii.hpp"
+#include "base/join.hpp"
+#include "base/split.hpp"
 
 namespace fastgpu::cloudsim {
 
 std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> out;
-  for (std::size_t end = 0; end != std::string_view::npos;) {
-    end = text.find(separator);
-    out.emplace_back(text.substr(0, end));
-    if (end != std::string_view::npos) text.remove_prefix(end + 1);
-  }
-  return out;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-  return out;
-}
-
-std::string trim(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-  const std::size_t end = text.find_last_not_of(" \t");
-  return std::string(text.substr(begin, end == std::string_view::npos ? 0 : end + 1 - begin));
+  const auto parts = fastgpu::split(text, separator);
+  return {parts.begin(), parts.end()};
 }
 
 std::string canonical_headers(const std::vector<std::string>& names,
@@ -33,7 +19,7 @@ std::string canonical_headers(const std::vector<std::string>& names,
   std::string joined;
   for (const std::string& name : names) {
     lines += name + ":" + value_of(name) + "\n";
-    joined += (joined.empty() ? "" : ";") + name;
+    append_item(joined, name, ";");
   }
   return lines + "\n" + joined;
 }
@@ -48,7 +34,7 @@ Claim read_claim(std::string_view authorization) {
   const std::size_t space = std::min(authorization.find(' '), authorization.size());
   claim.scheme = authorization.substr(0, space);
   for (const std::string& field : split(authorization.substr(space), ',')) {
-    const std::string text = trim(field);
+    const std::string text(trimmed(field));
     const std::size_t equals = std::min(text.find('='), text.size() - (text.empty() ? 0 : 1));
     const std::string name = text.substr(0, equals);
     const std::string value = text.empty() ? "" : text.substr(equals + 1);

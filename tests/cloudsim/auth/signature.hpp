@@ -28,8 +28,6 @@ struct Claim {
 Claim read_claim(std::string_view authorization);
 
 std::vector<std::string> split(std::string_view text, char separator);
-std::string lower(std::string_view text);
-std::string trim(std::string_view text);
 
 /// Returns "k=v&k=v" with both sides percent-encoded, sorted by encoded name and then by value.
 std::string canonical_query(std::string_view query, Plus plus = Plus::is_plus);

@@ -1,3 +1,5 @@
+#include "base/join.hpp"
+#include "base/split.hpp"
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/auth/signature.hpp"
 
@@ -7,7 +9,7 @@ namespace {
 /// Trims the value and reduces several spaces to one.
 std::string folded(std::string_view value) {
   std::string out;
-  for (const char c : trim(value))
+  for (const char c : trimmed(value))
     if (c != ' ' || !out.ends_with(' ')) out += c;
   return out;
 }
@@ -15,7 +17,7 @@ std::string folded(std::string_view value) {
 std::string joined_header(const Request& request, const std::string& name) {
   std::string out;
   for (const auto& [key, value] : request.headers)
-    if (key == name) out += (out.empty() ? "" : ",") + folded(value);
+    if (key == name) append_item(out, folded(value), ",");
   return out;
 }
 

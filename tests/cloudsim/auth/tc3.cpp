@@ -1,3 +1,5 @@
+#include "base/ascii.hpp"
+#include "base/split.hpp"
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/auth/signature.hpp"
 
@@ -6,7 +8,7 @@ namespace fastgpu::cloudsim::tc3 {
 std::string canonical_request(const Request& request,
                               const std::vector<std::string>& signed_headers) {
   const auto value_of = [&](const std::string& name) {
-    return lower(trim(request.header(name).value_or("")));
+    return ascii_lower(trimmed(request.header(name).value_or("")));
   };
   return request.method + "\n/\n" + request.query + "\n" +
          canonical_headers(signed_headers, value_of) + "\n" + sha256_hex(request.body);

@@ -5,12 +5,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <exception>
 #include <thread>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::cloudsim {
@@ -29,9 +28,7 @@ struct Outgoing {
 };
 
 MHD_Result keep_header(void* target, MHD_ValueKind, const char* name, const char* value) {
-  std::string key = name;
-  std::ranges::transform(key, key.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-  static_cast<Headers*>(target)->emplace_back(std::move(key), value == nullptr ? "" : value);
+  static_cast<Headers*>(target)->emplace_back(ascii_lower(name), value == nullptr ? "" : value);
   return MHD_YES;
 }
 

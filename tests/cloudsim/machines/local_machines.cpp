@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "cloudsim/machines/cloud_init.hpp"
 #include "provision/providers/local/node_process.hpp"
 #include "provision/providers/local/site.hpp"
@@ -22,10 +23,7 @@ const std::string kOwnKeys =
 
 /// Returns the keys as lines of a file, without the last newline.
 std::string lines_of(const std::vector<std::string>& keys) {
-  std::string text;
-  for (const std::string& key : keys)
-    text += (text.empty() ? "" : "\n") + key;
-  return text;
+  return joined(keys, "\n");
 }
 
 namespace fs = std::filesystem;

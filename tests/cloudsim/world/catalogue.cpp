@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
+
 namespace fastgpu::cloudsim {
 
 const Offer* Catalogue::offer(const std::string& zone, const std::string& type) const {
@@ -26,7 +28,7 @@ const Image* Catalogue::image(const std::string& id) const {
 
 bool Catalogue::has_zone(const std::string& region, const std::string& zone) const {
   const auto found = regions.find(region);
-  return found != regions.end() && std::ranges::find(found->second, zone) != found->second.end();
+  return found != regions.end() && contains(found->second, zone);
 }
 
 std::optional<double> Catalogue::quota(const std::string& region, const std::string& group) const {

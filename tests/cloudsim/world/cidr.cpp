@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "base/join.hpp"
+
 namespace fastgpu::cloudsim {
 
 bool Cidr::holds(const Cidr& other) const noexcept {
@@ -31,7 +33,7 @@ std::uint32_t parse_address(const std::string& dotted) {
 std::string dotted(std::uint32_t address) {
   std::string out;
   for (int shift = 24; shift >= 0; shift -= 8)
-    out += (out.empty() ? "" : ".") + std::to_string(address >> shift & 255);
+    append_item(out, std::to_string(address >> shift & 255), ".");
   return out;
 }
 

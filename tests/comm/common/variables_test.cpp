@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cstdlib>
 
+#include "base/contains.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::comm {
@@ -30,7 +30,7 @@ TEST_CASE("variables of ours and of others are let be") {
 TEST_CASE("the process's variables are found by name") {
   ::setenv("FASTGPU_OF_THIS_TEST", "a=b", 1);
   const auto names = process_variables();
-  CHECK(std::ranges::find(names, "FASTGPU_OF_THIS_TEST") != names.end());
+  CHECK(contains(names, "FASTGPU_OF_THIS_TEST"));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/pipe.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
 #include "comm/transports/tcp_frame.hpp"
@@ -298,8 +299,7 @@ TEST_CASE("a thread that computes while another waits may still make the call th
 
 TEST_CASE("a process that keeps the connections of a dead rank open does not hide its death") {
   auto connections = test::sockets_in_process(2, 600s);
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
+  Pipe test_runs = make_pipe();  // Closed when the test has ended.
   const pid_t rank = ::fork();
   REQUIRE(rank >= 0);
   if (rank == 0) {
@@ -310,9 +310,10 @@ TEST_CASE("a process that keeps the connections of a dead rank open does not hid
     comm.barrier();
     // As what makes processes without the C library's fork().
     if (::syscall(SYS_fork) == 0) {
-      ::close(ends[1]);
+      test_runs.write_end = UniqueFd();
       char byte = 0;
-      [[maybe_unused]] const auto read = ::read(ends[0], &byte, 1);  // Until the test has ended.
+      [[maybe_unused]] const auto read =
+          ::read(test_runs.read_end.get(), &byte, 1);  // Until the test has ended.
       ::_exit(0);
     }
     ::kill(::getpid(), SIGKILL);
@@ -330,8 +331,6 @@ TEST_CASE("a process that keeps the connections of a dead rank open does not hid
   CHECK(mentions(e, "rank 1"));
   CHECK(Clock::now() - begin < kAtOnce);
   CHECK(status_of(rank) == 128 + SIGKILL);
-  ::close(ends[0]);
-  ::close(ends[1]);
 }
 
 TEST_CASE("a child made by fork is refused by the rank's name, and holds no connection open") {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/contains.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/run_ranks.hpp"
@@ -209,8 +210,7 @@ class Player {
   std::string look(int step, const StepOutcome& outcome) {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       const bool is_skipped = job_.is_skipped(i, step);
-      if (is_skipped !=
-          (std::ranges::find(outcome.skipped, GradientId{i}) != outcome.skipped.end()))
+      if (is_skipped != (contains(outcome.skipped, GradientId{i})))
         return "skipped " + std::to_string(i) + " in step " + std::to_string(step);
       if (is_view(i) && is_skipped) continue;
       for (std::size_t k = 0; k < job_.gradients[i].info.shape[0]; ++k) {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/hex.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 
@@ -12,16 +13,6 @@ namespace {
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
-    text += kDigits[std::to_integer<unsigned>(byte) & 15];
-  }
-  return text;
 }
 
 TEST_SUITE_BEGIN("comm/handshake");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/join.hpp"
 #include "envs/drivers/package_manager.hpp"
 #include "support/failure.hpp"
 #include "transfer/sha256.hpp"
@@ -71,10 +72,7 @@ const DriverStep& find(const DriverPlan& plan, const std::string& beginning) {
 }
 
 std::string words(const Argv& argv) {
-  std::string text;
-  for (const std::string& word : argv)
-    text += (text.empty() ? "" : " ") + word;
-  return text;
+  return joined(argv, " ");
 }
 
 const std::string kRepository =

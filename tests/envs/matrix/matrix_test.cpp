@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/join.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::envs {
@@ -127,7 +128,7 @@ TEST_CASE("what a name could compute on is what all of its frameworks are made f
   const auto possible = [&](const char* text) {
     std::string words;
     for (const Accelerator& one : possible_accelerators(matrix, parse_wanted_name(text).name))
-      words += (words.empty() ? "" : " ") + to_string(one);
+      append_item(words, to_string(one), " ");
     return words;
   };
   CHECK(possible("tr2.8.0_py311") == "cpu cu12.6 cu12.8 cu12.9 can8.3.RC1 can8.5.0");

@@ -5,11 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
+#include "base/files.hpp"
 #include "provision/providers/local/local_provider.hpp"
 
 namespace {
@@ -17,8 +16,7 @@ namespace {
 using namespace fastgpu;
 
 std::string text_of(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return read_file(path).value_or("");
 }
 
 std::string line_of(const std::string& path) {

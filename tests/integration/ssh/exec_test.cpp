@@ -4,6 +4,7 @@
 
 #include <deque>
 
+#include "base/pipe.hpp"
 #include "ssh/ssh_client.hpp"
 #include "support/sshd_fixture.hpp"
 
@@ -241,28 +242,25 @@ TEST_CASE("when the client is killed by -9 the remote program ends") {
   const test::Sshd sshd;
   Recorded warm;
   exec(std::vector{sshd.host("a")}, {"true"}, warm);
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
+  const Pipe shown = make_pipe();
   const pid_t client = ::fork();
   if (client == 0) {
     Recorded sink;
     sink.on_output = [&] {
       const std::string& text = sink.out[0];
-      if (::write(ends[1], text.data(), text.size()) < 0) ::_exit(1);
+      if (::write(shown.write_end.get(), text.data(), text.size()) < 0) ::_exit(1);
     };
     exec(std::vector{sshd.host("a")}, {"sh", "-c", "trap '' HUP; echo $$; sleep 1000; :"}, sink);
     ::_exit(0);
   }
   std::string pid(64, '\0');
-  const ssize_t size = ::read(ends[0], pid.data(), pid.size());
+  const ssize_t size = ::read(shown.read_end.get(), pid.data(), pid.size());
   REQUIRE(size > 0);
   pid.resize(static_cast<std::size_t>(size));
   CHECK(is_running(pid));
   ::kill(client, SIGKILL);
   ::waitpid(client, nullptr, 0);
   CHECK(ends_within(pid, 4s));
-  ::close(ends[0]);
-  ::close(ends[1]);
 }
 
 TEST_CASE("where no agent can be put the command runs all the same") {

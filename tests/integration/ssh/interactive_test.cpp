@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "base/files.hpp"
+#include "base/pipe.hpp"
 #include "support/failure.hpp"
 #include "support/sshd_fixture.hpp"
 
@@ -19,21 +21,15 @@ using ssh::Exit;
 class Side {
  public:
   Side() {
-    int ends[2];
-    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
-    in_ = UniqueFd(ends[0]);
-    keys_ = UniqueFd(ends[1]);
     out_ = create("out");
     err_ = create("err");
   }
 
   ssh::InteractiveOptions options(const std::string& command) const {
-    return {.command = command, .in = in_.get(), .out = out_.get(), .err = err_.get()};
+    return {.command = command, .in = keys_.read_end.get(), .out = out_.get(), .err = err_.get()};
   }
-  void type(std::string_view text) const {
-    REQUIRE(::write(keys_.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-  }
-  void end_input() { const UniqueFd gone = std::move(keys_); }
+  void type(std::string_view text) const { write_all(keys_.write_end.get(), text, "typing"); }
+  void end_input() { const UniqueFd gone = std::move(keys_.write_end); }
   std::string out() const { return test::read_file(dir_.path() / "out"); }
   std::string err() const { return test::read_file(dir_.path() / "err"); }
 
@@ -43,8 +39,7 @@ class Side {
   }
 
   test::TemporaryDirectory dir_;
-  UniqueFd in_;
-  UniqueFd keys_;
+  Pipe keys_ = make_pipe();
   UniqueFd out_;
   UniqueFd err_;
 };
@@ -119,21 +114,18 @@ TEST_CASE("an interrupt character typed at a terminal ends the program with its 
 TEST_CASE("endless output leaves room for the key that ends it") {
   const test::Sshd sshd;
   Side side;
-  int ends[2];
-  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
-  const UniqueFd shown(ends[0]);
-  UniqueFd screen(ends[1]);
+  Pipe screen = make_pipe();
   ssh::InteractiveOptions options = side.options("exec yes");
   options.terminal.emplace();
-  options.out = screen.get();
+  options.out = screen.write_end.get();
   std::thread reader([&] {
     std::array<char, 65536> bytes;
     bool typed = false;
-    while (::read(shown.get(), bytes.data(), bytes.size()) > 0)
+    while (::read(screen.read_end.get(), bytes.data(), bytes.size()) > 0)
       if (!std::exchange(typed, true)) side.type("\x03");
   });
   const Exit exit = run(sshd, options);
-  { const UniqueFd gone = std::move(screen); }
+  { const UniqueFd gone = std::move(screen.write_end); }
   reader.join();
   CHECK(exit.code() == 130);
 }

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <set>
 
+#include "base/contains.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -95,10 +95,10 @@ TEST_CASE("a GPU is one whatever its maker, form and case are called") {
 TEST_CASE("the types with RDMA are those with the GPUs that are wished, where any has both") {
   const std::string_view aws[] = {"aws"};
   const auto with_h100 = types_with_rdma(aws, {.gpu = "H100", .gpus = 8});
-  CHECK(std::ranges::find(with_h100, "p5.48xlarge") != with_h100.end());
-  CHECK(std::ranges::find(with_h100, "p4d.24xlarge") == with_h100.end());
+  CHECK(contains(with_h100, "p5.48xlarge"));
+  CHECK(!contains(with_h100, "p4d.24xlarge"));
   const auto all = types_with_rdma(aws, {.gpu = "V1"});
-  CHECK(std::ranges::find(all, "p4d.24xlarge") != all.end());
+  CHECK(contains(all, "p4d.24xlarge"));
   const std::string_view huawei[] = {"huawei"};
   CHECK(types_with_rdma(huawei, {}).empty());
 }

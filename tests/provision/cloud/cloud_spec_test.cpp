@@ -2,70 +2,56 @@
 
 #include <doctest/doctest.h>
 
+#include "support/sample_cloud_spec.hpp"
+
 namespace fastgpu::provision::cloud {
 namespace {
 
-CloudSpec spec() {
-  return {.request = {.gpu = "A100",
-                      .gpu_memory_gib = 80,
-                      .gpus = 8,
-                      .nodes = 4,
-                      .market = Market::spot,
-                      .max_price = Money{20.5, kUsd},
-                      .data_disk = {500, "gp3"}},
-          .region = "us-east-1",
-          .image = "ami-1",
-          .vpc = "mine",
-          .disk_gib = 100,
-          .ssh_from = {IpRange::parse("203.0.113.7/32")},
-          .rdma = true,
-          .mounts = {{"10.0.0.4:/models", "/models"}},
-          .places = {{{"us-east-1", "us-east-1a"}, "p4de.24xlarge", Money{27.4, kUsd}},
-                     {{"us-east-1", "us-east-1b"}, "p4de.24xlarge", {}}}};
-}
+using test::sample_cloud_spec;
 
 TEST_CASE(
     "what differs from the cluster that is there is named, and new prices are no difference") {
-  CloudSpec other = spec();
-  CHECK(difference(spec(), other).empty());
+  CloudSpec other = sample_cloud_spec();
+  CHECK(difference(sample_cloud_spec(), other).empty());
   other.places.front().price_per_hour->amount = 99;
-  CHECK(difference(spec(), other).empty());
+  CHECK(difference(sample_cloud_spec(), other).empty());
   other.request.gpus = 4;
-  CHECK(difference(spec(), other) == "with GPUs A100:8, not A100:4");
-  other = spec();
+  CHECK(difference(sample_cloud_spec(), other) == "with GPUs A100:8, not A100:4");
+  other = sample_cloud_spec();
   other.request.market = Market::on_demand;
-  CHECK(difference(spec(), other) == "with market spot, not on-demand");
-  other = spec();
+  CHECK(difference(sample_cloud_spec(), other) == "with market spot, not on-demand");
+  other = sample_cloud_spec();
   other.public_address = PublicAddress::head;
-  CHECK(difference(spec(), other) == "with public addresses all, not head");
-  other = spec();
+  CHECK(difference(sample_cloud_spec(), other) == "with public addresses all, not head");
+  other = sample_cloud_spec();
   other.region = "";
-  CHECK(difference(spec(), other) == "with region us-east-1, not any");
+  CHECK(difference(sample_cloud_spec(), other) == "with region us-east-1, not any");
 }
 
 TEST_CASE("another data disk makes another cluster; a mount that it has beside others does not") {
-  CloudSpec other = spec();
+  CloudSpec other = sample_cloud_spec();
   other.request.data_disk = {};
-  CHECK(difference(spec(), other) == "with data disk 500:gp3, not none");
-  other = spec();
+  CHECK(difference(sample_cloud_spec(), other) == "with data disk 500:gp3, not none");
+  other = sample_cloud_spec();
   other.mounts.clear();
-  CHECK(difference(spec(), other).empty());
+  CHECK(difference(sample_cloud_spec(), other).empty());
   other.mounts = {{"10.0.0.4:/models", "/elsewhere"}};
-  CHECK(difference(spec(), other) ==
+  CHECK(difference(sample_cloud_spec(), other) ==
         "without 10.0.0.4:/models at /elsewhere (`fastgpu mount` adds it)");
 }
 
 TEST_CASE("what nodes are to have is mounted as their cloud recommends") {
-  const Storage storage = storage_of(spec(), "aws");
+  const Storage storage = storage_of(sample_cloud_spec(), "aws");
   CHECK(storage.has_data_disk);
-  CHECK(storage.mounts == spec().mounts);
+  CHECK(storage.mounts == sample_cloud_spec().mounts);
   CHECK(storage.nfs_options.find("nfsvers=4.1") != std::string::npos);
-  CHECK(storage_of(spec(), "huawei").nfs_options == "vers=3,timeo=600,noresvport,nolock,tcp");
+  CHECK(storage_of(sample_cloud_spec(), "huawei").nfs_options ==
+        "vers=3,timeo=600,noresvport,nolock,tcp");
   CHECK(storage_of({}, "aws").is_empty());
 }
 
 TEST_CASE("every request that a repeated creation changes is told as a difference") {
-  const CloudSpec there = spec();
+  const CloudSpec there = sample_cloud_spec();
   CloudSpec wanted = there;
   CHECK(difference(there, wanted).empty());
   wanted.ssh_from.clear();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "aws_cases.hpp"
+#include "base/hex.hpp"
 #include "provision/signing/canonical.hpp"
 #include "provision/signing/hmac.hpp"
 

@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string_view>
 #include <utility>
 
 #include "base/c_handle.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "provision/providers/local/init/system.hpp"
 
@@ -29,7 +29,7 @@ constexpr std::array kLinks = {std::pair{"pts/ptmx", "ptmx"}, std::pair{"/proc/s
                                std::pair{"/proc/self/fd/2", "stderr"}};
 
 bool is_shown(std::string_view name) {
-  return name.starts_with(kShownPrefix) || std::ranges::find(kShown, name) != kShown.end();
+  return name.starts_with(kShownPrefix) || contains(kShown, name);
 }
 
 void show_device(const std::string& device, const std::string& target) {

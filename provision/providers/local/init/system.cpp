@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 
 namespace fastgpu::provision::local {
 
@@ -48,8 +49,8 @@ void make_directory(const std::string& path, unsigned mode) {
 
 void write_text(const std::string& path, std::string_view text) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-    throw system_error("writing " + path, errno);
+  if (!file) throw system_error("writing " + path, errno);
+  write_all(file.get(), text, "writing " + path);
 }
 
 std::string read_text(const std::string& path) {

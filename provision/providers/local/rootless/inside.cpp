@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <exception>
@@ -16,28 +15,17 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/pipe.hpp"
 #include "provision/providers/local/rootless/answers.hpp"
 
 namespace fastgpu::provision::local {
 namespace {
 
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = ::write(fd, text.data(), text.size());
-    if (size < 0 && errno != EINTR) return;  // The reader has gone.
-    if (size > 0) text.remove_prefix(static_cast<std::size_t>(size));
-  }
-}
-
-std::string read_all(int fd) {
-  std::string text;
-  std::array<char, 8192> piece;
-  for (;;) {
-    const ssize_t size = ::read(fd, piece.data(), piece.size());
-    if (size == 0 || (size < 0 && errno != EINTR)) return text;
-    if (size > 0) text.append(piece.data(), static_cast<std::size_t>(size));
-  }
+void send_answer(int fd, std::string_view text) noexcept try {
+  write_all(fd, text, "answering");
+} catch (const Error&) {
+  return;  // The reader has gone.
 }
 
 int wait_for(pid_t pid) {
@@ -86,7 +74,7 @@ std::string answer_of(const std::function<std::string(const Cancel&)>& work, con
     ::signal(number, SIG_IGN);  // These signals are for our parent, which notifies us by `cancel`.
   if (::setns(world.process().get(), CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID) !=
       0) {
-    write_all(out, to_answer(system_error("entering the user namespace of the nodes", errno)));
+    send_answer(out, to_answer(system_error("entering the user namespace of the nodes", errno)));
     ::_exit(1);
   }
   die_with(parent);  // Entering another user namespace has cleared this.
@@ -95,7 +83,7 @@ std::string answer_of(const std::function<std::string(const Cancel&)>& work, con
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     pollfd reader{out, 0, 0};
     if (::poll(&reader, 1, 0) > 0) ::_exit(1);  // The parent had ended before it could end us.
-    write_all(out, answer_of(work, cancel));
+    send_answer(out, answer_of(work, cancel));
     ::_exit(0);
   }
   if (worker > 0) wait_for(worker);
@@ -113,7 +101,8 @@ std::string run_inside(const RootlessWorld& world,
   if (child < 0) throw system_error("starting a helper", errno);
   if (child == 0) enter(world, parent, std::move(answers), work, cancel);
   answers.write_end = UniqueFd();
-  const std::string answer = read_all(answers.read_end.get());
+  const std::string answer =
+      read_to_end(answers.read_end.get(), "reading the answer from the world of the nodes");
   wait_for(child);
   return from_answer(answer);
 }

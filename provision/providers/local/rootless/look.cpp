@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 
+#include "base/numbers.hpp"
 #include "base/unique_fd.hpp"
 #include "process/command.hpp"
 #include "provision/providers/local/files.hpp"
@@ -20,9 +20,7 @@ namespace {
 std::optional<long> read_switch(const char* path) {
   const auto text = read_file(path);
   if (!text) return std::nullopt;
-  long number = 0;
-  std::from_chars(text->data(), text->data() + text->size(), number);
-  return number;
+  return leading_number<long>(*text).value_or(0);
 }
 
 /// Runs `work` in a process of its own. Returns its result, an errno; EPERM if it was killed.

@@ -1,9 +1,11 @@
 #include "provision/providers/local/rootless/prerequisites.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <sstream>
 #include <system_error>
+
+#include "base/join.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::provision::local {
 namespace {
@@ -41,14 +43,6 @@ Obstacle no_ids(const RootlessFacts& facts, const std::string& file, const std::
               ", with numbers that are not in the file yet"};
 }
 
-template <class Number>
-std::optional<Number> parse(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 }  // namespace
 
 std::vector<Obstacle> obstacles(const RootlessFacts& facts) {
@@ -81,7 +75,7 @@ Error refusal_of(const RootlessFacts& facts, const std::vector<Obstacle>& found)
   std::string list;
   ErrorKind kind = ErrorKind::local;
   for (const Obstacle& obstacle : found) {
-    list += (list.empty() ? "" : "; ") + obstacle.what + ": " + obstacle.remedy;
+    append_item(list, obstacle.what + ": " + obstacle.remedy, "; ");
     if (kind == ErrorKind::local) kind = obstacle.kind;
   }
   return {kind, "user " + facts.user +
@@ -99,8 +93,8 @@ std::optional<IdRange> find_id_range(std::string_view text, std::string_view nam
     if (!std::getline(fields, owner, ':') || !std::getline(fields, first, ':') ||
         !std::getline(fields, count, ':') || (owner != name && owner != std::to_string(number)))
       continue;
-    const IdRange range{parse<std::uint32_t>(first).value_or(0),
-                        parse<std::uint32_t>(count).value_or(0)};
+    const IdRange range{to_number<std::uint32_t>(first).value_or(0),
+                        to_number<std::uint32_t>(count).value_or(0)};
     if (range.first > 0 && range.count >= kEnoughIds) return range;
   }
   return std::nullopt;

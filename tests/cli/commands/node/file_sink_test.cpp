@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"
 
@@ -14,8 +15,7 @@ namespace {
 using remote::OutputChannel;
 
 std::string text_of(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return read_file(file).value_or("");
 }
 
 TEST_SUITE_BEGIN("cli/file_sink");

@@ -8,6 +8,7 @@
 
 #include <fstream>
 
+#include "base/pipe.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/commands/shared/standard_input.hpp"
 #include "support/failure.hpp"
@@ -112,12 +113,11 @@ TEST_CASE("files, pipes and sockets are passed on; terminals and devices are not
   const UniqueFd null(::open("/dev/null", O_RDONLY));
   const UniqueFd folder(::open(directory.path().c_str(), O_RDONLY));
   const UniqueFd terminal(::posix_openpt(O_RDWR | O_NOCTTY));
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
-  const UniqueFd out(ends[0]), in(ends[1]);
+  const Pipe pipe = make_pipe();
   CHECK(is_passed_on(file.get()));
-  CHECK(is_passed_on(out.get()));
-  for (const int fd : {writing.get(), in.get(), null.get(), folder.get(), terminal.get(), -1})
+  CHECK(is_passed_on(pipe.read_end.get()));
+  for (const int fd :
+       {writing.get(), pipe.write_end.get(), null.get(), folder.get(), terminal.get(), -1})
     CHECK_FALSE(is_passed_on(fd));
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/alibaba/call.hpp"
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/auth/signature.hpp"
+#include "cloudsim/world/times.hpp"
 
 namespace fastgpu::cloudsim::alibaba {
 namespace {
@@ -14,7 +16,7 @@ constexpr auto kSkew = std::chrono::minutes(15);
 /// Throws unless Host, Content-Type and all headers that begin with x-acs- are signed.
 void check_form(const Request& request, const Claim& claim) {
   const auto is_signed = [&](const std::string& name) {
-    return std::ranges::find(claim.signed_headers, name) != claim.signed_headers.end();
+    return contains(claim.signed_headers, name);
   };
   if (claim.signature.size() != 64 || !std::ranges::is_sorted(claim.signed_headers))
     throw ProtocolViolation(400, "IncompleteSignature", "The Authorization header is malformed.");

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <set>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/auth/signature.hpp"
+#include "cloudsim/world/times.hpp"
 
 namespace fastgpu::cloudsim::alibaba {
 namespace {
@@ -104,7 +106,7 @@ Instance& instance(const AlibabaCall& call, const std::string& id) {
 }
 
 bool is_on(const Params& params, const std::string& name) {
-  const std::string value = lower(params.get(name, "false"));
+  const std::string value = ascii_lower(params.get(name, "false"));
   if (value != "true" && value != "false")
     throw ProtocolViolation(400, "InvalidParameter", value + " is no value for " + name + ".");
   return value == "true";
@@ -115,7 +117,7 @@ DataDisk read_data_disk(const Params& disk) {
                                       "cloud_essd", "cloud_auto",       "cloud_essd_entry"};
   DataDisk out{.category = disk.get("Category", "cloud_efficiency"),
                .size_gb = disk.number("Size", 0)};
-  if (std::ranges::find(kCategories, out.category) == kCategories.end())
+  if (!contains(kCategories, out.category))
     throw Refusal(400, "InvalidDataDiskCategory.ValueNotSupported",
                   "The category " + out.category + " is none of data disks.");
   if (out.size_gb < 20 || out.size_gb > 32768)
@@ -187,13 +189,6 @@ Json paged(const AlibabaCall& call, const std::string& outer, const std::string&
 
 bool is_available(const SimulatedWorld& world, const Resource& resource) {
   return resource.created + kSettling <= world.now();
-}
-
-std::optional<Time> parse_time(const std::string& text) {
-  std::tm parts{};
-  const char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  if (end == nullptr || *end != '\0') return std::nullopt;
-  return std::chrono::time_point_cast<milliseconds>(Clock::from_time_t(timegm(&parts)));
 }
 
 Time read_release_time(const AlibabaCall& call, const std::string& text) {

@@ -83,8 +83,6 @@ Json paged(const AlibabaCall& call, const std::string& outer, const std::string&
 /// Returns true if the network resource is usable: new ones are not for some time.
 bool is_available(const SimulatedWorld& world, const Resource& resource);
 
-/// Parses "2026-11-21T22:00:00Z". Absent for anything else.
-std::optional<Time> parse_time(const std::string& text);
 /// Reads the time at which the cloud should release an instance. Throws Refusal if it is too early
 /// or too late.
 Time read_release_time(const AlibabaCall& call, const std::string& text);

@@ -1,6 +1,7 @@
-#include <algorithm>
 
 #include "cloudsim/apis/alibaba/call.hpp"
+
+#include "base/contains.hpp"
 
 namespace fastgpu::cloudsim::alibaba {
 namespace {
@@ -9,7 +10,7 @@ constexpr int kTypesACall = 10;
 constexpr int kLargestPageOfTypes = 1600;
 
 bool is_among(const std::vector<std::string>& wanted, const std::string& value) {
-  return wanted.empty() || std::ranges::find(wanted, value) != wanted.end();
+  return wanted.empty() || contains(wanted, value);
 }
 
 Json shape_type(const MachineType& type) {

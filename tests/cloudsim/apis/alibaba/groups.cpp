@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/alibaba/call.hpp"
 #include "cloudsim/auth/signature.hpp"
 #include "cloudsim/ledger.hpp"
@@ -62,7 +63,7 @@ void check_ports(const std::string& protocol, const std::string& ports) {
 Json read_rule(const AlibabaCall& call, const Params& params) {
   const std::string protocol = params.get("IpProtocol");
   const std::vector<std::string> known = {"TCP", "UDP", "ICMP", "GRE", "ALL"};
-  if (std::ranges::find(known, protocol) == known.end())
+  if (!contains(known, protocol))
     throw ProtocolViolation(400, "InvalidIpProtocol.ValueNotSupported", protocol + " is none.");
   check_ports(protocol, params.get("PortRange"));
   const std::string group = params.get("SourceGroupId");
@@ -90,7 +91,7 @@ Json authorize(const AlibabaCall& call) {
   Json& rules = group.data["rules"];
   for (const Params& each : permissions) {
     const Json rule = read_rule(call, each);
-    if (std::ranges::find(rules, rule) == rules.end()) rules.push_back(rule);
+    if (!contains(rules, rule)) rules.push_back(rule);
   }
   return Json::object();
 }

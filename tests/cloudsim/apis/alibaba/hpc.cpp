@@ -1,5 +1,6 @@
 // High-performance clusters and deployment sets. They have no tags, and can be filtered only by id.
-#include <algorithm>
+
+#include "base/join.hpp"
 
 #include "cloudsim/apis/alibaba/call.hpp"
 
@@ -92,7 +93,7 @@ Json families_in_sets(const AlibabaCall& call) {
   std::string families;
   for (const auto& [name, type] : call.catalogue().types)
     if (type.rdma_interfaces > 0 && !name.starts_with("ecs.scc"))
-      families += (families.empty() ? "" : ",") + name.substr(0, name.rfind('.'));
+      append_item(families, name.substr(0, name.rfind('.')), ",");
   return {{"InstanceTypeFamilies", families}};
 }
 

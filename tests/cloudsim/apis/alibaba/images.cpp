@@ -1,5 +1,6 @@
 // Images that all accounts can launch from, images that an account has made, and their snapshots.
 #include "cloudsim/world/images.hpp"
+#include "base/contains.hpp"
 
 #include <fnmatch.h>
 
@@ -54,7 +55,7 @@ bool is_wanted(const AlibabaCall& call, const Listed& one) {
   for (const auto& [name, value] : facts)
     if (call.params.get(name, value) != value) return false;
   const auto statuses = split(call.params.get("Status", "Available"), ',');
-  if (std::ranges::find(statuses, one.status) == statuses.end()) return false;
+  if (!contains(statuses, one.status)) return false;
   if (!passes_tags(call.params, one.tags)) return false;
   if (const auto* type = call.catalogue().type(call.params.get("InstanceType")))
     if (type->architecture != one.image.architecture) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/alibaba/call.hpp"
 #include "cloudsim/ledger.hpp"
 #include "cloudsim/world/live.hpp"
@@ -97,7 +98,7 @@ std::vector<const Instance*> selected(const AlibabaCall& call,
                                       const std::vector<std::string>& ids) {
   std::vector<const Instance*> out;
   for (const Instance* each : call.world.instances_of(call.scope)) {
-    const bool is_named = ids.empty() || std::ranges::find(ids, each->id) != ids.end();
+    const bool is_named = ids.empty() || contains(ids, each->id);
     if (is_named && passes(call, *each)) out.push_back(each);
   }
   std::ranges::sort(out, [](const Instance* one, const Instance* other) {

@@ -1,10 +1,11 @@
 #include "cloudsim/apis/aws/authenticate.hpp"
 
 #include <algorithm>
-#include <ctime>
 
+#include "base/contains.hpp"
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/auth/signature.hpp"
+#include "cloudsim/world/times.hpp"
 
 namespace fastgpu::cloudsim::aws {
 namespace {
@@ -39,16 +40,9 @@ Refusal refusal(const Call& call, Reason reason, const std::string& message) {
   return {500, "InternalError", message};
 }
 
-std::optional<Time> parse_time(const std::string& text) {
-  std::tm parts{};
-  const char* end = strptime(text.c_str(), "%Y%m%dT%H%M%SZ", &parts);
-  if (end == nullptr || *end != '\0') return std::nullopt;
-  return std::chrono::time_point_cast<milliseconds>(Clock::from_time_t(timegm(&parts)));
-}
-
 void check_time(const Call& call, const Claim& claim, const SimulatedWorld& world) {
   const std::string text = call.request->header("x-amz-date").value_or("");
-  const auto time = parse_time(text);
+  const auto time = parse_time(text, kCompactTime);
   if (!time)
     throw ProtocolViolation(400, "IncompleteSignature", "X-Amz-Date is missing or malformed");
   const auto off = world.wall_clock() - *time;
@@ -62,7 +56,7 @@ void check_time(const Call& call, const Claim& claim, const SimulatedWorld& worl
 
 void check_form(const Call& call, const Claim& claim) {
   const auto is_signed = [&](std::string_view name) {
-    return std::ranges::find(claim.signed_headers, name) != claim.signed_headers.end();
+    return contains(claim.signed_headers, name);
   };
   if (claim.part(4) != "aws4_request" || claim.signature.size() != 64)
     throw ProtocolViolation(400, "IncompleteSignature", "the Authorization header is malformed");

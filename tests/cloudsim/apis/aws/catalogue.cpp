@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/aws/ec2.hpp"
 #include "cloudsim/ledger.hpp"
 
@@ -59,7 +60,7 @@ Json describe_types(const Ec2Call& call) {
                     "The following supplied instance types do not exist: [" + name + "]");
   Json items = Json::array();
   for (const auto& [name, type] : call.catalogue().types) {
-    const bool wanted = names.empty() || std::ranges::find(names, name) != names.end();
+    const bool wanted = names.empty() || contains(names, name);
     const Facts facts = {
         {"instance-type", {name}},
         {"current-generation", {"true"}},
@@ -96,7 +97,7 @@ Json describe_spot_prices(const Ec2Call& call) {
   const std::vector<std::string> types = call.params.list("InstanceType");
   const std::vector<std::string> products = call.params.list("ProductDescription");
   const auto has = [](const std::vector<std::string>& list, const std::string& each) {
-    return list.empty() || std::ranges::find(list, each) != list.end();
+    return list.empty() || contains(list, each);
   };
   Json items = Json::array();
   for (const std::string& zone : call.catalogue().regions.at(call.scope.region))
@@ -128,8 +129,7 @@ Json describe_zones(const Ec2Call& call) {
                          {"region-name", {call.scope.region}},
                          {"zone-type", {"availability-zone"}},
                          {"opt-in-status", {"opt-in-not-required"}}};
-    if ((names.empty() || std::ranges::find(names, zone) != names.end()) &&
-        passes(call.params, facts, {}))
+    if ((names.empty() || contains(names, zone)) && passes(call.params, facts, {}))
       out["availabilityZoneInfo"].push_back({{"zoneName", zone},
                                              {"zoneState", "available"},
                                              {"regionName", call.scope.region},
@@ -143,7 +143,7 @@ Json describe_regions(const Ec2Call& call) {
   Json out = {{"regionInfo", Json::array()}};
   const std::vector<std::string> names = call.params.list("RegionName");
   for (const auto& [region, zones] : call.catalogue().regions)
-    if ((names.empty() || std::ranges::find(names, region) != names.end()) &&
+    if ((names.empty() || contains(names, region)) &&
         passes(call.params, {{"region-name", {region}}, {"opt-in-status", {"opt-in-not-required"}}},
                {}))
       out["regionInfo"].push_back({{"regionName", region},

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "base/contains.hpp"
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/auth/signature.hpp"
 
@@ -21,8 +22,7 @@ constexpr std::array kTables = {launch_actions,  instance_actions, power_actions
 void check_filters(const Params& params, const std::vector<std::string>& known) {
   for (const Params& filter : params.structures("Filter")) {
     const std::string name = filter.get("Name");
-    if (!name.starts_with("tag:") && name != "tag-key" &&
-        std::ranges::find(known, name) == known.end())
+    if (!name.starts_with("tag:") && name != "tag-key" && !contains(known, name))
       throw ProtocolViolation(400, "InvalidParameterValue", "The filter '" + name + "' is invalid");
   }
 }
@@ -178,8 +178,7 @@ Json describe(const Ec2Call& call, const std::string& kind, const std::string& i
     resource(call, kind, id);
   std::vector<const Resource*> found;
   for (const Resource* each : call.world.resources_of(call.scope, kind))
-    if ((ids.empty() || std::ranges::find(ids, each->id) != ids.end()) &&
-        passes(call.params, facts(*each), each->tags))
+    if ((ids.empty() || contains(ids, each->id)) && passes(call.params, facts(*each), each->tags))
       found.push_back(each);
   const Page part = page(call.params, found.size(), 5, 1000);
   Json out = {{name, Json::array()}};

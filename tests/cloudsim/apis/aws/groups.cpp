@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/aws/ec2.hpp"
 
 namespace fastgpu::cloudsim::aws {
@@ -97,7 +98,7 @@ Json authorize(const Ec2Call& call, const char* direction) {
   Json& rules = group.data[direction];
   for (const Json& rule : rules_of(call.params)) {
     if (rule.contains("groups")) resource(call, "group", rule.at("groups")[0].at("groupId"));
-    if (std::ranges::find(rules, rule) != rules.end())
+    if (contains(rules, rule))
       throw Refusal(400, "InvalidPermission.Duplicate",
                     "the specified rule already exists in " + group.id);
     rules.push_back(rule);

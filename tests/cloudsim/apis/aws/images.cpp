@@ -1,5 +1,6 @@
 // Images that all accounts can launch from, and images that an account has made from its instances.
 #include "cloudsim/world/images.hpp"
+#include "base/contains.hpp"
 
 #include <algorithm>
 
@@ -46,7 +47,7 @@ bool is_wanted(const Ec2Call& call, const Listed& one) {
   const std::vector<std::string> ids = call.params.list("ImageId");
   const std::vector<std::string> owners = call.params.list("Owner");
   const Image& image = one.image;
-  if (!ids.empty() && std::ranges::find(ids, image.id) == ids.end()) return false;
+  if (!ids.empty() && !contains(ids, image.id)) return false;
   const auto is_owner = [&](const std::string& owner) {
     return owner == image.owner || (owner == "self" && one.is_own);
   };

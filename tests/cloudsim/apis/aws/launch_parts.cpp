@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "base/contains.hpp"
+
 #include "cloudsim/apis/aws/launch.hpp"
 
 namespace fastgpu::cloudsim::aws {
@@ -106,7 +108,7 @@ void check_volume(const WantedVolume& volume, const std::vector<WantedVolume>& o
   if (volume.size_gb < 1 || volume.size_gb > kLargest)
     throw Refusal(400, "InvalidParameterValue",
                   "Invalid value '" + std::to_string(volume.size_gb) + "' for VolumeSize");
-  if (std::ranges::find(others, volume.device, &WantedVolume::device) != others.end())
+  if (contains(others, volume.device, &WantedVolume::device))
     throw Refusal(400, "InvalidBlockDeviceMapping",
                   "The device " + volume.device + " is in more than one block device mapping");
 }

@@ -1,5 +1,5 @@
-#include <algorithm>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/aws/ec2.hpp"
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/auth/signature.hpp"
@@ -136,8 +136,7 @@ Json describe_keys(const Ec2Call& call) {
   if (names.empty()) return out;
   Json kept = Json::array();
   for (const Json& key : out.at("keySet"))
-    if (std::ranges::find(names, key.at("keyName").get<std::string>()) != names.end())
-      kept.push_back(key);
+    if (contains(names, key.at("keyName").get<std::string>())) kept.push_back(key);
   return {{"keySet", kept}};
 }
 
@@ -193,7 +192,7 @@ Json describe_placements(const Ec2Call& call) {
                     "The Placement Group '" + name + "' is unknown.");
   Json out = {{"placementGroupSet", Json::array()}};
   for (const Resource* group : call.world.resources_of(call.scope, "placement"))
-    if ((names.empty() || std::ranges::find(names, group->name) != names.end()) &&
+    if ((names.empty() || contains(names, group->name)) &&
         passes(call.params, placement_facts(*group), group->tags))
       out["placementGroupSet"].push_back(shape_placement(call, *group));
   return out;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/aws/instances.hpp"
 #include "cloudsim/apis/aws/launch.hpp"
 #include "cloudsim/auth/digest.hpp"
@@ -120,7 +121,7 @@ LaunchOrder read_order(const Ec2Call& call, const Image& image, const MachineTyp
   order.like.extra["auto_public"] = network.public_address;
   if (const auto key = params.find("KeyName")) {
     const auto keys = call.world.resources_of(call.scope, "key");
-    if (std::ranges::find(keys, *key, &Resource::name) == keys.end())
+    if (!contains(keys, *key, &Resource::name))
       throw Refusal(400, "InvalidKeyPair.NotFound", "The key pair '" + *key + "' does not exist");
     order.like.key = *key;
   }

@@ -1,10 +1,11 @@
 #include "cloudsim/apis/huawei/authenticate.hpp"
 
 #include <algorithm>
-#include <ctime>
 
+#include "base/contains.hpp"
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/auth/signature.hpp"
+#include "cloudsim/world/times.hpp"
 
 namespace fastgpu::cloudsim::huawei {
 namespace {
@@ -17,16 +18,9 @@ Refusal refused(const std::string& why) {
   return {401, kCode, "Incorrect IAM authentication information: " + why};
 }
 
-std::optional<Time> parse_time(const std::string& text) {
-  std::tm parts{};
-  const char* end = strptime(text.c_str(), "%Y%m%dT%H%M%SZ", &parts);
-  if (end == nullptr || *end != '\0') return std::nullopt;
-  return std::chrono::time_point_cast<milliseconds>(Clock::from_time_t(timegm(&parts)));
-}
-
 void check_form(const Call& call, const Claim& claim) {
   const auto is_signed = [&](std::string_view name) {
-    return std::ranges::find(claim.signed_headers, name) != claim.signed_headers.end();
+    return contains(claim.signed_headers, name);
   };
   if (claim.credential.empty() || claim.signature.size() != 64)
     throw ProtocolViolation(401, kCode, "the Authorization header is malformed");
@@ -40,7 +34,7 @@ void check_form(const Call& call, const Claim& claim) {
 }
 
 void check_time(const Call& call, const SimulatedWorld& world) {
-  const auto time = parse_time(call.request->header("x-sdk-date").value_or(""));
+  const auto time = parse_time(call.request->header("x-sdk-date").value_or(""), kCompactTime);
   if (!time) throw ProtocolViolation(401, kCode, "X-Sdk-Date is missing or malformed");
   const auto off = world.wall_clock() - *time;
   if (off > kSkew || off < -kSkew) throw refused("signature expired");

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <ctime>
 
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/auth/signature.hpp"
+#include "cloudsim/world/times.hpp"
 
 namespace fastgpu::cloudsim::huawei {
 namespace {
@@ -122,12 +122,9 @@ std::string begin_job(const HuaweiCall& call, Goal goal, std::vector<SubJob> par
 
 std::optional<Time> read_timer(const HuaweiCall& call, const std::string& text) {
   if (text.empty()) return std::nullopt;
-  std::tm parts{};
-  const char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  if (end == nullptr || *end != '\0')
-    throw ProtocolViolation(400, "Ecs.0005", "auto_terminate_time is no time: " + text);
-  parts.tm_sec = 0;
-  const Time time = std::chrono::time_point_cast<milliseconds>(Clock::from_time_t(timegm(&parts)));
+  const auto given = parse_time(text);
+  if (!given) throw ProtocolViolation(400, "Ecs.0005", "auto_terminate_time is no time: " + text);
+  const Time time = std::chrono::floor<std::chrono::minutes>(*given);
   if (time < call.world.now() + std::chrono::minutes(29) ||
       time > call.world.now() + std::chrono::hours(3 * 366 * 24))
     throw Refusal(400, "Ecs.0005", "auto_terminate_time is 30 minutes to 3 years ahead.");

@@ -1,4 +1,5 @@
-#include <algorithm>
+
+#include "base/join.hpp"
 
 #include "cloudsim/apis/huawei/call.hpp"
 
@@ -26,8 +27,8 @@ Json extra_specs(const HuaweiCall& call, const MachineType& type) {
   for (const std::string& zone : call.catalogue().regions.at(call.scope.region)) {
     const Offer* offer = call.catalogue().offer(zone, type.name);
     if (offer == nullptr) continue;
-    zones += (zones.empty() ? "" : ", ") + zone + (offer->stock == 0 ? "(sellout)" : "(normal)");
-    if (offer->spot_stock != 0) spot += (spot.empty() ? "" : ", ") + zone + "(normal)";
+    append_item(zones, zone + (offer->stock == 0 ? "(sellout)" : "(normal)"));
+    if (offer->spot_stock != 0) append_item(spot, zone + "(normal)");
   }
   Json specs = {{"ecs:performancetype", type.gpus > 0 ? "gpu" : "normal"},
                 {"ecs:virtualization_env_types", "FusionCompute"},

@@ -1,7 +1,8 @@
-#include <algorithm>
 #include <array>
 #include <cstdio>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "cloudsim/apis/huawei/call.hpp"
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/world/images.hpp"
@@ -17,7 +18,7 @@ bool is_uuid(const std::string& text) {
   if (text.size() != 36) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    const bool hex = (text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'f');
+    const bool hex = is_ascii_digit(text[i]) || (text[i] >= 'a' && text[i] <= 'f');
     if (dash ? text[i] != '-' : !hex) return false;
   }
   return true;
@@ -118,7 +119,7 @@ Json read_data_volumes(const Json& server) {
   if (volumes.size() > 23) throw Refusal(400, "Ecs.0005", "a server has at most 23 data disks");
   constexpr std::array kTypes = {"SATA", "SAS", "SSD", "GPSSD", "ESSD", "GPSSD2", "ESSD2"};
   for (const Json& volume : volumes)
-    if (std::ranges::find(kTypes, volume.at("volumetype")) == kTypes.end())
+    if (!contains(kTypes, volume.at("volumetype")))
       throw Refusal(400, "Ecs.0005", "volumetype is none of disks");
   for (const Json& volume : volumes)
     if (volume.at("size") < kLeast || volume.at("size") > kMost)

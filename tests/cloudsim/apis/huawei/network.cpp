@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/huawei/call.hpp"
 #include "cloudsim/ledger.hpp"
 #include "cloudsim/world/cidr.hpp"
@@ -47,7 +48,7 @@ Answered create_vpc(const HuaweiCall& call) {
   const std::string cidr = request.value("cidr", "");
   if (!cidr.empty()) range_of(cidr);
   const auto vpcs = call.world.resources_of(call.scope, "vpc");
-  if (!name.empty() && std::ranges::find(vpcs, name, &Resource::name) != vpcs.end())
+  if (!name.empty() && contains(vpcs, name, &Resource::name))
     throw Refusal(400, "VPC.0115", "The router name has exist.");
   const auto limit = call.catalogue().quota(call.scope.region, "vpcs");
   if (limit && double(vpcs.size()) >= *limit)

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "cloudsim/apis/huawei/call.hpp"
 #include "cloudsim/auth/signature.hpp"
 #include "cloudsim/ledger.hpp"
@@ -71,7 +73,7 @@ Json shape(const HuaweiCall& call, const Instance& instance) {
       {"OS-EXT-STS:task_state", status.task},
       {"OS-EXT-STS:power_state", instance.state == State::running ? 1 : 4},
       {"OS-EXT-AZ:availability_zone", instance.zone},
-      {"OS-EXT-SRV-ATTR:hostname", lower(instance.name)},
+      {"OS-EXT-SRV-ATTR:hostname", ascii_lower(instance.name)},
       {"tenant_id", project_of(instance.scope.region)},
       {"created", iso_time(instance.created)},
       {"updated", iso_time(call.world.now())},
@@ -127,7 +129,7 @@ std::vector<const Instance*> selected(const HuaweiCall& call) {
   if (wanted.size() > 100) throw ProtocolViolation(400, "Ecs.0005", "at most 100 ids in server_id");
   std::vector<const Instance*> out;
   for (const Instance* each : call.world.instances_of(call.scope)) {
-    const bool named = wanted.empty() || std::ranges::find(wanted, each->id) != wanted.end();
+    const bool named = wanted.empty() || contains(wanted, each->id);
     const std::string status = call.asked("status", status_of(*each).status);
     if (named && has_tags(*each, call.asked("tags")) && status == status_of(*each).status &&
         each->name.find(call.asked("name")) != std::string::npos)
@@ -149,8 +151,7 @@ Answered list_servers(const HuaweiCall& call) {
   for (std::size_t i = begin; i < std::min(all.size(), begin + limit); ++i)
     servers.push_back(shape(call, *all[i]));
   for (const std::string& id : named_ids(call))
-    if (page <= 1 &&
-        std::ranges::find(all, id, [](const Instance* each) { return each->id; }) == all.end())
+    if (page <= 1 && !contains(all, id, [](const Instance* each) { return each->id; }))
       servers.push_back(unknown(call, id));
   return {200, {{"count", all.size()}, {"servers", servers}}};
 }
@@ -253,8 +254,7 @@ Answered list_by_tag(const HuaweiCall& call) {
         std::ranges::all_of(call.body.value("tags", Json::array()), [&](const Json& tag) {
           const auto own = each->tags.find(tag.at("key"));
           const Json& values = tag.at("values");
-          return own != each->tags.end() &&
-                 (values.empty() || std::ranges::find(values, Json(own->second)) != values.end());
+          return own != each->tags.end() && (values.empty() || contains(values, Json(own->second)));
         });
     if (!fits) continue;
     Json tags = Json::array();

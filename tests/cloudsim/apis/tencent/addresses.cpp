@@ -1,5 +1,5 @@
-#include <algorithm>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/tencent/call.hpp"
 #include "cloudsim/ledger.hpp"
 
@@ -56,7 +56,7 @@ Json describe_addresses(const TencentCall& call) {
   std::vector<Json> items;
   for (const Resource* each : call.world.resources_of(call.scope, "address")) {
     const std::string instance = bound_to(call, *each);
-    if ((ids.empty() || std::ranges::find(ids, each->id) != ids.end()) &&
+    if ((ids.empty() || contains(ids, each->id)) &&
         passes(call,
                {{"address-id", {each->id}},
                 {"address-name", {each->name}},

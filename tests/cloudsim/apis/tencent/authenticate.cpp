@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/tencent/call.hpp"
 #include "cloudsim/auth/signature.hpp"
 #include "cloudsim/ledger.hpp"
@@ -14,7 +15,7 @@ constexpr auto kSkew = std::chrono::minutes(5);
 
 void check_form(const Claim& claim) {
   const auto is_signed = [&](std::string_view name) {
-    return std::ranges::find(claim.signed_headers, name) != claim.signed_headers.end();
+    return contains(claim.signed_headers, name);
   };
   if (claim.part(3) != "tc3_request" || claim.signature.size() != 64)
     throw violation("AuthFailure.InvalidAuthorization", "The Authorization header is malformed.");

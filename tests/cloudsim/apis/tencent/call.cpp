@@ -5,6 +5,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/contains.hpp"
 #include "cloudsim/auth/signature.hpp"
 
 namespace fastgpu::cloudsim::tencent {
@@ -25,7 +26,7 @@ void check_filters(const Json& body, const std::vector<std::string>& known) {
     if (filter.at("Values").size() > kMostValues)
       throw violation("InvalidFilterValue.LimitExceeded", "at most 5 values in a filter");
     if (!name.starts_with("tag:") && name != "tag-key" && name != "tag-value" &&
-        std::ranges::find(known, name) == known.end())
+        !contains(known, name))
       throw violation("InvalidFilter", "The filter `" + name + "` is not supported.");
   }
 }
@@ -143,9 +144,8 @@ bool passes(const TencentCall& call, const Facts& facts, const Tags& tags) {
     } else {
       values = facts.at(name);
     }
-    const bool any = std::ranges::any_of(values, [&](const std::string& value) {
-      return std::ranges::find(wanted, value) != wanted.end();
-    });
+    const bool any = std::ranges::any_of(
+        values, [&](const std::string& value) { return contains(wanted, value); });
     if (!any) return false;
   }
   return true;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/tencent/call.hpp"
 #include "cloudsim/ledger.hpp"
 
@@ -31,7 +32,7 @@ void check_policy(const Json& policy) {
   static const std::vector<std::string> protocols = {"TCP", "UDP", "ICMP", "ICMPv6", "ALL"};
   const std::string protocol = policy.value("Protocol", "ALL");
   const std::string action = policy.value("Action", "");
-  if (std::ranges::find(protocols, protocol) == protocols.end())
+  if (!contains(protocols, protocol))
     throw violation("InvalidParameterValue", "the protocol `" + protocol + "` is none of ours");
   if (action != "ACCEPT" && action != "DROP")
     throw violation("InvalidParameterValue", "a policy's Action is ACCEPT or DROP");
@@ -44,7 +45,7 @@ void add_policies(Resource& group, const Json& set) {
   for (const char* direction : {"Ingress", "Egress"})
     for (const Json& policy : set.value(direction, Json::array())) {
       check_policy(policy);
-      if (std::ranges::find(group.data[direction], policy) != group.data[direction].end())
+      if (contains(group.data[direction], policy))
         throw refusal("UnsupportedOperation.DuplicatePolicy", "The policy exists already.");
       group.data[direction].push_back(policy);
     }
@@ -102,12 +103,11 @@ Json describe_groups(const TencentCall& call) {
     resource(call, "group", id);
   std::vector<Json> items;
   for (const Resource* each : call.world.resources_of(call.scope, "group"))
-    if ((ids.empty() || std::ranges::find(ids, each->id) != ids.end()) &&
-        passes(call,
-               {{"security-group-id", {each->id}},
-                {"security-group-name", {each->name}},
-                {"project-id", {"0"}}},
-               each->tags))
+    if ((ids.empty() || contains(ids, each->id)) && passes(call,
+                                                           {{"security-group-id", {each->id}},
+                                                            {"security-group-name", {each->name}},
+                                                            {"project-id", {"0"}}},
+                                                           each->tags))
       items.push_back(shape_group(*each));
   return paged(call, "SecurityGroupSet", items, Numbers::text);
 }

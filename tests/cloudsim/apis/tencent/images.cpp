@@ -1,7 +1,6 @@
 // Images that all accounts can launch from, and images that an account has made.
 #include "cloudsim/world/images.hpp"
-
-#include <algorithm>
+#include "base/contains.hpp"
 
 #include "cloudsim/apis/tencent/call.hpp"
 
@@ -44,7 +43,7 @@ bool is_wanted(const TencentCall& call, const Listed& one) {
   const std::vector<std::string> ids = call.list("ImageIds");
   const MachineType* type = call.catalogue().type(call.text("InstanceType"));
   const bool fits = type == nullptr || type->architecture == one.image.architecture;
-  const bool named = ids.empty() || std::ranges::find(ids, one.image.id) != ids.end();
+  const bool named = ids.empty() || contains(ids, one.image.id);
   const Facts facts = {{"image-id", {one.image.id}},
                        {"image-type", {one.type}},
                        {"image-name", {one.image.name}},

@@ -1,10 +1,11 @@
 #include "cloudsim/apis/tencent/instances.hpp"
 
 #include <algorithm>
-#include <ctime>
 
+#include "base/contains.hpp"
 #include "cloudsim/ledger.hpp"
 #include "cloudsim/world/live.hpp"
+#include "cloudsim/world/times.hpp"
 
 namespace fastgpu::cloudsim::tencent {
 namespace {
@@ -68,7 +69,7 @@ std::vector<const Instance*> selected(const TencentCall& call) {
   const std::vector<std::string> ids = ids_of(call);
   std::vector<const Instance*> out;
   for (const Instance* each : call.world.instances_of(call.scope)) {
-    const bool named = ids.empty() || std::ranges::find(ids, each->id) != ids.end();
+    const bool named = ids.empty() || contains(ids, each->id);
     if (named && passes(call, facts_of(*each), each->tags)) out.push_back(each);
   }
   std::ranges::sort(out, std::greater{}, [](const Instance* each) {
@@ -99,7 +100,7 @@ std::vector<Instance*> all_in(const TencentCall& call, const std::vector<State>&
     Instance* each = call.world.find_instance(call.scope, id);
     if (each == nullptr)
       throw refusal("InvalidInstanceId.NotFound", "The instance `" + id + "` does not exist.");
-    if (std::ranges::find(states, each->state) == states.end()) {
+    if (!contains(states, each->state)) {
       std::string state = state_of(each->state);
       std::ranges::transform(state.begin() + 1, state.end(), state.begin() + 1,
                              [](unsigned char c) { return char(std::tolower(c)); });
@@ -228,15 +229,12 @@ constexpr TencentAction kInstancesActions[] = {
 }  // namespace
 
 void set_timer(const TencentCall& call, const Json& timer, std::optional<Time>& target) {
-  const std::string text = timer.value("ActionTime", "");
-  std::tm parts{};
-  const char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  if (end == nullptr || *end != '\0' || timer.value("TimerAction", "") != "TerminateInstances")
+  const auto time = parse_time(timer.value("ActionTime", ""));
+  if (!time || timer.value("TimerAction", "") != "TerminateInstances")
     throw violation("InvalidParameterValue", "ActionTimer has no TerminateInstances and time");
-  const Time time = std::chrono::time_point_cast<milliseconds>(Clock::from_time_t(timegm(&parts)));
-  if (time < call.world.now() + std::chrono::minutes(5))
+  if (*time < call.world.now() + std::chrono::minutes(5))
     throw refusal("InvalidParameterValue", "ActionTime must be at least 5 minutes ahead.");
-  target = time;
+  target = *time;
 }
 
 Json shape_instance(const TencentCall& call, const Instance& instance) {

@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/tencent/instances.hpp"
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/world/images.hpp"
@@ -126,7 +127,7 @@ void check_data_disks(const TencentCall& call) {
   for (const Json& disk : call.body.value("DataDisks", Json::array())) {
     const int size = disk.value("DiskSize", 0);
     const std::string type = disk.value("DiskType", "");
-    if (std::ranges::find(kTypes, type) == kTypes.end())
+    if (!contains(kTypes, type))
       throw refusal("InvalidParameterValue", "`" + type + "` is no type of data disks.");
     if (size < 2 * kStep || size > 32000 || size % kStep != 0)
       throw refusal("InvalidParameterValue.Range",

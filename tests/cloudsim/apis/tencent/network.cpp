@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/tencent/call.hpp"
 #include "cloudsim/ledger.hpp"
 
@@ -43,7 +44,7 @@ Json create_vpc(const TencentCall& call) {
 }
 
 bool named(const std::vector<std::string>& ids, const std::string& id) {
-  return ids.empty() || std::ranges::find(ids, id) != ids.end();
+  return ids.empty() || contains(ids, id);
 }
 
 /// Returns the resources of a kind that the ids and filters select.

@@ -1,5 +1,5 @@
-#include <algorithm>
 
+#include "base/contains.hpp"
 #include "cloudsim/apis/tencent/call.hpp"
 #include "cloudsim/auth/signature.hpp"
 #include "cloudsim/ledger.hpp"
@@ -9,7 +9,7 @@ namespace fastgpu::cloudsim::tencent {
 namespace {
 
 bool is_listed_there(const std::vector<std::string>& ids, const std::string& id) {
-  return ids.empty() || std::ranges::find(ids, id) != ids.end();
+  return ids.empty() || contains(ids, id);
 }
 
 void check_key_name(const TencentCall& call, const std::string& name) {
