@@ -6,6 +6,7 @@
 #include "base/host_names.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
+#include "launcher/array.hpp"
 #include "launcher/job.hpp"
 
 namespace fastgpu::launcher {
@@ -65,9 +66,10 @@ JobSecret secret_of(const config::Value& value) {
 
 JobFile read_job_file(const config::Document& document) {
   const config::Value root = document.root();
-  root.allow_only({"name", "cluster", "np", "npernode", "env", "secrets", "sync", "workdir",
-                   "command", "timeout", "grace", "keep_processes", "detach", "engine", "launcher",
-                   "stdin", "priority", "after", "share"});
+  root.allow_only({"name",   "cluster", "np",        "npernode", "env",      "secrets",
+                   "sync",   "workdir", "command",   "timeout",  "grace",    "keep_processes",
+                   "detach", "engine",  "launcher",  "stdin",    "priority", "after",
+                   "share",  "array",   "parameters"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -93,6 +95,12 @@ JobFile read_job_file(const config::Document& document) {
     file.priority = priority->integer(-kMostPriority, kMostPriority);
   if (const auto after = root.find("after")) file.after = after->texts();
   if (const auto share = root.find("share")) file.share = share->boolean();
+  if (const auto array = root.find("array"))
+    file.array = array->parsed([](const std::string& text) {
+      parse_array_range(text);
+      return text;
+    });
+  if (const auto parameters = root.find("parameters")) file.parameters = path_of(*parameters);
   if (const auto launcher = root.find("launcher")) file.launcher = launcher->choice(kLaunchers);
   if (const auto input = root.find("stdin")) file.stdin_to = input->choice(kInputs);
   return file;

@@ -39,6 +39,8 @@ struct JobFile {
   std::optional<int> priority{};
   std::vector<std::string> after{};  ///< Names or ids of jobs.
   std::optional<bool> share{};
+  std::optional<std::string> array{};       ///< The range, as written.
+  std::optional<std::string> parameters{};  ///< A file on this machine, as written.
   std::optional<std::string> engine{};
   std::optional<std::string> launcher{};
   std::optional<std::string> stdin_to{};  ///< The field `stdin`.

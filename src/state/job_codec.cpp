@@ -43,6 +43,22 @@ std::optional<FirstFailure> parse_failure(const json& record) {
   return failure;
 }
 
+json to_element(const ArrayElement& element) {
+  return {{"index", element.index},
+          {"count", element.count},
+          {"variables", element.variables},
+          {"due", element.is_due}};
+}
+
+std::optional<ArrayElement> parse_element(const json& record) {
+  const auto found = record.find("array");
+  if (found == record.end() || !found->is_object()) return std::nullopt;
+  return ArrayElement{.index = field<int>(*found, "index"),
+                      .count = field<int>(*found, "count"),
+                      .variables = found->value("variables", std::vector<std::string>()),
+                      .is_due = found->value("due", false)};
+}
+
 JobRecord parse_job_record(const std::string& text) {
   const json object = parse_json(text, "the job's record");
   const auto schema = field<std::string>(object, "schema");
@@ -65,6 +81,7 @@ JobRecord parse_job_record(const std::string& text) {
   record.spec.priority = object.value("priority", 0);
   record.spec.after = object.value("after", std::vector<std::string>());
   if (object.value("shared", false)) record.spec.sharing = Sharing::shared;
+  record.spec.array = parse_element(object);
   record.failure = parse_failure(object);
   if (record.placement.empty()) throw Error(ErrorKind::remote, "the job's record has no nodes");
   return record;
@@ -95,6 +112,7 @@ std::string record_text_of(const JobRecord& record) {
   if (record.spec.priority != 0) object["priority"] = record.spec.priority;
   if (!record.spec.after.empty()) object["after"] = record.spec.after;
   if (record.spec.sharing == Sharing::shared) object["shared"] = true;
+  if (record.spec.array) object["array"] = to_element(*record.spec.array);
   if (record.failure) object["failure"] = to_failure(*record.failure);
   return text_of(object);
 }

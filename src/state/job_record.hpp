@@ -27,6 +27,16 @@ enum class Crowding : std::uint8_t {
   allowed
 };  ///< Whether there may be more ranks than slots.
 
+/// The place of a job in an array. The id of the array is the part of the job's id before the dot.
+struct ArrayElement {
+  int index = 0;
+  int count = 0;                         ///< The number of elements.
+  std::vector<std::string> variables{};  ///< "K=V": the parameters, for every rank.
+  /// True once its process waits for its turn: an element that the array holds back has no
+  /// place in the queue.
+  bool is_due = false;
+};
+
 struct JobSpec {
   JobName name;
   std::vector<std::string> argv;
@@ -45,8 +55,10 @@ struct JobSpec {
   Presence presence = Presence::attached;
   Crowding crowding = Crowding::refused;
   Sharing sharing = Sharing::exclusive;
-  int priority = 0;                  ///< Jobs of a higher priority start first.
-  std::vector<std::string> after{};  ///< The ids of jobs that must have succeeded before it starts.
+  int priority = 0;  ///< Jobs of a higher priority start first.
+  /// The ids of jobs, or of arrays, that must have succeeded before it starts.
+  std::vector<std::string> after{};
+  std::optional<ArrayElement> array{};  ///< Absent for a job that is not part of an array.
   Input input = Input::none;
   Leftovers leftovers = Leftovers::ended;
   JobEngine engine = JobEngine::mpirun;

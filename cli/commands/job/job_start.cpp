@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "cli/workflows/job_array.hpp"
 #include "launcher/placement.hpp"
 #include "remote/copy.hpp"
 #include "remote/left_out.hpp"
@@ -57,6 +58,17 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
   launcher::mark_running(context.store(), job);
 }
 
+void wait_and_start(Context& context, const RemoteTarget& target, StartedJob& started) {
+  state::Job& job = started.open.job;
+  context.set_interrupt_hint("job " + job.id + " has not started");
+  wait_for_turn(context, job);
+  context.set_interrupt_hint(
+      "job " + job.id + " stops on its own within 30 s; stop it at once with: fastgpu cancel job " +
+      job.id);
+  context.set_stop_notice("stopping job " + job.id + " before it runs");
+  start(context, target, started);
+}
+
 }  // namespace
 
 launcher::JobRecord placed_on(Context& context, const RemoteTarget& target,
@@ -90,13 +102,19 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
     context.store().update_job(job);
   });
   if (when_recorded) when_recorded(job);
-  context.set_interrupt_hint("job " + job.id + " has not started");
-  wait_for_turn(context, job);
-  context.set_interrupt_hint(
-      "job " + job.id + " stops on its own within 30 s; stop it at once with: fastgpu cancel job " +
-      job.id);
-  context.set_stop_notice("stopping job " + job.id + " before it runs");
-  start(context, target, started);
+  wait_and_start(context, target, started);
+  return started;
+}
+
+StartedJob start_element(Context& context, const RemoteTarget& target,
+                         const launcher::JobRecord& record, const std::string& id) {
+  if (!record.spec.sync.empty())
+    remote::check_readable({record.spec.sync}, remote::left_out_of(record.spec.sync));
+  StartedJob started{.runner = runner_for(context, target.cluster),
+                     .open = {.job = {}, .record = record, .cluster = target.cluster},
+                     .owner = nullptr};
+  started.open.job = make_due(context, id, record);
+  wait_and_start(context, target, started);
   return started;
 }
 

@@ -33,4 +33,9 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
                      const launcher::JobRecord& record,
                      const std::function<void(const state::Job&)>& when_recorded = {});
 
+/// Does the same for an element of an array, which is on record as `id`. Its array's process owns
+/// it.
+StartedJob start_element(Context& context, const RemoteTarget& target,
+                         const launcher::JobRecord& record, const std::string& id);
+
 }  // namespace fastgpu::cli

@@ -12,6 +12,7 @@
 #include "cli/commands/shared/machine.hpp"
 #include "cli/ui/text.hpp"
 #include "cli/workflows/name_folding.hpp"
+#include "launcher/array.hpp"
 #include "launcher/job.hpp"
 #include "launcher/placement.hpp"
 #include "provision/cloud/cloud_spec.hpp"
@@ -254,10 +255,32 @@ std::string ranks_summary(const std::vector<launcher::NodeRanks>& placement) {
          counted(placement.size(), "node");
 }
 
+/// Returns "sweep-3, index 7 of 20 jobs"; empty for a job by itself.
+std::string array_text(const state::Job& job) {
+  const auto& element = job.record->spec.array;
+  if (!element) return {};
+  return launcher::array_of(job.id) + ", index " + std::to_string(element->index) + " of " +
+         counted(element->count, "job");
+}
+
+/// Returns the parameters of an element, without those that repeat a column by its number.
+std::string parameters_text(const state::Job& job) {
+  constexpr std::string_view kLine = "FASTGPU_PARAMETERS=";
+  std::string named, line;
+  if (!job.record->spec.array) return {};
+  for (const std::string& variable : job.record->spec.array->variables) {
+    if (variable.starts_with(kLine)) line = variable.substr(kLine.size());
+    if (!variable.starts_with("FASTGPU_")) named += (named.empty() ? "" : ", ") + variable;
+  }
+  return named.empty() ? line : named;
+}
+
 /// Adds what was requested for the job.
 void put_wish(Json& description, const state::Job& job) {
   const launcher::JobRecord& record = *job.record;
   const launcher::JobSpec& spec = record.spec;
+  put(description, "array", array_text(job));
+  put(description, "parameters", parameters_text(job));
   put(description, "command", shell_join(spec.argv));
   put(description, "directory", spec.directory);
   put(description, "copied from", spec.sync);
