@@ -21,6 +21,7 @@
 #include "agent/jobs/log_times.hpp"
 #include "agent/jobs/memory_events.hpp"
 #include "agent/jobs/processes.hpp"
+#include "agent/jobs/rank_group.hpp"
 #include "agent/jobs/rank_input.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
@@ -162,8 +163,14 @@ std::vector<std::string> environment_of(const std::filesystem::path& directory, 
 class RankRun {
  public:
   /// `child` leads a group of its own; `input` may be null.
-  RankRun(process::Child child, RankInput* input, milliseconds grace, LogClock& clock)
-      : child_(child.pid()), reaper_(child.pid()), input_(input), grace_(grace), clock_(clock) {
+  RankRun(process::Child child, RankInput* input, milliseconds grace, LogClock& clock,
+          const std::filesystem::path& group)
+      : memory_(group),
+        child_(child.pid()),
+        reaper_(child.pid()),
+        input_(input),
+        grace_(grace),
+        clock_(clock) {
     child.release();  // The reaper takes its status, among those of adopted orphans.
   }
 
@@ -222,6 +229,18 @@ class RankRun {
   SteadyClock::time_point kill_at_ = SteadyClock::time_point::max();
 };
 
+/// Starts the program in the group of this process, and leaves the group.
+process::Child start_in(std::optional<RankGroup>& group, const process::Command& command) {
+  try {
+    process::Child child(command);
+    if (group) group->leave();
+    return child;
+  } catch (const Error&) {
+    if (group) group->leave();
+    throw;
+  }
+}
+
 RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
                     const CpuPlace& place, const UniqueFd& out, const UniqueFd& err,
                     LogClock& clock, SignalQueue& signals) {
@@ -237,9 +256,12 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   command.environment = environment_of(directory, plan, place);
   command.grouping = process::Grouping::group;
   command.on_parent_death = process::OnParentDeath::kill;
-  process::Child child(command);
+  auto group = RankGroup::enter(directory, plan.id, place.rank);
+  process::Child child = start_in(group, command);
   if (input) input->for_program() = UniqueFd();
-  return RankRun(std::move(child), input ? &*input : nullptr, plan.grace, clock).run(signals);
+  return RankRun(std::move(child), input ? &*input : nullptr, plan.grace, clock,
+                 group ? group->path() : std::filesystem::path())
+      .run(signals);
 }
 
 /// Adds a line to the log. Ignores failures, because the outcome of the rank matters more.
@@ -333,6 +355,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   }
   const int code = end.how.shell_code();
   if (!plan.keeps_processes || end.told) end_the_rest(end.told, code, front, signals);
+  remove_empty_groups(directory, plan.id);
   return code;
 }
 

@@ -12,6 +12,7 @@
 //   launcher.out/.err  the output of the supervisor's program
 //   status             its outcome
 //   ranks/<r>.out/.err/.status
+//   ranks/<r>.group    the control group of the rank's program, where the node has one
 #pragma once
 
 #include <chrono>
