@@ -22,6 +22,7 @@ constexpr milliseconds kReach{10'000};
 /// The time that a node needs to end all of a job, in addition to the grace of its programs.
 constexpr milliseconds kToStop{10'000};
 constexpr milliseconds kLastWords{5'000};
+constexpr milliseconds kStacks{60'000};  ///< The limit for the stacks of a job that hangs.
 
 /// Returns the outcome of ranks that cannot begin on a node, as the agent's trial there has it: the
 /// exit code is that of the ranks themselves. Absent for any other answer.
@@ -160,6 +161,7 @@ JobOutcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCanc
                              const Cancel& cancel) {
   FollowingOptions wanted = options;
   wanted.lost_after = options_.lost_after;
+  wanted.ends_hangs = job.spec.hang_timeout.count() > 0;
   Following following(client_, hosts(job), job.placement, commands(id), wanted, observer);
   try {
     following.run(cancel);
@@ -169,13 +171,16 @@ JobOutcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCanc
     throw;
   }
   JobReport seen = following.report();
+  if (!seen.hanging.empty()) show_stacks(id, job, seen.hanging, observer, cancel);
   const bool cancelled = !seen.launcher && cancel.requested();
   if (cancelled && on_cancel == OnCancel::leave_job)
     throw Error(ErrorKind::interrupted, "interrupted; job " + id + " is still running");
   if (cancelled || !seen.launcher) {
     stop(id, job, kReachSoon);
     following.catch_up(kLastWords);
+    const std::set<int> hanging = std::move(seen.hanging);
     seen = following.report();
+    seen.hanging = hanging;
   } else if (!seen.launcher->how.ok() && !have_all_ended(seen)) {
     // mpirun has ended; what it could not reach any more is ended by its marker.
     stop(id, job, kReachSoon);
@@ -183,8 +188,23 @@ JobOutcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCanc
   seen.cancelled = cancelled;
   seen.lease = options_.lease;
   seen.timeout = job.spec.timeout;
+  seen.hang_timeout = job.spec.hang_timeout;
   seen.launcher_name = name_of_launcher(job.spec.launcher);
   return decide(seen);
+}
+
+void JobRunner::show_stacks(const std::string& id, const JobRecord& job, const std::set<int>& ranks,
+                            JobObserver& observer, const Cancel& cancel) {
+  std::vector<NodeTask> tasks;
+  for (const NodeRanks& node_ranks : job.placement) {
+    const bool has_one = std::ranges::any_of(ranks, [&](int rank) {
+      return rank >= node_ranks.first && rank < node_ranks.first + node_ranks.count;
+    });
+    if (has_one)
+      tasks.push_back({.host = node(node_ranks.node).host, .command = commands(id).stacks()});
+  }
+  for (const NodeAnswer& answer : ask(client_, tasks, kStacks, cancel))
+    if (answer.result.ok() && !answer.out.empty()) observer.stacks(answer.result.host, answer.out);
 }
 
 std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const JobRecord& job) {

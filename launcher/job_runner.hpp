@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,8 @@ class JobRunner {
   /// Reaches each node within `to_reach`, or reports it as unreachable.
   std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job,
                                           std::chrono::milliseconds to_reach);
+  void show_stacks(const std::string& id, const JobRecord& job, const std::set<int>& ranks,
+                   JobObserver& observer, const Cancel& cancel);
   const ClusterNode* find_node(const NodeName& name) const;
   const ClusterNode& node(const NodeName& name) const;
   std::vector<ssh::Host> hosts(const JobRecord& job) const;

@@ -40,13 +40,13 @@ constexpr std::array kRead = {
 /// Variables that are set for ranks, for programs on nodes, and in environments. A fastgpu that is
 /// started there inherits them.
 constexpr std::array kSetOnNodes = {
-    "FASTGPU_JOB_ID",     "FASTGPU_EXEC_ID",     "FASTGPU_RANK",
-    "FASTGPU_WORLD_SIZE", "FASTGPU_LOCAL_RANK",  "FASTGPU_NODE_RANK",
-    "FASTGPU_NUM_NODES",  "FASTGPU_NODE_IPS",    "FASTGPU_LOCAL_WORLD_SIZE",
-    "FASTGPU_NODE_NAMES", "FASTGPU_HOSTFILE",    "FASTGPU_GPUS_PER_NODE",
-    "FASTGPU_ENV",        "FASTGPU_CANN",        "FASTGPU_JOB_NETWORK",
-    "FASTGPU_ARRAY_ID",   "FASTGPU_ARRAY_INDEX", "FASTGPU_ARRAY_COUNT",
-    "FASTGPU_PARAMETERS",
+    "FASTGPU_JOB_ID",     "FASTGPU_EXEC_ID",       "FASTGPU_RANK",
+    "FASTGPU_WORLD_SIZE", "FASTGPU_LOCAL_RANK",    "FASTGPU_NODE_RANK",
+    "FASTGPU_NUM_NODES",  "FASTGPU_NODE_IPS",      "FASTGPU_LOCAL_WORLD_SIZE",
+    "FASTGPU_NODE_NAMES", "FASTGPU_HOSTFILE",      "FASTGPU_GPUS_PER_NODE",
+    "FASTGPU_ENV",        "FASTGPU_CANN",          "FASTGPU_JOB_NETWORK",
+    "FASTGPU_ARRAY_ID",   "FASTGPU_ARRAY_INDEX",   "FASTGPU_ARRAY_COUNT",
+    "FASTGPU_PARAMETERS", "FASTGPU_RESTART_COUNT", "FASTGPU_CHECKPOINT_DIR",
 };
 
 bool is_of_family(std::string_view name) {

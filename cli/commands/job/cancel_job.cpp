@@ -28,7 +28,7 @@ int show_cancelled(Context& context, const state::Job& job) {
 void stop_running(Context& context, OpenJob& open) {
   launcher::JobRunner runner = runner_for(context, open.cluster);
   context.ui().progress("stopping job " + open.job.id);
-  for (const auto& outcome : runner.stop(open.job.id, open.record))
+  for (const auto& outcome : runner.stop(open.run(), open.record))
     if (!outcome.ok()) throw outcome.error().during("stopping job " + open.job.id);
   launcher::mark_ended(context.store(), open.job,
                        {.state = state::JobState::cancelled,

@@ -73,9 +73,11 @@ void remove(Context& context, const state::Job& job) {
   if (context.store().find_cluster(job.cluster)) {
     const OpenJob open = open_job(context, job.id);
     require_running(context, open);
-    for (const auto& one :
-         runner_for(context, open.cluster).remove(job.id, open.record, context.cancel()))
-      if (!one.ok()) throw one.error().during("job " + job.id + " on " + one.host.value);
+    launcher::JobRunner runner = runner_for(context, open.cluster);
+    for (int restarts = 0; restarts <= open.record.restarts; ++restarts)
+      for (const auto& one :
+           runner.remove(launcher::run_name(job.id, restarts), open.record, context.cancel()))
+        if (!one.ok()) throw one.error().during("job " + job.id + " on " + one.host.value);
   }
   context.store().erase_job(job.id);
 }

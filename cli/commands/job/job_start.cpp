@@ -45,8 +45,9 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
   const launcher::JobRecord& record = started.open.record;
   state::Job& job = started.open.job;
   try {
-    started.runner.start(job.id, record, context.cancel(),
-                         [&] { upload(context, target, record, job.id); });
+    const std::string run = started.open.run();
+    started.runner.start(run, record, context.cancel(),
+                         [&] { upload(context, target, record, run); });
   } catch (const Error& e) {
     const bool stopped = e.kind() == ErrorKind::interrupted;
     launcher::mark_ended(context.store(), job,
@@ -116,6 +117,20 @@ StartedJob start_element(Context& context, const RemoteTarget& target,
   started.open.job = make_due(context, id, record);
   wait_and_start(context, target, started);
   return started;
+}
+
+void start_again(Context& context, const RemoteTarget& target, StartedJob& started) {
+  state::Job& job = started.open.job;
+  context.store().atomically([&] {
+    const auto stored = context.store().find_job(job.id);
+    if (!stored || launcher::has_ended(*stored))
+      throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before its restart");
+    job = *stored;
+    job.record = started.open.record;
+    job.state = state::JobState::queued;
+    context.store().update_job(job);
+  });
+  wait_and_start(context, target, started);
 }
 
 }  // namespace fastgpu::cli

@@ -15,8 +15,10 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_tools.hpp"
 #include "cli/commands/job/job_result.hpp"
+#include "cli/commands/job/job_retries.hpp"
 #include "cli/commands/job/job_start.hpp"
 #include "cli/commands/job/own_command.hpp"
+#include "cli/commands/job/recovery_options.hpp"
 #include "cli/commands/job/run_array.hpp"
 #include "cli/commands/shared/program_variables.hpp"
 #include "cli/commands/shared/standard_input.hpp"
@@ -35,6 +37,7 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr int kMostJobRanks = 100'000;
+constexpr std::chrono::minutes kLostWhenDetached{10};
 
 struct RunJobOptions {
   std::string name;
@@ -62,6 +65,7 @@ struct RunJobOptions {
   std::optional<int> priority;
   std::vector<std::string> after;
   ArrayFlags array;
+  RecoveryFlags recovery;
   bool dry_run = false;
   std::vector<std::string> program;
 };
@@ -197,6 +201,7 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
   if (options.share || file.share.value_or(false)) spec.sharing = launcher::Sharing::shared;
   spec.priority = options.priority ? *options.priority : file.priority.value_or(0);
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
+  set_recovery(spec, options.recovery, file);
   launcher::validate(spec);
   check_sync(spec.sync);
   return spec;
@@ -289,8 +294,8 @@ int wait_in_background(Context& context, const RunJobOptions& options) {
   if (options.file == "-")
     throw Error(
         ErrorKind::usage,
-        "run job: the slots are taken, and a job whose file comes from standard input cannot "
-        "wait in the background: write it to a file, or leave --detach out");
+        "run job: a job whose file comes from standard input cannot wait in the background, for "
+        "slots or for its end: write it to a file, or leave --detach out");
   const auto [id, code] = start_in_background();
   if (id.empty()) return code;
   const auto job = context.store().find_job(id);
@@ -335,22 +340,29 @@ int show_plan(Context& context, const RemoteTarget& target, const launcher::JobR
 }
 
 /// Starts the job and follows it to its end. Returns the exit code.
-int run_one(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
-            remote::SharedInput* input) {
+int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord record,
+            remote::SharedInput* input, const FindTarget& find_target) {
+  if (record.spec.retries > 0)
+    process::set_variable(record.spec.environment, "FASTGPU_RESTART_COUNT=0");
   const bool is_in_queue = context.environment()(kInQueue).has_value();
   const auto element = context.environment()(kInArray);
   StartedJob started = element ? start_element(context, target, record, *element)
                                : start_job(context, target, record, [&](const state::Job& job) {
                                    if (is_in_queue) report_and_leave(context, job.id);
                                  });
-  if (record.spec.presence == launcher::Presence::detached)
-    return show_detached(context, started.open.job);
+  const bool is_detached = record.spec.presence == launcher::Presence::detached;
+  if (is_detached && !needs_follower(record.spec)) return show_detached(context, started.open.job);
+  if (is_detached)  // This machine may be cut off from a node for a while.
+    started.runner = runner_for(context, target.cluster, kLostWhenDetached);
   context.ui().note("job " + started.open.job.id + ": " + places_of(record));
-  return follow_job(context, started.runner, started.open,
-                    {.on_cancel = launcher::OnCancel::stop_job,
-                     .labels = RankLabels::shown,
-                     .output = !element,
-                     .input = input});
+  const bool is_silent = element || is_detached;
+  FollowOptions request{
+      .on_cancel = is_detached ? launcher::OnCancel::leave_job : launcher::OnCancel::stop_job,
+      .labels = RankLabels::shown,
+      .output = !is_silent,
+      .input = input};
+  if (record.spec.retries == 0) return follow_job(context, started.runner, started.open, request);
+  return follow_with_retries(context, started, find_target, std::move(request));
 }
 
 /// Makes the specification that of the job of an array which this process runs.
@@ -361,6 +373,16 @@ void become_element(Context& context, const std::string& id, launcher::JobSpec& 
   launcher::validate(spec);
   spec.array = job.record->spec.array;
   spec.after = job.record->spec.after;
+}
+
+/// Throws usage if a job that may be started again is to read standard input, which can be read
+/// once.
+void check_input_of_retries(const RunJobOptions& options, const launcher::JobFile& file,
+                            const launcher::JobSpec& spec) {
+  const std::string wanted = options.input.empty() ? file.stdin_to.value_or("") : options.input;
+  if (spec.retries > 0 && !wanted.empty() && wanted != "none")
+    throw Error(ErrorKind::usage, "run job: a job with --retry has no standard input (--stdin " +
+                                      wanted + "): it could not be read again");
 }
 
 /// Throws usage if the parameters of the array cannot be variables of the job.
@@ -403,11 +425,14 @@ int run_here(Context& context, const RunJobOptions& options) {
                       .record = std::move(record),
                       .job_file = text,
                       .is_in_background = is_in_queue});
-  const auto input = element ? nullptr : input_for(options, file, record);
-  if (is_detached && !is_in_queue && !element &&
-      !turn_of_new(context, cluster.target(), record).waits_for.empty())
-    return wait_in_background(context, options);
-  return run_one(context, cluster.target(), record, input.get());
+  check_input_of_retries(options, file, spec);
+  const bool has_input = !element && spec.retries == 0;
+  const auto input = has_input ? input_for(options, file, record) : nullptr;
+  const bool waits =
+      needs_follower(spec) || !turn_of_new(context, cluster.target(), record).waits_for.empty();
+  if (is_detached && !is_in_queue && !element && waits) return wait_in_background(context, options);
+  return run_one(context, cluster.target(), std::move(record), input.get(),
+                 [&] { return target_of(context, options, file); });
 }
 
 int run(Context& context, const RunJobOptions& options) {
@@ -490,6 +515,7 @@ Action make_run_job_command(Arguments& arguments) {
   arguments.flag("--dry-run", "Show where the ranks would run, without starting them",
                  options->dry_run);
   describe_ranks(arguments, *options);
+  describe_recovery(arguments, options->recovery);
   describe_environment(arguments, *options);
   arguments.group("File");
   arguments

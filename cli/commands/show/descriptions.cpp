@@ -286,6 +286,11 @@ void put_wish(Json& description, const state::Job& job) {
   put(description, "copied from", spec.sync);
   put(description, "variables", joined(record.variables));
   if (spec.timeout.count() > 0) description["timeout"] = to_string(spec.timeout);
+  if (spec.hang_timeout.count() > 0) description["hang timeout"] = to_string(spec.hang_timeout);
+  if (spec.retries > 0)
+    description["restarts"] =
+        std::to_string(record.restarts) + " of at most " + std::to_string(spec.retries);
+  put(description, "checkpoints", spec.checkpoints);
   if (spec.presence == launcher::Presence::detached) description["detached"] = "yes";
   put(description, "ranks", ranks_summary(record.placement));
   Json table = Json::array();
@@ -301,8 +306,27 @@ std::chrono::seconds duration_of(const state::Job& job, TimePoint now) {
   return std::chrono::duration_cast<std::chrono::seconds>(std::max(end, job.created) - job.created);
 }
 
+namespace {
+
+/// Returns what ended the job; empty if nothing bad has, or the record cannot be read.
+std::string cause_text(const state::Job& job) try {
+  const launcher::JobEndCause cause = job.record->cause;
+  return cause == launcher::JobEndCause::none ? "" : std::string(state::to_string(cause));
+} catch (const Error&) {
+  return {};
+}
+
+/// Returns the name of the job's last run. An unreadable record is that of a job's first run.
+std::string run_on_nodes(const state::Job& job) try {
+  return launcher::run_name(job.id, job.record->restarts);
+} catch (const Error&) {
+  return job.id;
+}
+
+}  // namespace
+
 std::string place_of_logs(const state::Job& job) {
-  const std::string place = "~/" + launcher::job_directory(job.id);
+  const std::string place = "~/" + launcher::job_directory(run_on_nodes(job));
   try {
     std::vector<std::string> nodes;
     for (const launcher::NodeRanks& ranks : job.record->placement)
@@ -371,6 +395,7 @@ Json description_of(const JobAndCluster& shown, TimePoint now) {
   out["state"] = state::to_string(job.state);
   if (job.exit_code) out["exit code"] = std::to_string(*job.exit_code);
   put(out, "reason", job.reason);
+  put(out, "cause", cause_text(job));
   out["created"] = time_text(job.created, now);
   if (job.ended) out["ended"] = time_text(*job.ended, now);
   out["duration"] = to_string(std::chrono::milliseconds(duration_of(job, now)));

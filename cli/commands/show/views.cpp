@@ -61,15 +61,15 @@ std::string or_dash(const std::string& text) {
 
 }  // namespace
 
-std::string_view cause_word(provision::EndCause cause) {
+std::string_view cause_word(provision::JobEndCause cause) {
   switch (cause) {
-    case provision::EndCause::max_life:
+    case provision::JobEndCause::max_life:
       return "max-life";
-    case provision::EndCause::max_cost:
+    case provision::JobEndCause::max_cost:
       return "max-cost";
-    case provision::EndCause::unattended:
+    case provision::JobEndCause::unattended:
       return "unattended";
-    case provision::EndCause::idle:
+    case provision::JobEndCause::idle:
       return "idle-delete";
   }
   return "";
@@ -186,6 +186,14 @@ Json failure_of_ranks(const state::Job& job) try {
   return nullptr;
 }
 
+/// Returns what ended the job; null if nothing bad has.
+Json cause_word(const state::Job& job) try {
+  const state::JobEndCause cause = job.record->cause;
+  return cause == state::JobEndCause::none ? Json() : Json(state::to_string(cause));
+} catch (const Error&) {
+  return nullptr;
+}
+
 }  // namespace
 
 Json to_json(const state::Job& job) {
@@ -195,6 +203,7 @@ Json to_json(const state::Job& job) {
   out["exit_code"] = job.exit_code ? Json(*job.exit_code) : Json(nullptr);
   out["reason"] = job.reason;
   out["failure"] = failure_of_ranks(job);
+  out["cause"] = cause_word(job);
   out["created"] = utc_text(job.created);
   out["ended"] = job.ended ? Json(utc_text(*job.ended)) : Json(nullptr);
   out["spec"] = embedded(state::record_text_of(job));

@@ -17,6 +17,7 @@
 #include "agent/files/disk.hpp"
 #include "agent/files/reserved_file.hpp"
 #include "agent/interfaces.hpp"
+#include "agent/jobs/idle_watch.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/jobs/log_times.hpp"
 #include "agent/jobs/memory_events.hpp"
@@ -154,6 +155,8 @@ std::vector<std::string> environment_of(const std::filesystem::path& directory, 
     set(std::string(prefix) + "LOCAL_RANK", std::to_string(place.local_rank));
     set(std::string(prefix) + "WORLD_SIZE", std::to_string(place.size));
   }
+  if (!plan.checkpoints.empty())
+    set("FASTGPU_CHECKPOINT_DIR", below_home(plan.checkpoints).string());
   for (const std::string& assignment : plan.environment)
     process::set_variable(environment, assignment);
   set(std::string(kJobMarker), plan.id);
@@ -164,13 +167,14 @@ class RankRun {
  public:
   /// `child` leads a group of its own; `input` may be null.
   RankRun(process::Child child, RankInput* input, milliseconds grace, LogClock& clock,
-          const std::filesystem::path& group)
+          IdleWatch& idle, const std::filesystem::path& group)
       : memory_(group),
         child_(child.pid()),
         reaper_(child.pid()),
         input_(input),
         grace_(grace),
-        clock_(clock) {
+        clock_(clock),
+        idle_(idle) {
     child.release();  // The reaper takes its status, among those of adopted orphans.
   }
 
@@ -190,8 +194,9 @@ class RankRun {
       pollfd fds[] = {{signals.fd(), POLLIN, 0},
                       {input_ != nullptr ? input_->end_fd() : -1, POLLIN, 0},
                       {clock_.fd(), POLLIN, 0}};
-      ::poll(fds, 3, end.told ? 20 : clock_.wait());
+      ::poll(fds, 3, end.told ? 20 : nap());
       clock_.look();
+      idle_.look();
       if (input_ != nullptr && fds[1].revents != 0) input_->end();
       // If the program has ended by now, it ended by itself, even if signals have arrived
       // meanwhile.
@@ -203,6 +208,12 @@ class RankRun {
   }
 
  private:
+  /// Returns for how many milliseconds poll() may wait; -1 for any time.
+  int nap() const {
+    const int clock = clock_.wait(), idle = idle_.wait();
+    return clock < 0 || idle < 0 ? std::max(clock, idle) : std::min(clock, idle);
+  }
+
   void pass_on(int number, RankEnd& end) {
     if (number == SIGCHLD || number == kLauncherGone) return;
     const bool ends = number != SIGUSR1 && number != SIGUSR2;
@@ -226,8 +237,17 @@ class RankRun {
   RankInput* input_;
   milliseconds grace_;
   LogClock& clock_;
+  IdleWatch& idle_;
   SteadyClock::time_point kill_at_ = SteadyClock::time_point::max();
 };
+
+void make_checkpoint_directory(const JobPlan& plan) {
+  if (plan.checkpoints.empty()) return;
+  const auto directory = below_home(plan.checkpoints);
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure) throw disk_error("making the directory for checkpoints", directory, failure.value());
+}
 
 /// Starts the program in the group of this process, and leaves the group.
 process::Child start_in(std::optional<RankGroup>& group, const process::Command& command) {
@@ -256,10 +276,14 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   command.environment = environment_of(directory, plan, place);
   command.grouping = process::Grouping::group;
   command.on_parent_death = process::OnParentDeath::kill;
+  make_checkpoint_directory(plan);
   auto group = RankGroup::enter(directory, plan.id, place.rank);
   process::Child child = start_in(group, command);
   if (input) input->for_program() = UniqueFd();
-  return RankRun(std::move(child), input ? &*input : nullptr, plan.grace, clock,
+  const auto stem = directory / "ranks" / std::to_string(place.rank);
+  IdleWatch idle(plan.hang_timeout, stem.string() + ".idle",
+                 {stem.string() + ".out", stem.string() + ".err"}, child.pid());
+  return RankRun(std::move(child), input ? &*input : nullptr, plan.grace, clock, idle,
                  group ? group->path() : std::filesystem::path())
       .run(signals);
 }

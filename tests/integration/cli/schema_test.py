@@ -31,6 +31,7 @@ RIGHT = {
         "command: [a]\nlauncher: plain\nstdin: none\nengine: mpirun\nkeep_processes: true\n",
         "command: [a]\narray: 0-100:10,7%4\nparameters: rates.csv\n",
         "command: [a]\narray: 5\n",
+        "command: [a]\nretry: 3\nretry_on: [node-loss, hang]\nhang_timeout: 10m\ncheckpoints: c\n",
     ],
     "cluster": [
         "name: demo\nnodes: 2\nlink-rate: 1gbit\nidle: stop after 30m, delete after 7d\n",
@@ -64,6 +65,8 @@ WRONG = {
         ("command: [a]\ndetach: maybe\n", "true or false"),
         ("command: [a]\nsync: ''\n", "empty"),
         ("command: [a]\narray: 1-\n", "not a number"),
+        ("command: [a]\nretry_on: [node-los]\n", "did you mean node-loss?"),
+        ("command: [a]\nretry: -1\n", "from 0 to"),
         ("command: [a]\narray: 1-5%0\n", "no job at once"),
     ],
     "cluster": [
