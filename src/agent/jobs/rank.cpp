@@ -361,6 +361,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   const UniqueFd err = open_for_append(ranks / (name + ".err"));
   LogClock clock({ranks / (name + ".out"), ranks / (name + ".err")});
   RankEnd end;
+  const std::int64_t began = now_ns();
   try {
     end = run_program(directory, plan, place, out, err, clock, signals);
   } catch (const Error& e) {
@@ -369,6 +370,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
     note_in(err, host_name() + ": " + end.reason + "\n");
   }
   end.rank = place.rank;
+  end.began = began;
   end.ended = now_ns();
   end.host = host_name();
   if (is_full(ranks)) end.full = ranks.string();
