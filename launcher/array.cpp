@@ -135,7 +135,7 @@ int index_in(std::string_view text, std::string_view whole) try {
                           std::to_string(kMostIndex));
 }
 
-[[noreturn]] void refuse_too_many(std::size_t wanted) {
+[[noreturn]] void refuse_many_elements(std::size_t wanted) {
   throw Error(ErrorKind::usage, "the array has " + counted(wanted, "job") + "; at most " +
                                     std::to_string(kMostElements) + " are allowed");
 }
@@ -159,7 +159,7 @@ void add_indices(std::set<int>& indices, std::string_view part, std::string_view
   if (last < first)
     refuse_range(whole, "goes from " + std::to_string(first) + " down to " + std::to_string(last));
   const auto count = static_cast<std::size_t>((last - first) / step) + 1;
-  if (count > kMostElements) refuse_too_many(count);
+  if (count > kMostElements) refuse_many_elements(count);
   for (int index = first; index <= last; index += step)
     indices.insert(index);
 }
@@ -190,7 +190,7 @@ ArrayRange parse_array_range(std::string_view text) {
   std::set<int> indices;
   for (const std::string& part : parts_of(list, ','))
     add_indices(indices, part, text);
-  if (indices.size() > kMostElements) refuse_too_many(indices.size());
+  if (indices.size() > kMostElements) refuse_many_elements(indices.size());
   range.indices.assign(indices.begin(), indices.end());
   return range;
 }
@@ -223,7 +223,7 @@ std::vector<ArrayElement> array_elements(const std::optional<ArrayRange>& range,
   std::vector<int> indices;
   if (range) indices = range->indices;
   if (!range && table != nullptr) {
-    if (table->rows.size() > kMostElements) refuse_too_many(table->rows.size());
+    if (table->rows.size() > kMostElements) refuse_many_elements(table->rows.size());
     for (std::size_t i = 1; i <= table->rows.size(); ++i)
       indices.push_back(static_cast<int>(i));
   }

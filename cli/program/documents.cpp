@@ -38,6 +38,7 @@ constexpr DocumentsOf kDocuments[] = {
     {"run job", {"job", "plan", "jobs"}},
     {"bench comm", {"bench-comm"}},
     {"logs", {"logs"}},
+    {"report", {"report"}},
     {"wait job", {"job", "jobs"}},
     {"attach job", {"job"}},
     {"attach cluster", {"cluster"}},

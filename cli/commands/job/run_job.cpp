@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
@@ -18,6 +20,7 @@
 #include "cli/commands/job/job_retries.hpp"
 #include "cli/commands/job/job_start.hpp"
 #include "cli/commands/job/own_command.hpp"
+#include "cli/commands/job/post_mortem.hpp"
 #include "cli/commands/job/recovery_options.hpp"
 #include "cli/commands/job/run_array.hpp"
 #include "cli/commands/shared/program_variables.hpp"
@@ -66,6 +69,7 @@ struct RunJobOptions {
   std::vector<std::string> after;
   ArrayFlags array;
   RecoveryFlags recovery;
+  std::string post_mortem;
   bool dry_run = false;
   std::vector<std::string> program;
 };
@@ -161,6 +165,14 @@ std::vector<std::string> secrets_of(const RunJobOptions& options, const launcher
   for (const std::string& text : options.secrets)
     process::set_variable(variables, secret_variable(text, ours));
   return variables;
+}
+
+/// Returns the names of assignments.
+std::set<std::string> assigned_names(const std::vector<std::string>& assignments) {
+  std::set<std::string> names;
+  for (const std::string& assignment : assignments)
+    names.insert(assignment.substr(0, assignment.find('=')));
+  return names;
 }
 
 /// Returns the specification of the job. Flags win over the file.
@@ -318,8 +330,8 @@ int run_array_in_background(Context& context, const RunJobOptions& options) {
 }
 
 /// Shows what the job would be. Returns the exit code.
-int show_plan(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
-              const std::optional<ArrayPlan>& array) {
+int show_job_plan(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
+                  const std::optional<ArrayPlan>& array) {
   const auto refused = runner_for(context, target.cluster).try_start(record, context.cancel());
   View view = view_of(record);
   view.root["waits_for"] = turn_of_new(context, target, record).waits_for;
@@ -339,9 +351,31 @@ int show_plan(Context& context, const RemoteTarget& target, const launcher::JobR
   return 0;
 }
 
+/// What happens around the run of a job.
+struct RunSurroundings {
+  remote::SharedInput* input = nullptr;  ///< The input of ranks; null for none.
+  FindTarget find_target;
+  std::string post_mortem{};        ///< The directory for bundles; empty for none.
+  std::set<std::string> secrets{};  ///< The names of secret variables.
+};
+
+/// Follows a job that has been started to its end. Returns the exit code.
+int follow_one(Context& context, StartedJob& started, const RunSurroundings& around) {
+  const launcher::JobSpec& spec = started.open.record.spec;
+  const bool is_detached = spec.presence == launcher::Presence::detached;
+  const bool is_silent = is_detached || context.environment()(kInArray);
+  FollowOptions request{
+      .on_cancel = is_detached ? launcher::OnCancel::leave_job : launcher::OnCancel::stop_job,
+      .labels = RankLabels::shown,
+      .output = !is_silent,
+      .input = around.input};
+  if (spec.retries == 0) return follow_job(context, started.runner, started.open, request);
+  return follow_with_retries(context, started, around.find_target, std::move(request));
+}
+
 /// Starts the job and follows it to its end. Returns the exit code.
 int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord record,
-            remote::SharedInput* input, const FindTarget& find_target) {
+            const RunSurroundings& around) {
   if (record.spec.retries > 0)
     process::set_variable(record.spec.environment, "FASTGPU_RESTART_COUNT=0");
   const bool is_in_queue = context.environment()(kInQueue).has_value();
@@ -351,18 +385,17 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
                                    if (is_in_queue) report_and_leave(context, job.id);
                                  });
   const bool is_detached = record.spec.presence == launcher::Presence::detached;
-  if (is_detached && !needs_follower(record.spec)) return show_detached(context, started.open.job);
+  if (is_detached && !needs_follower(record.spec) && around.post_mortem.empty())
+    return show_detached(context, started.open.job);
   if (is_detached)  // This machine may be cut off from a node for a while.
     started.runner = runner_for(context, target.cluster, kLostWhenDetached);
   context.ui().note("job " + started.open.job.id + ": " + places_of(record));
-  const bool is_silent = element || is_detached;
-  FollowOptions request{
-      .on_cancel = is_detached ? launcher::OnCancel::leave_job : launcher::OnCancel::stop_job,
-      .labels = RankLabels::shown,
-      .output = !is_silent,
-      .input = input};
-  if (record.spec.retries == 0) return follow_job(context, started.runner, started.open, request);
-  return follow_with_retries(context, started, find_target, std::move(request));
+  const int code = follow_one(context, started, around);
+  const bool is_bad = code != 0 && !context.cancel().requested();
+  if (is_bad && !around.post_mortem.empty())
+    write_post_mortem(context, started.open.job.id, around.post_mortem, record.spec.environment,
+                      around.secrets);
+  return code;
 }
 
 /// Makes the specification that of the job of an array which this process runs.
@@ -395,8 +428,9 @@ void check_parameters(const ArrayPlan& array, launcher::JobSpec spec) {
 int run_here(Context& context, const RunJobOptions& options) {
   const std::string text = file_text(context, options);
   const launcher::JobFile file = job_file_of(options, text);
-  launcher::JobSpec spec = spec_of(options, file, own_variables(options, context.environment()),
-                                   secrets_of(options, file, context.environment()));
+  const std::vector<std::string> secrets = secrets_of(options, file, context.environment());
+  launcher::JobSpec spec =
+      spec_of(options, file, own_variables(options, context.environment()), secrets);
   const auto element = context.environment()(kInArray);
   const bool is_in_queue = context.environment()(kInQueue).has_value();
   const bool is_detached = spec.presence == launcher::Presence::detached;
@@ -412,7 +446,7 @@ int run_here(Context& context, const RunJobOptions& options) {
   if (!element) record.spec.after = ids_of(context, options, file);
   if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
   enter_environment(options, cluster, record);
-  if (options.dry_run) return show_plan(context, cluster.target(), record, array);
+  if (options.dry_run) return show_job_plan(context, cluster.target(), record, array);
   if (array || element) {
     const std::string input = options.input.empty() ? file.stdin_to.value_or("") : options.input;
     if (!input.empty() && input != "none")
@@ -428,11 +462,14 @@ int run_here(Context& context, const RunJobOptions& options) {
   check_input_of_retries(options, file, spec);
   const bool has_input = !element && spec.retries == 0;
   const auto input = has_input ? input_for(options, file, record) : nullptr;
-  const bool waits =
-      needs_follower(spec) || !turn_of_new(context, cluster.target(), record).waits_for.empty();
+  const bool waits = needs_follower(spec) || !options.post_mortem.empty() ||
+                     !turn_of_new(context, cluster.target(), record).waits_for.empty();
   if (is_detached && !is_in_queue && !element && waits) return wait_in_background(context, options);
-  return run_one(context, cluster.target(), std::move(record), input.get(),
-                 [&] { return target_of(context, options, file); });
+  return run_one(context, cluster.target(), std::move(record),
+                 {.input = input.get(),
+                  .find_target = [&] { return target_of(context, options, file); },
+                  .post_mortem = options.post_mortem,
+                  .secrets = assigned_names(secrets)});
 }
 
 int run(Context& context, const RunJobOptions& options) {
@@ -516,6 +553,11 @@ Action make_run_job_command(Arguments& arguments) {
                  options->dry_run);
   describe_ranks(arguments, *options);
   describe_recovery(arguments, options->recovery);
+  arguments
+      .text("--post-mortem", "DIR",
+            "If the job ends badly, collect logs and facts of its nodes in this directory",
+            options->post_mortem)
+      .values = Values::path;
   describe_environment(arguments, *options);
   arguments.group("File");
   arguments

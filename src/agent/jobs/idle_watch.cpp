@@ -22,8 +22,8 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kQuietTraffic = 20'000;  ///< Bytes a second.
 constexpr int kQuietShare = 100;                 ///< A hundredth of a core.
-constexpr milliseconds kShortestStep{200};
-constexpr milliseconds kLongestStep{10'000};
+constexpr milliseconds kShortestIdleStep{200};
+constexpr milliseconds kLongestIdleStep{10'000};
 
 /// Returns the fields of /proc/PID/stat after the name, which may have any character.
 std::istringstream fields_after_name(std::string_view stat) {
@@ -112,7 +112,7 @@ std::vector<pid_t> family_of(pid_t process) {
 IdleWatch::IdleWatch(milliseconds limit, std::filesystem::path mark,
                      std::vector<std::filesystem::path> logs, pid_t program)
     : limit_(limit),
-      every_(std::clamp(limit / 10, kShortestStep, kLongestStep)),
+      every_(std::clamp(limit / 10, kShortestIdleStep, kLongestIdleStep)),
       mark_(std::move(mark)),
       logs_(std::move(logs)),
       program_(program) {}
@@ -125,7 +125,7 @@ int IdleWatch::wait() const noexcept {
   if (limit_.count() <= 0) return -1;
   const auto left =
       std::chrono::ceil<milliseconds>(next_ - std::chrono::steady_clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, kLongestStep.count()));
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, kLongestIdleStep.count()));
 }
 
 void IdleWatch::look() noexcept try {

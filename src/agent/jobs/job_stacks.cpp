@@ -31,7 +31,7 @@ constexpr std::chrono::seconds kAllProcesses{40};
 constexpr std::size_t kMostRanks = 16;
 constexpr std::size_t kMostOfRank = 4;  ///< Processes.
 constexpr std::size_t kMostOfProcess = 16'384;
-constexpr std::size_t kLongestName = 120;
+constexpr std::size_t kLongestWords = 120;
 
 struct IdleRank {
   int rank = 0;
@@ -61,7 +61,7 @@ std::string words_of_process(pid_t pid) {
   while (line.ends_with('\0'))
     line.pop_back();
   std::ranges::replace(line, '\0', ' ');
-  return printable(line, kLongestName);
+  return printable(line, kLongestWords);
 }
 
 /// Returns the path of a tool in the PATH of the process, and else in ours; empty if there is none.
@@ -89,7 +89,7 @@ bool is_python_process(pid_t pid) {
 }
 
 /// Returns what a tool prints; empty if it fails or takes too long.
-std::string output_of(const std::vector<std::string>& argv) {
+std::string output_of_tool(const std::vector<std::string>& argv) {
   process::Command command{.argv = argv};
   command.environment = process::current_environment();
   process::set_variable(*command.environment, "DEBUGINFOD_URLS=");  // It would fetch files.
@@ -136,11 +136,12 @@ std::string stack_of(pid_t pid) {
   const std::string number = std::to_string(pid);
   if (is_python_process(pid))
     if (const std::string spy = tool_for(pid, "py-spy"); !spy.empty())
-      if (std::string text = output_of({spy, "dump", "--pid", number}); !text.empty()) return text;
+      if (std::string text = output_of_tool({spy, "dump", "--pid", number}); !text.empty())
+        return text;
   if (const std::string gdb = tool_for(pid, "gdb"); !gdb.empty()) {
     std::string text =
-        stack_lines(output_of({gdb, "-p", number, "-batch", "-nx", "-ex", "set pagination off",
-                               "-ex", "thread apply all backtrace 30"}));
+        stack_lines(output_of_tool({gdb, "-p", number, "-batch", "-nx", "-ex", "set pagination off",
+                                    "-ex", "thread apply all backtrace 30"}));
     if (!text.empty()) return text;
   }
   return kernel_places(pid);

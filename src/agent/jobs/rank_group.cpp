@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::string_view kSuffix = ".group";
-constexpr std::chrono::seconds kLongestEnd{5};
+constexpr std::chrono::seconds kLongestGroupEnd{5};
 
 /// Returns the content of a file of the kernel, whose size is unknown; empty if it cannot be read.
 std::string kernel_text(const fs::path& file) {
@@ -94,7 +94,7 @@ void kill_each(const fs::path& group) {
 }
 
 void end_group(const fs::path& group) {
-  const auto deadline = SteadyClock::now() + kLongestEnd;
+  const auto deadline = SteadyClock::now() + kLongestGroupEnd;
   while (has_processes(group) && SteadyClock::now() < deadline) {
     if (!write_kernel(group / "cgroup.kill", "1")) kill_each(group);
     ::poll(nullptr, 0, 10);
