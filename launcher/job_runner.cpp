@@ -45,7 +45,7 @@ bool have_all_ended(const JobReport& seen) {
 
 JobRunner::JobRunner(ssh::Client& client, std::vector<ClusterNode> nodes, ClusterAccess access,
                      RunnerOptions options)
-    : client_(client),
+    : client_(&client),
       nodes_(std::move(nodes)),
       access_(std::move(access)),
       options_(std::move(options)) {}
@@ -72,7 +72,7 @@ std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cance
   for (const JobNode& member : request.nodes)
     tasks.push_back(
         {.host = node(member.ranks.node).host, .command = on_node.trial_facts(job.spec)});
-  const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
+  const auto answers = ask_agent(*client_, tasks, options_.agent, kStartTimeout, cancel);
   for (const NodeAnswer& answer : answers)
     if (const auto outcome = never_begun(answer)) return outcome;
   check(answers, "trying job " + job.spec.name.value);
@@ -88,7 +88,7 @@ std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cance
           {.host = node(request.nodes[i].ranks.node).host, .command = on_node.reach(words)});
       reached.push_back({.place = i});
     }
-  const auto said = ask(client_, questions, kStartTimeout, cancel);
+  const auto said = ask(*client_, questions, kStartTimeout, cancel);
   check(said, "trying the network of job " + job.spec.name.value);
   for (std::size_t i = 0; i < said.size(); ++i)
     reached[i].text = said[i].out;
@@ -118,7 +118,7 @@ std::vector<agent::JobNodeFacts> JobRunner::put_ranks(const JobFilesRequest& req
          .command =
              commands(request.id).put_files_and_facts(request.spec.mpirun_in, options_.retention),
          .input = encode_files(rank_files(request, member))});
-  const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
+  const auto answers = ask_agent(*client_, tasks, options_.agent, kStartTimeout, cancel);
   check(answers, "preparing job " + request.id);
   std::vector<agent::JobNodeFacts> facts;
   for (const NodeAnswer& answer : answers)
@@ -142,7 +142,7 @@ void JobRunner::put_and_start(const JobFilesRequest& request,
           {.host = node(request.nodes[i].ranks.node).host, .command = on_node.reach(words)});
       reached.push_back({.place = i});
     }
-  const auto answers = ask(client_, tasks, kStartTimeout, cancel);
+  const auto answers = ask(*client_, tasks, kStartTimeout, cancel);
   check(answers, "starting job " + request.id);
   for (ReachAnswer& answer : reached)
     answer.text = answers[&answer - reached.data() + (first_words.empty() ? 1 : 0)].out;
@@ -162,7 +162,7 @@ JobOutcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCanc
   FollowingOptions wanted = options;
   wanted.lost_after = options_.lost_after;
   wanted.ends_hangs = job.spec.hang_timeout.count() > 0;
-  Following following(client_, hosts(job), job.placement, commands(id), wanted, observer);
+  Following following(*client_, hosts(job), job.placement, commands(id), wanted, observer);
   try {
     following.run(cancel);
   } catch (const Error&) {
@@ -203,7 +203,7 @@ void JobRunner::show_stacks(const std::string& id, const JobRecord& job, const s
     if (has_one)
       tasks.push_back({.host = node(node_ranks.node).host, .command = commands(id).stacks()});
   }
-  for (const NodeAnswer& answer : ask(client_, tasks, kStacks, cancel))
+  for (const NodeAnswer& answer : ask(*client_, tasks, kStacks, cancel))
     if (answer.result.ok() && !answer.out.empty()) observer.stacks(answer.result.host, answer.out);
 }
 
@@ -222,7 +222,7 @@ std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const 
   // All nodes at once, so that every program has the same time: the first node stops mpirun, too.
   const milliseconds limit = to_reach + job.spec.grace + kToStop;
   std::vector<HostResult<ssh::Exit>> results;
-  for (NodeAnswer& answer : ask(client_, tasks, limit, never, to_reach))
+  for (NodeAnswer& answer : ask(*client_, tasks, limit, never, to_reach))
     results.push_back(std::move(answer.result));
   return results;
 }
@@ -251,7 +251,7 @@ void JobRunner::logs(const std::string& id, const JobRecord& job, const LogReque
     });
   }
   const JobRecord part{.spec = job.spec, .placement = placement};
-  Following following(client_, hosts(part), placement, commands(id), options, observer);
+  Following following(*client_, hosts(part), placement, commands(id), options, observer);
   if (request.mode == LogMode::follow) return following.run(cancel);
   following.read_all(cancel);
 }
@@ -263,7 +263,7 @@ std::vector<HostResult<ssh::Exit>> JobRunner::remove(const std::string& id, cons
     if (const ClusterNode* there = find_node(ranks.node))
       tasks.push_back({.host = there->host, .command = commands(id).remove()});
   std::vector<HostResult<ssh::Exit>> results;
-  for (NodeAnswer& answer : ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel)) {
+  for (NodeAnswer& answer : ask_agent(*client_, tasks, options_.agent, kStartTimeout, cancel)) {
     const bool refused = answer.result.ok() && answer.result.value().code() != 0;
     if (refused)
       answer.result.outcome = Error(ErrorKind::remote, answer.err.substr(0, answer.err.find('\n')));

@@ -103,7 +103,7 @@ class JobRunner {
                                            std::span<const agent::JobNodeFacts> facts,
                                            std::size_t place) const;
 
-  ssh::Client& client_;
+  ssh::Client* client_;
   std::vector<ClusterNode> nodes_;
   ClusterAccess access_;
   RunnerOptions options_;
