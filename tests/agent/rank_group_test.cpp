@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +52,19 @@ struct Folder {
   fs::path path;
 };
 
+/// A cgroup v2 that is mounted while the object lives, where this process may mount one.
+struct MountedGroups {
+  explicit MountedGroups(const fs::path& folder) : path(folder / "groups") {
+    fs::create_directories(path);
+    is_mounted = ::mount("none", path.c_str(), "cgroup2", 0, nullptr) == 0;
+  }
+  ~MountedGroups() {
+    if (is_mounted) ::umount2(path.c_str(), MNT_DETACH);
+  }
+  fs::path path;
+  bool is_mounted = false;
+};
+
 /// Starts, in a child that has entered a group, a process that leaves its session and its parent.
 /// Returns its id; 0 if this machine does not let us make groups.
 pid_t stray_in_group(const Folder& job, const std::string& id) {
@@ -79,6 +93,7 @@ pid_t stray_in_group(const Folder& job, const std::string& id) {
 
 TEST_CASE("a process that has left its session ends with its group, and the group goes") {
   const Folder job;
+  const MountedGroups mounted(job.path);
   const std::string id = "group-test-" + std::to_string(::getpid());
   const pid_t stray = stray_in_group(job, id);
   if (stray == 0) {

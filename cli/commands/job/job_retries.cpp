@@ -103,7 +103,7 @@ class Restart {
     placed.spec = record.spec;
     const bool has_torchrun = record.spec.launcher == launcher::Launcher::torchrun;
     if (has_torchrun) placed.placement = launcher::with_torchrun(placed).placement;
-    launcher::JobRunner runner = runner_for(context_, target.cluster);
+    launcher::JobRunner runner = runner_to_follow(context_, target.cluster, spec);
     if (const auto refused = runner.try_start(placed, context_.cancel()))
       throw Error(ErrorKind::remote, refused->reason);
     record.placement = placed.placement;
@@ -145,6 +145,14 @@ void restart(Context& context, StartedJob& started, const FindTarget& find_targe
 }
 
 }  // namespace
+
+launcher::JobRunner runner_to_follow(Context& context, const state::Cluster& cluster,
+                                     const launcher::JobSpec& spec) {
+  constexpr std::chrono::seconds kLostAfter{15};
+  constexpr std::chrono::minutes kLostWhenDetached{10};
+  const bool is_detached = spec.presence == launcher::Presence::detached;
+  return runner_for(context, cluster, is_detached ? kLostWhenDetached : kLostAfter);
+}
 
 int follow_with_retries(Context& context, StartedJob& started, const FindTarget& find_target,
                         FollowOptions request) {

@@ -8,6 +8,11 @@
 
 namespace fastgpu::cli {
 
+/// Returns the runner for following a job to its end. One of a detached job waits longer for nodes
+/// that do not answer: this machine may be cut off from them for a while.
+launcher::JobRunner runner_to_follow(Context& context, const state::Cluster& cluster,
+                                     const launcher::JobSpec& spec);
+
 /// Returns the nodes that the job may be started on again. Called after each bad end.
 using FindTarget = std::function<RemoteTarget()>;
 

@@ -23,7 +23,7 @@ int run_report(Context& context, const ReportOptions& options) {
   if (open.job.state == state::JobState::queued)
     throw Error(ErrorKind::conflict,
                 "job " + open.job.id + " is queued: there is nothing to report");
-  context.ui().progress("reading job " + open.job.id + " on its nodes");
+  context.ui().waiting("reading job " + open.job.id + " on its nodes");
   const JobEvidence evidence = evidence_of(context, open, WithFacts::no);
   context.ui().end_progress();
   for (const std::string& what : evidence.missing)

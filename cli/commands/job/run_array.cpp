@@ -11,6 +11,7 @@
 #include "cli/commands/job/job_result.hpp"
 #include "cli/commands/job/own_command.hpp"
 #include "cli/commands/show/views.hpp"
+#include "cli/program/app.hpp"
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
 #include "config/document.hpp"

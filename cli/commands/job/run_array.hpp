@@ -9,6 +9,7 @@
 #include "cli/program/context.hpp"
 #include "cli/workflows/remote_target.hpp"
 #include "launcher/array.hpp"
+#include "launcher/job.hpp"
 #include "launcher/job_file.hpp"
 
 namespace fastgpu::cli {

@@ -40,7 +40,6 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr int kMostJobRanks = 100'000;
-constexpr std::chrono::minutes kLostWhenDetached{10};
 
 struct RunJobOptions {
   std::string name;
@@ -387,8 +386,7 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
   const bool is_detached = record.spec.presence == launcher::Presence::detached;
   if (is_detached && !needs_follower(record.spec) && around.post_mortem.empty())
     return show_detached(context, started.open.job);
-  if (is_detached)  // This machine may be cut off from a node for a while.
-    started.runner = runner_for(context, target.cluster, kLostWhenDetached);
+  started.runner = runner_to_follow(context, target.cluster, record.spec);
   context.ui().note("job " + started.open.job.id + ": " + places_of(record));
   const int code = follow_one(context, started, around);
   const bool is_bad = code != 0 && !context.cancel().requested();

@@ -61,15 +61,15 @@ std::string or_dash(const std::string& text) {
 
 }  // namespace
 
-std::string_view cause_word(provision::JobEndCause cause) {
+std::string_view cause_word(provision::EndCause cause) {
   switch (cause) {
-    case provision::JobEndCause::max_life:
+    case provision::EndCause::max_life:
       return "max-life";
-    case provision::JobEndCause::max_cost:
+    case provision::EndCause::max_cost:
       return "max-cost";
-    case provision::JobEndCause::unattended:
+    case provision::EndCause::unattended:
       return "unattended";
-    case provision::JobEndCause::idle:
+    case provision::EndCause::idle:
       return "idle-delete";
   }
   return "";
@@ -187,7 +187,7 @@ Json failure_of_ranks(const state::Job& job) try {
 }
 
 /// Returns what ended the job; null if nothing bad has.
-Json cause_word(const state::Job& job) try {
+Json end_cause_word(const state::Job& job) try {
   const state::JobEndCause cause = job.record->cause;
   return cause == state::JobEndCause::none ? Json() : Json(state::to_string(cause));
 } catch (const Error&) {
@@ -203,7 +203,7 @@ Json to_json(const state::Job& job) {
   out["exit_code"] = job.exit_code ? Json(*job.exit_code) : Json(nullptr);
   out["reason"] = job.reason;
   out["failure"] = failure_of_ranks(job);
-  out["cause"] = cause_word(job);
+  out["cause"] = end_cause_word(job);
   out["created"] = utc_text(job.created);
   out["ended"] = job.ended ? Json(utc_text(*job.ended)) : Json(nullptr);
   out["spec"] = embedded(state::record_text_of(job));

@@ -37,7 +37,7 @@ def test_an_array_runs_a_job_for_each_index(user):
         jobs_of(user, "squares"), {f"squares-1.{index}": "succeeded" for index in (2, 4, 6)}
     )
     shown = json.loads(user.run("describe", "job", "squares-1.4", "-o", "json").out)
-    assert_equal(shown["job"]["spec"]["array"]["index"], 4)
+    assert_equal(shown["spec"]["array"]["index"], 4)
     user.refused(["logs", "squares-1"], 2, "squares-1 is an array of jobs", "squares-1.")
     user.refused(["describe", "job", "squares"], 2, "is an array of jobs")
     user.run("delete", "job", "squares-1", "--yes")

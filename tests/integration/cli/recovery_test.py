@@ -24,7 +24,7 @@ TWICE = (
 
 
 def job(user, name):
-    return json.loads(user.run("describe", "job", name, "-o", "json").out)["job"]
+    return json.loads(user.run("describe", "job", name, "-o", "json").out)
 
 
 @shared_cluster

@@ -63,8 +63,8 @@ TEST_CASE("the page shows how the job and its ranks ended") {
   CHECK(has(page, "<span class=\"state bad\">failed</span>"));
   CHECK(has(page, "rank 1 on demo-0: exited with 7"));
   CHECK(has(page, "<dt>cause</dt><dd>failure</dd>"));
-  CHECK(has(page, "class=\"bar bad\" style=\"left:0.00%;width:55.56%\""));
-  CHECK(has(page, "class=\"bar told\" style=\"left:0.00%;width:100.00%\""));
+  CHECK(has(page, "class=\"bar bad\" style=\"left:0.00%;width:52.63%\""));
+  CHECK(has(page, "class=\"bar told\" style=\"left:0.00%;width:94.74%\""));
   CHECK(has(page, "its end is unknown"));
   CHECK(has(page, "<td>demo-0</td><td>0-1</td>"));
   CHECK(has(page, "prefers-color-scheme:dark"));
