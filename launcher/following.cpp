@@ -76,7 +76,7 @@ Following::Following(ssh::Client& client, std::vector<ssh::Host> hosts,
 void Following::run(const Cancel& cancel) {
   while (!job_ended() && !cancel.requested()) {
     run_once(cancel);
-    if (job_ended() || cancel.requested() || find_lost()) break;
+    if (job_ended() || cancel.requested() || find_lost() || hangs()) break;
     sleep_or(cancel);
   }
   if (job_ended()) collect_rest();
@@ -95,7 +95,10 @@ void Following::collect_rest() {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].ok() || !may_pass(results[i].error().kind())) continue;
     is_reached = false;
-    if (!rank_failed) lost_.push_back({nodes[i]->ranks.node, results[i].error().what()});
+    if (rank_failed)
+      unreached_.push_back(nodes[i]->ranks.node);
+    else
+      lost_.push_back({nodes[i]->ranks.node, results[i].error().what()});
   }
   // Ranks that were asked to end may still have output.
   if (is_reached) read_once(kLastOutput, kOnceMore, Wait::yes, never);
@@ -115,6 +118,7 @@ void Following::run_once(const Cancel& cancel) {
   for (Node* node : fed)
     tasks.push_back(input_task(*node));
   LinkedCancel stop(cancel);
+  end_round_ = [&stop] { stop.request(); };
   std::optional<Error> final_answer;
   ssh::RunOptions options;
   options.width = static_cast<int>(tasks.size());
@@ -134,6 +138,7 @@ void Following::run_once(const Cancel& cancel) {
     }
   };
   client_.run(std::move(tasks), options, stop.both());
+  end_round_ = nullptr;
   if (final_answer && !job_ended() && !cancel.requested()) throw Error(*final_answer);
 }
 
@@ -190,6 +195,8 @@ ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
   what.data = options_.data;
   what.renew_lease = options_.renew_lease == Renewal::yes && has_supervisor(node);
   node.complaint.clear();
+  for (int rank = node.ranks.first; rank < node.ranks.first + node.ranks.count; ++rank)
+    idle_.erase(rank);  // The node reports them anew.
   ssh::Task task{.host = node.host, .command = commands_.follow(what)};
   task.hold_input_open = wait;
   task.most_output = ssh::kEndless;
@@ -225,6 +232,9 @@ void Following::check(const Node& node, const agent::FrameHeader& header) const 
       if (is_own) return;
       return refuse("the end of rank " + std::to_string(header.rank) +
                     ", which does not run there");
+    case FrameKind::idle:
+      if (is_own) return;
+      return refuse("news of rank " + std::to_string(header.rank) + ", which does not run there");
     case FrameKind::job_status:
       if (has_supervisor(node)) return;
       return refuse("the end of the job, which only " + options_.supervisor->value + " reports");
@@ -258,6 +268,13 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
         observer_.disk_full(node.ranks.node, end->second.full);
       return;
     }
+    case FrameKind::idle:
+      if (header.offset == 0)
+        idle_.erase(header.rank);
+      else
+        idle_.insert(header.rank);
+      if (hangs() && end_round_) end_round_();
+      return;
     case FrameKind::job_status:
       launcher_ = agent::parse_job_end(bytes);
       node.complete = true;
@@ -306,6 +323,14 @@ bool Following::note_input_result(Node& fed, const HostResult<ssh::Exit>& result
   if (!result.ok()) throw result.error().during("passing standard input to " + node);
   throw Error(ErrorKind::remote, "passing standard input to " + node + ": " +
                                      fed.input_complaint.substr(0, fed.input_complaint.find('\n')));
+}
+
+bool Following::hangs() const {
+  if (!options_.ends_hangs || job_ended()) return false;
+  std::set<int> ended;
+  for (const auto& [rank, end] : ends_)
+    ended.insert(rank);
+  return is_hanging(placement_, ended, idle_);
 }
 
 bool Following::find_lost() {
@@ -370,6 +395,8 @@ JobReport Following::report() const {
   while (report.launcher_tail.ends_with('\n'))
     report.launcher_tail.pop_back();
   report.lost = lost_;
+  report.unreached = unreached_;
+  if (hangs()) report.hanging = idle_;
   return report;
 }
 

@@ -35,6 +35,8 @@ class JobObserver {
   virtual void disk_full(const NodeName&, const std::string& path) { static_cast<void>(path); }
   /// Reports a lost connection, which is tried again.
   virtual void connection_lost(const NodeName&, const Error&) {}
+  /// Reports the stacks of the idle ranks on a node of a job that hangs.
+  virtual void stacks(const NodeName&, std::string_view text) { static_cast<void>(text); }
 };
 
 enum class Renewal : std::uint8_t { yes, no };
@@ -54,6 +56,7 @@ struct FollowingOptions {
   /// The input of ranks: with one taker for rank 0, or one for each node; null: none.
   remote::SharedInput* input = nullptr;
   Input input_to = Input::rank_0;
+  bool ends_hangs = false;  ///< Returns from run() if the job hangs.
 };
 
 class Following {
@@ -62,9 +65,9 @@ class Following {
   Following(ssh::Client& client, std::vector<ssh::Host> hosts, std::vector<NodeRanks> placement,
             NodeCommands commands, FollowingOptions options, JobObserver& observer);
 
-  /// Follows until the job has ended everywhere, a node is lost, or `cancel` comes. A cancel throws
-  /// nothing here: check it. Throws a node's final answers: denied (also if it sends data that is
-  /// not its own), no such job, no agent.
+  /// Follows until the job has ended everywhere, a node is lost, it hangs, or `cancel` comes. A
+  /// cancel throws nothing here: check it. Throws a node's final answers: denied (also if it sends
+  /// data that is not its own), no such job, no agent.
   void run(const Cancel& cancel);
 
   /// Reads the output that has not been seen yet, without waiting for more. Nodes that do not
@@ -115,6 +118,7 @@ class Following {
   void take(Node& node, const agent::FrameHeader& header, std::string_view bytes);
   bool note_result(Node& node, const HostResult<ssh::Exit>& result);
   bool job_ended() const noexcept { return launcher_.has_value(); }
+  bool hangs() const;
   bool find_lost();
 
   ssh::Client& client_;
@@ -127,6 +131,9 @@ class Following {
   std::optional<agent::JobEnd> launcher_;
   std::string launcher_tail_;
   std::vector<LostNode> lost_;
+  std::vector<NodeName> unreached_;
+  std::set<int> idle_;                 ///< Ranks that have done nothing for too long.
+  std::function<void()> end_round_{};  ///< Ends the connections of the present round.
 };
 
 }  // namespace fastgpu::launcher

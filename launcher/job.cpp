@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kLongestVariable = (128UL << 10U) - 1;  ///< The kernel's limit.
 constexpr std::size_t kMostVariables = 512UL << 10U;
 constexpr std::chrono::milliseconds kLongestGrace = std::chrono::hours(1);
+constexpr std::chrono::milliseconds kShortestHang{2'000};
 
 [[noreturn]] void refuse(const std::string& why) {
   throw Error(ErrorKind::usage, "job: " + why);
@@ -83,16 +84,24 @@ void validate(const JobSpec& spec) {
   check_count("ranks (-np)", spec.ranks);
   check_count("ranks per node (--npernode)", spec.per_node);
   if (spec.timeout.count() < 0) refuse("the timeout is negative");
+  check_no_nul("the directory for checkpoints", spec.checkpoints);
+  const bool is_short = spec.hang_timeout.count() > 0 && spec.hang_timeout < kShortestHang;
+  if (is_short)
+    refuse("the time to a hang (--hang-timeout) is shorter than " + to_string(kShortestHang));
   if (spec.grace.count() < 0 || spec.grace > kLongestGrace)
     refuse("the grace (--grace) is not within 0 to " + to_string(kLongestGrace));
 }
 
-std::string job_directory(const std::string& job_id) {
-  return ".fastgpu/jobs/" + job_id;
+std::string run_name(const std::string& job_id, int restarts) {
+  return restarts == 0 ? job_id : job_id + ".r" + std::to_string(restarts);
 }
 
-std::string job_work_directory(const std::string& job_id) {
-  return job_directory(job_id) + "/work";
+std::string job_directory(const std::string& run) {
+  return ".fastgpu/jobs/" + run;
+}
+
+std::string job_work_directory(const std::string& run) {
+  return job_directory(run) + "/work";
 }
 
 }  // namespace fastgpu::launcher

@@ -10,6 +10,7 @@ namespace fastgpu::launcher {
 
 using state::Crowding;
 using state::Input;
+using state::JobEndCause;
 using state::JobEngine;
 using state::JobRecord;
 using state::JobSpec;
@@ -28,8 +29,12 @@ void validate(const JobSpec& spec);
 /// Throws ErrorKind::usage for a count below 1 or beyond 100 000.
 void check_count(const std::string& what, std::optional<int> count);
 
-/// Returns the directory of a job, or of its --sync copy, on every node; relative to home.
-std::string job_directory(const std::string& job_id);
-std::string job_work_directory(const std::string& job_id);
+/// Returns the name of a job's run on the nodes: its id, and "train-1.r2" once it has been started
+/// again twice.
+std::string run_name(const std::string& job_id, int restarts);
+
+/// Returns the directory of a run, or of its --sync copy, on every node; relative to home.
+std::string job_directory(const std::string& run);
+std::string job_work_directory(const std::string& run);
 
 }  // namespace fastgpu::launcher

@@ -6,7 +6,10 @@
 #include "base/host_names.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
+#include "launcher/array.hpp"
 #include "launcher/job.hpp"
+#include "launcher/recovery.hpp"
+#include "state/words.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -65,9 +68,11 @@ JobSecret secret_of(const config::Value& value) {
 
 JobFile read_job_file(const config::Document& document) {
   const config::Value root = document.root();
-  root.allow_only({"name", "cluster", "np", "npernode", "env", "secrets", "sync", "workdir",
-                   "command", "timeout", "grace", "keep_processes", "detach", "engine", "launcher",
-                   "stdin", "priority", "after", "share"});
+  root.allow_only({"name",       "cluster",        "np",      "npernode", "env",
+                   "secrets",    "sync",           "workdir", "command",  "timeout",
+                   "grace",      "keep_processes", "detach",  "engine",   "launcher",
+                   "stdin",      "priority",       "after",   "share",    "array",
+                   "parameters", "hang_timeout",   "retry",   "retry_on", "checkpoints"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -93,6 +98,18 @@ JobFile read_job_file(const config::Document& document) {
     file.priority = priority->integer(-kMostPriority, kMostPriority);
   if (const auto after = root.find("after")) file.after = after->texts();
   if (const auto share = root.find("share")) file.share = share->boolean();
+  if (const auto limit = root.find("hang_timeout")) file.hang_timeout = limit->duration();
+  if (const auto retry = root.find("retry")) file.retry = retry->integer(0, kMostRetries);
+  if (const auto causes = root.find("retry_on"))
+    for (const config::Value& cause : causes->list())
+      file.retry_on.push_back(state::parse_end_cause(cause.choice(retry_cause_words())));
+  if (const auto place = root.find("checkpoints")) file.checkpoints = path_of(*place);
+  if (const auto array = root.find("array"))
+    file.array = array->parsed([](const std::string& text) {
+      parse_array_range(text);
+      return text;
+    });
+  if (const auto parameters = root.find("parameters")) file.parameters = path_of(*parameters);
   if (const auto launcher = root.find("launcher")) file.launcher = launcher->choice(kLaunchers);
   if (const auto input = root.find("stdin")) file.stdin_to = input->choice(kInputs);
   return file;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/document.hpp"
+#include "state/job_record.hpp"
 
 namespace fastgpu::launcher {
 
@@ -39,6 +40,12 @@ struct JobFile {
   std::optional<int> priority{};
   std::vector<std::string> after{};  ///< Names or ids of jobs.
   std::optional<bool> share{};
+  std::optional<std::chrono::milliseconds> hang_timeout{};
+  std::optional<int> retry{};
+  std::vector<state::JobEndCause> retry_on{};
+  std::optional<std::string> checkpoints{};  ///< A directory on the nodes.
+  std::optional<std::string> array{};        ///< The range, as written.
+  std::optional<std::string> parameters{};   ///< A file on this machine, as written.
   std::optional<std::string> engine{};
   std::optional<std::string> launcher{};
   std::optional<std::string> stdin_to{};  ///< The field `stdin`.

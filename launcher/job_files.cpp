@@ -174,6 +174,8 @@ std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const J
       plan.input_to_all || (request.spec.input == Input::rank_0 && node.ranks.first == 0);
   plan.grace = request.spec.grace;
   plan.keeps_processes = request.spec.leftovers == Leftovers::kept;
+  plan.hang_timeout = request.spec.hang_timeout;
+  plan.checkpoints = request.spec.checkpoints;
   for (int i = 0; i < node.ranks.count; ++i)
     plan.ranks.push_back(node.ranks.first + i);
   for (const JobNode& member : request.nodes)

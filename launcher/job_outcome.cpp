@@ -24,12 +24,33 @@ const RankEnd* first_failure(const JobReport& report) {
   return first;
 }
 
-JobOutcome failed(int code, const std::string& reason) {
-  return {.state = JobState::failed, .exit_code = code, .reason = reason};
+constexpr int kTimedOut = 124;
+
+JobOutcome failed(int code, const std::string& reason, JobEndCause cause) {
+  JobOutcome outcome{.state = JobState::failed, .exit_code = code, .reason = reason};
+  outcome.cause = cause;
+  return outcome;
 }
 
-JobOutcome lost(const std::string& reason) {
-  return {.state = JobState::lost, .exit_code = 1, .reason = reason};
+JobOutcome lost(const std::string& reason, JobEndCause cause) {
+  JobOutcome outcome{.state = JobState::lost, .exit_code = 1, .reason = reason};
+  outcome.cause = cause;
+  return outcome;
+}
+
+JobOutcome cancelled() {
+  JobOutcome outcome{.state = JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
+  outcome.cause = JobEndCause::cancelled;
+  return outcome;
+}
+
+JobOutcome of_hang(const JobReport& report) {
+  const std::string noun = report.hanging.size() == 1 ? "rank " : "ranks ";
+  return failed(kTimedOut,
+                noun + rank_list(report.hanging) +
+                    " hung: no output, processor time or traffic for " +
+                    to_string(report.hang_timeout),
+                JobEndCause::hang);
 }
 
 JobOutcome of_rank(const RankEnd& rank, const JobReport& report) {
@@ -37,8 +58,12 @@ JobOutcome of_rank(const RankEnd& rank, const JobReport& report) {
   const std::string what = rank.reason.empty() ? describe(rank.how) + memory : rank.reason;
   const std::string node = node_of(report.placement, rank.rank).value;
   const std::string full = rank.full.empty() ? "" : "; no space left on " + node + ": " + rank.full;
-  JobOutcome outcome = failed(rank.how.shell_code(), "rank " + std::to_string(rank.rank) + " on " +
-                                                         node + ": " + what + full);
+  const bool is_node_lost = !report.unreached.empty();
+  JobOutcome outcome =
+      failed(rank.how.shell_code(),
+             "rank " + std::to_string(rank.rank) + " on " + node + ": " + what + full,
+             is_node_lost ? JobEndCause::node_loss : JobEndCause::failure);
+  outcome.lost = report.unreached;
   outcome.first_rank = rank.rank;
   outcome.failure = state::FirstFailure{
       .rank = rank.rank,
@@ -52,7 +77,11 @@ JobOutcome of_lost_nodes(const JobReport& report) {
   std::string names;
   for (const LostNode& node : report.lost)
     append_item(names, node.node.value);
-  return lost("lost contact with " + names + ": " + report.lost.front().why);
+  JobOutcome outcome =
+      lost("lost contact with " + names + ": " + report.lost.front().why, JobEndCause::node_loss);
+  for (const LostNode& node : report.lost)
+    outcome.lost.push_back(node.node);
+  return outcome;
 }
 
 std::string first_node(const JobReport& report) {
@@ -68,9 +97,11 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string where = " on " + first_node(report);
   if (!end.reason.empty())
     return failed(end.how.shell_code(),
-                  report.launcher_name + " could not be started" + where + ": " + end.reason);
+                  report.launcher_name + " could not be started" + where + ": " + end.reason,
+                  JobEndCause::launcher);
   const int code = end.how.shell_code() == 0 ? 1 : end.how.shell_code();
-  return failed(code, with_tail(report.launcher_name + where + " " + describe(end.how), report));
+  return failed(code, with_tail(report.launcher_name + where + " " + describe(end.how), report),
+                JobEndCause::launcher);
 }
 
 std::optional<JobOutcome> of_stop(const JobEnd& end, const JobReport& report) {
@@ -78,15 +109,18 @@ std::optional<JobOutcome> of_stop(const JobEnd& end, const JobReport& report) {
     case StopCause::none:
       return std::nullopt;
     case StopCause::request:
-      return JobOutcome{.state = JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
+      return cancelled();
     case StopCause::timeout:
-      return failed(124, "ran longer than " + to_string(report.timeout));
+      return failed(kTimedOut, "ran longer than " + to_string(report.timeout),
+                    JobEndCause::timeout);
     case StopCause::lease:
       return lost("stopped by its node after " + to_string(report.lease) +
-                  " without contact with this machine");
+                      " without contact with this machine",
+                  JobEndCause::contact);
     case StopCause::vanished:
       return lost("the supervisor on " + first_node(report) +
-                  " vanished: it was killed, or the node restarted");
+                      " vanished: it was killed, or the node restarted",
+                  JobEndCause::node_loss);
   }
   return std::nullopt;
 }
@@ -104,6 +138,31 @@ NodeName node_of(std::span<const NodeRanks> placement, int rank) {
   return found == placement.end() ? NodeName{"an unknown node"} : found->node;
 }
 
+bool is_hanging(std::span<const NodeRanks> placement, const std::set<int>& ended,
+                const std::set<int>& idle) {
+  bool is_any_idle = false;
+  for (const NodeRanks& node : placement)
+    for (int rank = node.first; rank < node.first + node.count; ++rank) {
+      if (ended.contains(rank)) continue;
+      if (!idle.contains(rank)) return false;
+      is_any_idle = true;
+    }
+  return is_any_idle;
+}
+
+std::string rank_list(const std::set<int>& ranks) {
+  std::string text;
+  for (auto rank = ranks.begin(); rank != ranks.end();) {
+    const int first = *rank;
+    int last = first;
+    for (++rank; rank != ranks.end() && *rank == last + 1; ++rank)
+      ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(first) +
+            (last > first ? "-" + std::to_string(last) : "");
+  }
+  return text;
+}
+
 std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset) {
   constexpr std::int64_t kSmall = 1'000'000'000;
   if (!offset || (*offset > -kSmall && *offset < kSmall)) return ended;
@@ -111,14 +170,15 @@ std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset
 }
 
 JobOutcome decide(const JobReport& report) {
-  if (report.cancelled)
-    return {.state = JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
+  if (report.cancelled) return cancelled();
+  if (!report.hanging.empty()) return of_hang(report);
   if (!report.lost.empty()) return of_lost_nodes(report);
   // This comes before the ranks: a rank's reaction to another's end does not count as its failure.
   if (report.launcher)
     if (const auto outcome = of_stop(*report.launcher, report)) return *outcome;
   if (const RankEnd* rank = first_failure(report)) return of_rank(*rank, report);
-  if (!report.launcher) return lost("its end on " + first_node(report) + " is unknown");
+  if (!report.launcher)
+    return lost("its end on " + first_node(report) + " is unknown", JobEndCause::node_loss);
   if (!report.launcher->how.ok()) return of_launcher(*report.launcher, report);
   return {};
 }

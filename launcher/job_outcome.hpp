@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,9 +30,13 @@ struct JobReport {
   std::string launcher_tail{};              ///< The end of the launcher's stderr.
   std::string launcher_name{"mpirun"};      ///< The program that starts the ranks.
   std::vector<LostNode> lost{};
-  bool cancelled = false;  ///< Cancelled by us.
+  /// Nodes that did not answer after the end of the job, although a rank is the cause of it.
+  std::vector<NodeName> unreached{};
+  std::set<int> hanging{};  ///< The idle ranks, if no rank did anything for too long.
+  bool cancelled = false;   ///< Cancelled by us.
   std::chrono::milliseconds lease{0};
   std::chrono::milliseconds timeout{0};
+  std::chrono::milliseconds hang_timeout{0};
 };
 
 struct JobOutcome {
@@ -40,6 +45,8 @@ struct JobOutcome {
   std::string reason{};                          ///< One sentence; empty for a success.
   std::optional<int> first_rank{};               ///< The rank that failed first by itself.
   std::optional<state::FirstFailure> failure{};  ///< That rank and how it ended.
+  JobEndCause cause = JobEndCause::none;
+  std::vector<NodeName> lost{};  ///< Nodes that did not answer any more.
 };
 
 /// Returns the moment on our clock at which a rank ended by the clock of its node. `offset` is the
@@ -49,8 +56,15 @@ std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset
 
 /// Decides. The exit code is that of the rank that failed first by itself, by the clocks of the
 /// nodes, which on_our_clock has corrected: ranks that ended on request are collateral. It is 124
-/// for a timeout, 130 for a cancel, 1 if the program is not the cause.
+/// for a timeout and for a hang, 130 for a cancel, 1 if the program is not the cause.
 JobOutcome decide(const JobReport& report);
+
+/// Returns true if every rank that has not ended is idle, and there is one. The job then hangs.
+bool is_hanging(std::span<const NodeRanks> placement, const std::set<int>& ended,
+                const std::set<int>& idle);
+
+/// Returns ranks as text: "0-3, 7".
+std::string rank_list(const std::set<int>& ranks);
 
 /// Returns the node that runs `rank`.
 NodeName node_of(std::span<const NodeRanks> placement, int rank);

@@ -23,6 +23,7 @@ constexpr milliseconds kReach{10'000};
 /// The time that a node needs to end all of a job, in addition to the grace of its programs.
 constexpr milliseconds kToStop{10'000};
 constexpr milliseconds kLastWords{5'000};
+constexpr milliseconds kStacks{60'000};  ///< The limit for the stacks of a job that hangs.
 
 /// Returns the outcome of ranks that cannot begin on a node, as the agent's trial there has it: the
 /// exit code is that of the ranks themselves. Absent for any other answer.
@@ -45,7 +46,7 @@ bool have_all_ended(const JobReport& seen) {
 
 JobRunner::JobRunner(ssh::Client& client, std::vector<ClusterNode> nodes, ClusterAccess access,
                      RunnerOptions options)
-    : client_(client),
+    : client_(&client),
       nodes_(std::move(nodes)),
       access_(std::move(access)),
       options_(std::move(options)) {}
@@ -72,7 +73,7 @@ std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cance
   for (const JobNode& member : request.nodes)
     tasks.push_back(
         {.host = node(member.ranks.node).host, .command = on_node.trial_facts(job.spec)});
-  const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
+  const auto answers = ask_agent(*client_, tasks, options_.agent, kStartTimeout, cancel);
   for (const NodeAnswer& answer : answers)
     if (const auto outcome = never_begun(answer)) return outcome;
   check(answers, "trying job " + job.spec.name.value);
@@ -89,7 +90,7 @@ std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cance
           {.host = node(request.nodes[i].ranks.node).host, .command = on_node.reach(words)});
       reached.push_back({.place = i});
     }
-  const auto said = ask(client_, questions, kStartTimeout, cancel);
+  const auto said = ask(*client_, questions, kStartTimeout, cancel);
   check(said, "trying the network of job " + job.spec.name.value);
   for (std::size_t i = 0; i < said.size(); ++i)
     reached[i].text = said[i].out;
@@ -121,7 +122,7 @@ std::vector<agent::JobNodeFacts> JobRunner::put_ranks(const JobFilesRequest& req
          .command =
              commands(request.id).put_files_and_facts(request.spec.mpirun_in, options_.retention),
          .input = encode_files(rank_files(request, member))});
-  const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
+  const auto answers = ask_agent(*client_, tasks, options_.agent, kStartTimeout, cancel);
   check(answers, "preparing job " + request.id);
   std::vector<agent::JobNodeFacts> facts;
   for (const NodeAnswer& answer : answers)
@@ -145,7 +146,7 @@ void JobRunner::put_and_start(const JobFilesRequest& request,
           {.host = node(request.nodes[i].ranks.node).host, .command = on_node.reach(words)});
       reached.push_back({.place = i});
     }
-  const auto answers = ask(client_, tasks, kStartTimeout, cancel);
+  const auto answers = ask(*client_, tasks, kStartTimeout, cancel);
   check(answers, "starting job " + request.id);
   for (ReachAnswer& answer : reached)
     answer.text = answers[&answer - reached.data() + (first_words.empty() ? 1 : 0)].out;
@@ -164,7 +165,8 @@ JobOutcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCanc
                              const Cancel& cancel) {
   FollowingOptions wanted = options;
   wanted.lost_after = options_.lost_after;
-  Following following(client_, hosts(job), job.placement, commands(id), wanted, observer);
+  wanted.ends_hangs = job.spec.hang_timeout.count() > 0;
+  Following following(*client_, hosts(job), job.placement, commands(id), wanted, observer);
   try {
     following.run(cancel);
   } catch (const Error&) {
@@ -173,13 +175,16 @@ JobOutcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCanc
     throw;
   }
   JobReport seen = following.report();
+  if (!seen.hanging.empty()) show_stacks(id, job, seen.hanging, observer, cancel);
   const bool cancelled = !seen.launcher && cancel.requested();
   if (cancelled && on_cancel == OnCancel::leave_job)
     throw Error(ErrorKind::interrupted, "interrupted; job " + id + " is still running");
   if (cancelled || !seen.launcher) {
     stop(id, job, kReachSoon);
     following.catch_up(kLastWords);
+    const std::set<int> hanging = std::move(seen.hanging);
     seen = following.report();
+    seen.hanging = hanging;
   } else if (!seen.launcher->how.ok() && !have_all_ended(seen)) {
     // mpirun has ended; what it could not reach any more is ended by its marker.
     stop(id, job, kReachSoon);
@@ -187,8 +192,23 @@ JobOutcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCanc
   seen.cancelled = cancelled;
   seen.lease = options_.lease;
   seen.timeout = job.spec.timeout;
+  seen.hang_timeout = job.spec.hang_timeout;
   seen.launcher_name = name_of_launcher(job.spec.launcher);
   return decide(seen);
+}
+
+void JobRunner::show_stacks(const std::string& id, const JobRecord& job, const std::set<int>& ranks,
+                            JobObserver& observer, const Cancel& cancel) {
+  std::vector<NodeTask> tasks;
+  for (const NodeRanks& node_ranks : job.placement) {
+    const bool has_one = std::ranges::any_of(ranks, [&](int rank) {
+      return rank >= node_ranks.first && rank < node_ranks.first + node_ranks.count;
+    });
+    if (has_one)
+      tasks.push_back({.host = node(node_ranks.node).host, .command = commands(id).stacks()});
+  }
+  for (const NodeAnswer& answer : ask(*client_, tasks, kStacks, cancel))
+    if (answer.result.ok() && !answer.out.empty()) observer.stacks(answer.result.host, answer.out);
 }
 
 std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const JobRecord& job) {
@@ -206,7 +226,7 @@ std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const 
   // All nodes at once, so that every program has the same time: the first node stops mpirun, too.
   const milliseconds limit = to_reach + job.spec.grace + kToStop;
   std::vector<HostResult<ssh::Exit>> results;
-  for (NodeAnswer& answer : ask(client_, tasks, limit, never, to_reach))
+  for (NodeAnswer& answer : ask(*client_, tasks, limit, never, to_reach))
     results.push_back(std::move(answer.result));
   return results;
 }
@@ -235,7 +255,7 @@ void JobRunner::logs(const std::string& id, const JobRecord& job, const LogReque
     });
   }
   const JobRecord part{.spec = job.spec, .placement = placement};
-  Following following(client_, hosts(part), placement, commands(id), options, observer);
+  Following following(*client_, hosts(part), placement, commands(id), options, observer);
   if (request.mode == LogMode::follow) return following.run(cancel);
   following.read_all(cancel);
 }
@@ -247,7 +267,7 @@ std::vector<HostResult<ssh::Exit>> JobRunner::remove(const std::string& id, cons
     if (const ClusterNode* there = find_node(ranks.node))
       tasks.push_back({.host = there->host, .command = commands(id).remove()});
   std::vector<HostResult<ssh::Exit>> results;
-  for (NodeAnswer& answer : ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel)) {
+  for (NodeAnswer& answer : ask_agent(*client_, tasks, options_.agent, kStartTimeout, cancel)) {
     const bool refused = answer.result.ok() && answer.result.value().code() != 0;
     if (refused)
       answer.result.outcome = Error(ErrorKind::remote, answer.err.substr(0, answer.err.find('\n')));

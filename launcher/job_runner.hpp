@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,8 @@ class JobRunner {
   /// Reaches each node within `to_reach`, or reports it as unreachable.
   std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job,
                                           std::chrono::milliseconds to_reach);
+  void show_stacks(const std::string& id, const JobRecord& job, const std::set<int>& ranks,
+                   JobObserver& observer, const Cancel& cancel);
   const ClusterNode* find_node(const NodeName& name) const;
   const ClusterNode& node(const NodeName& name) const;
   std::vector<ssh::Host> hosts(const JobRecord& job) const;
@@ -101,7 +104,7 @@ class JobRunner {
                                            std::span<const agent::JobNodeFacts> facts,
                                            std::size_t place) const;
 
-  ssh::Client& client_;
+  ssh::Client* client_;
   std::vector<ClusterNode> nodes_;
   ClusterAccess access_;
   RunnerOptions options_;

@@ -6,10 +6,13 @@ using state::JobState;
 
 namespace {
 
-/// Adds the failure to the record. Leaves a record alone that cannot be read.
-void note_failure(state::Job& job, const state::FirstFailure& failure) try {
+/// Adds what ended the job to the record. Leaves a record alone that cannot be read.
+void note_end(state::Job& job, const JobOutcome& outcome) try {
+  const bool is_cancelled = outcome.state == JobState::cancelled;
+  if (!outcome.failure && !is_cancelled && outcome.cause == job.record->cause) return;
   JobRecord record = *job.record;
-  record.failure = failure;
+  record.failure = outcome.failure;
+  record.cause = is_cancelled ? JobEndCause::cancelled : outcome.cause;
   job.record = std::move(record);
 } catch (const Error&) {
   return;
@@ -37,7 +40,7 @@ void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome)
   job.exit_code = outcome.exit_code;
   job.reason = outcome.reason;
   job.ended = std::chrono::system_clock::now();
-  if (outcome.failure) note_failure(job, *outcome.failure);
+  note_end(job, outcome);
   store.update_job(job);
 }
 

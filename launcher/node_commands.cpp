@@ -84,6 +84,10 @@ std::string NodeCommands::remove() const {
   return call({"job-remove", job_directory(job_id_)});
 }
 
+std::string NodeCommands::stacks() const {
+  return call({"job-stacks", job_directory(job_id_)});
+}
+
 std::string NodeCommands::remote_shell(const std::string& home) const {
   if (home.find_first_of(" :\t") != std::string::npos) return "";
   return home + "/" + remote::agent_path(agent_) + " rsh";

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "base/error.hpp"
+#include "launcher/array.hpp"
 #include "launcher/job_store.hpp"
 
 namespace fastgpu::launcher {
@@ -37,9 +39,23 @@ bool share_a_node(const JobRecord& a, const JobRecord& b) {
                              [&](const NodeRanks& node) { return ranks_on(b, node.node) > 0; });
 }
 
-const Job* job_with_id(std::span<const Job> jobs, const std::string& id) {
-  const auto found = std::ranges::find(jobs, id, &Job::id);
-  return found == jobs.end() ? nullptr : &*found;
+/// Returns true if the job has a place in the queue: an element that its array holds back has none.
+bool is_waiting(const Job& job, const JobRecord& record) {
+  return job.state == JobState::queued && (!record.spec.array || record.spec.array->is_due);
+}
+
+/// Returns whether `id`, a job or an array to start after, has succeeded or failed; absent while it
+/// may do either. An array has failed if one of its jobs has.
+std::optional<bool> success_of(std::span<const Job> jobs, const std::string& id) {
+  bool is_known = false, is_open = false;
+  for (const Job& job : jobs) {
+    if (job.id != id && array_of(job.id) != id) continue;
+    is_known = true;
+    is_open = is_open || !has_ended(job);
+    if (has_ended(job) && job.state != JobState::succeeded) return false;
+  }
+  if (!is_known) return false;
+  return is_open ? std::nullopt : std::optional(true);
 }
 
 /// Returns true if `other` starts before `own`, both waiting. `other_first`: it is older.
@@ -82,15 +98,25 @@ std::vector<NodeRanks> place_in_queue(std::span<const NodeSlots> nodes, std::spa
   }
 }
 
+bool fits_now(std::span<const NodeSlots> nodes, std::span<const Job> jobs, const JobSpec& spec) {
+  if (spec.sharing == Sharing::shared || spec.crowding == Crowding::allowed) return true;
+  JobSpec exact = spec;
+  exact.ranks = total_ranks(place(nodes, spec));
+  try {
+    place(free_slots(nodes, jobs), exact);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 Turn turn_of(const Job& own, std::span<const NodeSlots> nodes, std::span<const Job> jobs) {
   Turn turn;
   const JobRecord& record = *own.record;
   for (const std::string& id : record.spec.after) {
-    const Job* const before = job_with_id(jobs, id);
-    const bool has_succeeded = before != nullptr && before->state == JobState::succeeded;
-    if (has_succeeded) continue;
-    if (before == nullptr || has_ended(*before)) return {.waits_for = {}, .failed = id};
-    turn.waits_for.push_back(id);
+    const auto success = success_of(jobs, id);
+    if (success == false) return {.waits_for = {}, .failed = id};
+    if (!success) turn.waits_for.push_back(id);
   }
   if (!is_exclusive(record)) return turn;
   const bool is_full = !fits(record, nodes, free_slots(nodes, jobs));
@@ -103,8 +129,7 @@ Turn turn_of(const Job& own, std::span<const NodeSlots> nodes, std::span<const J
     const JobRecord* const theirs = record_of(other);
     if (theirs == nullptr || other.cluster != own.cluster || !is_exclusive(*theirs)) continue;
     if (!share_a_node(*theirs, record)) continue;
-    const bool has_priority =
-        other.state == JobState::queued && is_ahead(*theirs, record, is_older);
+    const bool has_priority = is_waiting(other, *theirs) && is_ahead(*theirs, record, is_older);
     if ((has_slots(other) && is_full) || has_priority) turn.waits_for.push_back(other.id);
   }
   return turn;

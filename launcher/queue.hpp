@@ -20,17 +20,22 @@ std::vector<NodeSlots> free_slots(std::span<const NodeSlots> nodes,
 std::vector<NodeRanks> place_in_queue(std::span<const NodeSlots> nodes,
                                       std::span<const state::Job> jobs, const JobSpec& spec);
 
+/// Returns true if all ranks of a job fit on slots that are free now.
+bool fits_now(std::span<const NodeSlots> nodes, std::span<const state::Job> jobs,
+              const JobSpec& spec);
+
 /// The reasons why a job cannot start yet, or never.
 struct Turn {
-  std::vector<std::string> waits_for{};  ///< Ids of jobs; empty: it may start.
-  std::string failed{};  ///< The job that it was to start after, if that did not succeed.
+  std::vector<std::string> waits_for{};  ///< Ids of jobs and arrays; empty: it may start.
+  std::string failed{};  ///< The job or array that it was to start after, if that did not succeed.
 };
 
 /// Returns the turn of `own`, a job that is not running. `jobs` are all jobs of its cluster, the
 /// newest first, and those that it starts after. It waits for
-/// - jobs that it starts after, until they have succeeded,
+/// - jobs and arrays that it starts after, until they have succeeded,
 /// - running jobs, where its nodes do not have enough slots besides theirs,
-/// - jobs on its nodes that wait, and have a higher priority or are older.
+/// - jobs on its nodes that wait, and have a higher priority or are older. Elements that an array
+///   holds back do not wait.
 /// A job that shares its slots waits for no slots.
 Turn turn_of(const state::Job& own, std::span<const NodeSlots> nodes,
              std::span<const state::Job> jobs);

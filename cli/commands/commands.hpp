@@ -29,6 +29,7 @@ Action make_attach_cluster_command(Arguments& arguments);
 Action make_attach_job_command(Arguments& arguments);
 Action make_cancel_job_command(Arguments& arguments);
 Action make_logs_command(Arguments& arguments);
+Action make_report_command(Arguments& arguments);
 Action make_ssh_command(Arguments& arguments);
 Action make_tmux_command(Arguments& arguments);
 Action make_top_command(Arguments& arguments);

@@ -16,9 +16,10 @@ namespace {
 
 constexpr std::string_view kPrefix = "FASTGPU_";
 
-/// Prefixes of variables that fastgpu does not check: libfastgpu_comm checks its own, the others
-/// are for tests.
-constexpr std::array<std::string_view, 2> kFamilies = {"FASTGPU_COMM_", "FASTGPU_TEST_"};
+/// Prefixes of variables that fastgpu does not check: libfastgpu_comm checks its own, and others
+/// are for tests. Ranks of arrays have one for each column of their parameters.
+constexpr std::array<std::string_view, 3> kFamilies = {"FASTGPU_COMM_", "FASTGPU_TEST_",
+                                                       "FASTGPU_PARAMETER_"};
 
 /// Variables that are read apart from flags and settings.
 constexpr std::array kRead = {
@@ -26,6 +27,7 @@ constexpr std::array kRead = {
     "FASTGPU_LOCAL_DIR",    // Where local nodes are kept.
     "FASTGPU_METADATA_ENDPOINT",
     "FASTGPU_CONFIG",         // The path of the user's settings file.
+    "FASTGPU_IN_ARRAY",       // Set for a fastgpu that runs one job of an array: the job's id.
     "FASTGPU_IN_AUTOMATION",  // Forbids questions.
     "FASTGPU_IN_QUEUE",       // Set for a fastgpu that waits for the turn of a detached job.
     "FASTGPU_INDEX_LOGINS",   // User names and passwords of package indexes.
@@ -38,11 +40,13 @@ constexpr std::array kRead = {
 /// Variables that are set for ranks, for programs on nodes, and in environments. A fastgpu that is
 /// started there inherits them.
 constexpr std::array kSetOnNodes = {
-    "FASTGPU_JOB_ID",     "FASTGPU_EXEC_ID",    "FASTGPU_RANK",
-    "FASTGPU_WORLD_SIZE", "FASTGPU_LOCAL_RANK", "FASTGPU_NODE_RANK",
-    "FASTGPU_NUM_NODES",  "FASTGPU_NODE_IPS",   "FASTGPU_LOCAL_WORLD_SIZE",
-    "FASTGPU_NODE_NAMES", "FASTGPU_HOSTFILE",   "FASTGPU_GPUS_PER_NODE",
-    "FASTGPU_ENV",        "FASTGPU_CANN",       "FASTGPU_JOB_NETWORK",
+    "FASTGPU_JOB_ID",     "FASTGPU_EXEC_ID",       "FASTGPU_RANK",
+    "FASTGPU_WORLD_SIZE", "FASTGPU_LOCAL_RANK",    "FASTGPU_NODE_RANK",
+    "FASTGPU_NUM_NODES",  "FASTGPU_NODE_IPS",      "FASTGPU_LOCAL_WORLD_SIZE",
+    "FASTGPU_NODE_NAMES", "FASTGPU_HOSTFILE",      "FASTGPU_GPUS_PER_NODE",
+    "FASTGPU_ENV",        "FASTGPU_CANN",          "FASTGPU_JOB_NETWORK",
+    "FASTGPU_ARRAY_ID",   "FASTGPU_ARRAY_INDEX",   "FASTGPU_ARRAY_COUNT",
+    "FASTGPU_PARAMETERS", "FASTGPU_RESTART_COUNT", "FASTGPU_CHECKPOINT_DIR",
 };
 
 bool is_of_family(std::string_view name) {

@@ -68,7 +68,8 @@ OpenJob open_job(Services& services, std::string_view name) {
   return out;
 }
 
-launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster) {
+launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster,
+                               std::chrono::milliseconds lost_after) {
   const ClusterHosts where(services.store(), cluster);
   std::vector<launcher::ClusterNode> nodes;
   for (const state::Node& node : services.store().nodes(cluster.id))
@@ -82,6 +83,7 @@ launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster
   return {services.ssh(), std::move(nodes),
           launcher::ClusterAccess{.cluster_id = cluster.id.value, .private_key = Secret(*text)},
           launcher::RunnerOptions{.agent = services.agent(),
+                                  .lost_after = lost_after,
                                   .retention = retention_of(services),
                                   .network_check = services.settings().boolean("network-check")
                                                        ? launcher::NetworkCheck::on
@@ -97,6 +99,11 @@ void require_running(Services& services, const OpenJob& open) {
                                            " is stopped: start it with: fastgpu start cluster " +
                                            open.cluster.name.value);
   }
+}
+
+bool is_restarted_by_its_owner(Services& services, const state::Job& job) {
+  if (launcher::has_ended(job) || job.record->spec.retries == 0) return false;
+  return !JobOwner(services.state_directory(), job.id).held();
 }
 
 state::Job refresh_job(Services& services, const state::Job& job) {
@@ -124,13 +131,14 @@ state::Job refresh_job(Services& services, const state::Job& job) {
     lose(services, now, "node " + left->value + " left the cluster");
     return now;
   }
+  if (is_restarted_by_its_owner(services, job)) return now;
   const OpenJob open{now, *job.record, *cluster};
   NobodyListens nobody;
   launcher::FollowingOptions options;
   options.data = false;
   options.renew_lease = launcher::Renewal::no;
   launcher::Following following(services.ssh(), hosts_of(services, open), open.record.placement,
-                                {services.agent().hash, job.id}, options, nobody);
+                                {services.agent().hash, open.run()}, options, nobody);
   following.catch_up(kGlance);
   launcher::JobReport report = following.report();
   if (!report.launcher) return now;
@@ -156,7 +164,7 @@ void end_abandoned(Services& services, const state::Job& abandoned) {
   if (launcher::has_ended(job)) return;
   const OpenJob open = open_job(services, job.id);
   if (open.cluster.state != state::ClusterState::stopped)
-    for (const auto& outcome : runner_for(services, open.cluster).stop(job.id, open.record))
+    for (const auto& outcome : runner_for(services, open.cluster).stop(open.run(), open.record))
       if (!outcome.ok()) throw outcome.error();
   lose(services, job, "the fastgpu that ran it was ended");
 }

@@ -1,6 +1,8 @@
 // Recorded jobs, and the access to them.
 #pragma once
 
+#include <chrono>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +17,9 @@ struct OpenJob {
   state::Job job;
   launcher::JobRecord record;
   state::Cluster cluster;
+
+  /// Returns the name of its present run on the nodes.
+  std::string run() const { return launcher::run_name(job.id, record.restarts); }
 };
 
 /// Returns the job called `name`. Throws ErrorKind::not_found for an unknown job, and conflict if
@@ -24,7 +29,13 @@ OpenJob open_job(Services& services, std::string_view name);
 /// Throws conflict, with the command to start it, if a node of the job is stopped.
 void require_running(Services& services, const OpenJob& open);
 
-launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster);
+/// `lost_after` is the time after which a node without contact is lost.
+launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster,
+                               std::chrono::milliseconds lost_after = std::chrono::seconds(15));
+
+/// Returns true if the fastgpu that runs the job is alive and starts it again where needed: no
+/// other one decides that the job has ended.
+bool is_restarted_by_its_owner(Services& services, const state::Job& job);
 
 /// Asks the nodes about an unfinished job, for at most two seconds. If the job has ended, or its
 /// cluster is stopped or deleted, records this. Returns the job in its present state.

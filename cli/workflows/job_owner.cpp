@@ -8,12 +8,21 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "launcher/array.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {
+namespace {
 
-JobOwner::JobOwner(const std::filesystem::path& state_directory, const std::string& job_id)
-    : path_(state_directory / "locks" / ("job." + job_id + ".lock")) {
+std::string name_of_owner(const std::string& job_id) {
+  const std::string array = launcher::array_of(job_id);
+  return array.empty() ? job_id : array;
+}
+
+}  // namespace
+
+JobOwner::JobOwner(const std::filesystem::path& state_directory, const std::string& id)
+    : path_(state_directory / "locks" / ("job." + name_of_owner(id) + ".lock")) {
   state::make_private_directory(path_.parent_path());
   UniqueFd file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file) throw system_error("opening the lock " + path_.string(), errno);

@@ -12,9 +12,9 @@ namespace fastgpu::cli {
 /// reason.
 class JobOwner {
  public:
-  /// Takes the lock. If another process has it, held() is false. Throws if the state directory is
-  /// not writable.
-  JobOwner(const std::filesystem::path& state_directory, const std::string& job_id);
+  /// Takes the lock of a job, or that of its array, which is one lock for all of its jobs. If
+  /// another process has it, held() is false. Throws if the state directory is not writable.
+  JobOwner(const std::filesystem::path& state_directory, const std::string& id);
   ~JobOwner();
   JobOwner(const JobOwner&) = delete;
   JobOwner& operator=(const JobOwner&) = delete;

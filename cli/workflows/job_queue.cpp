@@ -6,6 +6,7 @@
 #include "base/join.hpp"
 #include "base/units.hpp"
 #include "cli/workflows/job_owner.hpp"
+#include "launcher/array.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -32,7 +33,7 @@ std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
   const auto& after = job.record->spec.after;
   std::vector<state::Job> around;
   for (state::Job& other : services.store().jobs()) {
-    const bool is_named = contains(after, other.id);
+    const bool is_named = contains(after, other.id) || contains(after, launcher::array_of(other.id));
     const bool counts = other.cluster == job.cluster && !launcher::has_ended(other);
     if (!is_named && !counts) continue;
     if (other.id != job.id && is_forgotten(services, other))
@@ -54,16 +55,25 @@ bool end_if_dead(Services& services, state::Job& job) {
   return is_attached || job.state == JobState::lost;
 }
 
-/// Asks the nodes of running jobs whether these have ended. Ignores nodes that do not answer.
+/// Asks the nodes of a running job whether it has ended. Ignores nodes that do not answer.
+void ask_about_one(Services& services, state::Job job) {
+  if (job.state == JobState::queued || launcher::has_ended(job)) return;
+  try {
+    if (!end_if_dead(services, job)) refresh_job(services, job);
+  } catch (const Error&) {
+    services.cancel().check();
+  }
+}
+
+/// Asks about jobs and about those of arrays. Ignores nodes that do not answer.
 void ask_about(Services& services, const std::vector<std::string>& ids) {
   for (const std::string& id : ids) {
-    auto job = services.store().find_job(id);
-    if (!job || job->state == JobState::queued || launcher::has_ended(*job)) continue;
-    try {
-      if (!end_if_dead(services, *job)) refresh_job(services, *job);
-    } catch (const Error&) {
-      services.cancel().check();
+    if (auto job = services.store().find_job(id)) {
+      ask_about_one(services, std::move(*job));
+      continue;
     }
+    for (state::Job& job : services.store().jobs())
+      if (launcher::array_of(job.id) == id) ask_about_one(services, std::move(job));
   }
 }
 
@@ -83,7 +93,7 @@ std::vector<std::string> begin_if_possible(Services& services, state::Job& job) 
   if (is_ended)
     throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before its turn");
   if (!turn.failed.empty()) {
-    const std::string why = "job " + turn.failed + ", after which it was to start, did not succeed";
+    const std::string why = failed_before(turn);
     end_waiting(services, job, JobState::cancelled, 1, why);
     throw Error(ErrorKind::remote, "job " + job.id + ": " + why);
   }
@@ -95,6 +105,10 @@ std::string listed_ids(const std::vector<std::string>& ids) {
 }
 
 }  // namespace
+
+std::string failed_before(const launcher::Turn& turn) {
+  return "job " + turn.failed + ", after which it was to start, did not succeed";
+}
 
 std::vector<launcher::NodeSlots> slots_of(const std::vector<state::Node>& nodes) {
   std::vector<launcher::NodeSlots> slots;

@@ -24,6 +24,9 @@ std::vector<launcher::NodeRanks> place_among(Services& services, const state::Cl
 /// now. Records the end of waiting jobs whose fastgpu has ended.
 launcher::Turn turn_now(Services& services, const state::Job& job);
 
+/// Returns the reason of a job that is cancelled because one before it did not succeed.
+std::string failed_before(const launcher::Turn& turn);
+
 /// Waits until it is the job's turn, and records that it starts. Blocks. Throws interrupted for a
 /// cancel, of this process or of the job, and remote if a job that it starts after did not succeed;
 /// then the job has ended.

@@ -9,6 +9,7 @@
 #include "base/names.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "cli/workflows/node_selection.hpp"
+#include "launcher/array.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -69,7 +70,12 @@ state::Job find_job(Services& services, std::string_view name) {
   if (const auto found = services.store().find_job(std::string(name))) return *found;
   std::vector<std::string> known;
   for (const state::Job& job : services.store().jobs()) {
-    if (job.id.substr(0, job.id.rfind('-')) == name) return job;
+    const std::string array = launcher::array_of(job.id);
+    const bool is_named = job.id.substr(0, job.id.rfind('-')) == name;
+    if (!array.empty() && (is_named || array == name))
+      throw Error(ErrorKind::usage, array + " is an array of jobs: name one of them, such as " +
+                                        job.id + "; fastgpu get jobs " + array + " lists them");
+    if (is_named) return job;
     known.push_back(job.id);
   }
   refuse("there is no job", name, known, "fastgpu get jobs");

@@ -73,6 +73,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"job-stop", "DIR [--kill-after SECONDS]", run_job_stop},
     Subcommand{"job-sweep", "ID", run_job_sweep},
     Subcommand{"job-remove", "DIR", run_job_remove},
+    Subcommand{"job-stacks", "DIR", run_job_stacks},
     Subcommand{"guard-set", "< ORDER", run_guard_set},
     Subcommand{"guard-run", "", run_guard_run},
     Subcommand{"guard-show", "", run_guard_show},

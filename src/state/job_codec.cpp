@@ -43,6 +43,22 @@ std::optional<FirstFailure> parse_failure(const json& record) {
   return failure;
 }
 
+json to_element(const ArrayElement& element) {
+  return {{"index", element.index},
+          {"count", element.count},
+          {"variables", element.variables},
+          {"due", element.is_due}};
+}
+
+std::optional<ArrayElement> parse_element(const json& record) {
+  const auto found = record.find("array");
+  if (found == record.end() || !found->is_object()) return std::nullopt;
+  return ArrayElement{.index = field<int>(*found, "index"),
+                      .count = field<int>(*found, "count"),
+                      .variables = found->value("variables", std::vector<std::string>()),
+                      .is_due = found->value("due", false)};
+}
+
 JobRecord parse_job_record(const std::string& text) {
   const json object = parse_json(text, "the job's record");
   const auto schema = field<std::string>(object, "schema");
@@ -65,7 +81,17 @@ JobRecord parse_job_record(const std::string& text) {
   record.spec.priority = object.value("priority", 0);
   record.spec.after = object.value("after", std::vector<std::string>());
   if (object.value("shared", false)) record.spec.sharing = Sharing::shared;
+  record.spec.array = parse_element(object);
   record.failure = parse_failure(object);
+  record.spec.retries = object.value("retries", 0);
+  for (const json& cause : object.value("retry_on", json::array()))
+    if (cause.is_string())
+      record.spec.retry_on.push_back(parse_end_cause(cause.get<std::string>()));
+  record.spec.hang_timeout =
+      std::chrono::milliseconds(object.value("hang_timeout_ms", std::int64_t{0}));
+  record.spec.checkpoints = object.value("checkpoints", "");
+  record.restarts = object.value("restarts", 0);
+  record.cause = parse_end_cause(object.value("cause", "none"));
   if (record.placement.empty()) throw Error(ErrorKind::remote, "the job's record has no nodes");
   return record;
 }
@@ -95,6 +121,18 @@ std::string record_text_of(const JobRecord& record) {
   if (record.spec.priority != 0) object["priority"] = record.spec.priority;
   if (!record.spec.after.empty()) object["after"] = record.spec.after;
   if (record.spec.sharing == Sharing::shared) object["shared"] = true;
+  if (record.spec.array) object["array"] = to_element(*record.spec.array);
+  if (record.spec.retries > 0) {
+    object["retries"] = record.spec.retries;
+    object["retry_on"] = json::array();
+    for (const JobEndCause cause : record.spec.retry_on)
+      object["retry_on"].push_back(to_string(cause));
+  }
+  if (record.spec.hang_timeout.count() > 0)
+    object["hang_timeout_ms"] = record.spec.hang_timeout.count();
+  if (!record.spec.checkpoints.empty()) object["checkpoints"] = record.spec.checkpoints;
+  if (record.restarts > 0) object["restarts"] = record.restarts;
+  if (record.cause != JobEndCause::none) object["cause"] = to_string(record.cause);
   if (record.failure) object["failure"] = to_failure(*record.failure);
   return text_of(object);
 }

@@ -27,6 +27,29 @@ enum class Crowding : std::uint8_t {
   allowed
 };  ///< Whether there may be more ranks than slots.
 
+/// What ended a job.
+enum class JobEndCause : std::uint8_t {
+  none,       ///< It ended well, or has not ended.
+  failure,    ///< A rank failed by itself.
+  launcher,   ///< The program that starts the ranks failed.
+  node_loss,  ///< A node was lost.
+  preempted,  ///< The cloud took a node back.
+  hang,       ///< No rank did anything.
+  timeout,    ///< It reached its time limit.
+  cancelled,  ///< The user ended it.
+  contact,    ///< The machine that ran it was gone or cut off.
+};
+
+/// The place of a job in an array. The id of the array is the part of the job's id before the dot.
+struct ArrayElement {
+  int index = 0;
+  int count = 0;                         ///< The number of elements.
+  std::vector<std::string> variables{};  ///< "K=V": the parameters, for every rank.
+  /// True once its process waits for its turn: an element that the array holds back has no
+  /// place in the queue.
+  bool is_due = false;
+};
+
 struct JobSpec {
   JobName name;
   std::vector<std::string> argv;
@@ -45,12 +68,19 @@ struct JobSpec {
   Presence presence = Presence::attached;
   Crowding crowding = Crowding::refused;
   Sharing sharing = Sharing::exclusive;
-  int priority = 0;                  ///< Jobs of a higher priority start first.
-  std::vector<std::string> after{};  ///< The ids of jobs that must have succeeded before it starts.
+  int priority = 0;  ///< Jobs of a higher priority start first.
+  /// The ids of jobs, or of arrays, that must have succeeded before it starts.
+  std::vector<std::string> after{};
+  std::optional<ArrayElement> array{};  ///< Absent for a job that is not part of an array.
   Input input = Input::none;
   Leftovers leftovers = Leftovers::ended;
   JobEngine engine = JobEngine::mpirun;
   Launcher launcher = Launcher::mpirun;
+  int retries = 0;                      ///< It is started again at most this often,
+  std::vector<JobEndCause> retry_on{};  ///< after an end for one of these causes.
+  /// Ends the job if no rank does anything for this long; 0 for never.
+  std::chrono::milliseconds hang_timeout{0};
+  std::string checkpoints{};  ///< A directory on the nodes, relative to home; empty for none.
 };
 
 /// The ranks of one node, numbered without a gap.
@@ -76,6 +106,8 @@ struct JobRecord {
   std::vector<NodeRanks> placement;       ///< Nodes with ranks only; the first one starts the job.
   std::vector<std::string> variables{};   ///< The names of variables of a record that was read.
   std::optional<FirstFailure> failure{};  ///< Absent before the end, and if no rank failed.
+  int restarts = 0;                       ///< How often it has been started again.
+  JobEndCause cause = JobEndCause::none;  ///< What ended it, or its last run.
 };
 
 }  // namespace fastgpu::state

@@ -105,7 +105,8 @@ struct Timer {
 };
 
 struct Job {
-  std::string id{};  ///< "<name>-<n>", unique in this state directory for ever.
+  /// "<name>-<n>", unique in this state directory for ever; "<name>-<n>.<index>" in an array.
+  std::string id{};
   ClusterId cluster{};
   Recorded<JobRecord> record{};
   JobState state = JobState::starting;

@@ -68,6 +68,11 @@ class Store {
   /// Inserts a job under the first free name among "<name>-1", "<name>-2" and so on. The name is
   /// never used again. Sets `job.id`.
   void insert_job(Job& job, const JobName& name);
+  /// Takes the first free name of those for later jobs.
+  std::string take_job_id(const JobName& name);
+  /// Inserts a job under an id that take_job_id() has returned, or that begins with such an id and
+  /// a dot.
+  void insert_job_as(const Job& job);
   void update_job(const Job& job);
   void erase_job(const std::string& id);  ///< The number is not used again.
 

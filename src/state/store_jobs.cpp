@@ -38,8 +38,8 @@ std::optional<Job> Store::find_job(const std::string& id) const {
   return job_of(rows);
 }
 
-void Store::insert_job(Job& job, const JobName& name) {
-  const std::string text = record_text_of(job);
+std::string Store::take_job_id(const JobName& name) {
+  std::string id;
   atomically([&] {
     database_->write("store:insert_job",
                      "INSERT INTO job_numbers(name, last) VALUES(?, 1)"
@@ -48,15 +48,27 @@ void Store::insert_job(Job& job, const JobName& name) {
     sqlite::Statement row =
         database_->query("SELECT last FROM job_numbers WHERE name=?", name.value);
     row.step();
-    std::string id = name.value + "-" + std::to_string(row.number(0));
-    database_->write("store:insert_job:numbered",
-                     "INSERT INTO jobs(id, cluster, spec, state, exit_code, reason, created, ended)"
-                     " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-                     id, job.cluster.value, text, to_string(job.state),
-                     std::optional<std::int64_t>(job.exit_code), job.reason, to_column(job.created),
-                     to_column(job.ended));
-    job.id = std::move(id);
+    id = name.value + "-" + std::to_string(row.number(0));
   });
+  return id;
+}
+
+void Store::insert_job_as(const Job& job) {
+  database_->write("store:insert_job:numbered",
+                   "INSERT INTO jobs(id, cluster, spec, state, exit_code, reason, created, ended)"
+                   " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+                   job.id, job.cluster.value, record_text_of(job), to_string(job.state),
+                   std::optional<std::int64_t>(job.exit_code), job.reason, to_column(job.created),
+                   to_column(job.ended));
+}
+
+void Store::insert_job(Job& job, const JobName& name) {
+  Job numbered = job;
+  atomically([&] {
+    numbered.id = take_job_id(name);
+    insert_job_as(numbered);
+  });
+  job.id = std::move(numbered.id);
 }
 
 void Store::update_job(const Job& job) {

@@ -43,6 +43,18 @@ constexpr std::array<Word<Launcher>, 3> kLauncherWords = {{
     {Launcher::plain, "plain"},
 }};
 
+constexpr std::array<Word<JobEndCause>, 9> kCauseWords = {{
+    {JobEndCause::none, "none"},
+    {JobEndCause::failure, "failure"},
+    {JobEndCause::launcher, "launcher"},
+    {JobEndCause::node_loss, "node-loss"},
+    {JobEndCause::preempted, "preempted"},
+    {JobEndCause::hang, "hang"},
+    {JobEndCause::timeout, "timeout"},
+    {JobEndCause::cancelled, "cancelled"},
+    {JobEndCause::contact, "lost-contact"},
+}};
+
 template <class Words, class State>
 std::string_view word_of(const Words& words, State state) {
   for (const auto& [value, word] : words)
@@ -73,6 +85,10 @@ std::string_view to_string(Launcher launcher) {
   return word_of(kLauncherWords, launcher);
 }
 
+std::string_view to_string(JobEndCause cause) {
+  return word_of(kCauseWords, cause);
+}
+
 ClusterState parse_cluster_state(std::string_view word) {
   return state_of<ClusterState>(kClusterWords, "cluster", word);
 }
@@ -85,6 +101,10 @@ JobState parse_job_state(std::string_view word) {
 
 Launcher parse_launcher(std::string_view word) {
   return state_of<Launcher>(kLauncherWords, "launcher", word);
+}
+
+JobEndCause parse_end_cause(std::string_view word) {
+  return state_of<JobEndCause>(kCauseWords, "cause", word);
 }
 
 }  // namespace fastgpu::state

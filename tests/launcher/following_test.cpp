@@ -248,6 +248,35 @@ TEST_CASE("a job that a node tells lies about is stopped on all nodes") {
   CHECK(follow(OnCancel::leave_job).empty());
 }
 
+std::string idle_frame(int rank, bool is_idle = true) {
+  return frame({.kind = FrameKind::idle, .rank = rank, .offset = is_idle ? 1U : 0U}, "");
+}
+
+TEST_CASE("a job hangs once all ranks that have not ended are idle on all nodes") {
+  const FollowingOptions watches{.ends_hangs = true};
+  const Cancel never;
+  FollowedJob hangs(idle_frame(0) + idle_frame(1) + last(),
+                    rank_status(2) + idle_frame(3) + last());
+  Following following = hangs.following(watches);
+  following.run(never);
+  CHECK(following.report().hanging == std::set<int>{0, 1, 3});
+  CHECK_FALSE(following.report().launcher);
+}
+
+TEST_CASE("a rank that is active again does not hang, and a job that ends never does") {
+  const FollowingOptions watches{.ends_hangs = true};
+  const Cancel never;
+  const std::string active = idle_frame(0) + idle_frame(1) + idle_frame(0, false);
+  FollowedJob ends(active + rank_status(0) + rank_status(1) + job_status() + last(),
+                   idle_frame(2) + idle_frame(3) + last());
+  Following following = ends.following(watches);
+  following.run(never);
+  CHECK(following.report().hanging.empty());
+  CHECK(following.report().launcher);
+  FollowedJob strange(idle_frame(2) + last(), last());
+  CHECK(test::mentions(strange.refused(), "news of rank 2"));
+}
+
 TEST_SUITE_END();
 
 }  // namespace

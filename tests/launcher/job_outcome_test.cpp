@@ -137,6 +137,44 @@ TEST_CASE("an end that nobody saw is not called a success") {
   CHECK(decide(report({rank(0, 0, 0, 1, false)}, std::nullopt)).state == JobState::lost);
 }
 
+TEST_CASE("a job hangs if all ranks that run are idle, and then its ranks are named") {
+  const std::vector<NodeRanks> placement = {{{"demo-0"}, 0, 3}, {{"demo-1"}, 3, 2}};
+  CHECK(is_hanging(placement, {}, {0, 1, 2, 3, 4}));
+  CHECK(is_hanging(placement, {1, 4}, {0, 2, 3}));
+  CHECK_FALSE(is_hanging(placement, {}, {0, 1, 2, 3}));
+  CHECK_FALSE(is_hanging(placement, {0, 1, 2, 3, 4}, {}));
+  CHECK_FALSE(is_hanging(placement, {}, {}));
+  CHECK(rank_list({0, 1, 2, 4, 7, 8}) == "0-2, 4, 7-8");
+  CHECK(rank_list({}).empty());
+  JobReport seen = report({rank(0, 0, 15, 5, true)}, job(0, 15, StopCause::request));
+  seen.hanging = {0, 1};
+  seen.hang_timeout = std::chrono::minutes(10);
+  const JobOutcome outcome = decide(seen);
+  CHECK(outcome.state == JobState::failed);
+  CHECK(outcome.exit_code == 124);
+  CHECK(outcome.cause == JobEndCause::hang);
+  CHECK(outcome.reason == "ranks 0-1 hung: no output, processor time or traffic for 10m");
+}
+
+TEST_CASE("the cause of an end is a word of its own") {
+  const auto stopped = [](StopCause cause) { return decide(report({}, job(0, 15, cause))).cause; };
+  CHECK(decide(report({rank(0, 0, 0, 1, false), rank(1, 0, 0, 2, false)}, job(0))).cause ==
+        JobEndCause::none);
+  CHECK(decide(report({rank(1, 3, 0, 1, false)}, job(3))).cause == JobEndCause::failure);
+  CHECK(decide(report({}, job(1))).cause == JobEndCause::launcher);
+  CHECK(stopped(StopCause::timeout) == JobEndCause::timeout);
+  CHECK(stopped(StopCause::request) == JobEndCause::cancelled);
+  CHECK(stopped(StopCause::lease) == JobEndCause::contact);
+  CHECK(stopped(StopCause::vanished) == JobEndCause::node_loss);
+  JobReport seen = report({rank(0, 1, 0, 1, false)}, job(1));
+  seen.unreached = {{"demo-1"}};
+  CHECK(decide(seen).cause == JobEndCause::node_loss);
+  CHECK(decide(seen).exit_code == 1);
+  CHECK(decide(seen).lost == std::vector<NodeName>{{"demo-1"}});
+  seen.lost = {{{"demo-1"}, "gone"}};
+  CHECK(decide(seen).cause == JobEndCause::node_loss);
+}
+
 TEST_SUITE_END();
 
 }  // namespace

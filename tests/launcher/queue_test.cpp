@@ -113,6 +113,45 @@ TEST_CASE("ranks go where slots are free, all of them or none") {
         ErrorKind::usage);
 }
 
+/// An element of an array on n-0.
+Job element(const std::string& id, JobState state, int ranks, bool is_due) {
+  Job made = job(id, state, ranks, 0);
+  JobRecord record = *made.record;
+  record.spec.array = state::ArrayElement{.index = 1, .count = 3, .is_due = is_due};
+  made.record = record;
+  return made;
+}
+
+TEST_CASE("an element that its array holds back is ahead of no other job") {
+  const std::vector<Job> jobs = {
+      job("younger", JobState::queued, 1, 0), element("a-1.3", JobState::queued, 4, false),
+      element("a-1.2", JobState::queued, 4, true), element("a-1.1", JobState::running, 2, true)};
+  CHECK(waits(jobs, "younger") == Ids{"a-1.2"});
+  CHECK(waits({jobs[0], jobs[1], jobs[3]}, "younger").empty());
+  CHECK(waits(jobs, "a-1.2") == Ids{"a-1.1"});
+}
+
+TEST_CASE("a job starts after all jobs of an array, and not at all if one of them has failed") {
+  const auto turn = [](JobState second) {
+    const std::vector<Job> jobs = {
+        job("own", JobState::queued, 1, 0, 0, Sharing::exclusive, {"a-1"}),
+        element("a-1.2", second, 1, true), element("a-1.1", JobState::succeeded, 1, true)};
+    return turn_of(jobs[0], kNodes, jobs);
+  };
+  CHECK(turn(JobState::running).waits_for == Ids{"a-1"});
+  CHECK(turn(JobState::succeeded).waits_for.empty());
+  CHECK(turn(JobState::succeeded).failed.empty());
+  CHECK(turn(JobState::cancelled).failed == "a-1");
+}
+
+TEST_CASE("a job fits now if enough slots are free") {
+  JobSpec spec{.name = {"j"}, .argv = {"x"}, .ranks = 5};
+  CHECK(fits_now(kNodes, std::vector{job("runs", JobState::running, 3, 0)}, spec));
+  CHECK_FALSE(fits_now(kNodes, std::vector{job("runs", JobState::running, 4, 0)}, spec));
+  spec.sharing = Sharing::shared;
+  CHECK(fits_now(kNodes, std::vector{job("runs", JobState::running, 4, 4)}, spec));
+}
+
 TEST_SUITE_END();
 
 }  // namespace

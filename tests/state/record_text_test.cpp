@@ -244,6 +244,29 @@ TEST_CASE("a job is read as it was written, without the values of variables") {
   CHECK(record_text_of(*job.record) == text);
 }
 
+TEST_CASE("the place in an array, the restarts and the cause of an end are read as written") {
+  JobRecord record = job_record();
+  record.spec.array = ArrayElement{
+      .index = 7, .count = 20, .variables = {"FASTGPU_PARAMETERS=0.1"}, .is_due = true};
+  record.spec.retries = 3;
+  record.spec.retry_on = {JobEndCause::node_loss, JobEndCause::hang};
+  record.spec.hang_timeout = 10min;
+  record.spec.checkpoints = "saved";
+  record.restarts = 2;
+  record.cause = JobEndCause::preempted;
+  const std::string text = record_text_of(record);
+  const Job job = read_job(text);
+  REQUIRE(job.record->spec.array);
+  CHECK(job.record->spec.array->index == 7);
+  CHECK(job.record->spec.array->variables.at(0) == "FASTGPU_PARAMETERS=0.1");
+  CHECK(job.record->spec.array->is_due);
+  CHECK(job.record->spec.retry_on.at(1) == JobEndCause::hang);
+  CHECK(job.record->spec.hang_timeout == 10min);
+  CHECK(job.record->restarts == 2);
+  CHECK(job.record->cause == JobEndCause::preempted);
+  CHECK(record_text_of(*job.record) == text);
+}
+
 TEST_CASE("a job whose record is damaged is listed, and its record stays as it is") {
   for (const std::string text : {"", "{}", "[1]", R"({"schema":"fastgpu.job/9"})",
                                  R"({"schema":"fastgpu.job/1","name":3})"}) {

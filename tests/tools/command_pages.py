@@ -188,6 +188,7 @@ PAGES = [
     ("get jobs", ["fastgpu get jobs"]),
     ("describe job", ["fastgpu describe job broken-1"]),
     ("logs", ["fastgpu logs hello-1", "fastgpu logs hello-1 --rank 1"]),
+    ("report", ["fastgpu report broken-1"]),
     ("attach job", []),
     (
         "attach cluster",

@@ -1,7 +1,14 @@
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/counted.hpp"
+#include "base/outcome.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job/recorded_job.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/program/app.hpp"
+#include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
 #include "launcher/placement.hpp"
 #include "state/words.hpp"
@@ -17,8 +24,21 @@ int show_cancelled(Context& context, const state::Job& job) {
   return 0;
 }
 
-int run_cancel(Context& context, const JobOptions& options) {
-  OpenJob open = open_job(context, options.job);
+/// Stops a job on its nodes and records its end.
+void stop_running(Context& context, OpenJob& open) {
+  launcher::JobRunner runner = runner_for(context, open.cluster);
+  context.ui().progress("stopping job " + open.job.id);
+  for (const auto& outcome : runner.stop(open.run(), open.record))
+    if (!outcome.ok()) throw outcome.error().during("stopping job " + open.job.id);
+  launcher::mark_ended(context.store(), open.job,
+                       {.state = state::JobState::cancelled,
+                        .exit_code = exit_code(ErrorKind::interrupted),
+                        .reason = "cancelled by the user"});
+  context.ui().end_progress();
+}
+
+int cancel_one(Context& context, const JobOptions& options, const std::string& id) {
+  OpenJob open = open_job(context, id);
   open.job = refresh_job(context, open.job);
   if (launcher::has_ended(open.job)) {
     context.ui().note("job " + open.job.id +
@@ -34,17 +54,50 @@ int run_cancel(Context& context, const JobOptions& options) {
       context.ui().show(view_of_one("job", to_json(open.job), open.job.id));
     return 0;
   }
-  if (cancel_queued(context, open.job)) return show_cancelled(context, open.job);
-  launcher::JobRunner runner = runner_for(context, open.cluster);
-  context.ui().progress("stopping job " + open.job.id);
-  for (const auto& outcome : runner.stop(open.job.id, open.record))
-    if (!outcome.ok()) throw outcome.error().during("stopping job " + open.job.id);
-  launcher::mark_ended(context.store(), open.job,
-                       {.state = state::JobState::cancelled,
-                        .exit_code = exit_code(ErrorKind::interrupted),
-                        .reason = "cancelled by the user"});
-  context.ui().end_progress();
+  if (!cancel_queued(context, open.job)) stop_running(context, open);
   return show_cancelled(context, open.job);
+}
+
+/// Stops the jobs of an array: first those that wait, so that none of them starts meanwhile.
+int cancel_array(Context& context, const JobOptions& options, const std::string& array) {
+  std::vector<state::Job> jobs = find_jobs(context, array);
+  std::erase_if(jobs, [](const state::Job& job) { return launcher::has_ended(job); });
+  Outcome<void> first_failure;
+  if (!options.dry_run) {
+    context.store().atomically([&] {
+      for (state::Job& job : jobs)
+        cancel_queued(context, job);
+    });
+    for (state::Job& job : jobs) {
+      if (launcher::has_ended(job)) continue;
+      const Outcome<void> outcome = attempt([&] {
+        OpenJob open = open_job(context, job.id);
+        open.job = refresh_job(context, open.job);
+        if (!launcher::has_ended(open.job)) stop_running(context, open);
+        job = open.job;
+      });
+      if (first_failure.ok()) first_failure = outcome;
+    }
+  }
+  if (context.ui().for_people()) {
+    const std::string what = options.dry_run ? " would be stopped" : " stopped";
+    context.ui().note("array " + array + ": " + counted(jobs.size(), "job") + what);
+  } else {
+    std::vector<JobAndCluster> shown;
+    for (const state::Job& job : jobs) {
+      const auto cluster = context.store().find_cluster(job.cluster);
+      shown.push_back({job, cluster ? cluster->name.value : ""});
+    }
+    context.ui().show(view_of(shown, std::chrono::system_clock::now()));
+  }
+  first_failure.value();
+  return 0;
+}
+
+int run_cancel(Context& context, const JobOptions& options) {
+  const std::string id = find_run(context, options.job);
+  if (context.store().find_job(id)) return cancel_one(context, options, id);
+  return cancel_array(context, options, id);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "cli/program/app.hpp"
 #include "cli/program/consent.hpp"
 #include "cli/workflows/job_access.hpp"
-#include "cli/workflows/lookup.hpp"
+#include "cli/workflows/job_array.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -37,12 +37,14 @@ std::vector<state::Job> named_jobs(Context& context, const DeleteJobOptions& opt
   std::vector<state::Job> jobs;
   std::set<std::string> seen;
   for (const std::string& name : options.names) {
-    const state::Job job = refresh_job(context, find_job(context, name));
-    if (!seen.insert(job.id).second) continue;
-    if (!launcher::has_ended(job))
-      throw Error(ErrorKind::conflict,
-                  "job " + job.id + " is running: stop it first: fastgpu cancel job " + job.id);
-    jobs.push_back(job);
+    for (const state::Job& found : find_jobs(context, name)) {
+      const state::Job job = refresh_job(context, found);
+      if (!seen.insert(job.id).second) continue;
+      if (!launcher::has_ended(job))
+        throw Error(ErrorKind::conflict,
+                    "job " + job.id + " is running: stop it first: fastgpu cancel job " + job.id);
+      jobs.push_back(job);
+    }
   }
   return jobs;
 }
@@ -71,9 +73,11 @@ void remove(Context& context, const state::Job& job) {
   if (context.store().find_cluster(job.cluster)) {
     const OpenJob open = open_job(context, job.id);
     require_running(context, open);
-    for (const auto& one :
-         runner_for(context, open.cluster).remove(job.id, open.record, context.cancel()))
-      if (!one.ok()) throw one.error().during("job " + job.id + " on " + one.host.value);
+    launcher::JobRunner runner = runner_for(context, open.cluster);
+    for (int restarts = 0; restarts <= open.record.restarts; ++restarts)
+      for (const auto& one :
+           runner.remove(launcher::run_name(job.id, restarts), open.record, context.cancel()))
+        if (!one.ok()) throw one.error().during("job " + job.id + " on " + one.host.value);
   }
   context.store().erase_job(job.id);
 }
@@ -133,8 +137,9 @@ int run(Context& context, const DeleteJobOptions& options) {
 
 Action make_delete_job_command(Arguments& arguments) {
   auto options = std::make_shared<DeleteJobOptions>();
-  Argument& names = arguments.list(
-      "JOB", "", "Ended jobs; a name without a number is its newest run", options->names);
+  Argument& names =
+      arguments.list("JOB", "", "Ended jobs and arrays; a name without a number is its newest run",
+                     options->names);
   names.values = Values::job;
   arguments.flag("--all", "Delete all ended jobs", options->all);
   arguments.duration("--older-than", "Delete jobs that ended longer ago than this [7d]",

@@ -97,6 +97,10 @@ void JobOutput::connection_lost(const NodeName& node, const Error& error) {
   context_.ui().warn(node.value + " does not answer, retrying: " + error.what());
 }
 
+void JobOutput::stacks(const NodeName& node, std::string_view text) {
+  context_.ui().error_data("the ranks on " + node.value + " hang:\n" + std::string(text));
+}
+
 void JobOutput::finish(LauncherWords words) {
   out_lines_.finish_all();
   err_lines_.finish_all();

@@ -33,6 +33,34 @@ Error failure_of(const state::Job& job) {
   return {kind, "job " + job.id + ": " + (job.reason.empty() ? "it failed" : job.reason)};
 }
 
+namespace {
+
+/// Returns the job as it is after the end of its run, if the fastgpu that runs it decides about
+/// another run; absent for other jobs. Waits for the decision.
+std::optional<OpenJob> next_run(Context& context, const OpenJob& open) {
+  if (!is_restarted_by_its_owner(context, open.job)) return std::nullopt;
+  for (;;) {
+    const auto stored = context.store().find_job(open.job.id);
+    if (!stored) return std::nullopt;
+    const bool has_begun_again = stored->state == state::JobState::running &&
+                                 stored->record->restarts > open.record.restarts;
+    if (launcher::has_ended(*stored) || has_begun_again) return open_job(context, open.job.id);
+    if (!is_restarted_by_its_owner(context, *stored)) return std::nullopt;
+    context.cancel().check();
+    context.clock().sleep(std::chrono::milliseconds(300));
+  }
+}
+
+/// Follows the next run of a job, unless it has ended without one.
+std::optional<state::Job> follow_next(Context& context, const OpenJob& next,
+                                      const FollowOptions& request, JobOutput& output) {
+  if (launcher::has_ended(next.job)) return next.job;
+  launcher::JobRunner runner = runner_for(context, next.cluster);
+  return follow_to_end(context, runner, next, request, output);
+}
+
+}  // namespace
+
 std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
                                         const OpenJob& open, const FollowOptions& request,
                                         JobOutput& output) {
@@ -49,7 +77,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
                                     request.timeout.value_or(std::chrono::milliseconds(-1)));
   try {
     outcome =
-        runner.follow(open.job.id, open.record, request.on_cancel, options, output, stop.both());
+        runner.follow(open.run(), open.record, request.on_cancel, options, output, stop.both());
   } catch (const Error& e) {
     output.finish(LauncherWords::shown);
     if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
@@ -66,6 +94,10 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
   }
   const bool explained = outcome.first_rank || outcome.state != state::JobState::failed;
   output.finish(explained ? LauncherWords::dropped : LauncherWords::shown);
+  if (request.goes_on && request.goes_on(outcome)) return open.job;
+  if (!request.goes_on)
+    if (const auto next = next_run(context, open))
+      return follow_next(context, *next, request, output);
   state::Job job = open.job;
   launcher::mark_ended(context.store(), job, outcome);
   if (output.closed()) return std::nullopt;
@@ -80,6 +112,7 @@ int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& ope
                             "; press Ctrl-C again to exit at once (the job then stops on its own)");
   JobOutput output(context, request.labels, open.record.spec.launcher);
   const auto job = follow_to_end(context, runner, open, request, output);
+  if (job && !launcher::has_ended(*job)) return 0;  // It goes on.
   return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;
 }
 

@@ -1,6 +1,7 @@
 // Follows a job to its end and shows the outcome.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "cli/commands/job/job_output.hpp"
@@ -14,17 +15,22 @@ struct FollowOptions {
   bool output = true;
   std::optional<std::uint64_t> tail{};
   remote::SharedInput* input = nullptr;  ///< The input for rank 0 or all ranks; null for none.
+  /// Called with the outcome before it is recorded. If it returns true, the job goes on: its end is
+  /// not recorded.
+  std::function<bool(const launcher::JobOutcome&)> goes_on{};
   /// After this time the job is left alone and timeout is thrown; absent for no limit.
   std::optional<std::chrono::milliseconds> timeout{};
 };
 
-/// Follows the job to its end and records the end. `output` shows the ranks' output. Absent if the
-/// reader of our output is gone.
+/// Follows the job to its end and records the end. `output` shows the ranks' output. A job that the
+/// fastgpu that runs it starts again is followed in its next run, too. Absent if the reader of our
+/// output is gone.
 std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
                                         const OpenJob& open, const FollowOptions& request,
                                         JobOutput& output);
 
-/// Follows the job to its end and shows the outcome. Returns the job's exit code.
+/// Follows the job to its end and shows the outcome. Returns the job's exit code; that of a job
+/// that goes on is 0.
 int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
                const FollowOptions& request);
 

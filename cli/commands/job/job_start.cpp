@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "cli/workflows/job_array.hpp"
 #include "launcher/placement.hpp"
 #include "remote/copy.hpp"
 #include "remote/left_out.hpp"
@@ -44,8 +45,9 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
   const launcher::JobRecord& record = started.open.record;
   state::Job& job = started.open.job;
   try {
-    const std::string slow = started.runner.start(job.id, record, context.cancel(),
-                                                  [&] { upload(context, target, record, job.id); });
+    const std::string run = started.open.run();
+    const std::string slow = started.runner.start(run, record, context.cancel(),
+                                                  [&] { upload(context, target, record, run); });
     if (!slow.empty()) context.ui().warn(slow);
   } catch (const Error& e) {
     const bool stopped = e.kind() == ErrorKind::interrupted;
@@ -56,6 +58,17 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
     throw;
   }
   launcher::mark_running(context.store(), job);
+}
+
+void wait_and_start(Context& context, const RemoteTarget& target, StartedJob& started) {
+  state::Job& job = started.open.job;
+  context.set_interrupt_hint("job " + job.id + " has not started");
+  wait_for_turn(context, job);
+  context.set_interrupt_hint(
+      "job " + job.id + " stops on its own within 30 s; stop it at once with: fastgpu cancel job " +
+      job.id);
+  context.set_stop_notice("stopping job " + job.id + " before it runs");
+  start(context, target, started);
 }
 
 }  // namespace
@@ -91,14 +104,34 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
     context.store().update_job(job);
   });
   if (when_recorded) when_recorded(job);
-  context.set_interrupt_hint("job " + job.id + " has not started");
-  wait_for_turn(context, job);
-  context.set_interrupt_hint(
-      "job " + job.id + " stops on its own within 30 s; stop it at once with: fastgpu cancel job " +
-      job.id);
-  context.set_stop_notice("stopping job " + job.id + " before it runs");
-  start(context, target, started);
+  wait_and_start(context, target, started);
   return started;
+}
+
+StartedJob start_element(Context& context, const RemoteTarget& target,
+                         const launcher::JobRecord& record, const std::string& id) {
+  if (!record.spec.sync.empty())
+    remote::check_readable({record.spec.sync}, remote::left_out_of(record.spec.sync));
+  StartedJob started{.runner = runner_for(context, target.cluster),
+                     .open = {.job = {}, .record = record, .cluster = target.cluster},
+                     .owner = nullptr};
+  started.open.job = make_due(context, id, record);
+  wait_and_start(context, target, started);
+  return started;
+}
+
+void start_again(Context& context, const RemoteTarget& target, StartedJob& started) {
+  state::Job& job = started.open.job;
+  context.store().atomically([&] {
+    const auto stored = context.store().find_job(job.id);
+    if (!stored || launcher::has_ended(*stored))
+      throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before its restart");
+    job = *stored;
+    job.record = started.open.record;
+    job.state = state::JobState::queued;
+    context.store().update_job(job);
+  });
+  wait_and_start(context, target, started);
 }
 
 }  // namespace fastgpu::cli

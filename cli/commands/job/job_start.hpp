@@ -33,4 +33,13 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
                      const launcher::JobRecord& record,
                      const std::function<void(const state::Job&)>& when_recorded = {});
 
+/// Does the same for an element of an array, which is on record as `id`. Its array's process owns
+/// it.
+StartedJob start_element(Context& context, const RemoteTarget& target,
+                         const launcher::JobRecord& record, const std::string& id);
+
+/// Starts the next run of a job that has ended badly: `started.open.record` has its new placement.
+/// Waits for its turn. Throws interrupted if the job was cancelled.
+void start_again(Context& context, const RemoteTarget& target, StartedJob& started);
+
 }  // namespace fastgpu::cli

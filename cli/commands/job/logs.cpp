@@ -20,7 +20,7 @@ int show_log_document(Context& context, const OpenJob& open, launcher::JobRunner
                       const launcher::LogRequest& request) {
   LogDocument document(context, open.job.id);
   try {
-    runner.logs(open.job.id, open.record, request, document, context.cancel());
+    runner.logs(open.run(), open.record, request, document, context.cancel());
   } catch (const Error& e) {
     document.finish(&e);
     if (document.closed()) return 0;
@@ -54,7 +54,7 @@ int run_logs(Context& context, const JobOptions& options) {
   const bool is_sorted = labels != RankLabels::none && !options.follow;
   request.times = request.times || is_sorted;
   try {
-    runner.logs(open.job.id, open.record, request,
+    runner.logs(open.run(), open.record, request,
                 is_sorted ? static_cast<launcher::JobObserver&>(merged) : output, context.cancel());
     merged.finish();
   } catch (const Error&) {

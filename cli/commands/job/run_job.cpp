@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/ascii.hpp"
 #include "base/counted.hpp"
@@ -18,16 +20,21 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_tools.hpp"
 #include "cli/commands/job/job_result.hpp"
+#include "cli/commands/job/job_retries.hpp"
 #include "cli/commands/job/job_start.hpp"
+#include "cli/commands/job/own_command.hpp"
+#include "cli/commands/job/post_mortem.hpp"
+#include "cli/commands/job/recovery_options.hpp"
+#include "cli/commands/job/run_array.hpp"
 #include "cli/commands/shared/program_variables.hpp"
 #include "cli/commands/shared/standard_input.hpp"
+#include "cli/workflows/job_array.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/remote_target.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/host_list.hpp"
 #include "launcher/job_file.hpp"
 #include "launcher/placement.hpp"
-#include "process/child.hpp"
 #include "process/command.hpp"
 #include "state/record_text.hpp"
 #include "state/words.hpp"
@@ -36,7 +43,6 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr int kMostJobRanks = 100'000;
-constexpr const char* kInQueue = "FASTGPU_IN_QUEUE";
 
 struct RunJobOptions {
   std::string name;
@@ -64,13 +70,24 @@ struct RunJobOptions {
   std::optional<int> priority;
   std::vector<std::string> after;
   bool check = false;
+  ArrayFlags array;
+  RecoveryFlags recovery;
+  std::string post_mortem;
   bool dry_run = false;
   std::vector<std::string> program;
 };
 
-launcher::JobFile job_file_of(const RunJobOptions& options) {
+/// Returns the text of the job file; empty if there is none. The process of an array's job gets it
+/// as standard input: the file may have changed since the array was recorded.
+std::string file_text(Context& context, const RunJobOptions& options) {
+  if (options.file.empty()) return {};
+  if (context.environment()(kInArray)) return config::read_all(STDIN_FILENO, options.file);
+  return config::read_text(options.file);
+}
+
+launcher::JobFile job_file_of(const RunJobOptions& options, const std::string& text) {
   config::Document document;
-  if (!options.file.empty()) document = config::Document::read(options.file);
+  if (!options.file.empty()) document = config::Document::of_file(text, options.file);
   for (const std::string& assignment : options.set)
     document.set(assignment);
   return launcher::read_job_file(document);
@@ -153,6 +170,14 @@ std::vector<std::string> secrets_of(const RunJobOptions& options, const launcher
   return variables;
 }
 
+/// Returns the names of assignments.
+std::set<std::string> assigned_names(const std::vector<std::string>& assignments) {
+  std::set<std::string> names;
+  for (const std::string& assignment : assignments)
+    names.insert(assignment.substr(0, assignment.find('=')));
+  return names;
+}
+
 /// Returns the specification of the job. Flags win over the file.
 launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile& file,
                           const std::vector<std::string>& variables,
@@ -191,6 +216,7 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
   if (options.share || file.share.value_or(false)) spec.sharing = launcher::Sharing::shared;
   spec.priority = options.priority ? *options.priority : file.priority.value_or(0);
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
+  set_recovery(spec, options.recovery, file);
   launcher::validate(spec);
   check_sync(spec.sync);
   return spec;
@@ -268,12 +294,12 @@ RemoteTarget target_of(Context& context, const RunJobOptions& options,
   return target;
 }
 
-/// Returns the ids of the jobs to start after. A name is its newest run.
+/// Returns the ids of the jobs and arrays to start after. A name is its newest run.
 std::vector<std::string> ids_of(Context& context, const RunJobOptions& options,
                                 const launcher::JobFile& file) {
   std::vector<std::string> ids;
   for (const std::string& name : options.after.empty() ? file.after : options.after)
-    ids.push_back(find_job(context, name).id);
+    ids.push_back(find_run(context, name));
   return ids;
 }
 
@@ -295,39 +321,16 @@ void require_sound(Context& context, const RemoteTarget& target,
                                        ", and the job was not started");
 }
 
-/// Returns the command line of this process, for another one of its kind.
-std::vector<std::string> own_words() {
-  const auto text = read_file("/proc/self/cmdline");
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; text && begin < text->size();) {
-    const std::size_t end = std::min(text->find('\0', begin), text->size());
-    words.push_back(text->substr(begin, end - begin));
-    begin = end + 1;
-  }
-  if (words.empty()) throw Error(ErrorKind::local, "/proc/self/cmdline cannot be read");
-  words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
-  return words;
-}
-
 /// Starts this command again as a process of its own, which waits for the job's turn, and shows the
 /// job. Returns the exit code.
 int wait_in_background(Context& context, const RunJobOptions& options) {
   if (options.file == "-")
     throw Error(
         ErrorKind::usage,
-        "run job: the slots are taken, and a job whose file comes from standard input cannot "
-        "wait in the background: write it to a file, or leave --detach out");
-  process::Command command{.argv = own_words()};
-  command.environment = process::current_environment();
-  process::set_variable(*command.environment, std::string(kInQueue) + "=1");
-  command.grouping = process::Grouping::session;
-  command.in.mode = process::StreamMode::null;
-  command.out.mode = process::StreamMode::pipe;
-  process::Child child(command);
-  constexpr std::size_t kMostAnswer = 4'096;
-  const std::string id = read_to_end(child.out().get(), "the answer of the queue", kMostAnswer);
-  if (id.empty()) return child.wait().shell_code();  // It has printed why.
-  child.release();
+        "run job: a job whose file comes from standard input cannot wait in the background, for "
+        "slots or for its end: write it to a file, or leave --detach out");
+  const auto [id, code] = start_in_background();
+  if (id.empty()) return code;
   const auto job = context.store().find_job(id);
   if (!job) throw Error(ErrorKind::internal, "the job of the queue is not on record: " + id);
   const std::string names = joined(turn_now(context, *job).waits_for);
@@ -335,58 +338,166 @@ int wait_in_background(Context& context, const RunJobOptions& options) {
   return show_detached(context, *job);
 }
 
-/// Reports the id to the fastgpu that started this one, and leaves its streams.
-void leave_streams(Context& context, const state::Job& job) {
-  context.ui().set_format(Format::table);
-  context.ui().data(job.id);
-  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  for (int fd = 0; null && fd < 3; ++fd)
-    ::dup2(null.get(), fd);
+/// Starts this command again in the background, where it runs the array, and shows the array.
+int run_array_in_background(Context& context, const RunJobOptions& options) {
+  if (options.file == "-")
+    throw Error(ErrorKind::usage,
+                "run job: the file of a detached array cannot come from standard input: write it "
+                "to a file, or leave --detach out");
+  const auto [id, code] = start_in_background();
+  return id.empty() ? code : show_detached_array(context, id);
+}
+
+/// Shows what the job would be. Returns the exit code.
+int show_job_plan(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
+                  const std::optional<ArrayPlan>& array) {
+  const auto refused = runner_for(context, target.cluster).try_start(record, context.cancel());
+  View view = view_of(record);
+  view.root["waits_for"] = turn_of_new(context, target, record).waits_for;
+  if (array) view.root["array"] = {{"jobs", array->elements.size()}, {"limit", array->limit}};
+  if (refused) {
+    view.root["exit_code"] = refused->exit_code;
+    view.root["reason"] = refused->reason;
+    context.ui().fail(refused->reason);
+    if (context.ui().wants_document()) context.ui().show(view);
+    return refused->exit_code;
+  }
+  context.ui().show(view);
+  if (array)
+    context.ui().note("an array of " + counted(array->elements.size(), "job") + ", at most " +
+                      std::to_string(array->limit) + " at once");
+  context.ui().note("dry run: no job was started");
+  return 0;
+}
+
+/// What happens around the run of a job.
+struct RunSurroundings {
+  remote::SharedInput* input = nullptr;  ///< The input of ranks; null for none.
+  FindTarget find_target;
+  std::string post_mortem{};        ///< The directory for bundles; empty for none.
+  std::set<std::string> secrets{};  ///< The names of secret variables.
+};
+
+/// Follows a job that has been started to its end. Returns the exit code.
+int follow_one(Context& context, StartedJob& started, const RunSurroundings& around) {
+  const launcher::JobSpec& spec = started.open.record.spec;
+  const bool is_detached = spec.presence == launcher::Presence::detached;
+  const bool is_silent = is_detached || context.environment()(kInArray);
+  FollowOptions request{
+      .on_cancel = is_detached ? launcher::OnCancel::leave_job : launcher::OnCancel::stop_job,
+      .labels = RankLabels::shown,
+      .output = !is_silent,
+      .input = around.input};
+  if (spec.retries == 0) return follow_job(context, started.runner, started.open, request);
+  return follow_with_retries(context, started, around.find_target, std::move(request));
+}
+
+/// Starts the job and follows it to its end. Returns the exit code.
+int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord record,
+            const RunSurroundings& around) {
+  if (record.spec.retries > 0)
+    process::set_variable(record.spec.environment, "FASTGPU_RESTART_COUNT=0");
+  const bool is_in_queue = context.environment()(kInQueue).has_value();
+  const auto element = context.environment()(kInArray);
+  StartedJob started = element ? start_element(context, target, record, *element)
+                               : start_job(context, target, record, [&](const state::Job& job) {
+                                   if (is_in_queue) report_and_leave(context, job.id);
+                                 });
+  const bool is_detached = record.spec.presence == launcher::Presence::detached;
+  if (is_detached && !needs_follower(record.spec) && around.post_mortem.empty())
+    return show_detached(context, started.open.job);
+  started.runner = runner_to_follow(context, target.cluster, record.spec);
+  context.ui().note("job " + started.open.job.id + ": " + places_of(record));
+  const int code = follow_one(context, started, around);
+  const bool is_bad = code != 0 && !context.cancel().requested();
+  if (is_bad && !around.post_mortem.empty())
+    write_post_mortem(context, started.open.job.id, around.post_mortem, record.spec.environment,
+                      around.secrets);
+  return code;
+}
+
+/// Makes the specification that of the job of an array which this process runs.
+void become_element(Context& context, const std::string& id, launcher::JobSpec& spec) {
+  const state::Job job = find_job(context, id);
+  for (const std::string& assignment : variables_of_element(job))
+    process::set_variable(spec.environment, assignment);
+  launcher::validate(spec);
+  spec.array = job.record->spec.array;
+  spec.after = job.record->spec.after;
+}
+
+/// Throws usage if a job that may be started again is to read standard input, which can be read
+/// once.
+void check_input_of_retries(const RunJobOptions& options, const launcher::JobFile& file,
+                            const launcher::JobSpec& spec) {
+  const std::string wanted = options.input.empty() ? file.stdin_to.value_or("") : options.input;
+  if (spec.retries > 0 && !wanted.empty() && wanted != "none")
+    throw Error(ErrorKind::usage, "run job: a job with --retry has no standard input (--stdin " +
+                                      wanted + "): it could not be read again");
+}
+
+/// Throws usage if the parameters of the array cannot be variables of the job.
+void check_parameters(const ArrayPlan& array, launcher::JobSpec spec) {
+  for (const std::string& assignment : array.elements.front().variables)
+    process::set_variable(spec.environment, assignment);
+  launcher::validate(spec);
+}
+
+int run_here(Context& context, const RunJobOptions& options) {
+  const std::string text = file_text(context, options);
+  const launcher::JobFile file = job_file_of(options, text);
+  const std::vector<std::string> secrets = secrets_of(options, file, context.environment());
+  launcher::JobSpec spec =
+      spec_of(options, file, own_variables(options, context.environment()), secrets);
+  const auto element = context.environment()(kInArray);
+  const bool is_in_queue = context.environment()(kInQueue).has_value();
+  const bool is_detached = spec.presence == launcher::Presence::detached;
+  const bool is_array = !element && wants_array(options.array, file);
+  if (is_array && is_detached && !is_in_queue && !options.dry_run)
+    return run_array_in_background(context, options);
+  std::optional<ArrayPlan> array;
+  if (is_array) array = array_plan(options.array, file);
+  if (array) check_parameters(*array, spec);
+  if (element) become_element(context, *element, spec);
+  EnvCluster cluster(context, target_of(context, options, file));
+  launcher::JobRecord record = placed_on(context, cluster.target(), spec);
+  if (!element) record.spec.after = ids_of(context, options, file);
+  if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
+  enter_environment(options, cluster, record);
+  if (options.check && !is_in_queue && !element) require_sound(context, cluster.target(), record);
+  if (options.dry_run) return show_job_plan(context, cluster.target(), record, array);
+  if (array || element) {
+    const std::string input = options.input.empty() ? file.stdin_to.value_or("") : options.input;
+    if (!input.empty() && input != "none")
+      throw Error(ErrorKind::usage,
+                  "run job: the jobs of an array have no standard input (--stdin " + input + ")");
+  }
+  if (array)
+    return run_array(context, cluster.target(),
+                     {.plan = std::move(*array),
+                      .record = std::move(record),
+                      .job_file = text,
+                      .is_in_background = is_in_queue});
+  check_input_of_retries(options, file, spec);
+  const bool has_input = !element && spec.retries == 0;
+  const auto input = has_input ? input_for(options, file, record) : nullptr;
+  const bool waits = needs_follower(spec) || !options.post_mortem.empty() ||
+                     !turn_of_new(context, cluster.target(), record).waits_for.empty();
+  if (is_detached && !is_in_queue && !element && waits) return wait_in_background(context, options);
+  return run_one(context, cluster.target(), std::move(record),
+                 {.input = input.get(),
+                  .find_target = [&] { return target_of(context, options, file); },
+                  .post_mortem = options.post_mortem,
+                  .secrets = assigned_names(secrets)});
 }
 
 int run(Context& context, const RunJobOptions& options) {
-  const launcher::JobFile file = job_file_of(options);
-  const launcher::JobSpec spec =
-      spec_of(options, file, own_variables(options, context.environment()),
-              secrets_of(options, file, context.environment()));
-  EnvCluster cluster(context, target_of(context, options, file));
-  launcher::JobRecord record = placed_on(context, cluster.target(), spec);
-  record.spec.after = ids_of(context, options, file);
-  const bool is_in_queue = context.environment()(kInQueue).has_value();
-  if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
-  enter_environment(options, cluster, record);
-  if (options.check && !is_in_queue) require_sound(context, cluster.target(), record);
-  if (options.dry_run) {
-    const auto refused =
-        runner_for(context, cluster.target().cluster).try_start(record, context.cancel());
-    View view = view_of(record);
-    view.root["waits_for"] = turn_of_new(context, cluster.target(), record).waits_for;
-    if (refused) {
-      view.root["exit_code"] = refused->exit_code;
-      view.root["reason"] = refused->reason;
-      context.ui().fail(refused->reason);
-      if (context.ui().wants_document()) context.ui().show(view);
-      return refused->exit_code;
-    }
-    context.ui().show(view);
-    context.ui().note("dry run: no job was started");
-    return 0;
+  try {
+    return run_here(context, options);
+  } catch (const Error& e) {
+    if (const auto element = context.environment()(kInArray)) fail_element(context, *element, e);
+    throw;
   }
-  const auto input = input_for(options, file, record);
-  const bool is_detached = record.spec.presence == launcher::Presence::detached;
-  if (is_detached && !is_in_queue &&
-      !turn_of_new(context, cluster.target(), record).waits_for.empty())
-    return wait_in_background(context, options);
-  StartedJob started = start_job(context, cluster.target(), record, [&](const state::Job& job) {
-    if (is_in_queue) leave_streams(context, job);
-  });
-  if (record.spec.presence == launcher::Presence::detached)
-    return show_detached(context, started.open.job);
-  context.ui().note("job " + started.open.job.id + ": " + places_of(record));
-  return follow_job(context, started.runner, started.open,
-                    {.on_cancel = launcher::OnCancel::stop_job,
-                     .labels = RankLabels::shown,
-                     .input = input.get()});
 }
 
 void describe_ranks(Arguments& arguments, RunJobOptions& options) {
@@ -410,11 +521,12 @@ void describe_ranks(Arguments& arguments, RunJobOptions& options) {
   input.choices = {"rank0", "all", "none"};
   arguments.flag("--oversubscribe", "Allow more ranks than slots", options.oversubscribe);
   arguments.group("Queue");
-  arguments.list("--after", "JOB", "Start after this job has succeeded", options.after).values =
-      Values::job;
+  arguments.list("--after", "JOB", "Start after this job or array has succeeded", options.after)
+      .values = Values::job;
   arguments.count("--priority", "N", "Start before waiting jobs of a lower priority (0)",
                   options.priority, -launcher::kMostPriority, launcher::kMostPriority);
   arguments.flag("--share", "Start at once, on slots that other jobs have", options.share);
+  describe_array(arguments, options.array);
 }
 
 void describe_environment(Arguments& arguments, RunJobOptions& options) {
@@ -461,6 +573,12 @@ Action make_run_job_command(Arguments& arguments) {
   arguments.flag("--dry-run", "Show where the ranks would run, without starting them",
                  options->dry_run);
   describe_ranks(arguments, *options);
+  describe_recovery(arguments, options->recovery);
+  arguments
+      .text("--post-mortem", "DIR",
+            "If the job ends badly, collect logs and facts of its nodes in this directory",
+            options->post_mortem)
+      .values = Values::path;
   describe_environment(arguments, *options);
   arguments.group("File");
   arguments

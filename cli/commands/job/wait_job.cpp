@@ -1,6 +1,8 @@
 // wait job: waits for one or several jobs. The exit code is that of the first one that failed.
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
@@ -10,6 +12,7 @@
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/commands/shared/out_file.hpp"
 #include "cli/program/app.hpp"
+#include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
 #include "launcher/placement.hpp"
 #include "state/words.hpp"
@@ -42,15 +45,13 @@ class Patience {
   std::chrono::steady_clock::time_point begin_;
 };
 
-/// Returns the jobs, each once, as they are on record.
+/// Returns the jobs and those of arrays, each once, as they are on record.
 std::vector<OpenJob> jobs_of(Context& context, const std::vector<std::string>& names) {
   std::vector<OpenJob> jobs;
-  for (const std::string& name : names) {
-    OpenJob open = open_settled(context, name);
-    const bool is_known =
-        std::ranges::any_of(jobs, [&](const OpenJob& job) { return job.job.id == open.job.id; });
-    if (!is_known) jobs.push_back(std::move(open));
-  }
+  std::set<std::string> known;
+  for (const std::string& name : names)
+    for (const state::Job& job : find_jobs(context, name))
+      if (known.insert(job.id).second) jobs.push_back(open_settled(context, job.id));
   return jobs;
 }
 
@@ -122,8 +123,8 @@ int run_wait(Context& context, const WaitJobOptions& options) {
 Action make_wait_job_command(Arguments& arguments) {
   auto options = std::make_shared<WaitJobOptions>();
   options->junit = {.force = true, .flag = "--junit"};
-  Argument& names = arguments.list("JOB", "", "The jobs; a name without a number is its newest run",
-                                   options->names);
+  Argument& names = arguments.list(
+      "JOB", "", "Jobs and arrays; a name without a number is its newest run", options->names);
   names.required = true;
   names.values = Values::job;
   arguments.duration("--timeout", "Give up after this long; the jobs keep running",

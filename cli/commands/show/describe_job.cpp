@@ -3,13 +3,14 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/show/descriptions.hpp"
 #include "cli/commands/show/shown_state.hpp"
+#include "cli/workflows/lookup.hpp"
 
 namespace fastgpu::cli {
 
 Action make_describe_job_command(Arguments& arguments) {
   const auto options = describe_name(arguments, "The job", Values::job, Need::required);
   return [options](Context& context) {
-    const JobAndCluster found = wanted_jobs(context, options->name).front();
+    const JobAndCluster found = wanted_jobs(context, find_job(context, options->name).id).front();
     Json fields = to_json(found.job);
     fields["cluster"] = found.cluster;
     const auto now = std::chrono::system_clock::now();

@@ -12,6 +12,7 @@
 #include "cli/commands/shared/machine.hpp"
 #include "cli/ui/text.hpp"
 #include "cli/workflows/name_folding.hpp"
+#include "launcher/array.hpp"
 #include "launcher/job.hpp"
 #include "launcher/placement.hpp"
 #include "provision/cloud/cloud_spec.hpp"
@@ -254,15 +255,42 @@ std::string ranks_summary(const std::vector<launcher::NodeRanks>& placement) {
          counted(placement.size(), "node");
 }
 
+/// Returns "sweep-3, index 7 of 20 jobs"; empty for a job by itself.
+std::string array_text(const state::Job& job) {
+  const auto& element = job.record->spec.array;
+  if (!element) return {};
+  return launcher::array_of(job.id) + ", index " + std::to_string(element->index) + " of " +
+         counted(element->count, "job");
+}
+
+/// Returns the parameters of an element, without those that repeat a column by its number.
+std::string parameters_text(const state::Job& job) {
+  constexpr std::string_view kLine = "FASTGPU_PARAMETERS=";
+  std::string named, line;
+  if (!job.record->spec.array) return {};
+  for (const std::string& variable : job.record->spec.array->variables) {
+    if (variable.starts_with(kLine)) line = variable.substr(kLine.size());
+    if (!variable.starts_with("FASTGPU_")) named += (named.empty() ? "" : ", ") + variable;
+  }
+  return named.empty() ? line : named;
+}
+
 /// Adds what was requested for the job.
 void put_wish(Json& description, const state::Job& job) {
   const launcher::JobRecord& record = *job.record;
   const launcher::JobSpec& spec = record.spec;
+  put(description, "array", array_text(job));
+  put(description, "parameters", parameters_text(job));
   put(description, "command", shell_join(spec.argv));
   put(description, "directory", spec.directory);
   put(description, "copied from", spec.sync);
   put(description, "variables", joined(record.variables));
   if (spec.timeout.count() > 0) description["timeout"] = to_string(spec.timeout);
+  if (spec.hang_timeout.count() > 0) description["hang timeout"] = to_string(spec.hang_timeout);
+  if (spec.retries > 0)
+    description["restarts"] =
+        std::to_string(record.restarts) + " of at most " + std::to_string(spec.retries);
+  put(description, "checkpoints", spec.checkpoints);
   if (spec.presence == launcher::Presence::detached) description["detached"] = "yes";
   put(description, "ranks", ranks_summary(record.placement));
   Json table = Json::array();
@@ -278,8 +306,27 @@ std::chrono::seconds duration_of(const state::Job& job, TimePoint now) {
   return std::chrono::duration_cast<std::chrono::seconds>(std::max(end, job.created) - job.created);
 }
 
+namespace {
+
+/// Returns what ended the job; empty if nothing bad has, or the record cannot be read.
+std::string cause_text(const state::Job& job) try {
+  const launcher::JobEndCause cause = job.record->cause;
+  return cause == launcher::JobEndCause::none ? "" : std::string(state::to_string(cause));
+} catch (const Error&) {
+  return {};
+}
+
+/// Returns the name of the job's last run. An unreadable record is that of a job's first run.
+std::string run_on_nodes(const state::Job& job) try {
+  return launcher::run_name(job.id, job.record->restarts);
+} catch (const Error&) {
+  return job.id;
+}
+
+}  // namespace
+
 std::string place_of_logs(const state::Job& job) {
-  const std::string place = "~/" + launcher::job_directory(job.id);
+  const std::string place = "~/" + launcher::job_directory(run_on_nodes(job));
   try {
     std::vector<std::string> nodes;
     for (const launcher::NodeRanks& ranks : job.record->placement)
@@ -348,6 +395,7 @@ Json description_of(const JobAndCluster& shown, TimePoint now) {
   out["state"] = state::to_string(job.state);
   if (job.exit_code) out["exit code"] = std::to_string(*job.exit_code);
   put(out, "reason", job.reason);
+  put(out, "cause", cause_text(job));
   out["created"] = time_text(job.created, now);
   if (job.ended) out["ended"] = time_text(*job.ended, now);
   out["duration"] = to_string(std::chrono::milliseconds(duration_of(job, now)));

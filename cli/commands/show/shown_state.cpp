@@ -5,6 +5,7 @@
 
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/job_access.hpp"
+#include "cli/workflows/job_array.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/spot_notices.hpp"
 #include "provision/lifecycle.hpp"
@@ -78,7 +79,7 @@ std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name
   if (name.empty())
     jobs = context.store().jobs();
   else
-    jobs = {find_job(context, name)};
+    jobs = find_jobs(context, name);
   std::vector<JobAndCluster> out;
   for (const state::Job& job : jobs) {
     const auto found = names.find(job.cluster.value);

@@ -33,7 +33,7 @@ std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string
 /// Returns the clusters in `target`, each with the nodes in it; all for an empty one.
 std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& target);
 
-/// Returns the named job, or all of them, in their nodes' present view.
+/// Returns the named job, those of the named array, or all of them, in their nodes' present view.
 std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name);
 
 }  // namespace fastgpu::cli

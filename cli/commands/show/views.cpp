@@ -186,6 +186,14 @@ Json failure_of_ranks(const state::Job& job) try {
   return nullptr;
 }
 
+/// Returns what ended the job; null if nothing bad has.
+Json end_cause_word(const state::Job& job) try {
+  const state::JobEndCause cause = job.record->cause;
+  return cause == state::JobEndCause::none ? Json() : Json(state::to_string(cause));
+} catch (const Error&) {
+  return nullptr;
+}
+
 }  // namespace
 
 Json to_json(const state::Job& job) {
@@ -195,6 +203,7 @@ Json to_json(const state::Job& job) {
   out["exit_code"] = job.exit_code ? Json(*job.exit_code) : Json(nullptr);
   out["reason"] = job.reason;
   out["failure"] = failure_of_ranks(job);
+  out["cause"] = end_cause_word(job);
   out["created"] = utc_text(job.created);
   out["ended"] = job.ended ? Json(utc_text(*job.ended)) : Json(nullptr);
   out["spec"] = embedded(state::record_text_of(job));

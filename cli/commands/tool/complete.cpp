@@ -15,6 +15,7 @@
 #include "envs/environments/record.hpp"
 #include "envs/matrix/matrix.hpp"
 #include "envs/matrix/name.hpp"
+#include "launcher/array.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/providers.hpp"
 #include "state/directory.hpp"
@@ -74,8 +75,11 @@ void add_stored_names(KnownNames& known, Context& context) {
   known.jobs = [&context, exists] {
     std::vector<std::string> out;
     if (!exists()) return out;
-    for (const state::Job& job : context.store().jobs())
+    for (const state::Job& job : context.store().jobs()) {
+      const std::string array = launcher::array_of(job.id);
+      if (!array.empty() && std::ranges::find(out, array) == out.end()) out.push_back(array);
       out.push_back(job.id);
+    }
     return out;
   };
   known.environments = [&context, exists] {

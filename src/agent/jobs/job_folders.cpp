@@ -10,6 +10,7 @@
 
 #include "agent/files/disk.hpp"
 #include "agent/jobs/processes.hpp"
+#include "agent/jobs/rank_group.hpp"
 #include "agent/options.hpp"
 #include "base/error.hpp"
 
@@ -89,6 +90,7 @@ void tidy(const JobRetention& retention) {
   for (const EndedJob& job : ended)
     drop_secrets(job.directory);
   for (const EndedJob& job : outdated(ended, retention, now)) {
+    remove_empty_groups(job.directory, job.directory.filename());
     std::error_code left;
     fs::remove_all(job.directory, left);
     drop_shared_memory(job.directory.filename());

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "agent/files/change_watch.hpp"
@@ -81,6 +82,7 @@ class Follower {
       discover();
       drain_all();
       send_rank_ends();
+      send_idle();
       if (job_end) send_status(FrameKind::job_status, kLauncherRank, *job_end);
       if (last || job_end || all_ranks_ended()) break;
       last = wait_for_change();
@@ -139,12 +141,14 @@ class Follower {
   /// Finds logs and statuses. A rank with a status has written its last byte. Its logs are opened
   /// together with the status, so that the next drain is complete.
   void discover() {
+    idle_now_.clear();
     open_if_there(kLauncherRank, options_.directory);
     for (const auto& entry : std::filesystem::directory_iterator(ranks_)) {
       const std::string stem = entry.path().stem();
       const int rank = to_number<int>(stem).value_or(-1);
       if (rank < 0 || !wanted(rank)) continue;
       open_if_there(rank, ranks_);
+      if (entry.path().extension() == ".idle") idle_now_.insert(rank);
       if (entry.path().extension() == ".status") ended_.try_emplace(rank, false);
     }
     discovered_ = true;
@@ -229,6 +233,18 @@ class Follower {
     }
   }
 
+  /// Sends which ranks have become idle, and which are active again.
+  void send_idle() {
+    const auto send = [&](int rank, std::uint64_t is_idle) {
+      writer_.send({.kind = FrameKind::idle, .rank = rank, .offset = is_idle}, {});
+    };
+    for (const int rank : idle_now_)
+      if (!idle_sent_.contains(rank)) send(rank, 1);
+    for (const int rank : idle_sent_)
+      if (!idle_now_.contains(rank)) send(rank, 0);
+    idle_sent_ = idle_now_;
+  }
+
   void send_status(FrameKind kind, int rank, const std::string& text) {
     writer_.send({.kind = kind, .rank = rank}, text);
   }
@@ -265,6 +281,8 @@ class Follower {
   std::map<std::tuple<int, OutputStream>, LogSource> sources_;
   std::map<std::tuple<int, OutputStream>, std::optional<std::int64_t>> sent_times_;
   std::map<int, bool> ended_;  ///< The ranks with a status, and whether the status was sent.
+  std::set<int> idle_now_;     ///< The ranks with a mark.
+  std::set<int> idle_sent_;    ///< The ranks that the client knows to be idle.
   bool discovered_ = false;
   std::array<char, 65536> buffer_;
 };

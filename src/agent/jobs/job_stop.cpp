@@ -6,6 +6,7 @@
 #include "agent/files/disk.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/jobs/processes.hpp"
+#include "agent/jobs/rank_group.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/subcommands.hpp"
@@ -85,6 +86,7 @@ int run_job_stop(Arguments arguments) {
   if (supervised) ask_supervisor(directory, grace);
   const auto left =
       end_processes(members_of(plan->id), supervised ? milliseconds(0) : grace, nullptr);
+  end_groups(directory, plan->id);
   if (supervised) supervisor_ends_within(directory, milliseconds(3'000));
   drop_secrets(directory);
   drop_shared_memory(plan->id);
@@ -103,6 +105,7 @@ int run_job_sweep(Arguments arguments) {
   if (order_ranks(members.marker) > 0)
     wait_for_end(members, grace_of(directory) + kAfterLastRank, nullptr);
   const auto left = end_processes(members, milliseconds(0), nullptr);
+  end_groups(directory, id);
   drop_secrets(directory);
   drop_shared_memory(id);
   return report_left(left, id);

@@ -57,7 +57,15 @@ std::vector<fs::path> memory_event_files(std::string_view cgroups) {
   return files;
 }
 
-MemoryWatch::MemoryWatch() {
+MemoryWatch::MemoryWatch(const fs::path& group) {
+  if (!group.empty()) {
+    const fs::path counts = group / "memory.events";
+    const auto text = event_text(counts);
+    if (text && text->find(kCount) != std::string::npos) {
+      file_ = counts;
+      return;  // The group is new: every kill in it counts.
+    }
+  }
   for (const fs::path& file : memory_event_files(event_text("/proc/self/cgroup").value_or(""))) {
     const auto text = event_text(file);
     if (!text || text->find(kCount) == std::string::npos) continue;
@@ -68,7 +76,8 @@ MemoryWatch::MemoryWatch() {
 }
 
 bool MemoryWatch::has_killed() const {
-  return !file_.empty() && oom_kills_in(event_text(file_).value_or("")) > before_;
+  if (file_.empty()) return false;
+  return oom_kills_in(event_text(file_).value_or("")) > before_;
 }
 
 }  // namespace fastgpu::agent

@@ -19,9 +19,11 @@ std::vector<std::filesystem::path> memory_event_files(std::string_view cgroups);
 /// Notices kills for lack of memory since its construction.
 class MemoryWatch {
  public:
-  MemoryWatch();
-  /// Returns true if the kernel has killed a process of this process's group, or, where the group's
-  /// count is not readable, any process of the system.
+  /// Watches the control group `group` if it counts kills, and else that of this process. An empty
+  /// path is no group.
+  explicit MemoryWatch(const std::filesystem::path& group = {});
+  /// Returns true if the kernel has killed a process of the group, or, where the group's count is
+  /// not readable, any process of the system.
   bool has_killed() const;
 
  private:

@@ -17,10 +17,12 @@
 #include "agent/files/disk.hpp"
 #include "agent/files/reserved_file.hpp"
 #include "agent/interfaces.hpp"
+#include "agent/jobs/idle_watch.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/jobs/log_times.hpp"
 #include "agent/jobs/memory_events.hpp"
 #include "agent/jobs/processes.hpp"
+#include "agent/jobs/rank_group.hpp"
 #include "agent/jobs/rank_input.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
@@ -154,6 +156,8 @@ std::vector<std::string> environment_of(const std::filesystem::path& directory, 
     set(std::string(prefix) + "LOCAL_RANK", std::to_string(place.local_rank));
     set(std::string(prefix) + "WORLD_SIZE", std::to_string(place.size));
   }
+  if (!plan.checkpoints.empty())
+    set("FASTGPU_CHECKPOINT_DIR", below_home(plan.checkpoints).string());
   for (const std::string& assignment : plan.environment)
     process::set_variable(environment, assignment);
   set(std::string(kJobMarker), plan.id);
@@ -163,8 +167,15 @@ std::vector<std::string> environment_of(const std::filesystem::path& directory, 
 class RankRun {
  public:
   /// `child` leads a group of its own; `input` may be null.
-  RankRun(process::Child child, RankInput* input, milliseconds grace, LogClock& clock)
-      : child_(child.pid()), reaper_(child.pid()), input_(input), grace_(grace), clock_(clock) {
+  RankRun(process::Child child, RankInput* input, milliseconds grace, LogClock& clock,
+          IdleWatch& idle, const std::filesystem::path& group)
+      : memory_(group),
+        child_(child.pid()),
+        reaper_(child.pid()),
+        input_(input),
+        grace_(grace),
+        clock_(clock),
+        idle_(idle) {
     child.release();  // The reaper takes its status, among those of adopted orphans.
   }
 
@@ -184,8 +195,9 @@ class RankRun {
       pollfd fds[] = {{signals.fd(), POLLIN, 0},
                       {input_ != nullptr ? input_->end_fd() : -1, POLLIN, 0},
                       {clock_.fd(), POLLIN, 0}};
-      ::poll(fds, 3, end.told ? 20 : clock_.wait());
+      ::poll(fds, 3, end.told ? 20 : nap());
       clock_.look();
+      idle_.look();
       if (input_ != nullptr && fds[1].revents != 0) input_->end();
       // If the program has ended by now, it ended by itself, even if signals have arrived
       // meanwhile.
@@ -197,6 +209,12 @@ class RankRun {
   }
 
  private:
+  /// Returns for how many milliseconds poll() may wait; -1 for any time.
+  int nap() const {
+    const int clock = clock_.wait(), idle = idle_.wait();
+    return clock < 0 || idle < 0 ? std::max(clock, idle) : std::min(clock, idle);
+  }
+
   void pass_on(int number, RankEnd& end) {
     if (number == SIGCHLD || number == kLauncherGone) return;
     const bool ends = number != SIGUSR1 && number != SIGUSR2;
@@ -220,8 +238,29 @@ class RankRun {
   RankInput* input_;
   milliseconds grace_;
   LogClock& clock_;
+  IdleWatch& idle_;
   SteadyClock::time_point kill_at_ = SteadyClock::time_point::max();
 };
+
+void make_checkpoint_directory(const JobPlan& plan) {
+  if (plan.checkpoints.empty()) return;
+  const auto directory = below_home(plan.checkpoints);
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure) throw disk_error("making the directory for checkpoints", directory, failure.value());
+}
+
+/// Starts the program in the group of this process, and leaves the group.
+process::Child start_in(std::optional<RankGroup>& group, const process::Command& command) {
+  try {
+    process::Child child(command);
+    if (group) group->leave();
+    return child;
+  } catch (const Error&) {
+    if (group) group->leave();
+    throw;
+  }
+}
 
 RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
                     const CpuPlace& place, const UniqueFd& out, const UniqueFd& err,
@@ -238,9 +277,16 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   command.environment = environment_of(directory, plan, place);
   command.grouping = process::Grouping::group;
   command.on_parent_death = process::OnParentDeath::kill;
-  process::Child child(command);
+  make_checkpoint_directory(plan);
+  auto group = RankGroup::enter(directory, plan.id, place.rank);
+  process::Child child = start_in(group, command);
   if (input) input->for_program() = UniqueFd();
-  return RankRun(std::move(child), input ? &*input : nullptr, plan.grace, clock).run(signals);
+  const auto stem = directory / "ranks" / std::to_string(place.rank);
+  IdleWatch idle(plan.hang_timeout, stem.string() + ".idle",
+                 {stem.string() + ".out", stem.string() + ".err"}, child.pid());
+  return RankRun(std::move(child), input ? &*input : nullptr, plan.grace, clock, idle,
+                 group ? group->path() : std::filesystem::path())
+      .run(signals);
 }
 
 /// Adds a line to the log. Ignores failures, because the outcome of the rank matters more.
@@ -316,6 +362,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   const UniqueFd err = open_for_append(ranks / (name + ".err"));
   LogClock clock({ranks / (name + ".out"), ranks / (name + ".err")});
   RankEnd end;
+  const std::int64_t began = now_ns();
   try {
     end = run_program(directory, plan, place, out, err, clock, signals);
   } catch (const Error& e) {
@@ -324,6 +371,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
     note_in(err, host_name() + ": " + end.reason + "\n");
   }
   end.rank = place.rank;
+  end.began = began;
   end.ended = now_ns();
   end.host = host_name();
   if (is_full(ranks)) end.full = ranks.string();
@@ -334,6 +382,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   }
   const int code = end.how.shell_code();
   if (!plan.keeps_processes || end.told) end_the_rest(end.told, code, front, signals);
+  remove_empty_groups(directory, plan.id);
   return code;
 }
 

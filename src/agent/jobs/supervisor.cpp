@@ -9,6 +9,7 @@
 #include "agent/jobs/free_port.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/jobs/processes.hpp"
+#include "agent/jobs/rank_group.hpp"
 #include "agent/signals.hpp"
 #include "base/error.hpp"
 #include "process/child.hpp"
@@ -154,7 +155,10 @@ JobEnd run_to_end(const std::filesystem::path& directory, const JobPlan& plan,
   // The programs of ranks that were ordered to end may still be ending.
   const bool is_well = end.cause == StopCause::none && reaper.ended() && reaper.ended()->ok();
   if (!is_well) wait_for_ranks(plan, reap);
-  if (!is_well || !plan.keeps_processes) end_processes(all, milliseconds(0), reap);
+  if (!is_well || !plan.keeps_processes) {
+    end_processes(all, milliseconds(0), reap);
+    end_groups(directory, plan.id);
+  }
   end.how = reaper.ended().value_or(process::ExitStatus{.code = 0, .signal = SIGKILL});
   return end;
 }

@@ -28,6 +28,7 @@ std::size_t largest(FrameKind kind) {
       return kLargestStatus;
     case FrameKind::end:
     case FrameKind::written_at:
+    case FrameKind::idle:
       return 0;
   }
   return 0;
@@ -52,7 +53,7 @@ std::optional<FrameHeader> decode_header(std::string_view bytes) {
   const auto stream = get(bytes, 5, 1);
   const auto rank = static_cast<std::int32_t>(get(bytes, 8, 4));
   const auto length = static_cast<std::uint32_t>(get(bytes, 12, 4));
-  if (number < 1 || number > 5 || stream > 1 || get(bytes, 6, 2) != 0) return std::nullopt;
+  if (number < 1 || number > 6 || stream > 1 || get(bytes, 6, 2) != 0) return std::nullopt;
   const auto kind = static_cast<FrameKind>(number);
   if (rank < kLauncherRank || rank > kLargestRank || length > largest(kind)) return std::nullopt;
   return FrameHeader{.kind = kind,

@@ -14,6 +14,7 @@ enum class FrameKind : std::uint8_t {
   job_status,   ///< A JobEnd. Sent after all output on the node.
   end,          ///< The last frame.
   written_at,   ///< The time of the output that follows: `offset` has nanoseconds since 1970.
+  idle,  ///< Whether a rank has done nothing for the time that the job allows: `offset` is 1 or 0.
 };
 
 enum class OutputStream : std::uint8_t { out, err };

@@ -29,6 +29,8 @@ std::string to_text(const JobPlan& plan) {
   records.add("lease", plan.lease.count());
   records.add("timeout", plan.timeout.count());
   records.add("grace", plan.grace.count());
+  if (plan.hang_timeout.count() > 0) records.add("hang", plan.hang_timeout.count());
+  if (!plan.checkpoints.empty()) records.add("checkpoints", plan.checkpoints);
   for (const std::string& name : plan.port_variables)
     records.add("port", name);
   for (const std::string& argument : plan.argv)
@@ -72,6 +74,9 @@ JobPlan parse_plan(std::string_view text) {
       .lease = std::chrono::milliseconds(records.number("lease")),
       .timeout = std::chrono::milliseconds(records.number("timeout")),
       .grace = grace_in(records),
+      .hang_timeout =
+          std::chrono::milliseconds(records.all("hang").empty() ? 0 : records.number("hang")),
+      .checkpoints = records.all("checkpoints").empty() ? "" : records.get("checkpoints"),
       .port_variables = records.all("port"),
       .ranks = {},
       .world_size = records.all("size").empty() ? 0 : static_cast<int>(records.number("size")),

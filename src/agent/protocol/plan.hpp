@@ -12,6 +12,9 @@
 //   launcher.out/.err  the output of the supervisor's program
 //   status             its outcome
 //   ranks/<r>.out/.err/.status
+//   ranks/<r>.idle     the id of the rank's process, while it does nothing
+//   stacks             the last answer of `job-stacks`
+//   ranks/<r>.group    the control group of the rank's program, where the node has one
 #pragma once
 
 #include <chrono>
@@ -53,6 +56,10 @@ struct JobPlan {
   std::chrono::milliseconds timeout{0};  ///< The job's time limit; 0 for no limit.
   /// The time between SIGTERM and SIGKILL for the program of a rank.
   std::chrono::milliseconds grace{10'000};
+  /// A rank that has done nothing for this long is marked as idle; 0 for never.
+  std::chrono::milliseconds hang_timeout{0};
+  /// The directory for checkpoints, relative to the home directory; empty if there is none.
+  std::string checkpoints;
   /// Each of these variables is set to a different free TCP port.
   std::vector<std::string> port_variables;
   std::vector<int> ranks;  ///< The ranks that run on this node.

@@ -41,6 +41,7 @@ std::string to_text(const RankEnd& end) {
   records.add("rank", end.rank);
   add_how(records, end.how);
   records.add("ended", end.ended);
+  if (end.began != 0) records.add("began", end.began);
   records.add("told", end.told ? 1 : 0);
   records.add("host", end.host);
   records.add("reason", end.reason);
@@ -66,6 +67,7 @@ RankEnd parse_rank_end(std::string_view text) {
       .rank = static_cast<int>(records.number("rank")),
       .how = get_how(records),
       .ended = records.number("ended"),
+      .began = records.all("began").empty() ? 0 : records.number("began"),
       .told = records.number("told") != 0,
       .host = sentence(records, "host"),
       .reason = sentence(records, "reason"),

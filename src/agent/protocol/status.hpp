@@ -14,6 +14,7 @@ struct RankEnd {
   int rank = 0;
   process::ExitStatus how{};
   std::int64_t ended = 0;  ///< Nanoseconds since 1970 by the node's clock.
+  std::int64_t began = 0;  ///< The same; 0 if it is unknown.
   bool told = false;       ///< It was ordered to stop before it ended.
   std::string host;
   std::string reason;          ///< Why it could not run; may be empty.

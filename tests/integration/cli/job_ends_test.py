@@ -120,6 +120,33 @@ def test_nothing_survives_a_job(user):
     user.run("exec", name, "--", "pkill", "-f", "^sleep 4711.5")
 
 
+KILLS_ITS_AGENT = (
+    "env -i setsid -f sleep 4711.5; echo up; "
+    "parent=$(ps -o ppid= -p $$ | tr -d ' '); front=$(ps -o ppid= -p $parent | tr -d ' '); "
+    "kill -9 $parent $front; sleep 600"
+)
+
+
+@shared_cluster
+def test_daemons_of_a_rank_whose_agent_is_killed_end_with_their_control_group(user):
+    name = user.two_nodes()
+    mount = (
+        "mkdir -p /sys/fs/cgroup && { grep -q ' cgroup2 ' /proc/mounts || "
+        "mount -t cgroup2 cgroup2 /sys/fs/cgroup; } && mkdir /sys/fs/cgroup/try-$$ && "
+        "rmdir /sys/fs/cgroup/try-$$"
+    )
+    if user.run("exec", name, "--", "sh", "-c", mount, code=None).returncode != 0:
+        print("   skipped: no cgroup v2 on the nodes", flush=True)
+        return
+    words = job_words(name, 2, ["sh", "-c", KILLS_ITS_AGENT], "orphans")
+    assert_true(user.run(*words, code=None, timeout=60).returncode != 0, "the job ended well")
+    gone = within(10, lambda: not any(daemons(user, name).values()))
+    assert_true(gone, f"left: {daemons(user, name)}")
+    groups = lines(user, name, "sh", "-c", "find /sys/fs/cgroup -name 'fastgpu-orphans*'")
+    assert_equal(set(groups.values()), {""}, "groups are left")
+    user.run("exec", name, "--", "sh", "-c", "umount /sys/fs/cgroup || true")
+
+
 def put_mpirun(user, node, text):
     """Puts a program in the place of a node's mpirun, and returns what undoes it."""
     user.run(

@@ -29,6 +29,9 @@ RIGHT = {
         "command: [python, train.py, --lr, 0.1, true]\nenv: {A: 1, B: x, C: true}\n",
         "command: [a]\nsecrets: [PATH, {name: KEY, file: /dev/null}]\ntimeout: 1h30m\ngrace: 0\n",
         "command: [a]\nlauncher: plain\nstdin: none\nengine: mpirun\nkeep_processes: true\n",
+        "command: [a]\narray: 0-100:10,7%4\nparameters: rates.csv\n",
+        "command: [a]\narray: 5\n",
+        "command: [a]\nretry: 3\nretry_on: [node-loss, hang]\nhang_timeout: 10m\ncheckpoints: c\n",
     ],
     "cluster": [
         "name: demo\nnodes: 2\nlink-rate: 1gbit\nidle: stop after 30m, delete after 7d\n",
@@ -61,6 +64,10 @@ WRONG = {
         ("command: [a]\nsecrets: [{name: A, path: b}]\n", "unknown field 'path'"),
         ("command: [a]\ndetach: maybe\n", "true or false"),
         ("command: [a]\nsync: ''\n", "empty"),
+        ("command: [a]\narray: 1-\n", "not a number"),
+        ("command: [a]\nretry_on: [node-los]\n", "did you mean node-loss?"),
+        ("command: [a]\nretry: -1\n", "from 0 to"),
+        ("command: [a]\narray: 1-5%0\n", "no job at once"),
     ],
     "cluster": [
         ("name: a\nnode: 2\n", "did you mean 'nodes'?"),

@@ -1,0 +1,25 @@
+// Follows a job to its end, and starts it again where it asks for that.
+#pragma once
+
+#include <functional>
+
+#include "cli/commands/job/job_result.hpp"
+#include "cli/commands/job/job_start.hpp"
+
+namespace fastgpu::cli {
+
+/// Returns the runner for following a job to its end. One of a detached job waits longer for nodes
+/// that do not answer: this machine may be cut off from them for a while.
+launcher::JobRunner runner_to_follow(Context& context, const state::Cluster& cluster,
+                                     const launcher::JobSpec& spec);
+
+/// Returns the nodes that the job may be started on again. Called after each bad end.
+using FindTarget = std::function<RemoteTarget()>;
+
+/// Follows the job as follow_job() does. After a bad end for which its specification asks for
+/// another run, places its ranks on nodes that answer, waits for its turn and starts it again.
+/// Returns the exit code of the last run. `started.open.record` has the variables of the ranks.
+int follow_with_retries(Context& context, StartedJob& started, const FindTarget& find_target,
+                        FollowOptions request);
+
+}  // namespace fastgpu::cli

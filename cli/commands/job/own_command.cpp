@@ -1,0 +1,85 @@
+#include "cli/commands/job/own_command.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/unique_fd.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+/// Returns an open file with the text, which has no name.
+UniqueFd file_with(const std::string& text) {
+  UniqueFd file(::memfd_create("fastgpu", MFD_CLOEXEC));
+  if (!file) throw system_error("making a file in memory", errno);
+  write_all(file.get(), text, "writing a file in memory");
+  if (::lseek(file.get(), 0, SEEK_SET) != 0) throw system_error("reading a file in memory", errno);
+  return file;
+}
+
+}  // namespace
+
+std::vector<std::string> own_words() {
+  const auto text = read_file("/proc/self/cmdline");
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; text && begin < text->size();) {
+    const std::size_t end = std::min(text->find('\0', begin), text->size());
+    words.push_back(text->substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (words.empty()) throw Error(ErrorKind::local, "/proc/self/cmdline cannot be read");
+  words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
+  return words;
+}
+
+BackgroundAnswer start_in_background() {
+  process::Command command{.argv = own_words()};
+  command.environment = process::current_environment();
+  process::set_variable(*command.environment, std::string(kInQueue) + "=1");
+  command.grouping = process::Grouping::session;
+  command.in.mode = process::StreamMode::null;
+  command.out.mode = process::StreamMode::pipe;
+  process::Child child(command);
+  constexpr std::size_t kMostAnswer = 4'096;
+  BackgroundAnswer answer{
+      .id = read_to_end(child.out().get(), "the answer of the queue", kMostAnswer)};
+  if (answer.id.empty())
+    answer.exit_code = child.wait().shell_code();
+  else
+    child.release();
+  return answer;
+}
+
+void report_and_leave(Context& context, const std::string& id) {
+  context.ui().set_format(Format::table);
+  context.ui().data(id);
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int fd = 0; null && fd < 3; ++fd)
+    ::dup2(null.get(), fd);
+}
+
+process::Child start_for_element(const std::string& job, const std::string& input) {
+  process::Command command{.argv = own_words()};
+  auto environment = process::current_environment();
+  std::erase_if(environment, [](const std::string& assignment) {
+    return assignment.starts_with(std::string(kInQueue) + "=");
+  });
+  process::set_variable(environment, std::string(kInArray) + "=" + job);
+  command.environment = std::move(environment);
+  const UniqueFd file = file_with(input);
+  command.in.fd = file.get();
+  command.out.mode = command.err.mode = process::StreamMode::null;
+  command.grouping = process::Grouping::group;
+  command.on_parent_death = process::OnParentDeath::kill;
+  return process::Child(command);
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,37 @@
+// This command once more, as a process of its own: in the background, or for one job of an array.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/program/context.hpp"
+#include "process/child.hpp"
+
+namespace fastgpu::cli {
+
+/// Set for a fastgpu in the background, which waits for the turn of a job.
+inline constexpr const char* kInQueue = "FASTGPU_IN_QUEUE";
+/// Set for a fastgpu that runs one job of an array: the job's id.
+inline constexpr const char* kInArray = "FASTGPU_IN_ARRAY";
+
+/// Returns the command line of this process, for another one of its kind.
+std::vector<std::string> own_words();
+
+/// The answer of a process in the background.
+struct BackgroundAnswer {
+  std::string id{};   ///< The job or array that it has recorded; empty if it has failed.
+  int exit_code = 0;  ///< Its code if it has failed; it has printed why.
+};
+
+/// Starts this command again in a session of its own. Returns once it has reported what it has
+/// recorded by report_and_leave().
+BackgroundAnswer start_in_background();
+
+/// Reports an id to the fastgpu that started this one, and leaves its streams.
+void report_and_leave(Context& context, const std::string& id);
+
+/// Starts this command again for one job of an array, without output. `input` is its standard
+/// input. It ends with this process.
+process::Child start_for_element(const std::string& job, const std::string& input);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,116 @@
+#include "cli/commands/job/post_mortem.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+
+#include "base/files.hpp"
+#include "base/time_text.hpp"
+#include "base/unique_fd.hpp"
+#include "cli/commands/show/views.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr int kMostTries = 100;
+
+Json rank_json(const RankEvidence& rank) {
+  Json out;
+  out["rank"] = rank.rank;
+  out["node"] = rank.node;
+  out["ended"] = rank.has_ended ? Json(utc_text_ms(rank.ended)) : Json();
+  out["began"] = rank.began != 0 ? Json(utc_text_ms(rank.began)) : Json();
+  out["outcome"] = rank.has_ended ? Json(rank.outcome) : Json();
+  out["exit_code"] = rank.has_ended ? Json(rank.exit_code) : Json();
+  out["signal"] = rank.signal.empty() ? Json() : Json(rank.signal);
+  out["ordered_to_end"] = rank.was_told;
+  out["out_of_memory"] = rank.out_of_memory;
+  return out;
+}
+
+std::string environment_text(const std::vector<std::string>& assignments,
+                             const std::set<std::string>& secrets) {
+  std::string text;
+  for (const std::string& assignment : assignments) {
+    const std::string name = assignment.substr(0, assignment.find('='));
+    const bool is_hidden = secrets.contains(name) || sounds_secret(name);
+    text += (is_hidden ? name + "=(left out)" : assignment) + "\n";
+  }
+  return text;
+}
+
+/// Creates a directory that did not exist: NAME, NAME.2, and so on.
+std::filesystem::path new_directory(const std::filesystem::path& parent, const std::string& name) {
+  for (int i = 1; i <= kMostTries; ++i) {
+    const auto path = parent / (i == 1 ? name : name + "." + std::to_string(i));
+    if (::mkdir(path.c_str(), 0700) == 0) return path;
+    if (errno != EEXIST) throw system_error("creating " + path.string(), errno);
+  }
+  throw Error(ErrorKind::conflict, (parent / name).string() + " exists, and many like it");
+}
+
+void write_private(const std::filesystem::path& path, const std::string& text) {
+  std::filesystem::create_directories(path.parent_path());
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file) throw system_error("creating " + path.string(), errno);
+  write_all(file.get(), text, "writing " + path.string());
+}
+
+}  // namespace
+
+bool sounds_secret(std::string_view name) {
+  std::string upper(name);
+  std::ranges::transform(upper, upper.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  constexpr std::array kParts = {"SECRET", "TOKEN", "PASS", "KEY", "CREDENTIAL", "AUTH"};
+  return std::ranges::any_of(
+      kParts, [&](const char* part) { return upper.find(part) != std::string::npos; });
+}
+
+std::map<std::string, std::string> bundle_of(const JobEvidence& evidence,
+                                             const std::vector<std::string>& assignments,
+                                             const std::set<std::string>& secrets) {
+  std::map<std::string, std::string> files;
+  Json job = to_json(evidence.job);
+  job["cluster"] = evidence.cluster;
+  job["run"] = evidence.run;
+  job["ranks"] = Json::array();
+  for (const RankEvidence& rank : evidence.ranks)
+    job["ranks"].push_back(rank_json(rank));
+  job["missing"] = evidence.missing;
+  files["job.json"] = job.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  files["environment.txt"] = environment_text(assignments, secrets);
+  for (const RankEvidence& rank : evidence.ranks) {
+    const std::string stem = "logs/" + std::to_string(rank.rank);
+    if (!rank.out.empty()) files[stem + ".out"] = rank.out;
+    if (!rank.err.empty()) files[stem + ".err"] = rank.err;
+  }
+  if (!evidence.launcher_log.empty()) files["logs/launcher"] = evidence.launcher_log;
+  for (const NodeFacts& node : evidence.facts)
+    files["nodes/" + node.node + ".txt"] = node.text;
+  return files;
+}
+
+void write_post_mortem(Context& context, const std::string& job_id,
+                       const std::filesystem::path& directory,
+                       const std::vector<std::string>& assignments,
+                       const std::set<std::string>& secrets) try {
+  const OpenJob open = open_job(context, job_id);
+  context.ui().progress("collecting what is left of job " + job_id);
+  const JobEvidence evidence = evidence_of(context, open, WithFacts::yes);
+  std::filesystem::create_directories(directory);
+  const auto place = new_directory(directory, evidence.run);
+  for (const auto& [name, text] : bundle_of(evidence, assignments, secrets))
+    write_private(place / name, text);
+  context.ui().end_progress();
+  context.ui().note("post-mortem of job " + job_id + ": " + place.string());
+} catch (const std::exception& e) {
+  context.ui().end_progress();
+  context.ui().warn("no post-mortem of job " + job_id + ": " + e.what());
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,32 @@
+// The bundle that is made of a job that has ended badly.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/program/context.hpp"
+#include "cli/workflows/job_evidence.hpp"
+
+namespace fastgpu::cli {
+
+/// Returns the files of the bundle, by their paths in it. `assignments` are the variables that the
+/// user gave to the ranks; the values of those in `secrets`, and of those whose names sound like a
+/// secret, are left out. Pure.
+std::map<std::string, std::string> bundle_of(const JobEvidence& evidence,
+                                             const std::vector<std::string>& assignments,
+                                             const std::set<std::string>& secrets);
+
+/// Returns true if the value of a variable with this name may be a secret. Pure.
+bool sounds_secret(std::string_view name);
+
+/// Writes the bundle of a job into a new directory below `directory`, and shows its path. Warns if
+/// that fails.
+void write_post_mortem(Context& context, const std::string& job_id,
+                       const std::filesystem::path& directory,
+                       const std::vector<std::string>& assignments,
+                       const std::set<std::string>& secrets);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,298 @@
+#include "cli/commands/job/run_array.hpp"
+
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/counted.hpp"
+#include "cli/commands/job/job_result.hpp"
+#include "cli/commands/job/own_command.hpp"
+#include "cli/commands/show/views.hpp"
+#include "cli/program/app.hpp"
+#include "cli/workflows/job_array.hpp"
+#include "cli/workflows/job_queue.hpp"
+#include "config/document.hpp"
+#include "launcher/queue.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using state::JobState;
+using SteadyTime = Clock::time_point;
+
+/// Each job that runs has a process here.
+constexpr std::size_t kMostAtOnce = 64;
+constexpr std::size_t kMostParameterBytes = std::size_t{1} << 20;
+constexpr std::chrono::milliseconds kBetweenSteps{100};
+constexpr std::chrono::milliseconds kBetweenPlaces{500};
+constexpr std::chrono::seconds kBetweenGlances{3};
+
+launcher::ParameterTable parameters_in(const std::string& path) {
+  if (path == "-")
+    throw Error(ErrorKind::usage,
+                "run job: --parameters needs a file: standard input is not read for an array");
+  const std::string text = config::read_text(path);
+  if (text.size() > kMostParameterBytes)
+    throw Error(ErrorKind::usage, path + " has more than 1 MiB of parameters");
+  return launcher::parse_parameters(text, path);
+}
+
+/// One job of the array, as its runner sees it.
+struct Element {
+  std::string id;
+  std::optional<process::Child> process{};
+  bool has_begun = false;
+  bool has_ended = false;
+  SteadyTime ask_at{};  ///< When its nodes are asked, once it has no process here.
+};
+
+class ArrayRunner {
+ public:
+  ArrayRunner(Context& context, const RemoteTarget& target, const ArrayRun& run,
+              RecordedArray& array)
+      : context_(context), target_(target), run_(run), array_(array) {
+    for (const std::string& id : array.jobs)
+      elements_.push_back({.id = id});
+  }
+
+  void run() {
+    while (!std::ranges::all_of(elements_, &Element::has_ended)) {
+      if (context_.cancel().requested()) cancel();
+      for (Element& element : elements_)
+        if (element.has_begun && !element.has_ended) look_at(element);
+      if (!is_cancelled_) begin_next();
+      show_progress();
+      pause();
+    }
+    context_.ui().end_progress();
+  }
+
+ private:
+  std::size_t active() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        elements_, [](const Element& one) { return one.has_begun && !one.has_ended; }));
+  }
+
+  /// Returns true if a process still waits for the turn of its job.
+  bool is_one_waiting() {
+    return std::ranges::any_of(elements_, [&](const Element& one) {
+      if (!one.has_begun || one.has_ended || !one.process) return false;
+      const auto job = context_.store().find_job(one.id);
+      return job && job->state == JobState::queued;
+    });
+  }
+
+  /// Starts the process of the next job if it may run: one at a time waits in the queue, so that
+  /// each is placed where slots are free.
+  void begin_next() {
+    const auto next = std::ranges::find_if(
+        elements_, [](const Element& one) { return !one.has_begun && !one.has_ended; });
+    if (next == elements_.end() || active() >= run_.plan.limit || is_one_waiting()) return;
+    auto job = context_.store().find_job(next->id);
+    if (!job || launcher::has_ended(*job)) {
+      end(*next, job);
+      return;
+    }
+    if (active() > 0 && !has_place()) return;
+    const launcher::Turn turn = turn_now(context_, *job);
+    if (!turn.failed.empty()) {
+      finish(*job, JobState::cancelled, 1, failed_before(turn));
+      end(*next, job);
+      return;
+    }
+    next->has_begun = true;
+    next->process.emplace(start_for_element(next->id, run_.job_file));
+  }
+
+  /// Returns true if another job fits on free slots. Looks at most twice a second.
+  bool has_place() {
+    const auto now = context_.clock().now();
+    if (now < place_at_) return false;
+    place_at_ = now + kBetweenPlaces;
+    return launcher::fits_now(slots_of(target_.nodes), context_.store().jobs(), run_.record.spec);
+  }
+
+  void look_at(Element& element) {
+    std::optional<process::ExitStatus> how;
+    if (element.process) {
+      how = element.process->poll();
+      if (!how) return;
+      element.process.reset();
+      place_at_ = {};
+    }
+    auto job = context_.store().find_job(element.id);
+    if (job && !launcher::has_ended(*job)) settle(element, *job, how);
+    if (!job || launcher::has_ended(*job)) end(element, job);
+  }
+
+  /// Brings the record of a job without a process up to date.
+  void settle(Element& element, state::Job& job, const std::optional<process::ExitStatus>& how) {
+    const bool has_started = job.state == JobState::running;
+    const bool is_detached = run_.record.spec.presence == launcher::Presence::detached;
+    if (!has_started) {
+      const std::string why = how ? describe(*how) : "it has gone";
+      return finish(job, JobState::failed, 1, "the process that runs it: " + why);
+    }
+    if (context_.clock().now() < element.ask_at) return;
+    element.ask_at = context_.clock().now() + kBetweenGlances;
+    try {
+      job = refresh_job(context_, job);
+      if (is_detached || launcher::has_ended(job)) return;
+      for (const auto& outcome :
+           runner_for(context_, target_.cluster)
+               .stop(launcher::run_name(job.id, job.record->restarts), *job.record))
+        if (!outcome.ok()) return;  // Asked again.
+      finish(job, JobState::lost, 1, "the fastgpu that ran it was ended");
+    } catch (const Error&) {
+      return;  // Its nodes do not answer now.
+    }
+  }
+
+  void finish(state::Job& job, JobState how, int code, const std::string& why) {
+    launcher::mark_ended(context_.store(), job, {.state = how, .exit_code = code, .reason = why});
+  }
+
+  void end(Element& element, const std::optional<state::Job>& job) {
+    element.has_begun = element.has_ended = true;
+    if (!job || !context_.ui().for_people()) return;
+    if (job->state == JobState::succeeded)
+      context_.ui().note("job " + job->id + " succeeded");
+    else
+      show_ended(context_, *job, target_.cluster.name.value);
+  }
+
+  /// Ends all jobs; detached ones that run already go on.
+  void cancel() {
+    if (is_cancelled_) return;
+    is_cancelled_ = true;
+    context_.store().atomically([&] {
+      for (const Element& element : elements_) {
+        if (element.has_begun) continue;
+        auto job = context_.store().find_job(element.id);
+        if (job && !launcher::has_ended(*job))
+          finish(*job, JobState::cancelled, 130, "cancelled before its turn");
+      }
+    });
+    for (Element& element : elements_) {
+      if (!element.has_begun) element.has_ended = true;
+      if (element.process) element.process->signal(SIGINT);
+      const bool goes_on = element.has_begun && !element.process;
+      if (goes_on) element.has_ended = true;
+    }
+  }
+
+  void show_progress() {
+    const std::size_t running = active();
+    const auto ended =
+        static_cast<std::size_t>(std::ranges::count_if(elements_, &Element::has_ended));
+    context_.ui().progress("array " + array_.id + ": " + std::to_string(running) + " running, " +
+                           std::to_string(elements_.size() - running - ended) + " waiting, " +
+                           std::to_string(ended) + " ended");
+  }
+
+  void pause() const {
+    pollfd fd{is_cancelled_ ? -1 : context_.cancel().fd(), POLLIN, 0};
+    ::poll(&fd, 1, static_cast<int>(kBetweenSteps.count()));
+  }
+
+  Context& context_;
+  const RemoteTarget& target_;
+  const ArrayRun& run_;
+  RecordedArray& array_;
+  std::vector<Element> elements_;
+  SteadyTime place_at_{};
+  bool is_cancelled_ = false;
+};
+
+/// Shows all jobs of the array. Returns the exit code.
+int show_array(Context& context, const RecordedArray& array, const std::string& cluster) {
+  int code = 0;
+  std::vector<JobAndCluster> shown;
+  for (const std::string& id : array.jobs) {
+    const auto job = context.store().find_job(id);
+    if (!job) continue;
+    if (code == 0) code = job->exit_code.value_or(launcher::has_ended(*job) ? 1 : 0);
+    shown.push_back({*job, cluster});
+  }
+  if (!context.ui().for_people())
+    context.ui().show(view_of(shown, std::chrono::system_clock::now()));
+  return code;
+}
+
+}  // namespace
+
+void describe_array(Arguments& arguments, ArrayFlags& flags) {
+  arguments.text("--array", "RANGE[%LIMIT]",
+                 "Run a job for each index, at most LIMIT at once [1-20%4]", flags.range);
+  arguments
+      .text("--parameters", "FILE", "Run a job for each line, whose columns are variables",
+            flags.parameters)
+      .values = Values::path;
+}
+
+bool wants_array(const ArrayFlags& flags, const launcher::JobFile& file) {
+  return !flags.range.empty() || !flags.parameters.empty() || file.array || file.parameters;
+}
+
+std::optional<ArrayPlan> array_plan(const ArrayFlags& flags, const launcher::JobFile& file) {
+  if (!wants_array(flags, file)) return std::nullopt;
+  std::optional<launcher::ArrayRange> range;
+  const std::string text = flags.range.empty() ? file.array.value_or("") : flags.range;
+  if (!text.empty()) range = launcher::parse_array_range(text);
+  std::optional<launcher::ParameterTable> parameters;
+  const std::string path =
+      flags.parameters.empty() ? file.parameters.value_or("") : flags.parameters;
+  if (!path.empty()) parameters = parameters_in(path);
+  ArrayPlan plan{.elements = launcher::array_elements(range, parameters), .limit = kMostAtOnce};
+  if (range && range->limit)
+    plan.limit = std::min(plan.limit, static_cast<std::size_t>(*range->limit));
+  return plan;
+}
+
+int run_array(Context& context, const RemoteTarget& target, const ArrayRun& run) {
+  RecordedArray array = record_array(context, target.cluster.id, run.record, run.plan.elements);
+  if (run.is_in_background) report_and_leave(context, array.id);
+  context.ui().note("array " + array.id + ": " + counted(run.plan.elements.size(), "job") +
+                    ", at most " + std::to_string(run.plan.limit) + " at once");
+  context.set_stop_notice("stopping array " + array.id +
+                          "; press Ctrl-C again to exit at once (its jobs then stop on their own)");
+  context.set_interrupt_hint("the jobs of array " + array.id +
+                             " stop on their own within 30 s; stop them at once with: fastgpu "
+                             "cancel job " +
+                             array.id);
+  ArrayRunner(context, target, run, array).run();
+  const int code = show_array(context, array, target.cluster.name.value);
+  return context.cancel().requested() ? exit_code(ErrorKind::interrupted) : code;
+}
+
+int show_detached_array(Context& context, const std::string& id) {
+  if (!context.ui().for_people()) {
+    std::vector<JobAndCluster> shown;
+    for (const state::Job& job : find_jobs(context, id)) {
+      const auto cluster = context.store().find_cluster(job.cluster);
+      shown.push_back({job, cluster ? cluster->name.value : ""});
+    }
+    context.ui().show(view_of(shown, std::chrono::system_clock::now()));
+    return 0;
+  }
+  context.ui().data(id + "\n");
+  context.ui().next_steps(
+      {"fastgpu get jobs " + id, "fastgpu wait job " + id, "fastgpu cancel job " + id});
+  return 0;
+}
+
+void fail_element(Context& context, const std::string& id, const Error& error) {
+  auto job = context.store().find_job(id);
+  if (!job) return;
+  const bool is_stopped = error.kind() == ErrorKind::interrupted;
+  launcher::mark_ended(context.store(), *job,
+                       {.state = is_stopped ? JobState::cancelled : JobState::failed,
+                        .exit_code = exit_code(error.kind()),
+                        .reason = error.what()});
+}
+
+}  // namespace fastgpu::cli

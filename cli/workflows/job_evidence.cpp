@@ -1,0 +1,138 @@
+#include "cli/workflows/job_evidence.hpp"
+
+#include <algorithm>
+
+#include "base/quote.hpp"
+#include "cli/workflows/cluster_hosts.hpp"
+#include "launcher/fan_out.hpp"
+#include "launcher/placement.hpp"
+#include "process/exit_status.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::uint64_t kLastLines = 200;
+constexpr std::size_t kMostOfLog = 16'384;
+constexpr std::size_t kMostFacts = 128UL << 10U;
+constexpr std::chrono::milliseconds kFactsTimeout{60'000};
+
+/// Keeps the end of a text, from the beginning of a line if possible.
+void keep_end(std::string& text, std::string_view bytes) {
+  text += bytes;
+  if (text.size() <= 2 * kMostOfLog) return;
+  text.erase(0, text.size() - kMostOfLog);
+}
+
+void cut_to_end(std::string& text) {
+  if (text.size() <= kMostOfLog) return;
+  text.erase(0, text.size() - kMostOfLog);
+  const auto line = text.find('\n');
+  if (line != std::string::npos) text.erase(0, line + 1);
+}
+
+class EvidenceObserver final : public launcher::JobObserver {
+ public:
+  explicit EvidenceObserver(JobEvidence& evidence) : evidence_(evidence) {}
+
+  void output(int rank, agent::OutputStream stream, std::string_view bytes) override {
+    if (rank == agent::kLauncherRank) return keep_end(evidence_.launcher_log, bytes);
+    const auto index = static_cast<std::size_t>(rank);
+    if (rank < 0 || index >= evidence_.ranks.size()) return;
+    RankEvidence& found = evidence_.ranks[index];
+    keep_end(stream == agent::OutputStream::out ? found.out : found.err, bytes);
+  }
+
+  void rank_ended(const agent::RankEnd& end, const NodeName&) override {
+    const auto index = static_cast<std::size_t>(end.rank);
+    if (end.rank < 0 || index >= evidence_.ranks.size()) return;
+    RankEvidence& found = evidence_.ranks[index];
+    found.has_ended = true;
+    found.outcome = end.reason.empty() ? describe(end.how) : end.reason;
+    found.exit_code = end.how.shell_code();
+    if (end.how.signal != 0) found.signal = process::signal_name(end.how.signal);
+    found.was_told = end.told;
+    found.out_of_memory = end.out_of_memory;
+    found.began = end.began;
+    found.ended = end.ended;
+  }
+
+ private:
+  JobEvidence& evidence_;
+};
+
+/// Returns a script that prints facts of a node, each within five seconds and 60 lines.
+std::string facts_script(const std::string& run) {
+  const std::string folder = "~/" + launcher::job_directory(run);
+  std::string script;
+  for (const char* command :
+       {"uname -a", "head -n 4 /etc/os-release", "date -u", "uptime", "nproc", "free -m", "df -h",
+        "ulimit -a", "ip -brief address", "nvidia-smi", "npu-smi info", "dmesg | tail -n 40"}) {
+    const std::string words = shell_quote(command);
+    script += "echo \"\\$ \"" + words + "; timeout 5 sh -c " + words +
+              " 2>&1 | head -n 60 | head -c 8000; echo; ";
+  }
+  script += "echo \"\\$ stacks\"; head -c 65536 " + folder + "/stacks 2>&1; true";
+  return shell_join(std::vector<std::string>{"sh", "-c", script});
+}
+
+/// Returns the hosts of the job's nodes that are still in the cluster.
+std::vector<ssh::Host> hosts_for_facts(Services& services, const OpenJob& open,
+                                       JobEvidence& evidence) {
+  const auto nodes = services.store().nodes(open.cluster.id);
+  const ClusterHosts where(services.store(), open.cluster);
+  std::vector<ssh::Host> hosts;
+  for (const launcher::NodeRanks& ranks : open.record.placement) {
+    const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
+    if (node == nodes.end())
+      evidence.missing.push_back(ranks.node.value + " is no longer in the cluster");
+    else
+      hosts.push_back(where.of(*node));
+  }
+  return hosts;
+}
+
+void add_facts(Services& services, const OpenJob& open, JobEvidence& evidence) {
+  const std::string script = facts_script(evidence.run);
+  std::vector<launcher::NodeTask> tasks;
+  for (const ssh::Host& host : hosts_for_facts(services, open, evidence))
+    tasks.push_back({.host = host, .command = script, .most_output = kMostFacts});
+  for (const auto& answer :
+       launcher::ask(services.ssh(), tasks, kFactsTimeout, services.cancel())) {
+    services.cancel().check();
+    const std::string& name = answer.result.host.value;
+    if (!answer.result.ok())
+      evidence.missing.push_back("facts of " + name + ": " + answer.result.error().what());
+    else
+      evidence.facts.push_back({.node = name, .text = answer.out});
+  }
+}
+
+}  // namespace
+
+JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts) {
+  JobEvidence evidence{.job = open.job,
+                       .record = open.record,
+                       .cluster = open.cluster.name.value,
+                       .run = open.run()};
+  for (const launcher::NodeRanks& node : open.record.placement)
+    for (int i = 0; i < node.count; ++i)
+      evidence.ranks.push_back({.rank = node.first + i, .node = node.node.value});
+  std::ranges::sort(evidence.ranks, {}, &RankEvidence::rank);
+  EvidenceObserver observer(evidence);
+  try {
+    launcher::JobRunner runner = runner_for(services, open.cluster);
+    runner.logs(evidence.run, open.record, {.tail = kLastLines}, observer, services.cancel());
+  } catch (const Error& e) {
+    services.cancel().check();
+    evidence.missing.emplace_back(e.what());
+  }
+  for (RankEvidence& rank : evidence.ranks) {
+    cut_to_end(rank.out);
+    cut_to_end(rank.err);
+  }
+  cut_to_end(evidence.launcher_log);
+  if (facts == WithFacts::yes) add_facts(services, open, evidence);
+  return evidence;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,48 @@
+// What the nodes know of a job: how its ranks ended, the ends of their logs, and facts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/workflows/job_access.hpp"
+
+namespace fastgpu::cli {
+
+struct RankEvidence {
+  int rank = 0;
+  std::string node{};
+  bool has_ended = false;  ///< Its node has reported its end.
+  std::string outcome{};   ///< "exited with 3"; empty if it has not ended.
+  int exit_code = 0;
+  std::string signal{};   ///< "SIGSEGV", if a signal ended it.
+  bool was_told = false;  ///< It was ordered to end.
+  bool out_of_memory = false;
+  std::int64_t began = 0;  ///< Nanoseconds since 1970 by its node's clock; 0: unknown.
+  std::int64_t ended = 0;  ///< The same.
+  std::string out{};       ///< The end of its output.
+  std::string err{};
+};
+
+struct NodeFacts {
+  std::string node{};
+  std::string text{};
+};
+
+struct JobEvidence {
+  state::Job job{};
+  launcher::JobRecord record{};
+  std::string cluster{};
+  std::string run{};                   ///< The name of the run that this is about.
+  std::vector<RankEvidence> ranks{};   ///< All ranks, in their order.
+  std::string launcher_log{};          ///< The end of the launcher's output.
+  std::vector<NodeFacts> facts{};      ///< Empty if they were not asked for.
+  std::vector<std::string> missing{};  ///< Why a part is incomplete, a sentence each.
+};
+
+enum class WithFacts : std::uint8_t { no, yes };
+
+/// Asks the nodes of a job. What they do not answer is missing. Throws interrupted alone.
+JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts);
+
+}  // namespace fastgpu::cli

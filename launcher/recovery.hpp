@@ -1,0 +1,41 @@
+// When a job that has ended badly is started again. Pure.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/job_outcome.hpp"
+#include "launcher/placement.hpp"
+
+namespace fastgpu::launcher {
+
+/// The maximum number of restarts.
+inline constexpr int kMostRetries = 1'000;
+
+/// Returns the causes after which jobs are started again by default.
+std::vector<JobEndCause> usual_retry_causes();
+
+/// Returns the words for the causes after which jobs can be started again.
+std::vector<std::string> retry_cause_words();
+
+/// Parses "node-loss,preempted,hang". Throws usage for another word, with the nearest one.
+std::vector<JobEndCause> parse_retry_causes(std::string_view list);
+
+/// Returns the wait before the job is started again, after `restarts` earlier ones; absent if it is
+/// not started again.
+std::optional<std::chrono::milliseconds> wait_before_restart(const JobSpec& spec, JobEndCause cause,
+                                                             int restarts);
+
+/// Returns the cause of an end, given whether the cloud has announced that it takes one of the
+/// job's nodes back.
+JobEndCause with_notice(JobEndCause cause, bool is_taken_back);
+
+/// Returns the nodes to start the job on again: without those that were lost, if its ranks fit on
+/// the others; else all.
+std::vector<NodeSlots> nodes_for_restart(std::vector<NodeSlots> nodes,
+                                         const std::vector<NodeName>& lost, const JobSpec& spec);
+
+}  // namespace fastgpu::launcher

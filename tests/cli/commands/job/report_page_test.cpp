@@ -1,0 +1,143 @@
+#include "cli/commands/job/report_page.hpp"
+
+#include <doctest/doctest.h>
+
+#include "cli/commands/job/post_mortem.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kBegin = 1'700'000'000 * kSecond;
+
+state::TimePoint at(std::int64_t seconds) {
+  return state::TimePoint(std::chrono::seconds(1'700'000'000 + seconds));
+}
+
+/// A job of three ranks on two nodes, whose second rank has failed.
+JobEvidence failed_job() {
+  JobEvidence evidence;
+  launcher::JobRecord record;
+  record.spec = {.name = {"train"}, .argv = {"./train", "<b>", "a b"}};
+  record.placement = {{{"demo-0"}, 0, 2}, {{"demo-1"}, 2, 1}};
+  record.cause = launcher::JobEndCause::failure;
+  evidence.job = {.id = "train-1", .cluster = {"c"}, .record = record};
+  evidence.job.state = state::JobState::failed;
+  evidence.job.exit_code = 7;
+  evidence.job.reason = "rank 1 on demo-0: exited with 7";
+  evidence.job.created = at(0);
+  evidence.job.ended = at(20);
+  evidence.record = record;
+  evidence.cluster = "demo";
+  evidence.run = "train-1";
+  evidence.ranks = {{.rank = 0,
+                     .node = "demo-0",
+                     .has_ended = true,
+                     .outcome = "killed by SIGTERM",
+                     .exit_code = 143,
+                     .signal = "SIGTERM",
+                     .was_told = true,
+                     .began = kBegin + kSecond,
+                     .ended = kBegin + 19 * kSecond,
+                     .out = "step 1\n"},
+                    {.rank = 1,
+                     .node = "demo-0",
+                     .has_ended = true,
+                     .outcome = "exited with 7",
+                     .exit_code = 7,
+                     .began = kBegin + kSecond,
+                     .ended = kBegin + 11 * kSecond,
+                     .err = "</pre><script>alert(1)</script>\n\x1b[31m\xff&amp;\n"},
+                    {.rank = 2, .node = "demo-1"}};
+  return evidence;
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_SUITE_BEGIN("cli/report_page");
+
+TEST_CASE("the page shows how the job and its ranks ended") {
+  const std::string page = report_page(failed_job(), at(30));
+  CHECK(has(page, "<span class=\"state bad\">failed</span>"));
+  CHECK(has(page, "rank 1 on demo-0: exited with 7"));
+  CHECK(has(page, "<dt>cause</dt><dd>failure</dd>"));
+  CHECK(has(page, "class=\"bar bad\" style=\"left:0.00%;width:52.63%\""));
+  CHECK(has(page, "class=\"bar told\" style=\"left:0.00%;width:94.74%\""));
+  CHECK(has(page, "its end is unknown"));
+  CHECK(has(page, "<td>demo-0</td><td>0-1</td>"));
+  CHECK(has(page, "prefers-color-scheme:dark"));
+  CHECK(has(page, "<details open=\"open\"><summary>rank 1"));
+}
+
+TEST_CASE("hostile lines and arguments are text in the page") {
+  const std::string page = report_page(failed_job(), at(30));
+  CHECK_FALSE(has(page, "<script"));
+  CHECK_FALSE(has(page, "<b>"));
+  CHECK_FALSE(has(page, "\x1b"));
+  CHECK_FALSE(has(page, "\xff"));
+  CHECK(has(page, "&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;\n?[31m?&amp;amp;"));
+}
+
+TEST_CASE("of many ranks those that failed are shown in any case") {
+  JobEvidence evidence = failed_job();
+  evidence.ranks.clear();
+  for (int i = 0; i < 1'000; ++i)
+    evidence.ranks.push_back({.rank = i,
+                              .node = "demo-0",
+                              .has_ended = true,
+                              .outcome = i == 900 ? "exited with 3" : "ended well",
+                              .exit_code = i == 900 ? 3 : 0,
+                              .began = kBegin,
+                              .ended = kBegin + kSecond,
+                              .out = "line\n"});
+  const std::string page = report_page(evidence, at(30));
+  CHECK(has(page, "256 of 1000 ranks are shown"));
+  CHECK(has(page, "<td>900</td><td>demo-0</td><td>exited with 3</td>"));
+  CHECK(page.size() < 300'000);
+}
+
+TEST_CASE("a job that runs has bars up to now") {
+  JobEvidence evidence = failed_job();
+  evidence.job.state = state::JobState::running;
+  evidence.job.ended.reset();
+  evidence.ranks = {{.rank = 0, .node = "demo-0", .began = kBegin}};
+  const std::string page = report_page(evidence, at(30));
+  CHECK(has(page, "class=\"bar open\" style=\"left:0.00%;width:100.00%\""));
+  CHECK(has(page, "state open"));
+}
+
+TEST_CASE("the document has a row for each rank") {
+  const View view = report_view(failed_job(), at(30));
+  CHECK(view.root["ranks"].size() == 3);
+  CHECK(view.root["ranks"][1]["exit_code"] == 7);
+  CHECK(view.root["ranks"][2]["exit_code"].is_null());
+  CHECK(view.table.rows.size() == 3);
+  CHECK(view.page == report_page(failed_job(), at(30)));
+}
+
+TEST_CASE("a bundle has the ends of logs and no secrets") {
+  JobEvidence evidence = failed_job();
+  evidence.facts = {{.node = "demo-0", .text = "$ uname -a\n"}};
+  evidence.missing = {"demo-1: timeout"};
+  const auto files = bundle_of(
+      evidence, {"LR=0.1", "WANDB_API_KEY=sesame", "PLAIN=hidden", "db_password=p"}, {"PLAIN"});
+  REQUIRE(files.contains("job.json"));
+  CHECK(has(files.at("job.json"), "\"demo-1: timeout\""));
+  CHECK(has(files.at("job.json"), "\"exit_code\": 7"));
+  CHECK(files.at("logs/0.out") == "step 1\n");
+  CHECK(files.contains("logs/1.err"));
+  CHECK_FALSE(files.contains("logs/2.out"));
+  CHECK(files.at("nodes/demo-0.txt") == "$ uname -a\n");
+  const std::string& variables = files.at("environment.txt");
+  CHECK(has(variables, "LR=0.1\n"));
+  CHECK(has(variables, "WANDB_API_KEY=(left out)\n"));
+  for (const char* secret : {"sesame", "hidden", "=p\n"})
+    CHECK_FALSE(has(variables, secret));
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::cli

@@ -1,0 +1,129 @@
+"""The report of a job is one well-formed page that needs nothing from elsewhere, whatever its logs
+have; it fits narrow and wide windows: report_page_test.py PRINT-REPORT-PAGE
+"""
+
+import html.parser
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+PAGE = subprocess.run([sys.argv[1]], capture_output=True, check=True).stdout.decode()
+EMPTY = {"meta", "link", "img", "br", "hr", "input"}
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# Writes the widths of the page and of its window into the title.
+MEASURE = (
+    "<script>addEventListener('load',()=>{const e=document.documentElement;document.title="
+    "`width ${e.scrollWidth} of ${innerWidth}; page ${getComputedStyle(document.body)."
+    "backgroundColor}; scripts ${document.scripts.length}; images ${document.images.length}`})"
+    "</script></body>"
+)
+
+
+class Nesting(html.parser.HTMLParser):
+    """Fails where an element ends that has not begun."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.open.pop() != tag:
+            raise AssertionError(f"{tag} ends out of turn")
+
+
+def in_browser(width, *flags):
+    """Returns the title that the page has after it was laid out in a window of that width."""
+    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if browser is None:
+        raise unittest.SkipTest("needs chromium")
+    with tempfile.TemporaryDirectory(prefix="fastgpu-report-") as folder:
+        path = pathlib.Path(folder) / "report.html"
+        path.write_text(PAGE.replace("</body>", MEASURE))
+        # A headless window is not narrower than 500: a frame is.
+        frame = pathlib.Path(folder) / "frame.html"
+        frame.write_text(
+            f'<iframe id="f" style="border:0;width:{width}px;height:900px" src="report.html">'
+            "</iframe><script>addEventListener('load',()=>setTimeout(()=>{document.title="
+            "document.getElementById('f').contentDocument.title},200))</script>"
+        )
+        done = subprocess.run(
+            [
+                browser,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--allow-file-access-from-files",
+                f"--user-data-dir={folder}/user",
+                "--virtual-time-budget=5000",
+                f"--window-size={width + 40},1000",
+                *flags,
+                "--dump-dom",
+                frame.as_uri(),
+            ],
+            capture_output=True,
+            check=True,
+            timeout=100,
+        )
+    return re.search(r"<title>(.*?)</title>", done.stdout.decode(errors="replace")).group(1)
+
+
+class Report(unittest.TestCase):
+    def test_it_is_well_formed(self):
+        ElementTree.fromstring(PAGE)
+        parser = Nesting()
+        parser.feed(PAGE)
+        parser.close()
+        self.assertEqual(parser.open, [])
+
+    def test_it_needs_nothing_from_elsewhere(self):
+        self.assertNotIn("://", PAGE)
+        self.assertNotIn("@import", PAGE)
+        self.assertNotRegex(PAGE, r"<(script|link|img|iframe)")
+
+    def test_hostile_lines_are_text(self):
+        text = "".join(ElementTree.fromstring(PAGE).itertext())
+        for line in (
+            "</pre></body><script>alert(3)</script>",
+            '"</p><script>alert(2)</script>',
+            "<img src=x onerror=alert(1)>",
+        ):
+            self.assertIn(line, text)
+        for control in ("\x1b", "\x07", "\u202e"):
+            self.assertNotIn(control, PAGE)
+
+    def test_every_rank_has_a_bar_inside_its_track(self):
+        bars = re.findall(r'class="bar \w+" style="left:([\d.]+)%;width:([\d.]+)%"', PAGE)
+        self.assertEqual(len(bars), 24)
+        for left, width in bars:
+            self.assertLessEqual(float(left) + float(width), 100.02)
+
+    def test_it_fits_narrow_and_wide_windows_in_chromium(self):
+        for width in (400, 1600):
+            title = in_browser(width)
+            found = re.match(r"width (\d+) of (\d+); page (.*); scripts 1; images 0", title)
+            self.assertTrue(found, title)
+            self.assertEqual(int(found.group(2)), width)
+            self.assertLessEqual(int(found.group(1)), width, "it is wider than the window")
+
+    def test_it_is_dark_where_the_screen_is(self):
+        light = in_browser(800)
+        dark = in_browser(800, "--blink-settings=preferredColorScheme=0")
+        self.assertIn("rgb(255, 255, 255)", light)
+        self.assertIn("rgb(21, 24, 29)", dark)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

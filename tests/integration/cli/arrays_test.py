@@ -1,0 +1,180 @@
+"""Arrays of jobs: each index or line of a file is a job of its own: arrays_test.py FASTGPU [TEST
+...]
+"""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from cli_user import job_words, run_tests, shared_cluster, within
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
+
+
+def jobs_of(user, array):
+    """Returns the states of the array's jobs by their ids."""
+    shown = user.run("get", "jobs", array, "-o", "json", code=None)
+    if shown.returncode != 0:
+        return {}
+    return {one["id"]: one["state"] for one in json.loads(shown.out)["jobs"]}
+
+
+def count(states, wanted):
+    return sum(1 for state in states.values() if state == wanted)
+
+
+@shared_cluster
+def test_an_array_runs_a_job_for_each_index(user):
+    name = user.two_nodes()
+    program = ["sh", "-c", "echo $FASTGPU_ARRAY_ID $FASTGPU_ARRAY_INDEX of $FASTGPU_ARRAY_COUNT"]
+    done = user.run(*job_words(name, 1, program, "squares", "--array", "2-6:2"))
+    assert_in("array squares-1: 3 jobs", done.err)
+    assert_in("job squares-1.4 succeeded", done.err)
+    assert_equal(user.run("logs", "squares-1.6").out, b"squares-1 6 of 3\n")
+    assert_equal(
+        jobs_of(user, "squares"), {f"squares-1.{index}": "succeeded" for index in (2, 4, 6)}
+    )
+    shown = json.loads(user.run("describe", "job", "squares-1.4", "-o", "json").out)
+    assert_equal(shown["spec"]["array"]["index"], 4)
+    user.refused(["logs", "squares-1"], 2, "squares-1 is an array of jobs", "squares-1.")
+    user.refused(["describe", "job", "squares"], 2, "is an array of jobs")
+    user.run("delete", "job", "squares-1", "--yes")
+    assert_equal(jobs_of(user, "squares-1"), {})
+
+
+@shared_cluster
+def test_the_lines_of_a_file_are_parameters(user):
+    name = user.two_nodes()
+    table = user.folder / "rates.csv"
+    table.write_text('RATE,NOTE\n0.1,"small, safe"\n# left out\n0.5,large\n')
+    job = user.folder / "job.yaml"
+    job.write_text(
+        f"name: rates\nnp: 1\nparameters: {table}\n"
+        'command: [sh, -c, \'echo "$RATE|$NOTE|$FASTGPU_PARAMETER_1|$FASTGPU_PARAMETERS|$KEY"\']\n'
+        "secrets: [KEY]\n"
+    )
+    user.run("run", "job", "-f", job, "-c", name, environment={"KEY": "sesame"})
+    wanted = b'0.1|small, safe|0.1|0.1,"small, safe"|sesame\n'
+    assert_equal(user.run("logs", "rates-1.1").out, wanted)
+    assert_equal(user.run("logs", "rates-1.2").out, b"0.5|large|0.5|0.5,large|sesame\n")
+    text = user.run("describe", "job", "rates-1.2").out.decode()
+    assert_in("RATE=0.5, NOTE=large", text)
+    assert_not_in("sesame", text)
+    words = ["--array", "2", "--parameters", str(table), "--set", "name=one"]
+    user.run("run", "job", "-f", job, "-c", name, *words, environment={"KEY": "k"})
+    assert_equal(list(jobs_of(user, "one-1")), ["one-1.2"])
+
+
+@shared_cluster
+def test_wrong_arrays_are_refused_before_anything_is_recorded(user):
+    name = user.two_nodes()
+    empty = user.folder / "empty.txt"
+    empty.write_text("# nothing\n")
+    ranks = user.folder / "ranks.csv"
+    ranks.write_text("RANK\n1\n")
+    for words, said in (
+        (["--array", "5-1"], "goes from 5 down to 1"),
+        (["--array", "1-2000"], "2000 jobs; at most 1000"),
+        (["--array", "x"], "'x', which is not a number"),
+        (["--parameters", str(empty)], "empty.txt has no parameters"),
+        (["--parameters", str(ranks)], "RANK is set by fastgpu"),
+        (["--array", "1-2", "--parameters", str(ranks)], "lines 1 to 1"),
+        (["--array", "1-2", "--stdin", "rank0"], "no standard input"),
+    ):
+        user.refused(job_words(name, 1, ["true"], "wrong", *words), 2, said)
+    missing = job_words(name, 1, ["true"], "wrong", "--parameters", str(user.folder / "none"))
+    user.refused(missing, 5, "none")
+    assert_equal(jobs_of(user, "wrong"), {})
+    plan = json.loads(
+        user.run(*job_words(name, 1, ["true"], "--array", "1-9%2", "--dry-run", "-o", "json")).out
+    )
+    assert_equal(plan["array"], {"jobs": 9, "limit": 2})
+
+
+@shared_cluster
+def test_only_as_many_as_allowed_run_at_once_and_the_first_failure_counts(user):
+    name = user.nodes(2)
+    program = ["sh", "-c", "sleep 1; exit $((FASTGPU_ARRAY_INDEX % 3 * 7))"]
+    process = user.start(*job_words(name, 1, program, "few", "--share", "--array", "3-6%2"))
+    most = 0
+    while process.poll() is None:
+        states = jobs_of(user, "few-1")
+        most = max(most, count(states, "running") + count(states, "starting"))
+        assert_true(within(0.3, lambda: True), "")
+    _, err = process.communicate(timeout=60)
+    assert_equal(process.returncode, 7, err.decode())
+    assert_in("job few-1.4 failed: rank 0", err.decode())
+    assert_less(most, 3)
+    assert_equal(count(jobs_of(user, "few-1"), "failed"), 2)
+    user.run("wait", "job", "few-1", code=7)
+    user.run("wait", "job", "few-1.3")
+
+
+@shared_cluster
+def test_a_detached_array_is_waited_for_and_others_start_after_it(user):
+    name = user.two_nodes()
+    began = user.run(*job_words(name, 1, ["sleep", "1"], "back", "--array", "1-4", "--detach"))
+    assert_equal(began.out, b"back-1\n")
+    words = job_words(name, 1, ["echo", "after all"], "last", "--after", "back", "--detach")
+    assert_in("waits for back-1", user.run(*words).err)
+    user.run("wait", "job", "back-1", "last", timeout=60)
+    assert_equal(count(jobs_of(user, "back-1"), "succeeded"), 4)
+    assert_equal(user.run("logs", "last").out, b"after all\n")
+    program = ["sh", "-c", "exit $FASTGPU_ARRAY_INDEX"]
+    user.run(*job_words(name, 1, program, "bad", "--array", "0-2"), code=1)
+    done = user.run(*job_words(name, 1, ["true"], "never", "--after", "bad-1"), code=1)
+    assert_in("bad-1, after which it was to start, did not succeed", done.err)
+    many = job_words(name, 1, ["true"], "all", "--array", "1-3", "--after", "bad-1")
+    user.run(*many, code=1)
+    assert_equal(count(jobs_of(user, "all-1"), "cancelled"), 3)
+
+
+@shared_cluster
+def test_an_array_and_one_of_its_jobs_are_cancelled(user):
+    name = user.two_nodes()
+    user.run(*job_words(name, 1, ["sleep", "600"], "long", "--array", "1-6%2", "--detach"))
+    assert_true(within(20, lambda: count(jobs_of(user, "long-1"), "running") == 2), "too few run")
+    user.run("cancel", "job", "long-1.6")
+    user.run("cancel", "job", "long-1.1")
+    assert_equal(jobs_of(user, "long-1")["long-1.6"], "cancelled")
+    assert_true(within(20, lambda: jobs_of(user, "long-1")["long-1.3"] == "running"), "no next one")
+    user.run("cancel", "job", "long-1")
+    assert_equal(count(jobs_of(user, "long-1"), "cancelled"), 6)
+    left = user.run("exec", name, "--", "sh", "-c", "pgrep -f '[s]leep 600' || true")
+    assert_equal(left.out.strip(), b"", "processes are left")
+
+
+@shared_cluster
+def test_younger_jobs_pass_those_that_an_array_holds_back(user):
+    name = user.nodes(2)
+    user.run(*job_words(name, 1, ["sleep", "600"], "held", "--array", "1-50%1", "--detach"))
+    assert_true(within(20, lambda: count(jobs_of(user, "held-1"), "running") == 1), "none runs")
+    user.run(*job_words(name, 1, ["true"], "younger"), timeout=30)
+    user.run("cancel", "job", "held-1")
+    assert_equal(count(jobs_of(user, "held-1"), "cancelled"), 50)
+
+
+@shared_cluster
+def test_an_interrupted_array_ends_with_its_jobs_and_a_killed_one_is_lost(user):
+    name = user.two_nodes()
+    process = user.start(*job_words(name, 1, ["sleep", "600"], "stops", "--array", "1-5"))
+    assert_true(within(20, lambda: count(jobs_of(user, "stops-1"), "running") == 2), "too few run")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=40)
+    assert_equal(process.returncode, 130, err.decode())
+    assert_equal(count(jobs_of(user, "stops-1"), "cancelled"), 5)
+    killed = user.start(*job_words(name, 1, ["sleep", "601"], "killed", "--array", "1-5"))
+    assert_true(within(20, lambda: count(jobs_of(user, "killed-1"), "running") == 2), "too few run")
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate(timeout=10)
+    user.run("gc")
+    states = jobs_of(user, "killed-1")
+    assert_equal(count(states, "lost"), 5, states)
+    left = user.run("exec", name, "--", "sh", "-c", "pgrep -f '[s]leep 60' || true")
+    assert_equal(left.out.strip(), b"", "processes are left")
+
+
+if __name__ == "__main__":
+    run_tests(globals())

@@ -1,0 +1,140 @@
+"""Jobs that hang are ended with the stacks of their ranks, and jobs are started again after a bad
+end: recovery_test.py FASTGPU [TEST ...]
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from cli_user import inits_of, job_words, run_tests, shared_cluster, within
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
+
+# The first run fails as `$1` says; every later one writes where it found what the first one left.
+TWICE = (
+    'echo "run $FASTGPU_RESTART_COUNT of $FASTGPU_JOB_ID"; '
+    'test "$FASTGPU_RESTART_COUNT" = 0 || '
+    '{ echo "found $(cat "$FASTGPU_CHECKPOINT_DIR/step.$RANK")"; exit 0; }; '
+    'echo 17 >"$FASTGPU_CHECKPOINT_DIR/step.$RANK"; '
+)
+
+
+def job(user, name):
+    return json.loads(user.run("describe", "job", name, "-o", "json").out)
+
+
+@shared_cluster
+def test_a_job_that_hangs_is_ended_with_the_stacks_of_its_ranks(user):
+    name = user.two_nodes()
+    began = time.monotonic()
+    program = ["sh", "-c", "echo up; exec sleep 600"]
+    done = user.run(*job_words(name, 2, program, "hangs", "--hang-timeout", "3s"), code=124)
+    assert_less(time.monotonic() - began, 40)
+    assert_in("ranks 0-1 hung: no output, processor time or traffic for 3s", done.err)
+    assert_in("rank 0, process", done.err)
+    assert_in("sleep 600", done.err)
+    shown = re.search(r"#\d+ .*nanosleep|thread \d+ \(sleep\): \S+", done.err)
+    assert_true(shown, f"no stack: {done.err}")
+    assert_equal(job(user, "hangs-1")["cause"], "hang")
+    left = user.run("exec", name, "--", "sh", "-c", "pgrep -f '[s]leep 600' || true")
+    assert_equal(left.out.strip(), b"", "processes are left")
+    kept = user.run("exec", f"{name}/0", "--", "cat", ".fastgpu/jobs/hangs-1/stacks").out
+    assert_in(b"rank 0, process", kept)
+
+
+@shared_cluster
+def test_ranks_that_wait_for_a_busy_one_do_not_hang(user):
+    name = user.two_nodes()
+    busy = "end=$(($(date +%s) + 7)); while test $(date +%s) -lt $end; do :; done"
+    program = ["sh", "-c", f"test $RANK = 1 && exec sleep 7; {busy}"]
+    user.run(*job_words(name, 2, program, "waits", "--hang-timeout", "3s"), timeout=60)
+    slow = ["sh", "-c", "for i in 1 2 3 4; do echo $i; sleep 1.5; done"]
+    user.run(*job_words(name, 2, slow, "slow", "--hang-timeout", "3s"), timeout=60)
+    short = job_words(name, 1, ["true"], "--hang-timeout", "1s")
+    user.refused(short, 2, "shorter than 2s")
+
+
+@shared_cluster
+def test_a_job_that_hangs_is_started_again_with_its_checkpoints(user):
+    name = user.two_nodes()
+    user.run("exec", name, "--", "rm", "-rf", "/root/saved")
+    program = ["sh", "-c", TWICE + "exec sleep 600"]
+    words = ["--hang-timeout", "3s", "--retry", "2", "--checkpoints", "saved"]
+    done = user.run(*job_words(name, 2, program, "again", *words), timeout=120)
+    assert_in("job again-1 ended (hang)", done.err)
+    assert_in("it is started again, 1 of 2", done.err)
+    for rank in (0, 1):
+        assert_in(f"[{rank}] run 0 of again-1\n", done.out.decode())
+        assert_in(f"[{rank}] run 1 of again-1.r1\n", done.out.decode())
+        assert_in(f"[{rank}] found 17\n", done.out.decode())
+    shown = job(user, "again-1")
+    assert_equal((shown["state"], shown["spec"]["restarts"]), ("succeeded", 1))
+    assert_in("1 of at most 2", user.run("describe", "job", "again-1").out.decode())
+    logs = user.run("logs", "again-1").out.decode()
+    assert_in("run 1 of again-1.r1", logs)
+    assert_not_in("run 0", logs)
+    user.run("delete", "job", "again-1", "--yes")
+    folders = user.run("exec", f"{name}/0", "--", "ls", ".fastgpu/jobs").out.decode()
+    assert_not_in("again-1", folders)
+
+
+@shared_cluster
+def test_a_failure_is_a_cause_only_where_it_is_asked_for(user):
+    name = user.two_nodes()
+    fails = ["sh", "-c", 'echo "run $FASTGPU_RESTART_COUNT"; exit 7']
+    done = user.run(*job_words(name, 1, fails, "once", "--retry", "3"), code=7)
+    assert_not_in("started again", done.err)
+    assert_equal(job(user, "once-1")["cause"], "failure")
+    words = ["--retry", "2", "--on", "failure"]
+    done = user.run(*job_words(name, 1, fails, "thrice", *words), code=7, timeout=60)
+    assert_equal(done.out.decode().split("run ")[1:], ["0\n", "1\n", "2\n"])
+    assert_in("2 of 2", done.err)
+    user.refused(job_words(name, 1, fails, "--on", "failure"), 2, "no --retry")
+    user.refused(job_words(name, 1, fails, "--retry", "1", "--on", "hangs"), 2, "did you mean hang")
+    words = ["--retry", "1", "--stdin", "rank0"]
+    user.refused(job_words(name, 1, fails, *words), 2, "no standard input")
+
+
+@shared_cluster
+def test_a_detached_job_is_started_again_and_others_wait_for_its_last_run(user):
+    name = user.two_nodes()
+    user.run("exec", name, "--", "rm", "-rf", "/root/kept")
+    program = ["sh", "-c", TWICE + "sleep 3; exit 5"]
+    words = ["--retry", "1", "--on", "failure", "--checkpoints", "kept", "--detach"]
+    assert_equal(user.run(*job_words(name, 1, program, "far", *words)).out, b"far-1\n")
+    user.run("wait", "job", "far-1", timeout=60)
+    assert_in(b"found 17", user.run("logs", "far-1").out)
+    sleeps = ["sh", "-c", "sleep 600; exit 1"]
+    user.run(*job_words(name, 1, sleeps, "stopped", *words))
+    user.run("cancel", "job", "stopped-1")
+    time.sleep(2)
+    assert_equal(job(user, "stopped-1")["state"], "cancelled")
+    assert_equal(job(user, "stopped-1")["cause"], "cancelled")
+
+
+def test_a_job_is_started_again_after_a_node_was_lost(user):
+    name = user.nodes(3)
+    program = ["sh", "-c", TWICE + "echo up; exec sleep 600"]
+    words = ["--retry", "1", "--checkpoints", "steps"]
+    process = user.start(*job_words(name, 2, program, "moves", *words))
+    ran = within(30, lambda: user.run("logs", "moves-1", code=None).out.count(b"up\n") == 2)
+    assert_true(ran, "it does not start")
+    user.run("cp", f"{name}/1:steps/step.1", str(user.folder / "step"))
+    user.run("exec", f"{name}/2", "--", "mkdir", "steps")
+    user.run("cp", str(user.folder / "step"), f"{name}/2:steps/step.1")
+    for pid in inits_of(f"{name}-1"):
+        os.kill(pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=120)
+    assert_equal(process.returncode, 0, err.decode())
+    assert_in("job moves-1 ended (node-loss)", err.decode())
+    assert_in("[1] found 17", out.decode())
+    nodes = [node["name"] for node in job(user, "moves-1")["spec"]["nodes"]]
+    assert_equal(nodes, [f"{name}-0", f"{name}-2"])
+
+
+if __name__ == "__main__":
+    run_tests(globals())

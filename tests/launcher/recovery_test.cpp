@@ -1,0 +1,83 @@
+#include "launcher/recovery.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+using fastgpu::test::failure_of;
+using fastgpu::test::mentions;
+using Causes = std::vector<JobEndCause>;
+
+JobSpec restarted(int retries, Causes causes) {
+  JobSpec spec{.name = {"j"}, .argv = {"x"}};
+  spec.retries = retries;
+  spec.retry_on = std::move(causes);
+  return spec;
+}
+
+TEST_SUITE_BEGIN("launcher/recovery");
+
+TEST_CASE("causes are a list of words, each once") {
+  CHECK(parse_retry_causes("node-loss,hang,node-loss") ==
+        Causes{JobEndCause::node_loss, JobEndCause::hang});
+  CHECK(parse_retry_causes("failure") == Causes{JobEndCause::failure});
+  CHECK(mentions(failure_of([] { parse_retry_causes("hang,node-los"); }),
+                 "'node-los' is not a cause of a restart, did you mean node-loss?"));
+  CHECK(mentions(failure_of([] { parse_retry_causes(""); }), "''"));
+  CHECK(mentions(failure_of([] { parse_retry_causes("timeout"); }), "'timeout'"));
+}
+
+TEST_CASE("a job is started again for its causes alone, and only so often as it says") {
+  const JobSpec spec = restarted(2, usual_retry_causes());
+  CHECK(wait_before_restart(spec, JobEndCause::node_loss, 0) == 1s);
+  CHECK(wait_before_restart(spec, JobEndCause::hang, 1) == 2s);
+  CHECK_FALSE(wait_before_restart(spec, JobEndCause::preempted, 2));
+  for (const JobEndCause cause :
+       {JobEndCause::none, JobEndCause::failure, JobEndCause::launcher, JobEndCause::timeout,
+        JobEndCause::cancelled, JobEndCause::contact})
+    CHECK_FALSE(wait_before_restart(spec, cause, 0));
+  CHECK(wait_before_restart(restarted(1, {JobEndCause::failure}), JobEndCause::failure, 0));
+  CHECK_FALSE(wait_before_restart(restarted(0, usual_retry_causes()), JobEndCause::hang, 0));
+}
+
+TEST_CASE("the wait before a restart doubles up to a minute") {
+  const JobSpec spec = restarted(1'000, usual_retry_causes());
+  CHECK(wait_before_restart(spec, JobEndCause::hang, 5) == 32s);
+  CHECK(wait_before_restart(spec, JobEndCause::hang, 6) == 60s);
+  CHECK(wait_before_restart(spec, JobEndCause::hang, 999) == 60s);
+}
+
+TEST_CASE("after a cloud's notice a lost node was preempted, and a time limit is still one") {
+  CHECK(with_notice(JobEndCause::node_loss, true) == JobEndCause::preempted);
+  CHECK(with_notice(JobEndCause::failure, true) == JobEndCause::preempted);
+  CHECK(with_notice(JobEndCause::launcher, true) == JobEndCause::preempted);
+  CHECK(with_notice(JobEndCause::node_loss, false) == JobEndCause::node_loss);
+  CHECK(with_notice(JobEndCause::timeout, true) == JobEndCause::timeout);
+  CHECK(with_notice(JobEndCause::cancelled, true) == JobEndCause::cancelled);
+  CHECK(with_notice(JobEndCause::none, true) == JobEndCause::none);
+}
+
+TEST_CASE("lost nodes are left out where the ranks fit without them") {
+  const std::vector<NodeSlots> nodes = {{{"n-0"}, 2}, {{"n-1"}, 2}, {{"n-2"}, 2}};
+  JobSpec spec = restarted(1, usual_retry_causes());
+  spec.ranks = 4;
+  const auto kept = nodes_for_restart(nodes, {{"n-1"}}, spec);
+  REQUIRE(kept.size() == 2);
+  CHECK(kept[1].name.value == "n-2");
+  CHECK(nodes_for_restart(nodes, {{"n-1"}, {"n-2"}}, spec).size() == 3);
+  CHECK(nodes_for_restart(nodes, {}, spec).size() == 3);
+}
+
+TEST_CASE("the first run of a job has its id as its name, and the next ones a number") {
+  CHECK(run_name("train-1", 0) == "train-1");
+  CHECK(run_name("sweep-1.7", 2) == "sweep-1.7.r2");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::launcher
