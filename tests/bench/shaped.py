@@ -8,10 +8,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
-from hosts import Host, connect, results, sh, signal_all, start
+from hosts import Host, connect, results, resume_all, sh, signal_all, start
 
 
 def ports(host, peer):
@@ -95,10 +94,7 @@ class Link:
             for rank in ranks:
                 signal_all(rank.pid, signal.SIGSTOP)
             self.cap_flows(mbit)
-            for _ in range(20):  # nsenter stops itself some time after its child.
-                for rank in ranks:
-                    signal_all(rank.pid, signal.SIGCONT)
-                time.sleep(0.01)
+            resume_all(*(rank.pid for rank in ranks))
             if meanwhile:
                 meanwhile(self)
             return results(ranks)

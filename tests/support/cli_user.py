@@ -149,11 +149,12 @@ def inits_of(node):
 
 
 def within(seconds, condition):
+    """Waits until the condition is true; returns False if that takes longer."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.05)
+        time.sleep(0.02)
     return True
 
 

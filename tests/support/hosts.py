@@ -84,6 +84,14 @@ def signal_all(pid, number):
             os.kill(process, number)
 
 
+def resume_all(*pids):
+    """Continues stopped processes. nsenter stops itself some time after its child."""
+    for _ in range(20):
+        for pid in pids:
+            signal_all(pid, signal.SIGCONT)
+        time.sleep(0.01)
+
+
 def connect(hosts, device, addresses):
     """Lays a link between two hosts, which is `device` on both."""
     ends = [f"fg{host.pid}{device}"[:15] for host in hosts]

@@ -19,7 +19,7 @@ import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import cloud_sim
-from cli_user import run_tests
+from cli_user import run_tests, within
 from cloud_sim import CLOUDS, CloudSim, Customer
 from suite import (
     assert_equal,
@@ -427,9 +427,7 @@ def test_what_runs_is_taken_off_the_quota(user):
 
         before = room()
         customer.create("t", "--detach")
-        deadline = time.monotonic() + 10
-        while room() != before - 2 and time.monotonic() < deadline:  # New machines are listed late.
-            time.sleep(0.5)
+        within(10, lambda: room() == before - 2)  # New machines are listed late.
         assert_equal(
             room(), before - 2, f"{customer.cloud}: room for {before} before and {room()} after two"
         )

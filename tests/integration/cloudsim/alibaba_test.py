@@ -158,16 +158,7 @@ class LifeTest(AlibabaTest):
         self.refused(
             "InvalidInstanceId.NotFound", "ecs", "DeleteInstances", InstanceId=ids[:1], Force=True
         )
-        books = self.sim.ask("books")
-        self.assertEqual(books["instances_alive"], 0)
-        self.assertEqual(
-            [
-                each
-                for each in books["resources"]
-                if each["alive"] and each["kind"] in ("interface", "disk")
-            ],
-            [],
-        )
+        self.check_machines_left_nothing()
 
     def test_a_token_means_one_batch_of_one_kind(self):
         ids = self.run_instances(Amount=2, ClientToken="t")

@@ -94,6 +94,14 @@ class SimTest(unittest.TestCase):
         if not self.wants_violations:
             self.assertEqual(self.sim.ask("violations")["violations"], [])
 
+    def check_machines_left_nothing(self):
+        """No machine is left, and neither a disk nor a network interface of one."""
+        books = self.sim.ask("books")
+        self.assertEqual(books["instances_alive"], 0)
+        kinds = ("interface", "disk", "volume")
+        left = [each for each in books["resources"] if each["alive"] and each["kind"] in kinds]
+        self.assertEqual(left, [])
+
     def wait_for(self, what, limit=20):
         end = time.monotonic() + limit
         while not (value := what()):

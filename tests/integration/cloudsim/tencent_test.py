@@ -127,16 +127,7 @@ class LifeTest(TencentTest):
         self.wait("RUNNING", ids)
         self.call("cvm", "TerminateInstances", InstanceIds=ids)
         self.wait(None, ids)
-        books = self.sim.ask("books")
-        self.assertEqual(books["instances_alive"], 0)
-        self.assertEqual(
-            [
-                each
-                for each in books["resources"]
-                if each["alive"] and each["kind"] in ("interface", "disk")
-            ],
-            [],
-        )
+        self.check_machines_left_nothing()
 
     def test_a_token_means_one_batch_even_when_it_is_gone(self):
         ids = self.run_instances(InstanceCount=2, ClientToken="t")

@@ -18,7 +18,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 import suite
-from hosts import Switched, children, sh, signal_all
+from hosts import Switched, children, resume_all, sh, signal_all
 from suite import assert_equal, assert_false, assert_greater, assert_true
 
 DEADLINE = 4  # Seconds, as FASTGPU_COMM_TIMEOUT.
@@ -174,9 +174,7 @@ def a_rank_that_pauses(victim):
     def scenario(job, _network):
         job.signal(victim, signal.SIGSTOP)
         time.sleep(2 * DEADLINE)
-        for _ in range(20):  # nsenter stops itself some time after its child.
-            signal_all(job.ranks[victim].pid, signal.SIGCONT)
-            time.sleep(0.01)
+        resume_all(job.ranks[victim].pid)
         job.end()
 
     return scenario
@@ -200,9 +198,7 @@ def a_stopped(victim):
             job.check_failure(
                 rank, rf"rank {victim} (sent|took) nothing for {DEADLINE}s", remaining.seconds()
             )
-        for _ in range(20):  # nsenter stops itself some time after its child.
-            signal_all(job.ranks[victim].pid, signal.SIGCONT)
-            time.sleep(0.01)
+        resume_all(job.ranks[victim].pid)
         job.check_failure(victim, r"rank \d", GRACE)
 
     return scenario

@@ -19,6 +19,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import suite
+from cli_user import within
 from suite import (
     assert_equal,
     assert_false,
@@ -173,9 +174,7 @@ class Machine:
 
     def check_nothing_left(self):
         # The kernel takes a dead node's network apart in its own time.
-        deadline = time.monotonic() + 5
-        while self.visible() != self.before and time.monotonic() < deadline:
-            time.sleep(0.02)
+        within(5, lambda: self.visible() == self.before)
         assert_equal(self.visible(), self.before, "left")
         left = sorted(p.name for p in self.root.iterdir()) if self.root.exists() else []
         assert_in(left, ([], ["id"], ["id", "storage"]), "files left")
@@ -427,10 +426,7 @@ def settle(m):
 
 
 def wait_for(condition, what):
-    end = time.monotonic() + 10
-    while not condition():
-        assert_less(time.monotonic(), end, f"not within 10 s: {what}")
-        time.sleep(0.02)
+    assert_true(within(10, condition), f"not within 10 s: {what}")
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import suite
+from cli_user import within
 from suite import (
     assert_equal,
     assert_false,
@@ -151,11 +152,8 @@ class Host:
 
     def first_process(self):
         children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        for _ in range(500):
-            if text := children.read_text().split():
-                return int(text[0])
-            time.sleep(0.01)
-        raise AssertionError(f"{self.name} does not start")
+        assert_true(within(5, lambda: children.read_text().split()), f"{self.name} does not start")
+        return int(children.read_text().split()[0])
 
     def connect(self):
         process, link = str(self.first_process()), f"fgv{self.process.pid}"
@@ -168,14 +166,14 @@ class Host:
             subprocess.run(["nsenter", "-t", process, "--net", "ip", *words], check=True)
 
     def await_answer(self):
-        for _ in range(500):
+        def answers():
             with (
                 contextlib.suppress(OSError),
                 socket.create_connection((self.address, self.port), timeout=1),
             ):
-                return
-            time.sleep(0.02)
-        raise AssertionError(f"{self.name} does not answer: {self.log()}")
+                return True
+
+        assert_true(within(10, answers), f"{self.name} does not answer: {self.log()}")
 
     def stop(self):
         if self.process:
