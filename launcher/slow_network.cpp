@@ -70,8 +70,8 @@ std::string check_fabric(const JobFilesRequest& request,
                                          printable(facts[other].rdma_device) + ", but "
                                    : "";
     return device + reason +
-           "; TCP carries their messages (-e FASTGPU_COMM_REQUIRE=fabric makes "
-           "this an error)";
+           "; TCP carries their messages (-e FASTGPU_COMM_REQUIRE=fabric makes this an error, -e "
+           "FASTGPU_COMM_TRANSPORT=tcp hides it)";
   }
   return {};
 }

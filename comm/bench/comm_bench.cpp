@@ -12,6 +12,7 @@
 #include "comm/bench/program.hpp"
 #include "comm/common/variables.hpp"
 #include "comm/communicator/join.hpp"
+#include "comm/trace/links.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {
@@ -31,6 +32,8 @@ void run(const BenchSettings& settings) {
   FastgpuLibrary library(communicator, settings.buffers);
   measure_collectives(library, settings, print_result);
   if (model) measure_gradients(communicator, exchange, *model, settings, print_result);
+  if (settings.reports_links)
+    std::fputs(links_json(communicator.links(), communicator.rank()).c_str(), stderr);
 }
 
 }  // namespace

@@ -85,6 +85,8 @@ void add_single(CLI::App& app, BenchSettings& settings) {
       "--no-check", [&] { settings.is_checked = false; },
       "Do not check the results before the timing");
   app.add_option("--label", settings.label, "What results are called (the library's name)");
+  app.add_flag("--links", settings.reports_links,
+               "Print the counts of each network to stderr at the end, on every rank");
   app.add_flag("--print-model", settings.only_prints_model,
                "Print the model's gradients as a model file, and end");
 }

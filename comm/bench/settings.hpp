@@ -28,7 +28,8 @@ struct BenchSettings {
   int repetitions = 7;
   int calls = 0;  ///< Number of calls in each batch; 0: as many as take a while.
   bool is_checked = true;
-  std::string label{};  ///< The name of the results; empty: the library's own name.
+  std::string label{};         ///< The name of the results; empty: the library's own name.
+  bool reports_links = false;  ///< Each rank prints the counts of its networks at the end.
   bool only_prints_model = false;
   std::string help{};  ///< The help to print if it was asked for, with no other action; else empty.
 };
@@ -47,8 +48,8 @@ struct BenchProgram {
 };
 
 /// Reads --sizes, --collective, --dtype, --buffers, --model, --memory, --steps, --repetitions,
-/// --calls, --no-check, --label, --print-model. With a model alone, only that is measured; without
-/// any, all_reduce is. Throws ErrorKind::usage, naming the option and the value met.
+/// --calls, --no-check, --label, --links, --print-model. With a model alone, only that is measured;
+/// without any, all_reduce is. Throws ErrorKind::usage, naming the option and the value met.
 BenchSettings settings_of(const BenchProgram& program, std::span<const std::string> words);
 
 }  // namespace fastgpu::comm::bench

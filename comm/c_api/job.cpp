@@ -6,6 +6,7 @@
 #include "comm/c_api/arguments.hpp"
 #include "comm/c_api/guard.hpp"
 #include "comm/c_api/handles.hpp"
+#include "comm/c_api/outcome.hpp"
 #include "comm/common/interrupt.hpp"
 #include "comm/common/variables.hpp"
 #include "comm/common/version.hpp"
@@ -142,6 +143,14 @@ fgc_status fgc_mem_free(fgc_comm* comm, void* memory) {
   return guarded([&] {
     comm::Communicator& owner = *need(comm, "the communicator").communicator;
     if (memory != nullptr) owner.free({static_cast<std::byte*>(memory), 1});
+  });
+}
+
+fgc_status fgc_link_counters(fgc_comm* comm, size_t index, fgc_link* link, size_t* count) {
+  return guarded([&] {
+    const auto links = need(comm, "the communicator").communicator->links();
+    need(count, "the place for the number of links") = links.size();
+    if (link != nullptr && index < links.size()) comm::c_api::write_link(links[index], *link);
   });
 }
 

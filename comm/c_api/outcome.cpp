@@ -53,6 +53,19 @@ void write_counters(const GradientCounters& known, fgc_counters* counters) {
   write_struct(need(counters, "the place for the counters"), all);
 }
 
+void write_link(const LinkCounters& known, fgc_link& link) {
+  fgc_link all{};
+  known.name.copy(all.name, sizeof(all.name) - 1);
+  all.frames_sent = known.frames_sent;
+  all.frames_received = known.frames_received;
+  all.bytes_sent = known.bytes_sent;
+  all.bytes_received = known.bytes_received;
+  all.failures = known.failures;
+  all.reconnects = known.reconnects;
+  all.connections = known.connections;
+  write_struct(link, all);
+}
+
 void write_state(std::span<const std::byte> saved, void* state, std::size_t room,
                  std::size_t* bytes) {
   *bytes = saved.size();

@@ -15,6 +15,8 @@ fgc_outcome outcome_of(fgc_gradients& gradients, const StepOutcome& step);
 
 void write_counters(const GradientCounters& known, fgc_counters* counters);
 
+void write_link(const LinkCounters& known, fgc_link& link);
+
 /// Writes the length of a state to `bytes`, and the state if there is a place for it. Throws
 /// ErrorKind::usage for too little room.
 void write_state(std::span<const std::byte> saved, void* state, std::size_t room,

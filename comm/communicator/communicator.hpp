@@ -93,8 +93,8 @@ class CommunicatorNumber {
 ///
 /// A call that throws after it has begun leaves the ranks at different places, so every later call
 /// of this job throws too. One thread at a time makes collective calls, for all communicators of a
-/// job together: a thread that begins one while another does gets ErrorKind::usage, and its call has
-/// not begun. Messages may begin in several threads; those of one thread keep their order.
+/// job together: a thread that begins one while another does gets ErrorKind::usage, and its call
+/// has not begun. Messages may begin in several threads; those of one thread keep their order.
 class Communicator {
  public:
   explicit Communicator(Connections connections);
@@ -186,6 +186,9 @@ class Communicator {
   /// was begun with are the most, and the default.
   void use_flows(int flows) { world_->engine.use_flows(flows); }
   int most_flows() const noexcept { return world_->engine.most_flows(); }
+
+  /// Returns the counts of each network that this rank uses, for all of the job's communicators.
+  std::vector<LinkCounters> links() const { return world_->engine.links(); }
 
   /// Sets the name of its calls' owner in reports of waits; a literal. A named owner reports long
   /// waits itself.

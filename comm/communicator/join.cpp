@@ -20,6 +20,7 @@
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/invitation.hpp"
 #include "comm/rendezvous/peer_acceptor.hpp"
+#include "comm/rendezvous/reconnections.hpp"
 #include "comm/rendezvous/stream.hpp"
 
 namespace fastgpu::comm {
@@ -392,6 +393,22 @@ void connect_further(const JobPlace& place, Mesh& mesh, const FurtherSockets& wa
   mesh.take(acceptor.accept_all(deadline));
 }
 
+/// Returns what replaces the connections of a network that comes back. Keeps the listeners.
+std::unique_ptr<Reconnector> reconnector_of(const JobPlace& place, Mesh&& mesh,
+                                            const FurtherSockets& wanted,
+                                            std::vector<FurtherNetwork>&& further) {
+  const Endpoint first = local_end(mesh.listener.get());
+  std::vector<JoinedNetwork> networks;
+  networks.push_back({std::move(mesh.listener), first, std::move(mesh.endpoints)});
+  for (std::size_t i = 0; i < further.size(); ++i) {
+    JoinedNetwork network{std::move(further[i].listener), further[i].listens_at, {}};
+    for (Rank peer{0}; peer < place.rank; ++peer.value)
+      network.endpoints.push_back(wanted.addresses[index(peer)][i]);
+    networks.push_back(std::move(network));
+  }
+  return std::make_unique<Reconnections>(identity_of(place, mesh.session), std::move(networks));
+}
+
 /// A rank has a connection to each other one, and shells allow 1024 descriptors where more cost
 /// nothing.
 void raise_descriptor_limit() noexcept {
@@ -439,7 +456,7 @@ Connections join(const JobPlace& wanted) {
                                     : connect_to_ranks(place, deadline);
   connections.sockets = std::move(mesh.sockets);
   const bool is_by_mpi = place.transport == NetworkTransport::mpi;
-  const auto networks = listen_on_further(place, mesh);
+  auto networks = listen_on_further(place, mesh);
   Wishes wishes{.shared_memory = place.shared_memory,
                 .flows = is_by_mpi ? std::optional(1) : place.flows,
                 .transport = place.transport,
@@ -452,6 +469,8 @@ Connections join(const JobPlace& wanted) {
   mesh.sockets = std::move(connections.sockets);
   connect_further(place, mesh, further, networks, deadline);
   connections.sockets = std::move(mesh.sockets);
+  if (!networks.empty())
+    connections.reconnector = reconnector_of(place, std::move(mesh), further, std::move(networks));
   return connections;
 }
 

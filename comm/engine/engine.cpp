@@ -78,6 +78,10 @@ void Engine::operations_ended() noexcept {
   watch_.wake_waiters();
 }
 
+void Engine::descriptor_opened(int descriptor) {
+  fork_guard_->add(descriptor);
+}
+
 void Engine::descriptor_closing(int descriptor) {
   fork_guard_->forget(descriptor);
 }
@@ -141,6 +145,11 @@ void Engine::free(const std::byte* memory) {
 void Engine::use_flows(int flows) {
   const Lock lock = enter();
   runner_.routes().use_flows(flows);
+}
+
+std::vector<LinkCounters> Engine::links() const {
+  const Lock lock = enter();
+  return runner_.routes().links();
 }
 
 // ---- waiting ----

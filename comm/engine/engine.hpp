@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "comm/common/adaptive_wait.hpp"
 #include "comm/engine/fork_guard.hpp"
@@ -94,10 +95,14 @@ class Engine final : private RunnerEvents {
   /// Sets the number of connections to each rank over which messages are spread.
   void use_flows(int flows);
 
+  /// Returns the counts of each network that this rank uses.
+  std::vector<LinkCounters> links() const;
+
  private:
   using Lock = SleepWatch::Lock;
 
   void operations_ended() noexcept override;
+  void descriptor_opened(int descriptor) override;
   void descriptor_closing(int descriptor) override;
   bool do_all_threads_wait() const override;
 

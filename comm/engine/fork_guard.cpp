@@ -23,6 +23,10 @@ class ForkGuards {
     const std::lock_guard lock(mutex_);
     guards_.push_back(guard);
   }
+  void add(ForkGuard& guard, int descriptor) {
+    const std::lock_guard lock(mutex_);
+    guard.descriptors_.push_back(descriptor);
+  }
   void forget(ForkGuard& guard, int descriptor) {
     const std::lock_guard lock(mutex_);
     std::erase(guard.descriptors_, descriptor);
@@ -52,6 +56,10 @@ ForkGuard::ForkGuard(std::vector<int> descriptors) : descriptors_(std::move(desc
 
 ForkGuard::~ForkGuard() {
   ForkGuards::all().remove(this);
+}
+
+void ForkGuard::add(int descriptor) {
+  ForkGuards::all().add(*this, descriptor);
 }
 
 void ForkGuard::forget(int descriptor) {

@@ -16,6 +16,8 @@ class ForkGuard {
   ForkGuard(const ForkGuard&) = delete;
   ForkGuard& operator=(const ForkGuard&) = delete;
 
+  void add(int descriptor);
+
   /// Removes a descriptor that is about to be closed: its number may be used again.
   void forget(int descriptor);
 

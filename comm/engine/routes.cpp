@@ -95,6 +95,13 @@ void Routes::free(const std::byte* memory) {
   heap_->free(memory);
 }
 
+std::vector<LinkCounters> Routes::links() const {
+  std::vector<LinkCounters> all;
+  for (const EngineRoute& route : routes_)
+    std::ranges::move(route.transport->links(), std::back_inserter(all));
+  return all;
+}
+
 std::vector<int> Routes::descriptors() const {
   std::vector<int> all;
   for (const EngineRoute& route : routes_)

@@ -58,6 +58,9 @@ class Routes {
   std::span<std::byte> allocate(std::size_t bytes);
   void free(const std::byte* memory);
 
+  /// Returns the counts of all networks.
+  std::vector<LinkCounters> links() const;
+
   /// Returns the descriptors that a child made by fork must not keep open.
   std::vector<int> descriptors() const;
   /// Returns the descriptors that become readable when something comes.

@@ -75,6 +75,10 @@ std::vector<std::string> Runner::take_warnings() {
   return all;
 }
 
+void Runner::opened(int descriptor) {
+  events_.descriptor_opened(descriptor);
+}
+
 void Runner::closing(int descriptor) {
   events_.descriptor_closing(descriptor);
 }

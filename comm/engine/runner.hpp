@@ -32,6 +32,9 @@ class RunnerEvents {
   /// Reports that operations have ended, which sleeping threads may wait for.
   virtual void operations_ended() noexcept = 0;
 
+  /// Reports that a transport has one more descriptor.
+  virtual void descriptor_opened(int descriptor) = 0;
+
   /// Reports that a descriptor of a transport is about to be closed.
   virtual void descriptor_closing(int descriptor) = 0;
 
@@ -86,6 +89,7 @@ class Runner final : private TransportEvents, private ControlEvents {
   void noted(Rank from, MessageTag tag, const Note& note) override;
   void lost(Rank peer, const Error& error) override;
   void warned(const std::string& sentence) override;
+  void opened(int descriptor) override;
   void closing(int descriptor) override;
   void on_question(Rank from, std::span<const std::byte> question) override;
   void on_answer(Rank from, std::span<const std::byte> answer) override;

@@ -17,6 +17,7 @@
 #include "comm/rendezvous/environment.hpp"
 #include "comm/schedule/topology.hpp"
 #include "comm/transports/fabric_transport.hpp"
+#include "comm/transports/reconnector.hpp"
 #include "comm/transports/shared_memory_transport.hpp"
 
 namespace fastgpu::comm {
@@ -35,6 +36,7 @@ struct Connections {
   std::vector<std::vector<UniqueFd>>
       sockets{};     ///< The connections, by rank: at least one to each other rank.
   int networks = 1;  ///< If there are several, a connection that fails is given up.
+  std::unique_ptr<Reconnector> reconnector{};       ///< Null: such a connection is not replaced.
   std::unique_ptr<SharedMemoryTransport> shared{};  ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
   std::unique_ptr<FabricTransport> fabric{};        ///< Null: no rank is reached by a fabric.

@@ -63,6 +63,7 @@ Transports make_transports(Connections& connections, TransportEvents& events,
   const auto confirmation = connections.networks > 1 ? Confirmation::of_frames : Confirmation::none;
   auto sockets = std::make_unique<TcpTransport>(std::move(connections.sockets), events,
                                                 control_events, confirmation);
+  if (connections.reconnector) sockets->use(std::move(connections.reconnector));
   Transports made{.all = {}, .control = sockets.get()};
   for (const auto make : kPreferred)
     if (auto transport = make({connections, events, *sockets}))

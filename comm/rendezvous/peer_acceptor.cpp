@@ -101,14 +101,25 @@ PeerAcceptor::~PeerAcceptor() = default;
 AcceptedPeers PeerAcceptor::accept_all(Deadline deadline) {
   while (!is_complete()) {
     if (deadline.passed()) throw Error(ErrorKind::timeout, absent());
-    wait(deadline);
-    std::erase_if(pending_, [&](PendingConnection& connection) {
-      return !serve(connection) || connection.deadline.passed();
-    });
-    for (const int listener : listeners_)
-      accept_pending(listener);
+    serve_all(deadline);
   }
   return std::move(accepted_);
+}
+
+AcceptedPeers PeerAcceptor::accept_some(Deadline deadline) {
+  while (accepted_.empty() && !deadline.passed())
+    serve_all(deadline);
+  return std::exchange(accepted_, {});
+}
+
+/// Waits for connections and messages, and answers them.
+void PeerAcceptor::serve_all(Deadline deadline) {
+  wait(deadline);
+  std::erase_if(pending_, [&](PendingConnection& connection) {
+    return !serve(connection) || connection.deadline.passed();
+  });
+  for (const int listener : listeners_)
+    accept_pending(listener);
 }
 
 void PeerAcceptor::wait(Deadline deadline) {

@@ -40,10 +40,19 @@ class PeerAcceptor {
   /// together.
   AcceptedPeers accept_all(Deadline deadline);
 
+  /// Returns the connections of awaited ranks that came until the deadline; returns once there is
+  /// one.
+  AcceptedPeers accept_some(Deadline deadline);
+
+  /// Awaits one more connection of a rank; `forget` awaits none.
+  void await(Rank rank) { ++awaited_[rank]; }
+  void forget(Rank rank) { awaited_.erase(rank); }
+
  private:
   class PendingConnection;
 
   void wait(Deadline deadline);
+  void serve_all(Deadline deadline);
   void accept_pending(int listener);
   bool serve(PendingConnection& connection);
   bool decide(PendingConnection& connection);

@@ -51,7 +51,8 @@ FabricTransport::FabricTransport(Rank self, int size,
       frames_(self, *endpoint_),
       shorts_(frames_, *this),
       puts_(*endpoint_, memory_, frames_, *this),
-      pieces_(*endpoint_, token_, memory_, frames_, *this) {}
+      pieces_(*endpoint_, token_, memory_, frames_, *this),
+      link_{.name = "fabric " + traits().provider + " " + traits().device} {}
 
 FabricTransport::~FabricTransport() {
   try {
@@ -142,6 +143,7 @@ bool FabricTransport::reaches(Rank peer) const noexcept {
 void FabricTransport::send(Outgoing& message) {
   FabricPeer* const to = peer_of(message.peer);
   if (is_closed(to)) return;
+  link_.count_sent(message.bytes.size());
   if (message.bytes.size() > kFabricInside) return puts_.send(*to, message);
   shorts_.queue(*to, message);
   flush(*to);
@@ -150,6 +152,7 @@ void FabricTransport::send(Outgoing& message) {
 void FabricTransport::receive(Incoming& message) {
   FabricPeer* const from = peer_of(message.peer);
   if (is_stopped_ || from == nullptr) return;
+  link_.count_received(message.sink.memory.size());
   if (shorts_.deliver(*from, message) || from->is_lost) return;
   if (message.sink.memory.size() <= kFabricInside) {
     shorts_.await(*from, message);

@@ -68,6 +68,7 @@ class FabricTransport final : public Transport, private FabricHub {
   void abandon() noexcept override;
   void allocated(std::span<std::byte> memory) override;
   void freed(const std::byte* memory) noexcept override;
+  std::vector<LinkCounters> links() const override { return {link_}; }
 
   /// Returns the number of frames that came from no rank of this job.
   std::size_t strangers() const noexcept { return strangers_; }
@@ -113,6 +114,7 @@ class FabricTransport final : public Transport, private FabricHub {
   FabricPuts puts_;
   FabricPieces pieces_;
   std::vector<FabricPeer*> busy_;  ///< Peers for which something waits.
+  LinkCounters link_;
   std::size_t strangers_ = 0;
   bool is_stopped_ = false;
 };

@@ -68,6 +68,7 @@ MpiTransport::~MpiTransport() {
 void MpiTransport::send(Outgoing& message) {
   Peer& to = peer(message.peer);
   if (to.is_lost) return;
+  link_.count_sent(message.bytes.size());
   if (message.bytes.size() <= kInsideBytes) {
     Envelope envelope{.tag = message.tag, .bytes = message.bytes.size(), .inside = message.bytes};
     if (message.note != nullptr) envelope.note = *message.note;
@@ -128,6 +129,7 @@ bool MpiTransport::collect() {
 
 void MpiTransport::receive(Incoming& message) {
   Peer& from = peer(message.peer);
+  link_.count_received(message.sink.memory.size());
   if (from.arrivals.find(message.tag) == nullptr) {
     from.wanted.add(message.tag, &message);
     ++wanted_;

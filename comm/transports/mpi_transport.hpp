@@ -43,6 +43,7 @@ class MpiTransport final : public Transport {
 
   /// Leaves to MPI the memory that it may still write.
   void abandon() noexcept override;
+  std::vector<LinkCounters> links() const override { return {link_}; }
 
  private:
   struct Posted {
@@ -113,6 +114,7 @@ class MpiTransport final : public Transport {
   std::list<Stream<Outgoing>> outgoing_;
   std::list<Stream<Incoming>> incoming_;
   std::size_t wanted_ = 0;  ///< Messages that this rank awaits and that are not announced.
+  LinkCounters link_{.name = "mpi"};
 };
 
 }  // namespace fastgpu::comm

@@ -131,6 +131,7 @@ pid_t SharedMemoryTransport::process_of(Rank rank) const noexcept {
 
 void SharedMemoryTransport::send(Outgoing& message) {
   Peer& to = peer(message.peer);
+  link_.count_sent(message.bytes.size());
   to.traffic().send(message);
   ring(to);
 }
@@ -144,6 +145,7 @@ void SharedMemoryTransport::ring(Peer& peer) {
 
 void SharedMemoryTransport::receive(Incoming& message) {
   Peer& from = peer(message.peer);
+  link_.count_received(message.sink.memory.size());
   try {
     from.traffic().receive(message);
   } catch (const Error& e) {

@@ -54,6 +54,7 @@ class SharedMemoryTransport final : public Transport {
   void forget(Rank lost) override;
   void abandon() noexcept override;
   Heap* heap() noexcept override { return heap_.get(); }
+  std::vector<LinkCounters> links() const override { return {link_}; }
 
  private:
   struct Post;
@@ -71,6 +72,7 @@ class SharedMemoryTransport final : public Transport {
   std::vector<std::unique_ptr<Peer>> peers_;  ///< The peers, by rank; null where not connected.
   std::vector<Peer*> connected_;
   UnaskedBytes unasked_;
+  LinkCounters link_{.name = "shared memory"};
   TransportEvents* events_ = nullptr;
   ControlChannel* control_ = nullptr;
 };

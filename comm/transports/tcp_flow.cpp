@@ -26,8 +26,8 @@ constexpr int kFramesATurn = 32;
 
 }  // namespace
 
-TcpFlow::TcpFlow(UniqueFd socket)
-    : socket_(std::move(socket)), ahead_(std::make_unique<std::byte[]>(kAhead)) {
+TcpFlow::TcpFlow(UniqueFd socket, LinkCounters& link)
+    : socket_(std::move(socket)), link_(&link), ahead_(std::make_unique<std::byte[]>(kAhead)) {
   // Fails on a socket that is not TCP's, which does not matter.
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsent, sizeof(kMostUnsent));
 }

@@ -32,8 +32,10 @@ class FrameEvents {
 
 class TcpFlow {
  public:
-  /// A connected stream socket.
-  explicit TcpFlow(UniqueFd socket);
+  /// Takes a connected stream socket. Borrows the counters of its network.
+  TcpFlow(UniqueFd socket, LinkCounters& link);
+
+  LinkCounters& link() const noexcept { return *link_; }
 
   int socket() const noexcept { return socket_.get(); }
   bool is_open() const noexcept { return static_cast<bool>(socket_); }
@@ -77,6 +79,7 @@ class TcpFlow {
   void take_ahead(std::span<std::byte> into) noexcept;
 
   UniqueFd socket_;
+  LinkCounters* link_;
   bool has_ended_ = false;
 
   EncodedFrame header_{};

@@ -26,8 +26,10 @@ bool is_possible(const Frame& frame) noexcept {
       return frame.length <= kMaxAbortBytes;
     case TcpFrameKind::number:
     case TcpFrameKind::taken:
-    case TcpFrameKind::retired:
       return frame.length == 0 && frame.offset < kMostConnections;
+    case TcpFrameKind::retired:
+      return frame.length == 0 && frame.offset < kMostConnections &&
+             frame.tag.value < kMostConnections;
   }
   return false;
 }

@@ -19,10 +19,12 @@ enum class TcpFrameKind : std::uint8_t {
   question,  ///< The message that the receiver waits for; the question's number.
   answer,    ///< The message that the sender waits for.
   abort,     ///< Why the sender gives up the job.
-  // Frames about connections that may be given up (see TcpPeer); `offset` is a connection's number.
+  // Frames about connections that may be given up (see TcpPeer). `offset` is a connection's number:
+  // the sender's own in `number`, the receiver's in the others.
   number,  ///< The sender's number of the connection that carries this.
   taken,   ///< `total` frames of that connection have come.
-  retired  ///< The sender reads that connection no more, of which `total` frames have come.
+  retired  ///< The sender reads that connection no more, of which `total` frames have come; `tag`
+           ///< is the sender's own number of it.
 };
 
 struct Frame {

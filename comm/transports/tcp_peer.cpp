@@ -15,15 +15,15 @@ namespace {
 
 }  // namespace
 
-TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, TransportEvents& events,
+TcpPeer::TcpPeer(Rank rank, std::vector<TcpFlow> flows, TransportEvents& events,
                  ControlEvents& control_events, UnaskedBytes& unasked, Confirmation confirmation)
     : rank_(rank),
       events_(events),
       control_events_(control_events),
       unasked_(unasked),
-      used_(sockets.size()) {
-  for (UniqueFd& socket : sockets)
-    flows_.emplace_back(std::move(socket));
+      flows_(std::move(flows)),
+      used_(flows_.size()),
+      first_flows_(flows_.size()) {
   // Without another connection none can be given up.
   if (confirmation == Confirmation::none || flows_.size() == 1) return;
   logs_.resize(flows_.size());
@@ -93,9 +93,10 @@ bool TcpPeer::write() {
 }
 
 /// Returns whether the connection is to carry frames. Where some have been given up, all others
-/// are.
+/// are, once both sides know them.
 bool TcpPeer::may_use(std::size_t flow) const noexcept {
-  return flows_[flow].is_open() && (flow < used_ || retired_flows_ > 0);
+  if (!flows_[flow].is_open() || (!logs_.empty() && is_new(flow))) return false;
+  return flow < used_ || retired_flows_ > 0;
 }
 
 /// The next frame for an idle connection: notices first, then the oldest of the most urgent
@@ -136,6 +137,7 @@ void TcpPeer::written(TcpFlow& flow) {
   Outgoing* const message = flow.owner();
   if (message == nullptr) return;
   flow.disown();
+  flow.link().count_sent(flow.body_bytes());
   if (logs_.empty()) count_sent(*message, flow.body_bytes());
 }
 
@@ -158,13 +160,25 @@ bool TcpPeer::is_flushed() const noexcept {
 // ---- giving up a connection ----
 
 bool TcpPeer::has_unconfirmed() const noexcept {
-  return std::ranges::any_of(logs_, [](const FrameLog& log) { return log.has_unconfirmed(); });
+  for (std::size_t flow = 0; flow < logs_.size(); ++flow) {
+    const bool is_dropped = !flows_[flow].is_open() && is_new(flow);
+    if (logs_[flow].has_unconfirmed() && !is_dropped) return true;
+  }
+  return false;
 }
 
 bool TcpPeer::can_spare(std::size_t flow) const noexcept {
   const auto is_open = [](const TcpFlow& each) { return each.is_open(); };
-  return !logs_.empty() && flows_[flow].is_open() && logs_[flow].peers_number &&
+  return !logs_.empty() && flows_[flow].is_open() &&
+         (logs_[flow].peers_number || flow >= first_flows_) &&
          std::ranges::count_if(flows_, is_open) > 1;
+}
+
+void TcpPeer::add(TcpFlow flow) {
+  const std::size_t number = flows_.size();
+  flows_.push_back(std::move(flow));
+  logs_.emplace_back();
+  begin(number, {.frame = {.kind = TcpFrameKind::number, .offset = number}});
 }
 
 void TcpPeer::retire(std::size_t flow) {
@@ -173,20 +187,26 @@ void TcpPeer::retire(std::size_t flow) {
     }
   } catch (const Error&) {  // It has ended. What else was wrong with it does not matter any more.
   }
-  const FrameLog& log = logs_[flow];
   if (!flows_[flow].is_open()) return;  // The last frames in it have led here.
   TcpFlow::Remains remains = flows_[flow].give_up();
   if (remains.half_read)
     if (Expected* const expected = incoming_.find(remains.half_read->tag))
       expected->promised -= remains.half_read->length;
-  retired_.push_back(std::move(remains.socket));
+  retired_.push_back({std::move(remains.socket), &flows_[flow].link()});
   ++retired_flows_;
-  controls_.push_front(
-      {.frame = {
-           .kind = TcpFrameKind::retired, .offset = *log.peers_number, .total = log.taken()}});
+  if (!is_new(flow)) announce_retired(flow);
   for (FrameLog& each : logs_)  // Confirmations may have gone this way.
     each.confirm_again();
   send_confirmations();
+}
+
+/// Notifies the peer, which sends again what has not come.
+void TcpPeer::announce_retired(std::size_t flow) {
+  const FrameLog& log = logs_[flow];
+  controls_.push_front({.frame = {.kind = TcpFrameKind::retired,
+                                  .tag = {flow},
+                                  .offset = *log.peers_number,
+                                  .total = log.taken()}});
 }
 
 /// The peer has taken frames of a connection.
@@ -201,9 +221,14 @@ void TcpPeer::confirm(const Frame& taken) {
 void TcpPeer::peer_retired(const Frame& retired) {
   confirm(retired);
   const auto flow = static_cast<std::size_t>(retired.offset);
+  const bool is_unnumbered = is_new(flow);
+  // The frame with the number may have been lost with the connection.
+  if (is_unnumbered) logs_[flow].peers_number = retired.tag.value;
   if (flows_[flow].is_open()) {
     if (!can_spare(flow)) refuse_tcp("it gave up the last connection");
     retire(flow);
+  } else if (is_unnumbered) {
+    announce_retired(flow);
   }
   for (SentFrame& frame : logs_[flow].take_unconfirmed()) {
     const bool is_forgotten = frame.frame.kind == TcpFrameKind::chunk && frame.owner == nullptr;
@@ -336,6 +361,7 @@ void TcpPeer::asked_for(MessageTag tag) {
 }
 
 void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes) {
+  flows_[reading_].link().count_received(bytes.size());
   if (Expected* const expected = incoming_.find(frame.tag)) {
     Incoming& message = *expected->message;
     check(message, frame);

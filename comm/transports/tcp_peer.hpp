@@ -30,8 +30,14 @@ enum class Confirmation : std::uint8_t { none, of_frames };
 /// takes the next one as soon as it can.
 class TcpPeer final : public FrameEvents {
  public:
-  /// Borrows all but the sockets.
-  TcpPeer(Rank rank, std::vector<UniqueFd> sockets, TransportEvents& events,
+  /// A connection that was given up.
+  struct RetiredFlow {
+    UniqueFd socket;
+    LinkCounters* link = nullptr;
+  };
+
+  /// Borrows all but the connections.
+  TcpPeer(Rank rank, std::vector<TcpFlow> flows, TransportEvents& events,
           ControlEvents& control_events, UnaskedBytes& unasked, Confirmation confirmation);
 
   Rank rank() const noexcept { return rank_; }
@@ -58,9 +64,12 @@ class TcpPeer final : public FrameEvents {
   bool can_spare(std::size_t flow) const noexcept;
   /// Gives a connection up, and tells the peer.
   void retire(std::size_t flow);
-  /// Returns the sockets of connections that were given up, once.
-  std::vector<UniqueFd> take_retired() noexcept { return std::exchange(retired_, {}); }
+  /// Returns the connections that were given up, once.
+  std::vector<RetiredFlow> take_retired() noexcept { return std::exchange(retired_, {}); }
   int retired() const noexcept { return retired_flows_; }
+  /// Adds a connection, whose number it sends to the peer. It carries messages once the peer has
+  /// sent its own number.
+  void add(TcpFlow flow);
 
   /// Writes what connections take now. Throws where one is gone.
   bool write();
@@ -119,6 +128,10 @@ class TcpPeer final : public FrameEvents {
   void confirm(const Frame& taken);
   void peer_retired(const Frame& retired);
   void send_confirmations();
+  bool is_new(std::size_t flow) const noexcept {
+    return flow >= first_flows_ && !logs_[flow].peers_number;
+  }
+  void announce_retired(std::size_t flow);
   void about_connection(const Frame& frame);
   void asked_for(MessageTag tag);
   void chunk_arrived(const Frame& frame, std::span<const std::byte> bytes);
@@ -134,9 +147,10 @@ class TcpPeer final : public FrameEvents {
   std::vector<TcpFlow> flows_;
   std::size_t used_;
 
+  std::size_t first_flows_;     ///< The number of connections at the beginning.
   std::vector<FrameLog> logs_;  ///< By connection; empty if the peer confirms nothing.
   std::size_t reading_ = 0;     ///< The connection whose frames come.
-  std::vector<UniqueFd> retired_;
+  std::vector<RetiredFlow> retired_;
   int retired_flows_ = 0;
   std::deque<SentFrame> again_;  ///< The frames of connections that were given up.
 

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <linux/sockios.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -12,7 +13,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
@@ -26,6 +29,13 @@ constexpr int kEventsATurn = 32;
 /// A number in place of a flow's, for the watch of the peer's process.
 constexpr std::size_t kProcess = 0xffff;
 constexpr std::size_t kNoFlow = SIZE_MAX;
+/// In place of a flow of any peer, for the connections that were made anew.
+constexpr std::uint64_t kMade = UINT64_MAX;
+
+/// A peer that leaves ends its connections within this time. One that ends alone has failed.
+constexpr std::chrono::milliseconds kLeaving{500};
+
+constexpr const char* kTcpLink = "tcp ";
 
 /// The interval between two looks at the health of connections that may be given up.
 constexpr std::chrono::milliseconds kLookForSilence{20};
@@ -63,10 +73,18 @@ std::string local_address(int socket) {
   if (storage.ss_family == AF_INET)
     ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr, text,
                 sizeof(text));
-  else if (storage.ss_family == AF_INET6)
-    ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr, text,
-                sizeof(text));
-  return text;
+  if (storage.ss_family != AF_INET6) return text;
+  const auto& address = reinterpret_cast<const sockaddr_in6&>(storage);
+  ::inet_ntop(AF_INET6, &address.sin6_addr, text, sizeof(text));
+  char zone[IF_NAMESIZE] = "";
+  const bool has_zone =
+      address.sin6_scope_id != 0 && ::if_indextoname(address.sin6_scope_id, zone) != nullptr;
+  return has_zone ? std::string(text) + "%" + zone : text;
+}
+
+/// Returns this host's address of a link.
+std::string address_of(const LinkCounters& link) {
+  return link.name.substr(std::string_view(kTcpLink).size());
 }
 
 bool is_silent(int socket) {
@@ -91,16 +109,49 @@ TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, Transport
     if (sockets[r].empty()) continue;
     const Rank rank{static_cast<int>(r)};
     most_flows_ = std::max(most_flows_, static_cast<int>(sockets[r].size()));
-    peers_[r] = std::make_unique<TcpPeer>(rank, std::move(sockets[r]), events, control_events,
-                                          unasked_, confirmation);
-    auto& flows = peers_[r]->flows();
-    for (std::size_t f = 0; f < flows.size(); ++f) {
-      epoll_event event{.events = EPOLLIN, .data = {.u64 = packed(rank, f)}};
-      if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, flows[f].socket(), &event) != 0)
-        throw system_error("watching a socket", errno);
+    std::vector<TcpFlow> flows;
+    for (UniqueFd& socket : sockets[r]) {
+      LinkCounters& link = link_of(socket.get());
+      flows.emplace_back(std::move(socket), link);
     }
+    peers_[r] = std::make_unique<TcpPeer>(rank, std::move(flows), events, control_events, unasked_,
+                                          confirmation);
+    for (std::size_t f = 0; f < peers_[r]->flows().size(); ++f)
+      poll_new(*peers_[r], f);
     write(*peers_[r]);
   }
+}
+
+void TcpTransport::poll_new(TcpPeer& peer, std::size_t flow) {
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = packed(peer.rank(), flow)}};
+  const int socket = peer.flows()[flow].socket();
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) != 0)
+    throw system_error("watching a socket", errno);
+}
+
+/// Returns the counters of the network that a connection goes by.
+LinkCounters& TcpTransport::link_of(int socket) {
+  const std::string name = kTcpLink + local_address(socket);
+  const auto known = std::ranges::find(links_, name, &LinkCounters::name);
+  return known != links_.end() ? *known : links_.emplace_back(LinkCounters{.name = name});
+}
+
+std::vector<LinkCounters> TcpTransport::links() const {
+  std::vector<LinkCounters> all(links_.begin(), links_.end());
+  for (const auto& known : peers_) {
+    if (!known) continue;
+    for (const TcpFlow& flow : known->flows())
+      if (flow.is_open())
+        ++std::ranges::find(all, flow.link().name, &LinkCounters::name)->connections;
+  }
+  return all;
+}
+
+void TcpTransport::use(std::unique_ptr<Reconnector> reconnector) {
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = kMade}};
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, reconnector->poll_descriptor(), &event) != 0)
+    throw system_error("watching for connections", errno);
+  reconnector_ = std::move(reconnector);
 }
 
 TcpTransport::~TcpTransport() {
@@ -206,6 +257,7 @@ std::vector<int> TcpTransport::descriptors() const {
       if (flow.is_open()) all.push_back(flow.socket());
     if (watches_[r].process) all.push_back(watches_[r].process.get());
   }
+  if (reconnector_) std::ranges::copy(reconnector_->descriptors(), std::back_inserter(all));
   return all;
 }
 
@@ -278,6 +330,10 @@ bool TcpTransport::progress() {
   const int count = ::epoll_wait(epoll_.get(), ready, kEventsATurn, 0);
   bool has_moved = false;
   for (int i = 0; i < count; ++i) {
+    if (ready[i].data.u64 == kMade) {
+      add_made();
+      continue;
+    }
     const Rank rank{static_cast<int>(ready[i].data.u64 >> 16)};
     if ((ready[i].events & EPOLLOUT) != 0 && peer(rank) != nullptr) {
       write(*peer(rank));
@@ -295,7 +351,7 @@ bool TcpTransport::progress() {
     }
     has_moved = read(ready[i].data.u64) || has_moved;
   }
-  if (confirmation_ == Confirmation::of_frames) give_up_silent_connections();
+  if (confirmation_ == Confirmation::of_frames) look_at_connections();
   for (std::size_t r = 0; paused_ > 0 && r < peers_.size(); ++r)
     if (watches_[r].is_paused && peers_[r]->is_open()) resume_if_room(*peers_[r]);
   return has_moved;
@@ -331,17 +387,53 @@ void TcpTransport::give_up(TcpPeer& peer, std::size_t flow) {
 }
 
 void TcpTransport::close_retired(TcpPeer& peer) noexcept {
-  for (const UniqueFd& socket : peer.take_retired()) {
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket.get(), nullptr);
-    events_.closing(socket.get());
+  for (const TcpPeer::RetiredFlow& flow : peer.take_retired()) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, flow.socket.get(), nullptr);
+    events_.closing(flow.socket.get());
+    failed_.push_back({peer.rank(), flow.link, std::chrono::steady_clock::now() + kLeaving});
   }
+}
+
+/// Adds the connections that were made in place of others.
+void TcpTransport::add_made() {
+  for (Reconnector::Made& made : reconnector_->take()) {
+    TcpPeer* const to = peer(made.peer);
+    if (to == nullptr || to->flows().size() >= kMostConnections) continue;
+    LinkCounters& link = link_of(made.socket.get());
+    const std::string address = address_of(link);
+    ++link.reconnects;
+    if (failed_addresses_.erase(address) > 0)
+      events_.warned("the network of " + address + " is used again on the way to rank " +
+                     std::to_string(made.peer.value));
+    events_.opened(made.socket.get());
+    to->add(TcpFlow(std::move(made.socket), link));
+    poll_new(*to, to->flows().size() - 1);
+    write(*to);
+  }
+}
+
+void TcpTransport::look_at_connections() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + kLookForSilence;
+  if (!failed_.empty()) count_failures(now);
+  give_up_silent_connections();
+}
+
+/// Counts the connections that have ended though their peer went on, and requests others.
+void TcpTransport::count_failures(std::chrono::steady_clock::time_point now) {
+  std::erase_if(failed_, [&](const FailedFlow& each) {
+    if (peer(each.peer) == nullptr) return true;
+    if (now < each.due) return false;
+    ++each.link->failures;
+    warn_of_failure(each.peer, address_of(*each.link));
+    if (reconnector_) reconnector_->replace(each.peer, address_of(*each.link));
+    return true;
+  });
 }
 
 /// Gives up the connections whose network does not carry anything any more, while others do.
 void TcpTransport::give_up_silent_connections() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now < next_look_) return;
-  next_look_ = now + kLookForSilence;
   for (const auto& known : peers_) {
     if (!known || !known->is_open()) continue;
     auto& flows = known->flows();
@@ -353,14 +445,13 @@ void TcpTransport::give_up_silent_connections() {
     }
     for (std::size_t f = 0; is_heard && f < flows.size(); ++f)
       if (flows[f].silent_looks >= kLooksForSilence && known->can_spare(f)) {
-        warn_of_silence(known->rank(), flows[f].socket());
+        warn_of_failure(known->rank(), address_of(flows[f].link()));
         give_up(*known, f);
       }
   }
 }
 
-void TcpTransport::warn_of_silence(Rank peer, int socket) {
-  const std::string address = local_address(socket);
+void TcpTransport::warn_of_failure(Rank peer, const std::string& address) {
   if (failed_addresses_.insert(address).second)
     events_.warned("the network of " + address + " has failed on the way to rank " +
                    std::to_string(peer.value) + ": other networks carry its share");
@@ -390,6 +481,7 @@ void TcpTransport::lose(Rank rank, const Error& error) noexcept {
     events_.closing(flow.socket());
   }
   gone.close();
+  if (reconnector_) reconnector_->forget(rank);
   events_.lost(rank, error);
 }
 

@@ -104,8 +104,31 @@ class TransportEvents {
   /// Reports, in a sentence for the user, what makes the job slower and does not end it.
   virtual void warned(const std::string& /*sentence*/) {}
 
+  /// Reports that the transport has one more of its `descriptors`.
+  virtual void opened(int /*descriptor*/) {}
   /// Reports that one of the transport's `descriptors` is about to be closed.
   virtual void closing(int /*descriptor*/) {}
+};
+
+/// The counts of one network, or of another way on which messages go, since the beginning.
+struct LinkCounters {
+  std::string name{};                 ///< "tcp 10.0.0.1", "shared memory".
+  std::uint64_t frames_sent = 0;      ///< Pieces of messages over TCP, else messages.
+  std::uint64_t frames_received = 0;  ///< As those that were sent.
+  std::uint64_t bytes_sent = 0;       ///< The bytes of messages in these.
+  std::uint64_t bytes_received = 0;
+  std::uint64_t failures = 0;     ///< Connections that were given up while their peer went on.
+  std::uint64_t reconnects = 0;   ///< Connections that were made in place of these.
+  std::uint64_t connections = 0;  ///< Connections that are open now; 0 where there are none.
+
+  void count_sent(std::size_t bytes) noexcept {
+    ++frames_sent;
+    bytes_sent += bytes;
+  }
+  void count_received(std::size_t bytes) noexcept {
+    ++frames_received;
+    bytes_received += bytes;
+  }
 };
 
 /// The properties of a transport; they do not change.
@@ -163,6 +186,9 @@ class Transport {
 
   /// Returns the descriptors that a child made by fork must not keep open.
   virtual std::vector<int> descriptors() const { return {}; }
+
+  /// Returns the counts of each network that the transport uses.
+  virtual std::vector<LinkCounters> links() const = 0;
 
   /// Spreads messages over this many connections, if it has as many. May change between messages.
   virtual void use_flows(int /*flows*/) {}

@@ -78,7 +78,7 @@ std::optional<Bytes> lockable_by(const fs::path& process) {
   return std::nullopt;
 }
 
-std::string name_of(const RdmaPort& port) {
+std::string port_name(const RdmaPort& port) {
   return "port " + port.number + " of " + port.device;
 }
 
@@ -116,12 +116,12 @@ std::string obstacle_of(const RdmaDevices& devices) {
   const auto active = [](const RdmaPort& port) { return port.state == "ACTIVE"; };
   if (std::ranges::none_of(devices.ports, active)) {
     const RdmaPort& first = devices.ports.front();
-    return name_of(first) + " is " + (first.state.empty() ? "in no known state" : first.state) +
+    return port_name(first) + " is " + (first.state.empty() ? "in no known state" : first.state) +
            ": check its cable and its subnet manager or interface (rdma link)";
   }
   const auto usable = [&](const RdmaPort& port) { return active(port) && port.has_address; };
   if (std::ranges::none_of(devices.ports, usable))
-    return name_of(*std::ranges::find_if(devices.ports, active)) +
+    return port_name(*std::ranges::find_if(devices.ports, active)) +
            " has no address (GID): give its network interface an IP address";
   if (devices.lockable && *devices.lockable < kMinLockable)
     return remedy_for_lockable(*devices.lockable);

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "awaited_messages.hpp"
@@ -19,19 +21,29 @@ class Nobody final : public fastgpu::fuzz::CheckedEvents<comm::ControlEvents> {
   void on_abort(comm::Rank, std::span<const std::byte>) override {}
 };
 
+/// Sends the bytes by the first of `flows` connections.
+void send_by_first(std::size_t flows, comm::Confirmation confirmation,
+                   std::span<const std::uint8_t> bytes) {
+  std::vector<fastgpu::UniqueFd> far_ends;
+  std::vector<std::vector<fastgpu::UniqueFd>> sockets(2);
+  while (far_ends.size() < flows) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
+    far_ends.emplace_back(ends[1]);
+    sockets[1].emplace_back(ends[0]);
+  }
+  Nobody nobody;
+  comm::TcpTransport transport(std::move(sockets), nobody, nobody, confirmation);
+  fastgpu::fuzz::AwaitedMessages({0, 10, 300, 30'000}).await(transport, [&] {
+    [[maybe_unused]] const ssize_t said =
+        ::send(far_ends.front().get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  });
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return 0;
-  const fastgpu::UniqueFd far_end(ends[1]);
-  std::vector<std::vector<fastgpu::UniqueFd>> sockets(2);
-  sockets[1].emplace_back(ends[0]);
-  Nobody nobody;
-  comm::TcpTransport transport(std::move(sockets), nobody, nobody);
-  fastgpu::fuzz::AwaitedMessages({0, 10, 300, 30'000}).await(transport, [&] {
-    [[maybe_unused]] const ssize_t said =
-        ::send(far_end.get(), data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-  });
+  send_by_first(1, comm::Confirmation::none, {data, size});
+  send_by_first(3, comm::Confirmation::of_frames, {data, size});
   return 0;
 }

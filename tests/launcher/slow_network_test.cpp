@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "process/command.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::launcher {
@@ -25,7 +26,7 @@ struct RdmaNodes {
     }
   }
   RdmaNodes& with(const std::string& assignment) {
-    request.spec.environment.push_back(assignment);
+    process::set_variable(request.spec.environment, assignment);
     return *this;
   }
   std::string check() const { return check_fabric(request, facts); }
@@ -74,7 +75,8 @@ TEST_CASE("a job that requires a fabric ends before it starts, for lack of capac
   CHECK(mentions(lack, "FASTGPU_COMM_REQUIRE is 'fabric', but n1 has no RDMA device"));
   nodes.facts[0].rdma_device.clear();
   CHECK(mentions(failure_of([&] { nodes.check(); }), "n0 has no RDMA device (and 1 other node "));
-  nodes.facts[0] = {.rdma_device = "efa0", .rdma_obstacle = "closed"};
+  nodes.facts[0].rdma_device = "efa0";
+  nodes.facts[0].rdma_obstacle = "closed";
   CHECK(mentions(failure_of([&] { nodes.check(); }), "its RDMA device efa0: closed"));
   CHECK(RdmaNodes(nodes).with("FASTGPU_COMM_REQUIRE=any").check().starts_with("ranks on n0"));
 }

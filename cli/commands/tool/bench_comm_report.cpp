@@ -76,7 +76,7 @@ bool has_transports(const std::vector<BenchResult>& results) {
 template <class IsShown>
 void add_transports(Table& table, const std::vector<BenchResult>& results, IsShown is_shown) {
   if (!has_transports(results)) return;
-  table.columns.insert(table.columns.begin(), {"TRANSPORT"});
+  table.columns.insert(table.columns.begin(), Column{"TRANSPORT"});
   auto row = table.rows.begin();
   for (const BenchResult& result : results)
     if (is_shown(result)) {

@@ -1,7 +1,6 @@
 #include "cli/commands/tool/bench_transport.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -22,9 +21,8 @@ std::string all_transports() {
 }
 
 BenchTransport parse_transport(std::string_view word) {
-  const auto* const found = std::ranges::find(kBenchTransports, word,
-                                              [](BenchTransport known) { return name_of(known); });
-  if (found != std::end(kBenchTransports)) return *found;
+  for (const BenchTransport known : kBenchTransports)
+    if (name_of(known) == word) return known;
   throw Error(ErrorKind::usage,
               "--transport '" + printable(word) + "' is none of " + all_transports());
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "handles.hpp"
 
@@ -103,6 +104,18 @@ class Communicator {
   template <Values Data>
   Request recv_async(Data&& data, int from) {
     return begun(fgc_recv_async, get(), begin_of(data), count_of(data), kType<Data>, from);
+  }
+
+  /// Returns the counts of each network that this rank uses.
+  std::vector<fgc_link> links() {
+    std::size_t count = 0;
+    check(fgc_link_counters(get(), 0, nullptr, &count));
+    std::vector<fgc_link> all(count);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i].struct_size = sizeof(fgc_link);
+      check(fgc_link_counters(get(), i, &all[i], &count));
+    }
+    return all;
   }
 
   void barrier() { check(fgc_barrier(get())); }

@@ -97,6 +97,25 @@ fgc_status fgc_mem_free(fgc_comm* comm, void* memory);
  * the most, and the default. For all communicators of the job. */
 fgc_status fgc_use_flows(fgc_comm* comm, int flows);
 
+/* The counts of one network that this rank uses, or of another way on which its messages go, since
+ * it has joined. Frames are pieces of messages over TCP, else messages; notices are not counted. */
+typedef struct fgc_link {
+  size_t struct_size; /* Set by the caller: sizeof(fgc_link). */
+  char name[64];      /* "tcp 10.0.0.1" (this host's address), "shared memory", and so on. */
+  uint64_t frames_sent;
+  uint64_t frames_received;
+  uint64_t bytes_sent;
+  uint64_t bytes_received;
+  uint64_t failures;    /* Connections that were given up while their rank went on. */
+  uint64_t reconnects;  /* Connections that were made in place of these. */
+  uint64_t connections; /* Open now; 0 where there are no connections. */
+} fgc_link;
+
+/* Sets *count to the number of links, and writes the counts of link `index`, from 0 on, if there is
+ * one and `link` is not NULL. Links keep their index, and new ones come last. For all communicators
+ * of the job. */
+fgc_status fgc_link_counters(fgc_comm* comm, size_t index, fgc_link* link, size_t* count);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

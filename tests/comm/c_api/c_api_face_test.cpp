@@ -56,6 +56,8 @@ void check_collectives(fgc::Communicator& comm) {
   gathering.wait();
   everybody.wait();
   expect(gathering.test() && all[1] == 1, "what is gathered");
+  const auto links = comm.links();
+  expect(!links.empty() && links.front().struct_size == sizeof(fgc_link), "links");
   auto sending = comm.send_async(mine, other);
   comm.recv(std::span(all).first(1), other);
   sending.wait();

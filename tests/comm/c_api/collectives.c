@@ -30,6 +30,7 @@ void check_refused_arguments(fgc_comm* comm) {
                 "a message to oneself");
   expect_status(fgc_mem_free(comm, memory), FGC_USAGE, "memory of somebody else");
   expect_status(fgc_use_flows(comm, 0), FGC_USAGE, "no flows");
+  expect_status(fgc_link_counters(comm, 0, NULL, NULL), FGC_USAGE, "links without a place");
 }
 
 void check_collectives(fgc_comm* comm) {
@@ -67,6 +68,25 @@ void check_collectives(fgc_comm* comm) {
   expect_status(fgc_recv(comm, in, 1, FGC_INT32, other), FGC_OK, "recv");
   if (rank == 1) expect_status(fgc_send(comm, out, 1, FGC_INT32, other), FGC_OK, "send back");
   expect(in[0] == 7 + other, "the message has come");
+}
+
+void check_links(fgc_comm* comm) {
+  fgc_link link;
+  uint64_t sent = 0, received = 0;
+  size_t count = 0, i;
+  memset(&link, 0, sizeof(link));
+  expect_status(fgc_link_counters(comm, 0, NULL, &count), FGC_OK, "the number of links");
+  expect(count > 0, "two ranks have links");
+  expect_status(fgc_link_counters(comm, 0, &link, &count), FGC_USAGE, "a size that is not set");
+  for (i = 0; i < count; ++i) {
+    link.struct_size = sizeof(link);
+    expect_status(fgc_link_counters(comm, i, &link, &count), FGC_OK, "the counts of a link");
+    expect(strlen(link.name) > 0 && link.failures == 0, "a link has a name, and has not failed");
+    sent += link.bytes_sent;
+    received += link.bytes_received;
+  }
+  expect(sent >= 3 * sizeof(double) && received >= 3 * sizeof(double), "links count bytes");
+  expect_status(fgc_link_counters(comm, count, &link, &count), FGC_OK, "no link of that number");
 }
 
 static void finish(fgc_request* request, const char* what) {

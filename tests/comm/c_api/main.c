@@ -58,6 +58,7 @@ static void run_rank(const char* rank, const char* port) {
   expect(fgc_local_rank(comm) + fgc_node_rank(comm) == fgc_rank(comm), "places on nodes");
   check_refused_arguments(comm);
   check_collectives(comm);
+  check_links(comm);
   check_requests(comm);
   check_groups(comm);
   check_gradients(comm);

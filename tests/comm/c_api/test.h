@@ -13,6 +13,7 @@ int last_error_has(const char* text);
 
 /* Each is called by both ranks of a job of two. */
 void check_collectives(fgc_comm* comm);
+void check_links(fgc_comm* comm);
 void check_requests(fgc_comm* comm);
 void check_groups(fgc_comm* comm);
 void check_gradients(fgc_comm* comm);

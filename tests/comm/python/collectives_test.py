@@ -40,6 +40,16 @@ def expected(op, everybody):
     return (numpy.trunc(result) if kind.kind == "i" else result).astype(kind)
 
 
+@on_ranks(1, 2)
+def links_count_what_ranks_exchange(comm):
+    comm.all_reduce(numpy.ones(1000, "float64"))
+    links = comm.links()
+    assert_equal(len({link.name for link in links}), len(links))
+    counted = sum(link.bytes_sent for link in links), sum(link.bytes_received for link in links)
+    assert_true(min(counted) >= (8000 if comm.size > 1 else 0), f"{links}")
+    assert_equal(sum(link.failures for link in links), 0)
+
+
 @on_ranks(1, 3)
 def every_type_and_operation_is_reduced_as_numpy_does(comm):
     for kind in TYPES:

@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "comm/trace/clock.hpp"
 #include "comm/trace/counters.hpp"
+#include "comm/trace/links.hpp"
 #include "comm/trace/timeline.hpp"
 
 namespace fastgpu::comm {
@@ -71,6 +72,20 @@ TEST_CASE("counters as JSON and for Prometheus") {
         "# TYPE fastgpu_comm_lane_bytes_total counter\n"
         "fastgpu_comm_lane_bytes_total{rank=\"1\",lane=\"0\"} 8\n"
         "fastgpu_comm_lane_bytes_total{rank=\"1\",lane=\"1\"} 16\n");
+}
+
+TEST_CASE("the counts of networks as JSON") {
+  const std::vector<LinkCounters> links{
+      {.name = "shared memory", .frames_sent = 3},
+      {.name = "tcp \"10.0.0.1\"", .bytes_received = std::uint64_t{1} << 60, .failures = 2}};
+  const json parsed = json::parse(links_json(links, {1}));
+  CHECK(parsed["rank"] == 1);
+  REQUIRE(parsed["links"].size() == 2);
+  CHECK(parsed["links"][0]["name"] == "shared memory");
+  CHECK(parsed["links"][0]["frames_sent"] == 3);
+  CHECK(parsed["links"][1]["name"] == "tcp 10.0.0.1");
+  CHECK(parsed["links"][1]["bytes_received"] == std::uint64_t{1} << 60);
+  CHECK(parsed["links"][1]["failures"] == 2);
 }
 
 TEST_CASE("the quickest round trip says how far clocks are apart, and how well that is known") {

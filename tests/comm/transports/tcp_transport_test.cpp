@@ -2,14 +2,22 @@
 #include "comm/transports/tcp_transport.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "comm/common/deadline.hpp"
 
 #include "support/connect_in_process.hpp"
 
@@ -27,10 +35,44 @@ class EventRecorder final : public TransportEvents, public ControlEvents {
   void on_question(Rank, std::span<const std::byte>) override {}
   void on_answer(Rank, std::span<const std::byte>) override {}
   void on_abort(Rank, std::span<const std::byte>) override {}
+  void warned(const std::string& sentence) override { warnings.push_back(sentence); }
 
+  std::vector<std::string> warnings;
   int sent_messages = 0;
   int received_messages = 0;
   std::string loss;
+};
+
+/// Connections that a test makes anew.
+class ReplacementsOfTest final : public Reconnector {
+ public:
+  /// The state that the test shares with the transport, which owns the reconnector.
+  struct Requests {
+    UniqueFd bell{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    std::vector<Rank> wanted{};
+    std::vector<Made> made{};
+
+    void give(Rank peer, UniqueFd socket) {
+      made.push_back({peer, std::move(socket)});
+      const std::uint64_t ring = 1;
+      REQUIRE(::write(bell.get(), &ring, sizeof(ring)) == sizeof(ring));
+    }
+  };
+
+  explicit ReplacementsOfTest(Requests& requests) : requests_(requests) {}
+
+  void replace(Rank peer, const std::string&) override { requests_.wanted.push_back(peer); }
+  void forget(Rank peer) override { std::erase(requests_.wanted, peer); }
+  std::vector<Made> take() override {
+    std::uint64_t rings = 0;
+    REQUIRE(::read(requests_.bell.get(), &rings, sizeof(rings)) == sizeof(rings));
+    return std::exchange(requests_.made, {});
+  }
+  int poll_descriptor() const noexcept override { return requests_.bell.get(); }
+  std::vector<int> descriptors() const override { return {requests_.bell.get()}; }
+
+ private:
+  Requests& requests_;
 };
 
 /// One rank's transport, what it reports, and the messages that it borrows.
@@ -41,6 +83,8 @@ struct End {
     std::vector<std::vector<UniqueFd>> sockets(2);
     sockets[static_cast<std::size_t>(other)] = std::move(flows);
     transport.emplace(std::move(sockets), events, events, confirmation);
+    if (confirmation == Confirmation::of_frames)
+      transport->use(std::make_unique<ReplacementsOfTest>(replacements));
   }
 
   void send(std::uint64_t tag, std::span<const std::byte> bytes, std::int32_t priority = 0) {
@@ -57,6 +101,7 @@ struct End {
   EventRecorder events;
   std::deque<Outgoing> outgoing;
   std::deque<Incoming> incoming;
+  ReplacementsOfTest::Requests replacements;
   std::optional<TcpTransport> transport;
 };
 
@@ -378,6 +423,156 @@ TEST_CASE("a message is sent once the peer has taken it, where frames are confir
   CHECK_FALSE(pair.a->transport->may_sleep());
   pair.settle();
   CHECK(pair.a->events.sent_messages == 1);
+}
+
+/// Ends connections, and moves on until both ends have requested others in their place.
+void lose_connections(Pair& pair, std::initializer_list<std::size_t> ending) {
+  const std::size_t wanted = pair.a->replacements.wanted.size() + ending.size();
+  for (const std::size_t flow : ending)
+    ::shutdown(pair.a->sockets_of_peer[flow], SHUT_RDWR);
+  const Deadline deadline(std::chrono::seconds(20));
+  while (!deadline.passed() && (pair.a->replacements.wanted.size() < wanted ||
+                                pair.b->replacements.wanted.size() < wanted))
+    pair.settle();
+}
+
+/// Sends a long message from one end to the other, and returns whether it came as it was.
+bool comes_whole(End& from, End& to, Pair& pair, std::uint64_t tag) {
+  const std::vector<std::byte> bytes(5 * kMebibyte + 3, static_cast<std::byte>(tag));
+  std::vector<std::byte> got(bytes.size());
+  const int before = to.events.received_messages;
+  to.receive(tag, {.memory = got});
+  from.send(tag, bytes);
+  pair.settle();
+  return to.events.received_messages == before + 1 && got == bytes;
+}
+
+TEST_CASE("a connection in place of one that has ended carries messages, even alone") {
+  Pair pair(3, Confirmation::of_frames);
+  pair.settle();
+  lose_connections(pair, {1});
+  CHECK(pair.a->replacements.wanted == std::vector{Rank{1}});
+  CHECK(pair.b->replacements.wanted == std::vector{Rank{0}});
+  auto [near, far] = test::socket_pair();
+  pair.a->sockets_of_peer.push_back(near.get());
+  pair.a->replacements.give({1}, std::move(near));
+  pair.settle();  // The other end gets it later.
+  pair.b->replacements.give({0}, std::move(far));
+  pair.settle();
+  CHECK(comes_whole(*pair.a, *pair.b, pair, 1));
+  for (const std::size_t flow : {0, 2})
+    ::shutdown(pair.a->sockets_of_peer[flow], SHUT_RDWR);
+  pair.settle();
+  CHECK(comes_whole(*pair.a, *pair.b, pair, 2));
+  CHECK(comes_whole(*pair.b, *pair.a, pair, 3));
+  CHECK(pair.a->events.loss == "");
+  CHECK(pair.b->events.loss == "");
+}
+
+TEST_CASE("a connection may end again and again, each time with one in its place") {
+  Pair pair(2, Confirmation::of_frames);
+  pair.settle();
+  std::size_t flow = 1;
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    lose_connections(pair, {flow});
+    auto [near, far] = test::socket_pair();
+    flow = pair.a->sockets_of_peer.size();
+    pair.a->sockets_of_peer.push_back(near.get());
+    pair.a->replacements.give({1}, std::move(near));
+    pair.b->replacements.give({0}, std::move(far));
+    pair.settle();
+    CHECK(comes_whole(*pair.a, *pair.b, pair, round));
+  }
+  const auto links = pair.a->transport->links();
+  REQUIRE(links.size() == 1);
+  CHECK(links.front().failures == 3);
+  CHECK(links.front().reconnects == 3);
+  CHECK(links.front().connections == 2);
+  CHECK(pair.a->transport->is_quiet());
+  CHECK(pair.a->transport->may_sleep());
+}
+
+TEST_CASE("a failed network is reported once, and again when it is used again") {
+  Pair pair(4, Confirmation::of_frames);
+  pair.settle();
+  lose_connections(pair, {0, 1});
+  REQUIRE(pair.a->events.warnings.size() == 1);
+  CHECK(pair.a->events.warnings.back().ends_with(
+      "has failed on the way to rank 1: other networks carry its share"));
+  for (int i = 0; i < 2; ++i) {
+    auto [near, far] = test::socket_pair();
+    pair.a->replacements.give({1}, std::move(near));
+    pair.b->replacements.give({0}, std::move(far));
+  }
+  pair.settle();
+  REQUIRE(pair.a->events.warnings.size() == 2);
+  CHECK(pair.a->events.warnings.back().ends_with("is used again on the way to rank 1"));
+}
+
+TEST_CASE("a new connection that ends before both sides know it loses nothing") {
+  for (const bool is_given_to_both : {false, true}) {
+    Pair pair(2, Confirmation::of_frames);
+    pair.settle();
+    lose_connections(pair, {1});
+    auto [near, far] = test::socket_pair();
+    if (is_given_to_both) {
+      pair.a->replacements.give({1}, std::move(near));
+      ::shutdown(far.get(), SHUT_RDWR);
+      pair.b->replacements.give({0}, std::move(far));
+    } else {
+      pair.a->replacements.give({1}, std::move(near));
+      pair.settle();
+      far = UniqueFd();
+    }
+    pair.settle();
+    CHECK(comes_whole(*pair.a, *pair.b, pair, 1));
+    CHECK(comes_whole(*pair.b, *pair.a, pair, 2));
+    CHECK(pair.a->transport->may_sleep());
+    CHECK(pair.a->transport->links().front().connections == 1);
+    CHECK(pair.a->events.loss == "");
+    CHECK(pair.b->events.loss == "");
+  }
+}
+
+/// Reads frames that the end has sent until one of that kind, which it returns.
+std::optional<Frame> frame_of(TcpFrameKind kind, int socket) {
+  EncodedFrame header{};
+  while (::recv(socket, header.data(), header.size(), MSG_DONTWAIT) == std::ssize(header))
+    if (const Frame frame = decode_frame(header); frame.kind == kind) return frame;
+  return std::nullopt;
+}
+
+TEST_CASE("the peer learns what came by a connection whose number it could not send") {
+  Stranger stranger(Confirmation::of_frames);
+  stranger.send({.kind = TcpFrameKind::number, .offset = 0});
+  auto [near, far] = test::socket_pair();
+  stranger.end->replacements.give({1}, std::move(near));
+  stranger.end->transport->progress();
+  far = UniqueFd();
+  stranger.end->transport->progress();
+  CHECK(stranger.end->transport->retired_flows() == 1);
+  CHECK_FALSE(frame_of(TcpFrameKind::retired, stranger.socket.get()));
+  stranger.send({.kind = TcpFrameKind::retired, .tag = {7}, .offset = 2, .total = 1});
+  const auto answer = frame_of(TcpFrameKind::retired, stranger.socket.get());
+  REQUIRE(answer);
+  CHECK(answer->offset == 7);
+  CHECK(answer->tag.value == 2);
+  CHECK(answer->total == 0);
+  CHECK(stranger.end->events.loss == "");
+}
+
+TEST_CASE("what messages bring to each network is counted") {
+  Pair pair(2);
+  CHECK(comes_whole(*pair.a, *pair.b, pair, 1));
+  const LinkCounters sent = pair.a->transport->links().front();
+  const LinkCounters received = pair.b->transport->links().front();
+  CHECK(sent.bytes_sent == 5 * kMebibyte + 3);
+  CHECK(sent.frames_sent == 41);
+  CHECK(sent.bytes_received == 0);
+  CHECK(received.bytes_received == sent.bytes_sent);
+  CHECK(received.frames_received == sent.frames_sent);
+  CHECK(sent.failures == 0);
+  CHECK(sent.connections == 2);
 }
 
 TEST_CASE("confirmations that cannot be end the connection") {

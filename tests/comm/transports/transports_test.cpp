@@ -94,7 +94,8 @@ TEST_CASE("frames that came together are all heard of before the connection is l
   int ends[2] = {};
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
   const UniqueFd sender(ends[0]);
-  TcpFlow flow{UniqueFd(ends[1])};
+  LinkCounters link;
+  TcpFlow flow(UniqueFd(ends[1]), link);
   constexpr int kFrames = 100;
   for (int i = 0; i < kFrames; ++i) {
     const EncodedFrame frame = encode({.kind = TcpFrameKind::bell});

@@ -106,6 +106,47 @@ def test_a_network_that_comes_up_late_is_waited_for(hosts):
     assert_equal([line["bytes"] for line in results(ranks)], [16 << 20])
 
 
+def test_a_network_that_comes_back_is_used_again(hosts):
+    words = [BENCH[0], "--sizes", "32M", "--repetitions", "120", "--links"]
+    ranks = start(hosts, words, 1, {**BOTH, "FASTGPU_COMM_TIMEOUT": "20s"})
+    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    hosts[1].ip("link set eth1 down")
+    time.sleep(1.5)
+    hosts[1].ip("link set eth1 up")
+    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    outcomes = [rank.communicate(timeout=120) for rank in ranks]
+    assert_equal([rank.returncode for rank in ranks], [0, 0])  # They have compared the sums.
+    said = "".join(errors for _, errors in outcomes)
+    assert_in("has failed on the way to rank", said)
+    assert_in("is used again on the way to rank", said)
+    for number, (_, errors) in enumerate(outcomes):
+        (line,) = (line for line in errors.splitlines() if line.startswith("{"))
+        links = {link["name"]: link for link in json.loads(line)["links"]}
+        for network in (9, 10):
+            link = links[f"tcp 10.213.{network}.{number + 1}"]
+            assert_equal(link["connections"], 2)
+            assert_equal(link["reconnects"], link["failures"])
+            assert_greater(link["bytes_sent"], 64 << 20)
+            assert_greater(link["frames_received"], 500)
+        assert_greater(links[f"tcp 10.213.10.{number + 1}"]["failures"], 1)
+
+
+def test_a_network_that_slows_down_loses_its_share(hosts):
+    ranks = start(hosts, [BENCH[0], "--sizes", "32M", "--repetitions", "400"], 1, BOTH)
+    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    for host in hosts:
+        rate = ("rate", "20mbit", "burst", "256kb", "latency", "50ms")
+        host.tc("qdisc", "replace", "dev", "eth1", "root", "tbf", *rate)
+    time.sleep(0.1)
+    before = sent(hosts[0], "eth1")
+    wait_until_it_has_sent(hosts[0], "eth0", 64 << 20, ranks)
+    share = sent(hosts[0], "eth1") - before
+    for rank in ranks:
+        signal_all(rank.pid, signal.SIGKILL)
+        rank.communicate(timeout=60)
+    assert_greater(6 << 20, share)  # Of equal shares it would have 64 MiB.
+
+
 def test_a_rank_that_is_killed_is_named_at_once(hosts):
     ranks = start(hosts, [BENCH[0], "--sizes", "32M", "--repetitions", "400"], 1, BOTH)
     wait_until_it_has_sent(hosts[0], "eth1", 16 << 20, ranks)

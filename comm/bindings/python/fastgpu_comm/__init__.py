@@ -12,7 +12,7 @@ Arrays are numpy's, tensors of PyTorch, or whatever has a buffer (array.array, b
 """
 
 from ._library import library_path, version
-from .communicator import Communicator, init
+from .communicator import Communicator, Link, init
 from .errors import (
     CapacityError,
     ConflictError,
@@ -52,6 +52,7 @@ __all__ = [
     "Gradients",
     "GuardAction",
     "InternalError",
+    "Link",
     "LocalError",
     "Multistep",
     "MultistepOutcome",

@@ -76,6 +76,23 @@ class CountersStruct(ctypes.Structure):
     )
 
 
+class LinkStruct(ctypes.Structure):
+    """fgc_link"""
+
+    _fields_ = [("struct_size", _SIZE), ("name", ctypes.c_char * 64)] + [
+        (name, ctypes.c_uint64)
+        for name in (
+            "frames_sent",
+            "frames_received",
+            "bytes_sent",
+            "bytes_received",
+            "failures",
+            "reconnects",
+            "connections",
+        )
+    ]
+
+
 class GossipReportStruct(ctypes.Structure):
     """fgc_gossip_report"""
 
@@ -125,6 +142,7 @@ _COLLECTIVES: dict[str, list[Any]] = {
 _STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "fgc_init": [_LIST, _PLACE],
     "fgc_split": [_POINTER, _INT, _INT, _PLACE],
+    "fgc_link_counters": [_POINTER, _SIZE, ctypes.POINTER(LinkStruct), ctypes.POINTER(_SIZE)],
     "fgc_barrier": [_POINTER],
     "fgc_barrier_async": [_POINTER, _PLACE],
     "fgc_request_test": [_POINTER, ctypes.POINTER(_INT)],

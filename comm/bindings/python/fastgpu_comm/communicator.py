@@ -6,13 +6,13 @@ import contextlib
 import ctypes
 import operator
 import sys
-from typing import Any, ContextManager, Mapping
+from typing import Any, ContextManager, Mapping, NamedTuple
 
 from . import _calls
 from ._calls import Call, Ranks
 from ._data import mark_written
 from ._handle import Handle
-from ._library import load, settings_list
+from ._library import LinkStruct, load, settings_list
 from .kinds import Op
 from .request import Request
 
@@ -31,6 +31,19 @@ def init(settings: Mapping[str, str | None] | None = None) -> Communicator:
     pointer = load().make("fgc_init", settings_list(settings))
     assert pointer is not None
     return Communicator(pointer)
+
+
+class Link(NamedTuple):
+    """Counts of one network that this rank uses, or of another way on which its messages go."""
+
+    name: str  #: "tcp 10.0.0.1" (this host's address), "shared memory", and so on.
+    frames_sent: int  #: Pieces of messages over TCP, else messages.
+    frames_received: int
+    bytes_sent: int
+    bytes_received: int
+    failures: int  #: Connections that were given up while their rank went on.
+    reconnects: int  #: Connections that were made in place of these.
+    connections: int  #: Open now; 0 where there are no connections.
 
 
 class Communicator:
@@ -167,6 +180,21 @@ class Communicator:
 
     def barrier_async(self) -> Request:
         return self._begin(Call("barrier", (), ()))
+
+    def links(self) -> list[Link]:
+        """The counts of each network that this rank uses, since it has joined its job; of all
+        communicators of the job.
+        """
+        links: list[Link] = []
+        count = ctypes.c_size_t(1)
+        while len(links) < count.value:
+            found = LinkStruct(struct_size=ctypes.sizeof(LinkStruct))
+            places = (ctypes.byref(found), ctypes.byref(count))
+            load().call("fgc_link_counters", self._handle.pointer, len(links), *places)
+            if count.value == 0:
+                break
+            links.append(Link(found.name.decode(), *(getattr(found, n) for n in Link._fields[1:])))
+        return links
 
     def device_way(self) -> tuple[str, str]:
         """A collective: how data of GPUs travels, "nccl" or "staged" by way of the host, and why

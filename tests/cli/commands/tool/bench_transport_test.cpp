@@ -45,7 +45,7 @@ TEST_CASE("each transport is chosen by the library's variables, beside those of 
         Variables{"A=1", "FASTGPU_COMM_TRANSPORT=auto", "FASTGPU_COMM_REQUIRE=fabric"});
   CHECK(variables_for(BenchTransport::tcp, {}) == Variables{"FASTGPU_COMM_TRANSPORT=tcp"});
   CHECK(variables_for(BenchTransport::tcp, {kTwoInterfaces}) ==
-        Variables{"FASTGPU_COMM_INTERFACE=eth0", "FASTGPU_COMM_TRANSPORT=tcp"});
+        Variables{"FASTGPU_COMM_TRANSPORT=tcp", "FASTGPU_COMM_INTERFACE=eth0"});
   CHECK(variables_for(BenchTransport::hybrid, {kTwoInterfaces}) ==
         Variables{kTwoInterfaces, "FASTGPU_COMM_TRANSPORT=tcp"});
 }
