@@ -33,6 +33,8 @@ std::optional<CodecChoice> easier(const CodecChoice& codec) {
     case CodecId::top_k:
       if (kEasier * codec.part > kMostPart) return std::nullopt;
       return CodecChoice{CodecId::top_k, kEasier * codec.part};
+    case CodecId::power_sgd:
+      break;
   }
   return std::nullopt;
 }

@@ -1,4 +1,5 @@
-// The memory of codecs from step to step: the part of each gradient that has not been sent yet.
+// The memory of codecs from step to step: the part of each gradient that has not been sent yet, and
+// the factors of matrices.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,10 @@ namespace fastgpu::comm {
 class CodecState {
  public:
   /// Sizes it for the gradients of a table.
-  void resize(std::size_t gradients) { of_.resize(gradients); }
+  void resize(std::size_t gradients) {
+    of_.resize(gradients);
+    factors_.resize(gradients);
+  }
 
   /// Adds the residuals of a gradient's elements from `first` on.
   void add_to(GradientId id, std::size_t first, std::span<float> values) const;
@@ -26,11 +30,18 @@ class CodecState {
   /// gradient on, and 0 elsewhere.
   void replace(const GradientPiece& piece, std::size_t first, std::span<const float> kept);
 
+  /// Returns the right factor of a gradient for the next step, the same on all ranks; empty at
+  /// first.
+  std::span<const float> factor_of(GradientId id) const { return factors_[id.value]; }
+  void keep_factor(GradientId id, std::span<const float> factor) {
+    factors_[id.value].assign(factor.begin(), factor.end());
+  }
+
   /// The number of steps, on which random numbers depend.
   std::uint64_t steps() const noexcept { return steps_; }
   void step_ended() noexcept { ++steps_; }
 
-  /// Returns the state for a file. Gradients without residuals are not in it.
+  /// Returns the state for a file. Gradients of which nothing is kept are not in it.
   std::vector<std::byte> saved(const GradientTable& table, Rank rank) const;
 
   /// Takes a saved state: residuals of gradients with the same name and number of elements; those
@@ -39,8 +50,11 @@ class CodecState {
   /// nothing has changed.
   void load(std::span<const std::byte> saved, const GradientTable& table, Rank rank);
 
-  /// Drops the residuals of a gradient.
-  void drop(GradientId id) { of_[id.value].clear(); }
+  /// Drops what is kept of a gradient.
+  void drop(GradientId id) {
+    of_[id.value].clear();
+    factors_[id.value].clear();
+  }
 
  private:
   struct Stretch {
@@ -51,10 +65,14 @@ class CodecState {
   };
   using Stretches = std::vector<Stretch>;  ///< In order, without overlaps.
 
+  bool keeps(std::size_t gradient) const {
+    return !of_[gradient].empty() || !factors_[gradient].empty();
+  }
   static void cut(Stretches& stretches, std::size_t first, std::size_t end);
 
   std::uint64_t steps_ = 0;
-  std::vector<Stretches> of_;  ///< By gradient.
+  std::vector<Stretches> of_;                ///< By gradient.
+  std::vector<std::vector<float>> factors_;  ///< The same.
 };
 
 }  // namespace fastgpu::comm

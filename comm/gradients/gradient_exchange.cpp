@@ -89,10 +89,12 @@ void GradientExchange::begin(const Lock&) {
   const Exchange exchange = traits_of(settings_, communicator_.size()).exchange;
   if (exchange == Exchange::mixed_precision_reduce || exchange == Exchange::gather)
     std::ranges::transform(streams_, std::back_inserter(reduction_levels_), reduction_levels_of);
-  if (exchange == Exchange::gather) {
-    codec_ = make_codec(settings_.codec);
+  if (exchange == Exchange::gather) codec_ = make_codec(settings_.codec);
+  if (exchange == Exchange::factors)
+    for (int stream = 0; stream < streams; ++stream)
+      factor_streams_.emplace_back(*communicator_.split(0, 0)).name_calls("factors of gradients");
+  if (exchange == Exchange::gather || exchange == Exchange::factors)
     encoded_ = encoded_gradients(table_, settings_);
-  }
   begun_ = ready_ = GradientSet(table_.size());
   planned_order_ = initial_order(table_);
   lay_out();
@@ -116,7 +118,8 @@ void GradientExchange::lay_out() {
   device_.reset();
   launcher_.reset();
   encoded_buckets_.reset();
-  plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket, encoded_);
+  plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket, encoded_,
+                      factor_streams_.empty() ? EncodedPieces::cut : EncodedPieces::whole);
   plan_hash_ = hash(plan_);
   if (!buffer_ || buffer_->bytes().size() < plan_.buffer_bytes) {
     buffer_.reset();
@@ -138,6 +141,9 @@ void GradientExchange::lay_out() {
     ways.encoded =
         &encoded_buckets_.emplace(EncodedForm{codec_.get(), entry.is_dense, entry.has_feedback},
                                   plan_, buffer_->bytes(), used, reduction_levels_);
+  } else if (!factor_streams_.empty()) {
+    ways.encoded = &encoded_buckets_.emplace(table_, settings_, plan_, buffer_->bytes(), used,
+                                             factor_streams_, codec_state_);
   } else {
     ways.levels = reduction_levels_;
   }

@@ -165,13 +165,14 @@ class GradientExchange {
   std::vector<std::span<std::byte>> values_;  ///< Empty for gradients in the fusion buffer.
   DeviceTensors device_tensors_;              ///< The `values_` that are not the host's.
   std::vector<ElementType> wire_;
-  std::unique_ptr<const Codec> codec_;  ///< Null if nothing is encoded.
+  std::unique_ptr<const Codec> codec_;  ///< Null if nothing is encoded, and for a linear codec.
   std::vector<bool> encoded_;           ///< The gradients to be encoded; empty if none is.
   CodecState codec_state_;
   std::unique_ptr<gpu::DeviceCollectives> device_sums_;  ///< Null if the host sums buckets.
 
   std::mutex mutex_;
   std::vector<Communicator> streams_;
+  std::vector<Communicator> factor_streams_;  ///< One for each stream, if matrices are factors.
   std::vector<ReductionLevels>
       reduction_levels_;  ///< One for each stream, if 16-bit numbers or codes are added so.
   std::optional<Communicator> control_;

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/codecs/low_rank.hpp"
 #include "comm/fusion/fingerprint.hpp"
 
 namespace fastgpu::comm {
@@ -182,11 +183,13 @@ GradientSettings gradient_settings(const Environment& environment) {
 std::vector<bool> encoded_gradients(const GradientTable& table, const GradientSettings& settings) {
   std::vector<bool> encoded(table.size());
   if (settings.wire != WireType::encoded) return encoded;
+  const bool is_linear = entry_of(settings.codec.id).is_linear;
   for (std::size_t i = 0; i < table.size(); ++i) {
     const ElementType type = table[{i}].type;
     const bool can_be = type == ElementType::float32 || type == ElementType::float16 ||
                         type == ElementType::bfloat16;
-    encoded[i] = can_be && !keeps_float32(table, {i}, settings);
+    encoded[i] = can_be && !keeps_float32(table, {i}, settings) &&
+                 (!is_linear || low_rank_form(table[{i}].shape, settings.codec.thin));
   }
   return encoded;
 }
@@ -198,6 +201,7 @@ std::uint64_t number_of_wire(const GradientSettings& settings) {
       .add(static_cast<std::uint8_t>(settings.wire))
       .add(static_cast<std::uint8_t>(codec.id))
       .add(std::bit_cast<std::uint64_t>(codec.part))
+      .add(codec.thin)
       .value();
 }
 

@@ -210,8 +210,14 @@ TEST_CASE("codecs are found by name") {
   CHECK(codec_choice("int8") == CodecChoice{CodecId::int8});
   CHECK(codec_choice("1bit") == CodecChoice{CodecId::one_bit});
   CHECK(codec_choice("topk:0.25") == CodecChoice{CodecId::top_k, 0.25});
+  CHECK(codec_choice("powersgd:4") == CodecChoice{.id = CodecId::power_sgd, .thin = 4});
   CHECK_FALSE(codec_choice("fp16"));
-  CHECK(codec_names() == "int8, 1bit, topk:PART");
+  CHECK(codec_names() == "int8, 1bit, topk:PART, powersgd:RANK");
+  for (const char* const text : {"int8", "1bit", "topk:0.01", "topk:0.5", "powersgd:64"})
+    CHECK(text_of(*codec_choice(text)) == text);
+  for (const char* const text : {"powersgd", "powersgd:0", "powersgd:65", "powersgd:x", "topk:0",
+                                 "topk", "topk:0.6", "int8:4", "1bit:"})
+    CHECK(test::failure_of([&] { codec_choice(text); }).kind() == ErrorKind::usage);
 }
 
 TEST_SUITE_END();
