@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "comm/common/wire.hpp"
+#include "comm/kernels/kernels.hpp"
 #include "comm/kernels/reduce.hpp"
 
 namespace fastgpu::comm {
@@ -22,7 +23,7 @@ constexpr std::size_t kHeader = 4 + 1 + 4 + 8 + 4;
 constexpr std::size_t kStretchHeader = 8 + 8;
 
 std::size_t gradient_header(const GradientInfo& info) noexcept {
-  return 2 + info.name.size() + 8 + 4 + 8;
+  return 2 + info.name.size() + 8 + 4 + 8 + 8;
 }
 
 std::string text_of(std::span<const std::byte> bytes) {
@@ -114,13 +115,34 @@ void CodecState::replace(const GradientPiece& piece, std::size_t first,
   stretches.insert(place, Stretch{first, std::vector<float>(kept.begin(), kept.end())});
 }
 
+void CodecState::add_velocity(GradientId id, std::size_t elements, std::size_t first,
+                              std::span<float> values, float momentum) {
+  Velocity& velocity = velocities_[id.value];
+  velocity.next.resize(elements);
+  velocity.has_next = true;
+  if (!velocity.now.empty())
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] += momentum * velocity.now[first + i];
+  std::ranges::copy(values, velocity.next.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
+void CodecState::keep_velocities(const GradientSet& applied) {
+  for (std::size_t i = 0; i < velocities_.size(); ++i) {
+    Velocity& velocity = velocities_[i];
+    if (!velocity.has_next || !applied.contains({i})) continue;
+    kernels().drop_non_finite(velocity.next.data(), velocity.next.size());
+    velocity.now.swap(velocity.next);
+  }
+}
+
 std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) const {
   std::size_t bytes = kHeader;
   std::uint32_t gradients = 0;
   for (std::size_t i = 0; i < of_.size(); ++i) {
     if (!keeps(i)) continue;
     ++gradients;
-    bytes += gradient_header(table[{i}]) + factors_[i].size() * sizeof(float);
+    bytes += gradient_header(table[{i}]) +
+             (factors_[i].size() + velocities_[i].now.size()) * sizeof(float);
     for (const Stretch& each : of_[i])
       bytes += kStretchHeader + each.values.size() * sizeof(float);
   }
@@ -141,6 +163,8 @@ std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) 
     }
     writer.put(std::uint64_t{factors_[i].size()});
     write_values(writer, factors_[i]);
+    writer.put(std::uint64_t{velocities_[i].now.size()});
+    write_values(writer, velocities_[i].now);
   }
   return state;
 }
@@ -176,8 +200,13 @@ void CodecState::load(std::span<const std::byte> saved, const GradientTable& tab
       stretches.push_back({first, read_values(reader, count, saved.size())});
     }
     std::vector<float> factor = read_values(reader, reader.get<std::uint64_t>(), saved.size());
+    std::vector<float> velocity = read_values(reader, reader.get<std::uint64_t>(), saved.size());
+    if (!velocity.empty() && velocity.size() != elements)
+      refuse_damaged("gradient '" + printable(name) + "' has " + std::to_string(elements) +
+                     " elements, and a velocity of " + std::to_string(velocity.size()));
     const auto id = find_gradient(table, name, elements);
     if (!id) continue;
+    loaded.velocities_[id->value].now = std::move(velocity);
     loaded.of_[id->value] = std::move(stretches);
     loaded.factors_[id->value] = std::move(factor);
   }

@@ -28,11 +28,14 @@ class EncodedBuckets {
 
   /// Returns true if this bucket is encoded for `op`; otherwise it is sent as it is.
   bool has(std::size_t bucket, ReduceOp op) const noexcept {
-    return sums_[bucket] != nullptr && (op == ReduceOp::sum || op == ReduceOp::average);
+    return is_used_ && sums_[bucket] != nullptr && (op == ReduceOp::sum || op == ReduceOp::average);
   }
+  /// Sets whether buckets are encoded from now on; otherwise they are sent as they are.
+  void use(bool is_used) noexcept { is_used_ = is_used; }
   CodeSum& operator[](std::size_t bucket) const noexcept { return *sums_[bucket]; }
 
  private:
+  bool is_used_ = true;
   std::vector<CodeLevels> levels_;
   std::vector<std::unique_ptr<CodeSum>> sums_;  ///< By bucket; null for one without codes.
 };
