@@ -63,10 +63,12 @@ class ModelExchange {
         values_(model.gradients.size()),
         gradients_(communicator, settings) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      const auto& [name, elements] = model.gradients[i];
+      const auto& [name, elements, rows] = model.gradients[i];
       if (handing == Handing::copies) values_[i].resize(elements);
-      gradients_.add({.name = name, .shape = {elements}},
-                     std::as_writable_bytes(std::span(values_[i])));
+      using Shape = std::vector<std::uint64_t>;
+      gradients_.add(
+          {.name = name, .shape = rows == 0 ? Shape{elements} : Shape{rows, elements / rows}},
+          std::as_writable_bytes(std::span(values_[i])));
     }
   }
 

@@ -7,18 +7,18 @@ namespace {
 
 class Layers {
  public:
-  void add(const std::string& name, std::size_t elements) {
-    gradients_.push_back({name, elements});
+  void add(const std::string& name, std::size_t elements, std::size_t rows = 0) {
+    gradients_.push_back({name, elements, rows});
   }
 
   void convolution(const std::string& name, std::size_t in, std::size_t out, std::size_t side) {
-    add(name + ".weight", in * out * side * side);
+    add(name + ".weight", in * out * side * side, out);
     add(name + ".bn.weight", out);
     add(name + ".bn.bias", out);
   }
 
   void linear(const std::string& name, std::size_t in, std::size_t out) {
-    add(name + ".weight", in * out);
+    add(name + ".weight", in * out, out);
     add(name + ".bias", out);
   }
 
@@ -59,8 +59,8 @@ std::vector<ModelGradient> bert_large() {
   constexpr std::size_t kWidth = 1024;
   constexpr std::size_t kWords = 30522;
   Layers model;
-  model.add("embeddings.word", kWords * kWidth);
-  model.add("embeddings.position", 512 * kWidth);
+  model.add("embeddings.word", kWords * kWidth, kWords);
+  model.add("embeddings.position", 512 * kWidth, 512);
   model.add("embeddings.type", 2 * kWidth);
   model.norm("embeddings.norm", kWidth);
   for (int layer = 0; layer < 24; ++layer) {

@@ -13,6 +13,8 @@ namespace fastgpu::comm::bench {
 struct ModelGradient {
   std::string name;
   std::size_t elements = 0;
+  std::size_t rows =
+      0;  ///< The rows of a matrix, from which `powersgd` makes factors; 0: a vector.
 };
 
 /// Returns 161 gradients with 25,557,032 elements: convolutions, batch normalisations and the

@@ -22,6 +22,7 @@ struct Placed {
 struct Form {
   ElementType type = ElementType::float32;
   bool is_encoded = false;
+  bool is_cut = true;  ///< One that is larger than a bucket is cut.
 };
 
 /// A filler of buckets of one form, one after the other.
@@ -31,15 +32,16 @@ class Filler {
       : form_(form), granularity_(granularity), end_(begin) {}
 
   /// Adds a gradient. One that fits into a bucket is not cut; a larger one begins in the rest of
-  /// this bucket.
+  /// this bucket, or has one of its own.
   void add(GradientId gradient, std::size_t count, std::size_t place) {
     const std::size_t element = size_of(form_.type);
     end_ = fusion_aligned(end_);
-    if (count * element > room() && count * element <= granularity_) close();
+    const bool is_kept_whole = !form_.is_cut || count * element <= granularity_;
+    if (count * element > room() && is_kept_whole) close();
     for (std::size_t first = 0; first < count;) {
       if (room() == 0) close();
       if (buckets_.empty() || is_closed_) open();
-      const std::size_t taken = std::min(count - first, room() / element);
+      const std::size_t taken = is_kept_whole ? count : std::min(count - first, room() / element);
       Placed& open = buckets_.back();
       open.bucket.pieces.push_back({gradient, first, taken, end_});
       end_ += taken * element;
@@ -92,7 +94,7 @@ void note_priorities(FusionPlan& plan, const GradientTable& table) {
 
 FusionPlan plan_fusion(const GradientTable& table, std::span<const GradientId> order,
                        std::span<const ElementType> wire, Bytes granularity,
-                       const std::vector<bool>& encoded) {
+                       const std::vector<bool>& encoded, EncodedPieces pieces) {
   assert(order.size() == table.size() && wire.size() == table.size());
   const std::size_t most = std::max<std::size_t>(
       granularity.count / kFusionAlignment * kFusionAlignment, kFusionAlignment);
@@ -102,7 +104,8 @@ FusionPlan plan_fusion(const GradientTable& table, std::span<const GradientId> o
   for (std::size_t form = 0; form < 2 * kElementTypes; ++form) {
     const auto type = ElementType(form / 2);
     const bool is_encoded = form % 2 == 1;
-    Filler filler({type, is_encoded}, most, plan.buffer_bytes);
+    const bool is_cut = !is_encoded || pieces == EncodedPieces::cut;
+    Filler filler({type, is_encoded, is_cut}, most, plan.buffer_bytes);
     for (std::size_t place = 0; place < order.size(); ++place) {
       const std::size_t id = order[place].value;
       if (wire[id] == type && (!encoded.empty() && encoded[id]) == is_encoded)

@@ -46,6 +46,12 @@ struct FusionPlan {
   std::size_t buffer_bytes = 0;
 };
 
+/// The treatment of an encoded gradient that does not fit into the rest of a bucket.
+enum class EncodedPieces : std::uint8_t {
+  cut,   ///< As others: one that is larger than a bucket is cut.
+  whole  ///< It is never cut: its bucket may be larger than the others.
+};
+
 /// Plans the buckets. `order` has every gradient once; `wire` has its type on the wire, by id. A
 /// bucket has at most `granularity` bytes, but at least kFusionAlignment, and is launched at the
 /// place in the order of the last of its gradients. Gradients without elements are in no bucket.
@@ -53,7 +59,8 @@ struct FusionPlan {
 /// none.
 FusionPlan plan_fusion(const GradientTable& table, std::span<const GradientId> order,
                        std::span<const ElementType> wire, Bytes granularity,
-                       const std::vector<bool>& encoded = {});
+                       const std::vector<bool>& encoded = {},
+                       EncodedPieces pieces = EncodedPieces::cut);
 
 /// Returns a hash that is equal if two ranks have the same plan.
 std::uint64_t hash(const FusionPlan& plan);

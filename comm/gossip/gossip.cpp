@@ -50,8 +50,8 @@ Gossip::Gossip(Communicator& communicator, GossipSettings settings, GradientEven
       settings_(std::move(settings)),
       events_(events),
       plan_(settings_, communicator.topology(), communicator.rank()),
-      rungs_(guard_rungs(settings_, plan_.method())),
-      spread_(spread_of(plan_.contraction())) {}
+      rungs_(guard_rungs(settings_, plan_.method(), plan_.lag())),
+      plain_{spread_of(plan_.contraction()), plan_.lag()} {}
 
 Gossip::~Gossip() = default;
 
@@ -176,7 +176,7 @@ GuardAction Gossip::hear_guard() {
   const GuardMeasure measure = DistanceMeter::measure_of(*heard_, communicator_.size());
   heard_.reset();
   measured_ = step_ - 1;
-  const GuardDecision decision = decide(guard_, measure, rungs_, spread_);
+  const GuardDecision decision = decide(guard_, measure, rungs_, plain_);
   guard_ = decision.state;
   is_exact_next_ = is_exact_next_ || decision.is_exact_next;
   const bool is_news = decision.action != GuardAction::none || decision.is_exact_next;

@@ -115,7 +115,7 @@ class Gossip {
   GradientEvents* events_;
   GossipPlan plan_;
   std::vector<GuardRung> rungs_;
-  double spread_ = 1;
+  PlainDistances plain_;
   std::vector<Parameter> parameters_;
   std::size_t count_ = 0;  ///< The numbers of all parameters.
   std::size_t slice_ = 0;  ///< The numbers that each rank of a member mixes.

@@ -211,4 +211,28 @@ double contraction_of(std::span<const Weights> round) {
   return std::min(std::pow(left.back() / left[half], 1 / steps), kSlowest);
 }
 
+/// Sums what is left of a member's own number in all later steps, for some members.
+double lag_of(const Weights& weights) {
+  constexpr std::size_t kMostSteps = 512;
+  constexpr std::size_t kMostMembers = 64;
+  constexpr double kNothing = 1e-6;
+  const std::size_t members = weights.rows.size();
+  if (members < 2) return 0;
+  const std::size_t asked = std::min(members, kMostMembers);
+  const double mean = 1 / static_cast<double>(members);
+  double sum = 0;
+  for (std::size_t i = 0; i < asked; ++i) {
+    const std::size_t member = i * members / asked;
+    std::vector<double> numbers(members);
+    std::vector<double> masses(members, 1.0);
+    numbers[member] = 1;
+    const double least = kNothing * disagreement(numbers, masses);
+    for (std::size_t step = 0; step < kMostSteps && disagreement(numbers, masses) > least; ++step) {
+      mix_once(weights, numbers, masses);
+      sum += numbers[member] - mean;
+    }
+  }
+  return sum / static_cast<double>(asked) / (1 - mean);
+}
+
 }  // namespace fastgpu::comm

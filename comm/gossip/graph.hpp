@@ -81,4 +81,8 @@ double deviation_of(const Weights& weights);
 /// numbers at random that are mixed by `round` again and again.
 double contraction_of(std::span<const Weights> round);
 
+/// Returns the lag of plain averaging with these weights, which are symmetric: if each member adds
+/// the same update in every step, the part of these updates, in steps, that others do not have yet.
+double lag_of(const Weights& weights);
+
 }  // namespace fastgpu::comm

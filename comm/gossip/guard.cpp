@@ -20,7 +20,11 @@ constexpr double kShrinking =
     0.9;  ///< The part of the distance before that shows that it goes down by itself.
 constexpr double kRounding = 1e-6;  ///< The part of the length that rounding may add.
 constexpr double kEasier = 4;       ///< The part of topk grows so in a rung.
-constexpr double kMostPart = 0.25;  ///< Beyond it numbers are sent as they are.
+constexpr double kMostPart = 0.1;   ///< Beyond it exact averages are fewer bytes.
+constexpr double kLagPart = 0.5;    ///< The part of plain averaging's lag that exact steps leave.
+constexpr double kLeadingApart = 0.2;  ///< The alignment that is no chance of sketches.
+constexpr std::uint32_t kLonger = 8;   ///< Times the patience after ranks have drifted apart.
+constexpr int kMostBetween = 32;       ///< The most steps from one exact average to the next.
 constexpr std::uint32_t kMostPatience = 1024;
 constexpr int kExactEvery[] = {32, 8, 2, 1};
 
@@ -33,6 +37,8 @@ std::optional<CodecChoice> easier(const CodecChoice& codec) {
     case CodecId::top_k:
       if (kEasier * codec.part > kMostPart) return std::nullopt;
       return CodecChoice{CodecId::top_k, kEasier * codec.part};
+    case CodecId::power_sgd:
+      break;
   }
   return std::nullopt;
 }
@@ -47,7 +53,8 @@ std::string text_of(double value) {
 std::string describe(const GuardRung& rung) {
   if (rung.exact_every == 1) return "each step averages exactly";
   if (rung.exact_every > 1)
-    return "every " + std::to_string(rung.exact_every) + " steps one averages exactly";
+    return "every " + std::to_string(rung.exact_every) + " steps one averages exactly" +
+           (rung.codec ? ", between which " + wire_of(rung) + " is mixed" : "");
   if (!rung.codec) return "parameters are sent as they are";
   return wire_of(rung) + " with the consensus step size " + text_of(rung.step_size);
 }
@@ -67,11 +74,11 @@ std::string wire_of(const GuardRung& rung) {
   return text;
 }
 
-std::vector<GuardRung> guard_rungs(const GossipSettings& settings, MixMethod method) {
+std::vector<GuardRung> guard_rungs(const GossipSettings& settings, MixMethod method, double lag) {
   std::vector<GuardRung> rungs;
   if (method == MixMethod::exact) return {{.exact_every = 1}};
   if (method == MixMethod::difference) {
-    std::optional<CodecChoice> codec = settings.codec;
+    const std::optional<CodecChoice> codec = settings.codec;
     const double usual = usual_step_size(*codec);
     double step = settings.step_size.value_or(usual);
     while (step > 1.5 * usual) {
@@ -79,8 +86,15 @@ std::vector<GuardRung> guard_rungs(const GossipSettings& settings, MixMethod met
       step /= 2;
     }
     rungs.push_back({rungs.empty() ? step : std::min(step, usual), codec});
-    for (codec = easier(*codec); codec; codec = easier(*codec))
-      rungs.push_back({usual_step_size(*codec), codec});
+    for (auto easy = easier(*codec); easy; easy = easier(*easy))
+      rungs.push_back({usual_step_size(*easy), easy});
+    int every = 1;  // Ranks that average exactly are half as many steps apart in the mean.
+    while (every < kMostBetween && every <= 2 * kLagPart * lag)
+      ++every;
+    for (; every > 1; every /= 2)
+      rungs.push_back({usual, codec, every});
+    rungs.push_back({.exact_every = 1});
+    return rungs;
   }
   rungs.push_back({});
   for (const int every : kExactEvery)
@@ -93,19 +107,27 @@ double spread_of(double contraction) noexcept {
 }
 
 GuardDecision decide(const GuardState& state, const GuardMeasure& measure,
-                     const std::vector<GuardRung>& rungs, double spread) {
+                     const std::vector<GuardRung>& rungs, const PlainDistances& plain) {
   GuardDecision decision{.state = state};
   GuardState& next = decision.state;
   const double before = state.distance;
+  const double rounding = kRounding * measure.length;
   next.distance = measure.distance;
   next.movement = std::max(measure.movement, kFading * state.movement);
-  next.alignment = (3 * state.alignment + measure.alignment) / 4;
-  const double allowed = rungs[state.rung].codec ? kAllowedWithCodec : kAllowed;
-  const double limit = allowed * spread * next.movement + kRounding * measure.length;
+  // Ranks at one place have no direction. The first that have one give it.
+  if (before <= rounding) next.alignment = measure.alignment;
+  if (measure.distance > rounding && before > rounding)
+    next.alignment = (3 * state.alignment + measure.alignment) / 4;
+  const bool has_codes_alone = rungs[state.rung].codec && rungs[state.rung].exact_every == 0;
+  const double allowed = has_codes_alone ? kAllowedWithCodec : kAllowed;
+  const double limit = allowed * plain.spread * next.movement + rounding;
   const double counted = measure.distance * std::max(next.alignment, kLeastAlignment);
   const bool is_large = !(counted <= limit);  // Also if it is not a number.
+  const bool has_drifted =
+      has_codes_alone && measure.alignment >= kLeadingApart &&
+      measure.distance * measure.alignment > plain.lag * measure.movement + rounding;
   decision.is_exact_next = !(counted <= kFarTooLarge * limit);
-  if (!is_large) {
+  if (!is_large && !has_drifted) {
     if (++next.calm < next.patience || next.rung == 0) return decision;
     next.calm = 0;
     --next.rung;
@@ -114,15 +136,15 @@ GuardDecision decide(const GuardState& state, const GuardMeasure& measure,
   }
   const bool is_shrinking = measure.distance < kShrinking * before;
   next.calm = 0;
-  if (is_shrinking && !decision.is_exact_next) return decision;
+  if (is_shrinking && !has_drifted && !decision.is_exact_next) return decision;
   if (next.rung + 1 == rungs.size()) return decision;
   ++next.rung;
-  // Smaller steps help against codes that lag behind. Ranks that drift apart would drift farther.
-  while (next.alignment >= kDrift &&
-         action_to(rungs[state.rung], rungs[next.rung]) == GuardAction::smaller_step)
+  const bool leads_apart = has_drifted || next.alignment >= kDrift;
+  while (leads_apart && rungs[next.rung].exact_every == 0)
     ++next.rung;
   decision.is_exact_next = true;  // What has grown is undone.
-  next.patience = std::min(2 * next.patience, kMostPatience);
+  const bool is_for_long = leads_apart && has_codes_alone;
+  next.patience = std::min((is_for_long ? kLonger : 2) * next.patience, kMostPatience);
   decision.action = action_to(rungs[state.rung], rungs[next.rung]);
   return decision;
 }

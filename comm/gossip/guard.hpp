@@ -11,7 +11,8 @@
 
 namespace fastgpu::comm {
 
-/// One way of mixing. The guard goes from one to the next.
+/// One way of mixing. The guard goes from one to the next. With a codec and exact steps, codes are
+/// mixed in the steps between.
 struct GuardRung {
   double step_size = 1;                ///< The part of the difference that is taken over.
   std::optional<CodecChoice> codec{};  ///< Absent: numbers are sent as they are.
@@ -24,8 +25,9 @@ struct GuardRung {
 std::string wire_of(const GuardRung& rung);
 
 /// Returns the ways of mixing, the user's first: smaller steps down to the codec's usual one, then
-/// less compression, then numbers as they are, then exact averages, each more often.
-std::vector<GuardRung> guard_rungs(const GossipSettings& settings, MixMethod method);
+/// less compression, then exact averages, each more often. Those between codes begin with as many
+/// steps as let ranks drift less far than plain averaging with this lag does.
+std::vector<GuardRung> guard_rungs(const GossipSettings& settings, MixMethod method, double lag);
 
 /// The means over all members, from sketches.
 struct GuardMeasure {
@@ -42,7 +44,7 @@ struct GuardState {
   std::size_t rung = 0;
   double distance = 0;          ///< The distance measured last.
   double movement = 0;          ///< The largest movement, which fades.
-  double alignment = 0;         ///< The mean of the last alignments.
+  double alignment = 0;         ///< The mean of the last alignments, of ranks at a distance.
   std::uint32_t calm = 0;       ///< Measurements since the distance was last too large.
   std::uint32_t patience = 16;  ///< Calm measurements before a rung is taken back.
 
@@ -63,12 +65,22 @@ struct GuardDecision {
   bool is_exact_next = false;  ///< The next step averages exactly: distance was too large.
 };
 
-/// Decides after a measurement. `spread` is the distance that plain averaging on the same graph
-/// lets stay for each unit of movement. The distance is too large if it is a few times that, for
-/// updates that lead apart; much more is allowed for those at random, which cancel out. Smaller
-/// steps are left out where updates lead apart: they would let ranks drift farther.
+/// The distances that plain averaging on the same graph lets stay.
+struct PlainDistances {
+  double spread = 1;  ///< At most, for each unit of movement.
+  double lag = 0;     ///< Along updates that stay the same, for each unit of them.
+
+  friend bool operator==(const PlainDistances&, const PlainDistances&) = default;
+};
+
+/// Decides after a measurement. The distance is too large if it is more than a part of the spread
+/// of plain averaging for codes alone, a few times that otherwise; this counts fully for updates
+/// that lead apart, and little for those at random, which cancel out. With codes alone it is too
+/// large also if ranks are farther along their last updates than the lag of plain averaging. Exact
+/// averages are then put in, and stay for long: smaller steps would let ranks drift farther, and
+/// ranks whose data differ do so to the end.
 GuardDecision decide(const GuardState& state, const GuardMeasure& measure,
-                     const std::vector<GuardRung>& rungs, double spread);
+                     const std::vector<GuardRung>& rungs, const PlainDistances& plain);
 
 /// Returns the spread of plain averaging whose disagreement shrinks by `contraction` a step.
 double spread_of(double contraction) noexcept;

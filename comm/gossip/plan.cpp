@@ -42,6 +42,7 @@ GossipPlan::GossipPlan(const GossipSettings& settings, const Topology& topology,
   }
   method_ = method_of(settings, kind, fastgpu::comm::is_static(topology_, members_));
   contraction_ = contraction_of(round);
+  if (method_ == MixMethod::difference) lag_ = lag_of(round.front());
 }
 
 MixingRow GossipPlan::row_at(std::uint64_t step) const {

@@ -33,6 +33,9 @@ class GossipPlan {
   /// Returns the factor by which disagreement shrinks in a step of plain averaging.
   double contraction() const noexcept { return contraction_; }
 
+  /// Returns the lag of plain averaging, for MixMethod::difference; 0 for others.
+  double lag() const noexcept { return lag_; }
+
  private:
   GossipTopology topology_;
   MixMethod method_ = MixMethod::averaging;
@@ -41,6 +44,7 @@ class GossipPlan {
   std::size_t places_ = 1;
   std::size_t place_ = 0;
   double contraction_ = 0;
+  double lag_ = 0;
   std::vector<MixingRow> rows_;  ///< The rows of this member, by step; unused if graphs change.
 };
 

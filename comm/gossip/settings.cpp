@@ -33,13 +33,21 @@ T number_from(std::string_view name, const std::string& text, T least, T most,
 }
 
 std::string fitting_wires() {
-  return "same, " + codec_names();
+  std::string wires = "same";
+  for (const CodecEntry& codec : all_codecs())
+    if (!codec.is_linear) wires += ", " + pattern_of(codec);
+  return wires;
 }
 
 std::optional<CodecChoice> codec_from(const std::string& text) try {
   if (text == "same") return std::nullopt;
-  if (const auto codec = codec_choice(text)) return codec;
-  if (text == "fp16" || text == "bf16" || text == "mixed")
+  const auto codec = codec_choice(text);
+  if (codec && (codec->momentum > 0 || codec->warmup > 0))
+    throw Error(ErrorKind::usage, std::string(kWire) + " " + text +
+                                      ": momentum and warmup belong to gradients, and gossip mixes "
+                                      "parameters: leave them out");
+  if (codec && !entry_of(codec->id).is_linear) return codec;
+  if (codec || text == "fp16" || text == "bf16" || text == "mixed")
     throw Error(ErrorKind::usage, std::string(kWire) + " " + text +
                                       " does not go with gossip, which mixes parameters: " +
                                       "use one of " + fitting_wires());
@@ -130,6 +138,8 @@ double usual_step_size(const CodecChoice& codec) noexcept {
       return 0.2;
     case CodecId::top_k:
       return std::clamp(2 * codec.part, 0.001, 0.5);
+    case CodecId::power_sgd:
+      break;
   }
   return 0.1;
 }

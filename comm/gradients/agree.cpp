@@ -29,6 +29,7 @@ struct GroupIdentity {
   std::uint64_t table = 0;
   std::uint64_t encoded_bytes = 0;
   SharedSettings settings{};
+  std::uint64_t steps = 0;
 };
 
 /// The largest possible table: more than any model's has. Larger numbers from a rank are a mistake,
@@ -54,7 +55,7 @@ SharedSettings shared(const GradientSettings& settings) {
 
 GroupIdentity identity_of(const GradientRegistration& registration) {
   return {Fingerprint().add(registration.library).value(), registration.table.hash(),
-          encode(registration.table).size(), shared(registration.settings)};
+          encode(registration.table).size(), shared(registration.settings), registration.steps};
 }
 
 std::string other_table(Communicator& communicator, const GradientTable& table, Rank odd,
@@ -90,7 +91,7 @@ void check_same_registration(Communicator& communicator, const GradientRegistrat
   const GroupIdentity& first = all[0];
   const auto odd = std::ranges::find_if(all, [&](const GroupIdentity& each) {
     return each.library != first.library || each.settings != first.settings ||
-           each.table != first.table;
+           each.table != first.table || each.steps != first.steps;
   });
   if (odd == all.end()) return;
   const Rank rank{static_cast<int>(odd - all.begin())};
@@ -104,6 +105,11 @@ void check_same_registration(Communicator& communicator, const GradientRegistrat
     throw Error(ErrorKind::usage, name + " has another " +
                                       std::string(kShared[setting - odd->settings.begin()]) +
                                       " than rank 0: all ranks need the same");
+  if (odd->table == first.table)
+    throw Error(ErrorKind::usage, name + " continues after " + std::to_string(odd->steps) +
+                                      " steps of its codec, and rank 0 after " +
+                                      std::to_string(first.steps) +
+                                      ": load the states of one checkpoint on all ranks");
   throw Error(ErrorKind::usage,
               name + " has registered other gradients than rank 0: " +
                   other_table(communicator, mine.table, rank, first.encoded_bytes));

@@ -17,10 +17,12 @@ struct GradientRegistration {
   const GradientTable& table;
   const GradientSettings& settings;
   std::string_view library = FASTGPU_VERSION;
+  std::uint64_t steps = 0;  ///< The steps of its codec, if a warm-up counts them.
 };
 
 /// Compares registrations, by a collective call. Throws ErrorKind::usage, on every rank, naming the
-/// difference and the first rank whose library, settings or gradients are not those of rank 0.
+/// difference and the first rank whose library, settings, gradients or steps are not those of rank
+/// 0.
 void check_same_registration(Communicator& communicator, const GradientRegistration& mine);
 
 /// Returns the order in which gradients became ready on rank 0, `mine` there, by a collective call.

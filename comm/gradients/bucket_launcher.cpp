@@ -17,7 +17,7 @@ template <class Sum>
 void wait_for_sum(Sum& sum) {
   sum.wait();
 }
-void wait_for_sum(EncodedSum*& sum) {
+void wait_for_sum(CodeSum*& sum) {
   sum->wait();
 }
 
@@ -67,7 +67,7 @@ void BucketLauncher::launch_complete(std::size_t stream) {
 void BucketLauncher::send_codes(std::size_t stream) {
   std::size_t& next = next_codes_[stream];
   for (; next < next_[stream]; next += streams_.size()) {
-    auto* const sum = std::get_if<EncodedSum*>(&runs_[next]->work);
+    auto* const sum = std::get_if<CodeSum*>(&runs_[next]->work);
     if (sum != nullptr && !(*sum)->reduce_in_node_if_complete()) return;
   }
 }
@@ -77,7 +77,7 @@ void BucketLauncher::for_sums_with_phases(Action action) {
   for (std::optional<Run>& run : runs_) {
     if (!run) continue;
     if (auto* const mixed = std::get_if<MixedPrecisionReduce>(&run->work)) action(*mixed);
-    if (auto* const encoded = std::get_if<EncodedSum*>(&run->work)) action(**encoded);
+    if (auto* const encoded = std::get_if<CodeSum*>(&run->work)) action(**encoded);
   }
 }
 
@@ -115,7 +115,7 @@ BucketLauncher::Sum BucketLauncher::start(std::size_t number) const {
   const std::span<std::byte> data = buffer_.subspan(bucket.offset, bucket.bytes);
   const ReduceOp op = is_scaled_before(bucket.type, op_) ? ReduceOp::sum : op_;
   if (ways_.encoded != nullptr && ways_.encoded->has(number, op)) {
-    EncodedSum& sum = (*ways_.encoded)[number];
+    CodeSum& sum = (*ways_.encoded)[number];
     sum.begin(op, chance_);
     return &sum;
   }
@@ -135,7 +135,7 @@ void BucketLauncher::wait(std::size_t bucket) {
 }
 
 std::size_t BucketLauncher::wire_bytes(std::size_t bucket) const {
-  const auto* const encoded = std::get_if<EncodedSum*>(&runs_[bucket]->work);
+  const auto* const encoded = std::get_if<CodeSum*>(&runs_[bucket]->work);
   return encoded != nullptr ? (*encoded)->encoded_bytes() : plan_.buckets[bucket].bytes;
 }
 

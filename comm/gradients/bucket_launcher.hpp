@@ -64,7 +64,7 @@ class BucketLauncher {
   void wait(std::size_t bucket);
 
  private:
-  using Sum = std::variant<Handle, MixedPrecisionReduce, EncodedSum*, DeviceGradients::Sum>;
+  using Sum = std::variant<Handle, MixedPrecisionReduce, CodeSum*, DeviceGradients::Sum>;
   struct Run {
     Sum work;
     Timeline::Clock::time_point began;

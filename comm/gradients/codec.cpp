@@ -18,6 +18,8 @@ std::string_view words_of(Exchange exchange) {
       return "NCCL";
     case Exchange::mixed_precision_reduce:
       return "sums in float32";
+    case Exchange::factors:
+      return "sums of factors";
     case Exchange::gather:
       return "the exchange of codes";
     case Exchange::neighbours:
@@ -53,8 +55,10 @@ WireTraits traits_of(const GradientSettings& settings, int ranks) noexcept {
       if (ranks <= 2) return {"mixed"};
       return {"mixed", gather_only, Exchange::mixed_precision_reduce};
     case WireType::encoded:
-      const std::string_view name = entry_of(settings.codec.id).name;
+      const CodecEntry& codec = entry_of(settings.codec.id);
+      const std::string_view name = codec.name;
       if (ranks == 1) return {name};
+      if (codec.is_linear) return {name, linear, Exchange::factors};
       return {name, gather_only, Exchange::gather};
   }
   return {};

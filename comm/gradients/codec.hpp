@@ -19,6 +19,7 @@ enum class Exchange : std::uint8_t {
   all_reduce,              ///< Added on their way by our schedules, or by MPI.
   nccl,                    ///< Added on their way by NCCL.
   mixed_precision_reduce,  ///< Carried to one rank for each block, decoded and added there.
+  factors,                 ///< Two thin factors of each matrix, added on their way.
   gather,     ///< Codes carried to every rank, or to one for each part, and added there.
   neighbours  ///< Each rank combines its own with those of some others, step after step.
 };

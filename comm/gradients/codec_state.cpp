@@ -11,18 +11,19 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "comm/common/wire.hpp"
+#include "comm/kernels/kernels.hpp"
 #include "comm/kernels/reduce.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x66676373;  ///< "fgcs"
-constexpr std::uint8_t kFormat = 1;
+constexpr std::uint8_t kFormat = 2;
 constexpr std::size_t kHeader = 4 + 1 + 4 + 8 + 4;
 constexpr std::size_t kStretchHeader = 8 + 8;
 
 std::size_t gradient_header(const GradientInfo& info) noexcept {
-  return 2 + info.name.size() + 8 + 4;
+  return 2 + info.name.size() + 8 + 4 + 8 + 8;
 }
 
 std::string text_of(std::span<const std::byte> bytes) {
@@ -48,9 +49,14 @@ std::vector<float> read_values(WireReader& reader, std::uint64_t count, std::siz
   std::vector<float> values(count);
   for (float& value : values) {
     value = std::bit_cast<float>(reader.get<std::uint32_t>());
-    if (!std::isfinite(value)) refuse_damaged("a residual is not finite");
+    if (!std::isfinite(value)) refuse_damaged("a number is not finite");
   }
   return values;
+}
+
+void write_values(WireWriter& writer, std::span<const float> values) {
+  for (const float value : values)
+    writer.put(std::bit_cast<std::uint32_t>(value));
 }
 
 }  // namespace
@@ -109,13 +115,34 @@ void CodecState::replace(const GradientPiece& piece, std::size_t first,
   stretches.insert(place, Stretch{first, std::vector<float>(kept.begin(), kept.end())});
 }
 
+void CodecState::add_velocity(GradientId id, std::size_t elements, std::size_t first,
+                              std::span<float> values, float momentum) {
+  Velocity& velocity = velocities_[id.value];
+  velocity.next.resize(elements);
+  velocity.has_next = true;
+  if (!velocity.now.empty())
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] += momentum * velocity.now[first + i];
+  std::ranges::copy(values, velocity.next.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
+void CodecState::keep_velocities(const GradientSet& applied) {
+  for (std::size_t i = 0; i < velocities_.size(); ++i) {
+    Velocity& velocity = velocities_[i];
+    if (!velocity.has_next || !applied.contains({i})) continue;
+    kernels().drop_non_finite(velocity.next.data(), velocity.next.size());
+    velocity.now.swap(velocity.next);
+  }
+}
+
 std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) const {
   std::size_t bytes = kHeader;
   std::uint32_t gradients = 0;
   for (std::size_t i = 0; i < of_.size(); ++i) {
-    if (of_[i].empty()) continue;
+    if (!keeps(i)) continue;
     ++gradients;
-    bytes += gradient_header(table[{i}]);
+    bytes += gradient_header(table[{i}]) +
+             (factors_[i].size() + velocities_[i].now.size()) * sizeof(float);
     for (const Stretch& each : of_[i])
       bytes += kStretchHeader + each.values.size() * sizeof(float);
   }
@@ -124,7 +151,7 @@ std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) 
   writer.put(kMagic).put(kFormat).put(static_cast<std::uint32_t>(rank.value));
   writer.put(steps_).put(gradients);
   for (std::size_t i = 0; i < of_.size(); ++i) {
-    if (of_[i].empty()) continue;
+    if (!keeps(i)) continue;
     const GradientInfo& info = table[{i}];
     writer.put(static_cast<std::uint16_t>(info.name.size()));
     writer.put(std::as_bytes(std::span(info.name)));
@@ -132,9 +159,12 @@ std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) 
     writer.put(static_cast<std::uint32_t>(of_[i].size()));
     for (const Stretch& each : of_[i]) {
       writer.put(std::uint64_t{each.first}).put(std::uint64_t{each.values.size()});
-      for (const float value : each.values)
-        writer.put(std::bit_cast<std::uint32_t>(value));
+      write_values(writer, each.values);
     }
+    writer.put(std::uint64_t{factors_[i].size()});
+    write_values(writer, factors_[i]);
+    writer.put(std::uint64_t{velocities_[i].now.size()});
+    write_values(writer, velocities_[i].now);
   }
   return state;
 }
@@ -169,8 +199,16 @@ void CodecState::load(std::span<const std::byte> saved, const GradientTable& tab
                        std::to_string(first) + " and following");
       stretches.push_back({first, read_values(reader, count, saved.size())});
     }
-    if (const auto id = find_gradient(table, name, elements))
-      loaded.of_[id->value] = std::move(stretches);
+    std::vector<float> factor = read_values(reader, reader.get<std::uint64_t>(), saved.size());
+    std::vector<float> velocity = read_values(reader, reader.get<std::uint64_t>(), saved.size());
+    if (!velocity.empty() && velocity.size() != elements)
+      refuse_damaged("gradient '" + printable(name) + "' has " + std::to_string(elements) +
+                     " elements, and a velocity of " + std::to_string(velocity.size()));
+    const auto id = find_gradient(table, name, elements);
+    if (!id) continue;
+    loaded.velocities_[id->value].now = std::move(velocity);
+    loaded.of_[id->value] = std::move(stretches);
+    loaded.factors_[id->value] = std::move(factor);
   }
   *this = std::move(loaded);
 } catch (const Error& e) {

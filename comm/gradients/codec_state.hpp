@@ -1,4 +1,5 @@
-// The memory of codecs from step to step: the part of each gradient that has not been sent yet.
+// The memory of codecs from step to step: the part of each gradient that has not been sent yet, the
+// factors of matrices, and velocities.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include "comm/common/rank.hpp"
 #include "comm/fusion/fusion.hpp"
 #include "comm/fusion/table.hpp"
+#include "comm/gradients/gradient_set.hpp"
 
 namespace fastgpu::comm {
 
@@ -17,7 +19,11 @@ namespace fastgpu::comm {
 class CodecState {
  public:
   /// Sizes it for the gradients of a table.
-  void resize(std::size_t gradients) { of_.resize(gradients); }
+  void resize(std::size_t gradients) {
+    of_.resize(gradients);
+    factors_.resize(gradients);
+    velocities_.resize(gradients);
+  }
 
   /// Adds the residuals of a gradient's elements from `first` on.
   void add_to(GradientId id, std::size_t first, std::span<float> values) const;
@@ -26,11 +32,30 @@ class CodecState {
   /// gradient on, and 0 elsewhere.
   void replace(const GradientPiece& piece, std::size_t first, std::span<const float> kept);
 
+  /// Returns the right factor of a gradient for the next step, the same on all ranks; empty at
+  /// first.
+  std::span<const float> factor_of(GradientId id) const { return factors_[id.value]; }
+  void keep_factor(GradientId id, std::span<const float> factor) {
+    factors_[id.value].assign(factor.begin(), factor.end());
+  }
+
+  /// Makes numbers of a gradient of `elements` elements, from `first` on, its next velocity: adds
+  /// `momentum` times the present one. One thread at a time for each gradient.
+  void add_velocity(GradientId id, std::size_t elements, std::size_t first, std::span<float> values,
+                    float momentum);
+  /// Takes the next velocities of this step for gradients that are in `applied`.
+  void keep_velocities(const GradientSet& applied);
+  std::span<const float> velocity_of(GradientId id) const { return velocities_[id.value].now; }
+
   /// The number of steps, on which random numbers depend.
   std::uint64_t steps() const noexcept { return steps_; }
-  void step_ended() noexcept { ++steps_; }
+  void step_ended() noexcept {
+    ++steps_;
+    for (Velocity& each : velocities_)
+      each.has_next = false;
+  }
 
-  /// Returns the state for a file. Gradients without residuals are not in it.
+  /// Returns the state for a file. Gradients of which nothing is kept are not in it.
   std::vector<std::byte> saved(const GradientTable& table, Rank rank) const;
 
   /// Takes a saved state: residuals of gradients with the same name and number of elements; those
@@ -39,8 +64,12 @@ class CodecState {
   /// nothing has changed.
   void load(std::span<const std::byte> saved, const GradientTable& table, Rank rank);
 
-  /// Drops the residuals of a gradient.
-  void drop(GradientId id) { of_[id.value].clear(); }
+  /// Drops what is kept of a gradient, but for its velocity.
+  void drop(GradientId id) {
+    of_[id.value].clear();
+    factors_[id.value].clear();
+  }
+  void drop_velocity(GradientId id) { velocities_[id.value] = {}; }
 
  private:
   struct Stretch {
@@ -49,12 +78,23 @@ class CodecState {
 
     std::size_t end() const noexcept { return first + values.size(); }
   };
+  struct Velocity {
+    std::vector<float> now;
+    std::vector<float> next;
+    bool has_next = false;  ///< `next` is that of the present step.
+  };
   using Stretches = std::vector<Stretch>;  ///< In order, without overlaps.
 
+  bool keeps(std::size_t gradient) const {
+    return !of_[gradient].empty() || !factors_[gradient].empty() ||
+           !velocities_[gradient].now.empty();
+  }
   static void cut(Stretches& stretches, std::size_t first, std::size_t end);
 
   std::uint64_t steps_ = 0;
-  std::vector<Stretches> of_;  ///< By gradient.
+  std::vector<Stretches> of_;                ///< By gradient.
+  std::vector<std::vector<float>> factors_;  ///< The same.
+  std::vector<Velocity> velocities_;         ///< The same.
 };
 
 }  // namespace fastgpu::comm

@@ -25,4 +25,20 @@ EncodedBuckets::EncodedBuckets(EncodedForm form, const FusionPlan& plan,
   }
 }
 
+EncodedBuckets::EncodedBuckets(const GradientTable& table, const GradientSettings& settings,
+                               const FusionPlan& plan, std::span<std::byte> buffer,
+                               std::span<Communicator> streams, std::span<Communicator> others,
+                               const CodecState& state) {
+  const std::vector<LowRankForm> forms = low_rank_forms(table, settings);
+  for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
+    const Bucket& bucket = plan.buckets[i];
+    const std::size_t stream = i % streams.size();
+    sums_.push_back(bucket.is_encoded
+                        ? std::make_unique<LowRankSum>(
+                              table, forms, FactorStreams{&streams[stream], &others[stream]},
+                              bucket, numbers_in(bucket, buffer), state)
+                        : nullptr);
+  }
+}
+
 }  // namespace fastgpu::comm

@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "comm/gradients/code_sum.hpp"
 #include "comm/gradients/encoded_sum.hpp"
+#include "comm/gradients/low_rank_sum.hpp"
 
 namespace fastgpu::comm {
 
@@ -17,15 +19,25 @@ class EncodedBuckets {
   EncodedBuckets(EncodedForm form, const FusionPlan& plan, std::span<std::byte> buffer,
                  std::span<Communicator> streams, std::span<ReductionLevels> levels);
 
+  /// Matrices as factors. Borrows as above; `others` has another communicator of the same ranks for
+  /// each stream.
+  EncodedBuckets(const GradientTable& table, const GradientSettings& settings,
+                 const FusionPlan& plan, std::span<std::byte> buffer,
+                 std::span<Communicator> streams, std::span<Communicator> others,
+                 const CodecState& state);
+
   /// Returns true if this bucket is encoded for `op`; otherwise it is sent as it is.
   bool has(std::size_t bucket, ReduceOp op) const noexcept {
-    return sums_[bucket] != nullptr && (op == ReduceOp::sum || op == ReduceOp::average);
+    return is_used_ && sums_[bucket] != nullptr && (op == ReduceOp::sum || op == ReduceOp::average);
   }
-  EncodedSum& operator[](std::size_t bucket) const noexcept { return *sums_[bucket]; }
+  /// Sets whether buckets are encoded from now on; otherwise they are sent as they are.
+  void use(bool is_used) noexcept { is_used_ = is_used; }
+  CodeSum& operator[](std::size_t bucket) const noexcept { return *sums_[bucket]; }
 
  private:
+  bool is_used_ = true;
   std::vector<CodeLevels> levels_;
-  std::vector<std::unique_ptr<EncodedSum>> sums_;  ///< By bucket; null for one without codes.
+  std::vector<std::unique_ptr<CodeSum>> sums_;  ///< By bucket; null for one without codes.
 };
 
 }  // namespace fastgpu::comm

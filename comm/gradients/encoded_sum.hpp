@@ -11,6 +11,7 @@
 #include "comm/codecs/codec.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/fusion/fusion.hpp"
+#include "comm/gradients/code_sum.hpp"
 #include "comm/gradients/codec_state.hpp"
 #include "comm/gradients/gradient_set.hpp"
 #include "comm/gradients/mixed_precision_reduce.hpp"
@@ -59,35 +60,25 @@ struct CodePart {
 std::vector<CodePart> code_parts_of(const Bucket& bucket, const Codec& codec, std::size_t at,
                                     std::size_t count, std::size_t parts);
 
-/// The sum of a bucket, step after step; the result is the same to the last bit on every rank.
-/// Codes of up to two ranks, and those that are not dense, go to every rank, which adds them up.
-/// Otherwise each rank adds up one part, and encodes the sum for the others: that is fewer bytes.
-/// Each step calls the functions below once, in their order, and in the same order for all sums of
-/// a stream.
-class EncodedSum {
+/// A sum of codes. Those of up to two ranks, and those that are not dense, go to every rank, which
+/// adds them up. Otherwise each rank adds up one part, and encodes the sum for the others: that is
+/// fewer bytes.
+class EncodedSum final : public CodeSum {
  public:
   /// Borrows everything. `numbers` are those of the bucket, and of the gap behind it.
   EncodedSum(EncodedForm form, const CodeLevels& levels, const Bucket& bucket,
              std::span<float> numbers);
-  EncodedSum(const EncodedSum&) = delete;
-  EncodedSum& operator=(const EncodedSum&) = delete;
-  ~EncodedSum() = default;
 
-  /// Begins: `op` is a sum or an average. `step` is the number on which chance depends.
-  void begin(ReduceOp op, std::uint64_t step);
+  void begin(ReduceOp op, std::uint64_t step) override;
   /// Encodes and sends the numbers if those of this node are added already, before reduce_in_node()
   /// has to wait for them. Returns true if they are sent. May be called any number of times.
-  bool reduce_in_node_if_complete();
-  void reduce_in_node();
-  void reduce_across_nodes();
-  void broadcast_in_node();
-  void wait();
-
-  /// Keeps the residuals of gradients that are in `applied`, after a step whose results are used.
-  void keep_residuals(CodecState& state, const GradientSet& applied) const;
-
-  /// Returns the length of the codes of the whole bucket, from one rank of each node.
-  std::size_t encoded_bytes() const noexcept;
+  bool reduce_in_node_if_complete() override;
+  void reduce_in_node() override;
+  void reduce_across_nodes() override;
+  void broadcast_in_node() override;
+  void wait() override;
+  void keep_residuals(CodecState& state, const GradientSet& applied) const override;
+  std::size_t encoded_bytes() const noexcept override;
 
  private:
   bool is_encoded_again() const noexcept { return parts_.size() > 1; }

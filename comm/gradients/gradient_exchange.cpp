@@ -55,6 +55,11 @@ GradientId GradientExchange::add(GradientInfo info, std::span<std::byte> values,
                                       std::string(traits_of(settings_, 1).name) +
                                       " encodes gradients of the host alone. Use fp16, bf16 or "
                                       "mixed");
+  if (info.type == ElementType::float64 && settings_.codec.momentum > 0 &&
+      settings_.wire == WireType::encoded && !is_own_name(info.name))
+    throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
+                                      "' is of float64: the momentum in FASTGPU_COMM_WIRE is "
+                                      "applied to float32, float16 and bfloat16 alone");
   if (device) {
     if (values.data() == nullptr && bytes > 0)
       throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
@@ -76,7 +81,10 @@ GradientId GradientExchange::add(GradientInfo info, std::span<std::byte> values,
 
 void GradientExchange::begin(const Lock&) {
   if (launcher_) return;
-  check_same_registration(communicator_, {table_, settings_});
+  const bool counts = settings_.wire == WireType::encoded && settings_.codec.warmup > 0;
+  check_same_registration(
+      communicator_,
+      {.table = table_, .settings = settings_, .steps = counts ? codec_state_.steps() : 0});
   wire_ = wire_types(table_, settings_);
   choose_device_path();
   control_ = communicator_.split(0, 0);
@@ -91,10 +99,12 @@ void GradientExchange::begin(const Lock&) {
   const Exchange exchange = traits_of(settings_, communicator_.size()).exchange;
   if (exchange == Exchange::mixed_precision_reduce || exchange == Exchange::gather)
     std::ranges::transform(streams_, std::back_inserter(reduction_levels_), reduction_levels_of);
-  if (exchange == Exchange::gather) {
-    codec_ = make_codec(settings_.codec);
+  if (exchange == Exchange::factors)
+    for (int stream = 0; stream < streams; ++stream)
+      factor_streams_.emplace_back(*communicator_.split(0, 0)).name_calls("factors of gradients");
+  if (exchange == Exchange::gather || exchange == Exchange::factors)
     encoded_ = encoded_gradients(table_, settings_);
-  }
+  moved_ = moved_gradients(table_, settings_);
   begun_ = ready_ = GradientSet(table_.size());
   planned_order_ = initial_order(table_);
   lay_out();
@@ -118,7 +128,8 @@ void GradientExchange::lay_out() {
   device_.reset();
   launcher_.reset();
   encoded_buckets_.reset();
-  plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket, encoded_);
+  plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket, encoded_,
+                      factor_streams_.empty() ? EncodedPieces::cut : EncodedPieces::whole);
   plan_hash_ = hash(plan_);
   if (!buffer_ || buffer_->bytes().size() < plan_.buffer_bytes) {
     buffer_.reset();
@@ -135,16 +146,38 @@ void GradientExchange::lay_out() {
   const auto streams = device_sums_ ? 1 : static_cast<std::size_t>(setting.streams);
   const std::span used = std::span(streams_).first(streams);
   BucketLauncher::Ways ways{.device = device_.get()};
-  if (codec_) {
-    const CodecEntry& entry = entry_of(settings_.codec.id);
-    ways.encoded =
-        &encoded_buckets_.emplace(EncodedForm{codec_.get(), entry.is_dense, entry.has_feedback},
-                                  plan_, buffer_->bytes(), used, reduction_levels_);
+  if (!encoded_.empty()) {
+    make_encoded_sums();
+    ways.encoded = &*encoded_buckets_;
   } else {
     ways.levels = reduction_levels_;
   }
   launcher_.emplace(plan_, buffer_->bytes(), used, ways, recorder_->timeline());
   begin_launching();
+}
+
+/// Makes the sums of encoded buckets for the codec of this step.
+void GradientExchange::make_encoded_sums() {
+  strength_ = strength_at(settings_.codec, codec_state_.steps());
+  const auto used = static_cast<std::size_t>(tuning_->current().streams);
+  const std::span streams = std::span(streams_).first(used);
+  encoded_buckets_.reset();
+  if (!factor_streams_.empty()) {
+    encoded_buckets_.emplace(table_, settings_, plan_, buffer_->bytes(), streams, factor_streams_,
+                             codec_state_);
+  } else {
+    codec_ = make_codec(strength_.value_or(settings_.codec));
+    const CodecEntry& entry = entry_of(settings_.codec.id);
+    encoded_buckets_.emplace(EncodedForm{codec_.get(), entry.is_dense, entry.has_feedback}, plan_,
+                             buffer_->bytes(), streams, reduction_levels_);
+  }
+  encoded_buckets_->use(strength_.has_value());
+}
+
+/// Changes to the codec of this step where a warm-up has another one than for the last.
+void GradientExchange::follow_warmup() {
+  if (!encoded_buckets_ || settings_.codec.warmup == 0) return;
+  if (strength_ != strength_at(settings_.codec, codec_state_.steps())) make_encoded_sums();
 }
 
 void GradientExchange::lay_out_device() {
@@ -218,8 +251,12 @@ void GradientExchange::load_state(std::span<const std::byte> saved) {
   const bool has_feedback =
       settings_.wire == WireType::encoded && entry_of(settings_.codec.id).has_feedback;
   const std::vector<bool> encoded = encoded_gradients(table_, settings_);
-  for (std::size_t i = 0; i < table_.size(); ++i)
+  const std::vector<bool> moved = moved_gradients(table_, settings_);
+  for (std::size_t i = 0; i < table_.size(); ++i) {
     if (!has_feedback || !encoded[i]) codec_state_.drop({i});
+    if (!moved[i]) codec_state_.drop_velocity({i});
+  }
+  follow_warmup();
   if (launcher_) begin_launching();
 }
 
@@ -289,10 +326,15 @@ std::optional<std::size_t> GradientExchange::pack(const GradientPiece& piece) {
   const std::size_t bytes = piece.count * size_of(wire_[id]);
   const std::span<std::byte> to = buffer_->bytes().subspan(piece.offset, bytes);
   const auto non_finite = pack_numbers(piece, to);
-  const bool is_encoded = !encoded_.empty() && encoded_[id];
-  if (is_encoded && (op_ == ReduceOp::sum || op_ == ReduceOp::average))
-    codec_state_.add_to(piece.gradient, piece.first,
-                        {reinterpret_cast<float*>(to.data()), piece.count});
+  if (op_ != ReduceOp::sum && op_ != ReduceOp::average) return non_finite;
+  // A residual waits until there are codes that can leave out a part of it.
+  const bool is_encoded = !encoded_.empty() && encoded_[id] && strength_;
+  if (!is_encoded && !moved_[id]) return non_finite;
+  const std::span<float> numbers(reinterpret_cast<float*>(to.data()), piece.count);
+  if (moved_[id])
+    codec_state_.add_velocity(piece.gradient, table_.elements(piece.gradient), piece.first, numbers,
+                              static_cast<float>(settings_.codec.momentum));
+  if (is_encoded) codec_state_.add_to(piece.gradient, piece.first, numbers);
   return non_finite;
 }
 
@@ -424,6 +466,7 @@ void GradientExchange::finish(const Agreement& agreement) {
   GradientCounters& counters = recorder_->counters();
   const bool applies = is_applied(agreement);
   if (!applies) ++counters.steps_without_results;
+  if (applies) codec_state_.keep_velocities(agreement.details.ready_on_all);
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     if (!launcher_->is_launched(i)) continue;
     const auto began = Timeline::Clock::now();
@@ -460,6 +503,7 @@ void GradientExchange::next_step() {
   ready_.clear();
   report_.reset();
   codec_state_.step_ended();
+  follow_warmup();
   begin_launching();
   if (watch_) watch_->step_begins();
 }

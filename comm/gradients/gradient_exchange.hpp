@@ -115,6 +115,8 @@ class GradientExchange {
   void choose_device_path();
   void lay_out();
   void lay_out_device();
+  void make_encoded_sums();
+  void follow_warmup();
   void check_between_steps(std::string_view what) const;
   void begin_launching();
   void change_plan(StepOutcome& outcome);
@@ -156,13 +158,16 @@ class GradientExchange {
   std::vector<std::span<std::byte>> values_;  ///< Empty for gradients in the fusion buffer.
   DeviceTensors device_tensors_;              ///< The `values_` that are not the host's.
   std::vector<ElementType> wire_;
-  std::unique_ptr<const Codec> codec_;  ///< Null if nothing is encoded.
-  std::vector<bool> encoded_;           ///< The gradients to be encoded; empty if none is.
+  std::unique_ptr<const Codec> codec_;   ///< Null if nothing is encoded, and for a linear codec.
+  std::vector<bool> encoded_;            ///< The gradients to be encoded; empty if none is.
+  std::optional<CodecChoice> strength_;  ///< The codec of this step; absent: it is not used.
+  std::vector<bool> moved_;              ///< The gradients with momentum.
   CodecState codec_state_;
   std::unique_ptr<gpu::DeviceCollectives> device_sums_;  ///< Null if the host sums buckets.
 
   std::mutex mutex_;
   std::vector<Communicator> streams_;
+  std::vector<Communicator> factor_streams_;  ///< One for each stream, if matrices are factors.
   std::vector<ReductionLevels>
       reduction_levels_;  ///< One for each stream, if 16-bit numbers or codes are added so.
   std::optional<Communicator> control_;

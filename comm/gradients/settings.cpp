@@ -11,6 +11,7 @@
 #include "base/join.hpp"
 #include "base/names.hpp"
 #include "base/numbers.hpp"
+#include "comm/codecs/low_rank.hpp"
 #include "comm/fusion/fingerprint.hpp"
 
 namespace fastgpu::comm {
@@ -152,11 +153,19 @@ void read_stall(GradientSettings& settings, const Environment& environment) {
   if (settings.stall.count() == 0) refuse(*stall, "above 0");
 }
 
-/// The beginning of names that bindings give to numbers of their own, which must stay exact.
 constexpr std::string_view kOwnNames = "fastgpu_comm.";
 
+bool has_momentum(const GradientSettings& settings) noexcept {
+  return settings.wire == WireType::encoded && settings.codec.momentum > 0;
+}
+
+bool is_codable(ElementType type) noexcept {
+  return type == ElementType::float32 || type == ElementType::float16 ||
+         type == ElementType::bfloat16;
+}
+
 bool keeps_float32(const GradientTable& table, GradientId id, const GradientSettings& settings) {
-  return table.bytes(id) < settings.small.count || table[id].name.starts_with(kOwnNames) ||
+  return table.bytes(id) < settings.small.count || is_own_name(table[id].name) ||
          std::ranges::any_of(settings.keep_float32, [&](const std::string& pattern) {
            return matches(pattern, table[id].name);
          });
@@ -178,16 +187,27 @@ GradientSettings gradient_settings(const Environment& environment) {
   return settings;
 }
 
+bool is_own_name(std::string_view name) noexcept {
+  return name.starts_with(kOwnNames);
+}
+
 std::vector<bool> encoded_gradients(const GradientTable& table, const GradientSettings& settings) {
   std::vector<bool> encoded(table.size());
   if (settings.wire != WireType::encoded) return encoded;
+  const bool is_linear = entry_of(settings.codec.id).is_linear;
   for (std::size_t i = 0; i < table.size(); ++i) {
-    const ElementType type = table[{i}].type;
-    const bool can_be = type == ElementType::float32 || type == ElementType::float16 ||
-                        type == ElementType::bfloat16;
-    encoded[i] = can_be && !keeps_float32(table, {i}, settings);
+    encoded[i] = is_codable(table[{i}].type) && !keeps_float32(table, {i}, settings) &&
+                 (!is_linear || low_rank_form(table[{i}].shape, settings.codec.thin));
   }
   return encoded;
+}
+
+std::vector<bool> moved_gradients(const GradientTable& table, const GradientSettings& settings) {
+  std::vector<bool> moved(table.size());
+  for (std::size_t i = 0; i < table.size(); ++i)
+    moved[i] =
+        has_momentum(settings) && is_codable(table[{i}].type) && !is_own_name(table[{i}].name);
+  return moved;
 }
 
 std::uint64_t number_of_wire(const GradientSettings& settings) {
@@ -197,14 +217,18 @@ std::uint64_t number_of_wire(const GradientSettings& settings) {
       .add(static_cast<std::uint8_t>(settings.wire))
       .add(static_cast<std::uint8_t>(codec.id))
       .add(std::bit_cast<std::uint64_t>(codec.part))
+      .add(codec.thin)
+      .add(std::bit_cast<std::uint64_t>(codec.momentum))
+      .add(codec.warmup)
       .value();
 }
 
 std::vector<ElementType> wire_types(const GradientTable& table, const GradientSettings& settings) {
   std::vector<ElementType> types(table.size());
   const std::vector<bool> encoded = encoded_gradients(table, settings);
+  const std::vector<bool> moved = moved_gradients(table, settings);
   for (std::size_t i = 0; i < table.size(); ++i) {
-    types[i] = encoded[i] ? ElementType::float32 : table[{i}].type;
+    types[i] = encoded[i] || moved[i] ? ElementType::float32 : table[{i}].type;
     if (types[i] != ElementType::float32) continue;
     switch (settings.wire) {
       case WireType::same:

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
@@ -58,11 +59,19 @@ constexpr int kMostStreams = 16;
 /// Throws ErrorKind::usage, naming the variable, for an invalid value.
 GradientSettings gradient_settings(const Environment& environment);
 
-/// Returns the type of every gradient on the wire, by id; float32 for those to be encoded.
+/// Returns true for a name that bindings give to numbers of their own, which must stay exact.
+bool is_own_name(std::string_view name) noexcept;
+
+/// Returns the type of every gradient on the wire, by id; float32 for those to be encoded, and for
+/// those with momentum.
 std::vector<ElementType> wire_types(const GradientTable& table, const GradientSettings& settings);
 
 /// Returns the gradients to be encoded, by id.
 std::vector<bool> encoded_gradients(const GradientTable& table, const GradientSettings& settings);
+
+/// Returns the gradients to which the momentum of the codec is applied, by id: the floating-point
+/// ones, whether they are encoded or not, but for float64 and the bindings' own.
+std::vector<bool> moved_gradients(const GradientTable& table, const GradientSettings& settings);
 
 /// Returns a number that differs for each value of FASTGPU_COMM_WIRE.
 std::uint64_t number_of_wire(const GradientSettings& settings);

@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <span>
+#include <vector>
 
 #include "base/contains.hpp"
 #include "base/error.hpp"
+#include "comm/codecs/low_rank.hpp"
+#include "comm/codecs/table.hpp"
 #include "comm/engine/planner.hpp"
+#include "comm/gradients/low_rank_sum.hpp"
 #include "comm/gradients/tuner_cache.hpp"
 #include "comm/schedule/choose.hpp"
 
@@ -80,6 +85,25 @@ std::optional<TunerSetting> known_to_rank_0(Communicator& control,
   return setting_of(numbers);
 }
 
+/// Returns the length of each gradient as it is sent.
+std::vector<std::size_t> bytes_on_wire(const GradientTable& table, const GradientSettings& settings,
+                                       std::span<const ElementType> types) {
+  const std::vector<bool> encoded = encoded_gradients(table, settings);
+  const std::vector<LowRankForm> forms = low_rank_forms(table, settings);
+  const bool has_codes = !entry_of(settings.codec.id).is_linear;
+  const auto codec = has_codes ? make_codec(settings.codec) : nullptr;
+  std::vector<std::size_t> bytes;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (!encoded[i])
+      bytes.push_back(table.elements({i}) * size_of(types[i]));
+    else if (codec)
+      bytes.push_back(codec->encoded_bytes(table.elements({i})));
+    else
+      bytes.push_back((forms[i].left() + forms[i].right()) * sizeof(float));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Tuning::Tuning(Communicator& control, const GradientSettings& settings, const GradientTable& table,
@@ -97,14 +121,9 @@ Tuning::Tuning(Communicator& control, const GradientSettings& settings, const Gr
     current_ = *known;
     return;
   }
-  const std::vector<bool> encoded = encoded_gradients(table, settings);
-  const auto codec = make_codec(settings.codec);
   double wire_bytes = 0;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const std::size_t count = table.elements({i});
-    wire_bytes +=
-        static_cast<double>(encoded[i] ? codec->encoded_bytes(count) : count * size_of(types[i]));
-  }
+  for (const std::size_t bytes : bytes_on_wire(table, settings, types))
+    wire_bytes += static_cast<double>(bytes);
   tuner_.emplace(SearchSpace{.usual = current_,
                              .most_flows = flows,
                              .most_streams = kMostStreams,

@@ -40,7 +40,12 @@ OuterRate rate_of_round(const MultistepSettings& settings, std::uint64_t round) 
 
 Multistep::Multistep(Communicator& communicator, const MultistepSettings& mode,
                      GradientSettings settings, GradientEvents* events)
-    : communicator_(communicator), settings_(std::move(settings)), events_(events), clock_(mode) {}
+    : communicator_(communicator), settings_(std::move(settings)), events_(events), clock_(mode) {
+  if (settings_.wire == WireType::encoded && settings_.codec.momentum > 0)
+    refuse_step(
+        "the momentum in FASTGPU_COMM_WIRE is that of each step's gradients, and rounds "
+        "have several steps: leave it out");
+}
 
 Multistep::~Multistep() = default;
 

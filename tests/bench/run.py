@@ -1,8 +1,8 @@
 """Runs benchmarks and keeps their figures: run.py BUILD_DIR [startup clusters execute hosts copy
-job comm scale clouds skypilot environments]
+job comm codecs scale clouds skypilot environments]
 
 Each writes docs/benchmarks/NAME.md and NAME.json, with the machine that it was measured on.
-comm:PART measures a part of comm alone. FASTGPU_BENCH_FOLDER is another folder for the pages.
+comm:PART measures a part of comm alone, and codecs:PART one of codecs. FASTGPU_BENCH_FOLDER is another folder for the pages.
 """
 
 import datetime
@@ -23,6 +23,7 @@ NAMES = (
     "copy",
     "job",
     "comm",
+    "codecs",
     "scale",
     "clouds",
     "skypilot",

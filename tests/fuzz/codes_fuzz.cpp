@@ -56,6 +56,8 @@ void load(Bytes saved) {
     state.add_to({i}, 0, residuals);
     for (const float value : residuals)
       if (!std::isfinite(value)) __builtin_trap();
+    for (const float value : state.factor_of({i}))
+      if (!std::isfinite(value)) __builtin_trap();
     state.replace({{i}, 2, 5, 0}, 3, std::span(residuals).first(2));
   }
 }

@@ -130,6 +130,7 @@ std::vector<Seed> codes() {
   CodecState state;
   state.resize(1);
   state.replace({{0}, 0, 9, 0}, 2, std::span(numbers).first(4));
+  state.keep_factor({0}, std::span(numbers).first(3));
   seeds.push_back(state.saved(table, {0}));
   return seeds;
 }

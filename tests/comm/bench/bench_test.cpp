@@ -128,6 +128,10 @@ TEST_CASE("the well-known models have the gradients that they are known for") {
   const Model resnet = find_model("resnet50");
   CHECK(resnet.gradients.size() == 161);
   CHECK(elements(resnet) == 25557032);
+  for (const ModelGradient& gradient : resnet.gradients)
+    if (gradient.rows > 0) CHECK(gradient.elements % gradient.rows == 0);
+  CHECK(resnet.gradients.front().rows == 64);  // Those of conv1, 64 x 147.
+  CHECK(resnet.gradients.back().rows == 0);
   const Model bert = find_model("bert-large");
   CHECK(bert.gradients.size() == 398);
   CHECK(elements(bert) == 336226108);

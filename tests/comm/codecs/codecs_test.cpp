@@ -206,12 +206,52 @@ TEST_CASE("bytes by chance are decoded or refused, and never leave the memory") 
     }
 }
 
+TEST_CASE("a warm-up begins with a quarter, or with all numbers as they are") {
+  const auto part_at = [](std::uint64_t step, const char* text) {
+    return strength_at(*codec_choice(text), step)->part;
+  };
+  const char* const text = "topk:0.01,momentum=0.9,warmup=90";
+  CHECK(part_at(0, text) == 0.25);
+  CHECK(part_at(29, text) == 0.25);
+  CHECK(part_at(30, text) == 0.0625);
+  CHECK(part_at(60, text) == 0.015625);
+  CHECK(part_at(89, text) == 0.015625);
+  CHECK(strength_at(*codec_choice(text), 90) == codec_choice("topk:0.01"));
+  CHECK(part_at(0, "topk:0.4,warmup=10") == 0.4);
+  CHECK(part_at(0, "topk:0.01") == 0.01);
+  double before = 1;
+  for (std::uint64_t step = 0; step < 8; ++step) {  // Fewer steps than stages are enough.
+    const double part = part_at(step, "topk:0.0001,warmup=5");
+    CHECK(part <= before);
+    before = part;
+  }
+  CHECK(before == 0.0001);
+  for (const char* const dense : {"int8,warmup=4", "1bit,warmup=4", "powersgd:2,warmup=4"}) {
+    CHECK_FALSE(strength_at(*codec_choice(dense), 3));
+    CHECK(strength_at(*codec_choice(dense), 4)->warmup == 0);
+  }
+}
+
 TEST_CASE("codecs are found by name") {
   CHECK(codec_choice("int8") == CodecChoice{CodecId::int8});
   CHECK(codec_choice("1bit") == CodecChoice{CodecId::one_bit});
   CHECK(codec_choice("topk:0.25") == CodecChoice{CodecId::top_k, 0.25});
+  CHECK(codec_choice("powersgd:4") == CodecChoice{.id = CodecId::power_sgd, .thin = 4});
   CHECK_FALSE(codec_choice("fp16"));
-  CHECK(codec_names() == "int8, 1bit, topk:PART");
+  CHECK(codec_names() == "int8, 1bit, topk:PART, powersgd:RANK");
+  CHECK(codec_choice("topk:0.01,momentum=0.9,warmup=100") ==
+        CodecChoice{.id = CodecId::top_k, .part = 0.01, .momentum = 0.9, .warmup = 100});
+  CHECK(codec_choice("int8,warmup=5") == CodecChoice{.id = CodecId::int8, .warmup = 5});
+  CHECK_FALSE(codec_choice("fp16,warmup=5"));
+  for (const char* const text : {"int8", "1bit", "topk:0.01", "topk:0.5", "powersgd:64",
+                                 "topk:0.001,momentum=0.9,warmup=100", "1bit,warmup=7"})
+    CHECK(text_of(*codec_choice(text)) == text);
+  for (const char* const text :
+       {"powersgd", "powersgd:0", "powersgd:65", "powersgd:x", "topk:0", "topk", "topk:0.6",
+        "int8:4", "1bit:", "int8,", "int8,warmup", "int8,warmup=0", "int8,warmup=x",
+        "int8,momentum=1", "int8,momentum=0", "int8,momentum=nan", "int8,momentum=0.9,momentum=0.8",
+        "int8,warmup=3,warmup=3", "int8,speed=3"})
+    CHECK(test::failure_of([&] { codec_choice(text); }).kind() == ErrorKind::usage);
 }
 
 TEST_SUITE_END();

@@ -96,6 +96,27 @@ TEST_CASE("a large gradient is cut, and its last part leaves room for others") {
   CHECK(plan.buckets[1].pieces[0].first == 64);
 }
 
+TEST_CASE("encoded gradients that must stay whole have a bucket that is large enough") {
+  GradientTable table;
+  for (const std::uint64_t length : {10U, 1000U, 20U, 2000U})
+    table.add({.name = std::to_string(length), .shape = {length}});
+  const std::vector<ElementType> types(4, ElementType::float32);
+  const std::vector<GradientId> order = {{0}, {1}, {2}, {3}};
+  const FusionPlan plan =
+      plan_fusion(table, order, types, {1024}, {true, true, true, false}, EncodedPieces::whole);
+  std::size_t pieces = 0;
+  for (const Bucket& bucket : plan.buckets)
+    for (const GradientPiece& piece : bucket.pieces) {
+      if (!bucket.is_encoded) continue;
+      ++pieces;
+      CHECK(piece.first == 0);
+      CHECK(piece.count == table.elements(piece.gradient));
+      CHECK(piece.offset + 4 * piece.count <= bucket.offset + bucket.bytes);
+    }
+  CHECK(pieces == 3);
+  CHECK(plan.buckets.size() > 8);  // The last gradient is cut.
+}
+
 TEST_CASE("buckets are launched in the order of the last gradient that they carry") {
   GradientTable table;
   table.add({.name = "a", .type = ElementType::float32, .shape = {1}});

@@ -112,6 +112,15 @@ TEST_CASE("the method follows from the weights and the codec, and what does not 
     CHECK(mentions(failure_of([&] { method_of(settings, WeightsKind::symmetric, false); }),
                    "whose neighbours change"));
   }
+  const Error e = failure_of([] {
+    gossip_settings(having({{"FASTGPU_COMM_WIRE", "powersgd:4"}}));
+  });
+  CHECK(mentions(e, "powersgd:4 does not go with gossip"));
+  CHECK(mentions(e, "use one of same, int8, 1bit, topk:PART"));
+  CHECK(mentions(failure_of([] {
+                   gossip_settings(having({{"FASTGPU_COMM_WIRE", "int8,momentum=0.9"}}));
+                 }),
+                 "momentum and warmup belong to gradients"));
   plain.is_exact = true;
   CHECK(method_of(plain, WeightsKind::column_stochastic, false) == MixMethod::exact);
 }

@@ -261,7 +261,8 @@ TEST_CASE("with a class on each rank the guard makes codes no worse than plain a
     CAPTURE(step_size);
     const Trained trained = train(examples, choco_settings(0.02, step_size), training);
     show("topk:0.02, sorted, step size " + std::to_string(step_size), trained);
-    CHECK(trained.loss < 1.05 * plain.loss);
+    CHECK(trained.loss <= plain.loss);
+    CHECK(1.8 * trained.megabytes < plain.megabytes);
   }
 }
 
@@ -279,7 +280,8 @@ TEST_CASE("other codecs train as well") {
   }
 }
 
-TEST_CASE("Fashion-MNIST: no step size diverges, and one percent is 20 times fewer bytes") {
+TEST_CASE(
+    "Fashion-MNIST: no step size diverges or is worse than plain averaging of sorted shards") {
   const char* const given = std::getenv("FASTGPU_TEST_FASHION");
   const std::filesystem::path folder = given != nullptr ? given : fashion::kDefaultFolder;
   if (!std::filesystem::exists(folder)) {
@@ -297,7 +299,11 @@ TEST_CASE("Fashion-MNIST: no step size diverges, and one percent is 20 times few
       CAPTURE(step_size);
       const Trained trained = train(examples, choco_settings(0.01, step_size), training);
       show("topk:0.01, step size " + std::to_string(step_size), trained);
-      CHECK(trained.loss < 1.1 * plain.loss);
+      CHECK(trained.loss < 1.05 * plain.loss);
+      if (shards == Shards::sorted) {
+        CHECK(trained.loss <= plain.loss);
+        CHECK(2 * trained.megabytes < plain.megabytes);
+      }
       if (shards == Shards::alike && step_size < 0.05) {
         CHECK(trained.loss < 1.05 * exact.loss);
         CHECK(20 * trained.megabytes < exact.megabytes);

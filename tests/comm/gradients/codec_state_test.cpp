@@ -44,6 +44,7 @@ struct Example {
     state.replace({{0}, 0, 20}, 5, Numbers{1, 2, 3});
     state.replace({{0}, 20, 30}, 40, Numbers{4});
     state.replace({{1}, 0, kElements}, 0, Numbers(kElements, 7));
+    state.keep_factor({1}, Numbers{0.5F, -1});
     state.step_ended();
     state.step_ended();
   }
@@ -83,6 +84,8 @@ TEST_CASE("a saved state comes back as it was") {
   CHECK(loaded.steps() == 2);
   for (const std::size_t gradient : {0, 1, 2})
     CHECK(residuals_of(loaded, gradient) == residuals_of(example.state, gradient));
+  CHECK(Numbers(loaded.factor_of({1}).begin(), loaded.factor_of({1}).end()) == Numbers{0.5F, -1});
+  CHECK(loaded.factor_of({0}).empty());
   CHECK(loaded.saved(example.table, {3}) == example.saved());
 }
 
@@ -130,6 +133,8 @@ TEST_CASE("a damaged state is refused as such, wherever it is cut or changed") {
       for (const std::size_t gradient : {0, 1, 2})
         for (const float value : residuals_of(state, gradient))
           CHECK(std::isfinite(value));
+      for (const float value : state.factor_of({1}))
+        CHECK(std::isfinite(value));
     } catch (const Error& e) {
       CHECK(e.kind() == ErrorKind::usage);
     }

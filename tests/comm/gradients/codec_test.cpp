@@ -34,6 +34,12 @@ TEST_CASE("codes are never added on the way, and a rank alone has none") {
   }
 }
 
+TEST_CASE("factors of matrices can be added on the way") {
+  CHECK(traits(CodecId::power_sgd, 2).kind == CodecKind::linear);
+  CHECK(traits(CodecId::power_sgd, 2).exchange == Exchange::factors);
+  CHECK(traits(CodecId::power_sgd, 1).exchange == Exchange::all_reduce);
+}
+
 TEST_CASE("what is not linear is never added while it is encoded") {
   for (const Exchange adds : {Exchange::all_reduce, Exchange::nccl}) {
     CHECK(allows(CodecKind::linear, adds));

@@ -45,6 +45,8 @@ TEST_CASE("each variable sets what it is for and nothing else") {
       {{{"FASTGPU_COMM_WIRE", "1bit"}}, {.wire = WireType::encoded, .codec = {CodecId::one_bit}}},
       {{{"FASTGPU_COMM_WIRE", "topk:0.01"}},
        {.wire = WireType::encoded, .codec = {CodecId::top_k, 0.01}}},
+      {{{"FASTGPU_COMM_WIRE", "powersgd:4"}},
+       {.wire = WireType::encoded, .codec = {.id = CodecId::power_sgd, .thin = 4}}},
       {{{"FASTGPU_COMM_MIXED_KEEP", "*bn*,,*.bias"}}, {.keep_float32 = {"*bn*", "*.bias"}}},
       {{{"PERSEUS_ALLREDUCE_DTYPE", "0"}}, {.wire = WireType::float16}},
       {{{"PERSEUS_ALLREDUCE_DTYPE", "1"}}, {}},
@@ -112,7 +114,8 @@ TEST_CASE(
   CHECK(refusal("int8:0.5") ==
         "FASTGPU_COMM_WIRE is 'int8:0.5': int8 sends every number: leave the part out");
   CHECK(refusal("fp8") ==
-        "FASTGPU_COMM_WIRE is 'fp8', not one of same, fp16, bf16, mixed, int8, 1bit, topk:PART");
+        "FASTGPU_COMM_WIRE is 'fp8', not one of same, fp16, bf16, mixed, int8, 1bit, topk:PART, "
+        "powersgd:RANK");
 }
 
 TEST_CASE("codecs encode what is large and not named, of every floating-point type but float64") {
@@ -143,8 +146,10 @@ TEST_CASE("every wire has a number of its own") {
                                            number(WireType::encoded),
                                            number(WireType::encoded, {CodecId::one_bit}),
                                            number(WireType::encoded, {CodecId::top_k, 0.01}),
-                                           number(WireType::encoded, {CodecId::top_k, 0.02})};
-  CHECK(numbers.size() == 6);
+                                           number(WireType::encoded, {CodecId::top_k, 0.02}),
+                                           number(WireType::encoded, {CodecId::power_sgd, 0, 1}),
+                                           number(WireType::encoded, {CodecId::power_sgd, 0, 2})};
+  CHECK(numbers.size() == 8);
   CHECK(number(WireType::same) == number(WireType::same, {CodecId::one_bit}));
 }
 

@@ -199,8 +199,8 @@ class Gradients:
         return Counters(*(getattr(found, name) for name in Counters._fields))
 
     def saved_state(self) -> bytes:
-        """Returns the state of a codec (FASTGPU_COMM_WIRE=1bit or topk): the part of this rank's
-        gradients that has not been sent yet. Each rank keeps its own with each checkpoint. Empty
+        """Returns the state of a codec (FASTGPU_COMM_WIRE=1bit, topk or powersgd): the part of this
+        rank's gradients that has not been sent yet. Each rank keeps its own with each checkpoint. Empty
         without a codec. Between steps.
         """
         size = ctypes.c_size_t()

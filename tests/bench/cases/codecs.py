@@ -1,0 +1,127 @@
+"""Ways of sending less: what they cost in accuracy, bytes and time.
+
+Training is on real images, Debian's dataset-fashion-mnist, with ranks that have like shards or
+shards sorted by label; steps on a shaped link between two hosts within this one have gradients of
+ResNet-50's shapes. It is measured in parts, each of which ends in less than 25 minutes and keeps its
+figures in docs/benchmarks/codecs. The page is made of the parts that are there, and names those
+that are not.
+"""
+
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import shaped
+from cases import codecs_page
+from cases.comm import PACKAGE, PEERS, Programs, as_json, from_json, in_turns
+from cases.comm_figures import MIB
+from pages import write_page
+
+ROUNDS = int(os.environ.get("FASTGPU_BENCH_ROUNDS", "3"))
+SEEDS = int(os.environ.get("FASTGPU_BENCH_SEEDS", "3"))
+STEPS = {"softmax": 400, "mlp": 300}  # Those after which float32's loss is what others have to reach.
+SPARE = 1.25  # The part of these that the others make at most.
+CODECS = ("int8", "1bit", "topk:0.01", "topk:0.001", "powersgd:4")
+WIRES = ("same", "fp16", *CODECS)
+
+
+def training(programs, network, ranks, shards):
+    """A list of results: each way and seed."""
+    steps = int(STEPS[network] * SPARE)
+    words = [PEERS / "codec_training.py", PACKAGE, programs.library, network, ranks, shards]
+    text = subprocess.run(
+        [programs.python, *map(str, [*words, SEEDS, steps])],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+    results = [json.loads(line) for line in text.splitlines()]
+    return {f"training {network} {ranks} {shards}": results}
+
+
+def encoding(programs):
+    """Seconds of each codec, and of a copy of as many bytes: a list of results."""
+    program = pathlib.Path(programs.ours).parent / "bench_comm_codecs"
+    text = subprocess.run(
+        [program, *CODECS], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    ).stdout
+    return {"encoding": [json.loads(line) for line in text.splitlines()]}
+
+
+def steps_on(link, programs, model, wires, steps):
+    words = [programs.ours, "--model", model, "--steps", str(steps)]
+    return in_turns(
+        {
+            wire: lambda wire=wire: link.run(words, 2, {"FASTGPU_COMM_WIRE": wire})
+            for wire in wires
+        },
+        ROUNDS,
+    )
+
+
+def links(programs):
+    """Steps of two ranks on each of two hosts, by the rate of the link between them."""
+    found = {}
+    for mbit, steps in ((1000, 5), (100, 1)):
+        with shaped.link(mbit) as link:
+            found[f"resnet50 {mbit}"] = steps_on(link, programs, "resnet50", WIRES, steps)
+            if mbit == 1000:
+                one = programs.one_gradient(16 * MIB)
+                wires = [wire for wire in WIRES if not wire.startswith("powersgd")]
+                found["one 1000"] = steps_on(link, programs, one, wires, steps)
+    return found
+
+
+PARTS = {
+    **{
+        f"{network}-{ranks}-{shards}": functools.partial(
+            training, network=network, ranks=ranks, shards=shards
+        )
+        for network in STEPS
+        for ranks in (8, 4)
+        for shards in ("iid", "sorted")
+    },
+    "encoding": encoding,
+    "links": links,
+}
+
+
+def measure_part(build, kept, part, on):
+    """Measures a part and keeps its figures in the folder `kept`."""
+    kept.mkdir(exist_ok=True)
+    print(f"==> codecs:{part}", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="fastgpu-bench-") as folder:
+        found = PARTS[part](Programs(build, folder))
+    about = {**on, "rounds": ROUNDS, "seeds": SEEDS, "steps": STEPS}
+    text = json.dumps({**about, "found": as_json(found)}, indent=1)
+    (kept / f"{part}.json").write_text(text + "\n")
+
+
+def write(build, folder, described, today, machine, part=None):
+    """docs/benchmarks/codecs.md and codecs.json, of the figures of all parts that have been
+    measured; measures `part`, or all of them.
+    """
+    on = {"date": today, "described": described, "machine": machine}
+    kept = folder / "codecs"
+    for one in [part] if part else PARTS:
+        measure_part(build, kept, one, on)
+    parts = {
+        one: json.loads((kept / f"{one}.json").read_text())
+        for one in PARTS
+        if (kept / f"{one}.json").exists()
+    }
+    found = {}
+    for one in parts.values():
+        found.update(from_json(one["found"]))
+    missing = [f"codecs:{one}" for one in PARTS if one not in parts]
+    text, data = codecs_page.page(found, STEPS, missing)
+    places = sorted({f"{one['date']}: {one['described']}" for one in parts.values()})
+    measured = f"{text}\nMeasured on {'; on '.join(places)}.\n"
+    last = max(one["date"] for one in parts.values())
+    write_page(folder, measured, "codecs", last, machine, data)
+    return text

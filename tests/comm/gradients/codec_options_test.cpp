@@ -1,0 +1,330 @@
+// The options of codecs: momentum that each rank applies before it encodes, and warm-up.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "comm/gradients/gradient_exchange.hpp"
+#include "comm/multistep/multistep.hpp"
+#include "support/connect_in_process.hpp"
+#include "support/failure.hpp"
+#include "support/gradient_steps.hpp"
+#include "support/run_ranks.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+using test::communicators_in_process;
+using test::failure_in;
+using test::failure_of;
+using test::index_of;
+using test::mentions;
+using test::outcomes_of_ranks;
+using test::run_ranks;
+
+using Flat = std::vector<float>;
+
+constexpr std::size_t kRows = 24;
+constexpr std::size_t kColumns = 50;
+constexpr std::size_t kMatrix = kRows * kColumns;
+constexpr std::size_t kBias = 30;  ///< Not encoded: small.
+
+GradientSettings option_settings(const std::string& wire) {
+  GradientSettings settings;
+  settings.wire = WireType::encoded;
+  settings.codec = *codec_choice(wire);
+  settings.small = {200};
+  settings.bucket = {3000};
+  return settings;
+}
+
+/// A matrix that is encoded and a bias that is not.
+class MovedModel {
+ public:
+  MovedModel(Communicator& comm, const GradientSettings& settings)
+      : comm_(comm), exchange_(comm, settings) {
+    exchange_.add({.name = "matrix", .shape = {kRows, kColumns}},
+                  std::as_writable_bytes(std::span(matrix_)));
+    exchange_.add("bias", std::span(bias_));
+    exchange_.use_operation(ReduceOp::sum);
+  }
+
+  static Flat given(int rank, int step) {
+    std::mt19937 random(static_cast<unsigned>(rank * 31 + step * 1009 + 5));
+    std::normal_distribution<float> normal(0.3F, 1);
+    Flat all(kMatrix + kBias);
+    for (float& each : all)
+      each = normal(random);
+    return all;
+  }
+
+  void fill(int step) {
+    const Flat all = given(comm_.rank().value, step);
+    std::copy_n(all.begin(), kMatrix, matrix_.begin());
+    std::copy_n(all.begin() + kMatrix, kBias, bias_.begin());
+  }
+
+  Flat exchange_now() {
+    exchange_.ready({1});
+    exchange_.ready({0});
+    exchange_.wait_step();
+    Flat all = matrix_;
+    all.insert(all.end(), bias_.begin(), bias_.end());
+    return all;
+  }
+
+  Flat step(int number) {
+    fill(number);
+    return exchange_now();
+  }
+
+  Flat& matrix() { return matrix_; }
+  GradientExchange& exchange() { return exchange_; }
+
+  /// The residual of the matrix on this rank.
+  Flat residual() {
+    CodecState state;
+    state.load(exchange_.saved_state(), exchange_.table(), comm_.rank());
+    Flat of(kMatrix);
+    state.add_to({0}, 0, of);
+    return of;
+  }
+
+ private:
+  Communicator& comm_;
+  Flat matrix_ = Flat(kMatrix);
+  Flat bias_ = Flat(kBias);
+  GradientExchange exchange_;
+};
+
+/// Returns the sum over the ranks of what momentum makes of all gradients up to a step.
+std::vector<double> velocity_after(int ranks, int step, double momentum) {
+  std::vector<double> velocity(kMatrix + kBias);
+  for (int before = 0; before <= step; ++before) {
+    for (double& each : velocity)
+      each *= momentum;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const Flat given = MovedModel::given(rank, before);
+      for (std::size_t i = 0; i < velocity.size(); ++i)
+        velocity[i] += static_cast<double>(given[i]);
+    }
+  }
+  return velocity;
+}
+
+using Disturb = std::function<void(MovedModel&, int)>;
+
+/// Returns the results of all steps on each rank. Calls disturb(model, step) before each step.
+std::vector<std::vector<Flat>> results_of(int count, int per_node, const std::string& wire,
+                                          int steps, const Disturb& disturb = {},
+                                          std::vector<Flat>* residuals = nullptr,
+                                          NonFiniteAction non_finite = NonFiniteAction::off) {
+  auto ranks = communicators_in_process(count, 20s, SharedMemory::on, 1, per_node);
+  std::vector<std::vector<Flat>> results(ranks.size());
+  if (residuals != nullptr) residuals->resize(ranks.size());
+  run_ranks(ranks, [&](Communicator& comm) {
+    GradientSettings settings = option_settings(wire);
+    settings.non_finite = non_finite;
+    MovedModel model(comm, settings);
+    for (int step = 0; step < steps; ++step) {
+      if (disturb) disturb(model, step);
+      results[index_of(comm)].push_back(model.step(step));
+    }
+    if (residuals != nullptr) (*residuals)[index_of(comm)] = model.residual();
+  });
+  return results;
+}
+
+TEST_SUITE_BEGIN("comm/gradients/codec_options");
+
+TEST_CASE("with momentum, results and residuals are the sum of all velocities") {
+  constexpr int kSteps = 8;
+  for (const char* const wire : {"topk:0.05,momentum=0.9", "1bit,momentum=0.5",
+                                 "powersgd:2,momentum=0.9", "topk:0.05,momentum=0.9,warmup=5"})
+    for (const int count : {1, 3, 4}) {
+      CAPTURE(wire);
+      CAPTURE(count);
+      std::vector<Flat> residuals;
+      const auto results = results_of(count, count == 4 ? 2 : 1, wire, kSteps, {}, &residuals);
+      const double momentum = codec_choice(wire)->momentum;
+      std::vector<double> rest(kMatrix);
+      double worst_bias = 0;
+      for (int step = 0; step < kSteps; ++step) {
+        const Flat& result = results[0][static_cast<std::size_t>(step)];
+        for (const auto& rank : results)
+          CHECK(rank[static_cast<std::size_t>(step)] == result);
+        const std::vector<double> velocity = velocity_after(count, step, momentum);
+        for (std::size_t i = 0; i < kMatrix; ++i)
+          rest[i] += velocity[i] - static_cast<double>(result[i]);
+        for (std::size_t i = kMatrix; i < velocity.size(); ++i)  // Not encoded, and moved too.
+          worst_bias = std::max(worst_bias, std::abs(velocity[i] - static_cast<double>(result[i])));
+      }
+      CHECK(worst_bias < 1e-4);
+      double worst = 0;
+      for (std::size_t i = 0; i < kMatrix; ++i) {
+        for (const Flat& residual : residuals)
+          rest[i] -= static_cast<double>(residual[i]);
+        worst = std::max(worst, std::abs(rest[i]));
+      }
+      CHECK(worst < 5e-3);
+    }
+}
+
+TEST_CASE("a step that is skipped, and one of another operation, leave velocities as they were") {
+  const char* const wire = "topk:0.1,momentum=0.9";
+  const auto plain = results_of(2, 1, wire, 5);
+  const auto disturbed = results_of(
+      2, 1, wire, 5,
+      [](MovedModel& model, int step) {
+        if (step == 2) {
+          model.exchange().use_operation(ReduceOp::max);
+          model.step(77);
+          model.exchange().use_operation(ReduceOp::sum);
+        }
+        if (step != 3) return;
+        model.fill(88);
+        model.matrix()[5] = std::numeric_limits<float>::quiet_NaN();
+        model.exchange_now();
+      },
+      nullptr, NonFiniteAction::skip);
+  CHECK(disturbed == plain);
+}
+
+TEST_CASE("NaN that is sent on stays in no velocity") {
+  const auto results =
+      results_of(2, 1, "topk:0.1,momentum=0.9", 3, [](MovedModel& model, int step) {
+        if (step != 1) return;
+        model.fill(99);
+        model.matrix()[5] = std::numeric_limits<float>::quiet_NaN();
+        CHECK(!std::isfinite(model.exchange_now()[5]));
+      });
+  for (const Flat& step : results[0])
+    CHECK(std::ranges::all_of(step, [](float each) { return std::isfinite(each); }));
+}
+
+TEST_CASE("momentum and warm-up go on from a saved state to the last bit") {
+  for (const char* const wire :
+       {"topk:0.02,momentum=0.9,warmup=6", "int8,momentum=0.5,warmup=4", "powersgd:1,warmup=5"}) {
+    constexpr int kBefore = 3;
+    constexpr int kSteps = 9;
+    std::vector<std::vector<std::byte>> saved(4);
+    const auto whole = results_of(4, 2, wire, kSteps);
+    auto ranks = communicators_in_process(4, 10s, SharedMemory::on, 1, 2);
+    std::vector<std::vector<Flat>> resumed(4);
+    run_ranks(ranks, [&](Communicator& comm) {
+      MovedModel model(comm, option_settings(wire));
+      for (int step = 0; step < kBefore; ++step)
+        model.step(step);
+      saved[index_of(comm)] = model.exchange().saved_state();
+    });
+    run_ranks(ranks, [&](Communicator& comm) {
+      MovedModel model(comm, option_settings(wire));
+      model.exchange().load_state(saved[index_of(comm)]);
+      for (int step = kBefore; step < kSteps; ++step)
+        resumed[index_of(comm)].push_back(model.step(step));
+    });
+    CAPTURE(wire);
+    for (std::size_t rank = 0; rank < 4; ++rank)
+      for (std::size_t step = kBefore; step < kSteps; ++step)
+        CHECK(resumed[rank][step - kBefore] == whole[rank][step]);
+  }
+}
+
+TEST_CASE("a warm-up sends more at first, and all ranks change over in one step") {
+  auto ranks = communicators_in_process(3, 10s);
+  std::vector<std::vector<std::uint64_t>> bytes(ranks.size());
+  run_ranks(ranks, [&](Communicator& comm) {
+    MovedModel model(comm, option_settings("topk:0.01,warmup=6"));
+    std::uint64_t before = 0;
+    for (int step = 0; step < 8; ++step) {
+      model.step(step);
+      const std::uint64_t now = model.exchange().counters().bucket_bytes;
+      bytes[index_of(comm)].push_back(now - before);
+      before = now;
+    }
+  });
+  CHECK(bytes[1] == bytes[0]);
+  CHECK(bytes[2] == bytes[0]);
+  const auto& each = bytes[0];
+  CHECK(each[0] == each[1]);
+  CHECK(each[2] < each[1]);
+  CHECK(each[4] < each[3]);
+  CHECK(each[6] < each[5]);
+  CHECK(each[7] == each[6]);
+}
+
+TEST_CASE("codecs that send every number begin with numbers as they are") {
+  for (const char* const wire : {"int8,warmup=2", "1bit,warmup=2", "powersgd:1,warmup=2"}) {
+    const auto results = results_of(2, 1, wire, 3);
+    CAPTURE(wire);
+    for (int step = 0; step < 3; ++step) {
+      bool is_exact = true;
+      const Flat one = MovedModel::given(0, step);
+      const Flat other = MovedModel::given(1, step);
+      for (std::size_t i = 0; i < kMatrix; ++i)
+        is_exact &= results[0][static_cast<std::size_t>(step)][i] == one[i] + other[i];
+      CHECK(is_exact == (step < 2));
+    }
+  }
+}
+
+TEST_CASE("a rank that lacks the state of a warm-up is named before anything is sent") {
+  const auto wire = option_settings("topk:0.02,warmup=50");
+  std::vector<std::vector<std::byte>> saved(3);
+  auto ranks = communicators_in_process(3, 5s);
+  run_ranks(ranks, [&](Communicator& comm) {
+    MovedModel model(comm, wire);
+    for (int step = 0; step < 40; ++step)
+      model.step(step);
+    saved[index_of(comm)] = model.exchange().saved_state();
+  });
+  const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+    MovedModel model(comm, wire);
+    if (comm.rank() != Rank{1}) model.exchange().load_state(saved[index_of(comm)]);
+    model.step(40);
+  });
+  for (const auto& outcome : outcomes)
+    CHECK(mentions(failure_in(outcome),
+                   "rank 1 continues after 0 steps of its codec, and rank 0 after 40"));
+}
+
+TEST_CASE("gradients of 16 bits have their momentum in float32") {
+  auto ranks = communicators_in_process(2, 10s);
+  run_ranks(ranks, [&](Communicator& comm) {
+    GradientExchange exchange(comm, option_settings("int8,momentum=0.5"));
+    std::vector<Float16> small(8);
+    exchange.add({.name = "small", .type = ElementType::float16, .shape = {8}},
+                 std::as_writable_bytes(std::span(small)));
+    CHECK(exchange.wire_type({0}) == ElementType::float32);
+    for (const float expected : {1.0F, 1.5F, 1.75F}) {
+      small.assign(8, to_float16(1));
+      exchange.all_reduce_gradients(ReduceOp::average);
+      CHECK(to_float(small[3]) == expected);
+    }
+  });
+}
+
+TEST_CASE("momentum is refused for float64, and for rounds of several steps") {
+  auto ranks = communicators_in_process(1, 1s);
+  const GradientSettings settings = option_settings("int8,momentum=0.5");
+  GradientExchange exchange(ranks[0], settings);
+  std::vector<double> wide(10);
+  CHECK(mentions(failure_of([&] { exchange.add("wide", std::span(wide)); }),
+                 "gradient 'wide' is of float64"));
+  CHECK(mentions(
+      failure_of([&] { Multistep(ranks[0], multistep_settings("accumulate=4"), settings); }),
+      "the momentum in FASTGPU_COMM_WIRE"));
+  CHECK_NOTHROW(
+      Multistep(ranks[0], multistep_settings("accumulate=4"), option_settings("int8,warmup=5")));
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
