@@ -6,14 +6,15 @@
 #include "base/host_names.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
+#include "launcher/engines/slurm.hpp"
 #include "launcher/job.hpp"
 
 namespace fastgpu::launcher {
 namespace {
 
 constexpr int kMostSlots = 1'024;
-constexpr const char* kEngine = "mpirun";  ///< The only engine.
 
+const std::vector<std::string> kEngines = {"mpirun", "slurm"};
 const std::vector<std::string> kLaunchers = {"mpirun", "torchrun", "plain"};
 const std::vector<std::string> kInputs = {"rank0", "all", "none"};
 
@@ -61,13 +62,33 @@ JobSecret secret_of(const config::Value& value) {
   return {.name = variable_name_of(*name), .file = path_of(*file)};
 }
 
+/// Returns a text that Slurm takes as one word.
+std::string word_of(const config::Value& value) {
+  return value.parsed([](const std::string& text) { return checked_slurm_word(text); });
+}
+
+SlurmOptions slurm_of(const config::Value& value) {
+  constexpr int kMostNodes = 100'000, kMostOfNode = 1'024;
+  value.allow_only({"partition", "account", "qos", "mpi", "nodes", "gpus", "cpus"});
+  SlurmOptions slurm;
+  if (const auto partition = value.find("partition")) slurm.partition = word_of(*partition);
+  if (const auto account = value.find("account")) slurm.account = word_of(*account);
+  if (const auto qos = value.find("qos")) slurm.qos = word_of(*qos);
+  if (const auto mpi = value.find("mpi")) slurm.mpi = word_of(*mpi);
+  if (const auto nodes = value.find("nodes")) slurm.nodes = nodes->integer(1, kMostNodes);
+  if (const auto gpus = value.find("gpus")) slurm.gpus = gpus->integer(1, kMostOfNode);
+  if (const auto cpus = value.find("cpus")) slurm.cpus = cpus->integer(1, kMostOfNode);
+  return slurm;
+}
+
 }  // namespace
 
 JobFile read_job_file(const config::Document& document) {
   const config::Value root = document.root();
-  root.allow_only({"name", "cluster", "np", "npernode", "env", "secrets", "sync", "workdir",
-                   "command", "timeout", "grace", "keep_processes", "detach", "engine", "launcher",
-                   "stdin", "priority", "after", "share"});
+  root.allow_only({"name",    "cluster",        "np",      "npernode", "env",
+                   "secrets", "sync",           "workdir", "command",  "timeout",
+                   "grace",   "keep_processes", "detach",  "engine",   "launcher",
+                   "stdin",   "priority",       "after",   "share",    "slurm"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -87,8 +108,8 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto grace = root.find("grace")) file.grace = grace->duration();
   if (const auto keep = root.find("keep_processes")) file.keep_processes = keep->boolean();
   if (const auto detach = root.find("detach")) file.detach = detach->boolean();
-  if (const auto engine = root.find("engine"))
-    file.engine = engine->choice(std::vector<std::string>{kEngine});
+  if (const auto engine = root.find("engine")) file.engine = engine->choice(kEngines);
+  if (const auto slurm = root.find("slurm")) file.slurm = slurm_of(*slurm);
   if (const auto priority = root.find("priority"))
     file.priority = priority->integer(-kMostPriority, kMostPriority);
   if (const auto after = root.find("after")) file.after = after->texts();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/document.hpp"
+#include "launcher/job.hpp"
 
 namespace fastgpu::launcher {
 
@@ -40,6 +41,7 @@ struct JobFile {
   std::vector<std::string> after{};  ///< Names or ids of jobs.
   std::optional<bool> share{};
   std::optional<std::string> engine{};
+  std::optional<SlurmOptions> slurm{};
   std::optional<std::string> launcher{};
   std::optional<std::string> stdin_to{};  ///< The field `stdin`.
 };

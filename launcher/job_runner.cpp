@@ -22,6 +22,12 @@ constexpr milliseconds kReach{10'000};
 /// The time that a node needs to end all of a job, in addition to the grace of its programs.
 constexpr milliseconds kToStop{10'000};
 constexpr milliseconds kLastWords{5'000};
+constexpr milliseconds kGlance{2'000};
+
+class NobodyListens final : public JobObserver {
+ public:
+  void output(int, agent::OutputStream, std::string_view) override {}
+};
 
 /// Returns the outcome of ranks that cannot begin on a node, as the agent's trial there has it: the
 /// exit code is that of the ranks themselves. Absent for any other answer.
@@ -64,7 +70,7 @@ JobFilesRequest JobRunner::request_for(const std::string& id, const JobRecord& j
   return request;
 }
 
-std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cancel& cancel) {
+JobTrial JobRunner::try_start(const JobRecord& job, const Cancel& cancel) {
   const JobFilesRequest request = request_for("trial", job);
   const NodeCommands on_node = commands(request.id);
   std::vector<NodeTask> tasks;
@@ -73,7 +79,7 @@ std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cance
         {.host = node(member.ranks.node).host, .command = on_node.trial_facts(job.spec)});
   const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
   for (const NodeAnswer& answer : answers)
-    if (const auto outcome = never_begun(answer)) return outcome;
+    if (const auto outcome = never_begun(answer)) return {.outcome = outcome};
   check(answers, "trying job " + job.spec.name.value);
   std::vector<agent::JobNodeFacts> facts;
   for (const NodeAnswer& answer : answers)
@@ -92,16 +98,17 @@ std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cance
   for (std::size_t i = 0; i < said.size(); ++i)
     reached[i].text = said[i].out;
   check_reach(request, facts, reached);
-  return std::nullopt;
+  return {};
 }
 
-void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel& cancel,
-                      const std::function<void()>& when_prepared) {
+std::string JobRunner::start(const std::string& id, const JobRecord& job, const Cancel& cancel,
+                             const std::function<void()>& when_prepared) {
   const JobFilesRequest request = request_for(id, job);
   try {
     const auto facts = put_ranks(request, cancel);
     if (when_prepared) when_prepared();
     put_and_start(request, facts, cancel);
+    return {};
   } catch (const Error&) {
     stop(id, job, kReachSoon);  // It may have been started by what then broke off.
     throw;
@@ -185,6 +192,21 @@ JobOutcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCanc
   seen.timeout = job.spec.timeout;
   seen.launcher_name = name_of_launcher(job.spec.launcher);
   return decide(seen);
+}
+
+JobGlance JobRunner::glance(const std::string& id, const JobRecord& job) {
+  NobodyListens nobody;
+  FollowingOptions options;
+  options.data = false;
+  options.renew_lease = Renewal::no;
+  Following following(client_, hosts(job), job.placement, commands(id), options, nobody);
+  following.catch_up(kGlance);
+  JobReport report = following.report();
+  if (!report.launcher) return {};
+  report.lease = options_.lease;
+  report.timeout = job.spec.timeout;
+  report.launcher_name = name_of_launcher(job.spec.launcher);
+  return {.outcome = decide(report)};
 }
 
 std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const JobRecord& job) {

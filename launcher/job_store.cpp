@@ -25,6 +25,21 @@ state::Job insert_job(state::Store& store, const state::ClusterId& cluster,
   return job;
 }
 
+void note_glance(state::Store& store, state::Job& job, const JobGlance& glance) {
+  if (has_ended(job) || glance.outcome) return;
+  const JobState now = glance.waits ? JobState::starting : JobState::running;
+  const bool has_new_nodes = job.record->engine_job.nodes != glance.nodes;
+  if (job.state == now && job.reason == glance.reason && !has_new_nodes) return;
+  job.state = now;
+  job.reason = glance.reason;
+  if (has_new_nodes) {
+    JobRecord record = *job.record;
+    record.engine_job.nodes = glance.nodes;
+    job.record = std::move(record);
+  }
+  store.update_job(job);
+}
+
 void mark_running(state::Store& store, state::Job& job) {
   if (has_ended(job)) return;
   job.state = JobState::running;

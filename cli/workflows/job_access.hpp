@@ -1,11 +1,12 @@
 // Recorded jobs, and the access to them.
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "cli/workflows/services.hpp"
-#include "launcher/job_runner.hpp"
+#include "launcher/job_engine.hpp"
 #include "launcher/job_store.hpp"
 
 namespace fastgpu::cli {
@@ -24,9 +25,12 @@ OpenJob open_job(Services& services, std::string_view name);
 /// Throws conflict, with the command to start it, if a node of the job is stopped.
 void require_running(Services& services, const OpenJob& open);
 
-launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster);
+/// Returns the engine of a job, which borrows from `services`. Throws ErrorKind::local if the
+/// cluster's key is missing.
+std::unique_ptr<launcher::JobEngine> engine_for(Services& services, const state::Cluster& cluster,
+                                                const launcher::JobRecord& record);
 
-/// Asks the nodes about an unfinished job, for at most two seconds. If the job has ended, or its
+/// Asks the engine about an unfinished job, for a few seconds at most. If the job has ended, or its
 /// cluster is stopped or deleted, records this. Returns the job in its present state.
 state::Job refresh_job(Services& services, const state::Job& job);
 

@@ -49,7 +49,7 @@ bool end_if_dead(Services& services, state::Job& job) {
   const bool is_attached = job.record->spec.presence == launcher::Presence::attached;
   if (is_attached)
     end_abandoned(services, job);
-  else if (job.state == JobState::starting)
+  else if (job.state == JobState::starting && job.record->engine_job.id.empty())
     end_waiting(services, job, JobState::lost, 1, "the fastgpu that started it has ended");
   return is_attached || job.state == JobState::lost;
 }

@@ -43,6 +43,54 @@ std::optional<FirstFailure> parse_failure(const json& record) {
   return failure;
 }
 
+json to_slurm(const SlurmOptions& slurm) {
+  json object = json::object();
+  const auto text = [&](const char* key, const std::string& value) {
+    if (!value.empty()) object[key] = value;
+  };
+  const auto number = [&](const char* key, std::optional<int> value) {
+    if (value) object[key] = *value;
+  };
+  text("partition", slurm.partition);
+  text("account", slurm.account);
+  text("qos", slurm.qos);
+  text("mpi", slurm.mpi);
+  number("nodes", slurm.nodes);
+  number("gpus", slurm.gpus);
+  number("cpus", slurm.cpus);
+  return object;
+}
+
+std::optional<int> number_in(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  return found->get<int>();
+}
+
+std::string text_in(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || !found->is_string() ? "" : found->get<std::string>();
+}
+
+SlurmOptions parse_slurm(const json& record) {
+  const auto found = record.find("slurm");
+  if (found == record.end() || !found->is_object()) return {};
+  return {.partition = text_in(*found, "partition"),
+          .account = text_in(*found, "account"),
+          .qos = text_in(*found, "qos"),
+          .mpi = text_in(*found, "mpi"),
+          .nodes = number_in(*found, "nodes"),
+          .gpus = number_in(*found, "gpus"),
+          .cpus = number_in(*found, "cpus")};
+}
+
+/// Puts what only engines with a queue of their own have.
+void put_engine(json& object, const JobRecord& record) {
+  if (record.spec.engine == EngineKind::slurm) object["slurm"] = to_slurm(record.spec.slurm);
+  if (!record.engine_job.id.empty()) object["engine_job"] = record.engine_job.id;
+  if (!record.engine_job.nodes.empty()) object["engine_nodes"] = record.engine_job.nodes;
+}
+
 JobRecord parse_job_record(const std::string& text) {
   const json object = parse_json(text, "the job's record");
   const auto schema = field<std::string>(object, "schema");
@@ -57,6 +105,10 @@ JobRecord parse_job_record(const std::string& text) {
   record.spec.grace =
       std::chrono::milliseconds(object.value("grace_ms", record.spec.grace.count()));
   record.spec.launcher = parse_launcher(object.value("launcher", "mpirun"));
+  record.spec.engine = parse_engine(object.value("engine", "mpirun"));
+  record.spec.slurm = parse_slurm(object);
+  record.engine_job = {.id = text_in(object, "engine_job"),
+                       .nodes = text_in(object, "engine_nodes")};
   if (field<bool>(object, "detached")) record.spec.presence = Presence::detached;
   for (const json& node : field<json>(object, "nodes"))
     record.placement.push_back(parse_node(node));
@@ -89,12 +141,13 @@ std::string record_text_of(const JobRecord& record) {
                  {"timeout_ms", record.spec.timeout.count()},
                  {"grace_ms", record.spec.grace.count()},
                  {"detached", record.spec.presence == Presence::detached},
-                 {"engine", "mpirun"},
+                 {"engine", to_string(record.spec.engine)},
                  {"launcher", to_string(record.spec.launcher)},
                  {"nodes", nodes}};
   if (record.spec.priority != 0) object["priority"] = record.spec.priority;
   if (!record.spec.after.empty()) object["after"] = record.spec.after;
   if (record.spec.sharing == Sharing::shared) object["shared"] = true;
+  put_engine(object, record);
   if (record.failure) object["failure"] = to_failure(*record.failure);
   return text_of(object);
 }

@@ -11,7 +11,9 @@
 
 namespace fastgpu::state {
 
-enum class JobEngine : std::uint8_t { mpirun };
+/// The system that runs a job: mpirun on the nodes of a cluster, or a scheduler, which has a queue
+/// and nodes of its own.
+enum class EngineKind : std::uint8_t { mpirun, slurm, kubernetes };
 /// The program that starts the ranks: Open MPI's mpirun, PyTorch's torchrun (started by mpirun, one
 /// on each node), or fastgpu's own, which needs no MPI on the nodes.
 enum class Launcher : std::uint8_t { mpirun, torchrun, plain };
@@ -26,6 +28,17 @@ enum class Crowding : std::uint8_t {
   refused,
   allowed
 };  ///< Whether there may be more ranks than slots.
+
+/// The part of a job that only Slurm reads. What is empty or absent is left to Slurm.
+struct SlurmOptions {
+  std::string partition{};
+  std::string account{};
+  std::string qos{};
+  std::string mpi{};           ///< srun's --mpi: "pmix".
+  std::optional<int> nodes{};  ///< The number of nodes.
+  std::optional<int> gpus{};   ///< GPUs of each node.
+  std::optional<int> cpus{};   ///< Cores of each rank.
+};
 
 struct JobSpec {
   JobName name;
@@ -49,7 +62,8 @@ struct JobSpec {
   std::vector<std::string> after{};  ///< The ids of jobs that must have succeeded before it starts.
   Input input = Input::none;
   Leftovers leftovers = Leftovers::ended;
-  JobEngine engine = JobEngine::mpirun;
+  EngineKind engine = EngineKind::mpirun;
+  SlurmOptions slurm{};
   Launcher launcher = Launcher::mpirun;
 };
 
@@ -69,6 +83,12 @@ struct FirstFailure {
   bool out_of_memory = false;  ///< The kernel killed it because its memory was used up.
 };
 
+/// A job in the hands of an engine that has a queue and nodes of its own.
+struct EngineJob {
+  std::string id{};     ///< The engine's own name for the job; empty before it has one.
+  std::string nodes{};  ///< The nodes on which it runs, as the engine writes them.
+};
+
 /// The data that is needed to find a job again. Values of environment variables may be secrets, and
 /// are not stored: a record that was read has the names alone.
 struct JobRecord {
@@ -76,6 +96,7 @@ struct JobRecord {
   std::vector<NodeRanks> placement;       ///< Nodes with ranks only; the first one starts the job.
   std::vector<std::string> variables{};   ///< The names of variables of a record that was read.
   std::optional<FirstFailure> failure{};  ///< Absent before the end, and if no rank failed.
+  EngineJob engine_job{};                 ///< Empty with mpirun.
 };
 
 }  // namespace fastgpu::state

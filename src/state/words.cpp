@@ -42,6 +42,11 @@ constexpr std::array<Word<Launcher>, 3> kLauncherWords = {{
     {Launcher::torchrun, "torchrun"},
     {Launcher::plain, "plain"},
 }};
+constexpr std::array<Word<EngineKind>, 3> kEngineWords = {{
+    {EngineKind::mpirun, "mpirun"},
+    {EngineKind::slurm, "slurm"},
+    {EngineKind::kubernetes, "kubernetes"},
+}};
 
 template <class Words, class State>
 std::string_view word_of(const Words& words, State state) {
@@ -73,6 +78,10 @@ std::string_view to_string(Launcher launcher) {
   return word_of(kLauncherWords, launcher);
 }
 
+std::string_view to_string(EngineKind engine) {
+  return word_of(kEngineWords, engine);
+}
+
 ClusterState parse_cluster_state(std::string_view word) {
   return state_of<ClusterState>(kClusterWords, "cluster", word);
 }
@@ -85,6 +94,10 @@ JobState parse_job_state(std::string_view word) {
 
 Launcher parse_launcher(std::string_view word) {
   return state_of<Launcher>(kLauncherWords, "launcher", word);
+}
+
+EngineKind parse_engine(std::string_view word) {
+  return state_of<EngineKind>(kEngineWords, "engine", word);
 }
 
 }  // namespace fastgpu::state

@@ -35,9 +35,9 @@ int run_cancel(Context& context, const JobOptions& options) {
     return 0;
   }
   if (cancel_queued(context, open.job)) return show_cancelled(context, open.job);
-  launcher::JobRunner runner = runner_for(context, open.cluster);
+  const auto engine = engine_for(context, open.cluster, open.record);
   context.ui().progress("stopping job " + open.job.id);
-  for (const auto& outcome : runner.stop(open.job.id, open.record))
+  for (const auto& outcome : engine->stop(open.job.id, open.record))
     if (!outcome.ok()) throw outcome.error().during("stopping job " + open.job.id);
   launcher::mark_ended(context.store(), open.job,
                        {.state = state::JobState::cancelled,

@@ -71,8 +71,8 @@ void remove(Context& context, const state::Job& job) {
   if (context.store().find_cluster(job.cluster)) {
     const OpenJob open = open_job(context, job.id);
     require_running(context, open);
-    for (const auto& one :
-         runner_for(context, open.cluster).remove(job.id, open.record, context.cancel()))
+    for (const auto& one : engine_for(context, open.cluster, open.record)
+                               ->remove(job.id, open.record, context.cancel()))
       if (!one.ok()) throw one.error().during("job " + job.id + " on " + one.host.value);
   }
   context.store().erase_job(job.id);

@@ -32,7 +32,7 @@ Error failure_of(const state::Job& job) {
   return {kind, "job " + job.id + ": " + (job.reason.empty() ? "it failed" : job.reason)};
 }
 
-std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
+std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& engine,
                                         const OpenJob& open, const FollowOptions& request,
                                         JobOutput& output) {
   const HeartbeatPtr heartbeat = start_heartbeat(context, open.cluster);
@@ -48,7 +48,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
                                     request.timeout.value_or(std::chrono::milliseconds(-1)));
   try {
     outcome =
-        runner.follow(open.job.id, open.record, request.on_cancel, options, output, stop.both());
+        engine.follow(open.job.id, open.record, request.on_cancel, options, output, stop.both());
   } catch (const Error& e) {
     output.finish(LauncherWords::shown);
     if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
@@ -71,14 +71,14 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
   return job;
 }
 
-int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
+int follow_job(Context& context, launcher::JobEngine& engine, const OpenJob& open,
                const FollowOptions& request) {
   context.ui().waiting("job " + open.job.id + " is running");
   if (request.on_cancel == launcher::OnCancel::stop_job)
     context.set_stop_notice("stopping job " + open.job.id +
                             "; press Ctrl-C again to exit at once (the job then stops on its own)");
-  JobOutput output(context, request.labels, open.record.spec.launcher);
-  const auto job = follow_to_end(context, runner, open, request, output);
+  JobOutput output(context, request.labels, open.record.spec);
+  const auto job = follow_to_end(context, engine, open, request, output);
   return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;
 }
 

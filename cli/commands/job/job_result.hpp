@@ -20,12 +20,12 @@ struct FollowOptions {
 
 /// Follows the job to its end and records the end. `output` shows the ranks' output. Absent if the
 /// reader of our output is gone.
-std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
+std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& engine,
                                         const OpenJob& open, const FollowOptions& request,
                                         JobOutput& output);
 
 /// Follows the job to its end and shows the outcome. Returns the job's exit code.
-int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
+int follow_job(Context& context, launcher::JobEngine& engine, const OpenJob& open,
                const FollowOptions& request);
 
 /// Returns the error for a job that has failed, by its exit code.

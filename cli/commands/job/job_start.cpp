@@ -41,11 +41,12 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
 
 /// Starts the job. If this fails, records the job as ended.
 void start(Context& context, const RemoteTarget& target, StartedJob& started) {
-  const launcher::JobRecord& record = started.open.record;
+  launcher::JobRecord& record = started.open.record;
   state::Job& job = started.open.job;
   try {
-    started.runner.start(job.id, record, context.cancel(),
-                         [&] { upload(context, target, record, job.id); });
+    record.engine_job.id = started.engine->start(job.id, record, context.cancel(),
+                                                 [&] { upload(context, target, record, job.id); });
+    if (!record.engine_job.id.empty()) job.record = record;
   } catch (const Error& e) {
     const bool stopped = e.kind() == ErrorKind::interrupted;
     launcher::mark_ended(context.store(), job,
@@ -79,7 +80,7 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
                      const std::function<void(const state::Job&)>& when_recorded) {
   if (!record.spec.sync.empty())
     remote::check_readable({record.spec.sync}, remote::left_out_of(record.spec.sync));
-  StartedJob started{.runner = runner_for(context, target.cluster),
+  StartedJob started{.engine = engine_for(context, target.cluster, record),
                      .open = {.job = {}, .record = record, .cluster = target.cluster},
                      .owner = nullptr};
   state::Job& job = started.open.job;

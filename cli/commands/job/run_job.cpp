@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
@@ -20,6 +21,8 @@
 #include "cli/commands/shared/standard_input.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/remote_target.hpp"
+#include "launcher/engine_features.hpp"
+#include "launcher/engines/slurm.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/host_list.hpp"
 #include "launcher/job_file.hpp"
@@ -43,6 +46,7 @@ struct RunJobOptions {
   std::optional<int> ranks;
   std::optional<int> per_node;
   std::string hosts;
+  std::string engine;
   std::string launcher;
   std::string input;
   VariableFlags variables;
@@ -149,6 +153,26 @@ std::vector<std::string> secrets_of(const RunJobOptions& options, const launcher
   return variables;
 }
 
+/// Returns the parts of the job that not every engine has.
+std::vector<launcher::JobFeature> features_of(const RunJobOptions& options,
+                                              const launcher::JobFile& file) {
+  using launcher::JobFeature;
+  const std::string input = options.input.empty() ? file.stdin_to.value_or("none") : options.input;
+  const std::vector<std::pair<bool, JobFeature>> all = {
+      {!options.hosts.empty(), JobFeature::hosts},
+      {!options.launcher.empty() || file.launcher, JobFeature::launcher},
+      {input != "none", JobFeature::input},
+      {options.oversubscribe, JobFeature::crowding},
+      {options.share || file.share.value_or(false), JobFeature::sharing},
+      {options.priority || file.priority, JobFeature::priority},
+      {options.keep_processes || file.keep_processes.value_or(false), JobFeature::leftovers},
+      {file.slurm.has_value(), JobFeature::slurm_settings}};
+  std::vector<JobFeature> asked;
+  for (const auto& [is_asked, feature] : all)
+    if (is_asked) asked.push_back(feature);
+  return asked;
+}
+
 /// Returns the specification of the job. Flags win over the file.
 launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile& file,
                           const std::vector<std::string>& variables,
@@ -187,6 +211,10 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
   if (options.share || file.share.value_or(false)) spec.sharing = launcher::Sharing::shared;
   spec.priority = options.priority ? *options.priority : file.priority.value_or(0);
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
+  spec.engine =
+      state::parse_engine(options.engine.empty() ? file.engine.value_or("mpirun") : options.engine);
+  spec.slurm = file.slurm.value_or(launcher::SlurmOptions{});
+  launcher::check_features(spec.engine, features_of(options, file));
   launcher::validate(spec);
   check_sync(spec.sync);
   return spec;
@@ -196,6 +224,14 @@ std::string cluster_of(Context& context, const RunJobOptions& options,
                        const launcher::JobFile& file) {
   return usual_cluster(
       context, options.cluster.empty() ? file.cluster.value_or("") : options.cluster, "run job");
+}
+
+/// Returns the record of a job whose nodes the engine chooses: the first node of the target submits
+/// it.
+launcher::JobRecord submitted_on(const RemoteTarget& target, launcher::JobSpec spec) {
+  const int ranks = launcher::slurm_ranks(spec);
+  return {.spec = std::move(spec),
+          .placement = {{.node = target.nodes.front().name, .first = 0, .count = ranks}}};
 }
 
 View view_of(const launcher::JobRecord& record) {
@@ -226,7 +262,9 @@ std::unique_ptr<remote::SharedInput> input_for(const RunJobOptions& options,
   if (is_detached && !wanted.empty() && wanted != "none")
     throw Error(ErrorKind::usage,
                 "run job: a detached job has no standard input (--stdin " + wanted + ")");
-  if (wanted == "none" || is_detached || options.file == "-" || !is_passed_on(STDIN_FILENO))
+  const bool has_queue = record.spec.engine != launcher::EngineKind::mpirun;
+  if (wanted == "none" || is_detached || has_queue || options.file == "-" ||
+      !is_passed_on(STDIN_FILENO))
     return nullptr;
   record.spec.input = wanted == "all" ? launcher::Input::all : launcher::Input::rank_0;
   const bool to_all = record.spec.input == launcher::Input::all;
@@ -236,6 +274,9 @@ std::unique_ptr<remote::SharedInput> input_for(const RunJobOptions& options,
 /// Returns "4 ranks on 2 nodes".
 std::string places_of(const launcher::JobRecord& record) {
   const auto ranks = static_cast<std::size_t>(launcher::total_ranks(record.placement));
+  if (!record.engine_job.id.empty())
+    return counted(ranks, "rank") + ", job " + record.engine_job.id + " of " +
+           std::string(to_string(record.spec.engine));
   return counted(ranks, "rank") + " on " + counted(record.placement.size(), "node");
 }
 
@@ -330,13 +371,15 @@ int run(Context& context, const RunJobOptions& options) {
       spec_of(options, file, own_variables(options, context.environment()),
               secrets_of(options, file, context.environment()));
   EnvCluster cluster(context, target_of(context, options, file));
-  launcher::JobRecord record = placed_on(context, cluster.target(), spec);
+  launcher::JobRecord record = spec.engine == launcher::EngineKind::mpirun
+                                   ? placed_on(context, cluster.target(), spec)
+                                   : submitted_on(cluster.target(), spec);
   record.spec.after = ids_of(context, options, file);
   if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
   enter_environment(options, cluster, record);
   if (options.dry_run) {
-    const auto refused =
-        runner_for(context, cluster.target().cluster).try_start(record, context.cancel());
+    const auto [refused, note, text] =
+        engine_for(context, cluster.target().cluster, record)->try_start(record, context.cancel());
     View view = view_of(record);
     view.root["waits_for"] = turn_of_new(context, cluster.target(), record).waits_for;
     if (refused) {
@@ -346,7 +389,12 @@ int run(Context& context, const RunJobOptions& options) {
       if (context.ui().wants_document()) context.ui().show(view);
       return refused->exit_code;
     }
-    context.ui().show(view);
+    if (!text.empty()) view.root["script"] = text;
+    if (text.empty() || !context.ui().for_people())
+      context.ui().show(view);
+    else
+      context.ui().data(text);
+    if (!note.empty()) context.ui().note(note);
     context.ui().note("dry run: no job was started");
     return 0;
   }
@@ -361,8 +409,8 @@ int run(Context& context, const RunJobOptions& options) {
   });
   if (record.spec.presence == launcher::Presence::detached)
     return show_detached(context, started.open.job);
-  context.ui().note("job " + started.open.job.id + ": " + places_of(record));
-  return follow_job(context, started.runner, started.open,
+  context.ui().note("job " + started.open.job.id + ": " + places_of(started.open.record));
+  return follow_job(context, *started.engine, started.open,
                     {.on_cancel = launcher::OnCancel::stop_job,
                      .labels = RankLabels::shown,
                      .input = input.get()});
@@ -379,6 +427,10 @@ void describe_ranks(Arguments& arguments, RunJobOptions& options) {
       .text("--host", "NODE[:SLOTS],...",
             "Use these nodes of the cluster, with that many slots each", options.hosts)
       .letter = "-H";
+  Argument& engine =
+      arguments.text("--engine", "NAME", "System that runs the job (mpirun)", options.engine);
+  engine.values = Values::choice;
+  engine.choices = {"mpirun", "slurm"};
   Argument& launcher = arguments.text("--launcher", "NAME",
                                       "Program that starts the ranks (mpirun)", options.launcher);
   launcher.values = Values::choice;

@@ -254,6 +254,17 @@ std::string ranks_summary(const std::vector<launcher::NodeRanks>& placement) {
          counted(placement.size(), "node");
 }
 
+/// Adds the part of a job whose nodes the engine chooses.
+void put_engine(Json& description, const launcher::JobRecord& record) {
+  const std::string engine(state::to_string(record.spec.engine));
+  put(description, "engine", engine);
+  put(description, "ranks", counted(launcher::total_ranks(record.placement), "rank"));
+  put(description, "job of " + engine, record.engine_job.id);
+  put(description, "nodes of " + engine, record.engine_job.nodes);
+  put(description, "partition", record.spec.slurm.partition);
+  put(description, "submitted on", record.placement.front().node.value);
+}
+
 /// Adds what was requested for the job.
 void put_wish(Json& description, const state::Job& job) {
   const launcher::JobRecord& record = *job.record;
@@ -264,6 +275,7 @@ void put_wish(Json& description, const state::Job& job) {
   put(description, "variables", joined(record.variables));
   if (spec.timeout.count() > 0) description["timeout"] = to_string(spec.timeout);
   if (spec.presence == launcher::Presence::detached) description["detached"] = "yes";
+  if (spec.engine != launcher::EngineKind::mpirun) return put_engine(description, record);
   put(description, "ranks", ranks_summary(record.placement));
   Json table = Json::array();
   for (const launcher::NodeRanks& ranks : record.placement)

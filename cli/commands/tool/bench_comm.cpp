@@ -94,7 +94,7 @@ int run(Context& context, const BenchCommOptions& options) {
   spec.sync = files.directory().string();
   StartedJob started = start_job(context, target, placed_on(context, target, spec));
   BenchOutput output(context);
-  const auto job = follow_to_end(context, started.runner, started.open,
+  const auto job = follow_to_end(context, *started.engine, started.open,
                                  {.on_cancel = launcher::OnCancel::stop_job}, output);
   if (!job) return kBrokenPipe;
   const BenchReport report{target.cluster.name.value, job->id, output.results(),

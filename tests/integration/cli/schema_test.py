@@ -29,6 +29,7 @@ RIGHT = {
         "command: [python, train.py, --lr, 0.1, true]\nenv: {A: 1, B: x, C: true}\n",
         "command: [a]\nsecrets: [PATH, {name: KEY, file: /dev/null}]\ntimeout: 1h30m\ngrace: 0\n",
         "command: [a]\nlauncher: plain\nstdin: none\nengine: mpirun\nkeep_processes: true\n",
+        "command: [a]\nengine: slurm\nnp: 4\nslurm: {partition: gpu, mpi: pmix, nodes: 2, gpus: 8, cpus: 6}\n",
     ],
     "cluster": [
         "name: demo\nnodes: 2\nlink-rate: 1gbit\nidle: stop after 30m, delete after 7d\n",
@@ -53,6 +54,8 @@ WRONG = {
         ("command: [a]\ntimeout: soon\n", "duration"),
         ("command: [a]\nengine: mpirrun\n", "did you mean mpirun?"),
         ("command: [a]\nlauncher: srun\n", "plain"),
+        ("command: [a]\nslurm: {partition: -p}\n", "not a word"),
+        ("command: [a]\nslurm: {node: 2}\n", "did you mean 'slurm.nodes'?"),
         ("command: [a]\nstdin: rank1\n", "rank0"),
         ("command: [a]\nname: a_b\n", "job name"),
         ("command: [a]\nenv: {'A B': 1}\n", "environment variable"),

@@ -1,0 +1,63 @@
+#include "launcher/engine_features.hpp"
+
+#include <array>
+#include <string>
+
+#include "base/error.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+struct FeatureRow {
+  JobFeature feature;
+  std::string_view name;
+  // Reasons against it; empty where the engine has it.
+  std::string_view mpirun;
+  std::string_view slurm;
+};
+
+constexpr std::array kFeatures = {
+    FeatureRow{JobFeature::hosts, "--host", "",
+               "Slurm chooses the nodes: set slurm.partition and slurm.nodes"},
+    FeatureRow{JobFeature::launcher, "--launcher", "", "srun starts the ranks"},
+    FeatureRow{JobFeature::input, "--stdin", "", "a job in Slurm's queue has no standard input"},
+    FeatureRow{JobFeature::crowding, "--oversubscribe", "",
+               "the partition decides whether ranks share cores"},
+    FeatureRow{JobFeature::sharing, "--share", "", "Slurm has the queue"},
+    FeatureRow{JobFeature::priority, "--priority", "", "Slurm has the queue: set slurm.qos"},
+    FeatureRow{JobFeature::leftovers, "--keep-processes", "",
+               "Slurm ends all processes of a job with it"},
+    FeatureRow{JobFeature::slurm_settings, "slurm", "it is for --engine slurm", ""},
+};
+
+}  // namespace
+
+std::string_view reason_against(EngineKind engine, JobFeature feature) {
+  for (const FeatureRow& row : kFeatures) {
+    if (row.feature != feature) continue;
+    switch (engine) {
+      case EngineKind::mpirun:
+        return row.mpirun;
+      case EngineKind::slurm:
+        return row.slurm;
+      case EngineKind::kubernetes:
+        return "";
+    }
+  }
+  return "";
+}
+
+void check_features(EngineKind engine, std::span<const JobFeature> asked) {
+  for (const JobFeature feature : asked) {
+    const std::string_view reason = reason_against(engine, feature);
+    if (reason.empty()) continue;
+    for (const FeatureRow& row : kFeatures)
+      if (row.feature == feature)
+        throw Error(ErrorKind::usage, "engine " + std::string(to_string(engine)) +
+                                          " does not take " + std::string(row.name) + ": " +
+                                          std::string(reason));
+  }
+}
+
+}  // namespace fastgpu::launcher
