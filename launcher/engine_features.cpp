@@ -15,20 +15,37 @@ struct FeatureRow {
   // Reasons against it; empty where the engine has it.
   std::string_view mpirun;
   std::string_view slurm;
+  std::string_view kubernetes;
 };
 
 constexpr std::array kFeatures = {
     FeatureRow{JobFeature::hosts, "--host", "",
-               "Slurm chooses the nodes: set slurm.partition and slurm.nodes"},
-    FeatureRow{JobFeature::launcher, "--launcher", "", "srun starts the ranks"},
-    FeatureRow{JobFeature::input, "--stdin", "", "a job in Slurm's queue has no standard input"},
+               "Slurm chooses the nodes: set slurm.partition and slurm.nodes",
+               "Kubernetes chooses the nodes: set kubernetes.workers"},
+    FeatureRow{JobFeature::launcher, "--launcher", "", "srun starts the ranks",
+               "the mpirun of the image starts the ranks"},
+    FeatureRow{JobFeature::input, "--stdin", "", "a job in Slurm's queue has no standard input",
+               "pods have no standard input"},
     FeatureRow{JobFeature::crowding, "--oversubscribe", "",
-               "the partition decides whether ranks share cores"},
-    FeatureRow{JobFeature::sharing, "--share", "", "Slurm has the queue"},
-    FeatureRow{JobFeature::priority, "--priority", "", "Slurm has the queue: set slurm.qos"},
+               "the partition decides whether ranks share cores",
+               "set kubernetes.workers and --npernode"},
+    FeatureRow{JobFeature::sharing, "--share", "", "Slurm has the queue",
+               "Kubernetes has the queue"},
+    FeatureRow{JobFeature::priority, "--priority", "", "Slurm has the queue: set slurm.qos",
+               "Kubernetes has the queue"},
     FeatureRow{JobFeature::leftovers, "--keep-processes", "",
-               "Slurm ends all processes of a job with it"},
-    FeatureRow{JobFeature::slurm_settings, "slurm", "it is for --engine slurm", ""},
+               "Slurm ends all processes of a job with it", "pods end with all of their processes"},
+    FeatureRow{JobFeature::cluster, "--cluster", "", "",
+               "the kubeconfig names the cluster: set kubernetes.context"},
+    FeatureRow{JobFeature::sync, "--sync", "", "", "build the files into the image"},
+    FeatureRow{JobFeature::secrets, "--secret", "", "",
+               "variables are readable in the MPIJob: let the image read a mounted secret"},
+    FeatureRow{JobFeature::environment, "--environment", "", "",
+               "build the environment into the image"},
+    FeatureRow{JobFeature::slurm_settings, "slurm", "it is for --engine slurm", "",
+               "it is for --engine slurm"},
+    FeatureRow{JobFeature::kubernetes_settings, "kubernetes", "it is for --engine kubernetes",
+               "it is for --engine kubernetes", ""},
 };
 
 }  // namespace
@@ -42,7 +59,7 @@ std::string_view reason_against(EngineKind engine, JobFeature feature) {
       case EngineKind::slurm:
         return row.slurm;
       case EngineKind::kubernetes:
-        return "";
+        return row.kubernetes;
     }
   }
   return "";

@@ -12,14 +12,19 @@ namespace fastgpu::launcher {
 
 /// A part of a job that not every engine has.
 enum class JobFeature : std::uint8_t {
-  hosts,           ///< --host
-  launcher,        ///< --launcher
-  input,           ///< --stdin rank0 or all
-  crowding,        ///< --oversubscribe
-  sharing,         ///< --share
-  priority,        ///< --priority
-  leftovers,       ///< --keep-processes
-  slurm_settings,  ///< The part `slurm` of a job file.
+  hosts,                ///< --host
+  launcher,             ///< --launcher
+  input,                ///< --stdin rank0 or all
+  crowding,             ///< --oversubscribe
+  sharing,              ///< --share
+  priority,             ///< --priority
+  leftovers,            ///< --keep-processes
+  cluster,              ///< --cluster
+  sync,                 ///< --sync
+  secrets,              ///< --secret
+  environment,          ///< --environment
+  slurm_settings,       ///< `slurm` in a job file.
+  kubernetes_settings,  ///< `kubernetes` in a job file.
 };
 
 /// Returns why the engine does not have this, with a remedy; empty if it does.

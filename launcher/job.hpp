@@ -14,6 +14,7 @@ using state::EngineKind;
 using state::Input;
 using state::JobRecord;
 using state::JobSpec;
+using state::KubernetesOptions;
 using state::Launcher;
 using state::Leftovers;
 using state::NodeRanks;

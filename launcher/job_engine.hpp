@@ -42,7 +42,7 @@ struct JobGlance {
 struct JobTrial {
   std::optional<JobOutcome> outcome{};  ///< The outcome of ranks that could not begin.
   std::string note{};                   ///< The engine's own answer; empty if it has none.
-  std::string text{};  ///< What the engine would be given, such as a batch script; may be empty.
+  std::string text{};  ///< The engine's input, such as a batch script; may be empty.
 };
 
 /// Runs one job at a time, as the client that it uses does. All calls block.

@@ -42,6 +42,7 @@ struct JobFile {
   std::optional<bool> share{};
   std::optional<std::string> engine{};
   std::optional<SlurmOptions> slurm{};
+  std::optional<KubernetesOptions> kubernetes{};
   std::optional<std::string> launcher{};
   std::optional<std::string> stdin_to{};  ///< The field `stdin`.
 };

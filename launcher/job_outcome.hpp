@@ -40,6 +40,7 @@ struct JobOutcome {
   std::string reason{};                          ///< One sentence; empty for a success.
   std::optional<int> first_rank{};               ///< The rank that failed first by itself.
   std::optional<state::FirstFailure> failure{};  ///< That rank and how it ended.
+  std::string nodes{};  ///< The nodes that the engine has chosen; empty if the placement has them.
 };
 
 /// Returns the moment on our clock at which a rank ended by the clock of its node. `offset` is the

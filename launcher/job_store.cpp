@@ -6,10 +6,11 @@ using state::JobState;
 
 namespace {
 
-/// Adds the failure to the record. Leaves a record alone that cannot be read.
-void note_failure(state::Job& job, const state::FirstFailure& failure) try {
+/// Adds the failure and the nodes to the record. Leaves a record alone that cannot be read.
+void note_end_in_record(state::Job& job, const JobOutcome& outcome) try {
   JobRecord record = *job.record;
-  record.failure = failure;
+  if (outcome.failure) record.failure = outcome.failure;
+  if (!outcome.nodes.empty()) record.engine_job.nodes = outcome.nodes;
   job.record = std::move(record);
 } catch (const Error&) {
   return;
@@ -52,7 +53,7 @@ void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome)
   job.exit_code = outcome.exit_code;
   job.reason = outcome.reason;
   job.ended = std::chrono::system_clock::now();
-  if (outcome.failure) note_failure(job, *outcome.failure);
+  if (outcome.failure || !outcome.nodes.empty()) note_end_in_record(job, outcome);
   store.update_job(job);
 }
 

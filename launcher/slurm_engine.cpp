@@ -27,6 +27,8 @@ constexpr const char* kSlurmScript =
 constexpr milliseconds kSubmitTimeout{60'000};
 constexpr milliseconds kAnswerTimeout{30'000};
 constexpr milliseconds kSoon{5'000};
+/// The programs of Slurm wait about five seconds for a controller that is gone.
+constexpr milliseconds kGlanceAtSlurm{15'000};
 /// The time that Slurm needs to end a job, in addition to the grace of its programs.
 constexpr std::chrono::seconds kSlurmToStop{20};
 
@@ -145,11 +147,13 @@ class SlurmEngine::Watch {
     const auto seen = ask_slurm(*engine_.asking_, engine_.head_.host, id_, kAnswerTimeout, ended_);
     silent_since_.reset();
     if (!seen || seen->phase != SlurmPhase::ended) return;
+    {
+      const std::scoped_lock lock(mutex_);
+      job_ = seen;
+    }
     note_end(*engine_.asking_, engine_.head_.host, id_, slurm_job_end(*seen, slurm_clock_ns()),
              ended_);
     is_done_ = true;
-    const std::scoped_lock lock(mutex_);
-    job_ = seen;
   } catch (const Error& e) {
     take(e);
   } catch (const std::exception& e) {
@@ -269,7 +273,7 @@ JobReport SlurmEngine::report_of(const std::string& id, const JobRecord& job) {
 
 JobGlance SlurmEngine::glance(const std::string& id, const JobRecord& job) {
   const Cancel never;
-  const auto answer = ask_slurm(client_, head_.host, id, kSoon, never);
+  const auto answer = ask_slurm(client_, head_.host, id, kGlanceAtSlurm, never);
   if (!answer) return {};
   const SlurmJob& seen = *answer;
   if (seen.phase != SlurmPhase::ended) {

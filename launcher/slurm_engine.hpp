@@ -56,7 +56,7 @@ class SlurmEngine final : public JobEngine {
   ClusterNode head_;
   RunnerOptions options_;
   SlurmTimes times_;
-  JobRunner on_head_;  ///< For logs and the removal of files, which are those of mpirun's jobs.
+  JobRunner on_head_;  ///< Reads logs and removes files, as for mpirun's jobs.
 };
 
 }  // namespace fastgpu::launcher

@@ -6,6 +6,7 @@
 #include "base/files.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/job_owner.hpp"
+#include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "launcher/job_runner.hpp"
 #include "launcher/slurm_engine.hpp"
@@ -42,12 +43,28 @@ void lose(Services& services, state::Job& job, const std::string& why) {
                        {.state = state::JobState::lost, .exit_code = 1, .reason = why});
 }
 
+/// Asks the engine about the job, and records its answer.
+void ask_engine(Services& services, const state::Cluster& cluster, state::Job& job) {
+  const auto glance = engine_for(services, cluster, *job.record)->glance(job.id, *job.record);
+  if (glance.outcome)
+    launcher::mark_ended(services.store(), job, *glance.outcome);
+  else if (!job.record->engine_job.id.empty())
+    launcher::note_glance(services.store(), job, glance);
+}
+
 }  // namespace
+
+bool is_in_kubernetes(const state::Job& job) try {
+  return job.record->spec.engine == launcher::EngineKind::kubernetes;
+} catch (const Error&) {  // Another version of fastgpu wrote the record.
+  return false;
+}
 
 OpenJob open_job(Services& services, std::string_view name) {
   OpenJob out;
   out.job = find_job(services, name);
   out.record = *out.job.record;
+  if (is_in_kubernetes(out.job)) return out;
   const auto cluster = services.store().find_cluster(out.job.cluster);
   if (!cluster)
     throw Error(ErrorKind::conflict,
@@ -58,6 +75,8 @@ OpenJob open_job(Services& services, std::string_view name) {
 
 std::unique_ptr<launcher::JobEngine> engine_for(Services& services, const state::Cluster& cluster,
                                                 const launcher::JobRecord& record) {
+  if (record.spec.engine == launcher::EngineKind::kubernetes)
+    return kubernetes_engine(services, record.spec.kubernetes);
   const ClusterHosts where(services.store(), cluster);
   std::vector<launcher::ClusterNode> nodes;
   for (const state::Node& node : services.store().nodes(cluster.id))
@@ -101,6 +120,10 @@ state::Job refresh_job(Services& services, const state::Job& job) {
       lose(services, now, "the fastgpu that queued it has ended");
     return now;
   }
+  if (is_in_kubernetes(job)) {
+    ask_engine(services, {}, now);
+    return now;
+  }
   const auto cluster = services.store().find_cluster(job.cluster);
   if (!cluster) {
     lose(services, now, "its cluster was deleted");
@@ -118,11 +141,7 @@ state::Job refresh_job(Services& services, const state::Job& job) {
     lose(services, now, "node " + left->value + " left the cluster");
     return now;
   }
-  const auto glance = engine_for(services, *cluster, *job.record)->glance(job.id, *job.record);
-  if (glance.outcome)
-    launcher::mark_ended(services.store(), now, *glance.outcome);
-  else if (!job.record->engine_job.id.empty())
-    launcher::note_glance(services.store(), now, glance);
+  ask_engine(services, *cluster, now);
   return now;
 }
 

@@ -15,8 +15,11 @@ namespace fastgpu::cli {
 struct OpenJob {
   state::Job job;
   launcher::JobRecord record;
-  state::Cluster cluster;
+  state::Cluster cluster;  ///< Empty for a job in Kubernetes.
 };
+
+/// Returns true for a job that runs in Kubernetes, and not on a cluster of fastgpu.
+bool is_in_kubernetes(const state::Job& job);
 
 /// Returns the job called `name`. Throws ErrorKind::not_found for an unknown job, and conflict if
 /// its cluster has been deleted.

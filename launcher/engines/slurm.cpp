@@ -199,6 +199,61 @@ std::string task_script(const JobSpec& spec, const std::vector<std::string>& ran
   return script + " && exec " + shell_join(rank_command);
 }
 
+JobOutcome outcome_in_slurm(JobReport report, const SlurmJob& job) {
+  using state::JobState;
+  if (report.cancelled || job.state == "CANCELLED")
+    return {.state = JobState::cancelled,
+            .exit_code = 130,
+            .reason = report.cancelled ? "cancelled" : "cancelled in Slurm"};
+  if (job.state == "TIMEOUT" || job.state == "DEADLINE") {
+    const bool is_ours = report.timeout.count() > 0;
+    return {.state = JobState::failed,
+            .exit_code = 124,
+            .reason = is_ours ? "ran longer than " + to_string(report.timeout)
+                              : "ran longer than Slurm allows (" + job.state + ")"};
+  }
+  for (const char* lost :
+       {"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "PREEMPTED", "REVOKED", "RECONFIG_FAIL"})
+    if (job.state == lost)
+      return {.state = JobState::lost,
+              .exit_code = 1,
+              .reason = "Slurm ended it: " + job.state +
+                        (job.nodes.empty() ? "" : " (" + job.nodes + ")")};
+  const auto wanted = static_cast<std::size_t>(total_ranks(report.placement));
+  // The nodes of ranks are known from their own reports alone.
+  report.placement.clear();
+  for (const agent::RankEnd& end : report.ranks)
+    report.placement.push_back({.node = {end.host}, .first = end.rank, .count = 1});
+  report.lost.clear();
+  report.launcher.reset();
+  const JobOutcome of_ranks = decide(report);
+  if (of_ranks.first_rank) return of_ranks;
+  if (job.state == "COMPLETED") return {};
+  if (job.state == kForgotten) {
+    if (report.ranks.size() == wanted) return {};
+    return {.state = JobState::lost,
+            .exit_code = 1,
+            .reason =
+                "Slurm does not know the job any more, and not all of its ranks have "
+                "reported their end"};
+  }
+  if (job.state == "OUT_OF_MEMORY")
+    return {.state = JobState::failed,
+            .exit_code = 137,
+            .reason = "Slurm ended it: out of memory (" + job.nodes + ")"};
+  if (job.batch.code == 0 && job.batch.signal == kNoOutputFile)
+    return {.state = JobState::failed,
+            .exit_code = 1,
+            .reason = job.nodes +
+                      ": the job's directory is missing there: the nodes of Slurm must "
+                      "share the home directory of the node that submits"};
+  const int code = job.batch.shell_code() == 0 ? 1 : job.batch.shell_code();
+  return {.state = JobState::failed,
+          .exit_code = code,
+          .reason = "Slurm's batch script " + describe(job.batch) +
+                    (report.launcher_tail.empty() ? "" : ":\n" + report.launcher_tail)};
+}
+
 }  // namespace
 
 std::string checked_slurm_word(const std::string& text) {
@@ -285,58 +340,9 @@ agent::JobEnd slurm_job_end(const SlurmJob& job, std::int64_t now_ns) {
 }
 
 JobOutcome decide_slurm(JobReport report, const SlurmJob& job) {
-  using state::JobState;
-  if (report.cancelled || job.state == "CANCELLED")
-    return {.state = JobState::cancelled,
-            .exit_code = 130,
-            .reason = report.cancelled ? "cancelled" : "cancelled in Slurm"};
-  if (job.state == "TIMEOUT" || job.state == "DEADLINE") {
-    const bool is_ours = report.timeout.count() > 0;
-    return {.state = JobState::failed,
-            .exit_code = 124,
-            .reason = is_ours ? "ran longer than " + to_string(report.timeout)
-                              : "ran longer than Slurm allows (" + job.state + ")"};
-  }
-  for (const char* lost :
-       {"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "PREEMPTED", "REVOKED", "RECONFIG_FAIL"})
-    if (job.state == lost)
-      return {.state = JobState::lost,
-              .exit_code = 1,
-              .reason = "Slurm ended it: " + job.state +
-                        (job.nodes.empty() ? "" : " (" + job.nodes + ")")};
-  const auto wanted = static_cast<std::size_t>(total_ranks(report.placement));
-  // The nodes of ranks are known from their own reports alone.
-  report.placement.clear();
-  for (const agent::RankEnd& end : report.ranks)
-    report.placement.push_back({.node = {end.host}, .first = end.rank, .count = 1});
-  report.lost.clear();
-  report.launcher.reset();
-  const JobOutcome of_ranks = decide(report);
-  if (of_ranks.first_rank) return of_ranks;
-  if (job.state == "COMPLETED") return {};
-  if (job.state == kForgotten) {
-    if (report.ranks.size() == wanted) return {};
-    return {.state = JobState::lost,
-            .exit_code = 1,
-            .reason =
-                "Slurm does not know the job any more, and not all of its ranks have "
-                "reported their end"};
-  }
-  if (job.state == "OUT_OF_MEMORY")
-    return {.state = JobState::failed,
-            .exit_code = 137,
-            .reason = "Slurm ended it: out of memory (" + job.nodes + ")"};
-  if (job.batch.code == 0 && job.batch.signal == kNoOutputFile)
-    return {.state = JobState::failed,
-            .exit_code = 1,
-            .reason = job.nodes +
-                      ": the job's directory is missing there: the nodes of Slurm must "
-                      "share the home directory of the node that submits"};
-  const int code = job.batch.shell_code() == 0 ? 1 : job.batch.shell_code();
-  return {.state = JobState::failed,
-          .exit_code = code,
-          .reason = "Slurm's batch script " + describe(job.batch) +
-                    (report.launcher_tail.empty() ? "" : ":\n" + report.launcher_tail)};
+  JobOutcome outcome = outcome_in_slurm(std::move(report), job);
+  outcome.nodes = job.nodes;
+  return outcome;
 }
 
 }  // namespace fastgpu::launcher

@@ -61,6 +61,21 @@ json to_slurm(const SlurmOptions& slurm) {
   return object;
 }
 
+json to_kubernetes(const KubernetesOptions& options) {
+  json object = json::object();
+  const auto text = [&](const char* key, const std::string& value) {
+    if (!value.empty()) object[key] = value;
+  };
+  text("image", options.image);
+  text("context", options.context);
+  text("namespace", options.name_space);
+  text("memory", options.memory);
+  text("cpus", options.cpus);
+  if (options.workers) object["workers"] = *options.workers;
+  if (options.gpus) object["gpus"] = *options.gpus;
+  return object;
+}
+
 std::optional<int> number_in(const json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number_integer()) return std::nullopt;
@@ -84,9 +99,23 @@ SlurmOptions parse_slurm(const json& record) {
           .cpus = number_in(*found, "cpus")};
 }
 
+KubernetesOptions parse_kubernetes(const json& record) {
+  const auto found = record.find("kubernetes");
+  if (found == record.end() || !found->is_object()) return {};
+  return {.image = text_in(*found, "image"),
+          .context = text_in(*found, "context"),
+          .name_space = text_in(*found, "namespace"),
+          .memory = text_in(*found, "memory"),
+          .cpus = text_in(*found, "cpus"),
+          .workers = number_in(*found, "workers"),
+          .gpus = number_in(*found, "gpus")};
+}
+
 /// Puts what only engines with a queue of their own have.
 void put_engine(json& object, const JobRecord& record) {
   if (record.spec.engine == EngineKind::slurm) object["slurm"] = to_slurm(record.spec.slurm);
+  if (record.spec.engine == EngineKind::kubernetes)
+    object["kubernetes"] = to_kubernetes(record.spec.kubernetes);
   if (!record.engine_job.id.empty()) object["engine_job"] = record.engine_job.id;
   if (!record.engine_job.nodes.empty()) object["engine_nodes"] = record.engine_job.nodes;
 }
@@ -107,6 +136,7 @@ JobRecord parse_job_record(const std::string& text) {
   record.spec.launcher = parse_launcher(object.value("launcher", "mpirun"));
   record.spec.engine = parse_engine(object.value("engine", "mpirun"));
   record.spec.slurm = parse_slurm(object);
+  record.spec.kubernetes = parse_kubernetes(object);
   record.engine_job = {.id = text_in(object, "engine_job"),
                        .nodes = text_in(object, "engine_nodes")};
   if (field<bool>(object, "detached")) record.spec.presence = Presence::detached;

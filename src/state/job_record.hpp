@@ -40,6 +40,17 @@ struct SlurmOptions {
   std::optional<int> cpus{};   ///< Cores of each rank.
 };
 
+/// The part of a job that only Kubernetes reads.
+struct KubernetesOptions {
+  std::string image{};       ///< The container image of all pods.
+  std::string context{};     ///< The context of the kubeconfig; empty for the current one.
+  std::string name_space{};  ///< Empty for that of the context.
+  std::string memory{};      ///< Of each worker: "64Gi".
+  std::string cpus{};        ///< Of each worker: "8", "500m".
+  std::optional<int> workers{};
+  std::optional<int> gpus{};  ///< GPUs of each worker.
+};
+
 struct JobSpec {
   JobName name;
   std::vector<std::string> argv;
@@ -64,6 +75,7 @@ struct JobSpec {
   Leftovers leftovers = Leftovers::ended;
   EngineKind engine = EngineKind::mpirun;
   SlurmOptions slurm{};
+  KubernetesOptions kubernetes{};
   Launcher launcher = Launcher::mpirun;
 };
 

@@ -68,7 +68,7 @@ bool is_agreed(Context& context, const DeleteJobOptions& options,
 /// Removes the job's folders on the nodes, then its record. If the cluster is deleted, only the
 /// record is left.
 void remove(Context& context, const state::Job& job) {
-  if (context.store().find_cluster(job.cluster)) {
+  if (is_in_kubernetes(job) || context.store().find_cluster(job.cluster)) {
     const OpenJob open = open_job(context, job.id);
     require_running(context, open);
     for (const auto& one : engine_for(context, open.cluster, open.record)

@@ -54,7 +54,14 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
     if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
       throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
                                           to_string(*request.timeout) + "; it is still running");
-    if (ours) {  // We have stopped the job.
+    const bool has_queue = open.record.spec.engine != launcher::EngineKind::mpirun;
+    if (ours && has_queue) {  // The job goes on without us.
+      state::Job job = open.job;
+      launcher::JobRecord record = open.record;
+      record.spec.presence = launcher::Presence::detached;
+      job.record = std::move(record);
+      if (!launcher::has_ended(job)) context.store().update_job(job);
+    } else if (ours) {  // We have stopped the job.
       state::Job job = open.job;
       launcher::mark_ended(
           context.store(), job,
@@ -65,7 +72,8 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
   }
   const bool explained = outcome.first_rank || outcome.state != state::JobState::failed;
   output.finish(explained ? LauncherWords::dropped : LauncherWords::shown);
-  state::Job job = open.job;
+  // Another fastgpu may have recorded more, or the end, meanwhile.
+  state::Job job = context.store().find_job(open.job.id).value_or(open.job);
   launcher::mark_ended(context.store(), job, outcome);
   if (output.closed()) return std::nullopt;
   return job;
@@ -75,8 +83,10 @@ int follow_job(Context& context, launcher::JobEngine& engine, const OpenJob& ope
                const FollowOptions& request) {
   context.ui().waiting("job " + open.job.id + " is running");
   if (request.on_cancel == launcher::OnCancel::stop_job)
-    context.set_stop_notice("stopping job " + open.job.id +
-                            "; press Ctrl-C again to exit at once (the job then stops on its own)");
+    context.set_stop_notice(
+        "stopping job " + open.job.id + "; press Ctrl-C again to exit at once (the job then " +
+        (open.record.spec.engine == launcher::EngineKind::mpirun ? "stops on its own)"
+                                                                 : "goes on)"));
   JobOutput output(context, request.labels, open.record.spec);
   const auto job = follow_to_end(context, engine, open, request, output);
   return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;

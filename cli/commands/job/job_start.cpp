@@ -93,8 +93,11 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
   if (when_recorded) when_recorded(job);
   context.set_interrupt_hint("job " + job.id + " has not started");
   wait_for_turn(context, job);
+  const bool has_lease = record.spec.engine == launcher::EngineKind::mpirun;
   context.set_interrupt_hint(
-      "job " + job.id + " stops on its own within 30 s; stop it at once with: fastgpu cancel job " +
+      "job " + job.id +
+      (has_lease ? " stops on its own within 30 s; stop it at once with: fastgpu cancel job "
+                 : " goes on; stop it with: fastgpu cancel job ") +
       job.id);
   context.set_stop_notice("stopping job " + job.id + " before it runs");
   start(context, target, started);

@@ -19,9 +19,12 @@
 #include "cli/commands/job/job_start.hpp"
 #include "cli/commands/shared/program_variables.hpp"
 #include "cli/commands/shared/standard_input.hpp"
+#include "cli/ui/yaml.hpp"
+#include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/remote_target.hpp"
 #include "launcher/engine_features.hpp"
+#include "launcher/engines/mpijob.hpp"
 #include "launcher/engines/slurm.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/host_list.hpp"
@@ -166,7 +169,12 @@ std::vector<launcher::JobFeature> features_of(const RunJobOptions& options,
       {options.share || file.share.value_or(false), JobFeature::sharing},
       {options.priority || file.priority, JobFeature::priority},
       {options.keep_processes || file.keep_processes.value_or(false), JobFeature::leftovers},
-      {file.slurm.has_value(), JobFeature::slurm_settings}};
+      {!options.cluster.empty() || file.cluster, JobFeature::cluster},
+      {!options.sync.empty() || file.sync, JobFeature::sync},
+      {!options.secrets.empty() || !file.secrets.empty(), JobFeature::secrets},
+      {!options.environment.empty(), JobFeature::environment},
+      {file.slurm.has_value(), JobFeature::slurm_settings},
+      {file.kubernetes.has_value(), JobFeature::kubernetes_settings}};
   std::vector<JobFeature> asked;
   for (const auto& [is_asked, feature] : all)
     if (is_asked) asked.push_back(feature);
@@ -214,6 +222,7 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
   spec.engine =
       state::parse_engine(options.engine.empty() ? file.engine.value_or("mpirun") : options.engine);
   spec.slurm = file.slurm.value_or(launcher::SlurmOptions{});
+  spec.kubernetes = file.kubernetes.value_or(launcher::KubernetesOptions{});
   launcher::check_features(spec.engine, features_of(options, file));
   launcher::validate(spec);
   check_sync(spec.sync);
@@ -365,11 +374,74 @@ void leave_streams(Context& context, const state::Job& job) {
     ::dup2(null.get(), fd);
 }
 
+/// Shows what would be started.
+int show_plan(Context& context, const RemoteTarget& target, const launcher::JobRecord& record) {
+  const launcher::JobTrial trial =
+      engine_for(context, target.cluster, record)->try_start(record, context.cancel());
+  View view = view_of(record);
+  view.root["waits_for"] = turn_of_new(context, target, record).waits_for;
+  if (const auto& refused = trial.outcome) {
+    view.root["exit_code"] = refused->exit_code;
+    view.root["reason"] = refused->reason;
+    context.ui().fail(refused->reason);
+    if (context.ui().wants_document()) context.ui().show(view);
+    return refused->exit_code;
+  }
+  const bool is_manifest = record.spec.engine == launcher::EngineKind::kubernetes;
+  if (is_manifest)
+    view.root["manifest"] = parse_json<Json>(trial.text, "the manifest");
+  else if (!trial.text.empty())
+    view.root["script"] = trial.text;
+  if (trial.text.empty() || !context.ui().for_people())
+    context.ui().show(view);
+  else
+    context.ui().data(is_manifest ? to_yaml(view.root["manifest"]) : trial.text);
+  if (!trial.note.empty()) context.ui().note(trial.note);
+  context.ui().note("dry run: no job was started");
+  return 0;
+}
+
+/// Plans or runs a job whose nodes are known.
+int run_on(Context& context, const RunJobOptions& options, const launcher::JobFile& file,
+           const RemoteTarget& target, launcher::JobRecord record) {
+  if (options.dry_run) return show_plan(context, target, record);
+  const auto input = input_for(options, file, record);
+  const bool is_in_queue = context.environment()(kInQueue).has_value();
+  const bool is_detached = record.spec.presence == launcher::Presence::detached;
+  if (is_detached && !is_in_queue && !turn_of_new(context, target, record).waits_for.empty())
+    return wait_in_background(context, options);
+  StartedJob started = start_job(context, target, record, [&](const state::Job& job) {
+    if (is_in_queue) leave_streams(context, job);
+  });
+  if (is_detached) return show_detached(context, started.open.job);
+  context.ui().note("job " + started.open.job.id + ": " + places_of(started.open.record));
+  return follow_job(context, *started.engine, started.open,
+                    {.on_cancel = launcher::OnCancel::stop_job,
+                     .labels = RankLabels::shown,
+                     .input = input.get()});
+}
+
+/// Runs a job that needs no cluster of fastgpu.
+int run_in_kubernetes(Context& context, const RunJobOptions& options, const launcher::JobFile& file,
+                      launcher::JobSpec spec) {
+  const auto access = kubernetes_access(context, spec.kubernetes);
+  // Later commands go to the same place, whatever the current context is then.
+  spec.kubernetes.context = access.context;
+  spec.kubernetes.name_space = access.name_space;
+  const int ranks = launcher::mpijob_size(spec).ranks;
+  launcher::JobRecord record{.spec = std::move(spec),
+                             .placement = {{.node = {"kubernetes"}, .first = 0, .count = ranks}}};
+  record.spec.after = ids_of(context, options, file);
+  return run_on(context, options, file, {.cluster = {}, .nodes = {}, .hosts = {}}, record);
+}
+
 int run(Context& context, const RunJobOptions& options) {
   const launcher::JobFile file = job_file_of(options);
   const launcher::JobSpec spec =
       spec_of(options, file, own_variables(options, context.environment()),
               secrets_of(options, file, context.environment()));
+  if (spec.engine == launcher::EngineKind::kubernetes)
+    return run_in_kubernetes(context, options, file, spec);
   EnvCluster cluster(context, target_of(context, options, file));
   launcher::JobRecord record = spec.engine == launcher::EngineKind::mpirun
                                    ? placed_on(context, cluster.target(), spec)
@@ -377,43 +449,7 @@ int run(Context& context, const RunJobOptions& options) {
   record.spec.after = ids_of(context, options, file);
   if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
   enter_environment(options, cluster, record);
-  if (options.dry_run) {
-    const auto [refused, note, text] =
-        engine_for(context, cluster.target().cluster, record)->try_start(record, context.cancel());
-    View view = view_of(record);
-    view.root["waits_for"] = turn_of_new(context, cluster.target(), record).waits_for;
-    if (refused) {
-      view.root["exit_code"] = refused->exit_code;
-      view.root["reason"] = refused->reason;
-      context.ui().fail(refused->reason);
-      if (context.ui().wants_document()) context.ui().show(view);
-      return refused->exit_code;
-    }
-    if (!text.empty()) view.root["script"] = text;
-    if (text.empty() || !context.ui().for_people())
-      context.ui().show(view);
-    else
-      context.ui().data(text);
-    if (!note.empty()) context.ui().note(note);
-    context.ui().note("dry run: no job was started");
-    return 0;
-  }
-  const auto input = input_for(options, file, record);
-  const bool is_in_queue = context.environment()(kInQueue).has_value();
-  const bool is_detached = record.spec.presence == launcher::Presence::detached;
-  if (is_detached && !is_in_queue &&
-      !turn_of_new(context, cluster.target(), record).waits_for.empty())
-    return wait_in_background(context, options);
-  StartedJob started = start_job(context, cluster.target(), record, [&](const state::Job& job) {
-    if (is_in_queue) leave_streams(context, job);
-  });
-  if (record.spec.presence == launcher::Presence::detached)
-    return show_detached(context, started.open.job);
-  context.ui().note("job " + started.open.job.id + ": " + places_of(started.open.record));
-  return follow_job(context, *started.engine, started.open,
-                    {.on_cancel = launcher::OnCancel::stop_job,
-                     .labels = RankLabels::shown,
-                     .input = input.get()});
+  return run_on(context, options, file, cluster.target(), record);
 }
 
 void describe_ranks(Arguments& arguments, RunJobOptions& options) {
@@ -430,7 +466,7 @@ void describe_ranks(Arguments& arguments, RunJobOptions& options) {
   Argument& engine =
       arguments.text("--engine", "NAME", "System that runs the job (mpirun)", options.engine);
   engine.values = Values::choice;
-  engine.choices = {"mpirun", "slurm"};
+  engine.choices = {"mpirun", "slurm", "kubernetes"};
   Argument& launcher = arguments.text("--launcher", "NAME",
                                       "Program that starts the ranks (mpirun)", options.launcher);
   launcher.values = Values::choice;

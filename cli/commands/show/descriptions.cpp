@@ -11,6 +11,7 @@
 #include "cli/commands/cluster/cloud_options.hpp"
 #include "cli/commands/shared/machine.hpp"
 #include "cli/ui/text.hpp"
+#include "cli/workflows/job_access.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "launcher/job.hpp"
 #include "launcher/placement.hpp"
@@ -261,8 +262,15 @@ void put_engine(Json& description, const launcher::JobRecord& record) {
   put(description, "ranks", counted(launcher::total_ranks(record.placement), "rank"));
   put(description, "job of " + engine, record.engine_job.id);
   put(description, "nodes of " + engine, record.engine_job.nodes);
-  put(description, "partition", record.spec.slurm.partition);
-  put(description, "submitted on", record.placement.front().node.value);
+  if (record.spec.engine == launcher::EngineKind::slurm) {
+    put(description, "partition", record.spec.slurm.partition);
+    put(description, "submitted on", record.placement.front().node.value);
+    return;
+  }
+  const launcher::KubernetesOptions& options = record.spec.kubernetes;
+  put(description, "context", options.context);
+  put(description, "namespace", options.name_space);
+  put(description, "image", options.image);
 }
 
 /// Adds what was requested for the job.
@@ -291,6 +299,7 @@ std::chrono::seconds duration_of(const state::Job& job, TimePoint now) {
 }
 
 std::string place_of_logs(const state::Job& job) {
+  if (is_in_kubernetes(job)) return "in the pod of the launcher";
   const std::string place = "~/" + launcher::job_directory(job.id);
   try {
     std::vector<std::string> nodes;

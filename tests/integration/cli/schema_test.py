@@ -55,7 +55,7 @@ WRONG = {
         ("command: [a]\nengine: mpirrun\n", "did you mean mpirun?"),
         ("command: [a]\nlauncher: srun\n", "plain"),
         ("command: [a]\nslurm: {partition: -p}\n", "not a word"),
-        ("command: [a]\nslurm: {node: 2}\n", "did you mean 'slurm.nodes'?"),
+        ("command: [a]\nslurm: {node: 2}\n", "did you mean 'nodes'?"),
         ("command: [a]\nstdin: rank1\n", "rank0"),
         ("command: [a]\nname: a_b\n", "job name"),
         ("command: [a]\nenv: {'A B': 1}\n", "environment variable"),

@@ -1,5 +1,5 @@
-"""Jobs in a real Slurm, as a user meets them: a controller and two nodes of Slurm on one host, which
-an sshd serves: slurm_test.py FASTGPU [TEST ...]
+"""Jobs in a real Slurm, as a user meets them: a controller and two nodes of Slurm on one host, with
+an sshd: slurm_test.py FASTGPU [TEST ...]
 
 Both nodes of Slurm have the home directory of that host, as those of a site share one. Needs root,
 sshd and Slurm (Debian: slurmctld, slurmd, slurm-client, munge); exits with 77 where it cannot run.
@@ -82,11 +82,23 @@ class Site:
             *[f"--socket={self.folder}/munge.socket", f"--pid-file={self.folder}/munge.pid"],
             *[f"--log-file={self.folder}/munge.log", f"--seed-file={self.folder}/munge.seed"],
         )
+        # slurmd looks there for control groups, which it does not use with this configuration.
+        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
+        self.inside("mount", "-t", "tmpfs", "cgroup", "/sys/fs/cgroup")
         self.start_controller()
         for node in ("node1", "node2"):
             self.inside("slurmd", "-N", node)
         self.await_nodes()
         lab.create(self.host.entry(slots=4))
+
+    @contextlib.contextmanager
+    def for_a_test(self):
+        """Yields the site, and then ends the jobs that a test has left there."""
+        try:
+            yield self
+        finally:
+            self.inside("scancel", "--user", "root", check=False)
+            self.await_nodes()
 
     def command(self, *words):
         return [
@@ -130,7 +142,7 @@ class Site:
         )
 
     def seen(self, job):
-        return json.loads(self.run("describe", "job", job, "-o", "json").stdout)["job"]
+        return json.loads(self.run("describe", "job", job, "-o", "json").stdout)
 
     def await_state(self, job, *states, seconds=30):
         end = time.monotonic() + seconds
@@ -320,9 +332,7 @@ def main():
     suite.need_programs("slurmctld", "slurmd", "sbatch", "munged")
     os.makedirs("/run/sshd", exist_ok=True)
     with site_of(os.path.abspath(sys.argv[1])) as site:
-        suite.main(
-            suite.tests_of(globals()), lambda _: contextlib.nullcontext(site), sys.argv[2:]
-        )
+        suite.main(suite.tests_of(globals()), lambda _: site.for_a_test(), sys.argv[2:])
 
 
 if __name__ == "__main__":
