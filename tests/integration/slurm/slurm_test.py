@@ -144,14 +144,14 @@ class Site:
     def seen(self, job):
         return json.loads(self.run("describe", "job", job, "-o", "json").stdout)
 
-    def await_state(self, job, *states, seconds=30):
+    def await_seen(self, job, condition, seconds=60):
         end = time.monotonic() + seconds
-        while True:
-            seen = self.seen(job)
-            if seen["state"] in states:
-                return seen
+        while not condition(seen := self.seen(job)):
             assert_less(time.monotonic(), end, f"{job} is {seen['state']}: {seen['reason']}")
             time.sleep(0.2)
+
+    def await_state(self, job, state):
+        self.await_seen(job, lambda seen: seen["state"] == state)
 
     def files_of(self, job):
         return self.host.home / ".fastgpu" / "jobs" / job
@@ -174,7 +174,7 @@ def test_ranks_of_two_nodes_have_their_places_and_logs(site):
     assert_equal((spec["engine"], spec["engine_nodes"]), ("slurm", "node[1-2]"), f"{spec}")
     assert_true(spec["engine_job"].isdigit(), f"{spec}")
     text = site.run("describe", "job", "place").stdout
-    assert_in(f"job of slurm    {spec['engine_job']}", text)
+    assert_in(f"Job of slurm:    {spec['engine_job']}\n", text)
     assert_equal(site.run("logs", "place", "--rank", "3").stdout, lines[3][4:] + "\n")
     assert_equal(len(site.run("logs", "place").stdout.splitlines()), 4)
 
@@ -194,8 +194,9 @@ def test_a_job_in_the_queue_can_be_seen_waited_for_and_cancelled(site):
     running = site.job("long", *first, program=["sh", "-c", trap]).stdout.strip()
     site.await_state(running, "running")
     waiting = site.job("short", *first, program=["true"]).stdout.strip()
-    seen = site.await_state(waiting, "starting")
-    assert_in("waits in Slurm's queue (", seen["reason"])
+    # Slurm has a reason once it has tried to start the job.
+    site.await_seen(waiting, lambda seen: "queue (Resources)" in seen["reason"])
+    assert_equal(site.seen(waiting)["state"], "starting")
     assert_in("124", str(site.run("wait", "job", waiting, "--timeout", "1s", code=124).returncode))
     for _ in range(100):
         if site.run("logs", running).stdout.count("up") == 4:
