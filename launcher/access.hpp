@@ -21,7 +21,7 @@ struct Peer {
 
 struct ClusterAccess {
   std::string cluster_id;
-  Secret private_key;  ///< In OpenSSH's format. All nodes accept it.
+  Secret private_key;  ///< A key in OpenSSH's format. All nodes accept it.
 };
 
 /// Returns the name for mpirun of the node at this place of the job; mpirun runs on the first one.

@@ -9,16 +9,19 @@
 namespace fastgpu::launcher {
 
 using state::Crowding;
+using state::EngineJob;
+using state::EngineKind;
 using state::Input;
 using state::JobEndCause;
-using state::JobEngine;
 using state::JobRecord;
 using state::JobSpec;
+using state::KubernetesOptions;
 using state::Launcher;
 using state::Leftovers;
 using state::NodeRanks;
 using state::Presence;
 using state::Sharing;
+using state::SlurmOptions;
 
 /// The maximum number of ranks of a job.
 constexpr int kMostRanks = 100'000;

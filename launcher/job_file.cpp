@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 
 #include "base/host_names.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
 #include "launcher/array.hpp"
+#include "launcher/engines/slurm.hpp"
 #include "launcher/job.hpp"
 #include "launcher/recovery.hpp"
 #include "state/words.hpp"
@@ -15,8 +17,8 @@ namespace fastgpu::launcher {
 namespace {
 
 constexpr int kMostSlots = 1'024;
-constexpr const char* kEngine = "mpirun";  ///< The only engine.
 
+const std::vector<std::string> kEngines = {"mpirun", "slurm", "kubernetes"};
 const std::vector<std::string> kLaunchers = {"mpirun", "torchrun", "plain"};
 const std::vector<std::string> kInputs = {"rank0", "all", "none"};
 
@@ -64,6 +66,67 @@ JobSecret secret_of(const config::Value& value) {
   return {.name = variable_name_of(*name), .file = path_of(*file)};
 }
 
+/// Returns a text that Slurm takes as one word.
+std::string word_of(const config::Value& value) {
+  return value.parsed([](const std::string& text) { return checked_slurm_word(text); });
+}
+
+SlurmOptions slurm_of(const config::Value& value) {
+  constexpr int kMostNodes = 100'000, kMostOfNode = 1'024;
+  value.allow_only({"partition", "account", "qos", "mpi", "nodes", "gpus", "cpus"});
+  SlurmOptions slurm;
+  if (const auto partition = value.find("partition")) slurm.partition = word_of(*partition);
+  if (const auto account = value.find("account")) slurm.account = word_of(*account);
+  if (const auto qos = value.find("qos")) slurm.qos = word_of(*qos);
+  if (const auto mpi = value.find("mpi")) slurm.mpi = word_of(*mpi);
+  if (const auto nodes = value.find("nodes")) slurm.nodes = nodes->integer(1, kMostNodes);
+  if (const auto gpus = value.find("gpus")) slurm.gpus = gpus->integer(1, kMostOfNode);
+  if (const auto cpus = value.find("cpus")) slurm.cpus = cpus->integer(1, kMostOfNode);
+  return slurm;
+}
+
+/// Returns a quantity of Kubernetes: "8", "500m", "64Gi".
+std::string quantity_of(const config::Value& value) {
+  static const std::regex kQuantity("[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?");
+  std::string text = value.text();
+  if (!std::regex_match(text, kQuantity))
+    throw value.error("'" + printable(text) + "' is not a quantity such as 8, 500m or 64Gi");
+  return text;
+}
+
+/// Returns a text that is one word.
+std::string one_word_of(const config::Value& value) {
+  std::string text = value.text();
+  const bool is_word =
+      !text.empty() && std::ranges::all_of(text, [](char c) { return c > ' ' && c < 127; });
+  if (!is_word) throw value.error("'" + printable(text) + "' is not one word");
+  return text;
+}
+
+/// Returns a namespace, by the rules of Kubernetes for names.
+std::string namespace_of(const config::Value& value) {
+  static const std::regex kLabel("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?");
+  std::string text = value.text();
+  if (!std::regex_match(text, kLabel))
+    throw value.error("'" + printable(text) + "' is not a namespace: a-z, 0-9 and '-'");
+  return text;
+}
+
+KubernetesOptions kubernetes_of(const config::Value& value) {
+  constexpr int kMostWorkers = 10'000, kMostGpus = 1'024;
+  value.allow_only({"image", "context", "namespace", "workers", "gpus", "cpus", "memory"});
+  KubernetesOptions options;
+  if (const auto image = value.find("image")) options.image = one_word_of(*image);
+  if (const auto context = value.find("context")) options.context = one_word_of(*context);
+  if (const auto space = value.find("namespace")) options.name_space = namespace_of(*space);
+  if (const auto workers = value.find("workers"))
+    options.workers = workers->integer(1, kMostWorkers);
+  if (const auto gpus = value.find("gpus")) options.gpus = gpus->integer(1, kMostGpus);
+  if (const auto cpus = value.find("cpus")) options.cpus = quantity_of(*cpus);
+  if (const auto memory = value.find("memory")) options.memory = quantity_of(*memory);
+  return options;
+}
+
 }  // namespace
 
 JobFile read_job_file(const config::Document& document) {
@@ -72,7 +135,8 @@ JobFile read_job_file(const config::Document& document) {
                    "secrets",    "sync",           "workdir", "command",  "timeout",
                    "grace",      "keep_processes", "detach",  "engine",   "launcher",
                    "stdin",      "priority",       "after",   "share",    "array",
-                   "parameters", "hang_timeout",   "retry",   "retry_on", "checkpoints"});
+                   "parameters", "hang_timeout",   "retry",   "retry_on", "checkpoints",
+                   "slurm",      "kubernetes"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -92,8 +156,9 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto grace = root.find("grace")) file.grace = grace->duration();
   if (const auto keep = root.find("keep_processes")) file.keep_processes = keep->boolean();
   if (const auto detach = root.find("detach")) file.detach = detach->boolean();
-  if (const auto engine = root.find("engine"))
-    file.engine = engine->choice(std::vector<std::string>{kEngine});
+  if (const auto engine = root.find("engine")) file.engine = engine->choice(kEngines);
+  if (const auto slurm = root.find("slurm")) file.slurm = slurm_of(*slurm);
+  if (const auto kubernetes = root.find("kubernetes")) file.kubernetes = kubernetes_of(*kubernetes);
   if (const auto priority = root.find("priority"))
     file.priority = priority->integer(-kMostPriority, kMostPriority);
   if (const auto after = root.find("after")) file.after = after->texts();

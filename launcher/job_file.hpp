@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/document.hpp"
-#include "state/job_record.hpp"
+#include "launcher/job.hpp"
 
 namespace fastgpu::launcher {
 
@@ -47,6 +47,8 @@ struct JobFile {
   std::optional<std::string> array{};        ///< The range, as written.
   std::optional<std::string> parameters{};   ///< A file on this machine, as written.
   std::optional<std::string> engine{};
+  std::optional<SlurmOptions> slurm{};
+  std::optional<KubernetesOptions> kubernetes{};
   std::optional<std::string> launcher{};
   std::optional<std::string> stdin_to{};  ///< The field `stdin`.
 };

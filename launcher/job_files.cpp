@@ -164,7 +164,7 @@ MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::Jo
 
 }  // namespace
 
-std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const JobNode& node) {
+agent::JobPlan rank_plan(const JobFilesRequest& request, const JobNode& node) {
   agent::JobPlan plan;
   plan.id = request.id;
   plan.argv = request.spec.argv;
@@ -181,7 +181,11 @@ std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const J
   for (const JobNode& member : request.nodes)
     plan.world_size += member.ranks.count;
   plan.starts_workers = request.spec.launcher == Launcher::torchrun;
-  return {{below_fastgpu(request, "rank"), to_text(plan)},
+  return plan;
+}
+
+std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const JobNode& node) {
+  return {{below_fastgpu(request, "rank"), to_text(rank_plan(request, node))},
           {below_fastgpu(request, agent::kVariables),
            agent::variables_text(rank_environment(request, node))},
           {below_fastgpu(request, agent::kCommSecret), request.communicator_secret.reveal()}};

@@ -7,10 +7,14 @@
 
 #include "agent/protocol/facts.hpp"
 #include "agent/protocol/files.hpp"
+#include "agent/protocol/plan.hpp"
 #include "launcher/job_files_request.hpp"
 #include "launcher/node_commands.hpp"
 
 namespace fastgpu::launcher {
+
+/// Returns the plan for the ranks of one node.
+agent::JobPlan rank_plan(const JobFilesRequest& request, const JobNode& node);
 
 /// Returns the files for one node: the command of its ranks, and their variables. These are in
 /// files of their own, so that they are in no argument list and can be removed when the ranks have

@@ -47,6 +47,7 @@ struct JobOutcome {
   std::optional<state::FirstFailure> failure{};  ///< That rank and how it ended.
   JobEndCause cause = JobEndCause::none;
   std::vector<NodeName> lost{};  ///< Nodes that did not answer any more.
+  std::string nodes{};  ///< The nodes that the engine has chosen; empty if the placement has them.
 };
 
 /// Returns the moment on our clock at which a rank ended by the clock of its node. `offset` is the

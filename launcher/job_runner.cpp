@@ -24,6 +24,12 @@ constexpr milliseconds kReach{10'000};
 constexpr milliseconds kToStop{10'000};
 constexpr milliseconds kLastWords{5'000};
 constexpr milliseconds kStacks{60'000};  ///< The limit for the stacks of a job that hangs.
+constexpr milliseconds kGlance{2'000};
+
+class NobodyListens final : public JobObserver {
+ public:
+  void output(int, agent::OutputStream, std::string_view) override {}
+};
 
 /// Returns the outcome of ranks that cannot begin on a node, as the agent's trial there has it: the
 /// exit code is that of the ranks themselves. Absent for any other answer.
@@ -66,7 +72,7 @@ JobFilesRequest JobRunner::request_for(const std::string& id, const JobRecord& j
   return request;
 }
 
-std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cancel& cancel) {
+JobTrial JobRunner::try_start(const JobRecord& job, const Cancel& cancel) {
   const JobFilesRequest request = request_for("trial", job);
   const NodeCommands on_node = commands(request.id);
   std::vector<NodeTask> tasks;
@@ -75,7 +81,7 @@ std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cance
         {.host = node(member.ranks.node).host, .command = on_node.trial_facts(job.spec)});
   const auto answers = ask_agent(*client_, tasks, options_.agent, kStartTimeout, cancel);
   for (const NodeAnswer& answer : answers)
-    if (const auto outcome = never_begun(answer)) return outcome;
+    if (const auto outcome = never_begun(answer)) return {.outcome = outcome};
   check(answers, "trying job " + job.spec.name.value);
   std::vector<agent::JobNodeFacts> facts;
   for (const NodeAnswer& answer : answers)
@@ -95,18 +101,18 @@ std::optional<JobOutcome> JobRunner::try_start(const JobRecord& job, const Cance
   for (std::size_t i = 0; i < said.size(); ++i)
     reached[i].text = said[i].out;
   check_reach(request, facts, reached);
-  return std::nullopt;
+  return {};
 }
 
-std::string JobRunner::start(const std::string& id, const JobRecord& job, const Cancel& cancel,
-                             const std::function<void()>& when_prepared) {
+StartedRun JobRunner::start(const std::string& id, const JobRecord& job, const Cancel& cancel,
+                            const std::function<void()>& when_prepared) {
   const JobFilesRequest request = request_for(id, job);
   try {
     const auto facts = put_ranks(request, cancel);
     std::string slow = check_fabric(request, facts);
     if (when_prepared) when_prepared();
     put_and_start(request, facts, cancel);
-    return slow;
+    return {.warning = std::move(slow)};
   } catch (const Error&) {
     stop(id, job, kReachSoon);  // It may have been started by what then broke off.
     throw;
@@ -209,6 +215,21 @@ void JobRunner::show_stacks(const std::string& id, const JobRecord& job, const s
   }
   for (const NodeAnswer& answer : ask(*client_, tasks, kStacks, cancel))
     if (answer.result.ok() && !answer.out.empty()) observer.stacks(answer.result.host, answer.out);
+}
+
+JobGlance JobRunner::glance(const std::string& id, const JobRecord& job) {
+  NobodyListens nobody;
+  FollowingOptions options;
+  options.data = false;
+  options.renew_lease = Renewal::no;
+  Following following(*client_, hosts(job), job.placement, commands(id), options, nobody);
+  following.catch_up(kGlance);
+  JobReport report = following.report();
+  if (!report.launcher) return {};
+  report.lease = options_.lease;
+  report.timeout = job.spec.timeout;
+  report.launcher_name = name_of_launcher(job.spec.launcher);
+  return {.outcome = decide(report)};
 }
 
 std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const JobRecord& job) {

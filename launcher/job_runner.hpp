@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "launcher/following.hpp"
+#include "launcher/job_engine.hpp"
 #include "launcher/job_files.hpp"
 #include "launcher/job_outcome.hpp"
 #include "ssh/client.hpp"
@@ -32,58 +33,32 @@ struct RunnerOptions {
   NetworkCheck network_check = NetworkCheck::on;
 };
 
-/// The effect of a cancel on a job that is being followed.
-enum class OnCancel : std::uint8_t { stop_job, leave_job };
-
-enum class LogMode : std::uint8_t { what_there_is, follow };
-
-struct LogRequest {
-  std::optional<int> rank{};                         ///< Absent: all, mpirun's own output included.
-  std::optional<std::uint64_t> tail{};               ///< Lines of each log.
-  std::optional<std::chrono::milliseconds> since{};  ///< Lines of this time before now.
-  bool times = false;  ///< Reports when output was written, and each node's output in that order.
-  LogMode mode = LogMode::what_there_is;
-};
-
-/// Runs one job at a time, as the client that it uses does. All calls block.
-class JobRunner {
+/// The engine mpirun: ranks on the nodes of the cluster, under a supervisor on the first of them.
+class JobRunner final : public JobEngine {
  public:
   /// Takes all `nodes` of the cluster; a job uses those of its placement.
   JobRunner(ssh::Client& client, std::vector<ClusterNode> nodes, ClusterAccess access,
             RunnerOptions options);
 
   /// Writes the job's files on its nodes and starts it. After the return the job runs under its
-  /// supervisor. After an exception or a cancel nothing of it runs. A second start of the same id
-  /// changes nothing. Calls `when_prepared` once the job's own directory exists on every node, and
-  /// before anything runs there, so that the caller can fill job_work_directory. Returns why the
-  /// nodes' fastest network is not used; empty if there is nothing to report.
-  std::string start(const std::string& id, const JobRecord& job, const Cancel& cancel,
-                    const std::function<void()>& when_prepared = {});
+  /// supervisor. The directory of the job exists on every node before `when_prepared` is called.
+  /// The warning reports why the nodes' fastest network is not used.
+  StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
+                   const std::function<void()>& when_prepared = {}) override;
 
-  /// Checks what `start` needs, and starts nothing: that the nodes answer, and that mpirun, the
-  /// working directory and a program that is named by a path exist. Throws as `start` does. Returns
-  /// the job's outcome if its ranks could not begin; absent if they could.
-  std::optional<JobOutcome> try_start(const JobRecord& job, const Cancel& cancel);
+  /// Checks that the nodes answer, and that mpirun, the working directory and a program that is
+  /// named by a path exist.
+  JobTrial try_start(const JobRecord& job, const Cancel& cancel) override;
 
-  /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere, within
-  /// the grace of its programs, or leaves it. With leave_job, a cancel throws
-  /// ErrorKind::interrupted.
   JobOutcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
-                    const FollowingOptions& options, JobObserver& observer, const Cancel& cancel);
-
-  /// Stops all of it on all nodes. Names the nodes that did not confirm it. Stopping a job that
-  /// has ended is a success.
-  std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job);
-
-  /// Passes on the bytes that the programs wrote. Throws for a node that does not answer, after the
-  /// others have been read, and for a rank that the job does not have (usage).
+                    const FollowingOptions& options, JobObserver& observer,
+                    const Cancel& cancel) override;
+  JobGlance glance(const std::string& id, const JobRecord& job) override;
+  std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) override;
   void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
-            JobObserver& observer, const Cancel& cancel);
-
-  /// Removes what is left of an ended job on its nodes, logs included; nodes that are gone are
-  /// passed over.
+            JobObserver& observer, const Cancel& cancel) override;
   std::vector<HostResult<ssh::Exit>> remove(const std::string& id, const JobRecord& job,
-                                            const Cancel& cancel);
+                                            const Cancel& cancel) override;
 
  private:
   /// Reaches each node within `to_reach`, or reports it as unreachable.

@@ -6,13 +6,16 @@ using state::JobState;
 
 namespace {
 
-/// Adds what ended the job to the record. Leaves a record alone that cannot be read.
-void note_end(state::Job& job, const JobOutcome& outcome) try {
+/// Adds the end's cause and failure, and the nodes that the engine has chosen, to the record.
+/// Leaves a record alone that cannot be read.
+void note_end_in_record(state::Job& job, const JobOutcome& outcome) try {
   const bool is_cancelled = outcome.state == JobState::cancelled;
-  if (!outcome.failure && !is_cancelled && outcome.cause == job.record->cause) return;
+  const bool is_noted = outcome.cause == job.record->cause && !is_cancelled;
+  if (is_noted && !outcome.failure && outcome.nodes.empty()) return;
   JobRecord record = *job.record;
   record.failure = outcome.failure;
   record.cause = is_cancelled ? JobEndCause::cancelled : outcome.cause;
+  if (!outcome.nodes.empty()) record.engine_job.nodes = outcome.nodes;
   job.record = std::move(record);
 } catch (const Error&) {
   return;
@@ -28,6 +31,21 @@ state::Job insert_job(state::Store& store, const state::ClusterId& cluster,
   return job;
 }
 
+void note_glance(state::Store& store, state::Job& job, const JobGlance& glance) {
+  if (has_ended(job) || glance.outcome) return;
+  const JobState now = glance.waits ? JobState::starting : JobState::running;
+  const bool has_new_nodes = job.record->engine_job.nodes != glance.nodes;
+  if (job.state == now && job.reason == glance.reason && !has_new_nodes) return;
+  job.state = now;
+  job.reason = glance.reason;
+  if (has_new_nodes) {
+    JobRecord record = *job.record;
+    record.engine_job.nodes = glance.nodes;
+    job.record = std::move(record);
+  }
+  store.update_job(job);
+}
+
 void mark_running(state::Store& store, state::Job& job) {
   if (has_ended(job)) return;
   job.state = JobState::running;
@@ -40,7 +58,7 @@ void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome)
   job.exit_code = outcome.exit_code;
   job.reason = outcome.reason;
   job.ended = std::chrono::system_clock::now();
-  note_end(job, outcome);
+  note_end_in_record(job, outcome);
   store.update_job(job);
 }
 

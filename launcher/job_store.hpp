@@ -4,6 +4,7 @@
 #include <string>
 
 #include "launcher/job.hpp"
+#include "launcher/job_engine.hpp"
 #include "launcher/job_outcome.hpp"
 #include "state/store.hpp"
 
@@ -12,6 +13,9 @@ namespace fastgpu::launcher {
 /// Records a new job before any step for it; its id is set by the store.
 state::Job insert_job(state::Store& store, const state::ClusterId& cluster,
                       const JobRecord& record);
+
+/// Records what an engine with a queue of its own reports about a job that has not ended.
+void note_glance(state::Store& store, state::Job& job, const JobGlance& glance);
 
 void mark_running(state::Store& store, state::Job& job);
 

@@ -25,11 +25,11 @@ struct GpuUsage {
 /// What a node has counted since its start, and what it uses now.
 struct UsageCounters {
   double uptime = 0;             ///< Seconds.
-  std::uint64_t busy_ticks = 0;  ///< Of all cores.
+  std::uint64_t busy_ticks = 0;  ///< The time of all cores.
   std::uint64_t all_ticks = 0;
   Bytes memory_available{};
   Bytes memory{};
-  Bytes received{};  ///< By all interfaces that have a device; by all but loopback if none has.
+  Bytes received{};  ///< The sum of interfaces that have a device; of all but loopback if none has.
   Bytes sent{};
   std::vector<GpuUsage> gpus{};
 };
@@ -39,7 +39,7 @@ UsageCounters parse_usage(std::string_view text);
 
 /// How busy a node was between two readings.
 struct NodeUsage {
-  double busy = 0;  ///< Of all cores, 0 to 1.
+  double busy = 0;  ///< The share of all cores, 0 to 1.
   Bytes memory_used{};
   Bytes memory{};
   Bytes received_each_second{};

@@ -23,8 +23,9 @@ bool has_slots(const Job& job) {
   return job.state == JobState::starting || job.state == JobState::running;
 }
 
+/// Returns true for a job that needs slots for itself. The jobs of other engines have none.
 bool is_exclusive(const JobRecord& record) {
-  return record.spec.sharing == Sharing::exclusive;
+  return record.spec.sharing == Sharing::exclusive && record.spec.engine == EngineKind::mpirun;
 }
 
 int ranks_on(const JobRecord& record, const NodeName& node) {

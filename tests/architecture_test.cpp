@@ -27,7 +27,7 @@ const std::map<std::string, Modules> kMayInclude = {
     {"state", {"base", "config"}},
     {"remote", {"base", "ssh", "transfer"}},
     {"provision", {"base", "config", "http", "process", "state", "transfer"}},
-    {"launcher", {"agent", "base", "config", "process", "remote", "ssh", "state"}},
+    {"launcher", {"agent", "base", "config", "http", "process", "remote", "ssh", "state"}},
     {"envs", {"agent", "base", "config", "http", "process", "remote", "ssh", "state", "transfer"}},
     {"agent", {"base", "process", "transfer"}},
     {"comm", {"base"}},

@@ -7,32 +7,13 @@
 #include "base/files.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/job_owner.hpp"
+#include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
-#include "launcher/node_commands.hpp"
+#include "launcher/job_runner.hpp"
+#include "launcher/slurm_engine.hpp"
 
 namespace fastgpu::cli {
 namespace {
-
-constexpr std::chrono::milliseconds kGlance{2'000};
-
-class NobodyListens final : public launcher::JobObserver {
- public:
-  void output(int, agent::OutputStream, std::string_view) override {}
-};
-
-std::vector<ssh::Host> hosts_of(Services& services, const OpenJob& open) {
-  const auto nodes = services.store().nodes(open.cluster.id);
-  const ClusterHosts where(services.store(), open.cluster);
-  std::vector<ssh::Host> hosts;
-  for (const launcher::NodeRanks& ranks : open.record.placement) {
-    const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
-    if (node == nodes.end())
-      throw Error(ErrorKind::not_found,
-                  "node " + ranks.node.value + " is no longer in the cluster");
-    hosts.push_back(where.of(*node));
-  }
-  return hosts;
-}
 
 /// Returns the first node of the job that is no longer in its cluster; absent if all are.
 std::optional<NodeName> node_that_left(Services& services, const state::Job& job) {
@@ -49,17 +30,44 @@ launcher::Retention retention_of(Services& services) {
           .age = std::chrono::duration_cast<std::chrono::seconds>(age)};
 }
 
+/// Returns the node on which a job was or will be given to its scheduler.
+launcher::ClusterNode submitting_node(const std::vector<launcher::ClusterNode>& nodes,
+                                      const launcher::JobRecord& record) {
+  const NodeName& name = record.placement.front().node;
+  for (const launcher::ClusterNode& node : nodes)
+    if (node.host.name == name) return node;
+  throw Error(ErrorKind::not_found, "node " + name.value + " is no longer in the cluster");
+}
+
 void lose(Services& services, state::Job& job, const std::string& why) {
   launcher::mark_ended(services.store(), job,
                        {.state = state::JobState::lost, .exit_code = 1, .reason = why});
 }
 
+/// Asks the engine about the job, and records its answer.
+void ask_engine(Services& services, const state::Cluster& cluster, state::Job& job) {
+  const launcher::JobRecord record = *job.record;
+  const auto glance = engine_for(services, cluster, record)
+                          ->glance(launcher::run_name(job.id, record.restarts), record);
+  if (glance.outcome)
+    launcher::mark_ended(services.store(), job, *glance.outcome);
+  else if (!record.engine_job.id.empty())
+    launcher::note_glance(services.store(), job, glance);
+}
+
 }  // namespace
+
+bool is_in_kubernetes(const state::Job& job) try {
+  return job.record->spec.engine == launcher::EngineKind::kubernetes;
+} catch (const Error&) {  // Another version of fastgpu wrote the record.
+  return false;
+}
 
 OpenJob open_job(Services& services, std::string_view name) {
   OpenJob out;
   out.job = find_job(services, name);
   out.record = *out.job.record;
+  if (is_in_kubernetes(out.job)) return out;
   const auto cluster = services.store().find_cluster(out.job.cluster);
   if (!cluster)
     throw Error(ErrorKind::conflict,
@@ -68,8 +76,11 @@ OpenJob open_job(Services& services, std::string_view name) {
   return out;
 }
 
-launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster,
-                               std::chrono::milliseconds lost_after) {
+std::unique_ptr<launcher::JobEngine> engine_for(Services& services, const state::Cluster& cluster,
+                                                const launcher::JobRecord& record,
+                                                std::chrono::milliseconds lost_after) {
+  if (record.spec.engine == launcher::EngineKind::kubernetes)
+    return kubernetes_engine(services, record.spec.kubernetes);
   const ClusterHosts where(services.store(), cluster);
   std::vector<launcher::ClusterNode> nodes;
   for (const state::Node& node : services.store().nodes(cluster.id))
@@ -80,14 +91,19 @@ launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster
   if (!text)
     throw Error(ErrorKind::local,
                 "the key of cluster " + cluster.name.value + " is missing: " + key.string());
-  return {services.ssh(), std::move(nodes),
-          launcher::ClusterAccess{.cluster_id = cluster.id.value, .private_key = Secret(*text)},
-          launcher::RunnerOptions{.agent = services.agent(),
-                                  .lost_after = lost_after,
-                                  .retention = retention_of(services),
-                                  .network_check = services.settings().boolean("network-check")
-                                                       ? launcher::NetworkCheck::on
-                                                       : launcher::NetworkCheck::off}};
+  const launcher::RunnerOptions options{
+      .agent = services.agent(),
+      .lost_after = lost_after,
+      .retention = retention_of(services),
+      .network_check = services.settings().boolean("network-check") ? launcher::NetworkCheck::on
+                                                                    : launcher::NetworkCheck::off};
+  if (record.spec.engine == launcher::EngineKind::slurm)
+    return std::make_unique<launcher::SlurmEngine>(services.ssh(), services.another_ssh(),
+                                                   submitting_node(nodes, record), options);
+  return std::make_unique<launcher::JobRunner>(
+      services.ssh(), std::move(nodes),
+      launcher::ClusterAccess{.cluster_id = cluster.id.value, .private_key = Secret(*text)},
+      options);
 }
 
 void require_running(Services& services, const OpenJob& open) {
@@ -114,6 +130,10 @@ state::Job refresh_job(Services& services, const state::Job& job) {
       lose(services, now, "the fastgpu that queued it has ended");
     return now;
   }
+  if (is_in_kubernetes(job)) {
+    ask_engine(services, {}, now);
+    return now;
+  }
   const auto cluster = services.store().find_cluster(job.cluster);
   if (!cluster) {
     lose(services, now, "its cluster was deleted");
@@ -132,20 +152,7 @@ state::Job refresh_job(Services& services, const state::Job& job) {
     return now;
   }
   if (is_restarted_by_its_owner(services, job)) return now;
-  const OpenJob open{now, *job.record, *cluster};
-  NobodyListens nobody;
-  launcher::FollowingOptions options;
-  options.data = false;
-  options.renew_lease = launcher::Renewal::no;
-  launcher::Following following(services.ssh(), hosts_of(services, open), open.record.placement,
-                                {services.agent().hash, open.run()}, options, nobody);
-  following.catch_up(kGlance);
-  launcher::JobReport report = following.report();
-  if (!report.launcher) return now;
-  report.lease = launcher::RunnerOptions{.agent = services.agent()}.lease;
-  report.timeout = open.record.spec.timeout;
-  report.launcher_name = launcher::name_of_launcher(open.record.spec.launcher);
-  launcher::mark_ended(services.store(), now, launcher::decide(report));
+  ask_engine(services, *cluster, now);
   return now;
 }
 
@@ -164,7 +171,8 @@ void end_abandoned(Services& services, const state::Job& abandoned) {
   if (launcher::has_ended(job)) return;
   const OpenJob open = open_job(services, job.id);
   if (open.cluster.state != state::ClusterState::stopped)
-    for (const auto& outcome : runner_for(services, open.cluster).stop(open.run(), open.record))
+    for (const auto& outcome :
+         engine_for(services, open.cluster, open.record)->stop(open.run(), open.record))
       if (!outcome.ok()) throw outcome.error();
   lose(services, job, "the fastgpu that ran it was ended");
 }

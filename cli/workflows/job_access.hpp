@@ -2,12 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/workflows/services.hpp"
-#include "launcher/job_runner.hpp"
+#include "launcher/job_engine.hpp"
 #include "launcher/job_store.hpp"
 
 namespace fastgpu::cli {
@@ -16,11 +17,14 @@ namespace fastgpu::cli {
 struct OpenJob {
   state::Job job;
   launcher::JobRecord record;
-  state::Cluster cluster;
+  state::Cluster cluster;  ///< Empty for a job in Kubernetes.
 
   /// Returns the name of its present run on the nodes.
   std::string run() const { return launcher::run_name(job.id, record.restarts); }
 };
+
+/// Returns true for a job that runs in Kubernetes, and not on a cluster of fastgpu.
+bool is_in_kubernetes(const state::Job& job);
 
 /// Returns the job called `name`. Throws ErrorKind::not_found for an unknown job, and conflict if
 /// its cluster has been deleted.
@@ -29,15 +33,17 @@ OpenJob open_job(Services& services, std::string_view name);
 /// Throws conflict, with the command to start it, if a node of the job is stopped.
 void require_running(Services& services, const OpenJob& open);
 
-/// `lost_after` is the time after which a node without contact is lost.
-launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster,
-                               std::chrono::milliseconds lost_after = std::chrono::seconds(15));
+/// Returns the engine of a job, which borrows from `services`. `lost_after` is the time after which
+/// a node without contact is lost. Throws ErrorKind::local if the cluster's key is missing.
+std::unique_ptr<launcher::JobEngine> engine_for(
+    Services& services, const state::Cluster& cluster, const launcher::JobRecord& record,
+    std::chrono::milliseconds lost_after = std::chrono::seconds(15));
 
 /// Returns true if the fastgpu that runs the job is alive and starts it again where needed: no
 /// other one decides that the job has ended.
 bool is_restarted_by_its_owner(Services& services, const state::Job& job);
 
-/// Asks the nodes about an unfinished job, for at most two seconds. If the job has ended, or its
+/// Asks the engine about an unfinished job, for a few seconds at most. If the job has ended, or its
 /// cluster is stopped or deleted, records this. Returns the job in its present state.
 state::Job refresh_job(Services& services, const state::Job& job);
 

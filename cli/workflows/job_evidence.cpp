@@ -46,6 +46,8 @@ class EvidenceObserver final : public launcher::JobObserver {
     const auto index = static_cast<std::size_t>(end.rank);
     if (end.rank < 0 || index >= evidence_.ranks.size()) return;
     RankEvidence& found = evidence_.ranks[index];
+    if (evidence_.record.spec.engine != launcher::EngineKind::mpirun && !end.host.empty())
+      found.node = end.host;
     found.has_ended = true;
     found.outcome = end.reason.empty() ? describe(end.how) : end.reason;
     found.exit_code = end.how.shell_code();
@@ -107,6 +109,21 @@ void add_facts(Services& services, const OpenJob& open, JobEvidence& evidence) {
   }
 }
 
+/// Names the engine's nodes as the place of the ranks where the engine has chosen them.
+void adapt_to_engine(JobEvidence& evidence) {
+  switch (evidence.record.spec.engine) {
+    case launcher::EngineKind::mpirun:
+      return;
+    case launcher::EngineKind::slurm: {
+      const std::string& nodes = evidence.record.engine_job.nodes;
+      evidence.record.placement.front().node.value = nodes.empty() ? "slurm" : nodes;
+      return;
+    }
+    case launcher::EngineKind::kubernetes:
+      evidence.missing.emplace_back("the ends of ranks are not known in Kubernetes");
+  }
+}
+
 }  // namespace
 
 JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts) {
@@ -114,14 +131,15 @@ JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts
                        .record = open.record,
                        .cluster = open.cluster.name.value,
                        .run = open.run()};
-  for (const launcher::NodeRanks& node : open.record.placement)
+  adapt_to_engine(evidence);
+  for (const launcher::NodeRanks& node : evidence.record.placement)
     for (int i = 0; i < node.count; ++i)
       evidence.ranks.push_back({.rank = node.first + i, .node = node.node.value});
   std::ranges::sort(evidence.ranks, {}, &RankEvidence::rank);
   EvidenceObserver observer(evidence);
   try {
-    launcher::JobRunner runner = runner_for(services, open.cluster);
-    runner.logs(evidence.run, open.record, {.tail = kLastLines}, observer, services.cancel());
+    const auto engine = engine_for(services, open.cluster, open.record);
+    engine->logs(evidence.run, open.record, {.tail = kLastLines}, observer, services.cancel());
   } catch (const Error& e) {
     services.cancel().check();
     evidence.missing.emplace_back(e.what());

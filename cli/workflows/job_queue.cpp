@@ -33,7 +33,8 @@ std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
   const auto& after = job.record->spec.after;
   std::vector<state::Job> around;
   for (state::Job& other : services.store().jobs()) {
-    const bool is_named = contains(after, other.id) || contains(after, launcher::array_of(other.id));
+    const bool is_named =
+        contains(after, other.id) || contains(after, launcher::array_of(other.id));
     const bool counts = other.cluster == job.cluster && !launcher::has_ended(other);
     if (!is_named && !counts) continue;
     if (other.id != job.id && is_forgotten(services, other))
@@ -50,7 +51,7 @@ bool end_if_dead(Services& services, state::Job& job) {
   const bool is_attached = job.record->spec.presence == launcher::Presence::attached;
   if (is_attached)
     end_abandoned(services, job);
-  else if (job.state == JobState::starting)
+  else if (job.state == JobState::starting && job.record->engine_job.id.empty())
     end_waiting(services, job, JobState::lost, 1, "the fastgpu that started it has ended");
   return is_attached || job.state == JobState::lost;
 }

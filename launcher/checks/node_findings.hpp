@@ -19,7 +19,7 @@ namespace fastgpu::launcher {
 struct CheckedNode {
   NodeName name;
   Outcome<NodeState> state{};
-  Outcome<agent::JobNodeFacts> facts{};      ///< What the agent reports.
+  Outcome<agent::JobNodeFacts> facts{};      ///< The report of the agent.
   std::chrono::milliseconds clock_ahead{0};  ///< The node's clock minus ours, as it arrived here.
 };
 

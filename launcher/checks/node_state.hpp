@@ -76,7 +76,7 @@ struct NodeState {
   int nvswitches = 0;
   int npus = 0;
   std::vector<std::string> cuda;  ///< The toolkits: "12.4".
-  std::vector<CheckedGpu> gpus;   ///< As nvidia-smi lists them.
+  std::vector<CheckedGpu> gpus;   ///< The GPUs in nvidia-smi's list.
   std::string gpu_failure;        ///< The error of nvidia-smi; empty for none.
   std::string fabric_manager;     ///< "running", "stopped"; empty if it is not installed.
   std::string fabric_manager_version;

@@ -4,12 +4,14 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/cancel.hpp"
+#include "base/secret.hpp"
 
 namespace fastgpu::http {
 
@@ -32,12 +34,16 @@ struct Request {
   std::string url;
   std::vector<Header> headers{};  ///< Sent unchanged. Only Host and lengths are added.
   std::string body{};
-  std::chrono::milliseconds limit{30'000};  ///< The limit of the whole exchange.
+  std::chrono::milliseconds limit{30'000};  ///< The limit of the whole exchange; 0 disables it.
   /// Aborts if no data arrives for this long; 0 disables it.
   std::chrono::seconds silence{0};
   /// The limit for the name look-up, the connection and the TLS handshake.
   std::chrono::milliseconds connect_limit{10'000};
   std::size_t largest_answer = 64U << 20U;  ///< The limit on the bytes of the body.
+  /// Takes the body of an answer with a status of 2xx in pieces of any size, as they arrive. The
+  /// body of the Response is then empty, and largest_answer does not count. What it throws ends the
+  /// exchange.
+  std::function<void(std::string_view)> on_data{};
   /// Uses no proxy, even if the environment has one.
   bool direct = false;
 };
@@ -51,6 +57,12 @@ struct Response {
   std::optional<std::string_view> header(std::string_view name) const {
     return find_header(headers, name);
   }
+};
+
+/// A certificate by which we log in to servers, and its key, both as PEM.
+struct ClientCertificate {
+  std::string certificate{};
+  Secret key{};
 };
 
 /// An HTTP client. Thread-safe.

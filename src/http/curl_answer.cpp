@@ -26,6 +26,14 @@ void add_header(std::vector<Header>& headers, std::string_view line) {
       {std::string(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1)))});
 }
 
+/// Returns true if the body is passed on in pieces and not kept.
+bool has_taker(const CurlAnswer& answer) {
+  if (answer.on_data == nullptr || !*answer.on_data) return false;
+  long status = 0;
+  curl_easy_getinfo(answer.transfer, CURLINFO_RESPONSE_CODE, &status);
+  return status / 100 == 2;
+}
+
 extern "C" std::size_t fastgpu_http_take_header(char* data, std::size_t, std::size_t count,
                                                 void* self) noexcept {
   auto& answer = *static_cast<CurlAnswer*>(self);
@@ -45,6 +53,10 @@ extern "C" std::size_t fastgpu_http_take_body(char* data, std::size_t, std::size
                                               void* self) noexcept {
   auto& answer = *static_cast<CurlAnswer*>(self);
   try {
+    if (has_taker(answer)) {
+      (*answer.on_data)({data, count});
+      return count;
+    }
     answer.is_too_long = count > answer.largest - answer.response.body.size();
     if (answer.is_too_long) return 0;
     answer.response.body.append(data, count);
@@ -67,6 +79,7 @@ extern "C" int fastgpu_http_before_sending(void* self, char*, char*, int, int) n
 }  // namespace
 
 void gather(CURL* transfer, CurlAnswer& answer) {
+  answer.transfer = transfer;
   curl_easy_setopt(transfer, CURLOPT_HEADERFUNCTION, fastgpu_http_take_header);
   curl_easy_setopt(transfer, CURLOPT_HEADERDATA, &answer);
   curl_easy_setopt(transfer, CURLOPT_WRITEFUNCTION, fastgpu_http_take_body);

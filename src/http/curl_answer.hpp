@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <string_view>
 
 #include "http/client.hpp"
 
@@ -17,6 +19,9 @@ enum class Resending : std::uint8_t { allowed, refused };
 struct CurlAnswer {
   std::size_t largest = 0;
   Resending resending = Resending::refused;
+  /// Request::on_data; null if the body is kept.
+  const std::function<void(std::string_view)>* on_data = nullptr;
+  CURL* transfer = nullptr;
 
   Response response{};
   std::size_t header_bytes = 0;

@@ -52,8 +52,17 @@ struct CurlClient::Pool {
 
   const Trust* trust_for(const Url& url) {
     if (url.scheme != "https") return nullptr;
-    std::call_once(reading, [&] { authorities.emplace(settings.ca_file); });
+    std::call_once(reading, [&] {
+      if (settings.ca_text.empty())
+        authorities.emplace(settings.ca_file);
+      else
+        authorities.emplace(TrustedText{settings.ca_text});
+    });
     return &*authorities;
+  }
+
+  const ClientCertificate* identity_for(const Url& url) const {
+    return url.scheme == "https" && settings.identity ? &*settings.identity : nullptr;
   }
 
   Line take(const std::string& origin) {
@@ -81,7 +90,8 @@ Response CurlClient::send(const Request& request, const Cancel& cancel) {
   const Url url = parse_url(request.url);
   const Route route{.url = url,
                     .proxy = choose_proxy(pool_->settings.environment, url.scheme),
-                    .trust = pool_->trust_for(url)};
+                    .trust = pool_->trust_for(url),
+                    .identity = pool_->identity_for(url)};
   const std::string origin = url.scheme + "://" + url.authority;
   Pool::Line line = pool_->take(origin);
   Response response = line->exchange(request, route, cancel);

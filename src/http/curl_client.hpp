@@ -16,6 +16,9 @@ namespace fastgpu::http {
 struct CurlSettings {
   /// The authorities to trust in place of the system's; empty for the system's.
   std::filesystem::path ca_file{};
+  /// The authorities to trust in place of all others, as PEM; empty for those of `ca_file`.
+  std::string ca_text{};
+  std::optional<ClientCertificate> identity{};  ///< Our certificate for servers that ask for one.
   /// The source of http_proxy, https_proxy, all_proxy and no_proxy; null for no proxy.
   Environment environment{};
 };

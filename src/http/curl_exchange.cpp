@@ -109,6 +109,23 @@ CurlFailure failure_of(CURL* transfer, CURLcode code, const CurlAnswer& answer,
   return failure;
 }
 
+/// Makes the transfer show our certificate. libcurl copies both texts.
+void set_identity(CURL* transfer, const ClientCertificate& identity) {
+  const auto blob_of = [](const std::string& text) {
+    curl_blob blob{};
+    blob.data = const_cast<char*>(text.data());  // libcurl does not write to it.
+    blob.len = text.size();
+    blob.flags = CURL_BLOB_COPY;
+    return blob;
+  };
+  const curl_blob certificate = blob_of(identity.certificate);
+  const curl_blob key = blob_of(identity.key.reveal());
+  curl_easy_setopt(transfer, CURLOPT_SSLCERTTYPE, "PEM");
+  curl_easy_setopt(transfer, CURLOPT_SSLCERT_BLOB, &certificate);
+  curl_easy_setopt(transfer, CURLOPT_SSLKEYTYPE, "PEM");
+  curl_easy_setopt(transfer, CURLOPT_SSLKEY_BLOB, &key);
+}
+
 }  // namespace
 
 CurlLine::CurlLine() : connections_(curl_multi_init()), transfer_(curl_easy_init()) {
@@ -126,7 +143,8 @@ Response CurlLine::exchange(const Request& request, const Route& route, const Ca
   const NoBrokenPipe quiet;
   std::array<char, CURL_ERROR_SIZE> detail{};
   CurlAnswer answer{.largest = request.largest_answer,
-                    .resending = is_safe(request.method) ? Resending::allowed : Resending::refused};
+                    .resending = is_safe(request.method) ? Resending::allowed : Resending::refused,
+                    .on_data = &request.on_data};
   curl_easy_reset(transfer_.get());
   prepare(request, route);
   const CurlList headers = header_lines(request.headers);
@@ -171,6 +189,7 @@ void CurlLine::prepare(const Request& request, const Route& route) {
   curl_easy_setopt(transfer, CURLOPT_SSL_VERIFYHOST, 2L);
   curl_easy_setopt(transfer, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   if (route.trust != nullptr) route.trust->set(transfer);
+  if (route.identity != nullptr) set_identity(transfer, *route.identity);
   prepare_body(transfer, request);
 }
 

@@ -19,7 +19,8 @@ using CurlList = CHandle<curl_slist, curl_slist_free_all>;
 struct Route {
   Url url;
   Proxy proxy;
-  const Trust* trust;  ///< Needed only for https.
+  const Trust* trust;                           ///< Needed only for https.
+  const ClientCertificate* identity = nullptr;  ///< Null for none.
 };
 
 /// A handle with its connections. Not thread-safe. Unusable after an exchange that threw.

@@ -1,5 +1,8 @@
 #include "http/trust.hpp"
 
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 
 #include <new>
@@ -55,6 +58,21 @@ Trust::Trust(const std::filesystem::path& file) : store_(X509_STORE_new()) {
     throw Error(ErrorKind::local, printable(places.file) +
                                       ": these trusted certificates cannot be read: set "
                                       "SSL_CERT_FILE to a file that can");
+}
+
+Trust::Trust(TrustedText text) : store_(X509_STORE_new()) {
+  using Source = CHandle<BIO, BIO_free_all>;
+  using Certificate = CHandle<X509, X509_free>;
+  if (!store_) throw std::bad_alloc();
+  require_openssl();
+  X509_STORE_set_flags(store_.get(), X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
+  const Source source(BIO_new_mem_buf(text.pem.data(), static_cast<int>(text.pem.size())));
+  if (!source) throw std::bad_alloc();
+  int count = 0;
+  while (const Certificate one{PEM_read_bio_X509(source.get(), nullptr, nullptr, nullptr)})
+    count += X509_STORE_add_cert(store_.get(), one.get());
+  ERR_clear_error();  // The end of the text is an error to OpenSSL.
+  if (count == 0) throw Error(ErrorKind::usage, "the trusted certificates are not PEM");
 }
 
 void Trust::set(CURL* transfer) const {

@@ -59,6 +59,83 @@ std::optional<ArrayElement> parse_element(const json& record) {
                       .is_due = found->value("due", false)};
 }
 
+json to_slurm(const SlurmOptions& slurm) {
+  json object = json::object();
+  const auto text = [&](const char* key, const std::string& value) {
+    if (!value.empty()) object[key] = value;
+  };
+  const auto number = [&](const char* key, std::optional<int> value) {
+    if (value) object[key] = *value;
+  };
+  text("partition", slurm.partition);
+  text("account", slurm.account);
+  text("qos", slurm.qos);
+  text("mpi", slurm.mpi);
+  number("nodes", slurm.nodes);
+  number("gpus", slurm.gpus);
+  number("cpus", slurm.cpus);
+  return object;
+}
+
+json to_kubernetes(const KubernetesOptions& options) {
+  json object = json::object();
+  const auto text = [&](const char* key, const std::string& value) {
+    if (!value.empty()) object[key] = value;
+  };
+  text("image", options.image);
+  text("context", options.context);
+  text("namespace", options.name_space);
+  text("memory", options.memory);
+  text("cpus", options.cpus);
+  if (options.workers) object["workers"] = *options.workers;
+  if (options.gpus) object["gpus"] = *options.gpus;
+  return object;
+}
+
+std::optional<int> number_in(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  return found->get<int>();
+}
+
+std::string text_in(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || !found->is_string() ? "" : found->get<std::string>();
+}
+
+SlurmOptions parse_slurm(const json& record) {
+  const auto found = record.find("slurm");
+  if (found == record.end() || !found->is_object()) return {};
+  return {.partition = text_in(*found, "partition"),
+          .account = text_in(*found, "account"),
+          .qos = text_in(*found, "qos"),
+          .mpi = text_in(*found, "mpi"),
+          .nodes = number_in(*found, "nodes"),
+          .gpus = number_in(*found, "gpus"),
+          .cpus = number_in(*found, "cpus")};
+}
+
+KubernetesOptions parse_kubernetes(const json& record) {
+  const auto found = record.find("kubernetes");
+  if (found == record.end() || !found->is_object()) return {};
+  return {.image = text_in(*found, "image"),
+          .context = text_in(*found, "context"),
+          .name_space = text_in(*found, "namespace"),
+          .memory = text_in(*found, "memory"),
+          .cpus = text_in(*found, "cpus"),
+          .workers = number_in(*found, "workers"),
+          .gpus = number_in(*found, "gpus")};
+}
+
+/// Puts what only engines with a queue of their own have.
+void put_engine(json& object, const JobRecord& record) {
+  if (record.spec.engine == EngineKind::slurm) object["slurm"] = to_slurm(record.spec.slurm);
+  if (record.spec.engine == EngineKind::kubernetes)
+    object["kubernetes"] = to_kubernetes(record.spec.kubernetes);
+  if (!record.engine_job.id.empty()) object["engine_job"] = record.engine_job.id;
+  if (!record.engine_job.nodes.empty()) object["engine_nodes"] = record.engine_job.nodes;
+}
+
 JobRecord parse_job_record(const std::string& text) {
   const json object = parse_json(text, "the job's record");
   const auto schema = field<std::string>(object, "schema");
@@ -73,6 +150,11 @@ JobRecord parse_job_record(const std::string& text) {
   record.spec.grace =
       std::chrono::milliseconds(object.value("grace_ms", record.spec.grace.count()));
   record.spec.launcher = parse_launcher(object.value("launcher", "mpirun"));
+  record.spec.engine = parse_engine(object.value("engine", "mpirun"));
+  record.spec.slurm = parse_slurm(object);
+  record.spec.kubernetes = parse_kubernetes(object);
+  record.engine_job = {.id = text_in(object, "engine_job"),
+                       .nodes = text_in(object, "engine_nodes")};
   if (field<bool>(object, "detached")) record.spec.presence = Presence::detached;
   for (const json& node : field<json>(object, "nodes"))
     record.placement.push_back(parse_node(node));
@@ -115,7 +197,7 @@ std::string record_text_of(const JobRecord& record) {
                  {"timeout_ms", record.spec.timeout.count()},
                  {"grace_ms", record.spec.grace.count()},
                  {"detached", record.spec.presence == Presence::detached},
-                 {"engine", "mpirun"},
+                 {"engine", to_string(record.spec.engine)},
                  {"launcher", to_string(record.spec.launcher)},
                  {"nodes", nodes}};
   if (record.spec.priority != 0) object["priority"] = record.spec.priority;
@@ -133,6 +215,7 @@ std::string record_text_of(const JobRecord& record) {
   if (!record.spec.checkpoints.empty()) object["checkpoints"] = record.spec.checkpoints;
   if (record.restarts > 0) object["restarts"] = record.restarts;
   if (record.cause != JobEndCause::none) object["cause"] = to_string(record.cause);
+  put_engine(object, record);
   if (record.failure) object["failure"] = to_failure(*record.failure);
   return text_of(object);
 }

@@ -11,7 +11,9 @@
 
 namespace fastgpu::state {
 
-enum class JobEngine : std::uint8_t { mpirun };
+/// The system that runs a job: mpirun on the nodes of a cluster, or a scheduler, which has a queue
+/// and nodes of its own.
+enum class EngineKind : std::uint8_t { mpirun, slurm, kubernetes };
 /// The program that starts the ranks: Open MPI's mpirun, PyTorch's torchrun (started by mpirun, one
 /// on each node), or fastgpu's own, which needs no MPI on the nodes.
 enum class Launcher : std::uint8_t { mpirun, torchrun, plain };
@@ -50,6 +52,28 @@ struct ArrayElement {
   bool is_due = false;
 };
 
+/// The part of a job that only Slurm reads. What is empty or absent is left to Slurm.
+struct SlurmOptions {
+  std::string partition{};
+  std::string account{};
+  std::string qos{};
+  std::string mpi{};           ///< srun's --mpi: "pmix".
+  std::optional<int> nodes{};  ///< The number of nodes.
+  std::optional<int> gpus{};   ///< GPUs of each node.
+  std::optional<int> cpus{};   ///< Cores of each rank.
+};
+
+/// The part of a job that only Kubernetes reads.
+struct KubernetesOptions {
+  std::string image{};       ///< The container image of all pods.
+  std::string context{};     ///< The context of the kubeconfig; empty for the current one.
+  std::string name_space{};  ///< Empty for that of the context.
+  std::string memory{};      ///< Of each worker: "64Gi".
+  std::string cpus{};        ///< Of each worker: "8", "500m".
+  std::optional<int> workers{};
+  std::optional<int> gpus{};  ///< GPUs of each worker.
+};
+
 struct JobSpec {
   JobName name;
   std::vector<std::string> argv;
@@ -74,7 +98,9 @@ struct JobSpec {
   std::optional<ArrayElement> array{};  ///< Absent for a job that is not part of an array.
   Input input = Input::none;
   Leftovers leftovers = Leftovers::ended;
-  JobEngine engine = JobEngine::mpirun;
+  EngineKind engine = EngineKind::mpirun;
+  SlurmOptions slurm{};
+  KubernetesOptions kubernetes{};
   Launcher launcher = Launcher::mpirun;
   int retries = 0;                      ///< It is started again at most this often,
   std::vector<JobEndCause> retry_on{};  ///< after an end for one of these causes.
@@ -99,6 +125,12 @@ struct FirstFailure {
   bool out_of_memory = false;  ///< The kernel killed it because its memory was used up.
 };
 
+/// A job in the hands of an engine that has a queue and nodes of its own.
+struct EngineJob {
+  std::string id{};     ///< The engine's own name for the job; empty before it has one.
+  std::string nodes{};  ///< The nodes on which it runs, as the engine writes them.
+};
+
 /// The data that is needed to find a job again. Values of environment variables may be secrets, and
 /// are not stored: a record that was read has the names alone.
 struct JobRecord {
@@ -108,6 +140,7 @@ struct JobRecord {
   std::optional<FirstFailure> failure{};  ///< Absent before the end, and if no rank failed.
   int restarts = 0;                       ///< How often it has been started again.
   JobEndCause cause = JobEndCause::none;  ///< What ended it, or its last run.
+  EngineJob engine_job{};                 ///< Empty with mpirun.
 };
 
 }  // namespace fastgpu::state

@@ -42,6 +42,11 @@ constexpr std::array<Word<Launcher>, 3> kLauncherWords = {{
     {Launcher::torchrun, "torchrun"},
     {Launcher::plain, "plain"},
 }};
+constexpr std::array<Word<EngineKind>, 3> kEngineWords = {{
+    {EngineKind::mpirun, "mpirun"},
+    {EngineKind::slurm, "slurm"},
+    {EngineKind::kubernetes, "kubernetes"},
+}};
 
 constexpr std::array<Word<JobEndCause>, 9> kCauseWords = {{
     {JobEndCause::none, "none"},
@@ -89,6 +94,10 @@ std::string_view to_string(JobEndCause cause) {
   return word_of(kCauseWords, cause);
 }
 
+std::string_view to_string(EngineKind engine) {
+  return word_of(kEngineWords, engine);
+}
+
 ClusterState parse_cluster_state(std::string_view word) {
   return state_of<ClusterState>(kClusterWords, "cluster", word);
 }
@@ -105,6 +114,10 @@ Launcher parse_launcher(std::string_view word) {
 
 JobEndCause parse_end_cause(std::string_view word) {
   return state_of<JobEndCause>(kCauseWords, "cause", word);
+}
+
+EngineKind parse_engine(std::string_view word) {
+  return state_of<EngineKind>(kEngineWords, "engine", word);
 }
 
 }  // namespace fastgpu::state

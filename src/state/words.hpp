@@ -12,6 +12,7 @@ std::string_view to_string(NodeState state);
 std::string_view to_string(JobState state);
 std::string_view to_string(Launcher launcher);
 std::string_view to_string(JobEndCause cause);
+std::string_view to_string(EngineKind engine);
 
 /// Parses a state. Throws ErrorKind::local for any other word.
 ClusterState parse_cluster_state(std::string_view word);
@@ -19,5 +20,6 @@ NodeState parse_node_state(std::string_view word);
 JobState parse_job_state(std::string_view word);
 Launcher parse_launcher(std::string_view word);
 JobEndCause parse_end_cause(std::string_view word);
+EngineKind parse_engine(std::string_view word);
 
 }  // namespace fastgpu::state

@@ -265,6 +265,27 @@ TEST_CASE_FIXTURE(Sending, "a request to stop ends a request in the middle of it
   CHECK(server.connections() == 1);
 }
 
+TEST_CASE_FIXTURE(Sending, "a body that is taken in pieces may be of any length, and is not kept") {
+  const HttpServer server([](HttpVisit& visit) {
+    visit.answer(std::string(1 << 20, 'x'));
+    return AfterAnswer::keep;
+  });
+  std::size_t taken = 0;
+  const Response got =
+      client.send({.url = server.url(),
+                   .largest_answer = 10,
+                   .on_data = [&](std::string_view bytes) { taken += bytes.size(); }},
+                  cancel);
+  CHECK(got.body.empty());
+  CHECK(taken == 1 << 20);
+  const Error e = failure_of([&] {
+    client.send({.url = server.url(),
+                 .on_data = [](std::string_view) { throw Error(ErrorKind::remote, "enough"); }},
+                cancel);
+  });
+  CHECK(std::string(e.what()) == "enough");
+}
+
 TEST_CASE_FIXTURE(Sending, "where nobody listens there is no connection") {
   std::string url;
   {

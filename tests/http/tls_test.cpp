@@ -127,6 +127,32 @@ TEST_CASE("a file of certificates that is not there is said by its cause") {
   CHECK(mentions(e, "SSL_CERT_FILE"));
 }
 
+TEST_CASE("authorities may be given as a text, and are the only ones then") {
+  const Certificate good({}), other({});
+  const test::TlsContext tls = good.server();
+  const HttpServer server(hello, tls.get());
+  const Cancel cancel;
+  CurlClient client(CurlSettings{.ca_text = other.pem() + good.pem()});
+  CHECK(client.send({.url = server.url()}, cancel).body == "hello");
+  CurlClient wrong(CurlSettings{.ca_text = other.pem()});
+  CHECK(failure_of([&] { wrong.send({.url = server.url()}, cancel); }).kind() == ErrorKind::remote);
+  CurlClient none(CurlSettings{.ca_text = "no certificate"});
+  CHECK(failure_of([&] { none.send({.url = server.url()}, cancel); }).kind() == ErrorKind::usage);
+}
+
+TEST_CASE("a certificate of ours is shown to a server that asks for it") {
+  const Certificate good({}), own({});
+  const test::TlsContext tls = good.server();
+  own.require_of_clients(tls.get());
+  const HttpServer server(hello, tls.get());
+  const Cancel cancel;
+  CurlClient known(CurlSettings{.ca_text = good.pem(),
+                                .identity = ClientCertificate{own.pem(), Secret(own.key_pem())}});
+  CHECK(known.send({.url = server.url()}, cancel).body == "hello");
+  CurlClient unknown(CurlSettings{.ca_text = good.pem()});
+  failure_of([&] { unknown.send({.url = server.url()}, cancel); });
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -31,7 +31,8 @@ timeout: 2h
 grace: 30s
 keep_processes: true
 detach: true
-engine: mpirun
+engine: slurm
+slurm: {partition: gpu, account: ab12, qos: high, mpi: pmix, nodes: 2, gpus: 8, cpus: 6}
 launcher: plain
 stdin: none
 priority: -5
@@ -61,7 +62,15 @@ share: true
   CHECK(file.grace == std::chrono::seconds(30));
   CHECK(file.keep_processes == true);
   CHECK(file.detach == true);
-  CHECK(file.engine == "mpirun");
+  CHECK(file.engine == "slurm");
+  REQUIRE(file.slurm);
+  CHECK(file.slurm->partition == "gpu");
+  CHECK(file.slurm->account == "ab12");
+  CHECK(file.slurm->qos == "high");
+  CHECK(file.slurm->mpi == "pmix");
+  CHECK(file.slurm->nodes == 2);
+  CHECK(file.slurm->gpus == 8);
+  CHECK(file.slurm->cpus == 6);
 }
 
 TEST_CASE("what cannot be is refused with line and column") {
@@ -78,10 +87,25 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"timeout: 5\n",
        "job.yaml:1:10: 'timeout': '5' lacks its unit: write it like 250ms, 30s, 10m, 2h, 1h30m, 7d "
        "or 1w"},
-      {"engine: slurm\n", "job.yaml:1:9: 'engine': 'slurm' is not one of mpirun"},
+      {"engine: pbs\n", "job.yaml:1:9: 'engine': 'pbs' is not one of mpirun, slurm, kubernetes"},
       {"engine: mpirrun\n",
-       "job.yaml:1:9: 'engine': 'mpirrun' is not one of mpirun; did you mean mpirun?"},
-      {"engine: ''\n", "job.yaml:1:9: 'engine': '' is not one of mpirun"},
+       "job.yaml:1:9: 'engine': 'mpirrun' is not one of mpirun, slurm, kubernetes; did you mean "
+       "mpirun?"},
+      {"engine: slurn\n",
+       "job.yaml:1:9: 'engine': 'slurn' is not one of mpirun, slurm, kubernetes; did you mean "
+       "slurm?"},
+      {"engine: ''\n", "job.yaml:1:9: 'engine': '' is not one of mpirun, slurm, kubernetes"},
+      {"slurm: {partitoin: gpu}\n",
+       "job.yaml:1:9: unknown field 'partitoin', did you mean 'partition'?"},
+      {"slurm: {partition: 'a b'}\n",
+       "job.yaml:1:20: 'slurm.partition': 'a b' is not a word of letters, digits and _-.,:@+=/"},
+      {"kubernetes: {memory: much}\n",
+       "job.yaml:1:22: 'kubernetes.memory': 'much' is not a quantity such as 8, 500m or 64Gi"},
+      {"kubernetes: {namespace: A_b}\n",
+       "job.yaml:1:25: 'kubernetes.namespace': 'A_b' is not a namespace: a-z, 0-9 and '-'"},
+      {"kubernetes: {image: 'a b'}\n", "job.yaml:1:21: 'kubernetes.image': 'a b' is not one word"},
+      {"slurm: {nodes: 0}\n",
+       "job.yaml:1:16: 'slurm.nodes' must be a whole number from 1 to 100000, not '0'"},
       {"engine: [mpirun]\n", "job.yaml:1:9: 'engine' must be text, not a list"},
       {"detach: maybe\n", "job.yaml:1:9: 'detach' must be true or false, not 'maybe'"},
       {"env:\n  A B: 1\n",

@@ -47,12 +47,38 @@ class Certificate {
     return context;
   }
 
+  /// Returns the certificate as PEM.
+  std::string pem() const {
+    const CHandle<BIO, BIO_free_all> out(BIO_new(BIO_s_mem()));
+    REQUIRE(PEM_write_bio_X509(out.get(), certificate_.get()) == 1);
+    return text_of(out.get());
+  }
+  /// Returns its key as PEM.
+  std::string key_pem() const {
+    const CHandle<BIO, BIO_free_all> out(BIO_new(BIO_s_mem()));
+    REQUIRE(PEM_write_bio_PrivateKey(out.get(), key_.get(), nullptr, nullptr, 0, nullptr,
+                                     nullptr) == 1);
+    return text_of(out.get());
+  }
+
+  /// Makes a server accept only clients that show this certificate.
+  void require_of_clients(SSL_CTX* server) const {
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(server), certificate_.get());
+    SSL_CTX_set_verify(server, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  }
+
   void write(const std::filesystem::path& file) const {
     const CHandle<BIO, BIO_free_all> out(BIO_new_file(file.c_str(), "w"));
     REQUIRE(PEM_write_bio_X509(out.get(), certificate_.get()) == 1);
   }
 
  private:
+  static std::string text_of(BIO* memory) {
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(memory, &data);
+    return {data, static_cast<std::size_t>(size)};
+  }
+
   void extend(int id, const std::string& value) {
     const CHandle<X509_EXTENSION, X509_EXTENSION_free> extension(
         X509V3_EXT_conf_nid(nullptr, nullptr, id, value.c_str()));

@@ -167,7 +167,7 @@ AllReduce measure_all_reduce(Context& context, const RemoteTarget& target) {
   spec.sync = files.directory().string();
   StartedJob started = start_job(context, target, placed_on(context, target, spec));
   BenchOutput output(context);
-  const auto job = follow_to_end(context, started.runner, started.open,
+  const auto job = follow_to_end(context, *started.engine, started.open,
                                  {.on_cancel = launcher::OnCancel::stop_job}, output);
   if (!job || job->state != state::JobState::succeeded)
     throw job ? failure_of(*job) : Error(ErrorKind::local, "the reader of the output is gone");

@@ -85,7 +85,7 @@ std::optional<DemoRun> train(Context& context, EnvCluster& cluster, const EnvDem
   FirstRankLines output(context, [&](const std::string& line) {
     if (auto found = parse_demo_report(line)) report = std::move(found);
   });
-  const auto job = follow_to_end(context, started.runner, started.open,
+  const auto job = follow_to_end(context, *started.engine, started.open,
                                  {.on_cancel = launcher::OnCancel::stop_job}, output);
   context.ui().end_progress();
   if (!job) return std::nullopt;

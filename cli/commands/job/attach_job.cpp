@@ -15,8 +15,8 @@ int run_attach(Context& context, const JobOptions& options) {
       return show_ended(context, open.job, open.cluster.name.value);
   }
   require_running(context, open);
-  launcher::JobRunner runner = runner_for(context, open.cluster);
-  return follow_job(context, runner, open, {.tail = lines_of(options)});
+  const auto engine = engine_for(context, open.cluster, open.record);
+  return follow_job(context, *engine, open, {.tail = lines_of(options)});
 }
 
 }  // namespace

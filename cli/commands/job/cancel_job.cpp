@@ -26,9 +26,9 @@ int show_cancelled(Context& context, const state::Job& job) {
 
 /// Stops a job on its nodes and records its end.
 void stop_running(Context& context, OpenJob& open) {
-  launcher::JobRunner runner = runner_for(context, open.cluster);
+  const auto engine = engine_for(context, open.cluster, open.record);
   context.ui().progress("stopping job " + open.job.id);
-  for (const auto& outcome : runner.stop(open.run(), open.record))
+  for (const auto& outcome : engine->stop(open.run(), open.record))
     if (!outcome.ok()) throw outcome.error().during("stopping job " + open.job.id);
   launcher::mark_ended(context.store(), open.job,
                        {.state = state::JobState::cancelled,

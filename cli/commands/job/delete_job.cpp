@@ -70,13 +70,13 @@ bool is_agreed(Context& context, const DeleteJobOptions& options,
 /// Removes the job's folders on the nodes, then its record. If the cluster is deleted, only the
 /// record is left.
 void remove(Context& context, const state::Job& job) {
-  if (context.store().find_cluster(job.cluster)) {
+  if (is_in_kubernetes(job) || context.store().find_cluster(job.cluster)) {
     const OpenJob open = open_job(context, job.id);
     require_running(context, open);
-    launcher::JobRunner runner = runner_for(context, open.cluster);
+    const auto engine = engine_for(context, open.cluster, open.record);
     for (int restarts = 0; restarts <= open.record.restarts; ++restarts)
       for (const auto& one :
-           runner.remove(launcher::run_name(job.id, restarts), open.record, context.cancel()))
+           engine->remove(launcher::run_name(job.id, restarts), open.record, context.cancel()))
         if (!one.ok()) throw one.error().during("job " + job.id + " on " + one.host.value);
   }
   context.store().erase_job(job.id);

@@ -12,8 +12,12 @@ constexpr std::size_t kMostWords = 64UL * 1024;
 constexpr std::array kRankColors = {Color::cyan, Color::green, Color::yellow, Color::magenta,
                                     Color::blue};
 
-Styled prefix_of(int rank, launcher::Launcher launcher, bool colored) {
-  const char* const own = launcher == launcher::Launcher::plain ? "[launcher]" : "[mpirun]";
+std::string label_of(const launcher::JobSpec& spec) {
+  if (spec.engine == launcher::EngineKind::slurm) return "[slurm]";
+  return spec.launcher == launcher::Launcher::plain ? "[launcher]" : "[mpirun]";
+}
+
+Styled prefix_of(int rank, const std::string& own, bool colored) {
   const std::string label = rank == agent::kLauncherRank ? own : "[" + std::to_string(rank) + "]";
   const Color color =
       rank < 0 ? Color::dim : kRankColors[static_cast<std::size_t>(rank) % kRankColors.size()];
@@ -35,10 +39,10 @@ void JobOutput::Stdout::write(std::string_view bytes) {
   }
 }
 
-JobOutput::JobOutput(Context& context, RankLabels labels, launcher::Launcher launcher)
+JobOutput::JobOutput(Context& context, RankLabels labels, const launcher::JobSpec& spec)
     : context_(context),
       labels_(labels),
-      launcher_(launcher),
+      launcher_label_(label_of(spec)),
       out_(context),
       err_(context),
       out_lines_(out_, cursor_),
@@ -48,7 +52,7 @@ LineMux::Stream JobOutput::stream_of(int rank, bool colored, LineMux& lines,
                                      Streams& streams) const {
   const auto found = streams.find(rank);
   if (found != streams.end()) return found->second;
-  return streams[rank] = lines.add(prefix_of(rank, launcher_, colored));
+  return streams[rank] = lines.add(prefix_of(rank, launcher_label_, colored));
 }
 
 void JobOutput::written_at(int rank, agent::OutputStream stream, std::int64_t time) {
@@ -60,7 +64,7 @@ void JobOutput::written_at(int rank, agent::OutputStream stream, std::int64_t ti
   const bool colored = to_stdout ? terminal.color_out : terminal.color_err;
   Styled prefix = Styled::painted(utc_text_ms(time), Color::dim, colored);
   prefix += " ";
-  prefix += prefix_of(rank, launcher_, colored);
+  prefix += prefix_of(rank, launcher_label_, colored);
   lines.set_prefix(stream_of(rank, colored, lines, streams), prefix);
 }
 

@@ -23,8 +23,7 @@ enum class LauncherWords : std::uint8_t { shown, dropped };
 /// program's cancel.
 class JobOutput : public launcher::JobObserver {
  public:
-  JobOutput(Context& context, RankLabels labels,
-            launcher::Launcher launcher = launcher::Launcher::mpirun);
+  JobOutput(Context& context, RankLabels labels, const launcher::JobSpec& spec = {});
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
   void written_at(int rank, agent::OutputStream stream, std::int64_t time) override;
   void rank_ended(const agent::RankEnd& end, const NodeName& node) override;
@@ -55,7 +54,7 @@ class JobOutput : public launcher::JobObserver {
 
   Context& context_;
   RankLabels labels_;
-  launcher::Launcher launcher_;
+  std::string launcher_label_;  ///< The label of lines that no rank wrote: "[mpirun]".
   Stdout out_;
   Stderr err_;
   /// The open line of stdout, and of stderr if both go to the same place.

@@ -55,13 +55,13 @@ std::optional<OpenJob> next_run(Context& context, const OpenJob& open) {
 std::optional<state::Job> follow_next(Context& context, const OpenJob& next,
                                       const FollowOptions& request, JobOutput& output) {
   if (launcher::has_ended(next.job)) return next.job;
-  launcher::JobRunner runner = runner_for(context, next.cluster);
-  return follow_to_end(context, runner, next, request, output);
+  const auto engine = engine_for(context, next.cluster, next.record);
+  return follow_to_end(context, *engine, next, request, output);
 }
 
 }  // namespace
 
-std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
+std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& engine,
                                         const OpenJob& open, const FollowOptions& request,
                                         JobOutput& output) {
   const HeartbeatPtr heartbeat = start_heartbeat(context, open.cluster);
@@ -77,13 +77,20 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
                                     request.timeout.value_or(std::chrono::milliseconds(-1)));
   try {
     outcome =
-        runner.follow(open.run(), open.record, request.on_cancel, options, output, stop.both());
+        engine.follow(open.run(), open.record, request.on_cancel, options, output, stop.both());
   } catch (const Error& e) {
     output.finish(LauncherWords::shown);
     if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
       throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
                                           to_string(*request.timeout) + "; it is still running");
-    if (ours) {  // We have stopped the job.
+    const bool has_queue = open.record.spec.engine != launcher::EngineKind::mpirun;
+    if (ours && has_queue) {  // The job goes on without us.
+      state::Job job = open.job;
+      launcher::JobRecord record = open.record;
+      record.spec.presence = launcher::Presence::detached;
+      job.record = std::move(record);
+      if (!launcher::has_ended(job)) context.store().update_job(job);
+    } else if (ours) {  // We have stopped the job.
       state::Job job = open.job;
       launcher::mark_ended(
           context.store(), job,
@@ -98,20 +105,23 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
   if (!request.goes_on)
     if (const auto next = next_run(context, open))
       return follow_next(context, *next, request, output);
-  state::Job job = open.job;
+  // Another fastgpu may have recorded more, or the end, meanwhile.
+  state::Job job = context.store().find_job(open.job.id).value_or(open.job);
   launcher::mark_ended(context.store(), job, outcome);
   if (output.closed()) return std::nullopt;
   return job;
 }
 
-int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
+int follow_job(Context& context, launcher::JobEngine& engine, const OpenJob& open,
                const FollowOptions& request) {
   context.ui().waiting("job " + open.job.id + " is running");
   if (request.on_cancel == launcher::OnCancel::stop_job)
-    context.set_stop_notice("stopping job " + open.job.id +
-                            "; press Ctrl-C again to exit at once (the job then stops on its own)");
-  JobOutput output(context, request.labels, open.record.spec.launcher);
-  const auto job = follow_to_end(context, runner, open, request, output);
+    context.set_stop_notice(
+        "stopping job " + open.job.id + "; press Ctrl-C again to exit at once (the job then " +
+        (open.record.spec.engine == launcher::EngineKind::mpirun ? "stops on its own)"
+                                                                 : "goes on)"));
+  JobOutput output(context, request.labels, open.record.spec);
+  const auto job = follow_to_end(context, engine, open, request, output);
   if (job && !launcher::has_ended(*job)) return 0;  // It goes on.
   return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;
 }

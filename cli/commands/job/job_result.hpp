@@ -25,13 +25,13 @@ struct FollowOptions {
 /// Follows the job to its end and records the end. `output` shows the ranks' output. A job that the
 /// fastgpu that runs it starts again is followed in its next run, too. Absent if the reader of our
 /// output is gone.
-std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
+std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& engine,
                                         const OpenJob& open, const FollowOptions& request,
                                         JobOutput& output);
 
 /// Follows the job to its end and shows the outcome. Returns the job's exit code; that of a job
 /// that goes on is 0.
-int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
+int follow_job(Context& context, launcher::JobEngine& engine, const OpenJob& open,
                const FollowOptions& request);
 
 /// Returns the error for a job that has failed, by its exit code.

@@ -103,11 +103,11 @@ class Restart {
     placed.spec = record.spec;
     const bool has_torchrun = record.spec.launcher == launcher::Launcher::torchrun;
     if (has_torchrun) placed.placement = launcher::with_torchrun(placed).placement;
-    launcher::JobRunner runner = runner_to_follow(context_, target.cluster, spec);
-    if (const auto refused = runner.try_start(placed, context_.cancel()))
+    auto engine = engine_to_follow(context_, target.cluster, placed);
+    if (const auto refused = engine->try_start(placed, context_.cancel()).outcome)
       throw Error(ErrorKind::remote, refused->reason);
     record.placement = placed.placement;
-    started_.runner = std::move(runner);
+    started_.engine = std::move(engine);
     started_.open.cluster = target.cluster;
     return target;
   }
@@ -146,12 +146,13 @@ void restart(Context& context, StartedJob& started, const FindTarget& find_targe
 
 }  // namespace
 
-launcher::JobRunner runner_to_follow(Context& context, const state::Cluster& cluster,
-                                     const launcher::JobSpec& spec) {
+std::unique_ptr<launcher::JobEngine> engine_to_follow(Context& context,
+                                                      const state::Cluster& cluster,
+                                                      const launcher::JobRecord& record) {
   constexpr std::chrono::seconds kLostAfter{15};
   constexpr std::chrono::minutes kLostWhenDetached{10};
-  const bool is_detached = spec.presence == launcher::Presence::detached;
-  return runner_for(context, cluster, is_detached ? kLostWhenDetached : kLostAfter);
+  const bool is_detached = record.spec.presence == launcher::Presence::detached;
+  return engine_for(context, cluster, record, is_detached ? kLostWhenDetached : kLostAfter);
 }
 
 int follow_with_retries(Context& context, StartedJob& started, const FindTarget& find_target,
@@ -167,7 +168,7 @@ int follow_with_retries(Context& context, StartedJob& started, const FindTarget&
                                            started.open.record.restarts);
       return wait.has_value();
     };
-    const int code = follow_job(context, started.runner, started.open, request);
+    const int code = follow_job(context, *started.engine, started.open, request);
     if (!wait) return code;
     try {
       restart(context, started, find_target, *ended, cause, *wait);

@@ -2,16 +2,18 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "cli/commands/job/job_result.hpp"
 #include "cli/commands/job/job_start.hpp"
 
 namespace fastgpu::cli {
 
-/// Returns the runner for following a job to its end. One of a detached job waits longer for nodes
+/// Returns the engine for following a job to its end. One of a detached job waits longer for nodes
 /// that do not answer: this machine may be cut off from them for a while.
-launcher::JobRunner runner_to_follow(Context& context, const state::Cluster& cluster,
-                                     const launcher::JobSpec& spec);
+std::unique_ptr<launcher::JobEngine> engine_to_follow(Context& context,
+                                                      const state::Cluster& cluster,
+                                                      const launcher::JobRecord& record);
 
 /// Returns the nodes that the job may be started on again. Called after each bad end.
 using FindTarget = std::function<RemoteTarget()>;

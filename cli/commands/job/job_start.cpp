@@ -42,13 +42,15 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
 
 /// Starts the job. If this fails, records the job as ended.
 void start(Context& context, const RemoteTarget& target, StartedJob& started) {
-  const launcher::JobRecord& record = started.open.record;
+  launcher::JobRecord& record = started.open.record;
   state::Job& job = started.open.job;
   try {
     const std::string run = started.open.run();
-    const std::string slow = started.runner.start(run, record, context.cancel(),
-                                                  [&] { upload(context, target, record, run); });
-    if (!slow.empty()) context.ui().warn(slow);
+    launcher::StartedRun begun = started.engine->start(
+        run, record, context.cancel(), [&] { upload(context, target, record, run); });
+    if (!begun.warning.empty()) context.ui().warn(begun.warning);
+    record.engine_job.id = std::move(begun.engine_id);
+    if (!record.engine_job.id.empty()) job.record = record;
   } catch (const Error& e) {
     const bool stopped = e.kind() == ErrorKind::interrupted;
     launcher::mark_ended(context.store(), job,
@@ -64,8 +66,11 @@ void wait_and_start(Context& context, const RemoteTarget& target, StartedJob& st
   state::Job& job = started.open.job;
   context.set_interrupt_hint("job " + job.id + " has not started");
   wait_for_turn(context, job);
+  const bool has_lease = started.open.record.spec.engine == launcher::EngineKind::mpirun;
   context.set_interrupt_hint(
-      "job " + job.id + " stops on its own within 30 s; stop it at once with: fastgpu cancel job " +
+      "job " + job.id +
+      (has_lease ? " stops on its own within 30 s; stop it at once with: fastgpu cancel job "
+                 : " goes on; stop it with: fastgpu cancel job ") +
       job.id);
   context.set_stop_notice("stopping job " + job.id + " before it runs");
   start(context, target, started);
@@ -93,7 +98,7 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
                      const std::function<void(const state::Job&)>& when_recorded) {
   if (!record.spec.sync.empty())
     remote::check_readable({record.spec.sync}, remote::left_out_of(record.spec.sync));
-  StartedJob started{.runner = runner_for(context, target.cluster),
+  StartedJob started{.engine = engine_for(context, target.cluster, record),
                      .open = {.job = {}, .record = record, .cluster = target.cluster},
                      .owner = nullptr};
   state::Job& job = started.open.job;
@@ -112,7 +117,7 @@ StartedJob start_element(Context& context, const RemoteTarget& target,
                          const launcher::JobRecord& record, const std::string& id) {
   if (!record.spec.sync.empty())
     remote::check_readable({record.spec.sync}, remote::left_out_of(record.spec.sync));
-  StartedJob started{.runner = runner_for(context, target.cluster),
+  StartedJob started{.engine = engine_for(context, target.cluster, record),
                      .open = {.job = {}, .record = record, .cluster = target.cluster},
                      .owner = nullptr};
   started.open.job = make_due(context, id, record);

@@ -22,7 +22,7 @@ launcher::Turn turn_of_new(Context& context, const RemoteTarget& target,
 
 /// A running job. It is attached to this process while `owner` lives.
 struct StartedJob {
-  launcher::JobRunner runner;
+  std::unique_ptr<launcher::JobEngine> engine;
   OpenJob open;
   std::unique_ptr<JobOwner> owner;
 };

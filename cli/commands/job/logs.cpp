@@ -16,11 +16,11 @@ RankLabels labels_for(const OpenJob& open, const JobOptions& options) {
   return one ? RankLabels::none : RankLabels::shown;
 }
 
-int show_log_document(Context& context, const OpenJob& open, launcher::JobRunner& runner,
+int show_log_document(Context& context, const OpenJob& open, launcher::JobEngine& engine,
                       const launcher::LogRequest& request) {
   LogDocument document(context, open.job.id);
   try {
-    runner.logs(open.run(), open.record, request, document, context.cancel());
+    engine.logs(open.run(), open.record, request, document, context.cancel());
   } catch (const Error& e) {
     document.finish(&e);
     if (document.closed()) return 0;
@@ -39,23 +39,24 @@ int run_logs(Context& context, const JobOptions& options) {
         ErrorKind::conflict,
         "job " + open.job.id + " is queued and has no output yet: wait for it with --follow");
   require_running(context, open);
-  launcher::JobRunner runner = runner_for(context, open.cluster);
+  const auto engine = engine_for(context, open.cluster, open.record);
   launcher::LogRequest request{
       .rank = options.rank,
       .tail = lines_of(options),
       .since = options.since,
       .times = options.timestamps || context.ui().wants_document(),
       .mode = options.follow ? launcher::LogMode::follow : launcher::LogMode::what_there_is};
-  if (context.ui().wants_document()) return show_log_document(context, open, runner, request);
+  if (context.ui().wants_document()) return show_log_document(context, open, *engine, request);
   const RankLabels labels = labels_for(open, options);
-  JobOutput output(context, labels, open.record.spec.launcher);
+  JobOutput output(context, labels, open.record.spec);
   MergedOutput merged(output);
   // Output that is there can be sorted; what comes live comes in order.
   const bool is_sorted = labels != RankLabels::none && !options.follow;
   request.times = request.times || is_sorted;
   try {
-    runner.logs(open.run(), open.record, request,
-                is_sorted ? static_cast<launcher::JobObserver&>(merged) : output, context.cancel());
+    engine->logs(open.run(), open.record, request,
+                 is_sorted ? static_cast<launcher::JobObserver&>(merged) : output,
+                 context.cancel());
     merged.finish();
   } catch (const Error&) {
     merged.finish();

@@ -222,6 +222,14 @@ std::string log_sections(const JobEvidence& evidence) {
   return out.empty() ? out : "<h2>Ends of the logs</h2>\n" + out;
 }
 
+/// Returns "4 ranks on 2 nodes", or "4 ranks on node[1-2]" where the engine has chosen the nodes.
+std::string ranks_line(const launcher::JobRecord& record) {
+  const std::string ranks = counted(launcher::total_ranks(record.placement), "rank") + " on ";
+  if (record.spec.engine == launcher::EngineKind::mpirun)
+    return ranks + counted(record.placement.size(), "node");
+  return ranks + record.placement.front().node.value;
+}
+
 /// Returns the properties of the job, as names and texts.
 std::vector<std::pair<std::string, std::string>> properties_of(const JobEvidence& evidence,
                                                                state::TimePoint now) {
@@ -230,8 +238,7 @@ std::vector<std::pair<std::string, std::string>> properties_of(const JobEvidence
   std::vector<std::pair<std::string, std::string>> rows = {
       {"cluster", evidence.cluster},
       {"command", shell_join(spec.argv)},
-      {"ranks", counted(launcher::total_ranks(evidence.record.placement), "rank") + " on " +
-                    counted(evidence.record.placement.size(), "node")},
+      {"ranks", ranks_line(evidence.record)},
       {"created", utc_text(job.created)},
       {"ended", job.ended ? utc_text(*job.ended) : ""},
       {"duration",

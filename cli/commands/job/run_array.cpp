@@ -143,8 +143,8 @@ class ArrayRunner {
       job = refresh_job(context_, job);
       if (is_detached || launcher::has_ended(job)) return;
       for (const auto& outcome :
-           runner_for(context_, target_.cluster)
-               .stop(launcher::run_name(job.id, job.record->restarts), *job.record))
+           engine_for(context_, target_.cluster, *job.record)
+               ->stop(launcher::run_name(job.id, job.record->restarts), *job.record))
         if (!outcome.ok()) return;  // Asked again.
       finish(job, JobState::lost, 1, "the fastgpu that ran it was ended");
     } catch (const Error&) {

@@ -28,9 +28,14 @@
 #include "cli/commands/job/run_array.hpp"
 #include "cli/commands/shared/program_variables.hpp"
 #include "cli/commands/shared/standard_input.hpp"
+#include "cli/ui/yaml.hpp"
 #include "cli/workflows/job_array.hpp"
+#include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/remote_target.hpp"
+#include "launcher/engine_features.hpp"
+#include "launcher/engines/mpijob.hpp"
+#include "launcher/engines/slurm.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/host_list.hpp"
 #include "launcher/job_file.hpp"
@@ -52,6 +57,7 @@ struct RunJobOptions {
   std::optional<int> ranks;
   std::optional<int> per_node;
   std::string hosts;
+  std::string engine;
   std::string launcher;
   std::string input;
   VariableFlags variables;
@@ -178,6 +184,37 @@ std::set<std::string> assigned_names(const std::vector<std::string>& assignments
   return names;
 }
 
+/// Returns the parts of the job that not every engine has.
+std::vector<launcher::JobFeature> features_of(const RunJobOptions& options,
+                                              const launcher::JobFile& file) {
+  using launcher::JobFeature;
+  const std::string input = options.input.empty() ? file.stdin_to.value_or("none") : options.input;
+  const std::vector<std::pair<bool, JobFeature>> all = {
+      {!options.hosts.empty(), JobFeature::hosts},
+      {!options.launcher.empty() || file.launcher, JobFeature::launcher},
+      {input != "none", JobFeature::input},
+      {options.oversubscribe, JobFeature::crowding},
+      {options.share || file.share.value_or(false), JobFeature::sharing},
+      {options.priority || file.priority, JobFeature::priority},
+      {options.keep_processes || file.keep_processes.value_or(false), JobFeature::leftovers},
+      {!options.cluster.empty() || file.cluster, JobFeature::cluster},
+      {!options.sync.empty() || file.sync, JobFeature::sync},
+      {!options.secrets.empty() || !file.secrets.empty(), JobFeature::secrets},
+      {!options.environment.empty(), JobFeature::environment},
+      {wants_array(options.array, file), JobFeature::array},
+      {options.recovery.retries.value_or(file.retry.value_or(0)) > 0, JobFeature::retry},
+      {options.recovery.hang_timeout || file.hang_timeout, JobFeature::hang_timeout},
+      {!options.recovery.checkpoints.empty() || file.checkpoints, JobFeature::checkpoints},
+      {!options.post_mortem.empty(), JobFeature::post_mortem},
+      {options.check, JobFeature::check},
+      {file.slurm.has_value(), JobFeature::slurm_settings},
+      {file.kubernetes.has_value(), JobFeature::kubernetes_settings}};
+  std::vector<JobFeature> asked;
+  for (const auto& [is_asked, feature] : all)
+    if (is_asked) asked.push_back(feature);
+  return asked;
+}
+
 /// Returns the specification of the job. Flags win over the file.
 launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile& file,
                           const std::vector<std::string>& variables,
@@ -217,6 +254,11 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
   spec.priority = options.priority ? *options.priority : file.priority.value_or(0);
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
   set_recovery(spec, options.recovery, file);
+  spec.engine =
+      state::parse_engine(options.engine.empty() ? file.engine.value_or("mpirun") : options.engine);
+  spec.slurm = file.slurm.value_or(launcher::SlurmOptions{});
+  spec.kubernetes = file.kubernetes.value_or(launcher::KubernetesOptions{});
+  launcher::check_features(spec.engine, features_of(options, file));
   launcher::validate(spec);
   check_sync(spec.sync);
   return spec;
@@ -226,6 +268,14 @@ std::string cluster_of(Context& context, const RunJobOptions& options,
                        const launcher::JobFile& file) {
   return usual_cluster(
       context, options.cluster.empty() ? file.cluster.value_or("") : options.cluster, "run job");
+}
+
+/// Returns the record of a job whose nodes the engine chooses: the first node of the target submits
+/// it.
+launcher::JobRecord submitted_on(const RemoteTarget& target, launcher::JobSpec spec) {
+  const int ranks = launcher::slurm_ranks(spec);
+  return {.spec = std::move(spec),
+          .placement = {{.node = target.nodes.front().name, .first = 0, .count = ranks}}};
 }
 
 View view_of(const launcher::JobRecord& record) {
@@ -256,7 +306,9 @@ std::unique_ptr<remote::SharedInput> input_for(const RunJobOptions& options,
   if (is_detached && !wanted.empty() && wanted != "none")
     throw Error(ErrorKind::usage,
                 "run job: a detached job has no standard input (--stdin " + wanted + ")");
-  if (wanted == "none" || is_detached || options.file == "-" || !is_passed_on(STDIN_FILENO))
+  const bool has_queue = record.spec.engine != launcher::EngineKind::mpirun;
+  if (wanted == "none" || is_detached || has_queue || options.file == "-" ||
+      !is_passed_on(STDIN_FILENO))
     return nullptr;
   record.spec.input = wanted == "all" ? launcher::Input::all : launcher::Input::rank_0;
   const bool to_all = record.spec.input == launcher::Input::all;
@@ -266,6 +318,9 @@ std::unique_ptr<remote::SharedInput> input_for(const RunJobOptions& options,
 /// Returns "4 ranks on 2 nodes".
 std::string places_of(const launcher::JobRecord& record) {
   const auto ranks = static_cast<std::size_t>(launcher::total_ranks(record.placement));
+  if (!record.engine_job.id.empty())
+    return counted(ranks, "rank") + ", job " + record.engine_job.id + " of " +
+           std::string(to_string(record.spec.engine));
   return counted(ranks, "rank") + " on " + counted(record.placement.size(), "node");
 }
 
@@ -348,21 +403,31 @@ int run_array_in_background(Context& context, const RunJobOptions& options) {
   return id.empty() ? code : show_detached_array(context, id);
 }
 
-/// Shows what the job would be. Returns the exit code.
-int show_job_plan(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
-                  const std::optional<ArrayPlan>& array) {
-  const auto refused = runner_for(context, target.cluster).try_start(record, context.cancel());
+/// Shows what would be started. Returns the exit code.
+int show_plan(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
+              const std::optional<ArrayPlan>& array) {
+  const launcher::JobTrial trial =
+      engine_for(context, target.cluster, record)->try_start(record, context.cancel());
   View view = view_of(record);
   view.root["waits_for"] = turn_of_new(context, target, record).waits_for;
   if (array) view.root["array"] = {{"jobs", array->elements.size()}, {"limit", array->limit}};
-  if (refused) {
+  if (const auto& refused = trial.outcome) {
     view.root["exit_code"] = refused->exit_code;
     view.root["reason"] = refused->reason;
     context.ui().fail(refused->reason);
     if (context.ui().wants_document()) context.ui().show(view);
     return refused->exit_code;
   }
-  context.ui().show(view);
+  const bool is_manifest = record.spec.engine == launcher::EngineKind::kubernetes;
+  if (is_manifest)
+    view.root["manifest"] = parse_json<Json>(trial.text, "the manifest");
+  else if (!trial.text.empty())
+    view.root["script"] = trial.text;
+  if (trial.text.empty() || !context.ui().for_people())
+    context.ui().show(view);
+  else
+    context.ui().data(is_manifest ? to_yaml(view.root["manifest"]) : trial.text);
+  if (!trial.note.empty()) context.ui().note(trial.note);
   if (array)
     context.ui().note("an array of " + counted(array->elements.size(), "job") + ", at most " +
                       std::to_string(array->limit) + " at once");
@@ -373,7 +438,7 @@ int show_job_plan(Context& context, const RemoteTarget& target, const launcher::
 /// What happens around the run of a job.
 struct RunSurroundings {
   remote::SharedInput* input = nullptr;  ///< The input of ranks; null for none.
-  FindTarget find_target;
+  FindTarget find_target{};
   std::string post_mortem{};        ///< The directory for bundles; empty for none.
   std::set<std::string> secrets{};  ///< The names of secret variables.
 };
@@ -388,7 +453,7 @@ int follow_one(Context& context, StartedJob& started, const RunSurroundings& aro
       .labels = RankLabels::shown,
       .output = !is_silent,
       .input = around.input};
-  if (spec.retries == 0) return follow_job(context, started.runner, started.open, request);
+  if (spec.retries == 0) return follow_job(context, *started.engine, started.open, request);
   return follow_with_retries(context, started, around.find_target, std::move(request));
 }
 
@@ -406,8 +471,8 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
   const bool is_detached = record.spec.presence == launcher::Presence::detached;
   if (is_detached && !needs_follower(record.spec) && around.post_mortem.empty())
     return show_detached(context, started.open.job);
-  started.runner = runner_to_follow(context, target.cluster, record.spec);
-  context.ui().note("job " + started.open.job.id + ": " + places_of(record));
+  started.engine = engine_to_follow(context, target.cluster, started.open.record);
+  context.ui().note("job " + started.open.job.id + ": " + places_of(started.open.record));
   const int code = follow_one(context, started, around);
   const bool is_bad = code != 0 && !context.cancel().requested();
   if (is_bad && !around.post_mortem.empty())
@@ -443,12 +508,46 @@ void check_parameters(const ArrayPlan& array, launcher::JobSpec spec) {
   launcher::validate(spec);
 }
 
+/// Runs a job by itself, whose nodes are known: here, or in the background until its turn.
+int run_placed(Context& context, const RunJobOptions& options, const launcher::JobFile& file,
+               const RemoteTarget& target, launcher::JobRecord record, RunSurroundings around) {
+  const bool is_element = context.environment()(kInArray).has_value();
+  const bool is_in_queue = context.environment()(kInQueue).has_value();
+  const bool is_detached = record.spec.presence == launcher::Presence::detached;
+  const bool has_input = !is_element && record.spec.retries == 0;
+  const auto input = has_input ? input_for(options, file, record) : nullptr;
+  const bool waits = needs_follower(record.spec) || !around.post_mortem.empty() ||
+                     !turn_of_new(context, target, record).waits_for.empty();
+  if (is_detached && !is_in_queue && !is_element && waits)
+    return wait_in_background(context, options);
+  around.input = input.get();
+  return run_one(context, target, std::move(record), around);
+}
+
+/// Plans or runs a job that needs no cluster of fastgpu.
+int run_in_kubernetes(Context& context, const RunJobOptions& options, const launcher::JobFile& file,
+                      launcher::JobSpec spec) {
+  const auto access = kubernetes_access(context, spec.kubernetes);
+  // Later commands go to the same place, whatever the current context is then.
+  spec.kubernetes.context = access.context;
+  spec.kubernetes.name_space = access.name_space;
+  const int ranks = launcher::mpijob_size(spec).ranks;
+  launcher::JobRecord record{.spec = std::move(spec),
+                             .placement = {{.node = {"kubernetes"}, .first = 0, .count = ranks}}};
+  record.spec.after = ids_of(context, options, file);
+  const RemoteTarget nowhere{.cluster = {}, .nodes = {}, .hosts = {}};
+  if (options.dry_run) return show_plan(context, nowhere, record, std::nullopt);
+  return run_placed(context, options, file, nowhere, std::move(record), {});
+}
+
 int run_here(Context& context, const RunJobOptions& options) {
   const std::string text = file_text(context, options);
   const launcher::JobFile file = job_file_of(options, text);
   const std::vector<std::string> secrets = secrets_of(options, file, context.environment());
   launcher::JobSpec spec =
       spec_of(options, file, own_variables(options, context.environment()), secrets);
+  if (spec.engine == launcher::EngineKind::kubernetes)
+    return run_in_kubernetes(context, options, file, std::move(spec));
   const auto element = context.environment()(kInArray);
   const bool is_in_queue = context.environment()(kInQueue).has_value();
   const bool is_detached = spec.presence == launcher::Presence::detached;
@@ -460,12 +559,14 @@ int run_here(Context& context, const RunJobOptions& options) {
   if (array) check_parameters(*array, spec);
   if (element) become_element(context, *element, spec);
   EnvCluster cluster(context, target_of(context, options, file));
-  launcher::JobRecord record = placed_on(context, cluster.target(), spec);
+  launcher::JobRecord record = spec.engine == launcher::EngineKind::mpirun
+                                   ? placed_on(context, cluster.target(), spec)
+                                   : submitted_on(cluster.target(), spec);
   if (!element) record.spec.after = ids_of(context, options, file);
   if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
   enter_environment(options, cluster, record);
   if (options.check && !is_in_queue && !element) require_sound(context, cluster.target(), record);
-  if (options.dry_run) return show_job_plan(context, cluster.target(), record, array);
+  if (options.dry_run) return show_plan(context, cluster.target(), record, array);
   if (array || element) {
     const std::string input = options.input.empty() ? file.stdin_to.value_or("") : options.input;
     if (!input.empty() && input != "none")
@@ -479,16 +580,10 @@ int run_here(Context& context, const RunJobOptions& options) {
                       .job_file = text,
                       .is_in_background = is_in_queue});
   check_input_of_retries(options, file, spec);
-  const bool has_input = !element && spec.retries == 0;
-  const auto input = has_input ? input_for(options, file, record) : nullptr;
-  const bool waits = needs_follower(spec) || !options.post_mortem.empty() ||
-                     !turn_of_new(context, cluster.target(), record).waits_for.empty();
-  if (is_detached && !is_in_queue && !element && waits) return wait_in_background(context, options);
-  return run_one(context, cluster.target(), std::move(record),
-                 {.input = input.get(),
-                  .find_target = [&] { return target_of(context, options, file); },
-                  .post_mortem = options.post_mortem,
-                  .secrets = assigned_names(secrets)});
+  return run_placed(context, options, file, cluster.target(), std::move(record),
+                    {.find_target = [&] { return target_of(context, options, file); },
+                     .post_mortem = options.post_mortem,
+                     .secrets = assigned_names(secrets)});
 }
 
 int run(Context& context, const RunJobOptions& options) {
@@ -511,6 +606,10 @@ void describe_ranks(Arguments& arguments, RunJobOptions& options) {
       .text("--host", "NODE[:SLOTS],...",
             "Use these nodes of the cluster, with that many slots each", options.hosts)
       .letter = "-H";
+  Argument& engine =
+      arguments.text("--engine", "NAME", "System that runs the job (mpirun)", options.engine);
+  engine.values = Values::choice;
+  engine.choices = {"mpirun", "slurm", "kubernetes"};
   Argument& launcher = arguments.text("--launcher", "NAME",
                                       "Program that starts the ranks (mpirun)", options.launcher);
   launcher.values = Values::choice;

@@ -68,10 +68,10 @@ std::optional<state::Job> ended_job(Context& context, const OpenJob& open,
   }
   require_running(context, open);
   context.ui().waiting("job " + open.job.id + " is running");
-  launcher::JobRunner runner = runner_for(context, open.cluster);
+  const auto engine = engine_for(context, open.cluster, open.record);
   const FollowOptions request{.output = false, .timeout = limit};
-  JobOutput output(context, request.labels, open.record.spec.launcher);
-  return follow_to_end(context, runner, open, request, output);
+  JobOutput output(context, request.labels, open.record.spec);
+  return follow_to_end(context, *engine, open, request, output);
 }
 
 std::vector<JobAndCluster> shown_jobs(const std::vector<OpenJob>& jobs) {

@@ -11,6 +11,7 @@
 #include "cli/commands/cluster/cloud_options.hpp"
 #include "cli/commands/shared/machine.hpp"
 #include "cli/ui/text.hpp"
+#include "cli/workflows/job_access.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "launcher/array.hpp"
 #include "launcher/job.hpp"
@@ -275,6 +276,24 @@ std::string parameters_text(const state::Job& job) {
   return named.empty() ? line : named;
 }
 
+/// Adds the part of a job whose nodes the engine chooses.
+void put_engine(Json& description, const launcher::JobRecord& record) {
+  const std::string engine(state::to_string(record.spec.engine));
+  put(description, "engine", engine);
+  put(description, "ranks", counted(launcher::total_ranks(record.placement), "rank"));
+  put(description, "job of " + engine, record.engine_job.id);
+  put(description, "nodes of " + engine, record.engine_job.nodes);
+  if (record.spec.engine == launcher::EngineKind::slurm) {
+    put(description, "partition", record.spec.slurm.partition);
+    put(description, "submitted on", record.placement.front().node.value);
+    return;
+  }
+  const launcher::KubernetesOptions& options = record.spec.kubernetes;
+  put(description, "context", options.context);
+  put(description, "namespace", options.name_space);
+  put(description, "image", options.image);
+}
+
 /// Adds what was requested for the job.
 void put_wish(Json& description, const state::Job& job) {
   const launcher::JobRecord& record = *job.record;
@@ -292,6 +311,7 @@ void put_wish(Json& description, const state::Job& job) {
         std::to_string(record.restarts) + " of at most " + std::to_string(spec.retries);
   put(description, "checkpoints", spec.checkpoints);
   if (spec.presence == launcher::Presence::detached) description["detached"] = "yes";
+  if (spec.engine != launcher::EngineKind::mpirun) return put_engine(description, record);
   put(description, "ranks", ranks_summary(record.placement));
   Json table = Json::array();
   for (const launcher::NodeRanks& ranks : record.placement)
@@ -326,6 +346,7 @@ std::string run_on_nodes(const state::Job& job) try {
 }  // namespace
 
 std::string place_of_logs(const state::Job& job) {
+  if (is_in_kubernetes(job)) return "in the pod of the launcher";
   const std::string place = "~/" + launcher::job_directory(run_on_nodes(job));
   try {
     std::vector<std::string> nodes;

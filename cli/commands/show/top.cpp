@@ -36,6 +36,8 @@ std::vector<JobOnNodes> jobs_on_nodes(Context& context, const state::Cluster& cl
   for (const state::Job& job : context.store().jobs()) {
     if (job.cluster != cluster.id || job.state != state::JobState::running) continue;
     try {
+      // The nodes of other engines are not known.
+      if (job.record->spec.engine != state::EngineKind::mpirun) continue;
       found.push_back({job.id, job.record->placement});
     } catch (const Error&) {  // Its record is unreadable: `get jobs` says so.
     }

@@ -128,7 +128,7 @@ std::optional<state::Job> measure(Context& context, const BenchCommOptions& opti
   if (part.transport) check_leaves_node(record);
   StartedJob started = start_job(context, target, record);
   BenchOutput output(context);
-  auto job = follow_to_end(context, started.runner, started.open,
+  auto job = follow_to_end(context, *started.engine, started.open,
                            {.on_cancel = launcher::OnCancel::stop_job}, output);
   if (!job) return job;
   if (report.job.empty()) {

@@ -53,6 +53,7 @@ std::set<std::string> running_jobs() {
 std::optional<Time> recorded_end(const fs::path& directory) {
   if (const auto ended = time_of(directory / "status")) return ended;
   if (const auto stopped = time_of(directory / kStoppedMark)) return stopped;
+  if (fs::exists(directory / kBatchScript)) return time_of(directory / kBatchEnd);
   if (fs::exists(directory / "spec"))  // A killed supervisor leaves no status.
     return fs::exists(directory / "started") ? time_of(directory / "started") : std::nullopt;
   return has_begun(directory) ? time_of(directory / "ranks") : std::nullopt;
@@ -61,6 +62,8 @@ std::optional<Time> recorded_end(const fs::path& directory) {
 std::optional<Time> end_of(const fs::path& directory, Time now) {
   if (has_supervisor(directory)) return std::nullopt;
   if (const auto ended = recorded_end(directory)) return ended;
+  // A job may wait in the queue of a batch system for weeks.
+  if (fs::exists(directory / kBatchScript)) return std::nullopt;
   const auto touched = time_of(directory);
   return touched && now - *touched > kUnstarted ? touched : std::nullopt;
 }

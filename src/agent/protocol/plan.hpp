@@ -9,6 +9,8 @@
 //   stopped            the job's end was requested, perhaps before it began
 //   lease              its modification time is the last sign of life of the job's owner
 //   input-<r>, input-<r>.end   pipes to a rank that is given input; input-<r>.at has the position
+//   batch, batch-id, batch-end   the script by which a batch system starts the job, the number that
+//                      the job has there, and its exit code; such a job has no supervisor
 //   launcher.out/.err  the output of the supervisor's program
 //   status             its outcome
 //   ranks/<r>.out/.err/.status
@@ -40,6 +42,8 @@ inline constexpr const char* kJobNetwork = "FASTGPU_JOB_NETWORK";
 
 inline constexpr const char* kStoppedMark = "stopped";
 inline constexpr const char* kVariables = "variables";
+inline constexpr const char* kBatchScript = "batch";
+inline constexpr const char* kBatchEnd = "batch-end";
 inline constexpr const char* kCommSecret = "comm-secret";
 
 /// The agent's exit code for a full disk, or another exhausted resource.

@@ -32,6 +32,7 @@ RIGHT = {
         "command: [a]\narray: 0-100:10,7%4\nparameters: rates.csv\n",
         "command: [a]\narray: 5\n",
         "command: [a]\nretry: 3\nretry_on: [node-loss, hang]\nhang_timeout: 10m\ncheckpoints: c\n",
+        "command: [a]\nengine: slurm\nnp: 4\nslurm: {partition: gpu, mpi: pmix, nodes: 2, gpus: 8, cpus: 6}\n",
     ],
     "cluster": [
         "name: demo\nnodes: 2\nlink-rate: 1gbit\nidle: stop after 30m, delete after 7d\n",
@@ -56,6 +57,8 @@ WRONG = {
         ("command: [a]\ntimeout: soon\n", "duration"),
         ("command: [a]\nengine: mpirrun\n", "did you mean mpirun?"),
         ("command: [a]\nlauncher: srun\n", "plain"),
+        ("command: [a]\nslurm: {partition: -p}\n", "not a word"),
+        ("command: [a]\nslurm: {node: 2}\n", "did you mean 'nodes'?"),
         ("command: [a]\nstdin: rank1\n", "rank0"),
         ("command: [a]\nname: a_b\n", "job name"),
         ("command: [a]\nenv: {'A B': 1}\n", "environment variable"),

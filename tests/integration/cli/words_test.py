@@ -177,7 +177,7 @@ def test_files_that_are_none_are_called_so(user):
 def test_fields_that_do_nothing_are_refused(user):
     file = user.folder / "x.yaml"
     for text, said in (
-        ("engine: slurm\ncommand: [true]\n", "is not one of mpirun"),
+        ("engine: pbs\ncommand: [true]\n", "is not one of mpirun"),
         ("timeout: 30\ncommand: [true]\n", "lacks its unit"),
         ("command: !!python/object:x [true]\n", "tags such as"),
     ):

@@ -1,0 +1,27 @@
+#include "cli/workflows/kubernetes_access.hpp"
+
+#include "http/curl_client.hpp"
+#include "launcher/kubernetes_engine.hpp"
+
+namespace fastgpu::cli {
+
+launcher::KubernetesAccess kubernetes_access(Services& services,
+                                             const launcher::KubernetesOptions& options) {
+  const auto path = launcher::kubeconfig_path(services.environment());
+  launcher::KubernetesAccess access =
+      launcher::read_kubeconfig(config::Document::read(path), path.parent_path(), options.context);
+  if (!options.name_space.empty()) access.name_space = options.name_space;
+  return access;
+}
+
+std::unique_ptr<launcher::JobEngine> kubernetes_engine(Services& services,
+                                                       const launcher::KubernetesOptions& options) {
+  launcher::KubernetesAccess access = kubernetes_access(services, options);
+  http::CurlSettings settings = http::curl_settings(services.environment());
+  settings.ca_text = access.ca_text;
+  settings.identity = access.certificate;
+  return std::make_unique<launcher::KubernetesEngine>(
+      std::make_unique<http::CurlClient>(std::move(settings)), std::move(access));
+}
+
+}  // namespace fastgpu::cli

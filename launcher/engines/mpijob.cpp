@@ -1,0 +1,300 @@
+#include "launcher/engines/mpijob.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "agent/protocol/plan.hpp"
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "base/units.hpp"
+#include "http/urls.hpp"
+#include "launcher/kubernetes/api.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+/// The launcher finds the first host of the job where the operator writes it.
+constexpr const char* kLauncherScript =
+    "MASTER_ADDR=$(sed '1!d;s/[ :].*//' \"${OMPI_MCA_orte_default_hostfile:-/etc/mpi/hostfile}\") "
+    "&& export MASTER_ADDR && exec \"$@\"";
+/// The names that training scripts read, beside those of Open MPI.
+constexpr const char* kRankScript =
+    "export RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE "
+    "LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK LOCAL_WORLD_SIZE=$OMPI_COMM_WORLD_LOCAL_SIZE "
+    "FASTGPU_RANK=$OMPI_COMM_WORLD_RANK FASTGPU_WORLD_SIZE=$OMPI_COMM_WORLD_SIZE "
+    "FASTGPU_LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK && exec \"$@\"";
+
+constexpr int kMasterPort = 29'400;  ///< The pods have addresses of their own.
+
+std::string variable_name(const std::string& assignment) {
+  return assignment.substr(0, assignment.find('='));
+}
+
+/// Returns the variables of all ranks: the user's, which win, and those that depend on no rank.
+std::vector<std::string> mpijob_variables(const std::string& job_id, const JobSpec& spec) {
+  std::vector<std::string> variables = {"MASTER_PORT=" + std::to_string(kMasterPort),
+                                        "PYTHONUNBUFFERED=1",
+                                        std::string(agent::kJobMarker) + "=" + job_id};
+  for (const std::string& assignment : spec.environment) {
+    std::erase_if(variables, [&](const std::string& other) {
+      return variable_name(other) == variable_name(assignment);
+    });
+    variables.push_back(assignment);
+  }
+  return variables;
+}
+
+std::vector<std::string> launcher_command(const JobSpec& spec, const MpiJobSize& size,
+                                          const std::vector<std::string>& variables) {
+  std::vector<std::string> argv = {"/bin/sh",       "-c",
+                                   kLauncherScript, "sh",
+                                   "mpirun",        "--allow-run-as-root",
+                                   "-np",           std::to_string(size.ranks),
+                                   "--map-by",      "slot",
+                                   "--bind-to",     "none",
+                                   "--tag-output"};
+  if (!spec.directory.empty()) argv.insert(argv.end(), {"--wdir", spec.directory});
+  argv.insert(argv.end(), {"-x", "MASTER_ADDR"});
+  for (const std::string& assignment : variables)
+    argv.insert(argv.end(), {"-x", variable_name(assignment)});
+  argv.insert(argv.end(), {"/bin/sh", "-c", kRankScript, "sh"});
+  argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
+  return argv;
+}
+
+/// A dollar sign in an argument would begin a variable of Kubernetes: "$(NAME)".
+std::vector<std::string> escaped_arguments(std::vector<std::string> words) {
+  for (std::string& word : words)
+    for (std::size_t at = 0; (at = word.find("$(", at)) != std::string::npos; at += 3)
+      word.insert(at, "$");
+  return words;
+}
+
+ordered_json pod_template(const JobSpec& spec, ordered_json container) {
+  ordered_json pod = {{"containers", ordered_json::array({std::move(container)})}};
+  pod["terminationGracePeriodSeconds"] =
+      std::chrono::ceil<std::chrono::seconds>(spec.grace).count();
+  return {{"spec", std::move(pod)}};
+}
+
+ordered_json launcher_of(const std::string& job_id, const JobSpec& spec, const MpiJobSize& size) {
+  const auto variables = mpijob_variables(job_id, spec);
+  ordered_json env = ordered_json::array();
+  for (const std::string& assignment : variables) {
+    const std::string name = variable_name(assignment);
+    const std::vector<std::string> value = escaped_arguments({assignment.substr(name.size() + 1)});
+    env.push_back(ordered_json{{"name", name}, {"value", value.front()}});
+  }
+  ordered_json container = {{"name", "launcher"}, {"image", spec.kubernetes.image}};
+  container["command"] = escaped_arguments(launcher_command(spec, size, variables));
+  container["env"] = std::move(env);
+  return {{"replicas", 1},
+          {"restartPolicy", "Never"},
+          {"template", pod_template(spec, std::move(container))}};
+}
+
+ordered_json worker_of(const JobSpec& spec, const MpiJobSize& size) {
+  const KubernetesOptions& options = spec.kubernetes;
+  ordered_json limits = ordered_json::object();
+  if (options.gpus) limits["nvidia.com/gpu"] = *options.gpus;
+  if (!options.cpus.empty()) limits["cpu"] = options.cpus;
+  if (!options.memory.empty()) limits["memory"] = options.memory;
+  ordered_json container = {{"name", "worker"}, {"image", options.image}};
+  if (!limits.empty()) container["resources"] = {{"limits", std::move(limits)}};
+  return {{"replicas", size.workers},
+          {"restartPolicy", "Never"},
+          {"template", pod_template(spec, std::move(container))}};
+}
+
+/// Returns a field that may be missing, but has that type if it is there.
+json optional_field(const json& object, const char* key, json::value_t type) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return json(type);
+  if (found->type() != type)
+    throw Error(ErrorKind::remote,
+                std::string("Kubernetes: field '") + key + "' is a " + found->type_name());
+  return *found;
+}
+
+std::string optional_text(const json& object, const char* key) {
+  return optional_field(object, key, json::value_t::string).get<std::string>();
+}
+
+LauncherPod parse_pod(const json& pod) {
+  const json metadata = optional_field(pod, "metadata", json::value_t::object);
+  const json spec = optional_field(pod, "spec", json::value_t::object);
+  const json status = optional_field(pod, "status", json::value_t::object);
+  LauncherPod parsed{.name = optional_text(metadata, "name"),
+                     .node = optional_text(spec, "nodeName"),
+                     .reason = optional_text(status, "reason")};
+  if (parsed.name.empty()) throw Error(ErrorKind::remote, "Kubernetes: a pod has no name");
+  const json containers = optional_field(status, "containerStatuses", json::value_t::array);
+  for (const json& container : containers) {
+    if (!container.is_object() || optional_text(container, "name") != "launcher") continue;
+    const json state = optional_field(container, "state", json::value_t::object);
+    const json waiting = optional_field(state, "waiting", json::value_t::object);
+    const json ended = optional_field(state, "terminated", json::value_t::object);
+    parsed.has_log = state.contains("running") || state.contains("terminated");
+    if (!optional_text(waiting, "reason").empty()) parsed.reason = optional_text(waiting, "reason");
+    if (ended.contains("exitCode")) {
+      parsed.exit_code = field<int>(ended, "exitCode");
+      parsed.reason = optional_text(ended, "reason");
+    }
+  }
+  return parsed;
+}
+
+std::string created_at(const json& pod) {
+  return optional_text(optional_field(pod, "metadata", json::value_t::object), "creationTimestamp");
+}
+
+JobOutcome outcome_of_mpijob(const MpiJobState& job, const std::optional<LauncherPod>& pod,
+                             const JobSpec& spec) {
+  using state::JobState;
+  if (job.phase == MpiJobPhase::succeeded) return {};
+  const bool is_late =
+      job.reason == "DeadlineExceeded" || (pod && pod->reason == "DeadlineExceeded");
+  if (is_late && spec.timeout.count() > 0)
+    return {.state = JobState::failed,
+            .exit_code = 124,
+            .reason = "ran longer than " + to_string(spec.timeout),
+            .cause = JobEndCause::timeout};
+  const std::string why = job.message.empty() ? job.reason : job.message;
+  if (!pod || !pod->exit_code)
+    return {.state = JobState::failed,
+            .exit_code = 1,
+            .reason = why.empty() ? "the MPIJob failed" : "the MPIJob failed: " + why,
+            .cause = JobEndCause::launcher};
+  const int code = *pod->exit_code == 0 ? 1 : *pod->exit_code;
+  const bool is_plain = pod->reason.empty() || pod->reason == "Error";
+  return {.state = JobState::failed,
+          .exit_code = code,
+          .reason = "the launcher " + pod->name + " exited with " + std::to_string(code) +
+                    (is_plain ? "" : " (" + printable(pod->reason) + ")"),
+          .cause = JobEndCause::failure};
+}
+
+}  // namespace
+
+MpiJobSize mpijob_size(const JobSpec& spec) {
+  const auto& workers = spec.kubernetes.workers;
+  if (!spec.ranks && !workers)
+    throw Error(ErrorKind::usage,
+                "engine kubernetes: the number of ranks is missing: give -np, or "
+                "kubernetes.workers with --npernode");
+  MpiJobSize size;
+  const int slots = spec.per_node.value_or(1);
+  if (!spec.ranks) {
+    size = {.workers = *workers, .slots = slots, .ranks = *workers * slots};
+  } else if (workers) {
+    const int needed = (*spec.ranks + *workers - 1) / *workers;
+    size = {.workers = *workers, .slots = spec.per_node.value_or(needed), .ranks = *spec.ranks};
+  } else {
+    const int per_worker = spec.per_node.value_or(*spec.ranks);
+    size = {.workers = (*spec.ranks + per_worker - 1) / per_worker,
+            .slots = per_worker,
+            .ranks = *spec.ranks};
+  }
+  check_count("ranks (kubernetes.workers times --npernode)", size.ranks);
+  if (size.ranks > size.workers * size.slots)
+    throw Error(ErrorKind::usage, "engine kubernetes: " + std::to_string(size.ranks) +
+                                      " ranks do not fit on " + std::to_string(size.workers) +
+                                      " workers with " + std::to_string(size.slots) +
+                                      " ranks each");
+  return size;
+}
+
+ordered_json mpijob_manifest(const std::string& job_id, const JobSpec& spec,
+                             const std::string& name_space, const std::string& key) {
+  if (spec.kubernetes.image.empty())
+    throw Error(ErrorKind::usage,
+                "engine kubernetes: the container image is missing: set kubernetes.image");
+  const MpiJobSize size = mpijob_size(spec);
+  ordered_json metadata = {{"name", job_id}, {"namespace", name_space}};
+  metadata["labels"] = {{"app.kubernetes.io/managed-by", "fastgpu"}};
+  metadata["annotations"] = {{kKubernetesKey, key}};
+  // The launcher's pod stays for its log and its exit code.
+  ordered_json policy = {{"cleanPodPolicy", "Running"}, {"backoffLimit", 0}};
+  if (spec.timeout.count() > 0)
+    policy["activeDeadlineSeconds"] = std::chrono::ceil<std::chrono::seconds>(spec.timeout).count();
+  ordered_json job = {{"slotsPerWorker", size.slots},
+                      {"runPolicy", std::move(policy)},
+                      {"mpiImplementation", "OpenMPI"}};
+  job["mpiReplicaSpecs"] = {{"Launcher", launcher_of(job_id, spec, size)},
+                            {"Worker", worker_of(spec, size)}};
+  return {{"apiVersion", "kubeflow.org/v2beta1"},
+          {"kind", "MPIJob"},
+          {"metadata", std::move(metadata)},
+          {"spec", std::move(job)}};
+}
+
+std::string mpijobs_path(const std::string& name_space) {
+  return "/apis/kubeflow.org/v2beta1/namespaces/" + http::percent_encode(name_space) + "/mpijobs";
+}
+
+std::string launcher_pods_path(const std::string& name_space, const std::string& name) {
+  const std::string selector =
+      "training.kubeflow.org/job-name=" + name + ",training.kubeflow.org/job-role=launcher";
+  return "/api/v1/namespaces/" + http::percent_encode(name_space) + "/pods?" +
+         http::encode_query({{"labelSelector", selector}});
+}
+
+std::string pod_log_path(const std::string& name_space, const std::string& pod, bool follow,
+                         const std::string& since_time, std::optional<long> since,
+                         std::optional<std::uint64_t> tail) {
+  http::Parameters query = {{"container", "launcher"}, {"timestamps", "true"}};
+  if (follow) query.emplace_back("follow", "true");
+  if (!since_time.empty())
+    query.emplace_back("sinceTime", since_time);
+  else if (since)
+    query.emplace_back("sinceSeconds", std::to_string(std::max(1L, *since)));
+  if (since_time.empty() && tail) query.emplace_back("tailLines", std::to_string(*tail));
+  return "/api/v1/namespaces/" + http::percent_encode(name_space) + "/pods/" +
+         http::percent_encode(pod) + "/log?" + http::encode_query(query);
+}
+
+MpiJobState parse_mpijob(const json& object) {
+  if (optional_text(object, "kind") != "MPIJob")
+    throw Error(ErrorKind::remote, "Kubernetes: the answer is no MPIJob");
+  const json status = optional_field(object, "status", json::value_t::object);
+  MpiJobState state;
+  for (const json& condition : optional_field(status, "conditions", json::value_t::array)) {
+    if (!condition.is_object() || optional_text(condition, "status") != "True") continue;
+    const std::string type = optional_text(condition, "type");
+    MpiJobPhase phase = state.phase;
+    if (type == "Succeeded") phase = MpiJobPhase::succeeded;
+    if (type == "Failed") phase = MpiJobPhase::failed;
+    if (type == "Running" && phase == MpiJobPhase::waiting) phase = MpiJobPhase::running;
+    if (type == "Suspended" && phase == MpiJobPhase::running) phase = MpiJobPhase::waiting;
+    state = {.phase = phase,
+             .reason = printable(optional_text(condition, "reason"), 100),
+             .message = printable(optional_text(condition, "message"), 300)};
+    if (phase == MpiJobPhase::succeeded || phase == MpiJobPhase::failed) break;
+  }
+  return state;
+}
+
+std::optional<LauncherPod> parse_launcher_pod(const json& list) {
+  const json items = optional_field(list, "items", json::value_t::array);
+  const json* newest = nullptr;
+  for (const json& pod : items) {
+    if (!pod.is_object()) throw Error(ErrorKind::remote, "Kubernetes: a pod is no object");
+    // Times of this form sort as texts.
+    if (newest == nullptr || created_at(pod) >= created_at(*newest)) newest = &pod;
+  }
+  if (newest == nullptr) return std::nullopt;
+  return parse_pod(*newest);
+}
+
+JobOutcome decide_mpijob(const MpiJobState& job, const std::optional<LauncherPod>& pod,
+                         const JobSpec& spec) {
+  JobOutcome outcome = outcome_of_mpijob(job, pod, spec);
+  if (pod) outcome.nodes = pod->node;
+  return outcome;
+}
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,355 @@
+#include "launcher/engines/slurm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "agent/protocol/plan.hpp"
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "base/quote.hpp"
+#include "base/units.hpp"
+#include "launcher/placement.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::string_view kForgotten = "FORGOTTEN";
+
+/// Slurm's exit code of a batch script whose output file could not be opened.
+constexpr int kNoOutputFile = 53;
+
+struct StateWord {
+  std::string_view word;
+  SlurmPhase phase;
+};
+
+/// The job states of Slurm 20.11 to 24.05.
+constexpr std::array kStateWords = {
+    StateWord{"PENDING", SlurmPhase::waiting},      StateWord{"CONFIGURING", SlurmPhase::waiting},
+    StateWord{"REQUEUED", SlurmPhase::waiting},     StateWord{"REQUEUE_FED", SlurmPhase::waiting},
+    StateWord{"REQUEUE_HOLD", SlurmPhase::waiting}, StateWord{"RESV_DEL_HOLD", SlurmPhase::waiting},
+    StateWord{"SPECIAL_EXIT", SlurmPhase::waiting}, StateWord{"RUNNING", SlurmPhase::running},
+    StateWord{"COMPLETING", SlurmPhase::running},   StateWord{"RESIZING", SlurmPhase::running},
+    StateWord{"SIGNALING", SlurmPhase::running},    StateWord{"STAGE_OUT", SlurmPhase::running},
+    StateWord{"STOPPED", SlurmPhase::running},      StateWord{"SUSPENDED", SlurmPhase::running},
+    StateWord{"COMPLETED", SlurmPhase::ended},      StateWord{"CANCELLED", SlurmPhase::ended},
+    StateWord{"FAILED", SlurmPhase::ended},         StateWord{"TIMEOUT", SlurmPhase::ended},
+    StateWord{"DEADLINE", SlurmPhase::ended},       StateWord{"NODE_FAIL", SlurmPhase::ended},
+    StateWord{"BOOT_FAIL", SlurmPhase::ended},      StateWord{"LAUNCH_FAILED", SlurmPhase::ended},
+    StateWord{"PREEMPTED", SlurmPhase::ended},      StateWord{"OUT_OF_MEMORY", SlurmPhase::ended},
+    StateWord{"REVOKED", SlurmPhase::ended},        StateWord{"RECONFIG_FAIL", SlurmPhase::ended},
+};
+
+[[noreturn]] void refuse_answer(std::string_view text) {
+  constexpr std::size_t kShown = 200;
+  throw Error(ErrorKind::remote,
+              "Slurm answers what is not understood: '" + printable(text, kShown) + "'");
+}
+
+SlurmPhase phase_of(std::string_view state) {
+  const auto found = std::ranges::find(kStateWords, state, &StateWord::word);
+  if (found == kStateWords.end())
+    throw Error(ErrorKind::remote, "Slurm reports the unknown state '" + printable(state) + "'");
+  return found->phase;
+}
+
+int parse_code(std::string_view text) {
+  constexpr int kMostCode = 255;
+  int value = -1;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end.ec != std::errc() || end.ptr != text.data() + text.size() || value < 0 ||
+      value > kMostCode)
+    refuse_answer(text);
+  return value;
+}
+
+/// Parses "CODE:SIGNAL".
+process::ExitStatus parse_exit(std::string_view text) {
+  const auto colon = text.find(':');
+  if (colon == text.npos) refuse_answer(text);
+  return {.code = parse_code(text.substr(0, colon)), .signal = parse_code(text.substr(colon + 1))};
+}
+
+/// Returns the value of the first "KEY=VALUE" among words that are separated by spaces. The value
+/// ends at the next space.
+std::optional<std::string_view> value_of(std::string_view line, std::string_view key) {
+  for (std::size_t at = 0; at < line.size();) {
+    const auto end = std::min(line.find(' ', at), line.size());
+    const std::string_view word = line.substr(at, end - at);
+    if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == '=')
+      return word.substr(key.size() + 1);
+    at = end + 1;
+  }
+  return std::nullopt;
+}
+
+/// Returns a value of Slurm; empty for its words for nothing.
+std::string known(std::string_view value) {
+  for (const char* none : {"(null)", "None", "N/A", "None assigned", "Unknown"})
+    if (value == none) return "";
+  return std::string(value);
+}
+
+SlurmJob parse_scontrol(std::string_view line) {
+  const auto state = value_of(line, "JobState");
+  const auto exit = value_of(line, "ExitCode");
+  if (!value_of(line, "JobId") || !state || !exit) refuse_answer(line);
+  SlurmJob job{.state = std::string(*state), .phase = phase_of(*state)};
+  job.reason = known(value_of(line, "Reason").value_or(""));
+  job.nodes = known(value_of(line, "NodeList").value_or(""));
+  job.batch = parse_exit(*exit);
+  return job;
+}
+
+/// Parses "ID|STATE|CODE:SIGNAL|NODES". A state may have more words: "CANCELLED by 1000".
+SlurmJob parse_sacct(std::string_view line) {
+  std::array<std::string_view, 4> fields;
+  std::size_t count = 0;
+  for (std::size_t at = 0; at <= line.size(); ++count) {
+    if (count == fields.size()) refuse_answer(line);
+    const auto end = std::min(line.find('|', at), line.size());
+    fields[count] = line.substr(at, end - at);
+    at = end + 1;
+  }
+  if (count != fields.size()) refuse_answer(line);
+  const std::string_view state = fields[1].substr(0, fields[1].find(' '));
+  return {.state = std::string(state),
+          .phase = phase_of(state),
+          .batch = parse_exit(fields[2]),
+          .nodes = known(fields[3])};
+}
+
+/// Parses the exit code that the batch script wrote as its last step.
+SlurmJob parse_batch_end(std::string_view line) {
+  const int code = parse_code(line);
+  return {.state = code == 0 ? "COMPLETED" : "FAILED",
+          .phase = SlurmPhase::ended,
+          .batch = {.code = code}};
+}
+
+std::string_view first_line(std::string_view text) {
+  return text.substr(0, text.find('\n'));
+}
+
+class Script {
+ public:
+  void option(const std::string& name, const std::string& value) {
+    if (!value.empty()) text_ += "#SBATCH --" + name + "=" + value + "\n";
+  }
+  void option(const std::string& name, std::optional<int> value) {
+    if (value) option(name, std::to_string(*value));
+  }
+  void line(const std::string& text) { text_ += text + "\n"; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_{"#!/bin/sh\n"};
+};
+
+/// Returns a time limit as "H:MM:SS".
+std::string slurm_time(std::chrono::milliseconds limit) {
+  const auto total = std::chrono::ceil<seconds>(limit).count();
+  const auto two = [](auto number) { return (number < 10 ? "0" : "") + std::to_string(number); };
+  return std::to_string(total / 3600) + ":" + two(total / 60 % 60) + ":" + two(total % 60);
+}
+
+void add_options(Script& script, const std::string& job_id, const JobSpec& spec) {
+  const std::string directory = job_directory(job_id);
+  const SlurmOptions& slurm = spec.slurm;
+  script.option("job-name", job_id);
+  script.option("output", directory + "/launcher.out");
+  script.option("error", directory + "/launcher.err");
+  script.option("open-mode", "append");
+  script.line("#SBATCH --no-requeue");
+  script.option("ntasks", slurm_ranks(spec));
+  script.option("nodes", slurm.nodes);
+  script.option("ntasks-per-node", spec.per_node);
+  script.option("cpus-per-task", slurm.cpus);
+  if (slurm.gpus) script.option("gres", "gpu:" + std::to_string(*slurm.gpus));
+  if (spec.timeout.count() > 0) script.option("time", slurm_time(spec.timeout));
+  script.option("partition", slurm.partition);
+  script.option("account", slurm.account);
+  script.option("qos", slurm.qos);
+}
+
+/// Two ports on the first node that depend on the job alone: ranks of other nodes know them, too.
+void add_variables(Script& script, const SlurmOptions& slurm) {
+  script.line("hosts=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\") || exit 1");
+  script.line("MASTER_ADDR=${hosts%%[!a-zA-Z0-9._-]*}");
+  script.line("MASTER_PORT=$((20000 + 2 * (SLURM_JOB_ID % 6000)))");
+  script.line("FASTGPU_COMM_MASTER_ADDR=$MASTER_ADDR");
+  script.line("FASTGPU_COMM_MASTER_PORT=$((MASTER_PORT + 1))");
+  script.line("FASTGPU_NUM_NODES=$SLURM_JOB_NUM_NODES");
+  script.line("FASTGPU_NODE_IPS=$hosts");
+  script.line("OMP_NUM_THREADS=" + std::to_string(slurm.cpus.value_or(1)));
+  script.line(
+      "export MASTER_ADDR MASTER_PORT FASTGPU_COMM_MASTER_ADDR FASTGPU_COMM_MASTER_PORT "
+      "FASTGPU_NUM_NODES FASTGPU_NODE_IPS OMP_NUM_THREADS");
+}
+
+/// Returns the program of each task: it names the node's place, and becomes the rank.
+std::string task_script(const JobSpec& spec, const std::vector<std::string>& rank_command) {
+  std::string script = "cd \"$HOME\" && export NODE_RANK=$SLURM_NODEID GROUP_RANK=$SLURM_NODEID";
+  script += " FASTGPU_NODE_RANK=$SLURM_NODEID";
+  if (spec.per_node) script += " LOCAL_WORLD_SIZE=" + std::to_string(*spec.per_node);
+  return script + " && exec " + shell_join(rank_command);
+}
+
+JobOutcome outcome_in_slurm(JobReport report, const SlurmJob& job) {
+  using state::JobState;
+  if (report.cancelled || job.state == "CANCELLED")
+    return {.state = JobState::cancelled,
+            .exit_code = 130,
+            .reason = report.cancelled ? "cancelled" : "cancelled in Slurm",
+            .cause = JobEndCause::cancelled};
+  if (job.state == "TIMEOUT" || job.state == "DEADLINE") {
+    const bool is_ours = report.timeout.count() > 0;
+    return {.state = JobState::failed,
+            .exit_code = 124,
+            .reason = is_ours ? "ran longer than " + to_string(report.timeout)
+                              : "ran longer than Slurm allows (" + job.state + ")",
+            .cause = JobEndCause::timeout};
+  }
+  for (const char* lost :
+       {"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "PREEMPTED", "REVOKED", "RECONFIG_FAIL"})
+    if (job.state == lost)
+      return {.state = JobState::lost,
+              .exit_code = 1,
+              .reason = "Slurm ended it: " + job.state +
+                        (job.nodes.empty() ? "" : " (" + job.nodes + ")"),
+              .cause = job.state == "PREEMPTED" ? JobEndCause::preempted : JobEndCause::node_loss};
+  const auto wanted = static_cast<std::size_t>(total_ranks(report.placement));
+  // The nodes of ranks are known from their own reports alone.
+  report.placement.clear();
+  for (const agent::RankEnd& end : report.ranks)
+    report.placement.push_back({.node = {end.host}, .first = end.rank, .count = 1});
+  report.lost.clear();
+  report.launcher.reset();
+  const JobOutcome of_ranks = decide(report);
+  if (of_ranks.first_rank) return of_ranks;
+  if (job.state == "COMPLETED") return {};
+  if (job.state == kForgotten) {
+    if (report.ranks.size() == wanted) return {};
+    return {.state = JobState::lost,
+            .exit_code = 1,
+            .reason =
+                "Slurm does not know the job any more, and not all of its ranks have "
+                "reported their end",
+            .cause = JobEndCause::contact};
+  }
+  if (job.state == "OUT_OF_MEMORY")
+    return {.state = JobState::failed,
+            .exit_code = 137,
+            .reason = "Slurm ended it: out of memory (" + job.nodes + ")",
+            .cause = JobEndCause::failure};
+  if (job.batch.code == 0 && job.batch.signal == kNoOutputFile)
+    return {.state = JobState::failed,
+            .exit_code = 1,
+            .reason = job.nodes +
+                      ": the job's directory is missing there: the nodes of Slurm must "
+                      "share the home directory of the node that submits",
+            .cause = JobEndCause::launcher};
+  const int code = job.batch.shell_code() == 0 ? 1 : job.batch.shell_code();
+  return {.state = JobState::failed,
+          .exit_code = code,
+          .reason = "Slurm's batch script " + describe(job.batch) +
+                    (report.launcher_tail.empty() ? "" : ":\n" + report.launcher_tail),
+          .cause = JobEndCause::launcher};
+}
+
+}  // namespace
+
+std::string checked_slurm_word(const std::string& text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-.,:@+=/").find(c) != std::string_view::npos;
+  };
+  if (text.empty() || text.starts_with('-') || !std::ranges::all_of(text, is_plain))
+    throw Error(ErrorKind::usage,
+                "'" + printable(text) + "' is not a word of letters, digits and _-.,:@+=/");
+  return text;
+}
+
+int slurm_ranks(const JobSpec& spec) {
+  if (spec.ranks) return *spec.ranks;
+  if (!spec.slurm.nodes)
+    throw Error(ErrorKind::usage,
+                "engine slurm: the number of ranks is missing: give -np, or slurm.nodes with "
+                "--npernode");
+  const int ranks = *spec.slurm.nodes * spec.per_node.value_or(1);
+  check_count("ranks (slurm.nodes times --npernode)", ranks);
+  return ranks;
+}
+
+std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
+                               const std::vector<std::string>& rank_command) {
+  Script script;
+  add_options(script, job_id, spec);
+  script.line("cd \"$HOME\" || exit 1");
+  add_variables(script, spec.slurm);
+  std::vector<std::string> srun = {"srun", "--kill-on-bad-exit=1"};
+  if (!spec.slurm.mpi.empty()) srun.push_back("--mpi=" + spec.slurm.mpi);
+  if (spec.slurm.cpus) srun.push_back("--cpus-per-task=" + std::to_string(*spec.slurm.cpus));
+  srun.insert(srun.end(), {"/bin/sh", "-c", task_script(spec, rank_command)});
+  script.line(shell_join(srun));
+  script.line("code=$?");
+  script.line("echo \"$code\" > " + job_directory(job_id) + "/" + agent::kBatchEnd);
+  script.line("exit \"$code\"");
+  return script.take();
+}
+
+std::vector<std::string> slurm_rank_variables(const JobSpec& spec) {
+  std::vector<std::string> variables;
+  const bool is_set = std::ranges::any_of(spec.environment, [](const std::string& assignment) {
+    return assignment.starts_with("PYTHONUNBUFFERED=");
+  });
+  if (!is_set) variables.emplace_back("PYTHONUNBUFFERED=1");
+  variables.insert(variables.end(), spec.environment.begin(), spec.environment.end());
+  return variables;
+}
+
+std::string parse_sbatch(std::string_view text) {
+  constexpr std::size_t kLongestId = 20;
+  const std::string_view line = first_line(text);
+  const std::string_view id = line.substr(0, line.find(';'));
+  const bool is_number = std::ranges::all_of(id, [](char c) { return c >= '0' && c <= '9'; });
+  if (id.empty() || id.size() > kLongestId || !is_number) refuse_answer(text);
+  return std::string(id);
+}
+
+SlurmJob parse_slurm_job(std::string_view text) {
+  const std::string_view source = first_line(text);
+  if (source.size() == text.size()) refuse_answer(text);
+  const std::string_view line = first_line(text.substr(source.size() + 1));
+  if (source == "scontrol") return parse_scontrol(line);
+  if (source == "sacct") return parse_sacct(line);
+  if (source == "batch") return parse_batch_end(line);
+  refuse_answer(text);
+}
+
+SlurmJob forgotten_slurm_job() {
+  return {.state = std::string(kForgotten), .phase = SlurmPhase::ended};
+}
+
+agent::JobEnd slurm_job_end(const SlurmJob& job, std::int64_t now_ns) {
+  agent::JobEnd end;
+  end.how = job.batch;
+  end.ended = now_ns;
+  if (job.state == "CANCELLED") end.cause = agent::StopCause::request;
+  if (job.state == "TIMEOUT" || job.state == "DEADLINE") end.cause = agent::StopCause::timeout;
+  if (end.how.ok() && job.state != "COMPLETED" && job.state != kForgotten) end.how.code = 1;
+  end.host = job.nodes;
+  return end;
+}
+
+JobOutcome decide_slurm(JobReport report, const SlurmJob& job) {
+  JobOutcome outcome = outcome_in_slurm(std::move(report), job);
+  outcome.nodes = job.nodes;
+  return outcome;
+}
+
+}  // namespace fastgpu::launcher

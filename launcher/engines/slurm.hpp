@@ -1,0 +1,62 @@
+// Slurm: the batch script of a job, and what Slurm reports about it. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/protocol/status.hpp"
+#include "launcher/job.hpp"
+#include "launcher/job_outcome.hpp"
+
+namespace fastgpu::launcher {
+
+/// Returns the text if Slurm and a shell read it as one word. Throws ErrorKind::usage otherwise.
+std::string checked_slurm_word(const std::string& text);
+
+/// Returns the number of ranks: -np, or the ranks of each node times the nodes. Throws
+/// ErrorKind::usage if the job has neither.
+int slurm_ranks(const JobSpec& spec);
+
+/// Returns the batch script: it starts one process of `rank_command` for each rank by srun. All
+/// paths in it are relative to the home directory. The texts of `spec.slurm` are words.
+std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
+                               const std::vector<std::string>& rank_command);
+
+/// Returns the variables of the user and those that depend on no node, for the file of the ranks.
+std::vector<std::string> slurm_rank_variables(const JobSpec& spec);
+
+/// Returns Slurm's number of the job from the answer of `sbatch --parsable`: "12" or "12;cluster".
+/// Throws remote for anything else.
+std::string parse_sbatch(std::string_view text);
+
+enum class SlurmPhase : std::uint8_t { waiting, running, ended };
+
+/// A job as Slurm sees it.
+struct SlurmJob {
+  std::string state{};  ///< Slurm's word: "PENDING", "RUNNING", "COMPLETED", "NODE_FAIL", ...
+  SlurmPhase phase = SlurmPhase::waiting;
+  std::string reason{};         ///< Slurm's word: "Resources", "Priority"; may be empty.
+  process::ExitStatus batch{};  ///< The outcome of the batch script, once the job has ended.
+  std::string nodes{};          ///< "node[1-2]"; empty before the job has nodes.
+};
+
+/// Parses the answer of the script slurm_state: a line that names its source, `scontrol`, `sacct`
+/// or `batch`, and the lines of that program. Throws remote, showing the input, for anything else
+/// and for states that are unknown.
+SlurmJob parse_slurm_job(std::string_view text);
+
+/// Returns a job that Slurm does not know any more: its ranks alone show how it ended.
+SlurmJob forgotten_slurm_job();
+
+/// Returns the record of the job's end for those that follow its logs.
+agent::JobEnd slurm_job_end(const SlurmJob& job, std::int64_t now_ns);
+
+/// Decides. Ranks that failed by themselves come first, as with other engines. What Slurm ended is
+/// named by Slurm's word.
+JobOutcome decide_slurm(JobReport report, const SlurmJob& job);
+
+}  // namespace fastgpu::launcher

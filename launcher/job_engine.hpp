@@ -1,0 +1,92 @@
+// The interface of what runs jobs: mpirun on the nodes of a cluster, or a scheduler such as Slurm.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "base/host_result.hpp"
+#include "launcher/following.hpp"
+#include "launcher/job.hpp"
+#include "launcher/job_outcome.hpp"
+#include "ssh/client.hpp"
+
+namespace fastgpu::launcher {
+
+/// The effect of a cancel on a job that is being followed.
+enum class OnCancel : std::uint8_t { stop_job, leave_job };
+
+enum class LogMode : std::uint8_t { what_there_is, follow };
+
+struct LogRequest {
+  std::optional<int> rank{};                         ///< Absent: all, mpirun's own output included.
+  std::optional<std::uint64_t> tail{};               ///< Lines of each log.
+  std::optional<std::chrono::milliseconds> since{};  ///< Lines of this time before now.
+  bool times = false;  ///< Reports when output was written, and each node's output in that order.
+  LogMode mode = LogMode::what_there_is;
+};
+
+/// The result of asking an engine once about a job.
+struct JobGlance {
+  std::optional<JobOutcome> outcome{};  ///< Absent while the job has not ended, as far as known.
+  bool waits = false;                   ///< The job waits in the engine's own queue.
+  std::string reason{};                 ///< Why it waits; empty if it does not.
+  std::string nodes{};                  ///< The nodes that the engine has chosen.
+};
+
+/// The result of asking, before its start, whether a job could start.
+struct JobTrial {
+  std::optional<JobOutcome> outcome{};  ///< The outcome of ranks that could not begin.
+  std::string note{};                   ///< The engine's own answer; empty if it has none.
+  std::string text{};  ///< The engine's input, such as a batch script; may be empty.
+};
+
+/// A job that has been started.
+struct StartedRun {
+  std::string engine_id{};  ///< The engine's own name for the job; empty if it has none.
+  std::string warning{};    ///< The reason why the job may be slow; empty if none is known.
+};
+
+/// Runs one job at a time, as the client that it uses does. All calls block. An `id` is the name of
+/// a run: see run_name().
+class JobEngine {
+ public:
+  virtual ~JobEngine() = default;
+
+  /// Starts a job. After an exception or a cancel nothing of it runs. A second start of the same id
+  /// changes nothing. Calls `when_prepared` once the job's own directory exists, and before
+  /// anything runs there, so that the caller can fill job_work_directory.
+  virtual StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
+                           const std::function<void()>& when_prepared) = 0;
+
+  /// Checks what `start` needs, and starts nothing. Throws as `start` does.
+  virtual JobTrial try_start(const JobRecord& job, const Cancel& cancel) = 0;
+
+  /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere, within the grace
+  /// of its programs, or leaves it. With leave_job, a cancel throws ErrorKind::interrupted.
+  virtual JobOutcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
+                            const FollowingOptions& options, JobObserver& observer,
+                            const Cancel& cancel) = 0;
+
+  /// Asks once, for a few seconds at most. Throws transient if the engine does not answer.
+  virtual JobGlance glance(const std::string& id, const JobRecord& job) = 0;
+
+  /// Stops all of the job. Names the nodes that did not confirm it. Stopping a job that has ended
+  /// is a success.
+  virtual std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) = 0;
+
+  /// Passes on the bytes that the programs wrote. Throws for a node that does not answer, after the
+  /// others have been read, and for a rank that the job does not have (usage).
+  virtual void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
+                    JobObserver& observer, const Cancel& cancel) = 0;
+
+  /// Removes what is left of an ended job, logs included. Passes over what is gone already.
+  virtual std::vector<HostResult<ssh::Exit>> remove(const std::string& id, const JobRecord& job,
+                                                    const Cancel& cancel) = 0;
+};
+
+}  // namespace fastgpu::launcher

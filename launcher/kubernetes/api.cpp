@@ -1,0 +1,189 @@
+#include "launcher/kubernetes/api.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <random>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostMessage = 400;
+constexpr std::size_t kLargestObject = 8U << 20U;
+/// A log stream that brings nothing for this long is opened again.
+constexpr std::chrono::seconds kSilence{120};
+
+/// Returns the message of the server's own error object; the status code without one.
+std::string message_of(const http::Response& response) {
+  const json status = try_parse_json(response.body);
+  if (status.is_object() && status.value("kind", json()) == "Status") {
+    const json message = status.value("message", json());
+    if (message.is_string() && !message.get<std::string>().empty())
+      return printable(message.get<std::string>(), kMostMessage);
+  }
+  return "HTTP status " + std::to_string(response.status);
+}
+
+bool is_worth_repeating(int status) {
+  return status == 429 || status >= 500;
+}
+
+std::optional<milliseconds> retry_after(const http::Response& response) {
+  const auto header = response.header("Retry-After");
+  if (!header) return std::nullopt;
+  return http::parse_retry_after(*header, std::chrono::system_clock::now());
+}
+
+double random_part() {
+  thread_local std::mt19937 generator{std::random_device{}()};
+  return std::uniform_real_distribution<double>(0, 1)(generator);
+}
+
+void pause(milliseconds duration, const Cancel& cancel) {
+  pollfd fd{cancel.fd(), POLLIN, 0};
+  ::poll(&fd, 1, static_cast<int>(duration.count()));
+  cancel.check();
+}
+
+/// Returns an answer as an object.
+json object_in(const http::Response& response, const std::string& path) {
+  json object = parse_json(response.body, "the answer to " + path);
+  if (!object.is_object())
+    throw Error(ErrorKind::remote, "the answer to " + path + " is not an object");
+  return object;
+}
+
+std::string key_of(const json& object) {
+  const json metadata = object.value("metadata", json::object());
+  if (!metadata.is_object()) return {};
+  const json annotations = metadata.value("annotations", json::object());
+  if (!annotations.is_object()) return {};
+  const json key = annotations.value(kKubernetesKey, json());
+  return key.is_string() ? key.get<std::string>() : "";
+}
+
+}  // namespace
+
+KubernetesApi::KubernetesApi(http::Client& client, KubernetesAccess access, http::Backoff backoff)
+    : client_(client), access_(std::move(access)), backoff_(backoff) {}
+
+http::Request KubernetesApi::request(const std::string& method, const std::string& path) const {
+  http::Request request{.method = method, .url = access_.server + path};
+  request.headers = {{"Accept", "application/json"}, {"User-Agent", "fastgpu"}};
+  if (!access_.token.reveal().empty())
+    request.headers.push_back({"Authorization", "Bearer " + access_.token.reveal()});
+  request.largest_answer = kLargestObject;
+  return request;
+}
+
+Error KubernetesApi::failure_of(const http::Response& response) const {
+  const std::string message = message_of(response);
+  const std::string where = "Kubernetes (context " + access_.context + "): ";
+  if (response.status == 401)
+    return {ErrorKind::denied, where + "the server refuses the login: " + message +
+                                   "; a token or certificate may have expired"};
+  if (response.status == 403) return {ErrorKind::denied, where + message};
+  if (response.status == 404) return {ErrorKind::not_found, where + message};
+  if (response.status == 409) return {ErrorKind::conflict, where + message};
+  if (is_worth_repeating(response.status)) return {ErrorKind::transient, where + message};
+  return {ErrorKind::remote, where + message};
+}
+
+http::Response KubernetesApi::send(const http::Request& request, const Cancel& cancel) {
+  try {
+    return client_.send(request, cancel);
+  } catch (const Error& e) {
+    throw e.during("Kubernetes (context " + access_.context + ")");
+  }
+}
+
+http::Response KubernetesApi::send_until_answered(const http::Request& request,
+                                                  const Cancel& cancel) {
+  const auto start = SteadyClock::now();
+  for (int number = 1;; ++number) {
+    http::Tried tried{.attempts = number};
+    std::optional<Error> failure;
+    try {
+      http::Response response = send(request, cancel);
+      if (!is_worth_repeating(response.status)) return response;
+      failure = failure_of(response);
+      tried.retry_after = retry_after(response);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::transient) throw;
+      failure = e;
+    }
+    tried.elapsed = std::chrono::duration_cast<milliseconds>(SteadyClock::now() - start);
+    const auto wait = http::next_wait(backoff_, tried, random_part());
+    if (!wait) throw Error(*failure);
+    pause(*wait, cancel);
+  }
+}
+
+std::optional<json> KubernetesApi::find(const std::string& path, const Cancel& cancel) {
+  const http::Response response = send_until_answered(request("GET", path), cancel);
+  if (response.status == 404) return std::nullopt;
+  if (response.status != 200) throw failure_of(response);
+  return object_in(response, path);
+}
+
+json KubernetesApi::create(const std::string& path, const nlohmann::ordered_json& object,
+                           const std::string& key, const Cancel& cancel) {
+  http::Request post = request("POST", path);
+  post.headers.push_back({"Content-Type", "application/json"});
+  post.body = object.dump();
+  const http::Response response = send_until_answered(post, cancel);
+  if (response.status == 200 || response.status == 201 || response.status == 202)
+    return object_in(response, path);
+  if (response.status == 409) {
+    const std::string name = object.at("metadata").at("name").get<std::string>();
+    const auto there = find(path + "/" + name, cancel);
+    if (there && key_of(*there) == key) return *there;  // An earlier try arrived after all.
+  }
+  throw failure_of(response);
+}
+
+void KubernetesApi::try_create(const std::string& path, const nlohmann::ordered_json& object,
+                               const Cancel& cancel) {
+  http::Request post = request("POST", path + "?dryRun=All");
+  post.headers.push_back({"Content-Type", "application/json"});
+  post.body = object.dump();
+  const http::Response response = send_until_answered(post, cancel);
+  if (response.status / 100 != 2) throw failure_of(response);
+}
+
+bool KubernetesApi::has_key(const std::string& path, const std::string& key, const Cancel& cancel) {
+  const auto there = find(path, cancel);
+  return there && key_of(*there) == key;
+}
+
+bool KubernetesApi::remove(const std::string& path, const Cancel& cancel) {
+  http::Request erase = request("DELETE", path);
+  erase.headers.push_back({"Content-Type", "application/json"});
+  erase.body = R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Background"})";
+  const http::Response response = send_until_answered(erase, cancel);
+  if (response.status == 404) return false;
+  if (response.status / 100 != 2) throw failure_of(response);
+  return true;
+}
+
+bool KubernetesApi::stream(const std::string& path,
+                           const std::function<void(std::string_view)>& take,
+                           const Cancel& cancel) {
+  http::Request get = request("GET", path);
+  get.limit = milliseconds(0);
+  get.silence = kSilence;
+  get.on_data = take;
+  const http::Response response = send(get, cancel);
+  if (response.status == 404) return false;
+  if (response.status != 200) throw failure_of(response);
+  return true;
+}
+
+}  // namespace fastgpu::launcher

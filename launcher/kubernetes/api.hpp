@@ -1,0 +1,66 @@
+// Requests to the API server of Kubernetes: strictly read answers, and requests that are repeated
+// where this is safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/cancel.hpp"
+#include "base/json.hpp"
+#include "http/backoff.hpp"
+#include "http/client.hpp"
+#include "launcher/kubernetes/kubeconfig.hpp"
+
+namespace fastgpu::launcher {
+
+/// All calls throw
+/// - denied for a login that the server refuses (401, 403)
+/// - transient if the server does not answer, or with 429 or 5xx, also after repetitions
+/// - remote for an answer that is not understood, and for any other status.
+class KubernetesApi {
+ public:
+  /// Borrows `client`.
+  KubernetesApi(http::Client& client, KubernetesAccess access, http::Backoff backoff = {});
+
+  const KubernetesAccess& access() const noexcept { return access_; }
+
+  /// Returns the object at a path, such as "/api/v1/pods"; absent if it does not exist (404).
+  std::optional<nlohmann::json> find(const std::string& path, const Cancel& cancel);
+
+  /// Creates an object, whose `key` is an annotation that nothing else has: if a try was lost and
+  /// the object exists with this key, it is ours. Throws conflict if it exists with another one.
+  nlohmann::json create(const std::string& path, const nlohmann::ordered_json& object,
+                        const std::string& key, const Cancel& cancel);
+
+  /// Lets the server check an object, and create nothing.
+  void try_create(const std::string& path, const nlohmann::ordered_json& object,
+                  const Cancel& cancel);
+
+  /// Returns true if there is an object at the path, and it has the key.
+  bool has_key(const std::string& path, const std::string& key, const Cancel& cancel);
+
+  /// Removes an object. Returns false if it does not exist.
+  bool remove(const std::string& path, const Cancel& cancel);
+
+  /// Passes on the body of an answer as it arrives, for as long as the server sends it. Returns
+  /// false if there is nothing at that path. Not repeated: a broken stream throws transient.
+  bool stream(const std::string& path, const std::function<void(std::string_view)>& take,
+              const Cancel& cancel);
+
+ private:
+  http::Request request(const std::string& method, const std::string& path) const;
+  http::Response send(const http::Request& request, const Cancel& cancel);
+  http::Response send_until_answered(const http::Request& request, const Cancel& cancel);
+  Error failure_of(const http::Response& response) const;
+
+  http::Client& client_;
+  KubernetesAccess access_;
+  http::Backoff backoff_;
+};
+
+/// The annotation that create() needs.
+inline constexpr const char* kKubernetesKey = "fastgpu/key";
+
+}  // namespace fastgpu::launcher

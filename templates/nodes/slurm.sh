@@ -1,0 +1,96 @@
+# Calls Slurm on the node that submits jobs. $1: the action, $2: the job's directory, relative to home.
+# Exit status 3: the job was not submitted. 4: the controller does not answer. 5: Slurm does not know the job.
+# 6: the job has not ended in time. 7: Slurm is missing.
+# shellcheck shell=sh
+umask 077
+action=$1
+job=$2
+seconds=${3:-0}
+# shellcheck disable=SC1091
+if ! command -v sbatch > /dev/null 2>&1 && [ -r /etc/profile ]; then . /etc/profile > /dev/null 2>&1; fi
+if ! command -v sbatch > /dev/null 2>&1; then
+  echo 'sbatch is missing' >&2
+  exit 7
+fi
+cd "$HOME" || exit 1
+
+find_id() {
+  [ -s "$job/batch-id" ] || exit 3
+  id=$(cut -d ';' -f 1 "$job/batch-id")
+}
+
+# Prints what the controller knows. Returns 1 if it does not know the job.
+ask_controller() {
+  if answer=$(scontrol --oneliner show job "$id" 2>&1); then
+    printf '%s\n' "$answer"
+    return 0
+  fi
+  case $answer in *'Invalid job id'*) return 1 ;; esac
+  printf '%s\n' "$answer" >&2
+  exit 4
+}
+
+case $action in
+  test)
+    exec sbatch --test-only 2>&1
+    ;;
+  submit)
+    if [ ! -s "$job/batch-id" ] && [ ! -e "$job/stopped" ]; then
+      sbatch --parsable "$job/batch" > "$job/batch-id.part" || exit 1
+      mv "$job/batch-id.part" "$job/batch-id"
+    fi
+    find_id
+    # Another fastgpu may have stopped the job meanwhile.
+    if [ -e "$job/stopped" ]; then scancel "$id"; fi
+    cat "$job/batch-id"
+    ;;
+  state)
+    find_id
+    if answer=$(ask_controller); then
+      printf 'scontrol\n%s\n' "$answer"
+      exit 0
+    else
+      code=$?
+      [ "$code" = 1 ] || exit "$code"
+    fi
+    if answer=$(sacct --allocations --noheader --parsable2 --jobs="$id" \
+      --format=JobID,State,ExitCode,NodeList 2> /dev/null) && [ -n "$answer" ]; then
+      printf 'sacct\n%s\n' "$answer"
+      exit 0
+    fi
+    [ -s "$job/batch-end" ] || exit 5
+    echo batch
+    cat "$job/batch-end"
+    ;;
+  cancel)
+    mkdir -p "$job" && : > "$job/stopped" || exit 1
+    [ -s "$job/batch-id" ] || exit 0
+    find_id
+    if ! answer=$(scancel "$id" 2>&1); then
+      case $answer in
+        *'Invalid job id'* | *'already complet'*) ;;
+        *)
+          printf '%s\n' "$answer" >&2
+          exit 4
+          ;;
+      esac
+    fi
+    end=$(($(date +%s) + seconds))
+    while answer=$(ask_controller); do
+      case " $answer" in
+        *' JobState=PENDING '* | *' JobState=CONFIGURING '* | *' JobState=RUNNING '* | *' JobState=COMPLETING '* | \
+          *' JobState=SUSPENDED '* | *' JobState=STOPPED '* | *' JobState=SIGNALING '* | *' JobState=STAGE_OUT '*) ;;
+        *) break ;;
+      esac
+      if [ "$(date +%s)" -ge "$end" ]; then exit 6; fi
+      sleep 0.2
+    done
+    rm -f "$job/variables" "$job/comm-secret"
+    ;;
+  end)
+    cat > "$job/status.part.$$" || exit 1
+    if [ -e "$job/status" ]; then rm -f "$job/status.part.$$"; else mv "$job/status.part.$$" "$job/status"; fi
+    rm -f "$job/variables" "$job/comm-secret"
+    ;;
+  *) exit 2 ;;
+esac

@@ -1,0 +1,230 @@
+"""Jobs in Kubernetes, as a user meets them: kubernetes_test.py FASTGPU [TEST ...]
+
+The API server is a stand-in on loopback, with TLS; its pods run mpirun on this machine. Needs
+mpirun and openssl; exits with 77 where it cannot run.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import suite
+from api_server import serving, wait_until
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
+
+FASTGPU = os.path.abspath(sys.argv[1])
+JOB = ["run", "job", "--engine", "kubernetes", "--set", "kubernetes.image=train:1"]
+
+
+class Desk:
+    """A user with a kubeconfig and a state directory."""
+
+    def __init__(self, folder, cluster, server):
+        self.folder, self.cluster, self.server = folder, cluster, server
+        self.configure({"token": cluster.token})
+
+    def configure(self, login, **more):
+        authority = base64.b64encode((self.folder / "ca.pem").read_bytes()).decode()
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "lab",
+            "contexts": [
+                {"name": "lab", "context": {"cluster": "c", "user": "u", "namespace": "ns"}}
+            ],
+            "clusters": [
+                {
+                    "name": "c",
+                    "cluster": {
+                        "server": self.server,
+                        "certificate-authority-data": authority,
+                        **more,
+                    },
+                }
+            ],
+            "users": [{"name": "u", "user": login}],
+        }
+        (self.folder / "config").write_text(json.dumps(document))
+
+    def environment(self):
+        return {
+            **os.environ,
+            "HOME": str(self.folder),
+            "KUBECONFIG": str(self.folder / "config"),
+            "FASTGPU_STATE_DIR": str(self.folder / "state"),
+            "NO_COLOR": "1",
+        }
+
+    def run(self, *words, code=0):
+        done = subprocess.run(
+            [FASTGPU, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=self.environment(),
+            check=False,
+        )
+        if done.returncode != code:
+            raise AssertionError(
+                f"{words}: {done.returncode}, not {code}\n{done.stdout}{done.stderr}"
+            )
+        return done
+
+    def seen(self, job):
+        return json.loads(self.run("describe", "job", job, "-o", "json").stdout)
+
+
+def test_a_job_runs_and_its_logs_are_those_of_its_ranks(desk):
+    program = ["sh", "-c", 'echo "$RANK/$WORLD_SIZE at $MASTER_ADDR: $A \\$(B)"; echo err >&2']
+    done = desk.run(*JOB, "hello", "-np", "2", "-e", "A=$(x) y", "--", *program)
+    wanted = [f"[{rank}] {rank}/2 at localhost: $(x) y $(B)" for rank in (0, 1)]
+    assert_equal(sorted(done.stdout.splitlines()), wanted)
+    assert_equal(done.stderr.count("] err"), 2, done.stderr)
+    seen = desk.seen("hello")
+    assert_equal((seen["state"], seen["exit_code"]), ("succeeded", 0))
+    assert_equal(seen["spec"]["engine"], "kubernetes")
+    assert_equal(seen["spec"]["kubernetes"]["namespace"], "ns")
+    assert_equal(desk.run("logs", "hello", "--rank", "1").stdout, wanted[1][4:] + "\n")
+    text = desk.run("describe", "job", "hello").stdout
+    for word in ("kubernetes", "train:1", "lab"):
+        assert_in(word, text)
+    assert_in("hello-1", desk.run("get", "jobs").stdout)
+
+
+def test_the_exit_code_is_that_of_the_program(desk):
+    program = ["sh", "-c", '[ "$RANK" = 1 ] && exit 7; exec sleep 30']
+    done = desk.run(*JOB, "seven", "-np", "2", "--", *program, code=7)
+    assert_in("exited with 7", done.stderr)
+    assert_equal(desk.seen("seven")["state"], "failed")
+
+
+def test_a_detached_job_is_followed_and_cancelled(desk):
+    job = desk.run(*JOB, "long", "-np", "1", "-d", "--", "sh", "-c", "echo up; exec sleep 60")
+    job = job.stdout.strip()
+    wait_until(lambda: "up" in desk.run("logs", job).stdout)
+    assert_equal(desk.seen(job)["state"], "running")
+    assert_in("running", desk.run("get", "jobs").stdout)
+    desk.run("wait", "job", job, "--timeout", "1s", code=124)
+    desk.run("cancel", "job", job)
+    assert_equal(desk.cluster.jobs, {})
+    assert_equal(desk.seen(job)["state"], "cancelled")
+    desk.run("delete", "job", job, "--yes")
+
+
+def test_ctrl_c_deletes_the_job(desk):
+    process = subprocess.Popen(
+        [FASTGPU, *JOB, "stop", "-np", "1", "--", "sh", "-c", "echo up; exec sleep 60"],
+        env=desk.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert_in("up", process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert_equal(process.returncode, 130, err)
+    assert_equal(desk.cluster.jobs, {})
+
+
+def test_a_log_stream_that_breaks_loses_and_repeats_nothing(desk):
+    desk.cluster.breaks_streams = 5
+    program = ["sh", "-c", "for i in $(seq 40); do echo line $i; sleep 0.1; done"]
+    done = desk.run(*JOB, "stream", "-np", "1", "--", *program)
+    assert_equal(done.stdout.splitlines(), [f"[0] line {i}" for i in range(1, 41)])
+    assert_less(desk.cluster.breaks_streams, 5)
+
+
+def test_faults_of_the_server(desk):
+    desk.cluster.faults = [
+        {"status": 429, "times": 1, "method": "POST", "headers": [("Retry-After", "1")]},
+        {"status": 500, "times": 1, "method": "POST", "effect": True},
+        {"status": 503, "times": 2, "method": "GET"},
+    ]
+    desk.run(*JOB, "faults", "-np", "1", "--", "true")
+    assert_equal(len(desk.cluster.jobs), 1)
+    assert_true(all(fault["times"] == 0 for fault in desk.cluster.faults))
+    desk.cluster.jobs["blocked-1"] = {"metadata": {"name": "blocked-1"}}
+    assert_in("already exists", desk.run(*JOB, "blocked", "-np", "1", "--", "true", code=6).stderr)
+    desk.cluster.jobs.pop("blocked-1")
+
+
+def test_a_login_that_expires_leaves_the_job_alone(desk):
+    job = desk.run(*JOB, "expire", "-np", "1", "-d", "--", "sleep", "60").stdout.strip()
+    desk.cluster.token = "another"
+    refused = desk.run("wait", "job", job, code=3)
+    assert_in("may have expired", refused.stderr)
+    assert_not_in("t0ken", refused.stderr)
+    shown = desk.run("get", "jobs")
+    assert_in("showing the last known state", shown.stderr)
+    assert_in("running", shown.stdout)
+    desk.configure({"token": "another"})
+    desk.run("cancel", "job", job)
+
+
+def test_a_client_certificate_logs_in_and_a_server_of_another_authority_is_refused(desk):
+    desk.configure(
+        {
+            "client-certificate": str(desk.folder / "client.pem"),
+            "client-key": str(desk.folder / "client.key"),
+        }
+    )
+    desk.cluster.token = "unused"
+    desk.run(*JOB, "certificate", "-np", "1", "--", "true")
+    other = base64.b64encode((desk.folder / "client.pem").read_bytes()).decode()
+    desk.configure({"token": "unused"}, **{"certificate-authority-data": other})
+    refused = desk.run(*JOB, "trust", "-np", "1", "--", "true", code=1)
+    assert_in("certificate", refused.stderr)
+
+
+def test_a_plan_is_the_manifest_as_yaml_and_creates_nothing(desk):
+    done = desk.run(*JOB, "plan", "-np", "4", "--npernode", "2", "--dry-run", "--", "./train")
+    assert_in("apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n", done.stdout)
+    assert_in("accepts the job", done.stderr)
+    assert_equal(desk.cluster.jobs, {})
+    plan = desk.run(*JOB, "plan", "-np", "4", "--dry-run", "-o", "json", "--", "./train")
+    manifest = json.loads(plan.stdout)["manifest"]
+    assert_equal(manifest["spec"]["slotsPerWorker"], 4)
+    assert_true(all("dryRun=All" in request for request in desk.cluster.requests))
+
+
+def test_what_kubernetes_does_not_take_is_refused_before_anything_is_asked(desk):
+    for words, said in (
+        (["--sync", "."], "build the files into the image"),
+        (["-c", "demo"], "set kubernetes.context"),
+        (["--secret", "HOME"], "readable in the MPIJob"),
+        (["--stdin", "all"], "no standard input"),
+        (["--array", "1-3", "-d"], "engine kubernetes does not take --array"),
+        (["--retry", "2"], "engine kubernetes does not take --retry"),
+        (["--checkpoints", "c"], "a mounted volume"),
+        (["--check"], "Kubernetes chooses the nodes"),
+    ):
+        assert_in(said, desk.run(*JOB, "-np", "1", *words, "--", "true", code=2).stderr)
+    words = ["run", "job", "--engine", "kubernetes", "-np", "1", "--", "true"]
+    assert_in("set kubernetes.image", desk.run(*words, code=2).stderr)
+    assert_in("number of ranks is missing", desk.run(*JOB, "--", "true", code=2).stderr)
+    desk.configure({"exec": {"command": "aws"}})
+    assert_in("plugin 'aws'", desk.run(*JOB, "-np", "1", "--", "true", code=2).stderr)
+    (desk.folder / "config").unlink()
+    desk.run(*JOB, "-np", "1", "--", "true", code=5)
+    assert_equal(desk.cluster.requests, [])
+
+
+@contextlib.contextmanager
+def desk_of(_):
+    with tempfile.TemporaryDirectory(prefix="fastgpu-kubernetes-") as name:
+        folder = pathlib.Path(name)
+        with serving(folder) as (cluster, server):
+            yield Desk(folder, cluster, server)
+
+
+if __name__ == "__main__":
+    suite.need_programs("mpirun", "openssl")
+    suite.main(suite.tests_of(globals()), desk_of, sys.argv[2:])

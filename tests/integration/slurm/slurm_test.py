@@ -1,0 +1,349 @@
+"""Jobs in a real Slurm, as a user meets them: a controller and two nodes of Slurm on one host, with
+an sshd: slurm_test.py FASTGPU [TEST ...]
+
+Both nodes of Slurm have the home directory of that host, as those of a site share one. Needs root,
+sshd and Slurm (Debian: slurmctld, slurmd, slurm-client, munge); exits with 77 where it cannot run.
+It cleans up after itself.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "static"))
+import static_cluster_test
+import suite
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
+
+ADDRESS = f"{static_cluster_test.NETWORK}.21"
+CONFIGURATION = """
+ClusterName=lab
+SlurmctldHost=login({address})
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+MpiDefault=none
+SwitchType=switch/none
+SchedulerType=sched/builtin
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+JobAcctGatherType=jobacct_gather/none
+GresTypes=gpu
+StateSaveLocation={folder}/ctld
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/ctld.pid
+SlurmdPidFile={folder}/%n.pid
+SlurmctldLogFile={folder}/ctld.log
+SlurmdLogFile={folder}/%n.log
+SlurmdParameters=config_overrides
+ReturnToService=2
+KillWait=15
+MessageTimeout=5
+InactiveLimit=0
+NodeName=node1 NodeHostname=login NodeAddr={address} Port=17001 CPUs=2 RealMemory=500 Gres=gpu:2
+NodeName=node2 NodeHostname=login NodeAddr={address} Port=17002 CPUs=2 RealMemory=500 Gres=gpu:2
+PartitionName=all Nodes=node1,node2 Default=YES MaxTime=INFINITE State=UP
+"""
+PLACE = "RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK MASTER_ADDR FASTGPU_NUM_NODES"
+
+
+class Site:
+    """A host that submits to a Slurm of two nodes, and a cluster of fastgpu that is this host."""
+
+    def __init__(self, lab):
+        self.lab = lab
+        self.folder = lab.folder / "slurm"
+        self.folder.mkdir(mode=0o700)
+        (lab.folder / "hosts").write_text(f"127.0.0.1 localhost\n{ADDRESS} login node1 node2\n")
+        self.configuration = self.folder / "slurm.conf"
+        self.host = lab.host(
+            "login", ADDRESS, network=True, config=f"SetEnv SLURM_CONF={self.configuration}\n"
+        )
+        self.configuration.write_text(CONFIGURATION.format(folder=self.folder, address=ADDRESS))
+        for number in (0, 1):
+            self.inside("mknod", f"{self.folder}/gpu{number}", "c", "1", "3")
+        (self.folder / "gres.conf").write_text(
+            f"NodeName=node[1-2] Name=gpu File={self.folder}/gpu[0-1]\n"
+        )
+        for name in ("ctld", "spool-node1", "spool-node2"):
+            (self.folder / name).mkdir()
+        (self.folder / "munge.key").write_bytes(os.urandom(128))
+        (self.folder / "munge.key").chmod(0o400)
+        self.inside(
+            *["munged", "--force", f"--key-file={self.folder}/munge.key"],
+            *[f"--socket={self.folder}/munge.socket", f"--pid-file={self.folder}/munge.pid"],
+            *[f"--log-file={self.folder}/munge.log", f"--seed-file={self.folder}/munge.seed"],
+        )
+        # slurmd looks there for control groups, which it does not use with this configuration.
+        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
+        self.inside("mount", "-t", "tmpfs", "cgroup", "/sys/fs/cgroup")
+        self.start_controller()
+        for node in ("node1", "node2"):
+            self.inside("slurmd", "-N", node)
+        self.await_nodes()
+        lab.create(self.host.entry(slots=4))
+
+    @contextlib.contextmanager
+    def for_a_test(self):
+        """Yields the site, and then ends the jobs that a test has left there."""
+        try:
+            yield self
+        finally:
+            self.inside("scancel", "--user", "root", check=False)
+            self.await_nodes()
+
+    def command(self, *words):
+        return [
+            *["nsenter", "-t", str(self.host.first_process())],
+            *["--mount", "--uts", "--net", "--pid", "env", f"SLURM_CONF={self.configuration}"],
+            *words,
+        ]
+
+    def inside(self, *words, check=True):
+        done = subprocess.run(
+            self.command(*words), capture_output=True, text=True, timeout=60, check=False
+        )
+        if check and done.returncode != 0:
+            raise AssertionError(f"{words}: {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def start_controller(self):
+        self.inside("slurmctld")
+
+    def stop_controller(self):
+        self.inside("kill", (self.folder / "ctld.pid").read_text().strip())
+        for _ in range(200):
+            if "UP" not in self.inside("scontrol", "ping", check=False):
+                return
+            time.sleep(0.05)
+        raise AssertionError("the controller does not end")
+
+    def await_nodes(self):
+        for _ in range(300):
+            if self.inside("sinfo", "-h", "-o", "%T %D", check=False).strip() == "idle 2":
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"Slurm has no two idle nodes: {self.inside('sinfo', '-N', '-l')}")
+
+    def run(self, *words, **more):
+        return self.lab.run(*words, **more)
+
+    def job(self, *more, program=(), **options):
+        return self.run(
+            *["run", "job", "-c", "lab", "--engine", "slurm", *more, "--", *program], **options
+        )
+
+    def seen(self, job):
+        return json.loads(self.run("describe", "job", job, "-o", "json").stdout)
+
+    def await_seen(self, job, condition, seconds=60):
+        end = time.monotonic() + seconds
+        while not condition(seen := self.seen(job)):
+            assert_less(time.monotonic(), end, f"{job} is {seen['state']}: {seen['reason']}")
+            time.sleep(0.2)
+
+    def await_state(self, job, state):
+        self.await_seen(job, lambda seen: seen["state"] == state)
+
+    def files_of(self, job):
+        return self.host.home / ".fastgpu" / "jobs" / job
+
+
+def test_ranks_of_two_nodes_have_their_places_and_logs(site):
+    words = ["-np", "4", "--npernode", "2", "--set", "slurm.nodes=2", "-e", "A=x y"]
+    show = 'echo "$SLURMD_NODENAME $A $(printenv ' + PLACE + ' | tr "\\n" " ")"; echo err >&2'
+    done = site.job("place", *words, program=["sh", "-c", show])
+    lines = sorted(done.stdout.splitlines())
+    for rank, line in enumerate(lines):
+        node, local = f"node{rank // 2 + 1}", rank % 2
+        wanted = f"[{rank}] {node} x y {rank} 4 {local} 2 {rank // 2} node1 2 "
+        assert_equal(line, wanted)
+    assert_equal(len(lines), 4)
+    assert_equal(done.stderr.count("] err"), 4, done.stderr)
+    seen = site.seen("place")
+    assert_equal((seen["state"], seen["exit_code"]), ("succeeded", 0))
+    spec = seen["spec"]
+    assert_equal((spec["engine"], spec["engine_nodes"]), ("slurm", "node[1-2]"), f"{spec}")
+    assert_true(spec["engine_job"].isdigit(), f"{spec}")
+    text = site.run("describe", "job", "place").stdout
+    assert_in(f"Job of slurm:    {spec['engine_job']}\n", text)
+    assert_equal(site.run("logs", "place", "--rank", "3").stdout, lines[3][4:] + "\n")
+    assert_equal(len(site.run("logs", "place").stdout.splitlines()), 4)
+
+
+def test_the_exit_code_is_that_of_the_rank_that_failed(site):
+    program = ["sh", "-c", '[ "$RANK" = 1 ] && exit 7; exec sleep 60']
+    began = time.monotonic()
+    done = site.job("seven", "-np", "2", program=program, code=7)
+    assert_less(time.monotonic() - began, 40, "the other rank is waited for")
+    assert_in("rank 1 on login: exited with 7", done.stderr)
+    seen = site.seen("seven")
+    assert_equal((seen["failure"]["rank"], seen["cause"]), (1, "failure"))
+    report = json.loads(site.run("report", "seven", "-o", "json").stdout)
+    rank = report["ranks"][1]
+    assert_equal((rank["node"], rank["exit_code"]), ("login", 7))
+
+
+def test_a_job_in_the_queue_can_be_seen_waited_for_and_cancelled(site):
+    first = ["-np", "4", "--set", "slurm.nodes=2", "--detach"]
+    trap = 'trap "echo saved; exit 3" TERM; echo up; while :; do sleep 0.1; done'
+    running = site.job("long", *first, program=["sh", "-c", trap]).stdout.strip()
+    site.await_state(running, "running")
+    waiting = site.job("short", *first, program=["true"]).stdout.strip()
+    # Slurm has a reason once it has tried to start the job.
+    site.await_seen(waiting, lambda seen: "queue (Resources)" in seen["reason"])
+    assert_equal(site.seen(waiting)["state"], "starting")
+    assert_in("124", str(site.run("wait", "job", waiting, "--timeout", "1s", code=124).returncode))
+    for _ in range(100):
+        if site.run("logs", running).stdout.count("up") == 4:
+            break
+        time.sleep(0.1)
+    site.run("cancel", "job", running)
+    assert_equal(site.seen(running)["state"], "cancelled")
+    assert_equal(site.run("logs", running).stdout.count("saved"), 4, "SIGTERM came to all ranks")
+    site.run("wait", "job", waiting)
+    assert_equal(site.seen(waiting)["state"], "succeeded")
+    third = site.job("long", *first, program=["sleep", "100"]).stdout.strip()
+    site.await_state(third, "running")
+    site.inside("scancel", site.seen(third)["spec"]["engine_job"])
+    assert_in("cancelled in Slurm", site.run("wait", "job", third, code=130).stderr)
+
+
+def test_secrets_are_not_where_others_look(site):
+    done = site.job(
+        *["secret", "-np", "1", "--secret", "TOKEN"],
+        program=["sh", "-c", 'echo "${#TOKEN}"; squeue -o "%all"; scontrol show job'],
+        environment={"TOKEN": "hunter2-hunter2"},
+    )
+    assert_in("[0] 15\n", done.stdout)
+    assert_not_in("hunter2", done.stdout)
+    job = site.seen("secret")["id"]
+    files = site.files_of(job)
+    assert_not_in("hunter2", (files / "batch").read_text())
+    assert_true(not (files / "variables").exists(), "the variables stay after the job")
+    assert_equal(files.stat().st_mode & 0o77, 0, "others may read the job's directory")
+
+
+def test_a_copied_directory_and_gpus_are_there(site):
+    source = site.lab.folder / "source"
+    source.mkdir()
+    (source / "data").write_text("text")
+    done = site.job(
+        *["copy", "-np", "2", "--sync", str(source), "--set", "slurm.gpus=2"],
+        *["--set", "slurm.nodes=2"],
+        program=["sh", "-c", 'cat data; echo " $CUDA_VISIBLE_DEVICES"'],
+    )
+    assert_equal(sorted(done.stdout.splitlines()), ["[0] text 0,1", "[1] text 0,1"])
+
+
+def test_a_plan_shows_the_batch_script_and_what_slurm_says(site):
+    words = ["plan", "-np", "4", "--timeout", "90s", "--set", "slurm.partition=all", "--dry-run"]
+    done = site.job(*words, program=["true"])
+    assert_in("#SBATCH --time=0:01:30\n#SBATCH --partition=all\n", done.stdout)
+    assert_in("to start at", done.stderr)
+    plan = json.loads(site.job(*words, "-o", "json", program=["true"]).stdout)
+    assert_equal(plan["script"], done.stdout)
+    assert_not_in("plan", site.run("get", "jobs").stdout)
+
+
+def test_what_slurm_or_the_engine_refuses_is_named(site):
+    more = ["-np", "1", "--set", "slurm.partition=none"]
+    refused = site.job("bad", *more, program=["true"], code=1)
+    assert_in("nvalid partition", refused.stderr)
+    assert_equal(site.seen("bad")["state"], "failed")
+    assert_in("nvalid partition", site.job(*more, "--dry-run", program=["true"], code=1).stderr)
+    for words, reason in (
+        (["-np", "1", "-H", "login"], "engine slurm does not take --host"),
+        (["-np", "1", "--priority", "3"], "set slurm.qos"),
+        (["-np", "1", "--launcher", "plain"], "srun starts the ranks"),
+        (["-np", "1", "--array", "1-3"], "engine slurm does not take --array"),
+        (["-np", "1", "--retry", "2"], "engine slurm does not take --retry"),
+        (["-np", "1", "--set", "hang_timeout=5m"], "set --timeout"),
+        (["-np", "1", "--post-mortem", "."], "use fastgpu report"),
+        (["-np", "1", "--check"], "Slurm chooses the nodes"),
+        ([], "the number of ranks is missing"),
+    ):
+        assert_in(reason, site.job(*words, program=["true"], code=2).stderr)
+    done = site.run("run", "job", "-c", "lab", "--engine", "slrum", "--", "true", code=2)
+    assert_in("slurm", done.stderr)
+    words = ["-c", "lab", "--set", "slurm.nodes=2", "--", "true"]
+    assert_in("it is for --engine slurm", site.run("run", "job", *words, code=2).stderr)
+
+
+def test_a_controller_that_is_gone_is_named_and_the_job_goes_on(site):
+    program = ["sh", "-c", "while [ ! -e go ]; do sleep 0.1; done; echo went"]
+    job = site.job("gone", "-np", "1", "--detach", program=program).stdout.strip()
+    site.await_state(job, "running")
+    site.stop_controller()
+    try:
+        shown = site.run("get", "jobs")
+        assert_in("Slurm's controller does not answer on login", shown.stderr)
+        assert_in(job, shown.stdout)
+        assert_in("running", shown.stdout)
+        assert_in("does not answer", site.run("cancel", "job", job, code=1).stderr)
+    finally:
+        site.start_controller()
+    (site.host.home / "go").touch()
+    site.run("wait", "job", job)
+    assert_equal(site.run("logs", job).stdout, "went\n")
+    assert_equal(site.seen(job)["state"], "succeeded")
+
+
+def test_ctrl_c_ends_the_job_in_slurm(site):
+    process = subprocess.Popen(
+        [
+            *[site.lab.fastgpu, "run", "job", "stop", "-c", "lab", "--engine", "slurm"],
+            *["-np", "2", "--", "sh", "-c", "echo up; exec sleep 100"],
+        ],
+        env=site.lab.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert_in("up", process.stdout.readline())
+    process.send_signal(2)
+    _, err = process.communicate(timeout=60)
+    assert_equal(process.returncode, 130, err)
+    assert_equal(site.inside("squeue", "-h").strip(), "", "a job is left")
+    assert_equal(site.seen("stop")["state"], "cancelled")
+
+
+def test_the_files_of_a_job_go_with_it(site):
+    job = site.job("keep", "-np", "1", "--detach", program=["true"]).stdout.strip()
+    site.run("wait", "job", job)
+    assert_true(site.files_of(job).exists())
+    site.run("delete", "job", job, "--yes")
+    assert_true(not site.files_of(job).exists(), "files stay")
+
+
+@contextlib.contextmanager
+def site_of(fastgpu):
+    with static_cluster_test.lab_for(fastgpu) as lab:
+        site = None
+        try:
+            site = Site(lab)
+            yield site
+        except Exception:
+            for log in (lab.folder / "slurm").glob("*.log"):
+                print(f"--- {log.name}\n{log.read_text()[-3000:]}", file=sys.stderr)
+            raise
+
+
+def main():
+    suite.need_root("unshare", "nsenter", "ip", "ssh-keygen", "/usr/sbin/sshd")
+    suite.need_programs("slurmctld", "slurmd", "sbatch", "munged")
+    os.makedirs("/run/sshd", exist_ok=True)
+    with site_of(os.path.abspath(sys.argv[1])) as site:
+        suite.main(suite.tests_of(globals()), lambda _: site.for_a_test(), sys.argv[2:])
+
+
+if __name__ == "__main__":
+    main()

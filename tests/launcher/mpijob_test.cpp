@@ -1,0 +1,208 @@
+#include "launcher/engines/mpijob.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "launcher/kubernetes/api.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using nlohmann::json;
+using test::failure_of;
+
+JobSpec mpijob_spec() {
+  JobSpec spec;
+  spec.name = {"train"};
+  spec.argv = {"./train", "--lr", "$(LR)"};
+  spec.engine = EngineKind::kubernetes;
+  spec.ranks = 4;
+  spec.kubernetes.image = "registry.example/train:1";
+  return spec;
+}
+
+json manifest_of(const JobSpec& spec) {
+  return json::parse(mpijob_manifest("train-1", spec, "lab", "k3y").dump());
+}
+
+json with_conditions(const json& conditions) {
+  return {{"kind", "MPIJob"}, {"status", {{"conditions", conditions}}}};
+}
+
+json condition(const std::string& type, const std::string& status = "True",
+               const std::string& message = "") {
+  return {{"type", type}, {"status", status}, {"reason", "MPIJob" + type}, {"message", message}};
+}
+
+TEST_SUITE_BEGIN("launcher/engines/mpijob");
+
+TEST_CASE("a manifest names the job, its size and its image, and is found to be ours") {
+  JobSpec spec = mpijob_spec();
+  spec.per_node = 2;
+  spec.timeout = std::chrono::seconds(90);
+  spec.grace = std::chrono::milliseconds(1'500);
+  spec.kubernetes.gpus = 2;
+  spec.kubernetes.cpus = "8";
+  spec.kubernetes.memory = "64Gi";
+  const json job = manifest_of(spec);
+  CHECK(job["apiVersion"] == "kubeflow.org/v2beta1");
+  CHECK(job["kind"] == "MPIJob");
+  CHECK(job["metadata"]["name"] == "train-1");
+  CHECK(job["metadata"]["namespace"] == "lab");
+  CHECK(job["metadata"]["annotations"][kKubernetesKey] == "k3y");
+  const json& wanted = job["spec"];
+  CHECK(wanted["slotsPerWorker"] == 2);
+  CHECK(wanted["runPolicy"]["activeDeadlineSeconds"] == 90);
+  CHECK(wanted["runPolicy"]["backoffLimit"] == 0);
+  const json& worker = wanted["mpiReplicaSpecs"]["Worker"];
+  CHECK(worker["replicas"] == 2);
+  const json& container = worker["template"]["spec"]["containers"][0];
+  CHECK(container["image"] == "registry.example/train:1");
+  CHECK(container["resources"]["limits"] ==
+        json{{"nvidia.com/gpu", 2}, {"cpu", "8"}, {"memory", "64Gi"}});
+  CHECK(worker["template"]["spec"]["terminationGracePeriodSeconds"] == 2);
+  CHECK(wanted["mpiReplicaSpecs"]["Launcher"]["restartPolicy"] == "Never");
+}
+
+TEST_CASE("the launcher runs mpirun with the program and the variables, unchanged by Kubernetes") {
+  JobSpec spec = mpijob_spec();
+  spec.environment = {"LR=0.1", "MASTER_PORT=1", "PRICE=$(HOME)"};
+  spec.directory = "/work";
+  const json launcher =
+      manifest_of(spec)["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0];
+  const auto command = launcher["command"].get<std::vector<std::string>>();
+  CHECK(command.back() == "$$(LR)");
+  for (const char* word : {"mpirun", "--tag-output", "--wdir", "/work", "LR", "MASTER_ADDR"})
+    CHECK(std::ranges::find(command, word) != command.end());
+  const auto np = std::ranges::find(command, "-np");
+  REQUIRE(np != command.end());
+  CHECK(*(np + 1) == "4");
+  CHECK(command[2].find("MASTER_ADDR=$$(sed ") == 0);
+  std::vector<std::string> assignments;
+  for (const json& one : launcher["env"])
+    assignments.push_back(one["name"].get<std::string>() + "=" + one["value"].get<std::string>());
+  CHECK(assignments == std::vector<std::string>{"PYTHONUNBUFFERED=1", "FASTGPU_JOB_ID=train-1",
+                                                "LR=0.1", "MASTER_PORT=1", "PRICE=$$(HOME)"});
+}
+
+TEST_CASE("an image is required") {
+  JobSpec spec = mpijob_spec();
+  spec.kubernetes.image.clear();
+  const Error e = failure_of([&] { manifest_of(spec); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(test::mentions(e, "kubernetes.image"));
+}
+
+TEST_CASE("ranks, workers and slots follow from each other") {
+  struct Row {
+    std::optional<int> ranks, per_node, workers;
+    int wanted_workers, wanted_slots, wanted_ranks;
+  };
+  const std::vector<Row> table = {
+      {4, {}, {}, 1, 4, 4}, {4, 2, {}, 2, 2, 4},  {5, 2, {}, 3, 2, 5},  {4, {}, 2, 2, 2, 4},
+      {5, {}, 2, 2, 3, 5},  {{}, {}, 3, 3, 1, 3}, {{}, 8, 2, 2, 8, 16}, {3, 2, 2, 2, 2, 3},
+  };
+  for (const Row& row : table) {
+    JobSpec spec = mpijob_spec();
+    spec.ranks = row.ranks;
+    spec.per_node = row.per_node;
+    spec.kubernetes.workers = row.workers;
+    const MpiJobSize size = mpijob_size(spec);
+    CHECK(size.workers == row.wanted_workers);
+    CHECK(size.slots == row.wanted_slots);
+    CHECK(size.ranks == row.wanted_ranks);
+  }
+  JobSpec spec = mpijob_spec();
+  spec.ranks.reset();
+  CHECK(failure_of([&] { mpijob_size(spec); }).kind() == ErrorKind::usage);
+  spec = mpijob_spec();
+  spec.per_node = 1;
+  spec.kubernetes.workers = 2;
+  CHECK(failure_of([&] { mpijob_size(spec); }).kind() == ErrorKind::usage);
+}
+
+TEST_CASE("the conditions of an MPIJob decide its phase") {
+  CHECK(parse_mpijob({{"kind", "MPIJob"}}).phase == MpiJobPhase::waiting);
+  CHECK(parse_mpijob(with_conditions(json::array({condition("Created")}))).phase ==
+        MpiJobPhase::waiting);
+  CHECK(parse_mpijob(with_conditions({condition("Created"), condition("Running")})).phase ==
+        MpiJobPhase::running);
+  const MpiJobState failed =
+      parse_mpijob(with_conditions({condition("Created"), condition("Running", "False"),
+                                    condition("Failed", "True", "exit 3")}));
+  CHECK(failed.phase == MpiJobPhase::failed);
+  CHECK(failed.message == "exit 3");
+  CHECK(parse_mpijob(with_conditions({condition("Succeeded"), condition("Running", "False")}))
+            .phase == MpiJobPhase::succeeded);
+}
+
+TEST_CASE("an object that is no MPIJob is refused, with the field") {
+  for (const json& bad :
+       {json{{"kind", "Pod"}}, json::object(), json{{"kind", "MPIJob"}, {"status", "x"}},
+        json{{"kind", "MPIJob"}, {"status", {{"conditions", 7}}}}})
+    CHECK(failure_of([&] { parse_mpijob(bad); }).kind() == ErrorKind::remote);
+}
+
+TEST_CASE("the newest launcher's pod is read") {
+  const json list = {
+      {"items",
+       {{{"metadata", {{"name", "old"}, {"creationTimestamp", "2026-03-01T12:00:00Z"}}}},
+        {{"metadata", {{"name", "new"}, {"creationTimestamp", "2026-03-01T12:00:01Z"}}},
+         {"spec", {{"nodeName", "n1"}}},
+         {"status",
+          {{"containerStatuses",
+            {{{"name", "sidecar"}, {"state", {{"terminated", {{"exitCode", 9}}}}}},
+             {{"name", "launcher"},
+              {"state", {{"terminated", {{"exitCode", 137}, {"reason", "OOMKilled"}}}}}}}}}}}}}};
+  const auto pod = parse_launcher_pod(list);
+  REQUIRE(pod);
+  CHECK(pod->name == "new");
+  CHECK(pod->node == "n1");
+  CHECK(pod->has_log);
+  CHECK(pod->exit_code == 137);
+  CHECK(pod->reason == "OOMKilled");
+  CHECK_FALSE(parse_launcher_pod({{"items", json::array()}}));
+  CHECK(failure_of([] { parse_launcher_pod({{"items", 3}}); }).kind() == ErrorKind::remote);
+}
+
+TEST_CASE("the outcome is that of the launcher's container") {
+  const JobSpec spec = mpijob_spec();
+  const MpiJobState failed{.phase = MpiJobPhase::failed, .reason = "MPIJobFailed"};
+  CHECK(decide_mpijob({.phase = MpiJobPhase::succeeded}, {}, spec).exit_code == 0);
+  const JobOutcome three = decide_mpijob(
+      failed, LauncherPod{.name = "p", .has_log = true, .exit_code = 3, .reason = "Error"}, spec);
+  CHECK(three.exit_code == 3);
+  CHECK(three.reason == "the launcher p exited with 3");
+  CHECK(
+      decide_mpijob(failed, LauncherPod{.name = "p", .exit_code = 137, .reason = "OOMKilled"}, spec)
+          .reason == "the launcher p exited with 137 (OOMKilled)");
+  CHECK(decide_mpijob(failed, {}, spec).reason == "the MPIJob failed: MPIJobFailed");
+  JobSpec limited = spec;
+  limited.timeout = std::chrono::minutes(1);
+  const JobOutcome late =
+      decide_mpijob({.phase = MpiJobPhase::failed, .reason = "DeadlineExceeded"}, {}, limited);
+  CHECK(late.exit_code == 124);
+  CHECK(late.reason == "ran longer than 1m");
+}
+
+TEST_CASE("paths hold what they name, encoded") {
+  CHECK(mpijobs_path("lab") == "/apis/kubeflow.org/v2beta1/namespaces/lab/mpijobs");
+  CHECK(launcher_pods_path("lab", "a-1") ==
+        "/api/v1/namespaces/lab/pods?labelSelector=training.kubeflow.org%2Fjob-name%3Da-1%2C"
+        "training.kubeflow.org%2Fjob-role%3Dlauncher");
+  CHECK(pod_log_path("lab", "p", true, "", 5, 10) ==
+        "/api/v1/namespaces/lab/pods/p/log?container=launcher&timestamps=true&follow=true&"
+        "sinceSeconds=5&tailLines=10");
+  CHECK(pod_log_path("lab", "p", false, "2026-03-01T12:00:00Z", 5, 10) ==
+        "/api/v1/namespaces/lab/pods/p/log?container=launcher&timestamps=true&"
+        "sinceTime=2026-03-01T12%3A00%3A00Z");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::launcher

@@ -1,0 +1,196 @@
+#include "launcher/slurm_engine.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "fakes/fake_ssh.hpp"
+#include "launcher/frame_text.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using agent::FrameKind;
+using test::failure_of;
+using test::FakeReply;
+using test::FakeSsh;
+using test::frame;
+
+bool asks_for(const FakeSsh::Seen& asked, const std::string& action) {
+  return asked.command.find(" sh " + action + " ") != std::string::npos;
+}
+
+/// A head node whose Slurm answers from the fields. Both clients of the engine see it.
+struct SlurmHead {
+  std::string state{"scontrol\nJobId=7 JobState=COMPLETED ExitCode=0:0 NodeList=n1\n"};
+  ssh::Exit state_exit{};
+  std::string state_error{};
+  ssh::Exit submit_exit{};
+  std::string frames{};  ///< What job-follow sends.
+  std::mutex mutex{};
+  std::vector<std::string> actions{};
+  std::string noted{};  ///< The end that was written.
+  std::string submitted{};
+
+  FakeReply answer(const FakeSsh::Seen& asked) {
+    const std::scoped_lock lock(mutex);
+    if (asked.command.find("job-follow") != std::string::npos) return {.out = frames};
+    if (asked.command.find("put-files") != std::string::npos) {
+      submitted = asked.input;
+      return {.out = to_text(agent::JobNodeFacts())};
+    }
+    for (const char* action : {"state", "submit", "cancel", "end", "test"})
+      if (asks_for(asked, action)) actions.emplace_back(action);
+    if (asks_for(asked, "state")) return {.exit = state_exit, .out = state, .err = state_error};
+    if (asks_for(asked, "submit"))
+      return {.exit = submit_exit, .out = "7\n", .err = "sbatch: error: Invalid account\n"};
+    if (asks_for(asked, "end")) noted = asked.input;
+    if (asks_for(asked, "test")) return {.exit = submit_exit, .out = "sbatch: Job 7 to start\n"};
+    return {};
+  }
+
+  FakeSsh client{[this](const FakeSsh::Seen& asked) { return answer(asked); }};
+  SlurmEngine engine{client, std::make_unique<FakeSsh>([this](const FakeSsh::Seen& asked) {
+                       return answer(asked);
+                     }),
+                     ClusterNode{.host = {.name = {"login"}}, .peer = {}},
+                     RunnerOptions{.agent = {.file = {}, .hash = {"0123456789abcdef"}}},
+                     SlurmTimes{.between_questions = std::chrono::milliseconds(1),
+                                .controller_timeout = std::chrono::milliseconds(20)}};
+};
+
+JobRecord job_of_two() {
+  JobRecord job;
+  job.spec.name = {"train"};
+  job.spec.argv = {"./train"};
+  job.spec.environment = {"TOKEN=hunter2"};
+  job.spec.engine = EngineKind::slurm;
+  job.spec.ranks = 2;
+  job.placement = {{.node = {"login"}, .first = 0, .count = 2}};
+  job.engine_job.id = "7";
+  return job;
+}
+
+std::string end_of_rank(int rank, int code) {
+  agent::RankEnd end;
+  end.rank = rank;
+  end.host = "n1";
+  end.how.code = code;
+  end.ended = rank + 1;
+  return frame({.kind = FrameKind::rank_status, .rank = rank}, to_text(end));
+}
+
+struct Quiet final : JobObserver {
+  void output(int, agent::OutputStream, std::string_view) override {}
+};
+
+TEST_SUITE_BEGIN("launcher/slurm_engine");
+
+TEST_CASE("a job's files are on the head before it is submitted, and its number is returned") {
+  SlurmHead head;
+  const Cancel never;
+  bool was_prepared = false;
+  const StartedRun begun = head.engine.start("train-1", job_of_two(), never, [&] {
+    was_prepared = true;
+    CHECK(head.actions.empty());
+  });
+  CHECK(begun.engine_id == "7");
+  CHECK(begun.warning.empty());
+  CHECK(was_prepared);
+  CHECK(head.actions == std::vector<std::string>{"submit"});
+  std::map<std::string, std::string> files;
+  for (const agent::SmallFile& file : agent::decode_files(head.submitted))
+    files[file.name] = file.content;
+  CHECK(files.at("jobs/train-1/batch").find("#SBATCH --ntasks=2\n") != std::string::npos);
+  CHECK(files.at("jobs/train-1/variables").find("hunter2") != std::string::npos);
+  CHECK(files.contains("jobs/train-1/rank"));
+  CHECK(files.contains("jobs/train-1/spec"));
+}
+
+TEST_CASE("a job that Slurm refuses is stopped, so that nothing of it stays behind") {
+  SlurmHead head;
+  head.submit_exit.status = 1;
+  const Cancel never;
+  const Error e = failure_of([&] { head.engine.start("train-1", job_of_two(), never, {}); });
+  CHECK(e.kind() == ErrorKind::remote);
+  CHECK(std::string(e.what()) ==
+        "submitting job train-1: Slurm on login: sbatch: error: Invalid account");
+  CHECK(head.actions == std::vector<std::string>{"submit", "cancel", "end"});
+}
+
+TEST_CASE("a job in Slurm's queue waits there, with Slurm's reason") {
+  SlurmHead head;
+  head.state = "scontrol\nJobId=7 JobState=PENDING Reason=Priority ExitCode=0:0 NodeList=(null)\n";
+  const JobGlance glance = head.engine.glance("train-1", job_of_two());
+  CHECK_FALSE(glance.outcome);
+  CHECK(glance.waits);
+  CHECK(glance.reason == "waits in Slurm's queue (Priority)");
+}
+
+TEST_CASE("a controller that does not answer is named as that, and may answer later") {
+  SlurmHead head;
+  head.state_exit.status = 4;
+  head.state_error = "slurm_load_jobs error: Unable to contact slurm controller\n";
+  const Error e = failure_of([&] { head.engine.glance("train-1", job_of_two()); });
+  CHECK(e.kind() == ErrorKind::transient);
+  CHECK(std::string(e.what()) ==
+        "Slurm's controller does not answer on login: slurm_load_jobs error: Unable to contact "
+        "slurm controller");
+}
+
+TEST_CASE("the end of a job is written for those that follow it, and decided by its ranks") {
+  SlurmHead head;
+  head.state = "scontrol\nJobId=7 JobState=FAILED ExitCode=3:0 NodeList=n1\n";
+  head.frames = end_of_rank(0, 0) + end_of_rank(1, 3) + frame({.kind = FrameKind::end}, "");
+  const JobGlance glance = head.engine.glance("train-1", job_of_two());
+  REQUIRE(glance.outcome);
+  CHECK(glance.outcome->exit_code == 3);
+  CHECK(glance.outcome->reason == "rank 1 on n1: exited with 3");
+  const agent::JobEnd noted = agent::parse_job_end(head.noted);
+  CHECK(noted.how.code == 3);
+  CHECK(noted.cause == agent::StopCause::none);
+}
+
+TEST_CASE("following ends with an error once the controller has been silent for too long") {
+  SlurmHead head;
+  head.state_exit.status = 4;
+  head.state_error = "connect failure\n";
+  Quiet quiet;
+  const Cancel never;
+  const Error e = failure_of(
+      [&] { head.engine.follow("train-1", job_of_two(), OnCancel::leave_job, {}, quiet, never); });
+  CHECK(e.kind() == ErrorKind::transient);
+  CHECK(std::string(e.what()).starts_with(
+      "job train-1, which is not affected: Slurm's controller does not answer"));
+}
+
+TEST_CASE("a job is followed to the end that Slurm reports") {
+  SlurmHead head;
+  head.frames = end_of_rank(0, 0) + end_of_rank(1, 0) +
+                frame({.kind = FrameKind::job_status}, to_text(agent::JobEnd{})) +
+                frame({.kind = FrameKind::end}, "");
+  Quiet quiet;
+  const Cancel never;
+  const JobOutcome outcome =
+      head.engine.follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
+  CHECK(outcome.state == state::JobState::succeeded);
+}
+
+TEST_CASE("a trial shows the batch script and Slurm's answer") {
+  SlurmHead head;
+  const Cancel never;
+  const JobTrial trial = head.engine.try_start(job_of_two(), never);
+  CHECK(trial.note == "sbatch: Job 7 to start");
+  CHECK(trial.text.find("#SBATCH --ntasks=2\n") != std::string::npos);
+  head.submit_exit.status = 1;
+  const Error e = failure_of([&] { head.engine.try_start(job_of_two(), never); });
+  CHECK(std::string(e.what()) == "Slurm on login refuses the job: sbatch: Job 7 to start");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::launcher

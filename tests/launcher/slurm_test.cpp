@@ -1,0 +1,214 @@
+#include "launcher/engines/slurm.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using test::failure_of;
+
+JobSpec slurm_spec() {
+  JobSpec spec;
+  spec.name = {"train"};
+  spec.argv = {"./train"};
+  spec.engine = EngineKind::slurm;
+  return spec;
+}
+
+const std::vector<std::string> kRankCommand = {"/bin/sh", "-c", "exec agent rank 'a b'"};
+
+bool has_line(const std::string& script, const std::string& line) {
+  return ("\n" + script).find("\n" + line + "\n") != std::string::npos;
+}
+
+SlurmJob ended(const std::string& state, process::ExitStatus batch = {}) {
+  return {.state = state, .phase = SlurmPhase::ended, .batch = batch, .nodes = "n[1-2]"};
+}
+
+agent::RankEnd rank_end(int rank, const std::string& host, process::ExitStatus how,
+                        std::int64_t when) {
+  agent::RankEnd end;
+  end.rank = rank;
+  end.host = host;
+  end.how = how;
+  end.ended = when;
+  return end;
+}
+
+JobReport report_of_two(process::ExitStatus first, process::ExitStatus second) {
+  JobReport report;
+  report.placement = {{.node = {"login"}, .first = 0, .count = 2}};
+  report.ranks = {rank_end(0, "n1", first, 20), rank_end(1, "n2", second, 10)};
+  return report;
+}
+
+TEST_SUITE_BEGIN("launcher/engines/slurm");
+
+TEST_CASE("a batch script holds what the job asks for, and nothing else") {
+  JobSpec spec = slurm_spec();
+  spec.ranks = 4;
+  const std::string plain = slurm_batch_script("train-1", spec, kRankCommand);
+  CHECK(plain.starts_with("#!/bin/sh\n#SBATCH --job-name=train-1\n"));
+  CHECK(has_line(plain, "#SBATCH --output=.fastgpu/jobs/train-1/launcher.out"));
+  CHECK(has_line(plain, "#SBATCH --error=.fastgpu/jobs/train-1/launcher.err"));
+  CHECK(has_line(plain, "#SBATCH --ntasks=4"));
+  for (const char* absent : {"--nodes", "--gres", "--time", "--partition", "--account", "--qos",
+                             "--cpus-per-task", "--ntasks-per-node", "--mpi"})
+    CHECK(plain.find(absent) == std::string::npos);
+
+  spec.per_node = 2;
+  spec.timeout = std::chrono::milliseconds(3'723'100);
+  spec.slurm = {.partition = "gpu",
+                .account = "ab12",
+                .qos = "high",
+                .mpi = "pmix",
+                .nodes = 2,
+                .gpus = 8,
+                .cpus = 6};
+  const std::string full = slurm_batch_script("train-1", spec, kRankCommand);
+  for (const char* line :
+       {"#SBATCH --nodes=2", "#SBATCH --ntasks-per-node=2", "#SBATCH --cpus-per-task=6",
+        "#SBATCH --gres=gpu:8", "#SBATCH --time=1:02:04", "#SBATCH --partition=gpu",
+        "#SBATCH --account=ab12", "#SBATCH --qos=high", "OMP_NUM_THREADS=6"})
+    CHECK_MESSAGE(has_line(full, line), line);
+  CHECK(full.find("srun --kill-on-bad-exit=1 --mpi=pmix --cpus-per-task=6 /bin/sh -c ") !=
+        std::string::npos);
+  CHECK(full.find("LOCAL_WORLD_SIZE=2") != std::string::npos);
+}
+
+TEST_CASE("the user's variables and program are not in the batch script, which others may read") {
+  JobSpec spec = slurm_spec();
+  spec.ranks = 1;
+  spec.argv = {"./train", "--key", "hunter2"};
+  spec.environment = {"TOKEN=hunter3"};
+  const std::string script = slurm_batch_script("train-1", spec, kRankCommand);
+  CHECK(script.find("hunter") == std::string::npos);
+  CHECK(slurm_rank_variables(spec) ==
+        std::vector<std::string>{"PYTHONUNBUFFERED=1", "TOKEN=hunter3"});
+}
+
+TEST_CASE("the ranks of a job are -np, or nodes times the ranks of each") {
+  JobSpec spec = slurm_spec();
+  const Error e = failure_of([&] { slurm_ranks(spec); });
+  CHECK(e.kind() == ErrorKind::usage);
+  spec.slurm.nodes = 3;
+  CHECK(slurm_ranks(spec) == 3);
+  spec.per_node = 4;
+  CHECK(slurm_ranks(spec) == 12);
+  spec.ranks = 5;
+  CHECK(slurm_ranks(spec) == 5);
+}
+
+TEST_CASE("the answer of sbatch is a number") {
+  CHECK(parse_sbatch("12\n") == "12");
+  CHECK(parse_sbatch("12;east\n") == "12");
+  for (const char* bad :
+       {"", "\n", "Submitted batch job 12", "12x", "-1", "; rm -rf /", "123456789012345678901"})
+    CHECK(failure_of([&] { parse_sbatch(bad); }).kind() == ErrorKind::remote);
+}
+
+TEST_CASE("a job is read from scontrol") {
+  const SlurmJob waiting = parse_slurm_job(
+      "scontrol\nJobId=7 JobName=train-1 UserId=ann(1000) Priority=1 Account=(null) "
+      "JobState=PENDING Reason=Resources Dependency=(null) ExitCode=0:0 NodeList= "
+      "ReqNodeList=(null)\n");
+  CHECK(waiting.state == "PENDING");
+  CHECK(waiting.phase == SlurmPhase::waiting);
+  CHECK(waiting.reason == "Resources");
+  CHECK(waiting.nodes.empty());
+  const SlurmJob over = parse_slurm_job(
+      "scontrol\nJobId=7 JobState=FAILED Reason=NonZeroExitCode ExitCode=3:0 NodeList=n[1-2]\n");
+  CHECK(over.phase == SlurmPhase::ended);
+  CHECK(over.batch.code == 3);
+  CHECK(over.nodes == "n[1-2]");
+}
+
+TEST_CASE("a job that the controller has forgotten is read from sacct or from its own note") {
+  const SlurmJob cancelled = parse_slurm_job("sacct\n7|CANCELLED by 1000|0:15|n1\n");
+  CHECK(cancelled.state == "CANCELLED");
+  CHECK(cancelled.batch.signal == 15);
+  CHECK(cancelled.nodes == "n1");
+  CHECK(parse_slurm_job("sacct\n7|PENDING|0:0|None assigned\n").nodes.empty());
+  CHECK(parse_slurm_job("batch\n0\n").state == "COMPLETED");
+  CHECK(parse_slurm_job("batch\n9\n").batch.code == 9);
+}
+
+TEST_CASE("an answer that is none of these is refused and shown") {
+  for (const char* bad : {"", "scontrol", "scontrol\n", "scontrol\nJobId=7 JobState=RUNNING\n",
+                          "scontrol\nJobId=7 JobState=DANCING ExitCode=0:0\n",
+                          "scontrol\nJobId=7 JobState=RUNNING ExitCode=0\n",
+                          "scontrol\nJobId=7 JobState=RUNNING ExitCode=0:x\n",
+                          "scontrol\nJobState=RUNNING ExitCode=0:0\n", "sacct\n7|COMPLETED|0:0\n",
+                          "sacct\n7|COMPLETED|0:0|n1|more\n", "sacct\n7|COMPLETED|999:0|n1\n",
+                          "batch\n\n", "batch\n1 2\n", "squeue\n7\n"})
+    CHECK_MESSAGE(failure_of([&] { parse_slurm_job(bad); }).kind() == ErrorKind::remote, bad);
+  const Error e =
+      failure_of([] { parse_slurm_job("scontrol\nJobId=7 JobState=DANCING ExitCode=0:0\n"); });
+  CHECK(std::string(e.what()) == "Slurm reports the unknown state 'DANCING'");
+}
+
+TEST_CASE("the rank that failed first by itself decides, on the node that it reports") {
+  const JobOutcome outcome = decide_slurm(report_of_two({.code = 1}, {.code = 0, .signal = 11}),
+                                          ended("FAILED", {.code = 139}));
+  CHECK(outcome.state == state::JobState::failed);
+  CHECK(outcome.exit_code == 139);
+  CHECK(outcome.first_rank == 1);
+  CHECK(outcome.reason == "rank 1 on n2: killed by SIGSEGV");
+}
+
+TEST_CASE("Slurm's own reasons for an end are told apart") {
+  using state::JobState;
+  struct Row {
+    SlurmJob job;
+    JobState state;
+    int code;
+    std::string reason;
+  };
+  const std::vector<Row> table = {
+      {ended("COMPLETED"), JobState::succeeded, 0, ""},
+      {ended("CANCELLED"), JobState::cancelled, 130, "cancelled in Slurm"},
+      {ended("TIMEOUT"), JobState::failed, 124, "ran longer than Slurm allows (TIMEOUT)"},
+      {ended("NODE_FAIL"), JobState::lost, 1, "Slurm ended it: NODE_FAIL (n[1-2])"},
+      {ended("PREEMPTED"), JobState::lost, 1, "Slurm ended it: PREEMPTED (n[1-2])"},
+      {ended("OUT_OF_MEMORY"), JobState::failed, 137, "Slurm ended it: out of memory (n[1-2])"},
+      {ended("FAILED", {.code = 3}), JobState::failed, 3, "Slurm's batch script exited with 3"},
+      {ended("FAILED", {.code = 0, .signal = 53}), JobState::failed, 1,
+       "n[1-2]: the job's directory is missing there: the nodes of Slurm must share the home "
+       "directory of the node that submits"},
+  };
+  for (const Row& row : table) {
+    JobReport report;
+    report.placement = {{.node = {"login"}, .first = 0, .count = 2}};
+    const JobOutcome outcome = decide_slurm(report, row.job);
+    CHECK(outcome.state == row.state);
+    CHECK(outcome.exit_code == row.code);
+    CHECK(outcome.reason == row.reason);
+  }
+}
+
+TEST_CASE("a job that Slurm has forgotten is judged by its ranks") {
+  CHECK(decide_slurm(report_of_two({}, {}), forgotten_slurm_job()).state ==
+        state::JobState::succeeded);
+  JobReport half = report_of_two({}, {});
+  half.ranks.pop_back();
+  const JobOutcome outcome = decide_slurm(half, forgotten_slurm_job());
+  CHECK(outcome.state == state::JobState::lost);
+  CHECK(outcome.reason.find("not all of its ranks") != std::string::npos);
+}
+
+TEST_CASE("our own time limit is named as it was given") {
+  JobReport report;
+  report.timeout = std::chrono::minutes(2);
+  CHECK(decide_slurm(report, ended("TIMEOUT")).reason == "ran longer than 2m");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::launcher
