@@ -47,7 +47,8 @@ class WaitClock {
  private:
   static constexpr unsigned kTurns = 256;
   unsigned turns_ = 0;
-  std::chrono::steady_clock::time_point last_{};  ///< Not set where there is no check.
+  std::chrono::steady_clock::time_point
+      last_{};  ///< The last look; not set where there is no check.
 };
 
 }  // namespace fastgpu::comm

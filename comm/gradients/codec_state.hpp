@@ -83,7 +83,7 @@ class CodecState {
     std::vector<float> next;
     bool has_next = false;  ///< `next` is that of the present step.
   };
-  using Stretches = std::vector<Stretch>;  ///< In order, without overlaps.
+  using Stretches = std::vector<Stretch>;  ///< The parts in order, without overlaps.
 
   bool keeps(std::size_t gradient) const {
     return !of_[gradient].empty() || !factors_[gradient].empty() ||
@@ -92,9 +92,9 @@ class CodecState {
   static void cut(Stretches& stretches, std::size_t first, std::size_t end);
 
   std::uint64_t steps_ = 0;
-  std::vector<Stretches> of_;                ///< By gradient.
-  std::vector<std::vector<float>> factors_;  ///< The same.
-  std::vector<Velocity> velocities_;         ///< The same.
+  std::vector<Stretches> of_;                ///< The stretches of each gradient.
+  std::vector<std::vector<float>> factors_;  ///< The factors of each gradient.
+  std::vector<Velocity> velocities_;         ///< The velocity of each gradient.
 };
 
 }  // namespace fastgpu::comm

@@ -37,7 +37,7 @@ class EncodedBuckets {
  private:
   bool is_used_ = true;
   std::vector<CodeLevels> levels_;
-  std::vector<std::unique_ptr<CodeSum>> sums_;  ///< By bucket; null for one without codes.
+  std::vector<std::unique_ptr<CodeSum>> sums_;  ///< The sums by bucket; null for one without codes.
 };
 
 }  // namespace fastgpu::comm

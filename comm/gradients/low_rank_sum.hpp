@@ -53,8 +53,8 @@ class LowRankSum final : public CodeSum {
     LowRankForm form;
     std::uint64_t seed = 0;  ///< The number on which its first right factor depends.
     std::size_t at = 0;      ///< The index of its first number in the bucket.
-    std::size_t left = 0;    ///< The same of its left factor in `lefts_`.
-    std::size_t right = 0;   ///< The same of its right factor in `rights_`.
+    std::size_t left = 0;    ///< The place of its left factor in `lefts_`.
+    std::size_t right = 0;   ///< The place of its right factor in `rights_`.
   };
 
   std::span<float> numbers_of(const Matrix& matrix) const {

@@ -69,7 +69,8 @@ int usual_flows(const Topology& topology, Rank one, Rank other);
 
 /// The sockets that there are to be to each rank.
 struct FurtherSockets {
-  std::vector<int> flows{};  ///< By rank, with the first; 1 where another transport carries data.
+  std::vector<int>
+      flows{};  ///< The numbers by rank, with the first; 1 where another transport carries data.
   /// By rank: its addresses on further networks, in the order of this rank's.
   std::vector<std::vector<Endpoint>> addresses{};
 };

@@ -67,10 +67,10 @@ class Reconnections final : public Reconnector {
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<Missing> missing_;  ///< By network.
+  std::vector<Missing> missing_;  ///< The missing connections, by network.
   std::map<Rank, int> awaited_;   ///< The connections that other ranks are to make.
-  std::vector<Rank> to_await_;    ///< Not yet known to the acceptor.
-  std::vector<Rank> to_forget_;   ///< As `to_await_`.
+  std::vector<Rank> to_await_;    ///< The ranks that the acceptor is to await from now on.
+  std::vector<Rank> to_forget_;   ///< The ranks that it is to await no more.
   std::vector<Made> made_;
   std::optional<std::jthread> thread_;  ///< The last member: it uses all others.
 };

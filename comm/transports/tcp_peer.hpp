@@ -148,7 +148,7 @@ class TcpPeer final : public FrameEvents {
   std::size_t used_;
 
   std::size_t first_flows_;     ///< The number of connections at the beginning.
-  std::vector<FrameLog> logs_;  ///< By connection; empty if the peer confirms nothing.
+  std::vector<FrameLog> logs_;  ///< The logs, by connection; empty if the peer confirms nothing.
   std::size_t reading_ = 0;     ///< The connection whose frames come.
   std::vector<RetiredFlow> retired_;
   int retired_flows_ = 0;

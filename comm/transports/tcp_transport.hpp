@@ -104,9 +104,10 @@ class TcpTransport final : public Transport, public ControlChannel {
   std::vector<Watch> watches_;                   ///< The watches, by rank.
   int paused_ = 0;                               ///< Peers.
   int most_flows_ = 1;
-  std::deque<LinkCounters> links_;          ///< By this host's address; they stay where they are.
-  std::vector<FailedFlow> failed_;          ///< Not yet counted.
-  std::set<std::string> failed_addresses_;  ///< The addresses of this host that were reported.
+  std::deque<LinkCounters>
+      links_;  ///< The links, by this host's address; they stay where they are.
+  std::vector<FailedFlow> failed_;              ///< Those that are not counted yet.
+  std::set<std::string> failed_addresses_;      ///< The addresses of this host that were reported.
   std::unique_ptr<Reconnector> reconnector_{};  ///< Null: no connection is replaced.
   /// The time from which the health of connections is looked at again.
   std::chrono::steady_clock::time_point next_look_{};

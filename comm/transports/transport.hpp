@@ -114,7 +114,7 @@ class TransportEvents {
 struct LinkCounters {
   std::string name{};                 ///< "tcp 10.0.0.1", "shared memory".
   std::uint64_t frames_sent = 0;      ///< Pieces of messages over TCP, else messages.
-  std::uint64_t frames_received = 0;  ///< As those that were sent.
+  std::uint64_t frames_received = 0;  ///< The counterpart of those that were sent.
   std::uint64_t bytes_sent = 0;       ///< The bytes of messages in these.
   std::uint64_t bytes_received = 0;
   std::uint64_t failures = 0;     ///< Connections that were given up while their peer went on.

@@ -104,9 +104,9 @@ typedef struct fgc_counters {
 fgc_status fgc_gradients_counters(fgc_gradients* gradients, fgc_counters* counters);
 
 /* Saves the state of a codec (FASTGPU_COMM_WIRE=1bit, topk or powersgd: the part of this rank's
- * gradients that has not been sent yet; with momentum, its velocities; the number of steps). Each rank saves its own with each
- * checkpoint, between steps. Gets its length into *bytes: 0 without a codec. With `state` NULL that
- * is all; otherwise FGC_USAGE if `room` is less. */
+ * gradients that has not been sent yet; with momentum, its velocities; the number of steps). Each
+ * rank saves its own with each checkpoint, between steps. Gets its length into *bytes: 0 without a
+ * codec. With `state` NULL that is all; otherwise FGC_USAGE if `room` is less. */
 fgc_status fgc_gradients_save(fgc_gradients* gradients, void* state, size_t room, size_t* bytes);
 
 /* Loads what the same rank has saved: between steps, after its gradients are registered. Gradients
