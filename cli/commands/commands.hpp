@@ -15,6 +15,8 @@ Action make_rename_cluster_command(Arguments& arguments);
 Action make_scale_cluster_command(Arguments& arguments);
 Action make_guard_cluster_command(Arguments& arguments);
 Action make_why_awake_command(Arguments& arguments);
+Action make_check_cluster_command(Arguments& arguments);
+Action make_check_net_command(Arguments& arguments);
 Action make_env_bake_command(Arguments& arguments);
 Action make_delete_image_command(Arguments& arguments);
 Action make_delete_job_command(Arguments& arguments);

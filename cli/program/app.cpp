@@ -51,6 +51,22 @@ constexpr std::array kCommands = {
         "powers itself off; due means that the cloud would still charge for it, so that "
         "`fastgpu gc` has to stop it."},
     CliCommand{
+        "check", "cluster", Topic::clusters, Effect::reads,
+        "Look for what would make jobs fail or slow", "fastgpu check cluster demo",
+        make_check_cluster_command,
+        "Compares versions, clocks, disks, memory, GPUs, RDMA ports and host names of the nodes, "
+        "tries the TCP connections between all of them, and looks for leftovers of former jobs. "
+        "One line a finding: what was found, why it matters, what to do. The exit code is 1 if "
+        "there is an error, and 0 with warnings alone."},
+    CliCommand{
+        "check", "net", Topic::clusters, Effect::runs,
+        "Measure the connections between nodes, and find slow ones", "fastgpu check net demo",
+        make_check_net_command,
+        "Each pair of nodes is measured by itself over TCP, in both directions, and then an "
+        "all-reduce of all nodes by libfastgpu_comm. Connections far below the others are "
+        "findings. It is an error if the nodes have RDMA and the all-reduce does not use it. "
+        "Other jobs on the nodes make the figures worse."},
+    CliCommand{
         "addip", "", Topic::clusters, Effect::changes,
         "Allow SSH to a cloud cluster from this machine or from other addresses",
         "fastgpu addip demo", make_addip_command,
@@ -224,7 +240,8 @@ constexpr std::array kCommands = {
                ".fastgpu/manifest. Warns if `env unpack` would refuse it: a file is damaged, or a "
                "link leads out of the environment."},
     CliCommand{
-        "env", "unpack", Topic::environments, Effect::changes,
+        "env",
+        "unpack", Topic::environments, Effect::changes,
         "Install an environment from an archive on all nodes",
         "fastgpu env unpack train.tar.zst --cluster demo", make_env_unpack_command,
         "Reads the whole archive here first, and refuses one that is incomplete, changed or "
@@ -232,7 +249,8 @@ constexpr std::array kCommands = {
         "installed at the path that it was packed from. Programs in it run on your nodes: use "
         "archives only from sources that you trust."},
     CliCommand{
-        "env", "demo", Topic::environments, Effect::runs,
+        "env",
+        "demo", Topic::environments, Effect::runs,
         "Train a small model in an environment, on one rank and on many",
         "fastgpu env demo train --cluster demo", make_env_demo_command,
         "Trains on handwritten digits with each of numpy, PyTorch, TensorFlow, JAX and MXNet "
@@ -270,7 +288,7 @@ constexpr std::array kCommands = {
                make_init_command, "Never overwrites a file."},
     CliCommand{
         "schema", "", Topic::program, Effect::reads,
-        "Print the JSON Schema of a job, cluster or environment file",
+        "Print the JSON Schema of a file, or of a document that a command prints",
         "fastgpu schema job > job.schema.json", make_schema_command,
         "Editors that know JSON Schema complete and check such files, and so do validators in "
         "CI. A line \"# yaml-language-server: $schema=job.schema.json\" names it in a file."},

@@ -13,6 +13,8 @@ constexpr DocumentsOf kDocuments[] = {
     {"scale cluster", {"cluster"}},
     {"guard cluster", {"guards"}},
     {"why-awake", {"why-awake"}},
+    {"check cluster", {"check-cluster"}},
+    {"check net", {"check-net"}},
     {"addip", {"access"}},
     {"mount", {"mounts"}},
     {"rename cluster", {"cluster"}},

@@ -45,6 +45,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"facts", "[--mpirun [--mpirun-in DIR]] [--workdir DIR [--program PROGRAM]]",
                run_facts},
     Subcommand{"reach-nodes", "[--ssh HOST:PORT]... [-- ADDRESS...]", run_reach_nodes},
+    Subcommand{"probe-links", "< ORDER", run_probe_links},
     Subcommand{"put-files",
                "DIR [--facts] [--tidy COUNT:SECONDS] [--start JOB_DIR [--reach WORD...]] < FILES",
                run_put_files},

@@ -11,6 +11,7 @@ using Arguments = std::span<const std::string>;
 int run_exec(Arguments arguments);
 int run_facts(Arguments arguments);
 int run_reach_nodes(Arguments arguments);
+int run_probe_links(Arguments arguments);
 int run_put_files(Arguments arguments);
 int run_relay(Arguments arguments);
 int run_relay_report(Arguments arguments);

@@ -241,6 +241,8 @@ PAGES = [
         ],
     ),
     ("why-awake", ["fastgpu why-awake demo"]),
+    ("check cluster", ["fastgpu check cluster demo"]),
+    ("check net", ["fastgpu check net demo --time 5s --quiet"]),
     ("scale cluster", ["fastgpu scale cluster demo --nodes 3"]),
     ("rename cluster", ["fastgpu rename cluster demo prod"]),
     (

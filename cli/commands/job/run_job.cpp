@@ -12,6 +12,7 @@
 #include "base/files.hpp"
 #include "base/json.hpp"
 #include "base/unique_fd.hpp"
+#include "cli/commands/cluster/check_view.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_tools.hpp"
 #include "cli/commands/job/job_result.hpp"
@@ -60,6 +61,7 @@ struct RunJobOptions {
   bool share = false;
   std::optional<int> priority;
   std::vector<std::string> after;
+  bool check = false;
   bool dry_run = false;
   std::vector<std::string> program;
 };
@@ -273,6 +275,24 @@ std::vector<std::string> ids_of(Context& context, const RunJobOptions& options,
   return ids;
 }
 
+/// Checks the nodes of the job, and shows the findings. Throws remote if one is an error.
+void require_sound(Context& context, const RemoteTarget& target,
+                   const launcher::JobRecord& record) {
+  RemoteTarget used{.cluster = target.cluster, .nodes = {}, .hosts = {}};
+  for (std::size_t i = 0; i < target.nodes.size(); ++i)
+    if (std::ranges::count(record.placement, target.nodes[i].name, &launcher::NodeRanks::node)) {
+      used.nodes.push_back(target.nodes[i]);
+      used.hosts.push_back(target.hosts[i]);
+    }
+  const CheckReport report = check_cluster(context, used);
+  for (const launcher::Finding& finding : report.findings)
+    context.ui().warn(line_of(finding));
+  if (worst_of(report.findings) == "error")
+    throw Error(ErrorKind::remote, "the check of the nodes has found " +
+                                       counts_of(report.findings) +
+                                       ", and the job was not started");
+}
+
 /// Returns the command line of this process, for another one of its kind.
 std::vector<std::string> own_words() {
   const auto text = read_file("/proc/self/cmdline");
@@ -332,8 +352,10 @@ int run(Context& context, const RunJobOptions& options) {
   EnvCluster cluster(context, target_of(context, options, file));
   launcher::JobRecord record = placed_on(context, cluster.target(), spec);
   record.spec.after = ids_of(context, options, file);
+  const bool is_in_queue = context.environment()(kInQueue).has_value();
   if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
   enter_environment(options, cluster, record);
+  if (options.check && !is_in_queue) require_sound(context, cluster.target(), record);
   if (options.dry_run) {
     const auto refused =
         runner_for(context, cluster.target().cluster).try_start(record, context.cancel());
@@ -351,7 +373,6 @@ int run(Context& context, const RunJobOptions& options) {
     return 0;
   }
   const auto input = input_for(options, file, record);
-  const bool is_in_queue = context.environment()(kInQueue).has_value();
   const bool is_detached = record.spec.presence == launcher::Presence::detached;
   if (is_detached && !is_in_queue &&
       !turn_of_new(context, cluster.target(), record).waits_for.empty())
@@ -435,6 +456,8 @@ Action make_run_job_command(Arguments& arguments) {
                  options->keep_processes);
   arguments.flag("--detach", "Return at once and leave the job running", options->detach).letter =
       "-d";
+  arguments.flag("--check", "Check the nodes first, and do not start on one with an error",
+                 options->check);
   arguments.flag("--dry-run", "Show where the ranks would run, without starting them",
                  options->dry_run);
   describe_ranks(arguments, *options);

@@ -9,7 +9,7 @@ namespace fastgpu::cli {
 namespace {
 
 struct Schema {
-  std::string_view file;  ///< The kind of file that it describes.
+  std::string_view file;  ///< The kind of file, or the document, that it describes.
   std::string_view text;
 };
 
@@ -26,13 +26,22 @@ constexpr std::array kSchemas = {
         "environment",
 #include "templates/environment_schema.inc"
     },
+    Schema{
+        "check-cluster",
+#include "templates/check-cluster_schema.inc"
+    },
+    Schema{
+        "check-net",
+#include "templates/check-net_schema.inc"
+    },
 };
 
 }  // namespace
 
 Action make_schema_command(Arguments& arguments) {
   auto file = std::make_shared<std::string>();
-  Argument& kind = arguments.text("FILE", "", "The kind of file", *file);
+  Argument& kind =
+      arguments.text("FILE", "", "The kind of file, or the document of a command", *file);
   kind.required = true;
   kind.values = Values::choice;
   for (const Schema& schema : kSchemas)

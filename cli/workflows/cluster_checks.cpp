@@ -1,0 +1,75 @@
+#include "cli/workflows/cluster_checks.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "cli/workflows/cluster_hosts.hpp"
+#include "launcher/job_store.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+/// Returns the ids of the jobs that may have processes on nodes.
+std::set<std::string> unfinished_job_ids(Services& services) {
+  std::set<std::string> ids;
+  for (const state::Job& job : services.store().jobs())
+    if (!launcher::has_ended(job)) ids.insert(job.id);
+  return ids;
+}
+
+void add_line(CheckReport& report, std::string_view name, const std::string& skipped_for) {
+  std::vector<launcher::Finding> own;
+  std::ranges::copy_if(report.findings, std::back_inserter(own),
+                       [&](const launcher::Finding& finding) { return finding.check == name; });
+  const std::string result = !own.empty() ? worst_of(own) : !skipped_for.empty() ? "skipped" : "ok";
+  report.checks.push_back({.name = std::string(name),
+                           .result = result,
+                           .skipped_for = result == "skipped" ? skipped_for : ""});
+}
+
+}  // namespace
+
+std::vector<launcher::ClusterNode> cluster_nodes(Services& services, const RemoteTarget& target) {
+  const ClusterHosts where(services.store(), target.cluster);
+  std::vector<launcher::ClusterNode> nodes;
+  for (std::size_t i = 0; i < target.nodes.size(); ++i)
+    nodes.push_back({.host = target.hosts[i], .peer = where.peer(target.nodes[i])});
+  return nodes;
+}
+
+CheckReport check_cluster(Services& services, const RemoteTarget& target) {
+  const auto nodes = cluster_nodes(services, target);
+  CheckReport report{
+      .cluster = target.cluster.name.value, .nodes = {}, .checks = {}, .findings = {}};
+  services.messages().progress("checking the nodes");
+  report.nodes = launcher::check_nodes(services.ssh(), nodes, services.agent(), services.cancel());
+  report.findings = launcher::node_findings(report.nodes, unfinished_job_ids(services));
+  const auto links = launcher::linked_nodes(nodes, report.nodes);
+  const bool has_links = links.size() > 1;
+  if (has_links) {
+    services.messages().progress("trying the connections between the nodes");
+    const auto answers =
+        launcher::probe_links(services.ssh(), nodes, links, launcher::new_link_probe(),
+                              services.agent(), services.cancel());
+    std::ranges::move(launcher::connection_findings(links, answers),
+                      std::back_inserter(report.findings));
+  }
+  services.messages().end_progress();
+  for (const std::string_view name : launcher::node_checks())
+    add_line(report, name, launcher::not_checked(name, report.nodes));
+  for (const std::string_view name : {"mtu", "connections"})
+    add_line(report, name, has_links ? "" : "fewer than two nodes");
+  return report;
+}
+
+std::string worst_of(const std::vector<launcher::Finding>& findings) {
+  std::string worst = "ok";
+  for (const launcher::Finding& finding : findings) {
+    if (finding.severity == launcher::Severity::error) return "error";
+    worst = "warning";
+  }
+  return worst;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,37 @@
+// What is wrong with the nodes of a cluster, each by itself and beside the others. Pure.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/protocol/facts.hpp"
+#include "base/names.hpp"
+#include "base/outcome.hpp"
+#include "launcher/checks/finding.hpp"
+#include "launcher/checks/node_health.hpp"
+
+namespace fastgpu::launcher {
+
+struct CheckedNode {
+  NodeName name;
+  Outcome<NodeHealth> state{};
+  Outcome<agent::JobNodeFacts> facts{};      ///< The report of the agent.
+  std::chrono::milliseconds clock_ahead{0};  ///< The node's clock minus ours, as it arrived here.
+};
+
+/// The names of the checks on nodes, in the order in which they are shown.
+std::span<const std::string_view> node_checks() noexcept;
+
+/// Returns why a check does not apply to these nodes: "no GPU"; empty if it does.
+std::string not_checked(std::string_view check, std::span<const CheckedNode> nodes);
+
+/// Returns the findings, in the order of node_checks(). `running` are the ids of the jobs that may
+/// have processes on the nodes.
+std::vector<Finding> node_findings(std::span<const CheckedNode> nodes,
+                                   const std::set<std::string>& running);
+
+}  // namespace fastgpu::launcher
