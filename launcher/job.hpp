@@ -17,6 +17,7 @@ using state::Launcher;
 using state::Leftovers;
 using state::NodeRanks;
 using state::Presence;
+using state::RankUnit;
 using state::Sharing;
 
 /// The maximum number of ranks of a job.

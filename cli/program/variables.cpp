@@ -43,6 +43,7 @@ constexpr std::array kSetOnNodes = {
     "FASTGPU_NUM_NODES",  "FASTGPU_NODE_IPS",   "FASTGPU_LOCAL_WORLD_SIZE",
     "FASTGPU_NODE_NAMES", "FASTGPU_HOSTFILE",   "FASTGPU_GPUS_PER_NODE",
     "FASTGPU_ENV",        "FASTGPU_CANN",       "FASTGPU_JOB_NETWORK",
+    "FASTGPU_CPUS",
 };
 
 bool is_of_family(std::string_view name) {

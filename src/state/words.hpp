@@ -11,11 +11,13 @@ std::string_view to_string(ClusterState state);
 std::string_view to_string(NodeState state);
 std::string_view to_string(JobState state);
 std::string_view to_string(Launcher launcher);
+std::string_view to_string(RankUnit unit);
 
 /// Parses a state. Throws ErrorKind::local for any other word.
 ClusterState parse_cluster_state(std::string_view word);
 NodeState parse_node_state(std::string_view word);
 JobState parse_job_state(std::string_view word);
 Launcher parse_launcher(std::string_view word);
+RankUnit parse_rank_unit(std::string_view word);
 
 }  // namespace fastgpu::state

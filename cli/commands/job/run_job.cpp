@@ -25,6 +25,7 @@
 #include "launcher/host_list.hpp"
 #include "launcher/job_file.hpp"
 #include "launcher/placement.hpp"
+#include "launcher/topologies.hpp"
 #include "process/child.hpp"
 #include "process/command.hpp"
 #include "state/record_text.hpp"
@@ -43,6 +44,7 @@ struct RunJobOptions {
   std::vector<std::string> set;
   std::optional<int> ranks;
   std::optional<int> per_node;
+  std::string per;
   std::string hosts;
   std::string launcher;
   std::string input;
@@ -166,6 +168,7 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
   spec.name = parse_job_name(name);
   spec.ranks = options.ranks ? options.ranks : file.np;
   spec.per_node = options.per_node ? options.per_node : file.npernode;
+  spec.per = state::parse_rank_unit(options.per.empty() ? file.per.value_or("none") : options.per);
   for (const auto& [key, value] : file.env)
     spec.environment.push_back(key + "=" + value);
   for (const std::string& assignment : variables)
@@ -266,6 +269,37 @@ RemoteTarget target_of(Context& context, const RunJobOptions& options,
   return target;
 }
 
+/// Asks the nodes for their topologies, and lets each have as many ranks as it has places for them.
+/// Throws usage for a node without a place, or with fewer slots than the ranks that it would get.
+std::vector<launcher::NodeTopology> place_by_topology(Context& context, RemoteTarget& target,
+                                                      const launcher::JobSpec& spec) {
+  if (spec.per == launcher::RankUnit::none) return {};
+  context.ui().progress("reading the topology of the nodes");
+  auto topologies =
+      launcher::ask_topologies(context.ssh(), target.hosts, context.agent(), context.cancel());
+  context.ui().end_progress();
+  if (target.cluster.provider == "local")  // Local nodes share the cores of this machine.
+    for (launcher::NodeTopology& node : topologies)
+      node.topology.boot_id = "local";
+  const auto places = launcher::places_of_nodes(topologies, spec.per);
+  const std::string unit(state::to_string(spec.per));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    state::Node& node = target.nodes[i];
+    const auto count = static_cast<int>(places[i].size());
+    if (count == 0)
+      throw Error(ErrorKind::usage,
+                  "run job: --per " + unit + ": " + node.name.value + " has no " + unit);
+    const bool is_counted = spec.ranks || spec.per_node;
+    if (count > node.slots && !is_counted && spec.crowding == launcher::Crowding::refused)
+      throw Error(ErrorKind::usage,
+                  "run job: --per " + unit + " starts " + counted(count, "rank") + " on " +
+                      node.name.value + ", which has " + counted(node.slots, "slot") +
+                      ": give their number by -np, or allow it by --oversubscribe");
+    node.slots = spec.crowding == launcher::Crowding::allowed ? count : std::min(node.slots, count);
+  }
+  return topologies;
+}
+
 /// Returns the ids of the jobs to start after. A name is its newest run.
 std::vector<std::string> ids_of(Context& context, const RunJobOptions& options,
                                 const launcher::JobFile& file) {
@@ -349,8 +383,11 @@ int run(Context& context, const RunJobOptions& options) {
   const launcher::JobSpec spec =
       spec_of(options, file, own_variables(options, context.environment()),
               secrets_of(options, file, context.environment()));
-  EnvCluster cluster(context, target_of(context, options, file));
+  RemoteTarget target = target_of(context, options, file);
+  const auto topologies = place_by_topology(context, target, spec);
+  EnvCluster cluster(context, std::move(target));
   launcher::JobRecord record = placed_on(context, cluster.target(), spec);
+  launcher::bind_ranks(record.placement, topologies, spec.per);
   record.spec.after = ids_of(context, options, file);
   const bool is_in_queue = context.environment()(kInQueue).has_value();
   if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
@@ -369,6 +406,8 @@ int run(Context& context, const RunJobOptions& options) {
       return refused->exit_code;
     }
     context.ui().show(view);
+    if (context.ui().for_people())
+      context.ui().data(launcher::draw_placement(record.placement, topologies, spec.per));
     context.ui().note("dry run: no job was started");
     return 0;
   }
@@ -396,6 +435,12 @@ void describe_ranks(Arguments& arguments, RunJobOptions& options) {
       .letter = "-np";
   arguments.count("--npernode", "K", "Number of ranks per node", options.per_node, 1,
                   kMostJobRanks);
+  Argument& per = arguments.text("--per", "UNIT",
+                                 "Give each rank a core, NUMA node, socket or GPU of its own, and "
+                                 "bind it there",
+                                 options.per);
+  per.values = Values::choice;
+  per.choices = {"core", "numa", "socket", "gpu"};
   arguments
       .text("--host", "NODE[:SLOTS],...",
             "Use these nodes of the cluster, with that many slots each", options.hosts)
