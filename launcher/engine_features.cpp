@@ -59,6 +59,8 @@ constexpr std::array kFeatures = {
                "fastgpu does not reach the nodes of pods: use fastgpu report"},
     FeatureRow{JobFeature::check, "--check", "", "Slurm chooses the nodes",
                "Kubernetes chooses the nodes"},
+    FeatureRow{JobFeature::rank_unit, "--per", "", "Slurm binds the ranks: set slurm.cpus",
+               "Kubernetes chooses the cores: set kubernetes.cpus"},
     FeatureRow{JobFeature::slurm_settings, "slurm", "it is for --engine slurm", "",
                "it is for --engine slurm"},
     FeatureRow{JobFeature::kubernetes_settings, "kubernetes", "it is for --engine kubernetes",

@@ -29,6 +29,7 @@ enum class JobFeature : std::uint8_t {
   checkpoints,          ///< --checkpoints
   post_mortem,          ///< --post-mortem
   check,                ///< --check
+  rank_unit,            ///< --per
   slurm_settings,       ///< `slurm` in a job file.
   kubernetes_settings,  ///< `kubernetes` in a job file.
 };

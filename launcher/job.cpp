@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kShortestHang{2'000};
 
 /// Variables that differ between ranks or nodes: one value for all would break the job. MASTER_ADDR
 /// and MASTER_PORT are not among them, as all ranks share them.
-constexpr std::array<std::string_view, 13> kOfEachRank = {"RANK",
+constexpr std::array<std::string_view, 14> kOfEachRank = {"RANK",
                                                           "LOCAL_RANK",
                                                           "WORLD_SIZE",
                                                           "LOCAL_WORLD_SIZE",
@@ -33,6 +33,7 @@ constexpr std::array<std::string_view, 13> kOfEachRank = {"RANK",
                                                           "FASTGPU_NODE_RANK",
                                                           "FASTGPU_NUM_NODES",
                                                           "FASTGPU_NODE_IPS",
+                                                          "FASTGPU_CPUS",
                                                           "FASTGPU_JOB_ID"};
 
 std::string name_of(const std::string& assignment) {
@@ -83,6 +84,8 @@ void validate(const JobSpec& spec) {
   check_no_nul("the working directory", spec.directory);
   check_count("ranks (-np)", spec.ranks);
   check_count("ranks per node (--npernode)", spec.per_node);
+  if (spec.per != RankUnit::none && spec.launcher == Launcher::torchrun)
+    refuse("with --launcher torchrun the workers get their places from torchrun, not by --per");
   if (spec.timeout.count() < 0) refuse("the timeout is negative");
   check_no_nul("the directory for checkpoints", spec.checkpoints);
   const bool is_short = spec.hang_timeout.count() > 0 && spec.hang_timeout < kShortestHang;

@@ -20,6 +20,7 @@ using state::Launcher;
 using state::Leftovers;
 using state::NodeRanks;
 using state::Presence;
+using state::RankUnit;
 using state::Sharing;
 using state::SlurmOptions;
 

@@ -20,6 +20,7 @@ constexpr int kMostSlots = 1'024;
 
 const std::vector<std::string> kEngines = {"mpirun", "slurm", "kubernetes"};
 const std::vector<std::string> kLaunchers = {"mpirun", "torchrun", "plain"};
+const std::vector<std::string> kUnits = {"core", "numa", "socket", "gpu"};
 const std::vector<std::string> kInputs = {"rank0", "all", "none"};
 
 std::vector<std::pair<std::string, std::string>> environment_of(const config::Value& value) {
@@ -131,12 +132,12 @@ KubernetesOptions kubernetes_of(const config::Value& value) {
 
 JobFile read_job_file(const config::Document& document) {
   const config::Value root = document.root();
-  root.allow_only({"name",       "cluster",        "np",      "npernode", "env",
-                   "secrets",    "sync",           "workdir", "command",  "timeout",
-                   "grace",      "keep_processes", "detach",  "engine",   "launcher",
-                   "stdin",      "priority",       "after",   "share",    "array",
-                   "parameters", "hang_timeout",   "retry",   "retry_on", "checkpoints",
-                   "slurm",      "kubernetes"});
+  root.allow_only(
+      {"name",           "cluster",     "np",      "npernode",   "per",          "env",
+       "secrets",        "sync",        "workdir", "command",    "timeout",      "grace",
+       "keep_processes", "detach",      "engine",  "launcher",   "stdin",        "priority",
+       "after",          "share",       "array",   "parameters", "hang_timeout", "retry",
+       "retry_on",       "checkpoints", "slurm",   "kubernetes"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -145,6 +146,7 @@ JobFile read_job_file(const config::Document& document) {
         cluster->parsed([](const std::string& text) { return parse_cluster_name(text).value; });
   if (const auto np = root.find("np")) file.np = np->integer(1, kMostRanks);
   if (const auto npernode = root.find("npernode")) file.npernode = npernode->integer(1, kMostSlots);
+  if (const auto per = root.find("per")) file.per = per->choice(kUnits);
   if (const auto env = root.find("env")) file.env = environment_of(*env);
   if (const auto secrets = root.find("secrets"))
     for (const config::Value& secret : secrets->list())

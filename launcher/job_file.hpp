@@ -27,6 +27,7 @@ struct JobFile {
   std::optional<std::string> cluster{};
   std::optional<int> np{};
   std::optional<int> npernode{};
+  std::optional<std::string> per{};  ///< The part of a node that each rank has for itself.
   std::vector<std::pair<std::string, std::string>> env{};  ///< Entries in the order written.
   std::vector<JobSecret> secrets{};
   /// A directory on this machine, as written in the file.

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "agent/protocol/plan.hpp"
+#include "agent/protocol/topology.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "launcher/engines/mpirun.hpp"
@@ -70,6 +71,9 @@ int threads_per_process(const JobFilesRequest& request,
   int threads = kMostRanks;
   for (const agent::JobNodeFacts& node : facts)
     threads = std::min(threads, std::max(1, node.cores / processes[node.boot_id]));
+  for (const JobNode& node : request.nodes)
+    for (const std::string& cpus : node.ranks.cpus)
+      threads = std::min(threads, static_cast<int>(agent::parse_cpu_list(cpus).size()));
   return threads;
 }
 
@@ -178,6 +182,7 @@ agent::JobPlan rank_plan(const JobFilesRequest& request, const JobNode& node) {
   plan.checkpoints = request.spec.checkpoints;
   for (int i = 0; i < node.ranks.count; ++i)
     plan.ranks.push_back(node.ranks.first + i);
+  plan.cpus = node.ranks.cpus;
   for (const JobNode& member : request.nodes)
     plan.world_size += member.ranks.count;
   plan.starts_workers = request.spec.launcher == Launcher::torchrun;

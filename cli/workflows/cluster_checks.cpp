@@ -1,6 +1,7 @@
 #include "cli/workflows/cluster_checks.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "cli/workflows/cluster_hosts.hpp"

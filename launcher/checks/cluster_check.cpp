@@ -36,18 +36,19 @@ void keep_some(std::string& text, std::string_view piece) {
 ssh::Task task_with_input(const ssh::Host& host, std::string command, std::string input,
                           Reply& reply) {
   reply = Reply();
-  return {.host = host,
-          .command = std::move(command),
-          .on_stdout =
-              [&reply](std::string_view piece) {
-                keep_some(reply.out, piece);
-                if (reply.clock_ahead) return;
-                if (const auto time = node_time_in(reply.out))
-                  reply.clock_ahead = std::chrono::round<milliseconds>(*time - system_clock::now());
-              },
-          .on_stderr = [&reply](std::string_view piece) { keep_some(reply.err, piece); },
-          .next_input = [input = std::optional(std::move(
-                             input))]() mutable { return std::exchange(input, std::nullopt); }};
+  ssh::Task task{.host = host, .command = std::move(command)};
+  task.on_stdout = [&reply](std::string_view piece) {
+    keep_some(reply.out, piece);
+    if (reply.clock_ahead) return;
+    if (const auto time = node_time_in(reply.out))
+      reply.clock_ahead = std::chrono::round<milliseconds>(*time - system_clock::now());
+  };
+  task.on_stderr = [&reply](std::string_view piece) { keep_some(reply.err, piece); };
+  if (!input.empty())
+    task.next_input = [rest = std::optional(std::move(input))]() mutable {
+      return std::exchange(rest, std::nullopt);
+    };
+  return task;
 }
 
 ssh::RunOptions at_once(std::size_t nodes, milliseconds limit) {
@@ -91,7 +92,7 @@ void run_scripts(ssh::Client& client, std::span<const ClusterNode> nodes,
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     checked[i].state = attempt([&] {
       require_success(ended[i].outcome, replies[i]);
-      return parse_node_state(replies[i].out);
+      return parse_node_health(replies[i].out);
     });
     checked[i].clock_ahead = replies[i].clock_ahead.value_or(0ms);
   }

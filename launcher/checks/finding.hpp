@@ -20,8 +20,8 @@ struct Finding {
   Severity severity = Severity::warning;
   std::vector<std::string> nodes;
   std::string found;
-  std::string why;     ///< Why it matters.
-  std::string remedy;  ///< What to do.
+  std::string why;     ///< The reason why it matters.
+  std::string remedy;  ///< The action that ends it.
 };
 
 }  // namespace fastgpu::launcher

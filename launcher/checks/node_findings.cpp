@@ -26,7 +26,7 @@ constexpr Bytes kLeastMemlock{64UL << 20U};
 constexpr std::uint64_t kFewFiles = 10'000;
 constexpr milliseconds kClockWarning = 2s, kClockError = 60s;
 
-bool has_gpu(const NodeState& state) {
+bool has_gpu(const NodeHealth& state) {
   return state.gpus_on_bus > 0 || !state.gpus.empty() || !state.gpu_failure.empty() ||
          state.npus > 0;
 }
@@ -83,7 +83,7 @@ class NodeFindings {
     check_kernel();
     check_clocks();
     check_host_names();
-    for_each_state([&](const CheckedNode& node, const NodeState& state) {
+    for_each_state([&](const CheckedNode& node, const NodeHealth& state) {
       check_disks(node, state);
       check_memory(node, state);
     });
@@ -118,7 +118,7 @@ class NodeFindings {
   template <class Value>
   Values values(Value value_of) {
     Values all;
-    for_each_state([&](const CheckedNode& node, const NodeState& state) {
+    for_each_state([&](const CheckedNode& node, const NodeHealth& state) {
       all.emplace_back(node.name.value, value_of(state));
     });
     return all;
@@ -161,7 +161,7 @@ class NodeFindings {
     std::vector<std::string> without;
     Values versions, paths;
     for (const CheckedNode& node : nodes_) {
-      if (!node.facts.ok()) continue;
+      if (!node.state.ok() || !node.facts.ok()) continue;
       const agent::JobNodeFacts& facts = node.facts.value();
       if (facts.mpirun.empty()) {
         without.push_back(node.name.value);
@@ -188,7 +188,7 @@ class NodeFindings {
   }
 
   void check_kernel() {
-    compare("kernel", Severity::warning, values([](const NodeState& s) { return s.kernel; }),
+    compare("kernel", Severity::warning, values([](const NodeHealth& s) { return s.kernel; }),
             "unknown", "drivers are built for one kernel",
             "install the same kernel on all nodes, and restart them");
   }
@@ -210,7 +210,7 @@ class NodeFindings {
 
   void check_host_names() {
     std::map<std::string, std::vector<std::string>> nodes_by_name;
-    for_each_state([&](const CheckedNode& node, const NodeState& state) {
+    for_each_state([&](const CheckedNode& node, const NodeHealth& state) {
       nodes_by_name[state.host].push_back(node.name.value);
       if (state.own_address.empty())
         add("host-name", Severity::warning, {node.name.value},
@@ -225,7 +225,7 @@ class NodeFindings {
             "give each a name of its own: hostnamectl set-hostname NAME");
   }
 
-  void check_disks(const CheckedNode& node, const NodeState& state) {
+  void check_disks(const CheckedNode& node, const NodeHealth& state) {
     const std::string free_some = "free some space there: fastgpu delete job --older-than 7d";
     for (const CheckedDisk& disk : state.disks) {
       const bool is_memory = disk.place == "/dev/shm";
@@ -249,7 +249,7 @@ class NodeFindings {
     }
   }
 
-  void check_memory(const CheckedNode& node, const NodeState& state) {
+  void check_memory(const CheckedNode& node, const NodeHealth& state) {
     if (state.memory.count > 0 && state.available.count < state.memory.count / 10)
       add("memory", Severity::warning, {node.name.value},
           to_string(state.available) + " available of " + to_string(state.memory),
@@ -261,7 +261,7 @@ class NodeFindings {
   template <class Value>
   std::uint64_t usual(Value value_of) {
     std::map<std::uint64_t, int> times;
-    for_each_state([&](const CheckedNode&, const NodeState& state) { ++times[value_of(state)]; });
+    for_each_state([&](const CheckedNode&, const NodeHealth& state) { ++times[value_of(state)]; });
     std::uint64_t best = 0;
     int most = 0;
     for (const auto& [value, count] : times)
@@ -273,8 +273,8 @@ class NodeFindings {
   }
 
   void check_memory_sizes() {
-    const std::uint64_t most = usual([](const NodeState& s) { return s.memory.count; });
-    for_each_state([&](const CheckedNode& node, const NodeState& state) {
+    const std::uint64_t most = usual([](const NodeHealth& s) { return s.memory.count; });
+    for_each_state([&](const CheckedNode& node, const NodeHealth& state) {
       if (state.memory.count < most / 20 * 19)
         add("memory", Severity::warning, {node.name.value},
             to_string(state.memory) + ", but " + to_string(Bytes{most}) + " on other nodes",
@@ -285,29 +285,29 @@ class NodeFindings {
 
   void check_gpus() {
     check_memory_sizes();
-    const auto count_of = [](const NodeState& s) {
+    const auto count_of = [](const NodeHealth& s) {
       return static_cast<std::uint64_t>(std::max<std::size_t>(
           s.gpus.size(), static_cast<std::size_t>(std::max(s.gpus_on_bus, s.npus))));
     };
     const std::uint64_t count = usual(count_of);
-    for_each_state([&](const CheckedNode& node, const NodeState& state) {
+    for_each_state([&](const CheckedNode& node, const NodeHealth& state) {
       check_gpus_of(node, state);
       if (count_of(state) != count)
         add("gpus", Severity::error, {node.name.value},
             counted(count_of(state), "GPU") + ", but " + std::to_string(count) + " on other nodes",
             "each rank needs a GPU of its own", "replace the node, or leave it out of jobs");
     });
-    compare("driver", Severity::warning, values([](const NodeState& s) {
+    compare("driver", Severity::warning, values([](const NodeHealth& s) {
               return s.gpus.empty() ? std::string() : s.gpus.front().driver;
             }),
             "none", "CUDA programs need the same features everywhere",
             "install one driver on all nodes: fastgpu env install-driver");
-    compare("cuda", Severity::warning, values([](const NodeState& s) { return joined(s.cuda); }),
+    compare("cuda", Severity::warning, values([](const NodeHealth& s) { return joined(s.cuda); }),
             "none", "a program may find another CUDA on some nodes",
             "install the same toolkits on all nodes: fastgpu env install-driver");
   }
 
-  void check_gpus_of(const CheckedNode& node, const NodeState& state) {
+  void check_gpus_of(const CheckedNode& node, const NodeHealth& state) {
     const std::string reset = "restart the node; if it happens again, replace it";
     if (!state.gpu_failure.empty())
       add("gpus", Severity::error, {node.name.value}, "nvidia-smi: " + state.gpu_failure,
@@ -369,21 +369,21 @@ class NodeFindings {
   }
 
   void check_rdma() {
-    compare("rdma", Severity::error, values([](const NodeState& s) {
+    compare("rdma", Severity::error, values([](const NodeHealth& s) {
               return s.rdma.empty() ? std::string() : counted(s.rdma.size(), "RDMA port");
             }),
             "no RDMA port", "a job uses RDMA only if all of its nodes have it",
             "install the adapter's driver: fastgpu env install-driver");
     std::map<std::string, int> rates;
-    for_each_state([&](const CheckedNode&, const NodeState& state) {
-      for (const RdmaPort& port : state.rdma)
+    for_each_state([&](const CheckedNode&, const NodeHealth& state) {
+      for (const NodeRdmaPort& port : state.rdma)
         ++rates[port.rate];
     });
     const auto usual_rate =
         std::ranges::max_element(rates, {}, [](auto& rate) { return rate.second; });
-    for_each_state([&](const CheckedNode& node, const NodeState& state) {
+    for_each_state([&](const CheckedNode& node, const NodeHealth& state) {
       if (state.rdma.empty()) return;
-      for (const RdmaPort& port : state.rdma) {
+      for (const NodeRdmaPort& port : state.rdma) {
         if (port.state != "ACTIVE")
           add("rdma", Severity::error, {node.name.value},
               port.name() + " is " + (port.state.empty() ? "in an unknown state" : port.state),
@@ -404,7 +404,7 @@ class NodeFindings {
   }
 
   void check_leftovers() {
-    for_each_state([&](const CheckedNode& node, const NodeState& state) {
+    for_each_state([&](const CheckedNode& node, const NodeHealth& state) {
       std::map<std::string, std::vector<JobProcess>> by_job;
       for (const JobProcess& process : state.processes)
         by_job[process.job].push_back(process);
@@ -458,15 +458,16 @@ std::string not_checked(std::string_view check, std::span<const CheckedNode> nod
       return node.state.ok() && condition(node.state.value());
     });
   };
-  if (check != "ssh" && !any([](const NodeState&) { return true; })) return "no node was reached";
+  if (check != "ssh" && !any([](const NodeHealth&) { return true; })) return "no node was reached";
   const bool is_of_gpus =
       check == "gpus" || check == "driver" || check == "gpu-errors" || check == "gpu-users";
   if (is_of_gpus && !any(has_gpu)) return "no GPU";
-  if (check == "cuda" && !any([](const NodeState& s) { return !s.cuda.empty(); })) return "no CUDA";
-  if (check == "fabric-manager" && !any([](const NodeState& s) { return s.nvswitches > 0; }))
+  if (check == "cuda" && !any([](const NodeHealth& s) { return !s.cuda.empty(); }))
+    return "no CUDA";
+  if (check == "fabric-manager" && !any([](const NodeHealth& s) { return s.nvswitches > 0; }))
     return "no NVSwitch";
   const bool is_of_rdma = check == "rdma" || check == "memlock";
-  if (is_of_rdma && !any([](const NodeState& s) { return !s.rdma.empty(); }))
+  if (is_of_rdma && !any([](const NodeHealth& s) { return !s.rdma.empty(); }))
     return "no RDMA adapter";
   return "";
 }

@@ -12,13 +12,13 @@
 #include "base/names.hpp"
 #include "base/outcome.hpp"
 #include "launcher/checks/finding.hpp"
-#include "launcher/checks/node_state.hpp"
+#include "launcher/checks/node_health.hpp"
 
 namespace fastgpu::launcher {
 
 struct CheckedNode {
   NodeName name;
-  Outcome<NodeState> state{};
+  Outcome<NodeHealth> state{};
   Outcome<agent::JobNodeFacts> facts{};      ///< The report of the agent.
   std::chrono::milliseconds clock_ahead{0};  ///< The node's clock minus ours, as it arrived here.
 };

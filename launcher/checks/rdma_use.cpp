@@ -13,10 +13,10 @@ RdmaUse rdma_use(std::span<const CheckedNode> before, std::span<const CheckedNod
   for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
     if (!before[i].state.ok() || !after[i].state.ok()) continue;
     int active = 0, used = 0;
-    for (const RdmaPort& port : before[i].state.value().rdma) {
+    for (const NodeRdmaPort& port : before[i].state.value().rdma) {
       if (port.state != "ACTIVE" || !port.counts_bytes) continue;
       ++active;
-      for (const RdmaPort& later : after[i].state.value().rdma)
+      for (const NodeRdmaPort& later : after[i].state.value().rdma)
         if (later.name() == port.name() && later.sent > port.sent &&
             later.sent - port.sent > exchanged.count / kPart)
           ++used;

@@ -44,6 +44,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"exec", "[--variables] [--input] -- COMMAND < FRAMES", run_exec},
     Subcommand{"facts", "[--mpirun [--mpirun-in DIR]] [--workdir DIR [--program PROGRAM]]",
                run_facts},
+    Subcommand{"topology", "", run_topology},
     Subcommand{"reach-nodes", "[--ssh HOST:PORT]... [-- ADDRESS...]", run_reach_nodes},
     Subcommand{"probe-links", "< ORDER", run_probe_links},
     Subcommand{"put-files",

@@ -10,6 +10,7 @@ using Arguments = std::span<const std::string>;
 
 int run_exec(Arguments arguments);
 int run_facts(Arguments arguments);
+int run_topology(Arguments arguments);
 int run_reach_nodes(Arguments arguments);
 int run_probe_links(Arguments arguments);
 int run_put_files(Arguments arguments);

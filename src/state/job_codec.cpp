@@ -15,6 +15,7 @@ constexpr const char* kJobSchema = "fastgpu.job/1";
 json to_node(const NodeRanks& node) {
   json object = {{"name", node.node.value}, {"first", node.first}, {"ranks", node.count}};
   if (node.workers > 0) object["workers"] = node.workers;
+  if (!node.cpus.empty()) object["cpus"] = node.cpus;
   return object;
 }
 
@@ -22,7 +23,8 @@ NodeRanks parse_node(const json& object) {
   return {.node = {field<std::string>(object, "name")},
           .first = field<int>(object, "first"),
           .count = field<int>(object, "ranks"),
-          .workers = object.value("workers", 0)};
+          .workers = object.value("workers", 0),
+          .cpus = object.value("cpus", std::vector<std::string>())};
 }
 
 json to_failure(const FirstFailure& failure) {
@@ -155,6 +157,7 @@ JobRecord parse_job_record(const std::string& text) {
   record.spec.kubernetes = parse_kubernetes(object);
   record.engine_job = {.id = text_in(object, "engine_job"),
                        .nodes = text_in(object, "engine_nodes")};
+  record.spec.per = parse_rank_unit(object.value("per", "none"));
   if (field<bool>(object, "detached")) record.spec.presence = Presence::detached;
   for (const json& node : field<json>(object, "nodes"))
     record.placement.push_back(parse_node(node));
@@ -200,6 +203,7 @@ std::string record_text_of(const JobRecord& record) {
                  {"engine", to_string(record.spec.engine)},
                  {"launcher", to_string(record.spec.launcher)},
                  {"nodes", nodes}};
+  if (record.spec.per != RankUnit::none) object["per"] = to_string(record.spec.per);
   if (record.spec.priority != 0) object["priority"] = record.spec.priority;
   if (!record.spec.after.empty()) object["after"] = record.spec.after;
   if (record.spec.sharing == Sharing::shared) object["shared"] = true;

@@ -17,6 +17,8 @@ enum class EngineKind : std::uint8_t { mpirun, slurm, kubernetes };
 /// The program that starts the ranks: Open MPI's mpirun, PyTorch's torchrun (started by mpirun, one
 /// on each node), or fastgpu's own, which needs no MPI on the nodes.
 enum class Launcher : std::uint8_t { mpirun, torchrun, plain };
+/// The part of a node that each rank has for itself; `none`: ranks share their node.
+enum class RankUnit : std::uint8_t { none, core, numa, socket, gpu };
 /// Whether a job ends with the fastgpu that started it, or goes on.
 enum class Presence : std::uint8_t { attached, detached };
 enum class Input : std::uint8_t { none, rank_0, all };  ///< The ranks that read our standard input.
@@ -80,6 +82,7 @@ struct JobSpec {
   /// -np; if absent, the number of slots, or `per_node` for each node.
   std::optional<int> ranks{};
   std::optional<int> per_node{};           ///< --npernode
+  RankUnit per = RankUnit::none;           ///< --per
   std::vector<std::string> environment{};  ///< "K=V", for every rank.
   /// The working directory on the nodes, relative to home. Empty for home, or for the copy of
   /// `sync` if there is one.
@@ -115,6 +118,8 @@ struct NodeRanks {
   int first = 0;
   int count = 0;
   int workers = 0;  ///< The processes that each of them starts itself, as torchrun does.
+  /// The CPUs of each rank, "0-3,8"; empty if the ranks share the node.
+  std::vector<std::string> cpus{};
 };
 
 /// The rank that failed first by itself, and so decided the outcome of its job.

@@ -60,6 +60,14 @@ constexpr std::array<Word<JobEndCause>, 9> kCauseWords = {{
     {JobEndCause::contact, "lost-contact"},
 }};
 
+constexpr std::array<Word<RankUnit>, 5> kRankUnitWords = {{
+    {RankUnit::none, "none"},
+    {RankUnit::core, "core"},
+    {RankUnit::numa, "numa"},
+    {RankUnit::socket, "socket"},
+    {RankUnit::gpu, "gpu"},
+}};
+
 template <class Words, class State>
 std::string_view word_of(const Words& words, State state) {
   for (const auto& [value, word] : words)
@@ -89,6 +97,9 @@ std::string_view to_string(JobState state) {
 std::string_view to_string(Launcher launcher) {
   return word_of(kLauncherWords, launcher);
 }
+std::string_view to_string(RankUnit unit) {
+  return word_of(kRankUnitWords, unit);
+}
 
 std::string_view to_string(JobEndCause cause) {
   return word_of(kCauseWords, cause);
@@ -110,6 +121,9 @@ JobState parse_job_state(std::string_view word) {
 
 Launcher parse_launcher(std::string_view word) {
   return state_of<Launcher>(kLauncherWords, "launcher", word);
+}
+RankUnit parse_rank_unit(std::string_view word) {
+  return state_of<RankUnit>(kRankUnitWords, "rank unit", word);
 }
 
 JobEndCause parse_end_cause(std::string_view word) {

@@ -13,6 +13,7 @@ std::string_view to_string(JobState state);
 std::string_view to_string(Launcher launcher);
 std::string_view to_string(JobEndCause cause);
 std::string_view to_string(EngineKind engine);
+std::string_view to_string(RankUnit unit);
 
 /// Parses a state. Throws ErrorKind::local for any other word.
 ClusterState parse_cluster_state(std::string_view word);
@@ -21,5 +22,6 @@ JobState parse_job_state(std::string_view word);
 Launcher parse_launcher(std::string_view word);
 JobEndCause parse_end_cause(std::string_view word);
 EngineKind parse_engine(std::string_view word);
+RankUnit parse_rank_unit(std::string_view word);
 
 }  // namespace fastgpu::state

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -153,7 +154,7 @@ View view_of_net(const NetReport& report) {
 }
 
 /// Runs the measuring program of libfastgpu_comm with one rank a node.
-AllReduce measure_all_reduce(Context& context, const RemoteTarget& target) {
+AllReduce measure_all_reduce(Context& context, const RemoteTarget& target, BenchLinkage linkage) {
   launcher::JobSpec spec;
   spec.name = parse_job_name("check-net");
   spec.argv = {BenchFiles::program(), "--collective=all_reduce",
@@ -163,7 +164,7 @@ AllReduce measure_all_reduce(Context& context, const RemoteTarget& target) {
   spec.sharing = launcher::Sharing::shared;
   spec.timeout = kAllReduceTimeout;
   launcher::validate(spec);
-  const BenchFiles files(context.state_directory(), "", BenchLinkage::without_plugins);
+  const BenchFiles files(context.state_directory(), "", linkage);
   spec.sync = files.directory().string();
   StartedJob started = start_job(context, target, placed_on(context, target, spec));
   BenchOutput output(context);
@@ -187,8 +188,12 @@ void add_all_reduce(Context& context, const RemoteTarget& target,
                     const std::vector<launcher::CheckedNode>& before,
                     const CheckNetOptions& options, NetReport& report) {
   context.ui().progress("measuring an all-reduce of all nodes");
+  const bool has_rdma = std::ranges::any_of(before, [](const launcher::CheckedNode& node) {
+    return node.state.ok() && !node.state.value().rdma.empty();
+  });
   try {
-    report.all_reduce = measure_all_reduce(context, target);
+    report.all_reduce = measure_all_reduce(
+        context, target, has_rdma ? BenchLinkage::with_fabric : BenchLinkage::without_plugins);
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::interrupted) throw;
     report.findings.push_back({.check = "all-reduce",
@@ -199,10 +204,7 @@ void add_all_reduce(Context& context, const RemoteTarget& target,
                                .remedy = "fastgpu logs check-net shows the output of the ranks"});
     return;
   }
-  const auto has_rdma = [](const launcher::CheckedNode& node) {
-    return node.state.ok() && !node.state.value().rdma.empty();
-  };
-  if (!std::ranges::any_of(before, has_rdma)) return;
+  if (!has_rdma) return;
   const auto after = launcher::check_nodes(context.ssh(), nodes, context.agent(), context.cancel());
   report.rdma = launcher::rdma_use(before, after, kLargeExchange);
   const Severity severity = options.allow_tcp ? Severity::warning : Severity::error;

@@ -26,7 +26,7 @@ Json json_of(const CheckedNode& node) {
     return out;
   }
   if (!node.facts.ok()) out["error"] = node.facts.error().what();
-  const launcher::NodeState& state = node.state.value();
+  const launcher::NodeHealth& state = node.state.value();
   out["host"] = state.host;
   out["kernel"] = state.kernel;
   out["open_mpi"] = text_or_null(node.facts.ok() ? node.facts.value().mpirun_version : "");

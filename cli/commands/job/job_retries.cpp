@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "base/units.hpp"
+#include "cli/commands/job/topology_placement.hpp"
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/workflows/spot_notices.hpp"
+#include "launcher/binding.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/recovery.hpp"
 #include "process/command.hpp"
@@ -98,7 +100,9 @@ class Restart {
     const launcher::JobSpec spec = spec_for_placing(started_.open.record);
     const auto kept = launcher::nodes_for_restart(slots_of(target.nodes), lost, spec);
     target = only(std::move(target), kept);
+    const auto topologies = place_by_topology(context_, target, spec);
     launcher::JobRecord placed = placed_on(context_, target, spec);
+    launcher::bind_ranks(placed.placement, topologies, spec.per);
     launcher::JobRecord& record = started_.open.record;
     placed.spec = record.spec;
     const bool has_torchrun = record.spec.launcher == launcher::Launcher::torchrun;

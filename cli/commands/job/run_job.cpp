@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/ascii.hpp"
@@ -26,6 +27,7 @@
 #include "cli/commands/job/post_mortem.hpp"
 #include "cli/commands/job/recovery_options.hpp"
 #include "cli/commands/job/run_array.hpp"
+#include "cli/commands/job/topology_placement.hpp"
 #include "cli/commands/shared/program_variables.hpp"
 #include "cli/commands/shared/standard_input.hpp"
 #include "cli/ui/yaml.hpp"
@@ -33,6 +35,7 @@
 #include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/remote_target.hpp"
+#include "launcher/binding.hpp"
 #include "launcher/engine_features.hpp"
 #include "launcher/engines/mpijob.hpp"
 #include "launcher/engines/slurm.hpp"
@@ -56,6 +59,7 @@ struct RunJobOptions {
   std::vector<std::string> set;
   std::optional<int> ranks;
   std::optional<int> per_node;
+  std::string per;
   std::string hosts;
   std::string engine;
   std::string launcher;
@@ -207,6 +211,7 @@ std::vector<launcher::JobFeature> features_of(const RunJobOptions& options,
       {!options.recovery.checkpoints.empty() || file.checkpoints, JobFeature::checkpoints},
       {!options.post_mortem.empty(), JobFeature::post_mortem},
       {options.check, JobFeature::check},
+      {!options.per.empty() || file.per, JobFeature::rank_unit},
       {file.slurm.has_value(), JobFeature::slurm_settings},
       {file.kubernetes.has_value(), JobFeature::kubernetes_settings}};
   std::vector<JobFeature> asked;
@@ -230,6 +235,7 @@ launcher::JobSpec spec_of(const RunJobOptions& options, const launcher::JobFile&
   spec.name = parse_job_name(name);
   spec.ranks = options.ranks ? options.ranks : file.np;
   spec.per_node = options.per_node ? options.per_node : file.npernode;
+  spec.per = state::parse_rank_unit(options.per.empty() ? file.per.value_or("none") : options.per);
   for (const auto& [key, value] : file.env)
     spec.environment.push_back(key + "=" + value);
   for (const std::string& assignment : variables)
@@ -403,9 +409,16 @@ int run_array_in_background(Context& context, const RunJobOptions& options) {
   return id.empty() ? code : show_detached_array(context, id);
 }
 
+/// What a plan shows beside the record of the job.
+struct PlanParts {
+  std::optional<ArrayPlan> array{};
+  std::span<const launcher::NodeTopology> topologies{};  ///< Those of a job with --per.
+};
+
 /// Shows what would be started. Returns the exit code.
 int show_plan(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
-              const std::optional<ArrayPlan>& array) {
+              const PlanParts& parts) {
+  const std::optional<ArrayPlan>& array = parts.array;
   const launcher::JobTrial trial =
       engine_for(context, target.cluster, record)->try_start(record, context.cancel());
   View view = view_of(record);
@@ -427,6 +440,9 @@ int show_plan(Context& context, const RemoteTarget& target, const launcher::JobR
     context.ui().show(view);
   else
     context.ui().data(is_manifest ? to_yaml(view.root["manifest"]) : trial.text);
+  if (context.ui().for_people())
+    context.ui().data(
+        launcher::draw_placement(record.placement, parts.topologies, record.spec.per));
   if (!trial.note.empty()) context.ui().note(trial.note);
   if (array)
     context.ui().note("an array of " + counted(array->elements.size(), "job") + ", at most " +
@@ -536,7 +552,7 @@ int run_in_kubernetes(Context& context, const RunJobOptions& options, const laun
                              .placement = {{.node = {"kubernetes"}, .first = 0, .count = ranks}}};
   record.spec.after = ids_of(context, options, file);
   const RemoteTarget nowhere{.cluster = {}, .nodes = {}, .hosts = {}};
-  if (options.dry_run) return show_plan(context, nowhere, record, std::nullopt);
+  if (options.dry_run) return show_plan(context, nowhere, record, {});
   return run_placed(context, options, file, nowhere, std::move(record), {});
 }
 
@@ -558,15 +574,19 @@ int run_here(Context& context, const RunJobOptions& options) {
   if (is_array) array = array_plan(options.array, file);
   if (array) check_parameters(*array, spec);
   if (element) become_element(context, *element, spec);
-  EnvCluster cluster(context, target_of(context, options, file));
+  RemoteTarget target = target_of(context, options, file);
+  const std::vector<launcher::NodeTopology> topologies = place_by_topology(context, target, spec);
+  EnvCluster cluster(context, std::move(target));
   launcher::JobRecord record = spec.engine == launcher::EngineKind::mpirun
                                    ? placed_on(context, cluster.target(), spec)
                                    : submitted_on(cluster.target(), spec);
+  launcher::bind_ranks(record.placement, topologies, spec.per);
   if (!element) record.spec.after = ids_of(context, options, file);
   if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
   enter_environment(options, cluster, record);
   if (options.check && !is_in_queue && !element) require_sound(context, cluster.target(), record);
-  if (options.dry_run) return show_plan(context, cluster.target(), record, array);
+  if (options.dry_run)
+    return show_plan(context, cluster.target(), record, {.array = array, .topologies = topologies});
   if (array || element) {
     const std::string input = options.input.empty() ? file.stdin_to.value_or("") : options.input;
     if (!input.empty() && input != "none")
@@ -602,6 +622,12 @@ void describe_ranks(Arguments& arguments, RunJobOptions& options) {
       .letter = "-np";
   arguments.count("--npernode", "K", "Number of ranks per node", options.per_node, 1,
                   kMostJobRanks);
+  Argument& per = arguments.text("--per", "UNIT",
+                                 "Give each rank a core, NUMA node, socket or GPU of its own, and "
+                                 "bind it there",
+                                 options.per);
+  per.values = Values::choice;
+  per.choices = {"core", "numa", "socket", "gpu"};
   arguments
       .text("--host", "NODE[:SLOTS],...",
             "Use these nodes of the cluster, with that many slots each", options.hosts)

@@ -314,8 +314,10 @@ void put_wish(Json& description, const state::Job& job) {
   if (spec.engine != launcher::EngineKind::mpirun) return put_engine(description, record);
   put(description, "ranks", ranks_summary(record.placement));
   Json table = Json::array();
-  for (const launcher::NodeRanks& ranks : record.placement)
+  for (const launcher::NodeRanks& ranks : record.placement) {
     table.push_back(Json{{"node", ranks.node.value}, {"ranks", ranks_text(ranks)}});
+    if (!ranks.cpus.empty()) table.back()["cpus"] = joined(ranks.cpus, " ");
+  }
   put_part(description, "nodes", std::move(table));
 }
 

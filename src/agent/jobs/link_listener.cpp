@@ -120,7 +120,7 @@ void LinkListener::serve(LinkSocket socket) {
   bool is_good = socket.set_limit(limit_) && socket.send(kWelcome);
   std::array<char, 1> request{};
   while (is_good && socket.receive(request)) {
-    std::uint64_t milliseconds = 0;
+    std::uint64_t duration = 0;
     switch (static_cast<LinkRequest>(request[0])) {
       case LinkRequest::echo:
         is_good = send_back(socket, kEcho);
@@ -135,8 +135,8 @@ void LinkListener::serve(LinkSocket socket) {
         is_good = socket.send_number(socket.receive_blocks());
         continue;
       case LinkRequest::provide:
-        is_good = socket.receive_number(milliseconds) &&
-                  socket.send_blocks(std::min(std::chrono::milliseconds(milliseconds), limit_));
+        is_good = socket.receive_number(duration) &&
+                  socket.send_blocks(std::min(std::chrono::milliseconds(duration), limit_));
         continue;
     }
     is_good = false;

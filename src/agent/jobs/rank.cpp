@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "agent/files/disk.hpp"
 #include "agent/files/reserved_file.hpp"
@@ -27,6 +28,7 @@
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/status.hpp"
+#include "agent/read_topology.hpp"
 #include "agent/signals.hpp"
 #include "agent/subcommands.hpp"
 #include "base/contains.hpp"
@@ -158,10 +160,30 @@ std::vector<std::string> environment_of(const std::filesystem::path& directory, 
   }
   if (!plan.checkpoints.empty())
     set("FASTGPU_CHECKPOINT_DIR", below_home(plan.checkpoints).string());
+  if (!plan.cpus.empty()) {
+    set("FASTGPU_CPUS", cpu_list(allowed_cpus()));
+    set("CUDA_DEVICE_ORDER", "PCI_BUS_ID");  // The order in which ranks got the GPUs.
+  }
   for (const std::string& assignment : plan.environment)
     process::set_variable(environment, assignment);
   set(std::string(kJobMarker), plan.id);
   return environment;
+}
+
+/// Lets this process, and the program that it starts, use only the rank's CPUs. Returns a remark
+/// for the log if the kernel gives it other ones; "" otherwise.
+std::string bind_rank(const JobPlan& plan, int rank) {
+  const auto place = std::ranges::find(plan.ranks, rank);
+  if (plan.cpus.empty() || place == plan.ranks.end()) return "";
+  const std::string& wanted = plan.cpus[static_cast<std::size_t>(place - plan.ranks.begin())];
+  const int failure = allow_cpus(parse_cpu_list(wanted));
+  const std::string found = cpu_list(allowed_cpus());
+  if (failure == 0 && found == wanted) return "";
+  const std::string name = host_name() + ": rank " + std::to_string(rank);
+  if (failure != 0)
+    return name + " uses CPUs " + found + ", because it cannot be bound to " + wanted + ": " +
+           std::strerror(failure);
+  return name + " uses CPUs " + found + " and not " + wanted;
 }
 
 class RankRun {
@@ -364,6 +386,8 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   RankEnd end;
   const std::int64_t began = now_ns();
   try {
+    const std::string remark = bind_rank(plan, place.rank);
+    if (!remark.empty()) note_in(err, remark + "\n");
     end = run_program(directory, plan, place, out, err, clock, signals);
   } catch (const Error& e) {
     end.reason = e.what();

@@ -40,6 +40,8 @@ std::string to_text(const JobPlan& plan) {
   for (const int rank : plan.ranks)
     records.add("rank", rank);
   records.add("size", plan.world_size);
+  for (const std::string& cpus : plan.cpus)
+    records.add("cpus", cpus);
   if (plan.starts_workers) records.add("workers", 1);
   if (plan.has_input) records.add("input", 1);
   if (plan.input_to_all) records.add("input_all", 1);
@@ -80,12 +82,15 @@ JobPlan parse_plan(std::string_view text) {
       .port_variables = records.all("port"),
       .ranks = {},
       .world_size = records.all("size").empty() ? 0 : static_cast<int>(records.number("size")),
+      .cpus = records.all("cpus"),
       .starts_workers = !records.all("workers").empty(),
       .has_input = !records.all("input").empty(),
       .input_to_all = !records.all("input_all").empty(),
       .keeps_processes = !records.all("keeps").empty()};
   for (const std::string& rank : records.all("rank"))
     plan.ranks.push_back(parse_rank(rank));
+  if (!plan.cpus.empty() && plan.cpus.size() != plan.ranks.size())
+    throw Error(ErrorKind::remote, "job plan: not every rank has its CPUs");
   if (plan.id.empty()) throw Error(ErrorKind::remote, "job plan: the id is empty");
   if (plan.argv.empty()) throw Error(ErrorKind::remote, "job plan: the command is empty");
   return plan;

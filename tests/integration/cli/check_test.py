@@ -132,7 +132,7 @@ def test_a_full_disk_and_a_name_of_another_node_are_found(user):
             one for one in found(checked(user, code=1), "disk") if one[1] == [f"{name}-1"]
         )
         assert_equal(severity, "error")
-        assert_in("free of 1 MB at /tmp", text)
+        assert_in("free of 1.05 MB at /tmp", text)
     finally:
         on(user, 1, "umount /tmp")
     on(user, 1, f"hostname {name}-0")

@@ -18,7 +18,7 @@ struct SoundNodes {
   SoundNodes() {
     for (int i = 0; i < 3; ++i) {
       const std::string name = "n" + std::to_string(i);
-      NodeState state;
+      NodeHealth state;
       state.host = name;
       state.own_address = "10.0.0." + std::to_string(i + 1);
       state.kernel = "6.1.0";
@@ -34,8 +34,8 @@ struct SoundNodes {
   }
 
   /// Changes the state of the second node.
-  SoundNodes& with(const std::function<void(NodeState&)>& change) {
-    NodeState state = nodes[1].state.value();
+  SoundNodes& with(const std::function<void(NodeHealth&)>& change) {
+    NodeHealth state = nodes[1].state.value();
     change(state);
     nodes[1].state = state;
     return *this;
@@ -46,9 +46,9 @@ struct SoundNodes {
     nodes[1].facts = facts;
     return *this;
   }
-  SoundNodes& on_all(const std::function<void(NodeState&)>& change) {
+  SoundNodes& on_all(const std::function<void(NodeHealth&)>& change) {
     for (CheckedNode& node : nodes) {
-      NodeState state = node.state.value();
+      NodeHealth state = node.state.value();
       change(state);
       node.state = state;
     }
@@ -69,14 +69,18 @@ struct SoundNodes {
   std::set<std::string> running;
 };
 
-void add_gpus(NodeState& state) {
+void add_gpus(NodeHealth& state) {
   state.gpus_on_bus = 2;
   for (int i = 0; i < 2; ++i)
     state.gpus.push_back({.index = i, .driver = "550.54.15", .name = "NVIDIA H100"});
 }
 
-void add_rdma(NodeState& state) {
-  state.rdma = {{.device = "mlx5_0", .port = "1", .state = "ACTIVE", .rate = "100 Gb/sec"}};
+void add_rdma(NodeHealth& state) {
+  state.rdma = {{.device = "mlx5_0",
+                 .port = "1",
+                 .state = "ACTIVE",
+                 .rate = "100 Gb/sec",
+                 .link_layer = "InfiniBand"}};
 }
 
 using Names = std::vector<std::string>;
@@ -102,13 +106,13 @@ TEST_CASE("a node that does not answer, or whose agent does not run, is an error
 }
 
 TEST_CASE("the value that most nodes have is the usual one, and the first node's of two") {
-  const Finding kernel = SoundNodes().with([](NodeState& s) { s.kernel = "6.2.0"; }).only();
+  const Finding kernel = SoundNodes().with([](NodeHealth& s) { s.kernel = "6.2.0"; }).only();
   CHECK(kernel.check == "kernel");
   CHECK(kernel.nodes == Names{"n1"});
   CHECK(kernel.found == "6.2.0, but 6.1.0 on n0, n2");
   SoundNodes two;
   two.nodes.pop_back();
-  CHECK(two.with([](NodeState& s) { s.kernel = "5.0"; }).only().found == "5.0, but 6.1.0 on n0");
+  CHECK(two.with([](NodeHealth& s) { s.kernel = "5.0"; }).only().found == "5.0, but 6.1.0 on n0");
 }
 
 TEST_CASE("another Open MPI, or none, is an error, and a warning if no node has it") {
@@ -141,16 +145,16 @@ TEST_CASE("clocks are compared with the first node's, whatever the difference fr
 }
 
 TEST_CASE("nodes of one name are an error, and a name that does not resolve is a warning") {
-  const Finding same = SoundNodes().with([](NodeState& s) { s.host = "n0"; }).only();
+  const Finding same = SoundNodes().with([](NodeHealth& s) { s.host = "n0"; }).only();
   CHECK(same.nodes == Names{"n0", "n1"});
   CHECK(same.severity == Severity::error);
-  const Finding unknown = SoundNodes().with([](NodeState& s) { s.own_address.clear(); }).only();
+  const Finding unknown = SoundNodes().with([](NodeHealth& s) { s.own_address.clear(); }).only();
   CHECK(unknown.severity == Severity::warning);
 }
 
 TEST_CASE("a full disk is an error, a nearly full one a warning, and so are few files") {
   const auto disk_with = [](auto change) {
-    return SoundNodes().with([&](NodeState& s) { change(s.disks[0]); }).only();
+    return SoundNodes().with([&](NodeHealth& s) { change(s.disks[0]); }).only();
   };
   CHECK(disk_with([](CheckedDisk& d) { d.free = {10'000'000}; }).severity == Severity::error);
   CHECK(disk_with([](CheckedDisk& d) { d.free = {500'000'000}; }).severity == Severity::warning);
@@ -162,29 +166,29 @@ TEST_CASE("a full disk is an error, a nearly full one a warning, and so are few 
   });
   CHECK(files.found == "room for 12 more files at /root");
   const Finding shared =
-      SoundNodes().with([](NodeState& s) { s.disks[1].free = {1'000'000}; }).only();
+      SoundNodes().with([](NodeHealth& s) { s.disks[1].free = {1'000'000}; }).only();
   CHECK(shared.severity == Severity::warning);
 }
 
 TEST_CASE("little memory left, and less memory than other nodes, are warnings") {
-  CHECK(SoundNodes().with([](NodeState& s) { s.available = {kGigabyte}; }).only().check ==
+  CHECK(SoundNodes().with([](NodeHealth& s) { s.available = {kGigabyte}; }).only().check ==
         "memory");
-  const Finding less = SoundNodes().with([](NodeState& s) { s.memory = {93 * kGigabyte}; }).only();
+  const Finding less = SoundNodes().with([](NodeHealth& s) { s.memory = {93 * kGigabyte}; }).only();
   CHECK(less.found == "93 GB, but 100 GB on other nodes");
 }
 
 TEST_CASE("a GPU that the driver lost is an error, and so is a node with fewer of them") {
   SoundNodes lost;
-  lost.on_all(add_gpus).with([](NodeState& s) { s.gpus.pop_back(); });
+  lost.on_all(add_gpus).with([](NodeHealth& s) { s.gpus.pop_back(); });
   CHECK(lost.only().found == "the driver lists 1 of 2 GPUs");
   SoundNodes fewer;
-  fewer.on_all(add_gpus).with([](NodeState& s) {
+  fewer.on_all(add_gpus).with([](NodeHealth& s) {
     s.gpus.pop_back();
     s.gpus_on_bus = 1;
   });
   CHECK(fewer.only().found == "1 GPU, but 2 on other nodes");
   SoundNodes broken;
-  broken.on_all(add_gpus).with([](NodeState& s) {
+  broken.on_all(add_gpus).with([](NodeHealth& s) {
     s.gpus.clear();
     s.gpu_failure = "Driver/library version mismatch";
   });
@@ -198,7 +202,7 @@ TEST_CASE("errors of a GPU are told from those of programs on it") {
   const auto with_xid = [](int code) {
     SoundNodes lab;
     lab.on_all(add_gpus).with(
-        [&](NodeState& s) { s.xids = {{.code = code, .device = "PCI:0000:3b:00"}}; });
+        [&](NodeHealth& s) { s.xids = {{.code = code, .device = "PCI:0000:3b:00"}}; });
     return lab;
   };
   CHECK(with_xid(79).only().found == "PCI:0000:3b:00: Xid 79, it has fallen off the bus");
@@ -207,22 +211,22 @@ TEST_CASE("errors of a GPU are told from those of programs on it") {
   for (const int of_program : {13, 31, 43, 45})
     CHECK(with_xid(of_program).findings().empty());
   SoundNodes ecc;
-  ecc.on_all(add_gpus).with([](NodeState& s) { s.gpus[1].uncorrected = 2; });
+  ecc.on_all(add_gpus).with([](NodeHealth& s) { s.gpus[1].uncorrected = 2; });
   CHECK(ecc.only().found == "GPU 1: 2 uncorrected errors of its memory");
   SoundNodes remap;
-  remap.on_all(add_gpus).with([](NodeState& s) { s.gpus[0].remap_pending = true; });
+  remap.on_all(add_gpus).with([](NodeHealth& s) { s.gpus[0].remap_pending = true; });
   CHECK(remap.only().severity == Severity::warning);
 }
 
 TEST_CASE("behind an NVSwitch the fabric manager must run, in the driver's version") {
   const auto with_manager = [](const std::string& state, const std::string& version) {
     SoundNodes lab;
-    lab.on_all(add_gpus).on_all([&](NodeState& s) {
+    lab.on_all(add_gpus).on_all([&](NodeHealth& s) {
       s.nvswitches = 4;
       s.fabric_manager = "running";
       s.fabric_manager_version = "550.54.15";
     });
-    lab.with([&](NodeState& s) {
+    lab.with([&](NodeHealth& s) {
       s.fabric_manager = state;
       s.fabric_manager_version = version;
     });
@@ -237,19 +241,19 @@ TEST_CASE("behind an NVSwitch the fabric manager must run, in the driver's versi
 
 TEST_CASE("an RDMA port that is down, slower, or missing is found") {
   SoundNodes down;
-  down.on_all(add_rdma).with([](NodeState& s) { s.rdma[0].state = "DOWN"; });
+  down.on_all(add_rdma).with([](NodeHealth& s) { s.rdma[0].state = "DOWN"; });
   CHECK(down.only().found == "mlx5_0:1 is DOWN");
   CHECK(down.only().severity == Severity::error);
   SoundNodes slow;
-  slow.on_all(add_rdma).with([](NodeState& s) { s.rdma[0].rate = "10 Gb/sec"; });
+  slow.on_all(add_rdma).with([](NodeHealth& s) { s.rdma[0].rate = "10 Gb/sec"; });
   CHECK(slow.only().severity == Severity::warning);
   SoundNodes missing;
-  missing.on_all(add_rdma).with([](NodeState& s) { s.rdma.clear(); });
+  missing.on_all(add_rdma).with([](NodeHealth& s) { s.rdma.clear(); });
   CHECK(missing.only().found == "no RDMA port, but 1 RDMA port on n0, n2");
 }
 
 TEST_CASE("a limit of locked memory matters with RDMA alone") {
-  const auto limit = [](NodeState& s) { s.memlock = Bytes{65'536}; };
+  const auto limit = [](NodeHealth& s) { s.memlock = Bytes{65'536}; };
   CHECK(SoundNodes().with(limit).findings().empty());
   SoundNodes lab;
   CHECK(lab.on_all(add_rdma).with(limit).only().check == "memlock");
@@ -258,7 +262,7 @@ TEST_CASE("a limit of locked memory matters with RDMA alone") {
 
 TEST_CASE("processes of jobs that do not run are leftovers, and those of others are not") {
   SoundNodes lab;
-  lab.with([](NodeState& s) {
+  lab.with([](NodeHealth& s) {
     s.processes = {{.pid = 12, .job = "old-1", .name = "python"},
                    {.pid = 13, .job = "old-1", .name = "python"},
                    {.pid = 14, .job = "new-2", .name = "train"}};
@@ -273,18 +277,18 @@ TEST_CASE("processes of jobs that do not run are leftovers, and those of others 
 
 TEST_CASE("programs on the GPUs are found if no job of the record is there") {
   SoundNodes lab;
-  lab.on_all(add_gpus).with([](NodeState& s) {
+  lab.on_all(add_gpus).with([](NodeHealth& s) {
     s.gpu_processes = {{.pid = 7, .memory = {kGigabyte}, .name = "python"}};
   });
   CHECK(lab.only().check == "gpu-users");
   lab.running = {"new-2"};
-  lab.with([](NodeState& s) { s.processes = {{.pid = 7, .job = "new-2", .name = "python"}}; });
+  lab.with([](NodeHealth& s) { s.processes = {{.pid = 7, .job = "new-2", .name = "python"}}; });
   CHECK(lab.findings().empty());
 }
 
 TEST_CASE("findings come in the order of the checks, each of which is in the list") {
   SoundNodes lab;
-  lab.on_all(add_gpus).with([](NodeState& s) {
+  lab.on_all(add_gpus).with([](NodeHealth& s) {
     s.processes = {{.pid = 12, .job = "old-1", .name = "python"}};
     s.kernel = "5";
     s.gpus[0].remap_failed = true;

@@ -11,7 +11,7 @@ constexpr Bytes kExchanged{1'000'000};
 std::vector<CheckedNode> nodes_that_sent(const std::vector<std::vector<std::uint64_t>>& sent) {
   std::vector<CheckedNode> nodes;
   for (std::size_t i = 0; i < sent.size(); ++i) {
-    NodeState state;
+    NodeHealth state;
     for (std::size_t port = 0; port < sent[i].size(); ++port)
       state.rdma.push_back({.device = "efa_" + std::to_string(port),
                             .port = "1",
@@ -51,7 +51,7 @@ TEST_CASE("nothing is expected of RDMA if a node has none, or ports that do not 
   CHECK_FALSE(tcp_finding(rdma_use(before, before, kExchanged), 2, Severity::error));
   auto silent = nodes_that_sent({{5}, {5}});
   for (CheckedNode& node : silent) {
-    NodeState state = node.state.value();
+    NodeHealth state = node.state.value();
     state.rdma[0].counts_bytes = false;
     node.state = state;
   }

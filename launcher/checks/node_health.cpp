@@ -1,4 +1,4 @@
-#include "launcher/checks/node_state.hpp"
+#include "launcher/checks/node_health.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -101,7 +101,7 @@ class StateReader {
     if (!read_system(line) && !read_gpus(line)) read_rest(line);
   }
 
-  NodeState take() { return std::move(state_); }
+  NodeHealth take() { return std::move(state_); }
 
  private:
   bool read_system(const FactLine& line) {
@@ -194,7 +194,7 @@ class StateReader {
     return *found;
   }
 
-  NodeState state_;
+  NodeHealth state_;
 };
 
 /// Takes the next complete line from `text`; absent at the end.
@@ -212,7 +212,7 @@ std::string_view check_script() noexcept {
   return kCheckScript;
 }
 
-NodeState parse_node_state(std::string_view text) {
+NodeHealth parse_node_health(std::string_view text) {
   StateReader reader;
   bool has_begun = false;  // A login's greeting may come before.
   while (const auto line = take_line(text)) {

@@ -38,12 +38,12 @@ struct Xid {
   std::string device;  ///< "PCI:0000:3b:00"
 };
 
-struct RdmaPort {
-  std::string device{};       ///< "mlx5_0"
-  std::string port{};         ///< "1"
-  std::string state{};        ///< "ACTIVE"
-  std::string rate{};         ///< "100 Gb/sec (4X EDR)"
-  std::string link_layer{};   ///< "InfiniBand", "Ethernet"
+struct NodeRdmaPort {
+  std::string device;         ///< "mlx5_0"
+  std::string port;           ///< "1"
+  std::string state;          ///< "ACTIVE"
+  std::string rate;           ///< "100 Gb/sec (4X EDR)"
+  std::string link_layer;     ///< "InfiniBand", "Ethernet"
   std::uint64_t sent = 0;     ///< The number of bytes that it has ever sent.
   bool counts_bytes = false;  ///< False if the adapter does not count them.
   std::string name() const { return device + ":" + port; }
@@ -62,7 +62,7 @@ struct GpuProcess {
   std::string name;
 };
 
-struct NodeState {
+struct NodeHealth {
   std::chrono::system_clock::time_point time{};  ///< The node's clock when the script began.
   std::string host;                              ///< The node's own name.
   std::string own_address;  ///< The address to which that name resolves there; empty for none.
@@ -76,12 +76,12 @@ struct NodeState {
   int nvswitches = 0;
   int npus = 0;
   std::vector<std::string> cuda;  ///< The toolkits: "12.4".
-  std::vector<CheckedGpu> gpus;   ///< The GPUs in nvidia-smi's list.
+  std::vector<CheckedGpu> gpus;   ///< The GPUs that nvidia-smi lists.
   std::string gpu_failure;        ///< The error of nvidia-smi; empty for none.
   std::string fabric_manager;     ///< "running", "stopped"; empty if it is not installed.
   std::string fabric_manager_version;
   std::vector<Xid> xids;
-  std::vector<RdmaPort> rdma;
+  std::vector<NodeRdmaPort> rdma;
   std::vector<JobProcess> processes;
   std::vector<GpuProcess> gpu_processes;
   int shared_files = 0;  ///< The number of files that jobs have left in /dev/shm, or use there.
@@ -93,7 +93,7 @@ std::string_view check_script() noexcept;
 
 /// Parses the output of the script. Throws ErrorKind::remote, naming the line, if it is cut off or
 /// malformed.
-NodeState parse_node_state(std::string_view text);
+NodeHealth parse_node_health(std::string_view text);
 
 /// Returns the time of the first line that has one, as soon as the line is complete.
 std::optional<std::chrono::system_clock::time_point> node_time_in(std::string_view text);

@@ -1,4 +1,4 @@
-#include "launcher/checks/node_state.hpp"
+#include "launcher/checks/node_health.hpp"
 
 #include <doctest/doctest.h>
 
@@ -43,10 +43,10 @@ void put_program(const fs::path& path, const std::string& body) {
   fs::permissions(path, fs::perms::owner_all);
 }
 
-TEST_SUITE_BEGIN("launcher/checks/node_state");
+TEST_SUITE_BEGIN("launcher/checks/node_health");
 
 TEST_CASE("the lines of the script become facts, and a greeting before them is skipped") {
-  const NodeState state = parse_node_state(output_with(
+  const NodeHealth state = parse_node_health(output_with(
       "time\t1700000000.250000000\nhost\tn1\nkernel\t6.1.0\nmemory\t2048\navailable\t1024\n"
       "memlock\t8388608\ndisk\t/tmp\t4096\t100\t50\t10\t5\tno\ngpu_on_bus\t0000:3b:00.0\n"
       "gpu\t0\t550.54.15\t81559\tNVIDIA H100\necc\t0\t3\nremapped\t0\tYes\tNo\n"
@@ -79,19 +79,19 @@ TEST_CASE("numbers that are none, or too large, are refused by their line") {
   for (const char* line : {"memory\tmuch", "memory\t-1", "memory\t18446744073709551615",
                            "disk\t/tmp\t4096\t4503599627370497000\t1\t1\t1\tyes", "time\tnow",
                            "gpu\t99999999999\t1\t1\tx", "ecc\t5\t1"}) {
-    const Error e = failure_of([&] { parse_node_state(output_with(std::string(line) + "\n")); });
+    const Error e = failure_of([&] { parse_node_health(output_with(std::string(line) + "\n")); });
     CHECK(e.kind() == ErrorKind::remote);
     CHECK(mentions(e, "the check has printed"));
   }
 }
 
 TEST_CASE("output without its end is refused, and so is no output") {
-  CHECK(mentions(failure_of([] { parse_node_state("fastgpu-check\t1\nhost\tn1\n"); }), "cut off"));
-  CHECK(mentions(failure_of([] { parse_node_state("sh: not found\n"); }), "nothing"));
+  CHECK(mentions(failure_of([] { parse_node_health("fastgpu-check\t1\nhost\tn1\n"); }), "cut off"));
+  CHECK(mentions(failure_of([] { parse_node_health("sh: not found\n"); }), "nothing"));
 }
 
 TEST_CASE("bytes that would control a terminal do not get into facts") {
-  CHECK(parse_node_state(output_with("host\tn\x1b[31m1\n")).host == "n[31m1");
+  CHECK(parse_node_health(output_with("host\tn\x1b[31m1\n")).host == "n[31m1");
 }
 
 TEST_CASE("the node's time is known once its line is complete") {
@@ -102,7 +102,7 @@ TEST_CASE("the node's time is known once its line is complete") {
 
 TEST_CASE("the script reads this machine") {
   const test::TempDirectory empty;
-  const NodeState state = parse_node_state(run_script("/"));
+  const NodeHealth state = parse_node_health(run_script("/"));
   CHECK_FALSE(state.kernel.empty());
   CHECK(state.memory.count > state.available.count);
   CHECK(state.disks.size() >= 2);
@@ -130,7 +130,7 @@ TEST_CASE("the script reads adapters, buses and tools of NVIDIA") {
               "esac");
   put_program(root.path() / "bin/dmesg",
               "echo '[ 5.0] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.'");
-  const NodeState state = parse_node_state(run_script(root.path()));
+  const NodeHealth state = parse_node_health(run_script(root.path()));
   CHECK(state.gpus_on_bus == 2);
   REQUIRE(state.gpus.size() == 1);
   CHECK(state.gpus[0].driver == "550.54.15");
@@ -149,7 +149,7 @@ TEST_CASE("an nvidia-smi that fails is a fact, and not the end of the script") {
   const test::TempDirectory root;
   put_file(root.path() / "proc/meminfo", "MemTotal:  1000 kB\nMemAvailable: 900 kB");
   put_program(root.path() / "bin/nvidia-smi", "echo 'Failed to initialize NVML'; exit 9");
-  CHECK(parse_node_state(run_script(root.path())).gpu_failure == "Failed to initialize NVML");
+  CHECK(parse_node_health(run_script(root.path())).gpu_failure == "Failed to initialize NVML");
 }
 
 TEST_SUITE_END();

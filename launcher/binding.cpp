@@ -1,0 +1,209 @@
+#include "launcher/binding.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/error.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using agent::Cpu;
+using agent::Topology;
+
+std::vector<Cpu> in_order(const Topology& topology) {
+  std::vector<Cpu> cpus = topology.cpus;
+  std::ranges::sort(cpus, {}, [](const Cpu& cpu) {
+    return std::tuple(cpu.socket, cpu.numa, cpu.core, cpu.number);
+  });
+  return cpus;
+}
+
+/// Groups the CPUs by a key, in the order of their first CPUs.
+template <class Key>
+std::vector<RankPlace> grouped(const Topology& topology, Key key_of) {
+  std::vector<RankPlace> places;
+  std::map<int, std::size_t> found;
+  for (const Cpu& cpu : in_order(topology)) {
+    const auto [at, is_new] = found.emplace(key_of(cpu), places.size());
+    if (is_new) places.emplace_back();
+    places[at->second].cpus.push_back(cpu.number);
+  }
+  for (RankPlace& place : places)
+    std::ranges::sort(place.cpus);
+  return places;
+}
+
+/// Divides the cores evenly among `parts`; with fewer cores than parts some share one.
+std::vector<std::vector<int>> divided(const std::vector<Cpu>& cpus, std::size_t parts) {
+  std::vector<int> cores;
+  for (const Cpu& cpu : cpus)
+    if (std::ranges::find(cores, cpu.core) == cores.end()) cores.push_back(cpu.core);
+  std::vector<std::vector<int>> out(parts);
+  for (std::size_t part = 0; part < parts && !cores.empty(); ++part) {
+    const std::size_t first = part * cores.size() / parts;
+    const std::size_t end = std::max(first + 1, (part + 1) * cores.size() / parts);
+    for (const Cpu& cpu : cpus) {
+      const auto at = static_cast<std::size_t>(std::ranges::find(cores, cpu.core) - cores.begin());
+      if (at >= first && at < end) out[part].push_back(cpu.number);
+    }
+    std::ranges::sort(out[part]);
+  }
+  return out;
+}
+
+std::vector<RankPlace> places_of_gpus(const Topology& topology) {
+  std::vector<RankPlace> places(topology.gpus.size());
+  const std::vector<Cpu> all = in_order(topology);
+  std::map<int, std::vector<std::size_t>> gpus_by_numa;
+  for (std::size_t i = 0; i < topology.gpus.size(); ++i) {
+    const int numa = topology.gpus[i].numa;
+    const bool is_known = std::ranges::count(all, numa, &Cpu::numa) > 0;
+    places[i].gpu = static_cast<int>(i);
+    gpus_by_numa[is_known ? numa : -1].push_back(i);
+  }
+  for (const auto& [numa, gpus] : gpus_by_numa) {
+    std::vector<Cpu> near;
+    for (const Cpu& cpu : all)
+      if (numa == -1 ? !gpus_by_numa.contains(cpu.numa) : cpu.numa == numa) near.push_back(cpu);
+    if (near.empty()) near = all;
+    const auto parts = divided(near, gpus.size());
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+      places[gpus[i]].cpus = parts[i];
+  }
+  return places;
+}
+
+const NodeTopology& topology_of(std::span<const NodeTopology> nodes, const NodeName& name) {
+  const auto found = std::ranges::find(nodes, name, &NodeTopology::name);
+  if (found == nodes.end())
+    throw Error(ErrorKind::internal, "the topology of " + name.value + " is unknown");
+  return *found;
+}
+
+std::vector<RankPlace> places_of(std::span<const NodeTopology> nodes, const NodeName& name,
+                                 RankUnit unit) {
+  const auto all = places_of_nodes(nodes, unit);
+  return all[static_cast<std::size_t>(&topology_of(nodes, name) - nodes.data())];
+}
+
+/// Returns "GPU 0 (0000:3b:00.0), NIC mlx5_0" for the devices of a NUMA node.
+std::string devices_text(const Topology& topology, int numa) {
+  std::string text;
+  for (std::size_t i = 0; i < topology.gpus.size(); ++i)
+    if (topology.gpus[i].numa == numa)
+      text += ", GPU " + std::to_string(i) + " (" + topology.gpus[i].name + ")";
+  for (const agent::NearDevice& adapter : topology.adapters)
+    if (adapter.numa == numa) text += ", NIC " + adapter.name;
+  return text;
+}
+
+/// A rank, for the drawing.
+struct DrawnRank {
+  int rank = 0;
+  std::vector<int> cpus;
+  int gpu = -1;
+};
+
+void draw_node(const NodeTopology& node, const std::vector<DrawnRank>& ranks, std::string& out) {
+  const Topology& topology = node.topology;
+  out += node.name.value + "\n";
+  if (const std::string text = devices_text(topology, -1); !text.empty())
+    out += "  near no socket: " + text.substr(2) + "\n";
+  std::map<int, std::set<int>> numa_by_socket;
+  for (const Cpu& cpu : topology.cpus)
+    numa_by_socket[cpu.socket].insert(cpu.numa);
+  std::set<int> drawn;
+  for (const auto& [socket, numas] : numa_by_socket) {
+    out += "  socket " + std::to_string(socket) + "\n";
+    for (const int numa : numas) {
+      std::vector<int> cpus;
+      for (const Cpu& cpu : topology.cpus)
+        if (cpu.socket == socket && cpu.numa == numa) cpus.push_back(cpu.number);
+      out += "    NUMA node " + std::to_string(numa) + ": CPUs " + agent::cpu_list(cpus) +
+             devices_text(topology, numa) + "\n";
+      // A rank is drawn in the first NUMA node of its CPUs.
+      for (const DrawnRank& rank : ranks) {
+        const bool is_here = std::ranges::any_of(
+            rank.cpus, [&](int cpu) { return std::ranges::count(cpus, cpu) > 0; });
+        if (!is_here || !drawn.insert(rank.rank).second) continue;
+        out += "      rank " + std::to_string(rank.rank) + ": CPUs " + agent::cpu_list(rank.cpus) +
+               (rank.gpu >= 0 ? ", GPU " + std::to_string(rank.gpu) : "") + "\n";
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<RankPlace> rank_places(const Topology& topology, RankUnit unit) {
+  switch (unit) {
+    case RankUnit::none:
+      return {};
+    case RankUnit::core:
+      return grouped(topology, [](const Cpu& cpu) { return cpu.core; });
+    case RankUnit::numa:
+      return grouped(topology, [](const Cpu& cpu) { return cpu.numa; });
+    case RankUnit::socket:
+      return grouped(topology, [](const Cpu& cpu) { return cpu.socket; });
+    case RankUnit::gpu:
+      return places_of_gpus(topology);
+  }
+  return {};
+}
+
+std::vector<std::vector<RankPlace>> places_of_nodes(std::span<const NodeTopology> nodes,
+                                                    RankUnit unit) {
+  std::map<std::string, std::size_t> sharers, seen;
+  for (const NodeTopology& node : nodes)
+    ++sharers[node.topology.boot_id];
+  sharers[""] = 1;  // It is unknown.
+  std::vector<std::vector<RankPlace>> out;
+  for (const NodeTopology& node : nodes) {
+    const auto all = rank_places(node.topology, unit);
+    const std::size_t count = sharers[node.topology.boot_id];
+    const std::size_t index = seen[node.topology.boot_id]++;
+    if (count == 1 || all.empty()) {
+      out.push_back(all);
+      continue;
+    }
+    const std::size_t each = std::max<std::size_t>(1, all.size() / count);
+    std::vector<RankPlace> own;
+    for (std::size_t i = 0; i < each; ++i)
+      own.push_back(all[(index * each + i) % all.size()]);
+    out.push_back(std::move(own));
+  }
+  return out;
+}
+
+void bind_ranks(std::vector<NodeRanks>& placement, std::span<const NodeTopology> nodes,
+                RankUnit unit) {
+  if (unit == RankUnit::none) return;
+  for (NodeRanks& ranks : placement) {
+    const auto places = places_of(nodes, ranks.node, unit);
+    ranks.cpus.clear();
+    for (int i = 0; i < ranks.count && !places.empty(); ++i)
+      ranks.cpus.push_back(
+          agent::cpu_list(places[static_cast<std::size_t>(i) % places.size()].cpus));
+  }
+}
+
+std::string draw_placement(std::span<const NodeRanks> placement,
+                           std::span<const NodeTopology> nodes, RankUnit unit) {
+  if (unit == RankUnit::none) return "";
+  std::string out;
+  for (const NodeRanks& ranks : placement) {
+    const auto places = places_of(nodes, ranks.node, unit);
+    std::vector<DrawnRank> drawn;
+    for (int i = 0; i < ranks.count && !places.empty(); ++i) {
+      const RankPlace& place = places[static_cast<std::size_t>(i) % places.size()];
+      drawn.push_back({.rank = ranks.first + i, .cpus = place.cpus, .gpu = place.gpu});
+    }
+    draw_node(topology_of(nodes, ranks.node), drawn, out);
+  }
+  return out;
+}
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,113 @@
+#include "agent/protocol/topology.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+#include "agent/protocol/records.hpp"
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+/// Linux has no more CPUs.
+constexpr int kMostCpus = 65'536;
+
+int small_number(const Records& records, std::string_view key) {
+  const std::int64_t value = records.number(key);
+  if (value < -1 || value > INT32_MAX)
+    throw Error(ErrorKind::remote, "topology: " + std::string(key) + " is out of range");
+  return static_cast<int>(value);
+}
+
+int cpu_number(std::string_view text) {
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value >= kMostCpus)
+    throw Error(ErrorKind::remote, "'" + printable(text) + "' is not a number of a CPU");
+  return value;
+}
+
+void add_devices(Records& records, const char* key, const std::vector<NearDevice>& devices) {
+  for (const NearDevice& device : devices) {
+    Records entry;
+    entry.add("name", device.name);
+    entry.add("numa", device.numa);
+    records.add(key, entry);
+  }
+}
+
+std::vector<NearDevice> devices_in(const Records& records, const char* key) {
+  std::vector<NearDevice> devices;
+  for (const Records& entry : records.nested(key, "a device"))
+    devices.push_back({.name = entry.get("name"), .numa = small_number(entry, "numa")});
+  return devices;
+}
+
+}  // namespace
+
+std::string to_text(const Topology& topology) {
+  Records records;
+  records.add("boot_id", topology.boot_id);
+  for (const Cpu& cpu : topology.cpus) {
+    Records entry;
+    entry.add("number", cpu.number);
+    entry.add("core", cpu.core);
+    entry.add("socket", cpu.socket);
+    entry.add("numa", cpu.numa);
+    records.add("cpu", entry);
+  }
+  add_devices(records, "gpu", topology.gpus);
+  add_devices(records, "adapter", topology.adapters);
+  return records.text();
+}
+
+Topology parse_topology(std::string_view text) {
+  const Records records(text, "topology");
+  Topology topology{.boot_id = records.get("boot_id"),
+                    .cpus = {},
+                    .gpus = devices_in(records, "gpu"),
+                    .adapters = devices_in(records, "adapter")};
+  for (const Records& entry : records.nested("cpu", "a CPU"))
+    topology.cpus.push_back({.number = small_number(entry, "number"),
+                             .core = small_number(entry, "core"),
+                             .socket = small_number(entry, "socket"),
+                             .numa = small_number(entry, "numa")});
+  if (topology.cpus.empty()) throw Error(ErrorKind::remote, "topology: there is no CPU");
+  return topology;
+}
+
+std::string cpu_list(const std::vector<int>& cpus) {
+  std::string text;
+  for (std::size_t i = 0; i < cpus.size();) {
+    std::size_t last = i;
+    while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1)
+      ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(cpus[i]);
+    if (last > i) text += "-" + std::to_string(cpus[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::vector<int> parse_cpu_list(std::string_view text) {
+  std::vector<int> cpus;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const std::string_view item = text.substr(0, end);
+    const std::size_t dash = std::min(item.find('-'), item.size());
+    const int first = cpu_number(item.substr(0, dash));
+    const int last = dash < item.size() ? cpu_number(item.substr(dash + 1)) : first;
+    if (last < first)
+      throw Error(ErrorKind::remote, "'" + printable(item) + "' is no range of CPUs");
+    for (int cpu = first; cpu <= last; ++cpu)
+      cpus.push_back(cpu);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  std::ranges::sort(cpus);
+  cpus.erase(std::ranges::unique(cpus).begin(), cpus.end());
+  return cpus;
+}
+
+}  // namespace fastgpu::agent
