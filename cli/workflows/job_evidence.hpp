@@ -24,7 +24,7 @@ struct RankEvidence {
   std::string err{};
 };
 
-struct NodeFacts {
+struct NodeEvidence {
   std::string node{};
   std::string text{};
 };
@@ -36,7 +36,7 @@ struct JobEvidence {
   std::string run{};                   ///< The name of the run that this is about.
   std::vector<RankEvidence> ranks{};   ///< All ranks, in their order.
   std::string launcher_log{};          ///< The end of the launcher's output.
-  std::vector<NodeFacts> facts{};      ///< Empty if they were not asked for.
+  std::vector<NodeEvidence> facts{};   ///< Empty if they were not asked for.
   std::vector<std::string> missing{};  ///< Why a part is incomplete, a sentence each.
 };
 

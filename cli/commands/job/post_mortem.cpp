@@ -90,7 +90,7 @@ std::map<std::string, std::string> bundle_of(const JobEvidence& evidence,
     if (!rank.err.empty()) files[stem + ".err"] = rank.err;
   }
   if (!evidence.launcher_log.empty()) files["logs/launcher"] = evidence.launcher_log;
-  for (const NodeFacts& node : evidence.facts)
+  for (const NodeEvidence& node : evidence.facts)
     files["nodes/" + node.node + ".txt"] = node.text;
   return files;
 }

@@ -47,7 +47,7 @@ std::vector<NearDevice> devices_in(const Records& records, const char* key) {
 
 }  // namespace
 
-std::string to_text(const Topology& topology) {
+std::string to_text(const NodeHardware& topology) {
   Records records;
   records.add("boot_id", topology.boot_id);
   for (const Cpu& cpu : topology.cpus) {
@@ -63,12 +63,12 @@ std::string to_text(const Topology& topology) {
   return records.text();
 }
 
-Topology parse_topology(std::string_view text) {
+NodeHardware parse_topology(std::string_view text) {
   const Records records(text, "topology");
-  Topology topology{.boot_id = records.get("boot_id"),
-                    .cpus = {},
-                    .gpus = devices_in(records, "gpu"),
-                    .adapters = devices_in(records, "adapter")};
+  NodeHardware topology{.boot_id = records.get("boot_id"),
+                        .cpus = {},
+                        .gpus = devices_in(records, "gpu"),
+                        .adapters = devices_in(records, "adapter")};
   for (const Records& entry : records.nested("cpu", "a CPU"))
     topology.cpus.push_back({.number = small_number(entry, "number"),
                              .core = small_number(entry, "core"),
