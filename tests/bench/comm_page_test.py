@@ -101,7 +101,10 @@ def test_figures_are_the_same_after_they_were_kept():
 
 def test_a_part_that_there_is_not_is_refused_with_those_that_there_are():
     for words, wanted in (
-        ("comm:wrm-2", "comm has no part 'wrm-2'; its parts are: checks hosts fabric warm-2 cold-2"),
+        (
+            "comm:wrm-2",
+            "comm has no part 'wrm-2'; its parts are: checks hosts fabric warm-2 cold-2",
+        ),
         ("job:one", "job has no part 'one'; it is measured as a whole"),
         ("com", "unknown benchmark 'com'"),
     ):

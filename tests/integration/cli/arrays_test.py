@@ -52,7 +52,7 @@ def test_the_lines_of_a_file_are_parameters(user):
     job = user.folder / "job.yaml"
     job.write_text(
         f"name: rates\nnp: 1\nparameters: {table}\n"
-        'command: [sh, -c, \'echo "$RATE|$NOTE|$FASTGPU_PARAMETER_1|$FASTGPU_PARAMETERS|$KEY"\']\n'
+        "command: [sh, -c, 'echo \"$RATE|$NOTE|$FASTGPU_PARAMETER_1|$FASTGPU_PARAMETERS|$KEY\"']\n"
         "secrets: [KEY]\n"
     )
     user.run("run", "job", "-f", job, "-c", name, environment={"KEY": "sesame"})

@@ -65,9 +65,7 @@ def found(document, check):
 def let_only_ssh_in(user, node):
     """A firewall that answers nothing but ssh, by routing rules: iptables need not be installed."""
     rules = ["rule add pref 100 lookup local", "rule del pref 0"]
-    for number, words in enumerate(
-        ("dport 22 lookup local", "sport 22 lookup local", "blackhole")
-    ):
+    for number, words in enumerate(("dport 22 lookup local", "sport 22 lookup local", "blackhole")):
         rules.append(f"rule add pref {10 + number} iif eth0 ipproto tcp {words}")
     on(user, node, " && ".join(f"ip {rule}" for rule in rules))
 
@@ -175,14 +173,18 @@ def test_another_mtu_and_lost_large_packets_are_found(user):
 def test_processes_of_a_former_job_are_found_and_those_of_a_job_are_not(user):
     name = user.two_nodes()
     user.run(*job_words(name, 2, ["sleep", "600"], "runs", "--detach"))
-    pid = user.run(
-        "ssh",
-        f"{name}/1",
-        "--",
-        "sh",
-        "-c",
-        "FASTGPU_JOB_ID=old-1 setsid sleep 600 >/dev/null 2>&1 </dev/null & echo $!",
-    ).out.decode().strip()
+    pid = (
+        user.run(
+            "ssh",
+            f"{name}/1",
+            "--",
+            "sh",
+            "-c",
+            "FASTGPU_JOB_ID=old-1 setsid sleep 600 >/dev/null 2>&1 </dev/null & echo $!",
+        )
+        .out.decode()
+        .strip()
+    )
     try:
         findings = found(checked(user), "leftovers")
         assert_equal([nodes for _, nodes, _ in findings], [[f"{name}-1"]], findings)

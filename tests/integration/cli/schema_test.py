@@ -32,7 +32,8 @@ RIGHT = {
         "command: [a]\narray: 0-100:10,7%4\nparameters: rates.csv\n",
         "command: [a]\narray: 5\n",
         "command: [a]\nretry: 3\nretry_on: [node-loss, hang]\nhang_timeout: 10m\ncheckpoints: c\n",
-        "command: [a]\nengine: slurm\nnp: 4\nslurm: {partition: gpu, mpi: pmix, nodes: 2, gpus: 8, cpus: 6}\n",
+        "command: [a]\nengine: slurm\nnp: 4\n"
+        "slurm: {partition: gpu, mpi: pmix, nodes: 2, gpus: 8, cpus: 6}\n",
     ],
     "cluster": [
         "name: demo\nnodes: 2\nlink-rate: 1gbit\nidle: stop after 30m, delete after 7d\n",

@@ -229,7 +229,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if is_over or "follow" not in query:
                 break
             with pod.changed:
-                pod.changed.wait_for(lambda: len(pod.lines) > sent or pod.code is not None, 5)
+                has_more = functools.partial(pod.has_more_than, sent)
+                pod.changed.wait_for(has_more, 5)
         self.wfile.write(b"0\r\n\r\n")
         return None
 
