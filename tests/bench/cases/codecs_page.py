@@ -12,14 +12,15 @@ WHEN_NOT = {
     "int8": "where `mixed` is fast enough: it adds noise to every sum.",
     "1bit": "with Adam and other optimizers that divide by the size of single gradients: all "
     "numbers of 512 have one size.",
-    "topk": "with many nodes: each gets the codes of all others. With momentum in the optimizer: "
-    "`momentum=0.9` belongs into the codec then.",
+    "topk": "with many nodes: each gets the codes of all others.",
+    "topk,momentum=": "at the learning rate of float32 with a momentum, or if ranks have data of "
+    "different kinds: late numbers then overshoot.",
     "powersgd": "for models of vectors and small matrices, which it sends as they are; and with a "
     "fast network: its products take longer than a sum in memory.",
     "gossip": "where all-reduce is fast enough. On a ring of neighbours it sends more than an "
     "all-reduce does.",
-    "gossip, topk": "if each rank has other classes: exact averages are then put in, and a third "
-    "to a quarter of the bytes of an all-reduce is left.",
+    "gossip, topk": "if each rank has other classes: exact averages are then put in, and on a ring "
+    "of 8 half of the bytes of an all-reduce is left.",
     "local_steps": "if ranks have data of different kinds.",
     "diloco": "if the network keeps up with `local_steps`: it has two settings more.",
 }
