@@ -2,7 +2,8 @@
 job comm codecs scale clouds skypilot environments]
 
 Each writes docs/benchmarks/NAME.md and NAME.json, with the machine that it was measured on.
-comm:PART measures a part of comm alone, and codecs:PART one of codecs. FASTGPU_BENCH_FOLDER is another folder for the pages.
+comm:PART measures a part of comm alone, and codecs:PART one of codecs. FASTGPU_BENCH_FOLDER is
+another folder for the pages.
 """
 
 import datetime

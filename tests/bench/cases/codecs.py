@@ -2,8 +2,8 @@
 
 Training is on real images, Debian's dataset-fashion-mnist, with ranks that have like shards or
 shards sorted by label; steps on a shaped link between two hosts within this one have gradients of
-ResNet-50's shapes. It is measured in parts, each of which ends in less than 25 minutes and keeps its
-figures in docs/benchmarks/codecs. The page is made of the parts that are there, and names those
+ResNet-50's shapes. It is measured in parts, each of which ends in less than 25 minutes and keeps
+its figures in docs/benchmarks/codecs. The page is made of the parts that are there, and names those
 that are not.
 """
 
@@ -23,7 +23,10 @@ from pages import write_page
 
 ROUNDS = int(os.environ.get("FASTGPU_BENCH_ROUNDS", "3"))
 SEEDS = int(os.environ.get("FASTGPU_BENCH_SEEDS", "3"))
-STEPS = {"softmax": 400, "mlp": 300}  # Those after which float32's loss is what others have to reach.
+STEPS = {
+    "softmax": 400,
+    "mlp": 300,
+}  # Those after which float32's loss is what others have to reach.
 SPARE = 1.25  # The part of these that the others make at most.
 CODECS = ("int8", "1bit", "topk:0.01", "topk:0.001", "powersgd:4")
 WIRES = ("same", "fp16", *CODECS)
@@ -56,10 +59,7 @@ def encoding(programs):
 def steps_on(link, programs, model, wires, steps):
     words = [programs.ours, "--model", model, "--steps", str(steps)]
     return in_turns(
-        {
-            wire: lambda wire=wire: link.run(words, 2, {"FASTGPU_COMM_WIRE": wire})
-            for wire in wires
-        },
+        {wire: lambda wire=wire: link.run(words, 2, {"FASTGPU_COMM_WIRE": wire}) for wire in wires},
         ROUNDS,
     )
 

@@ -62,8 +62,9 @@ class Runs:
         return "float32, momentum" if "momentum" in way.partition("rate")[0] else "float32"
 
     def ratios(self, way, shards):
-        """Of each seed: the steps to the loss of float32, and float32's bytes, as parts of float32's
-        and of this way's; no steps where it is not reached."""
+        """Of each seed: the steps to the loss of float32 as parts of float32's, and float32's bytes
+        as parts of this way's; no steps where it is not reached.
+        """
         found = []
         pairs = zip(self.of(self.baseline(way), shards), self.of(way, shards), strict=True)
         for base, each in pairs:
@@ -110,8 +111,8 @@ def training_tables(found, steps):
             head += [f"{name}: loss", "accuracy", "steps / float32's", "bytes saved, times"]
         rows = [row for row in map(runs.row, runs.ways) if row]
         texts.append(
-            f"### {network}, {ranks} ranks\n\n{results[0]['parameters']:,} parameters, batches of 64 "
-            f"on each rank, {seeds} seeds; the loss is that after {runs.steps} steps, the accuracy "
+            f"### {network}, {ranks} ranks\n\n{results[0]['parameters']:,} parameters, batches of "
+            f"64 on each rank, {seeds} seeds; the loss is that after {runs.steps} steps, the accuracy "
             f"that at the end.\n\n" + table(head, rows)
         )
     return texts
@@ -166,7 +167,8 @@ def training_bars(bars, found, steps):
             saved = statistics.mean(times for _, times in runs.ratios(way, "iid"))
             bars.add(
                 f"`{way}`, iid, {where}",
-                f"{less * 100:+.2f} points of accuracy below float32, {saved:.1f} times fewer bytes",
+                f"{less * 100:+.2f} points of accuracy below float32, "
+                f"{saved:.1f} times fewer bytes",
                 f"<= {allowed * 100:.2f} (a deviation of float32's), >= 7.9 times fewer",
                 less <= allowed and saved >= 7.9,
             )
@@ -220,8 +222,8 @@ def encoding_table(found):
         )
     head = ["codec", "gradient", "code", "encode", "of the speed of a copy", "decode and add"]
     return [
-        "## Encoding\n\nOne thread. Encoding includes the residual of codecs that have one. The copy "
-        "moves as many bytes as encoding reads and writes; for `powersgd`, whose time is that of "
+        "## Encoding\n\nOne thread. Encoding includes the residual of codecs that have one. The "
+        "copy moves as many bytes as encoding reads and writes; for `powersgd`, whose time is that of "
         "its products, those of four passes over a square matrix.\n\n" + table(head, rows)
     ]
 
@@ -232,11 +234,10 @@ def link_tables(found):
         if f"resnet50 {mbit}" not in found:
             continue
         seconds = {wire: only(rounds) for wire, rounds in found[f"resnet50 {mbit}"].items()}
-        rows = [
-            [wire, ms(each), f"{seconds['same'] / each:.1f}"] for wire, each in seconds.items()
-        ]
+        rows = [[wire, ms(each), f"{seconds['same'] / each:.1f}"] for wire, each in seconds.items()]
         texts.append(
-            f"### {mbit} Mbit/s\n\n" + table(["`FASTGPU_COMM_WIRE`", "a step", "times faster"], rows)
+            f"### {mbit} Mbit/s\n\n"
+            + table(["`FASTGPU_COMM_WIRE`", "a step", "times faster"], rows)
         )
     if texts:
         texts.insert(
@@ -257,8 +258,8 @@ def page(found, steps, missing):
     lines = [f"- `{name}`: do not use it {when}" for name, when in WHEN_NOT.items()]
     parts = [
         "# Sending less",
-        "**Do not use a codec where the network keeps up**: within one host and between GPUs with a "
-        "fast network most jobs gain nothing, and each codec changes the sums. Compare the loss "
+        "**Do not use a codec where the network keeps up**: within one host and between GPUs with "
+        "a fast network most jobs gain nothing, and each codec changes the sums. Compare the loss "
         "first.",
         "\n".join(lines),
         "## Targets",
@@ -268,9 +269,9 @@ def page(found, steps, missing):
     if trained:
         parts.append(
             "## Training on Fashion-MNIST\n\nEach way makes the same steps on the same images as "
-            "`float32` with the same seed. `like shards`: images at random; `sorted by label`: each "
-            "rank has one or a few classes. The steps are those until the loss on 4,000 test images "
-            "is that which float32 has after all of its steps, divided by float32's; ways of which "
+            "`float32` with the same seed. `like shards`: images at random; `sorted by label`: "
+            "each rank has one or a few classes. The steps are those until the loss on 4,000 test "
+            "images is that which float32 has after all of its steps, divided by float32's; ways of which "
             "the name has momentum are compared with `float32, momentum`. Bytes are those that a "
             "rank sends, from the library's counters and the number of messages that each exchange "
             "takes, without headers. Plain SGD; `momentum` alone is that of the optimizer, "
@@ -279,7 +280,9 @@ def page(found, steps, missing):
         parts += trained
     parts += encoding_table(found) + link_tables(found)
     if missing:
-        parts.append("Not measured here: " + ", ".join(f"`./dev bench {one}`" for one in missing) + ".")
+        parts.append(
+            "Not measured here: " + ", ".join(f"`./dev bench {one}`" for one in missing) + "."
+        )
     of_links = ("resnet50", "one ")
     data = {
         "bars": bars.rows,

@@ -1,6 +1,7 @@
 """Trains on Fashion-MNIST by several ways of sending less, with numpy: codec_training.py PACKAGE
-LIBRARY NETWORK RANKS SHARDS SEEDS STEPS [WAY ...], with the networks softmax and mlp, and the shards
-iid and sorted. Prints a line of JSON for each way and seed. Each rank is a process; none depends on its speed.
+LIBRARY NETWORK RANKS SHARDS SEEDS STEPS [WAY ...], with the networks softmax and mlp, and the
+shards iid and sorted. Prints a line of JSON for each way and seed. Each rank is a process; none
+depends on its speed.
 """
 
 import gzip
@@ -13,7 +14,7 @@ import sys
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[name] = "1"
-import numpy
+import numpy  # noqa: E402
 
 DATA = pathlib.Path(os.environ.get("FASTGPU_TEST_FASHION", "/usr/share/datasets/fashion-mnist"))
 BATCH = 64
@@ -61,7 +62,7 @@ class Network:
         chance = numpy.random.default_rng(seed)
         widths = [784, CLASSES] if kind == "softmax" else [784, HIDDEN, CLASSES]
         self.parameters = {}
-        for layer, (into, out) in enumerate(zip(widths, widths[1:])):
+        for layer, (into, out) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
             size = 0 if kind == "softmax" else numpy.sqrt(2 / into)
             weight = chance.standard_normal((into, out)) * size
             self.parameters[f"{layer}.weight"] = weight.astype(numpy.float32)

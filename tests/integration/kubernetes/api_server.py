@@ -7,6 +7,7 @@ The launcher's pod is a process: mpirun, as the image would run it, on this mach
 import contextlib
 import copy
 import datetime
+import functools
 import http.server
 import json
 import pathlib
@@ -55,6 +56,9 @@ class Pod:
             stderr=subprocess.STDOUT,
         )
         threading.Thread(target=self.read, daemon=True).start()
+
+    def has_more_than(self, count):
+        return len(self.lines) > count or self.code is not None
 
     def read(self):
         for line in self.process.stdout:

@@ -200,8 +200,8 @@ class Gradients:
 
     def saved_state(self) -> bytes:
         """Returns the state of a codec (FASTGPU_COMM_WIRE=1bit, topk or powersgd): the part of this
-        rank's gradients that has not been sent yet. Each rank keeps its own with each checkpoint. Empty
-        without a codec. Between steps.
+        rank's gradients that has not been sent yet. Each rank keeps its own with each checkpoint.
+        Empty without a codec. Between steps.
         """
         size = ctypes.c_size_t()
         load().call("fgc_gradients_save", self._handle.pointer, None, 0, ctypes.byref(size))
