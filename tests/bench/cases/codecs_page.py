@@ -112,8 +112,8 @@ def training_tables(found, steps):
         rows = [row for row in map(runs.row, runs.ways) if row]
         texts.append(
             f"### {network}, {ranks} ranks\n\n{results[0]['parameters']:,} parameters, batches of "
-            f"64 on each rank, {seeds} seeds; the loss is that after {runs.steps} steps, the accuracy "
-            f"that at the end.\n\n" + table(head, rows)
+            f"64 on each rank, {seeds} seeds; the loss is that after {runs.steps} steps, the "
+            f"accuracy that at the end.\n\n" + table(head, rows)
         )
     return texts
 
@@ -223,8 +223,8 @@ def encoding_table(found):
     head = ["codec", "gradient", "code", "encode", "of the speed of a copy", "decode and add"]
     return [
         "## Encoding\n\nOne thread. Encoding includes the residual of codecs that have one. The "
-        "copy moves as many bytes as encoding reads and writes; for `powersgd`, whose time is that of "
-        "its products, those of four passes over a square matrix.\n\n" + table(head, rows)
+        "copy moves as many bytes as encoding reads and writes; for `powersgd`, whose time is that "
+        "of its products, those of four passes over a square matrix.\n\n" + table(head, rows)
     ]
 
 
@@ -271,8 +271,8 @@ def page(found, steps, missing):
             "## Training on Fashion-MNIST\n\nEach way makes the same steps on the same images as "
             "`float32` with the same seed. `like shards`: images at random; `sorted by label`: "
             "each rank has one or a few classes. The steps are those until the loss on 4,000 test "
-            "images is that which float32 has after all of its steps, divided by float32's; ways of which "
-            "the name has momentum are compared with `float32, momentum`. Bytes are those that a "
+            "images is that which float32 has after all of its steps, divided by float32's; ways of "
+            "which the name has momentum are compared with `float32, momentum`. Bytes are those that a "
             "rank sends, from the library's counters and the number of messages that each exchange "
             "takes, without headers. Plain SGD; `momentum` alone is that of the optimizer, "
             "`momentum=0.9` that of the codec."
