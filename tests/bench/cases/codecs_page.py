@@ -268,12 +268,13 @@ def page(found, steps, missing):
     trained = training_tables(found, steps)
     if trained:
         parts.append(
-            "## Training on Fashion-MNIST\n\nEach way makes the same steps on the same images as "
-            "`float32` with the same seed. `like shards`: images at random; `sorted by label`: "
-            "each rank has one or a few classes. The steps are those until the loss on 4,000 test "
-            "images is that which float32 has after all of its steps, divided by float32's; ways of "
-            "which the name has momentum are compared with `float32, momentum`. Bytes are those that a "
-            "rank sends, from the library's counters and the number of messages that each exchange "
+            "## Training on Fashion-MNIST\n\n"
+            "Each way makes the same steps on the same images as `float32` with the same seed. "
+            "`like shards`: images at random; `sorted by label`: each rank has one or a few "
+            "classes. The steps are those until the loss on 4,000 test images is that which "
+            "float32 has after all of its steps, divided by float32's; ways of which the name "
+            "has momentum are compared with `float32, momentum`. Bytes are those that a rank "
+            "sends, from the library's counters and the number of messages that each exchange "
             "takes, without headers. Plain SGD; `momentum` alone is that of the optimizer, "
             "`momentum=0.9` that of the codec."
         )
