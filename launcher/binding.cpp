@@ -11,9 +11,9 @@ namespace fastgpu::launcher {
 namespace {
 
 using agent::Cpu;
-using agent::NodeHardware;
+using agent::MachineTopology;
 
-std::vector<Cpu> in_order(const NodeHardware& topology) {
+std::vector<Cpu> in_order(const MachineTopology& topology) {
   std::vector<Cpu> cpus = topology.cpus;
   std::ranges::sort(cpus, {}, [](const Cpu& cpu) {
     return std::tuple(cpu.socket, cpu.numa, cpu.core, cpu.number);
@@ -23,15 +23,15 @@ std::vector<Cpu> in_order(const NodeHardware& topology) {
 
 /// Groups the CPUs by a key, in the order of their first CPUs.
 template <class Key>
-std::vector<CpuPlace> grouped(const NodeHardware& topology, Key key_of) {
-  std::vector<CpuPlace> places;
+std::vector<RankPart> grouped(const MachineTopology& topology, Key key_of) {
+  std::vector<RankPart> places;
   std::map<int, std::size_t> found;
   for (const Cpu& cpu : in_order(topology)) {
     const auto [at, is_new] = found.emplace(key_of(cpu), places.size());
     if (is_new) places.emplace_back();
     places[at->second].cpus.push_back(cpu.number);
   }
-  for (CpuPlace& place : places)
+  for (RankPart& place : places)
     std::ranges::sort(place.cpus);
   return places;
 }
@@ -54,8 +54,8 @@ std::vector<std::vector<int>> divided(const std::vector<Cpu>& cpus, std::size_t 
   return out;
 }
 
-std::vector<CpuPlace> places_of_gpus(const NodeHardware& topology) {
-  std::vector<CpuPlace> places(topology.gpus.size());
+std::vector<RankPart> places_of_gpus(const MachineTopology& topology) {
+  std::vector<RankPart> places(topology.gpus.size());
   const std::vector<Cpu> all = in_order(topology);
   std::map<int, std::vector<std::size_t>> gpus_by_numa;
   for (std::size_t i = 0; i < topology.gpus.size(); ++i) {
@@ -83,14 +83,14 @@ const NodeTopology& topology_of(std::span<const NodeTopology> nodes, const NodeN
   return *found;
 }
 
-std::vector<CpuPlace> places_of(std::span<const NodeTopology> nodes, const NodeName& name,
+std::vector<RankPart> places_of(std::span<const NodeTopology> nodes, const NodeName& name,
                                 RankUnit unit) {
   const auto all = places_of_nodes(nodes, unit);
   return all[static_cast<std::size_t>(&topology_of(nodes, name) - nodes.data())];
 }
 
 /// Returns "GPU 0 (0000:3b:00.0), NIC mlx5_0" for the devices of a NUMA node.
-std::string devices_text(const NodeHardware& topology, int numa) {
+std::string devices_text(const MachineTopology& topology, int numa) {
   std::string text;
   for (std::size_t i = 0; i < topology.gpus.size(); ++i)
     if (topology.gpus[i].numa == numa)
@@ -108,7 +108,7 @@ struct DrawnRank {
 };
 
 void draw_node(const NodeTopology& node, const std::vector<DrawnRank>& ranks, std::string& out) {
-  const NodeHardware& topology = node.topology;
+  const MachineTopology& topology = node.topology;
   out += node.name.value + "\n";
   if (const std::string text = devices_text(topology, -1); !text.empty())
     out += "  near no socket: " + text.substr(2) + "\n";
@@ -138,7 +138,7 @@ void draw_node(const NodeTopology& node, const std::vector<DrawnRank>& ranks, st
 
 }  // namespace
 
-std::vector<CpuPlace> rank_places(const NodeHardware& topology, RankUnit unit) {
+std::vector<RankPart> rank_places(const MachineTopology& topology, RankUnit unit) {
   switch (unit) {
     case RankUnit::none:
       return {};
@@ -154,13 +154,13 @@ std::vector<CpuPlace> rank_places(const NodeHardware& topology, RankUnit unit) {
   return {};
 }
 
-std::vector<std::vector<CpuPlace>> places_of_nodes(std::span<const NodeTopology> nodes,
+std::vector<std::vector<RankPart>> places_of_nodes(std::span<const NodeTopology> nodes,
                                                    RankUnit unit) {
   std::map<std::string, std::size_t> sharers, seen;
   for (const NodeTopology& node : nodes)
     ++sharers[node.topology.boot_id];
   sharers[""] = 1;  // It is unknown.
-  std::vector<std::vector<CpuPlace>> out;
+  std::vector<std::vector<RankPart>> out;
   for (const NodeTopology& node : nodes) {
     const auto all = rank_places(node.topology, unit);
     const std::size_t count = sharers[node.topology.boot_id];
@@ -170,7 +170,7 @@ std::vector<std::vector<CpuPlace>> places_of_nodes(std::span<const NodeTopology>
       continue;
     }
     const std::size_t each = std::max<std::size_t>(1, all.size() / count);
-    std::vector<CpuPlace> own;
+    std::vector<RankPart> own;
     for (std::size_t i = 0; i < each; ++i)
       own.push_back(all[(index * each + i) % all.size()]);
     out.push_back(std::move(own));
@@ -198,7 +198,7 @@ std::string draw_placement(std::span<const NodeRanks> placement,
     const auto places = places_of(nodes, ranks.node, unit);
     std::vector<DrawnRank> drawn;
     for (int i = 0; i < ranks.count && !places.empty(); ++i) {
-      const CpuPlace& place = places[static_cast<std::size_t>(i) % places.size()];
+      const RankPart& place = places[static_cast<std::size_t>(i) % places.size()];
       drawn.push_back({.rank = ranks.first + i, .cpus = place.cpus, .gpu = place.gpu});
     }
     draw_node(topology_of(nodes, ranks.node), drawn, out);

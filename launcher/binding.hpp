@@ -12,7 +12,7 @@
 namespace fastgpu::launcher {
 
 /// A part of a node that one rank gets.
-struct CpuPlace {
+struct RankPart {
   std::vector<int> cpus;  ///< Sorted, and in no other place of the node.
   int gpu = -1;           ///< The index of the GPU; -1 for none.
 };
@@ -20,17 +20,17 @@ struct CpuPlace {
 /// Returns the places of a node for ranks that have a core, a NUMA node, a socket or a GPU each, in
 /// the order of sockets, NUMA nodes and cores, or of GPUs. The GPUs of one NUMA node share its
 /// cores; those whose NUMA node is unknown share all cores that remain, or all of the node.
-std::vector<CpuPlace> rank_places(const agent::NodeHardware& topology, RankUnit unit);
+std::vector<RankPart> rank_places(const agent::MachineTopology& topology, RankUnit unit);
 
 /// A node with its topology.
 struct NodeTopology {
   NodeName name;
-  agent::NodeHardware topology;
+  agent::MachineTopology topology;
 };
 
 /// Returns the places of each node. Nodes that share one kernel get different ones, the same number
 /// each, as far as there are enough.
-std::vector<std::vector<CpuPlace>> places_of_nodes(std::span<const NodeTopology> nodes,
+std::vector<std::vector<RankPart>> places_of_nodes(std::span<const NodeTopology> nodes,
                                                    RankUnit unit);
 
 /// Writes the CPUs of each rank into the placement. With more ranks on a node than places, several

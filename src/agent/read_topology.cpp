@@ -119,8 +119,8 @@ int allow_cpus(const std::vector<int>& cpus) {
   return ::sched_setaffinity(0, size, set.get()) == 0 ? 0 : errno;
 }
 
-NodeHardware read_topology(const fs::path& sys, const std::vector<int>& allowed) {
-  NodeHardware topology;
+MachineTopology read_topology(const fs::path& sys, const std::vector<int>& allowed) {
+  MachineTopology topology;
   const auto numa = numa_of_cpus(sys);
   // The kernel numbers cores within a die of a package.
   std::map<std::tuple<int, int, int>, int> cores;
@@ -146,7 +146,7 @@ NodeHardware read_topology(const fs::path& sys, const std::vector<int>& allowed)
 int run_topology(Arguments arguments) {
   OptionReader options(arguments);
   options.expect_end();
-  NodeHardware topology = read_topology("/sys", allowed_cpus());
+  MachineTopology topology = read_topology("/sys", allowed_cpus());
   topology.boot_id = line_in("/proc/sys/kernel/random/boot_id");
   write_all(STDOUT_FILENO, to_text(topology));
   return 0;

@@ -16,6 +16,6 @@ int allow_cpus(const std::vector<int>& cpus);
 
 /// Reads the topology of the CPUs `allowed` below `sys` ("/sys"). Where the kernel does not show
 /// it, each CPU is a core of one socket.
-NodeHardware read_topology(const std::filesystem::path& sys, const std::vector<int>& allowed);
+MachineTopology read_topology(const std::filesystem::path& sys, const std::vector<int>& allowed);
 
 }  // namespace fastgpu::agent

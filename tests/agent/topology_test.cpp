@@ -62,7 +62,7 @@ TEST_CASE("sockets, dies, cores, threads, NUMA nodes and devices are read") {
   put_device(sys, "0000:c1:00.0", "0x10de", "0x068000", 0);
   write_file(sys / "class/net/lo/mtu", "65536\n");
   write_file(sys / "class/net/eth0/device/numa_node", "1\n");
-  NodeHardware read = read_topology(sys, {0, 1, 2, 4});
+  MachineTopology read = read_topology(sys, {0, 1, 2, 4});
   CHECK(read.cpus == std::vector<Cpu>{{.number = 0, .core = 0, .socket = 0, .numa = 0},
                                       {.number = 1, .core = 1, .socket = 0, .numa = 0},
                                       {.number = 2, .core = 2, .socket = 1, .numa = 1},
@@ -84,7 +84,7 @@ TEST_CASE("the agent reports the topology of this machine") {
   const ScratchHome home;
   const auto done = run_agent(home, {"topology"});
   REQUIRE(done.status.ok());
-  const NodeHardware topology = parse_topology(done.out);
+  const MachineTopology topology = parse_topology(done.out);
   std::vector<int> cpus;
   for (const Cpu& cpu : topology.cpus)
     cpus.push_back(cpu.number);

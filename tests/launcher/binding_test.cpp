@@ -15,16 +15,16 @@ using test::failure_of;
 using test::machine;
 using Lists = std::vector<std::string>;
 
-Lists lists_of(const std::vector<CpuPlace>& places) {
+Lists lists_of(const std::vector<RankPart>& places) {
   Lists lists;
-  for (const CpuPlace& place : places)
+  for (const RankPart& place : places)
     lists.push_back(agent::cpu_list(place.cpus));
   return lists;
 }
 
 /// Two sockets of 8 cores with two threads each, 4 GPUs and an adapter on each socket.
-agent::NodeHardware gpu_machine() {
-  agent::NodeHardware topology = machine({.sockets = 2, .numas = 1, .cores = 8, .threads = 2});
+agent::MachineTopology gpu_machine() {
+  agent::MachineTopology topology = machine({.sockets = 2, .numas = 1, .cores = 8, .threads = 2});
   for (int i = 0; i < 8; ++i)
     topology.gpus.push_back({.name = "gpu" + std::to_string(i), .numa = i / 4});
   topology.adapters = {{.name = "mlx5_0", .numa = 0}, {.name = "mlx5_1", .numa = 1}};
@@ -43,8 +43,8 @@ TEST_CASE("lists of CPUs are read as they are written") {
 }
 
 TEST_CASE("a topology survives its way over the network") {
-  const agent::NodeHardware sent = gpu_machine();
-  const agent::NodeHardware read = agent::parse_topology(to_text(sent));
+  const agent::MachineTopology sent = gpu_machine();
+  const agent::MachineTopology read = agent::parse_topology(to_text(sent));
   CHECK(read.cpus == sent.cpus);
   CHECK(read.gpus == sent.gpus);
   CHECK(read.adapters == sent.adapters);
@@ -97,7 +97,7 @@ TEST_CASE("GPUs that are near no NUMA node share the cores that no other GPU is 
   for (agent::NearDevice& gpu : topology.gpus)
     gpu.numa = -1;
   std::set<int> used;
-  for (const CpuPlace& place : rank_places(topology, RankUnit::gpu))
+  for (const RankPart& place : rank_places(topology, RankUnit::gpu))
     for (const int cpu : place.cpus)
       CHECK(used.insert(cpu).second);
   CHECK(used.size() == 32);

@@ -16,8 +16,8 @@ struct Shape {
 
 /// Returns a machine whose threads are numbered as Linux does it: the first threads of all cores
 /// come before the second ones.
-inline agent::Topology machine(const Shape& shape) {
-  agent::Topology topology;
+inline agent::MachineTopology machine(const Shape& shape) {
+  agent::MachineTopology topology;
   const int numas = shape.sockets * shape.numas, cores = numas * shape.cores;
   for (int thread = 0; thread < shape.threads; ++thread)
     for (int core = 0; core < cores; ++core)

@@ -47,7 +47,7 @@ std::vector<NearDevice> devices_in(const Records& records, const char* key) {
 
 }  // namespace
 
-std::string to_text(const NodeHardware& topology) {
+std::string to_text(const MachineTopology& topology) {
   Records records;
   records.add("boot_id", topology.boot_id);
   for (const Cpu& cpu : topology.cpus) {
@@ -63,12 +63,12 @@ std::string to_text(const NodeHardware& topology) {
   return records.text();
 }
 
-NodeHardware parse_topology(std::string_view text) {
+MachineTopology parse_topology(std::string_view text) {
   const Records records(text, "topology");
-  NodeHardware topology{.boot_id = records.get("boot_id"),
-                        .cpus = {},
-                        .gpus = devices_in(records, "gpu"),
-                        .adapters = devices_in(records, "adapter")};
+  MachineTopology topology{.boot_id = records.get("boot_id"),
+                           .cpus = {},
+                           .gpus = devices_in(records, "gpu"),
+                           .adapters = devices_in(records, "adapter")};
   for (const Records& entry : records.nested("cpu", "a CPU"))
     topology.cpus.push_back({.number = small_number(entry, "number"),
                              .core = small_number(entry, "core"),

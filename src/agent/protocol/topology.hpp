@@ -25,15 +25,15 @@ struct NearDevice {
   friend bool operator==(const NearDevice&, const NearDevice&) = default;
 };
 
-struct NodeHardware {
+struct MachineTopology {
   std::string boot_id;           ///< Equal on nodes that share one kernel, and thus its CPUs.
   std::vector<Cpu> cpus;         ///< Sorted by number.
   std::vector<NearDevice> gpus;  ///< In the order of CUDA_DEVICE_ORDER=PCI_BUS_ID.
   std::vector<NearDevice> adapters;
 };
 
-std::string to_text(const NodeHardware& topology);
-NodeHardware parse_topology(std::string_view text);  ///< Throws remote.
+std::string to_text(const MachineTopology& topology);
+MachineTopology parse_topology(std::string_view text);  ///< Throws remote.
 
 /// Returns "0-3,8" for sorted numbers; "" for none.
 std::string cpu_list(const std::vector<int>& cpus);
