@@ -53,14 +53,14 @@ int number_of(std::initializer_list<const char*> names, int fallback) {
   return fallback;
 }
 
-struct CpuPlace {
+struct RankPlace {
   int rank, local_rank, size;
 };
 
-CpuPlace find_place() {
-  const CpuPlace place{number_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}, -1),
-                       number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0),
-                       number_of({"OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 1)};
+RankPlace find_place() {
+  const RankPlace place{number_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}, -1),
+                        number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0),
+                        number_of({"OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 1)};
   if (place.rank < 0)
     throw Error(ErrorKind::usage,
                 "no rank: OMPI_COMM_WORLD_RANK is not set (start this by mpirun)");
@@ -68,7 +68,7 @@ CpuPlace find_place() {
 }
 
 /// Parses "RANK:LOCAL_RANK:WORLD_SIZE".
-CpuPlace parse_rank_place(const std::string& text) {
+RankPlace parse_rank_place(const std::string& text) {
   const auto first = text.find(':');
   const auto second = first == text.npos ? text.npos : text.find(':', first + 1);
   if (second == text.npos)
@@ -142,7 +142,7 @@ void name_interface(std::vector<std::string>& environment, const JobPlan& plan) 
 }
 
 std::vector<std::string> environment_of(const std::filesystem::path& directory, const JobPlan& plan,
-                                        const CpuPlace& place) {
+                                        const RankPlace& place) {
   auto environment = process::current_environment();
   name_secret(environment, directory);
   name_shared_memory(environment, plan);
@@ -285,7 +285,7 @@ process::Child start_in(std::optional<RankGroup>& group, const process::Command&
 }
 
 RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
-                    const CpuPlace& place, const UniqueFd& out, const UniqueFd& err,
+                    const RankPlace& place, const UniqueFd& out, const UniqueFd& err,
                     LogClock& clock, SignalQueue& signals) {
   std::optional<RankInput> input;
   const auto readers = ranks_with_input(plan);
@@ -374,7 +374,7 @@ void end_the_rest(bool is_stopped, int code, Front& front, SignalQueue& signals)
 /// Runs the program of a rank and records its outcome. Returns the exit code.
 int run_here(const std::filesystem::path& directory, std::vector<std::string> argv,
              SignalQueue& signals, Front front, const std::optional<std::string>& given_place) {
-  const CpuPlace place = given_place ? parse_rank_place(*given_place) : find_place();
+  const RankPlace place = given_place ? parse_rank_place(*given_place) : find_place();
   const JobPlan plan = read_plan(directory, std::move(argv));
   const auto ranks = directory / "ranks";
   make_private_directory(ranks);
