@@ -59,7 +59,7 @@ class NodeCommands {
   std::string stop() const;
   std::string sweep() const;
   std::string remove() const;
-  /// Returns a command that prints the stacks of the idle ranks on a node.
+  /// Returns a command that prints the stacks of the ranks on a node.
   std::string stacks() const;
 
   /// Returns the command by which mpirun starts its daemons, for the first node's home: the agent.

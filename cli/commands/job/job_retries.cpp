@@ -100,13 +100,19 @@ class Restart {
     const launcher::JobSpec spec = spec_for_placing(started_.open.record);
     const auto kept = launcher::nodes_for_restart(slots_of(target.nodes), lost, spec);
     target = only(std::move(target), kept);
-    const auto topologies = place_by_topology(context_, target, spec);
-    launcher::JobRecord placed = placed_on(context_, target, spec);
-    launcher::bind_ranks(placed.placement, topologies, spec.per);
     launcher::JobRecord& record = started_.open.record;
-    placed.spec = record.spec;
-    const bool has_torchrun = record.spec.launcher == launcher::Launcher::torchrun;
-    if (has_torchrun) placed.placement = launcher::with_torchrun(placed).placement;
+    launcher::JobRecord placed = record;
+    // Its files are on the nodes that it had.
+    const bool has_its_nodes = std::ranges::all_of(record.placement, [&](const auto& node) {
+      return std::ranges::find(kept, node.node, &launcher::NodeSlots::name) != kept.end();
+    });
+    if (!has_its_nodes) {
+      const auto topologies = place_by_topology(context_, target, spec);
+      placed.placement = placed_on(context_, target, spec).placement;
+      launcher::bind_ranks(placed.placement, topologies, spec.per);
+      const bool has_torchrun = record.spec.launcher == launcher::Launcher::torchrun;
+      if (has_torchrun) placed.placement = launcher::with_torchrun(placed).placement;
+    }
     auto engine = engine_to_follow(context_, target.cluster, placed);
     if (const auto refused = engine->try_start(placed, context_.cancel()).outcome)
       throw Error(ErrorKind::remote, refused->reason);

@@ -14,6 +14,7 @@
 
 #include "agent/files/disk.hpp"
 #include "agent/jobs/processes.hpp"
+#include "base/error.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -22,7 +23,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kQuietTraffic = 20'000;  ///< Bytes a second.
 constexpr int kQuietShare = 100;                 ///< A hundredth of a core.
-constexpr milliseconds kShortestIdleStep{200};
+constexpr milliseconds kShortestIdleStep{500};
 constexpr milliseconds kLongestIdleStep{10'000};
 
 /// Returns the fields of /proc/PID/stat after the name, which may have any character.
@@ -109,16 +110,26 @@ std::vector<pid_t> family_of(pid_t process) {
   return family;
 }
 
-IdleWatch::IdleWatch(milliseconds limit, std::filesystem::path mark,
+IdleWatch::IdleWatch(milliseconds limit, const std::filesystem::path& stem,
                      std::vector<std::filesystem::path> logs, pid_t program)
     : limit_(limit),
       every_(std::clamp(limit / 10, kShortestIdleStep, kLongestIdleStep)),
-      mark_(std::move(mark)),
+      mark_(stem.string() + ".idle"),
+      id_file_(stem.string() + ".pid"),
       logs_(std::move(logs)),
-      program_(program) {}
+      program_(program) {
+  if (limit_.count() <= 0) return;
+  try {
+    write_atomically(id_file_, std::to_string(program_));
+  } catch (const Error&) {
+    return;  // The disk is full: there will be no stacks.
+  }
+}
 
 IdleWatch::~IdleWatch() {
-  if (is_marked_) ::unlink(mark_.c_str());
+  if (limit_.count() <= 0) return;
+  ::unlink(mark_.c_str());
+  ::unlink(id_file_.c_str());
 }
 
 int IdleWatch::wait() const noexcept {
@@ -140,7 +151,7 @@ void IdleWatch::observe() {
   const bool is_idle = clock_.observe(std::chrono::steady_clock::now(), activity()) >= limit_;
   if (is_idle == is_marked_) return;
   if (is_idle)
-    write_atomically(mark_, std::to_string(program_));
+    write_atomically(mark_, "");
   else
     ::unlink(mark_.c_str());
   is_marked_ = is_idle;

@@ -53,11 +53,12 @@ std::uint64_t traffic_in(std::string_view net_dev);
 /// Returns the process and all of its descendants that live.
 std::vector<pid_t> family_of(pid_t process);
 
-/// Watches one rank, and keeps a file with its process's id in the job's folder while it is idle.
+/// Watches one rank. Keeps two files in the job's folder: STEM.pid with its process's id, and
+/// STEM.idle while it is idle.
 class IdleWatch {
  public:
   /// Watches the process `program`. A limit of 0 watches nothing.
-  IdleWatch(std::chrono::milliseconds limit, std::filesystem::path mark,
+  IdleWatch(std::chrono::milliseconds limit, const std::filesystem::path& stem,
             std::vector<std::filesystem::path> logs, pid_t program);
   ~IdleWatch();
   IdleWatch(const IdleWatch&) = delete;
@@ -75,6 +76,7 @@ class IdleWatch {
   std::chrono::milliseconds limit_;
   std::chrono::milliseconds every_;
   std::filesystem::path mark_;
+  std::filesystem::path id_file_;
   std::vector<std::filesystem::path> logs_;
   pid_t program_;
   IdleClock clock_;

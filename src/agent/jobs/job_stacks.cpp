@@ -1,4 +1,4 @@
-// `job-stacks`: prints the stacks of a job's idle ranks on this node, and keeps them in the job's
+// `job-stacks`: prints the stacks of a job's ranks on this node, and keeps them in the job's
 // folder.
 #include <unistd.h>
 
@@ -33,25 +33,25 @@ constexpr std::size_t kMostOfRank = 4;  ///< Processes.
 constexpr std::size_t kMostOfProcess = 16'384;
 constexpr std::size_t kLongestWords = 120;
 
-struct IdleRank {
+struct RunningRank {
   int rank = 0;
   pid_t program = 0;
 };
 
-/// Returns the ranks that are idle here, sorted.
-std::vector<IdleRank> idle_ranks(const fs::path& directory) {
-  std::vector<IdleRank> ranks;
+/// Returns the ranks that run here, sorted.
+std::vector<RunningRank> ranks_that_run(const fs::path& directory) {
+  std::vector<RunningRank> ranks;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(directory / "ranks", none)) {
-    if (entry.path().extension() != ".idle") continue;
+    if (entry.path().extension() != ".pid") continue;
     const std::string text = read_file(entry.path()).value_or("");
     const std::string name = entry.path().stem();
-    IdleRank rank;
+    RunningRank rank;
     std::from_chars(name.data(), name.data() + name.size(), rank.rank);
     std::from_chars(text.data(), text.data() + text.size(), rank.program);
     if (rank.program > 0) ranks.push_back(rank);
   }
-  std::ranges::sort(ranks, {}, &IdleRank::rank);
+  std::ranges::sort(ranks, {}, &RunningRank::rank);
   return ranks;
 }
 
@@ -156,10 +156,10 @@ std::string indented(const std::string& text) {
   return out;
 }
 
-/// Returns the stacks of the idle ranks, within the limits on time and size.
+/// Returns the stacks of the ranks, within the limits on time and size.
 std::string stacks_in(const fs::path& directory) {
   const auto deadline = SteadyClock::now() + kAllProcesses;
-  const auto ranks = idle_ranks(directory);
+  const auto ranks = ranks_that_run(directory);
   std::string text;
   for (std::size_t i = 0; i < std::min(ranks.size(), kMostRanks); ++i) {
     auto family = family_of(ranks[i].program);

@@ -304,8 +304,8 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   process::Child child = start_in(group, command);
   if (input) input->for_program() = UniqueFd();
   const auto stem = directory / "ranks" / std::to_string(place.rank);
-  IdleWatch idle(plan.hang_timeout, stem.string() + ".idle",
-                 {stem.string() + ".out", stem.string() + ".err"}, child.pid());
+  IdleWatch idle(plan.hang_timeout, stem, {stem.string() + ".out", stem.string() + ".err"},
+                 child.pid());
   return RankRun(std::move(child), input ? &*input : nullptr, plan.grace, clock, idle,
                  group ? group->path() : std::filesystem::path())
       .run(signals);

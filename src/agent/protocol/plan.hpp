@@ -14,7 +14,8 @@
 //   launcher.out/.err  the output of the supervisor's program
 //   status             its outcome
 //   ranks/<r>.out/.err/.status
-//   ranks/<r>.idle     the id of the rank's process, while it does nothing
+//   ranks/<r>.pid      the id of the rank's process, for a job that may hang
+//   ranks/<r>.idle     there while the rank does nothing
 //   stacks             the last answer of `job-stacks`
 //   ranks/<r>.group    the control group of the rank's program, where the node has one
 #pragma once

@@ -91,7 +91,7 @@ def test_a_failure_is_a_cause_only_where_it_is_asked_for(user):
     assert_equal(job(user, "once-1")["cause"], "failure")
     words = ["--retry", "2", "--on", "failure"]
     done = user.run(*job_words(name, 1, fails, "thrice", *words), code=7, timeout=60)
-    assert_equal(done.out.decode().split("run ")[1:], ["0\n", "1\n", "2\n"])
+    assert_equal(done.out.decode().split("\n")[:-1], [f"[0] run {run}" for run in (0, 1, 2)])
     assert_in("2 of 2", done.err)
     user.refused(job_words(name, 1, fails, "--on", "failure"), 2, "no --retry")
     user.refused(job_words(name, 1, fails, "--retry", "1", "--on", "hangs"), 2, "did you mean hang")
