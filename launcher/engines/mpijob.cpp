@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "agent/protocol/plan.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "base/units.hpp"
@@ -201,10 +202,10 @@ MpiJobSize mpijob_size(const JobSpec& spec) {
   }
   check_count("ranks (kubernetes.workers times --npernode)", size.ranks);
   if (size.ranks > size.workers * size.slots)
-    throw Error(ErrorKind::usage, "engine kubernetes: " + std::to_string(size.ranks) +
-                                      " ranks do not fit on " + std::to_string(size.workers) +
-                                      " workers with " + std::to_string(size.slots) +
-                                      " ranks each");
+    throw Error(ErrorKind::usage,
+                "engine kubernetes: not enough workers: " + counted(size.workers, "worker") +
+                    " with " + counted(size.slots, "rank") + " each, for " +
+                    counted(size.ranks, "rank"));
   return size;
 }
 

@@ -6,6 +6,7 @@
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "launcher/binding.hpp"
+#include "provision/providers.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -17,7 +18,8 @@ std::vector<launcher::NodeTopology> place_by_topology(Context& context, RemoteTa
   auto topologies =
       launcher::ask_topologies(context.ssh(), target.hosts, context.agent(), context.cancel());
   context.ui().end_progress();
-  if (target.cluster.provider == "local")  // Local nodes share the cores of this machine.
+  // Local nodes share the cores of this machine.
+  if (provision::provider_info(target.cluster.provider).has_local_nodes)
     for (launcher::NodeTopology& node : topologies)
       node.topology.boot_id = "local";
   const auto places = launcher::places_of_nodes(topologies, spec.per);
