@@ -154,6 +154,12 @@ void wait_for_turn(Services& services, state::Job& job) {
   }
 }
 
+bool is_before_its_start(Services& services, const state::Job& job) {
+  if (job.state == JobState::queued) return true;
+  const bool is_starting = job.state == JobState::starting && job.record->engine_job.id.empty();
+  return is_starting && !JobOwner(services.state_directory(), job.id).held();
+}
+
 state::Job wait_while_queued(Services& services, const state::Job& job,
                              std::optional<std::chrono::milliseconds> limit) {
   const auto deadline = services.clock().now() + limit.value_or(std::chrono::milliseconds(0));
@@ -161,8 +167,7 @@ state::Job wait_while_queued(Services& services, const state::Job& job,
     const auto now = services.store().find_job(job.id);
     if (!now) throw Error(ErrorKind::not_found, "job " + job.id + " was deleted");
     const state::Job fresh = refresh_job(services, *now);
-    // One that starts has no files on its nodes yet.
-    if (fresh.state != JobState::queued && fresh.state != JobState::starting) return fresh;
+    if (!is_before_its_start(services, fresh)) return fresh;
     services.cancel().check();
     if (limit && services.clock().now() >= deadline)
       throw Error(ErrorKind::timeout,

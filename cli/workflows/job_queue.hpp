@@ -32,7 +32,11 @@ std::string failed_before(const launcher::Turn& turn);
 /// then the job has ended.
 void wait_for_turn(Services& services, state::Job& job);
 
-/// Waits until a queued job starts or ends, and returns it. Throws interrupted for a cancel, and
+/// Returns true for a job that waits for its turn, and for one that its fastgpu starts now: it has
+/// no files on its nodes yet.
+bool is_before_its_start(Services& services, const state::Job& job);
+
+/// Waits until a queued job runs or has ended, and returns it. Throws interrupted for a cancel, and
 /// timeout after `limit`.
 state::Job wait_while_queued(Services& services, const state::Job& job,
                              std::optional<std::chrono::milliseconds> limit);

@@ -8,9 +8,10 @@ namespace {
 
 int run_attach(Context& context, const JobOptions& options) {
   OpenJob open = open_settled(context, options.job);
-  if (open.job.state == state::JobState::queued) {
+  if (is_before_its_start(context, open.job)) {
     context.ui().waiting("job " + open.job.id + " is queued");
     open.job = wait_while_queued(context, open.job, std::nullopt);
+    open.record = *open.job.record;  // It may have been placed elsewhere meanwhile.
     if (open.job.state == state::JobState::cancelled || open.job.state == state::JobState::lost)
       return show_ended(context, open.job, open.cluster.name.value);
   }

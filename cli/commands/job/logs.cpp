@@ -32,8 +32,10 @@ int show_log_document(Context& context, const OpenJob& open, launcher::JobEngine
 
 int run_logs(Context& context, const JobOptions& options) {
   OpenJob open = open_settled(context, options.job);
-  if (open.job.state == state::JobState::queued && options.follow)
+  if (options.follow && is_before_its_start(context, open.job)) {
     open.job = wait_while_queued(context, open.job, std::nullopt);
+    open.record = *open.job.record;  // It may have been placed elsewhere meanwhile.
+  }
   if (open.job.state == state::JobState::queued)
     throw Error(
         ErrorKind::conflict,

@@ -59,11 +59,12 @@ std::vector<OpenJob> jobs_of(Context& context, const std::vector<std::string>& n
 std::optional<state::Job> ended_job(Context& context, const OpenJob& open,
                                     std::optional<std::chrono::milliseconds> limit) {
   if (launcher::has_ended(open.job)) return open.job;
-  if (open.job.state == state::JobState::queued) {
+  if (is_before_its_start(context, open.job)) {
     context.ui().waiting("job " + open.job.id + " is queued");
     const Patience patience(limit);
     OpenJob begun = open;
     begun.job = wait_while_queued(context, open.job, limit);
+    begun.record = *begun.job.record;  // It may have been placed elsewhere meanwhile.
     return ended_job(context, begun, patience.left());
   }
   require_running(context, open);
