@@ -37,7 +37,7 @@ int number_in(const fs::path& file, int otherwise) {
 }
 
 /// Returns the names in a directory, sorted.
-std::vector<std::string> names_in(const fs::path& directory) {
+std::vector<std::string> entries_of(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code failure;
   for (fs::directory_iterator entry(directory, failure), end; !failure && entry != end;
@@ -51,7 +51,7 @@ std::vector<std::string> names_in(const fs::path& directory) {
 std::map<int, int> numa_of_cpus(const fs::path& sys) {
   std::map<int, int> numa;
   const fs::path nodes = sys / "devices/system/node";
-  for (const std::string& name : names_in(nodes)) {
+  for (const std::string& name : entries_of(nodes)) {
     if (!name.starts_with("node")) continue;
     int node = -1;
     const auto [end, error] = std::from_chars(name.data() + 4, name.data() + name.size(), node);
@@ -77,7 +77,7 @@ std::vector<NearDevice> adapters_in(const fs::path& sys) {
   std::vector<NearDevice> adapters;
   for (const char* kind : {"class/infiniband", "class/net"}) {
     if (!adapters.empty()) break;
-    for (const std::string& name : names_in(sys / kind)) {
+    for (const std::string& name : entries_of(sys / kind)) {
       std::error_code ignored;
       const fs::path device = sys / kind / name / "device";
       if (fs::exists(device, ignored))
@@ -136,7 +136,7 @@ MachineTopology read_topology(const fs::path& sys, const std::vector<int>& allow
                              .numa = found == numa.end() ? 0 : found->second});
   }
   const fs::path devices = sys / "bus/pci/devices";
-  for (const std::string& name : names_in(devices))
+  for (const std::string& name : entries_of(devices))
     if (is_gpu(devices / name))
       topology.gpus.push_back({.name = name, .numa = number_in(devices / name / "numa_node", -1)});
   topology.adapters = adapters_in(sys);

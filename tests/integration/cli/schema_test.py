@@ -186,7 +186,7 @@ def test_the_fields_are_those_that_fastgpu_reads(_user):
     checks, _ = validators()
     for kind, (_, source) in READERS.items():
         text = (HOME / source).read_text()
-        lists = re.findall(r"root\.allow_only\(\{(.*?)\}\)", text, re.S)
+        lists = re.findall(r"root\.allow_only\(\s*\{(.*?)\}\)", text, re.S)
         assert_equal(len(lists), 1, source)
         fields = re.findall(r'"([^"]+)"', lists[0])
         assert_equal(sorted(checks[kind].schema["properties"]), sorted(fields), source)
