@@ -44,9 +44,12 @@ def sources(build):
 def changed(commits):
     """Paths that the last `commits` commits have changed, each once, the latest first."""
     paths = {}
-    for commit in git("rev-list", "--first-parent", f"--max-count={commits}", "HEAD"):
-        names = git("diff-tree", "-r", "-m", "--root", "--first-parent", "--name-only", commit)
-        paths.update(dict.fromkeys(ROOT / name for name in names[1:]))
+    for line in git("rev-list", "--first-parent", "--parents", f"--max-count={commits}", "HEAD"):
+        commit, *parents = line.split()
+        # Of a merge, what it has brought.
+        before = parents[:1] or ["--root"]
+        names = git("diff-tree", "-r", "--name-only", "--no-commit-id", *before, commit)
+        paths.update(dict.fromkeys(ROOT / name for name in names))
     return list(paths)
 
 
