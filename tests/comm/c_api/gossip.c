@@ -27,6 +27,7 @@ void check_gossip(fgc_comm* comm) {
   float weight[100];
   char state[4096];
   size_t bytes = 0;
+  double furthest = 0;
   int i, step;
   fgc_gradients* gradients = NULL;
   fgc_gossip_report report = no_report();
@@ -56,9 +57,11 @@ void check_gossip(fgc_comm* comm) {
   for (step = 0; step < 12; ++step) {
     weight[step] += (float)rank;
     expect_status(fgc_gossip_step(gossip, &report), FGC_OK, "with a codec");
+    if (report.distance > furthest) furthest = report.distance;
   }
   expect(report.step_size > 0 && report.measured == 8, "the distance is measured");
-  expect(report.distance > 0 && report.distance < 10, "and not 0");
+  /* Exact averages, which the guard puts in, end it. */
+  expect(furthest > 0 && furthest < 10, "and not 0 at first");
   expect(report.guard_level > 0 || strcmp(report.wire, "topk:0.1") == 0, "the wire is named");
   expect_status(fgc_gossip_save(gossip, NULL, 0, &bytes), FGC_OK, "the length of its state");
   expect(bytes > 2 * sizeof(weight) && bytes <= sizeof(state), "two estimates");
