@@ -9,7 +9,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns the jobs of the array, by their index; empty if there is none.
+/// Returns the jobs of the array, by their index; empty if the array has none.
 std::vector<state::Job> elements_of(Services& services, std::string_view array) {
   std::vector<state::Job> elements;
   for (state::Job& job : services.store().jobs())

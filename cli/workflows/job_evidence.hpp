@@ -1,4 +1,4 @@
-// What the nodes know of a job: how its ranks ended, the ends of their logs, and facts.
+// The evidence that the nodes have of a job: how its ranks ended, the ends of their logs, facts.
 #pragma once
 
 #include <cstdint>

@@ -103,7 +103,7 @@ class Mailbox {
 
   mutable Slot slots_[kDescriptors];
   alignas(64) Position sender_;  ///< Written by the sender alone.
-  /// What the sender has last seen dropped: to look again costs a cache line's journey.
+  /// The positions that the sender has last seen dropped. A further look takes a cache line.
   Position seen_dropped_;
   alignas(64) Position receiver_;  ///< Written by the receiver alone.
   alignas(64) std::atomic<std::uint64_t> descriptors_dropped_;

@@ -167,7 +167,7 @@ bool SharedPeer::progress() {
     if (!descriptor) break;
     open(*descriptor);
     has_moved = true;
-    // What no receive has asked for yet is better off in the mailbox than in memory of its own.
+    // A message that no receive has asked for stays in the mailbox, which costs no memory.
     if (had_wanted && wanted_.size() == 0) break;
   }
   if (!cell_transfers_.empty()) has_moved = copy_to_cells() || has_moved;

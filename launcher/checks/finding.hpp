@@ -1,4 +1,4 @@
-// What a check has found wrong.
+// A finding of a check: a fault, its consequence and its remedy.
 #pragma once
 
 #include <cstdint>

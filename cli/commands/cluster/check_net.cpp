@@ -28,7 +28,7 @@ constexpr milliseconds kSlot = 500ms;
 constexpr milliseconds kUsualTime = 60s;
 constexpr milliseconds kAllReduceTimeout = 60s;
 constexpr Bytes kLargeExchange{32UL << 20U};
-/// With more nodes the pairs are shown as a list, and only with -o wide.
+/// The largest number of nodes whose pairs are shown as a matrix; more are shown as a list.
 constexpr std::size_t kMostInMatrix = 12;
 
 struct CheckNetOptions {

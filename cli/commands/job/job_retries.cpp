@@ -102,7 +102,7 @@ class Restart {
     target = only(std::move(target), kept);
     launcher::JobRecord& record = started_.open.record;
     launcher::JobRecord placed = record;
-    // Its files are on the nodes that it had.
+    // The job's files are on the nodes that it had.
     const bool has_its_nodes = std::ranges::all_of(record.placement, [&](const auto& node) {
       return std::ranges::find(kept, node.node, &launcher::NodeSlots::name) != kept.end();
     });

@@ -38,7 +38,7 @@ bool wants_array(const ArrayFlags& flags, const launcher::JobFile& file);
 struct ArrayRun {
   ArrayPlan plan;
   launcher::JobRecord record;  ///< The record of each job, without its element.
-  std::string job_file;        ///< The text of the job file; empty if there is none.
+  std::string job_file;        ///< The text of the job file; empty without a job file.
   bool is_in_background = false;
 };
 

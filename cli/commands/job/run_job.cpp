@@ -87,8 +87,8 @@ struct RunJobOptions {
   std::vector<std::string> program;
 };
 
-/// Returns the text of the job file; empty if there is none. The process of an array's job gets it
-/// as standard input: the file may have changed since the array was recorded.
+/// Returns the text of the job file; empty without a job file. The process of an array's job gets
+/// it as standard input: the file may have changed since the array was recorded.
 std::string file_text(Context& context, const RunJobOptions& options) {
   if (options.file.empty()) return {};
   if (context.environment()(kInArray)) return config::read_all(STDIN_FILENO, options.file);
@@ -409,7 +409,7 @@ int run_array_in_background(Context& context, const RunJobOptions& options) {
   return id.empty() ? code : show_detached_array(context, id);
 }
 
-/// What a plan shows beside the record of the job.
+/// The parts of a plan beside the record of the job.
 struct PlanParts {
   std::optional<ArrayPlan> array{};
   std::span<const launcher::NodeTopology> topologies{};  ///< Those of a job with --per.
@@ -451,7 +451,7 @@ int show_plan(Context& context, const RemoteTarget& target, const launcher::JobR
   return 0;
 }
 
-/// What happens around the run of a job.
+/// The surroundings of a job's run.
 struct RunSurroundings {
   remote::SharedInput* input = nullptr;  ///< The input of ranks; null for none.
   FindTarget find_target{};
