@@ -87,6 +87,16 @@ bool read_line(const std::string& line, UsageCounters& counters, Interfaces& int
   return true;
 }
 
+/// Returns the counters in an answer. Throws the error of its connection as it is, which names the
+/// node, or ErrorKind::remote.
+UsageCounters counters_in(const NodeAnswer& answer) {
+  if (!answer.result.ok()) throw Error(answer.result.error());
+  if (answer.result.value().code() != 0)
+    throw Error(ErrorKind::remote, "its counters cannot be read: " +
+                                       printable(answer.err.substr(0, answer.err.find('\n'))));
+  return parse_usage(answer.out);
+}
+
 std::uint64_t grown(std::uint64_t before, std::uint64_t after) {
   return after >= before ? after - before : after;
 }
@@ -132,10 +142,7 @@ std::vector<HostResult<UsageCounters>> read_usage(ssh::Client& client,
     tasks.push_back({.host = host, .command = kReadUsage, .most_output = kMostUsageText});
   std::vector<HostResult<UsageCounters>> found;
   for (const NodeAnswer& answer : ask(client, tasks, timeout, cancel))
-    found.push_back({answer.result.host, attempt([&] {
-                       check({answer}, "reading its counters");
-                       return parse_usage(answer.out);
-                     })});
+    found.push_back({answer.result.host, attempt([&] { return counters_in(answer); })});
   return found;
 }
 

@@ -23,7 +23,7 @@ JobEndCause parse_retry_cause(std::string_view word) {
   const std::vector<std::string> known = retry_cause_words();
   if (std::ranges::find(known, word) != known.end()) return state::parse_end_cause(word);
   const std::string near = nearest_name(word, known);
-  throw Error(ErrorKind::usage, "'" + printable(word) + "' is not a cause of a restart" +
+  throw Error(ErrorKind::usage, "--on: '" + printable(word) + "' is not a cause of a restart" +
                                     (near.empty() ? "" : ", did you mean " + near + "?") + " (" +
                                     joined(known) + ")");
 }

@@ -26,8 +26,8 @@ struct JoinedNetwork {
   std::vector<Endpoint> endpoints{};  ///< The addresses of the ranks below this one, by rank.
 };
 
-/// A rank connects to those below it, and accepts those above it, as when the ranks joined. A thread
-/// that exists from the first request on does the work.
+/// A rank connects to those below it, and accepts those above it, as when the ranks joined. A
+/// thread that exists from the first request on does the work.
 class Reconnections final : public Reconnector {
  public:
   Reconnections(PeerIdentity me, std::vector<JoinedNetwork> networks, RetryTimes times = {});

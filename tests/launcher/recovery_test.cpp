@@ -26,7 +26,7 @@ TEST_CASE("causes are a list of words, each once") {
         Causes{JobEndCause::node_loss, JobEndCause::hang});
   CHECK(parse_retry_causes("failure") == Causes{JobEndCause::failure});
   CHECK(mentions(failure_of([] { parse_retry_causes("hang,node-los"); }),
-                 "'node-los' is not a cause of a restart, did you mean node-loss?"));
+                 "--on: 'node-los' is not a cause of a restart, did you mean node-loss?"));
   CHECK(mentions(failure_of([] { parse_retry_causes(""); }), "''"));
   CHECK(mentions(failure_of([] { parse_retry_causes("timeout"); }), "'timeout'"));
 }

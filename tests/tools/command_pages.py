@@ -391,14 +391,18 @@ def main():
         (work / "old.yaml").write_text(
             "name: old\npython: /usr/bin/python3\nmpi: system\npackages: [gast==0.2.2]\n"
         )
-        for name, examples in PAGES:
-            if sys.argv[3:] and name not in sys.argv[3:]:
-                continue
-            file_of(pages, name).write_text(
-                page(name, examples, work, environment)
-                .replace(folder + "/state", "STATE")
-                .replace(folder, "/tmp")
-            )
+        try:
+            for name, examples in PAGES:
+                if sys.argv[3:] and name not in sys.argv[3:]:
+                    continue
+                file_of(pages, name).write_text(
+                    page(name, examples, work, environment)
+                    .replace(folder + "/state", "STATE")
+                    .replace(folder, "/tmp")
+                )
+        finally:  # Some pages alone may have made a cluster, and not deleted it.
+            words = [str(program), "delete", "cluster", "--all", "--yes"]
+            subprocess.run(words, env=environment, capture_output=True, check=False)
 
 
 main()
