@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -107,32 +108,40 @@ struct DrawnRank {
   int gpu = -1;
 };
 
+void draw_rank(const DrawnRank& rank, std::string& out) {
+  out += "      rank " + std::to_string(rank.rank) + ": CPUs " + agent::cpu_list(rank.cpus) +
+         (rank.gpu >= 0 ? ", GPU " + std::to_string(rank.gpu) : "") + "\n";
+}
+
+/// The numbers of a NUMA node's CPUs in a socket.
+std::vector<int> cpus_of(const MachineTopology& topology, int socket, int numa) {
+  std::vector<int> cpus;
+  for (const Cpu& cpu : topology.cpus)
+    if (cpu.socket == socket && cpu.numa == numa) cpus.push_back(cpu.number);
+  return cpus;
+}
+
 void draw_node(const NodeTopology& node, const std::vector<DrawnRank>& ranks, std::string& out) {
   const MachineTopology& topology = node.topology;
   out += node.name.value + "\n";
   if (const std::string text = devices_text(topology, -1); !text.empty())
     out += "  near no socket: " + text.substr(2) + "\n";
-  std::map<int, std::set<int>> numa_by_socket;
+  std::set<std::pair<int, int>> places;  // a socket and one of its NUMA nodes
   for (const Cpu& cpu : topology.cpus)
-    numa_by_socket[cpu.socket].insert(cpu.numa);
+    places.emplace(cpu.socket, cpu.numa);
   std::set<int> drawn;
-  for (const auto& [socket, numas] : numa_by_socket) {
-    out += "  socket " + std::to_string(socket) + "\n";
-    for (const int numa : numas) {
-      std::vector<int> cpus;
-      for (const Cpu& cpu : topology.cpus)
-        if (cpu.socket == socket && cpu.numa == numa) cpus.push_back(cpu.number);
-      out += "    NUMA node " + std::to_string(numa) + ": CPUs " + agent::cpu_list(cpus) +
-             devices_text(topology, numa) + "\n";
-      // A rank is drawn in the first NUMA node of its CPUs.
-      for (const DrawnRank& rank : ranks) {
-        const bool is_here = std::ranges::any_of(
-            rank.cpus, [&](int cpu) { return std::ranges::count(cpus, cpu) > 0; });
-        if (!is_here || !drawn.insert(rank.rank).second) continue;
-        out += "      rank " + std::to_string(rank.rank) + ": CPUs " + agent::cpu_list(rank.cpus) +
-               (rank.gpu >= 0 ? ", GPU " + std::to_string(rank.gpu) : "") + "\n";
-      }
-    }
+  int socket_before = -1;
+  for (const auto& [socket, numa] : places) {
+    if (socket != socket_before) out += "  socket " + std::to_string(socket) + "\n";
+    socket_before = socket;
+    const std::vector<int> cpus = cpus_of(topology, socket, numa);
+    out += "    NUMA node " + std::to_string(numa) + ": CPUs " + agent::cpu_list(cpus) +
+           devices_text(topology, numa) + "\n";
+    const auto is_here = [&](int cpu) { return std::ranges::count(cpus, cpu) > 0; };
+    // A rank is drawn in the first NUMA node of its CPUs.
+    for (const DrawnRank& rank : ranks)
+      if (std::ranges::any_of(rank.cpus, is_here) && drawn.insert(rank.rank).second)
+        draw_rank(rank, out);
   }
 }
 
