@@ -29,6 +29,11 @@ constexpr milliseconds kLastOutput{2'500};
 constexpr milliseconds kOnceMore{4'000};
 constexpr std::size_t kTail = 4'096;  ///< Bytes of mpirun's last output.
 
+class SilentObserver final : public JobObserver {
+ public:
+  void output(int, agent::OutputStream, std::string_view) override {}
+};
+
 std::string log_name(const agent::FrameHeader& header) {
   const std::string stem =
       header.rank == agent::kLauncherRank ? "launcher" : std::to_string(header.rank);
@@ -398,6 +403,19 @@ JobReport Following::report() const {
   report.unreached = unreached_;
   if (hangs()) report.hanging = idle_;
   return report;
+}
+
+JobReport glance_at_nodes(ssh::Client& client, std::vector<ssh::Host> hosts,
+                          std::vector<NodeRanks> placement, NodeCommands commands,
+                          std::chrono::milliseconds limit) {
+  SilentObserver nobody;
+  FollowingOptions options;
+  options.data = false;
+  options.renew_lease = Renewal::no;
+  Following following(client, std::move(hosts), std::move(placement), std::move(commands), options,
+                      nobody);
+  following.catch_up(limit);
+  return following.report();
 }
 
 }  // namespace fastgpu::launcher

@@ -1,6 +1,9 @@
 // Jobs across two nodes: real namespaces, real sshd, real mpirun with host keys checked.
 #include <doctest/doctest.h>
 
+#include <map>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include "integration/launcher/local_nodes.hpp"
@@ -26,7 +29,7 @@ class Recorder final : public JobObserver {
 /// The same nodes for every test: making them takes longer than a job.
 class TwoNodes {
  public:
-  TwoNodes() : runner(client, machines.nodes(), machines.access(), options()) {}
+  TwoNodes() : engine(make_mpirun_engine(client, machines.nodes(), machines.access(), options())) {}
 
   static RunnerOptions options() {
     return {.agent = remote::read_agent_program(test::agent_path()), .lost_after = 2s};
@@ -43,10 +46,10 @@ class TwoNodes {
       const int first = static_cast<int>(job.placement.size()) * ranks_each;
       job.placement.push_back({node.host.name, first, ranks_each});
     }
-    runner.start(id, job, never);
+    engine->start(id, job, never);
   }
   JobOutcome follow(const Cancel& cancel) {
-    return runner.follow(id, job, OnCancel::stop_job, {}, seen, cancel);
+    return engine->follow(id, job, OnCancel::stop_job, {}, seen, cancel);
   }
   JobOutcome run(std::vector<std::string> argv, int ranks_each = 1) {
     start(std::move(argv), ranks_each);
@@ -56,7 +59,7 @@ class TwoNodes {
 
   test::LocalNodes machines{2};
   ssh::SshClient client;
-  JobRunner runner;
+  std::unique_ptr<JobEngine> engine;
   JobRecord job;
   std::string id;
   Recorder seen;
