@@ -1,13 +1,12 @@
 #include "launcher/following.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <list>
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "base/wait.hpp"
 #include "launcher/linked_cancel.hpp"
 
 namespace fastgpu::launcher {
@@ -58,11 +57,6 @@ void note_clock(std::optional<std::int64_t>& offset, std::int64_t sent) {
   offset = std::max(offset.value_or(sent - now), sent - now);
 }
 
-void sleep_or(const Cancel& cancel) {
-  pollfd fd{cancel.fd(), POLLIN, 0};
-  ::poll(&fd, 1, static_cast<int>(kBetweenTries.count()));
-}
-
 }  // namespace
 
 Following::Following(ssh::Client& client, std::vector<ssh::Host> hosts,
@@ -82,7 +76,7 @@ void Following::run(const Cancel& cancel) {
   while (!job_ended() && !cancel.requested()) {
     run_once(cancel);
     if (job_ended() || cancel.requested() || find_lost() || hangs()) break;
-    sleep_or(cancel);
+    wait_or_cancel(kBetweenTries, cancel);
   }
   if (job_ended()) collect_rest();
 }

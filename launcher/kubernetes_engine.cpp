@@ -1,7 +1,5 @@
 #include "launcher/kubernetes_engine.hpp"
 
-#include <poll.h>
-
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "base/time_text.hpp"
+#include "base/wait.hpp"
 #include "launcher/engines/mpijob.hpp"
 #include "launcher/kubernetes/log_lines.hpp"
 #include "launcher/linked_cancel.hpp"
@@ -23,11 +22,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kGlanceAtServer{5'000};
 constexpr milliseconds kStopAtServer{30'000};
-
-void wait_or_cancel(milliseconds duration, const Cancel& cancel) {
-  pollfd fd{cancel.fd(), POLLIN, 0};
-  ::poll(&fd, 1, static_cast<int>(duration.count()));
-}
 
 JobOutcome gone_outcome() {
   return {.state = state::JobState::lost,
