@@ -1,5 +1,6 @@
 #include "cli/commands/job/run_job_options.hpp"
 
+#include "cli/commands/shared/target_argument.hpp"
 #include "launcher/job.hpp"
 
 namespace fastgpu::cli {
@@ -67,11 +68,7 @@ void describe_environment(Arguments& arguments, RunJobOptions& options) {
 
 void describe_run_job(Arguments& arguments, RunJobOptions& options) {
   arguments.text("NAME", "", "Name of the job (its program)", options.name);
-  Argument& cluster =
-      shared(arguments.text("--cluster", "CLUSTER[/NODES]",
-                            "Cluster or nodes to use (the only cluster)", options.cluster));
-  cluster.letter = "-c";
-  cluster.values = Values::target;
+  describe_cluster_flag(arguments, options.cluster);
   Argument& file =
       arguments.text("--file", "JOB.YAML", "Job file; - reads standard input", options.file);
   file.letter = "-f";
