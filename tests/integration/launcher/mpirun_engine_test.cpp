@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "fakes/local_shell_ssh.hpp"
+#include "integration/launcher/output_recorder.hpp"
 #include "launcher/placement.hpp"
 #include "support/agent_process.hpp"
 #include "support/failure.hpp"
@@ -18,19 +19,9 @@ using namespace std::chrono_literals;
 using state::JobState;
 using test::eventually;
 using test::failure_of;
+using test::OutputRecorder;
 using test::running;
-
-class Recorder final : public JobObserver {
- public:
-  void output(int rank, agent::OutputStream stream, std::string_view bytes) override {
-    if (rank == agent::kLauncherRank) return;
-    logs[std::to_string(rank) + (stream == agent::OutputStream::out ? ".out" : ".err")] += bytes;
-    if (on_output) on_output();
-  }
-
-  std::map<std::string, std::string> logs;
-  std::function<void()> on_output;
-};
+using test::shell;
 
 /// Nodes "demo-0", "demo-1", ... as directories below a home of the test's own.
 class Cluster {
@@ -80,13 +71,9 @@ class Cluster {
   std::unique_ptr<JobEngine> engine;
   JobRecord job;
   std::string id;
-  Recorder seen;
+  OutputRecorder seen;
   Cancel never;
 };
-
-std::vector<std::string> shell(const std::string& script) {
-  return {"sh", "-c", script};
-}
 
 TEST_SUITE_BEGIN("integration/launcher");
 
@@ -196,7 +183,7 @@ TEST_CASE("a cancel reaches every program at once, and waits for those that save
                       "while :; do sleep 0.01; done"),
                 4);
   cluster.seen.on_output = [&] {
-    if (cluster.seen.logs.size() == 4) cancel.request();
+    if (cluster.seen.rank_logs() == 4) cancel.request();
   };
   CHECK(cluster.follow(cancel).exit_code == 130);
   for (int rank = 0; rank < 4; ++rank)
@@ -233,7 +220,7 @@ TEST_CASE("a job that is left goes on, and can be followed again and read afterw
   cluster.seen = {};
   CHECK(cluster.follow().exit_code == 0);
   CHECK(cluster.seen.logs.at("0.out") == "one\ntwo\n");
-  Recorder logs;
+  OutputRecorder logs;
   cluster.engine->logs(cluster.id, cluster.job, {.rank = 0, .tail = 1}, logs, cluster.never);
   CHECK(logs.logs.at("0.out") == "two\n");
   CHECK(failure_of([&] {

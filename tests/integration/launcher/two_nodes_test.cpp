@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "integration/launcher/local_nodes.hpp"
+#include "integration/launcher/output_recorder.hpp"
 #include "support/agent_process.hpp"
 
 namespace fastgpu::launcher {
@@ -15,16 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 using state::JobState;
 using test::eventually;
+using test::OutputRecorder;
 using test::running;
-
-class Recorder final : public JobObserver {
- public:
-  void output(int rank, agent::OutputStream stream, std::string_view bytes) override {
-    const std::string name = rank < 0 ? "launcher" : std::to_string(rank);
-    logs[name + (stream == agent::OutputStream::out ? ".out" : ".err")] += bytes;
-  }
-  std::map<std::string, std::string> logs;
-};
+using test::shell;
 
 /// The same nodes for every test: making them takes longer than a job.
 class TwoNodes {
@@ -62,13 +56,9 @@ class TwoNodes {
   std::unique_ptr<JobEngine> engine;
   JobRecord job;
   std::string id;
-  Recorder seen;
+  OutputRecorder seen;
   Cancel never;
 };
-
-std::vector<std::string> shell(const std::string& script) {
-  return {"sh", "-c", script};
-}
 
 void check_program_ends(TwoNodes& two) {
   const JobOutcome good = two.run(shell("echo \"$FASTGPU_RANK $(hostname)\""), 2);
