@@ -4,6 +4,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cstdint>
+
 #include "base/unique_fd.hpp"
 #include "comm/c_api/make_device.hpp"
 #include "gpu/fake_nccl.hpp"
@@ -48,6 +50,10 @@ namespace comm::c_api {
 
 bool has_devices() noexcept {
   return true;
+}
+
+std::size_t current_device() {
+  return reinterpret_cast<std::uintptr_t>(test::current_device().get());
 }
 
 std::shared_ptr<gpu::Device> make_device() {
