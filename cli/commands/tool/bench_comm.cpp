@@ -9,6 +9,7 @@
 #include "cli/commands/job/job_result.hpp"
 #include "cli/commands/job/job_start.hpp"
 #include "cli/commands/shared/program_variables.hpp"
+#include "cli/commands/shared/target_argument.hpp"
 #include "cli/commands/tool/bench_comm_job.hpp"
 #include "cli/commands/tool/bench_comm_report.hpp"
 #include "cli/commands/tool/bench_transport.hpp"
@@ -233,10 +234,7 @@ void describe_measured(Arguments& arguments, BenchCommOptions& options) {
 
 Action make_bench_comm_command(Arguments& arguments) {
   auto options = std::make_shared<BenchCommOptions>();
-  Argument& cluster =
-      arguments.text("CLUSTER[/NODES]", "", "The nodes to measure on", options->cluster);
-  cluster.required = true;
-  cluster.values = Values::target;
+  describe_target(arguments, options->cluster, "The nodes to measure on");
   describe_measured(arguments, *options);
   arguments.group("Rank");
   arguments
