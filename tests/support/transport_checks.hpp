@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -49,12 +50,14 @@ class TransportReports final : public comm::TransportEvents {
     ++losses;
     failure = error;
   }
+  void warned(const std::string& sentence) override { warnings.push_back(sentence); }
 
   int sent_messages = 0;
   int received_messages = 0;
   int notes = 0;
   int losses = 0;
   std::optional<Error> failure;
+  std::vector<std::string> warnings;
 };
 
 /// An all-reduce has the sums of all ranks.
