@@ -1,25 +1,17 @@
 #include "comm/transports/tcp_transport.hpp"
 
-#include <arpa/inet.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <iterator>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
 #include "comm/common/deadline.hpp"
+#include "comm/transports/tcp_socket.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -32,16 +24,8 @@ constexpr std::size_t kNoFlow = SIZE_MAX;
 /// In place of a flow of any peer, for the connections that were made anew.
 constexpr std::uint64_t kMade = UINT64_MAX;
 
-/// A peer that leaves ends its connections within this time. One that ends alone has failed.
-constexpr std::chrono::milliseconds kLeaving{500};
-
-constexpr const char* kTcpLink = "tcp ";
-
 /// The interval between two looks at the health of connections that may be given up.
 constexpr std::chrono::milliseconds kLookForSilence{20};
-/// A connection is silent if the peer's host has acknowledged nothing for this long, while TCP
-/// sends the same again, or asks for room (which it does after 200 ms at the earliest).
-constexpr std::uint32_t kSilenceMs = 250;
 /// A question for room needs time for its answer.
 constexpr int kLooksForSilence = 3;
 
@@ -52,49 +36,6 @@ std::uint64_t packed(Rank rank, std::size_t flow) {
   return static_cast<std::uint64_t>(rank.value) << 16 | flow;
 }
 
-/// Whether the other side's kernel has not got all that was written, and may still get it.
-bool is_on_its_way(int socket) {
-  int domain = 0;
-  socklen_t length = sizeof(domain);
-  ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &length);
-  int bytes = 0;
-  if (domain == AF_UNIX || ::ioctl(socket, SIOCOUTQ, &bytes) != 0 || bytes == 0) return false;
-  pollfd end{socket, 0, 0};
-  const bool is_reset = ::poll(&end, 1, 0) > 0;
-  return !is_reset;
-}
-
-/// Returns this host's address of a connection.
-std::string local_address(int socket) {
-  sockaddr_storage storage{};
-  socklen_t length = sizeof(storage);
-  char text[INET6_ADDRSTRLEN] = "an unknown address";
-  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&storage), &length) != 0) return text;
-  if (storage.ss_family == AF_INET)
-    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr, text,
-                sizeof(text));
-  if (storage.ss_family != AF_INET6) return text;
-  const auto& address = reinterpret_cast<const sockaddr_in6&>(storage);
-  ::inet_ntop(AF_INET6, &address.sin6_addr, text, sizeof(text));
-  char zone[IF_NAMESIZE] = "";
-  const bool has_zone =
-      address.sin6_scope_id != 0 && ::if_indextoname(address.sin6_scope_id, zone) != nullptr;
-  return has_zone ? std::string(text) + "%" + zone : text;
-}
-
-/// Returns this host's address of a link.
-std::string address_of(const LinkCounters& link) {
-  return link.name.substr(std::string_view(kTcpLink).size());
-}
-
-bool is_silent(int socket) {
-  tcp_info info{};
-  socklen_t length = sizeof(info);
-  const bool is_tcp = ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
-  const bool has_repeated = info.tcpi_retransmits > 0 || info.tcpi_probes > 0;
-  return is_tcp && has_repeated && info.tcpi_last_ack_recv >= kSilenceMs;
-}
-
 }  // namespace
 
 TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, TransportEvents& events,
@@ -103,7 +44,8 @@ TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, Transport
       confirmation_(confirmation),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       peers_(sockets.size()),
-      watches_(sockets.size()) {
+      watches_(sockets.size()),
+      links_(events) {
   if (!epoll_) throw system_error("making an epoll instance", errno);
   for (std::size_t r = 0; r < sockets.size(); ++r) {
     if (sockets[r].empty()) continue;
@@ -111,7 +53,7 @@ TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, Transport
     most_flows_ = std::max(most_flows_, static_cast<int>(sockets[r].size()));
     std::vector<TcpFlow> flows;
     for (UniqueFd& socket : sockets[r]) {
-      LinkCounters& link = link_of(socket.get());
+      LinkCounters& link = links_.of(socket.get());
       flows.emplace_back(std::move(socket), link);
     }
     peers_[r] = std::make_unique<TcpPeer>(rank, std::move(flows), events, control_events, unasked_,
@@ -129,15 +71,8 @@ void TcpTransport::poll_new(TcpPeer& peer, std::size_t flow) {
     throw system_error("watching a socket", errno);
 }
 
-/// Returns the counters of the network that a connection goes by.
-LinkCounters& TcpTransport::link_of(int socket) {
-  const std::string name = kTcpLink + local_address(socket);
-  const auto known = std::ranges::find(links_, name, &LinkCounters::name);
-  return known != links_.end() ? *known : links_.emplace_back(LinkCounters{.name = name});
-}
-
 std::vector<LinkCounters> TcpTransport::links() const {
-  std::vector<LinkCounters> all(links_.begin(), links_.end());
+  std::vector<LinkCounters> all(links_.all().begin(), links_.all().end());
   for (const auto& known : peers_) {
     if (!known) continue;
     for (const TcpFlow& flow : known->flows())
@@ -228,19 +163,13 @@ void TcpTransport::watch_process(Rank rank, UniqueFd process) {
 bool TcpTransport::is_unacknowledged(Rank rank) const noexcept {
   TcpPeer* const asked = peer(rank);
   return asked != nullptr && std::ranges::any_of(asked->flows(), [](const TcpFlow& flow) {
-           tcp_info info{};
-           socklen_t length = sizeof(info);
-           const bool is_tcp =
-               ::getsockopt(flow.socket(), IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
-           return is_tcp && (info.tcpi_retransmits > 0 || info.tcpi_probes > 0);
+           return comm::is_unacknowledged(flow.socket());
          });
 }
 
 bool TcpTransport::is_quiet() const noexcept {
   const auto has_arrived = [](const TcpFlow& flow) {
-    int bytes = 0;
-    if (!flow.is_open()) return true;
-    return flow.is_idle() && ::ioctl(flow.socket(), SIOCOUTQ, &bytes) == 0 && bytes == 0;
+    return !flow.is_open() || (flow.is_idle() && has_all_arrived(flow.socket()));
   };
   return paused_ == 0 && std::ranges::all_of(peers_, [&](const auto& known) {
            return !known || !known->is_open() ||
@@ -390,7 +319,7 @@ void TcpTransport::close_retired(TcpPeer& peer) noexcept {
   for (const TcpPeer::RetiredFlow& flow : peer.take_retired()) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, flow.socket.get(), nullptr);
     events_.closing(flow.socket.get());
-    failed_.push_back({peer.rank(), flow.link, std::chrono::steady_clock::now() + kLeaving});
+    links_.given_up(peer.rank(), *flow.link);
   }
 }
 
@@ -399,12 +328,8 @@ void TcpTransport::add_made() {
   for (Reconnector::Made& made : reconnector_->take()) {
     TcpPeer* const to = peer(made.peer);
     if (to == nullptr || to->flows().size() >= kMostConnections) continue;
-    LinkCounters& link = link_of(made.socket.get());
-    const std::string address = address_of(link);
-    ++link.reconnects;
-    if (failed_addresses_.erase(address) > 0)
-      events_.warned("the network of " + address + " is used again on the way to rank " +
-                     std::to_string(made.peer.value));
+    LinkCounters& link = links_.of(made.socket.get());
+    links_.made_anew(made.peer, link);
     events_.opened(made.socket.get());
     to->add(TcpFlow(std::move(made.socket), link));
     poll_new(*to, to->flows().size() - 1);
@@ -416,20 +341,15 @@ void TcpTransport::look_at_connections() {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_look_) return;
   next_look_ = now + kLookForSilence;
-  if (!failed_.empty()) count_failures(now);
+  replace_failed();
   give_up_silent_connections();
 }
 
-/// Counts the connections that have ended though their peer went on, and requests others.
-void TcpTransport::count_failures(std::chrono::steady_clock::time_point now) {
-  std::erase_if(failed_, [&](const FailedFlow& each) {
-    if (peer(each.peer) == nullptr) return true;
-    if (now < each.due) return false;
-    ++each.link->failures;
-    warn_of_failure(each.peer, address_of(*each.link));
-    if (reconnector_) reconnector_->replace(each.peer, address_of(*each.link));
-    return true;
-  });
+/// Requests others in place of the connections that have ended though their peer went on.
+void TcpTransport::replace_failed() {
+  const auto is_there = [this](Rank rank) { return peer(rank) != nullptr; };
+  for (const TcpLinks::Failure& failed : links_.take_failures(is_there))
+    if (reconnector_) reconnector_->replace(failed.peer, failed.address);
 }
 
 /// Gives up the connections whose network does not carry anything any more, while others do.
@@ -445,16 +365,10 @@ void TcpTransport::give_up_silent_connections() {
     }
     for (std::size_t f = 0; is_heard && f < flows.size(); ++f)
       if (flows[f].silent_looks >= kLooksForSilence && known->can_spare(f)) {
-        warn_of_failure(known->rank(), address_of(flows[f].link()));
+        links_.warn_of_failure(known->rank(), flows[f].link());
         give_up(*known, f);
       }
   }
-}
-
-void TcpTransport::warn_of_failure(Rank peer, const std::string& address) {
-  if (failed_addresses_.insert(address).second)
-    events_.warned("the network of " + address + " has failed on the way to rank " +
-                   std::to_string(peer.value) + ": other networks carry its share");
 }
 
 /// One connection has ended: the others may hold what was sent before.

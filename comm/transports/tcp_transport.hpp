@@ -3,13 +3,11 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <memory>
-#include <set>
-#include <string>
 #include <vector>
 
 #include "comm/transports/reconnector.hpp"
+#include "comm/transports/tcp_links.hpp"
 #include "comm/transports/tcp_peer.hpp"
 
 namespace fastgpu::comm {
@@ -66,13 +64,6 @@ class TcpTransport final : public Transport, public ControlChannel {
     bool is_paused = false;  ///< True while it is not read.
   };
 
-  /// A connection that was given up. If its peer has left, others follow at once.
-  struct FailedFlow {
-    Rank peer{};
-    LinkCounters* link = nullptr;
-    std::chrono::steady_clock::time_point due{};  ///< The time from which it counts as a failure.
-  };
-
   TcpPeer* peer(Rank rank) const;  ///< Null for those lost too.
   void send_control(Rank peer, TcpFrameKind kind, std::span<const std::byte> bytes);
   Watch& watch_of(Rank rank) { return watches_[static_cast<std::size_t>(rank.value)]; }
@@ -85,13 +76,11 @@ class TcpTransport final : public Transport, public ControlChannel {
   bool read(std::uint64_t where);
   void give_up(TcpPeer& peer, std::size_t flow);
   void close_retired(TcpPeer& peer) noexcept;
-  LinkCounters& link_of(int socket);
   void poll_new(TcpPeer& peer, std::size_t flow);
   void add_made();
   void look_at_connections();
-  void count_failures(std::chrono::steady_clock::time_point now);
+  void replace_failed();
   void give_up_silent_connections();
-  void warn_of_failure(Rank peer, const std::string& address);
   /// `ended` is a flow, or kNoFlow.
   static void read_the_rest(TcpPeer& from, std::size_t ended) noexcept;
   void lose(Rank peer, const Error& error) noexcept;
@@ -104,10 +93,7 @@ class TcpTransport final : public Transport, public ControlChannel {
   std::vector<Watch> watches_;                   ///< The watches, by rank.
   int paused_ = 0;                               ///< Peers.
   int most_flows_ = 1;
-  std::deque<LinkCounters>
-      links_;  ///< The links, by this host's address; they stay where they are.
-  std::vector<FailedFlow> failed_;              ///< Those that are not counted yet.
-  std::set<std::string> failed_addresses_;      ///< The addresses of this host that were reported.
+  TcpLinks links_;
   std::unique_ptr<Reconnector> reconnector_{};  ///< Null: no connection is replaced.
   /// The time from which the health of connections is looked at again.
   std::chrono::steady_clock::time_point next_look_{};

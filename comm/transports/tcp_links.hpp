@@ -1,0 +1,57 @@
+// The networks of this host that TCP connections go by: their counters, and those that have failed.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "comm/transports/transport.hpp"
+
+namespace fastgpu::comm {
+
+/// A network is known by this host's address on it.
+class TcpLinks {
+ public:
+  /// A connection that was given up while its peer went on.
+  struct Failure {
+    Rank peer{};
+    std::string address{};  ///< This host's address of the connection.
+  };
+
+  /// Borrows `events`, which get a sentence when a network fails, and when it is used again.
+  explicit TcpLinks(TransportEvents& events) : events_(events) {}
+
+  /// Returns the counters of the network that a connection goes by. They stay where they are.
+  LinkCounters& of(int socket);
+  const std::deque<LinkCounters>& all() const noexcept { return links_; }
+
+  /// Notes a connection that was given up: a failure, unless its peer leaves soon.
+  void given_up(Rank peer, LinkCounters& link);
+
+  /// Warns of the network of a connection to `peer`, once until it is used again.
+  void warn_of_failure(Rank peer, const LinkCounters& link);
+
+  /// Counts a connection that was made in place of another.
+  void made_anew(Rank peer, LinkCounters& link);
+
+  /// Counts, warns of and returns the connections that ended some time ago though their peer, as
+  /// `is_there` has it, went on. Each is returned once.
+  std::vector<Failure> take_failures(const std::function<bool(Rank)>& is_there);
+
+ private:
+  struct GivenUp {
+    Rank peer{};
+    LinkCounters* link = nullptr;
+    std::chrono::steady_clock::time_point due{};  ///< The time from which it counts as a failure.
+  };
+
+  TransportEvents& events_;
+  std::deque<LinkCounters> links_;          ///< A deque: its elements stay where they are.
+  std::vector<GivenUp> given_up_;           ///< Those that are not counted yet.
+  std::set<std::string> failed_addresses_;  ///< The addresses of this host that were reported.
+};
+
+}  // namespace fastgpu::comm

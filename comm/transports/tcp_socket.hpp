@@ -1,0 +1,24 @@
+// What the kernel knows of one TCP connection. No function waits.
+#pragma once
+
+#include <string>
+
+namespace fastgpu::comm {
+
+/// Returns this host's address of a connection, with its zone if it has one.
+std::string local_address(int socket);
+
+/// Returns true if the other side's kernel has not got all that was written, and may still get it.
+bool is_on_its_way(int socket);
+
+/// Returns true if the other side's kernel has got all that was written.
+bool has_all_arrived(int socket) noexcept;
+
+/// Returns true while TCP sends the same again, or asks the other side for room.
+bool is_unacknowledged(int socket) noexcept;
+
+/// Returns true if the connection is unacknowledged, and the other side's kernel has acknowledged
+/// nothing for a quarter of a second.
+bool is_silent(int socket) noexcept;
+
+}  // namespace fastgpu::comm

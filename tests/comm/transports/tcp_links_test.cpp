@@ -1,0 +1,91 @@
+// The counters of the networks that TCP connections go by, and the warnings of those that fail.
+#include "comm/transports/tcp_links.hpp"
+
+#include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+class WarningRecorder final : public TransportEvents {
+ public:
+  void sent(Outgoing&) override {}
+  void received(Incoming&) override {}
+  void noted(Rank, MessageTag, const Note&) override {}
+  void lost(Rank, const Error&) override {}
+  void warned(const std::string& sentence) override { sentences.push_back(sentence); }
+
+  std::vector<std::string> sentences;
+};
+
+/// Returns a socket that has this address of the host.
+UniqueFd socket_at(in_addr_t address) {
+  UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = htonl(address);
+  REQUIRE(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&place), sizeof(place)) == 0);
+  return socket;
+}
+
+TEST_SUITE_BEGIN("comm/transports/tcp_links");
+
+TEST_CASE("connections from one address of this host share their counters") {
+  WarningRecorder events;
+  TcpLinks links(events);
+  const UniqueFd one = socket_at(INADDR_LOOPBACK);
+  const UniqueFd two = socket_at(INADDR_LOOPBACK);
+  const UniqueFd other = socket_at(INADDR_LOOPBACK + 1);
+  LinkCounters& shared = links.of(one.get());
+  CHECK(shared.name == "tcp 127.0.0.1");
+  CHECK(&links.of(other.get()) != &shared);
+  CHECK(&links.of(two.get()) == &shared);
+  CHECK(links.all().size() == 2);
+}
+
+TEST_CASE("a network that fails is warned of once until it is used again") {
+  WarningRecorder events;
+  TcpLinks links(events);
+  const UniqueFd socket = socket_at(INADDR_LOOPBACK);
+  LinkCounters& link = links.of(socket.get());
+  links.warn_of_failure({1}, link);
+  links.warn_of_failure({2}, link);
+  links.made_anew({3}, link);
+  links.made_anew({4}, link);
+  links.warn_of_failure({5}, link);
+  CHECK(link.reconnects == 2);
+  CHECK(events.sentences ==
+        std::vector<std::string>{
+            "the network of 127.0.0.1 has failed on the way to rank 1: other networks carry its "
+            "share",
+            "the network of 127.0.0.1 is used again on the way to rank 3",
+            "the network of 127.0.0.1 has failed on the way to rank 5: other networks carry its "
+            "share"});
+}
+
+TEST_CASE("a connection that ends is no failure at once, and none if its peer leaves") {
+  WarningRecorder events;
+  TcpLinks links(events);
+  const UniqueFd socket = socket_at(INADDR_LOOPBACK);
+  LinkCounters& link = links.of(socket.get());
+  links.given_up({1}, link);
+  CHECK(links.take_failures([](Rank) { return true; }).empty());
+  int asked = 0;
+  const auto has_left = [&](Rank) { return ++asked < 0; };
+  CHECK(links.take_failures(has_left).empty());
+  CHECK(links.take_failures(has_left).empty());
+  CHECK(asked == 1);
+  CHECK(link.failures == 0);
+  CHECK(events.sentences.empty());
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
