@@ -28,9 +28,11 @@ std::shared_ptr<comm::gpu::Device> device_of(fgc_gradients& gradients, const fgc
   switch (given.memory) {
     case FGC_HOST:
       return nullptr;
-    case FGC_DEVICE:
-      if (!gradients.device) gradients.device = comm::c_api::make_device();
-      return gradients.device;
+    case FGC_DEVICE: {
+      auto& device = gradients.devices[comm::c_api::current_device()];
+      if (!device) device = comm::c_api::make_device();
+      return device;
+    }
     default:
       refuse("there is no fgc_memory " + std::to_string(given.memory));
   }

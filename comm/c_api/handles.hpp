@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -79,6 +80,7 @@ struct fgc_gradients final {
   std::shared_ptr<fastgpu::comm::Communicator> communicator;
   fastgpu::comm::c_api::Warnings warnings{};
   fastgpu::comm::GradientExchange exchange;
-  std::shared_ptr<fastgpu::comm::gpu::Device> device{};  ///< Shared with `exchange`.
-  std::vector<std::size_t> skipped{};                    ///< Skipped in the last step.
+  /// The GPUs with gradients, by number; shared with `exchange`.
+  std::map<std::size_t, std::shared_ptr<fastgpu::comm::gpu::Device>> devices{};
+  std::vector<std::size_t> skipped{};  ///< Skipped in the last step.
 };

@@ -267,8 +267,16 @@ int describe_port(Port& port, const fi_info& info, PortTraits& traits) {
   return 0;
 }
 
+/// Takes back an offer that a provider does not need: EFA turns its cache of registrations off for
+/// programs that would register all memory themselves.
+void leave_caching(fi_info& info) {
+  if (std::strcmp(info.fabric_attr->prov_name, "efa") == 0)
+    info.domain_attr->mr_mode &= ~static_cast<int>(FI_MR_LOCAL);
+}
+
 int open(const Offers* offers, std::size_t index, int ranks, Port** made, PortTraits* traits) try {
   fi_info& info = *offers->all[index].info;
+  leave_caching(info);
   auto port = std::make_unique<Port>();
   port->mr_mode = static_cast<std::uint64_t>(info.domain_attr->mr_mode);
   port->has_writes = (info.caps & FI_RMA) != 0;

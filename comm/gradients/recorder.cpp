@@ -73,7 +73,8 @@ std::vector<double> by_stream(const GradientCounters& counters, Of of) {
 
 Recorder::Recorder(Communicator& control, const GradientSettings& settings,
                    Timeline::Clock::duration between_writes)
-    : rank_(control.rank()),
+    : control_(control),
+      rank_(control.rank()),
       timeline_folder_(settings.timeline),
       counters_folder_(settings.counters),
       between_writes_(between_writes) {
@@ -115,10 +116,11 @@ void Recorder::write_counters() const {
        by_stream(counters_, [](const StreamCounters& stream) { return stream.bytes; })},
       {"lane_wait_seconds", "Time in which the end of a step waited for a lane", 0,
        by_stream(counters_, [](const StreamCounters& stream) { return stream.wait_seconds; })}};
+  const std::vector<LinkCounters> links = control_.links();
   write_file(counters_folder_, rank_, ".json",
-             [&](std::ostream& out) { out << counters_json(counters, rank_); });
+             [&](std::ostream& out) { out << counters_json(counters, links, rank_); });
   write_file(counters_folder_, rank_, ".prom",
-             [&](std::ostream& out) { out << counters_prometheus(counters, rank_); });
+             [&](std::ostream& out) { out << counters_prometheus(counters, links, rank_); });
 }
 
 StreamCounters& Recorder::counters_of(std::size_t stream) {

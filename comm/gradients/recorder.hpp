@@ -38,12 +38,13 @@ struct GradientCounters {
 };
 
 /// A writer of rank-<number>.json in the folder settings.timeline, and rank-<number>.json and .prom
-/// in settings.counters. It writes when it ends, and before that every `between_writes`, or less
-/// often if that would take more than a hundredth of the time. The files of a killed rank are not
-/// older. Failures are not reported.
+/// in settings.counters, with the counts of the rank's links. It writes when it ends, and before
+/// that every `between_writes`, or less often if that would take more than a hundredth of the time.
+/// The files of a killed rank are not older. Failures are not reported.
 class Recorder {
  public:
   /// Makes a collective call if there is a timeline: clocks are compared with that of rank 0.
+  /// Borrows the communicator.
   Recorder(Communicator& control, const GradientSettings& settings,
            Timeline::Clock::duration between_writes = std::chrono::seconds(10));
   Recorder(const Recorder&) = delete;
@@ -62,6 +63,7 @@ class Recorder {
   void write_timeline() const;
   void write_counters() const;
 
+  const Communicator& control_;
   Rank rank_;
   std::string timeline_folder_;
   std::string counters_folder_;

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdio>
 
+#include "comm/trace/links.hpp"
+
 namespace fastgpu::comm {
 namespace {
 
@@ -27,7 +29,8 @@ std::string sample(const std::string& name, const std::string& labels, double va
 
 }  // namespace
 
-std::string counters_json(std::span<const Counter> counters, Rank rank) {
+std::string counters_json(std::span<const Counter> counters, std::span<const LinkCounters> links,
+                          Rank rank) {
   std::string text = R"({"schema": "fastgpu.comm.counters/1", "rank": )" +
                      std::to_string(rank.value) + R"(, "counters": {)";
   const char* separator = "";
@@ -36,10 +39,11 @@ std::string counters_json(std::span<const Counter> counters, Rank rank) {
     text += '"' + std::string(counter.name) + "\": " + json_of(counter);
     separator = ", ";
   }
-  return text + "}}\n";
+  return text + R"(}, "links": )" + links_list(links) + "}\n";
 }
 
-std::string counters_prometheus(std::span<const Counter> counters, Rank rank) {
+std::string counters_prometheus(std::span<const Counter> counters,
+                                std::span<const LinkCounters> links, Rank rank) {
   const std::string of_rank = "rank=\"" + std::to_string(rank.value) + "\"";
   std::string text;
   for (const Counter& counter : counters) {
@@ -50,7 +54,7 @@ std::string counters_prometheus(std::span<const Counter> counters, Rank rank) {
       text += sample(name, of_rank + ",lane=\"" + std::to_string(stream) + "\"",
                      counter.by_stream[stream]);
   }
-  return text;
+  return text + links_prometheus(links, rank);
 }
 
 }  // namespace fastgpu::comm

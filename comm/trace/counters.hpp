@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/common/rank.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
 
@@ -18,11 +19,13 @@ struct Counter {
 };
 
 /// Returns {"schema": "fastgpu.comm.counters/1", "rank": 0, "counters": {"steps": 12, "lane_bytes":
-/// [8, 8]}}.
-std::string counters_json(std::span<const Counter> counters, Rank rank);
+/// [8, 8]}, "links": [{"name": "tcp 10.0.0.1", ...}]}.
+std::string counters_json(std::span<const Counter> counters, std::span<const LinkCounters> links,
+                          Rank rank);
 
 /// Returns Prometheus' text format: each as fastgpu_comm_<name>_total with labels for the rank, and
-/// the stream if streams count.
-std::string counters_prometheus(std::span<const Counter> counters, Rank rank);
+/// the stream if streams count; then the counts of links.
+std::string counters_prometheus(std::span<const Counter> counters,
+                                std::span<const LinkCounters> links, Rank rank);
 
 }  // namespace fastgpu::comm

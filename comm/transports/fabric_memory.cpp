@@ -1,8 +1,57 @@
 #include "comm/transports/fabric_memory.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <utility>
 
 namespace fastgpu::comm {
+namespace {
+
+using MeasuringClock = std::chrono::steady_clock;
+
+constexpr std::size_t kShortestMeasured = 32 << 10;
+constexpr int kMeasurements = 5;
+
+/// Returns the shortest of several times that `act` takes.
+template <class Act>
+MeasuringClock::duration shortest_time(const Act& act) {
+  auto shortest = MeasuringClock::duration::max();
+  for (int i = 0; i < kMeasurements; ++i) {
+    const auto begin = MeasuringClock::now();
+    act();
+    shortest = std::min(shortest, MeasuringClock::now() - begin);
+  }
+  return shortest;
+}
+
+}  // namespace
+
+std::size_t measured_copy_limit(fabric::FabricEndpoint& endpoint) {
+  std::vector<std::byte> from(kMaxCopied);
+  std::vector<std::byte> to(kMaxCopied);
+  std::size_t limit = 0;
+  for (std::size_t bytes = kShortestMeasured; bytes <= kMaxCopied; bytes *= 2) {
+    const auto copying = shortest_time([&] { std::memcpy(to.data(), from.data(), bytes); });
+    const auto registering =
+        shortest_time([&] { endpoint.register_memory(std::span(from).first(bytes)); });
+    if (registering <= copying) break;
+    limit = bytes;
+  }
+  return limit;
+}
+
+std::unique_ptr<fabric::FabricRegistration> ProgramMemory::lend(std::span<std::byte> bytes) {
+  if (is_refused_ || bytes.size() <= copy_limit_) return nullptr;
+  try {
+    return endpoint_.register_memory(bytes);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::capacity) throw;
+    is_refused_ = true;
+    refusal_ = e;
+    return nullptr;
+  }
+}
 
 fabric::RemotePlace place_in(const fabric::FabricRegistration& registration,
                              std::span<const std::byte> bytes) noexcept {

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "comm/fabric/endpoint.hpp"
 
 namespace fastgpu::comm {
@@ -31,6 +34,34 @@ class RegisteredMemory {
       all_;  ///< Indexed by address.
 };
 
+/// The longest piece of a message that is copied because that takes less time.
+constexpr std::size_t kMaxCopied = 256 << 10;
+
+/// Returns the length up to which a copy takes less time than a registration: of memory that was
+/// registered before, because a program uses its memory again and again. At most kMaxCopied.
+std::size_t measured_copy_limit(fabric::FabricEndpoint& endpoint);
+
+/// The memory of messages that is registered for one operation, or copied.
+class ProgramMemory {
+ public:
+  /// Pieces up to `copy_limit` are copied. Borrows the endpoint.
+  ProgramMemory(fabric::FabricEndpoint& endpoint, std::size_t copy_limit)
+      : endpoint_(endpoint), copy_limit_(copy_limit) {}
+
+  /// Registers memory for one operation; returns null where its bytes are to be copied. That is so
+  /// for all memory once the system has refused to lock more.
+  std::unique_ptr<fabric::FabricRegistration> lend(std::span<std::byte> bytes);
+
+  /// Returns the error by which the system has refused to lock more, once.
+  std::optional<Error> take_refusal() noexcept { return std::exchange(refusal_, std::nullopt); }
+
+ private:
+  fabric::FabricEndpoint& endpoint_;
+  std::size_t copy_limit_;
+  bool is_refused_ = false;
+  std::optional<Error> refusal_{};
+};
+
 /// Blocks of one size, used again and again.
 class FabricBlocks {
  public:
@@ -45,6 +76,8 @@ class FabricBlocks {
   /// Throws as FabricEndpoint::register_memory() does.
   fabric::FabricPart take();
   void give(const fabric::FabricPart& block) { spare_.push_back(block); }
+  /// Makes sure that at least one block exists, so that one that is taken is given back one day.
+  void reserve() { give(take()); }
   /// Forgets all blocks, those that are taken too.
   void clear() noexcept;
 

@@ -33,7 +33,8 @@ struct FabricPut : FabricOperation {
   Outgoing* message = nullptr;  ///< Null once it is forgotten.
   FabricGrant grant{};
   std::unique_ptr<fabric::FabricRegistration>
-      own{};  ///< Null if the memory is registered otherwise.
+      own{};                  ///< Null if the memory is registered otherwise, or copied.
+  fabric::FabricPart copy{};  ///< The block with a copy of the bytes; empty: they are not copied.
   std::list<FabricPut>::iterator self{};
 };
 

@@ -5,8 +5,8 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Pieces that are reduced as they come, while others are on their way: a multiple of every
-/// element.
+/// Pieces that are reduced or copied as they come, while others are on their way: a multiple of
+/// every element.
 constexpr std::size_t kStagedPiece = 1 << 20;
 constexpr std::size_t kStagedWindow = 3;
 /// Pieces that are put where they belong.
@@ -15,14 +15,18 @@ constexpr std::size_t kDirectWindow = 4;
 }  // namespace
 
 FabricPieces::FabricPieces(fabric::FabricEndpoint& endpoint, std::uint64_t token,
-                           const RegisteredMemory& memory, FabricFrames& frames, FabricHub& hub)
+                           const RegisteredMemory& memory, ProgramMemory& program_memory,
+                           FabricFrames& frames, FabricHub& hub)
     : endpoint_(endpoint),
       token_(token),
       memory_(memory),
+      program_memory_(program_memory),
       frames_(frames),
       hub_(hub),
       staging_(endpoint, kStagedPiece, 1,
-               endpoint.traits().needs_local || endpoint.traits().put != fabric::Put::none) {}
+               endpoint.traits().needs_local || endpoint.traits().put != fabric::Put::none) {
+  if (endpoint.traits().needs_local) staging_.reserve();
+}
 
 FabricReceiving& FabricPieces::add(FabricPeer& from, Incoming& message) {
   FabricReceiving& receiving = receivings_.emplace_front();
@@ -63,13 +67,9 @@ bool FabricPieces::advance_stalled() {
   return stalled_ < before;
 }
 
-/// Grants the next piece; returns false where the endpoint's queue is full.
+/// Grants the next piece; returns false where it must be tried again later.
 bool FabricPieces::grant(FabricReceiving& receiving) {
   const Incoming& message = *receiving.message;
-  const std::size_t length = message.sink.memory.size();
-  const std::size_t most = message.sink.reduction ? kStagedPiece : kFabricPiece;
-  const std::size_t rest = length - receiving.granted;
-  const std::size_t bytes = std::min({most, rest, endpoint_.traits().most_bytes});
   Piece& piece = pieces_.emplace_front();
   piece.role = FabricRole::piece;
   piece.self = pieces_.begin();
@@ -78,20 +78,23 @@ bool FabricPieces::grant(FabricReceiving& receiving) {
   piece.offset = receiving.granted;
   piece.is_tagged = receiving.from->put == fabric::Put::none;
   try {
-    if (!prepare(piece, bytes)) {
+    if (!prepare(piece)) {
       undo(piece);
       return false;
     }
-  } catch (const Error&) {
+  } catch (const Error& e) {
     undo(piece);
+    // The memory of pieces under way is free for others later.
+    if (e.kind() == ErrorKind::capacity && !pieces_.empty()) return false;
     throw;
   }
+  const std::size_t bytes = piece.part.bytes.size();
   receiving.granted += bytes;
   ++receiving.pieces;
   numbered_.add({piece.number}, &piece);
   FabricFrame frame = frames_.frame_to(*receiving.from, FabricFrameKind::grant);
   frame.tag = message.tag;
-  frame.grant = {.total = length,
+  frame.grant = {.total = message.sink.memory.size(),
                  .offset = piece.offset,
                  .length = static_cast<std::uint32_t>(bytes),
                  .number = piece.number,
@@ -101,22 +104,29 @@ bool FabricPieces::grant(FabricReceiving& receiving) {
   return true;
 }
 
-/// Finds memory for a piece, and posts its receive if it comes as a message.
-bool FabricPieces::prepare(Piece& piece, std::size_t bytes) {
+/// Finds memory for the next piece, which decides how long it is: its place in the message, or a
+/// block where it is reduced or copied from.
+void FabricPieces::find_memory(Piece& piece) {
   const MessageSink& sink = piece.receiving->message->sink;
-  piece.is_staged = sink.reduction.has_value();
-  if (piece.is_staged) {
-    piece.part = staging_.take();
-    piece.part.bytes = piece.part.bytes.first(bytes);
-  } else {
-    piece.part.bytes = sink.memory.subspan(piece.offset, bytes);
+  const std::size_t most =
+      std::min(sink.memory.size() - piece.offset, endpoint_.traits().most_bytes);
+  const bool is_registered = !piece.is_tagged || endpoint_.traits().needs_local;
+  if (!sink.reduction) {
+    piece.part.bytes = sink.memory.subspan(piece.offset, std::min(most, kFabricPiece));
     piece.part.registration = memory_.find(piece.part.bytes);
-    if (piece.part.registration == nullptr &&
-        (!piece.is_tagged || endpoint_.traits().needs_local)) {
-      piece.own = endpoint_.register_memory(piece.part.bytes);
-      piece.part.registration = piece.own.get();
-    }
+    if (!is_registered || piece.part.registration != nullptr) return;
+    piece.own = program_memory_.lend(piece.part.bytes);
+    piece.part.registration = piece.own.get();
+    if (piece.own) return;
   }
+  piece.part = staging_.take();
+  piece.part.bytes = piece.part.bytes.first(std::min(most, kStagedPiece));
+  piece.is_staged = true;
+}
+
+/// Finds memory for a piece, and posts its receive if it comes as a message.
+bool FabricPieces::prepare(Piece& piece) {
+  find_memory(piece);
   do
     piece.number = next_number_++;
   while (numbered_.find({piece.number}) != nullptr);
@@ -126,7 +136,7 @@ bool FabricPieces::prepare(Piece& piece, std::size_t bytes) {
 
 /// Takes a piece out of the list, with its memory.
 void FabricPieces::undo(Piece& piece) {
-  if (piece.is_staged && !piece.part.bytes.empty())
+  if (piece.is_staged)
     staging_.give({{piece.part.bytes.data(), kStagedPiece}, piece.part.registration});
   pieces_.erase(piece.self);
 }

@@ -20,7 +20,8 @@ class FabricPieces {
  public:
   /// `token` is the endpoint's.
   FabricPieces(fabric::FabricEndpoint& endpoint, std::uint64_t token,
-               const RegisteredMemory& memory, FabricFrames& frames, FabricHub& hub);
+               const RegisteredMemory& memory, ProgramMemory& program_memory, FabricFrames& frames,
+               FabricHub& hub);
 
   /// Notes that the message is awaited. `advance` grants its first pieces.
   FabricReceiving& add(FabricPeer& from, Incoming& message);
@@ -65,13 +66,15 @@ class FabricPieces {
   };
 
   bool grant(FabricReceiving& receiving);
-  bool prepare(Piece& piece, std::size_t bytes);
+  void find_memory(Piece& piece);
+  bool prepare(Piece& piece);
   void undo(Piece& piece);
   void arrived(Piece& piece);
 
   fabric::FabricEndpoint& endpoint_;
   std::uint64_t token_;
   const RegisteredMemory& memory_;
+  ProgramMemory& program_memory_;
   FabricFrames& frames_;
   FabricHub& hub_;
   FabricBlocks staging_;

@@ -10,10 +10,25 @@ namespace {
 /// Puts to one peer that are under way: a more urgent one waits for no more.
 constexpr std::size_t kMaxPuts = 8;
 
+/// Pieces that are copied at a time because the system refuses to lock more memory.
+constexpr std::size_t kMaxLongCopies = 2;
+
 /// Grants that a peer may give for messages that this rank has not begun to send.
 constexpr std::size_t kMaxEarlyGrants = kMostUnasked / kArrivalCost;
 
 }  // namespace
+
+FabricPuts::FabricPuts(fabric::FabricEndpoint& endpoint, const RegisteredMemory& memory,
+                       ProgramMemory& program_memory, FabricFrames& frames, FabricHub& hub)
+    : endpoint_(endpoint),
+      memory_(memory),
+      program_memory_(program_memory),
+      frames_(frames),
+      hub_(hub),
+      short_blocks_(endpoint, kMaxCopied, 1, true),
+      long_blocks_(endpoint, kFabricPiece, 1, true) {
+  if (endpoint.traits().needs_local) long_blocks_.reserve();
+}
 
 void FabricPuts::send(FabricPeer& peer, Outgoing& message) {
   if (message.note != nullptr) {
@@ -73,17 +88,58 @@ bool FabricPuts::may_begin(const FabricPeer& peer) const noexcept {
   return !peer.puts.empty() && peer.under_way < kMaxPuts;
 }
 
+/// Finds registered memory with the bytes of a put, if it needs that; returns false where it must
+/// wait for a block.
+bool FabricPuts::find_memory(FabricPut& put, fabric::FabricPart& part) {
+  const auto source = put.message->bytes.subspan(put.grant.offset, put.grant.length);
+  // The fabric only reads there.
+  part = {{const_cast<std::byte*>(source.data()), source.size()}, memory_.find(source)};
+  if (part.registration != nullptr || !endpoint_.traits().needs_local) return true;
+  const bool is_ready = put.own || !put.copy.bytes.empty();
+  if (!is_ready) put.own = program_memory_.lend(part.bytes);
+  part.registration = put.own.get();
+  if (put.own) return true;
+  if (!is_ready && !copy(put, source)) return false;
+  part = {put.copy.bytes.first(source.size()), put.copy.registration};
+  return true;
+}
+
+/// Copies the bytes to a block; returns false where none is free.
+bool FabricPuts::copy(FabricPut& put, std::span<const std::byte> source) {
+  const bool is_in_short = source.size() <= kMaxCopied && take(put, short_blocks_);
+  if (!is_in_short) {
+    if (long_copies_ >= kMaxLongCopies || !take(put, long_blocks_)) return false;
+    ++long_copies_;
+  }
+  std::ranges::copy(source, put.copy.bytes.begin());
+  return true;
+}
+
+/// Takes a block; returns false where the system refuses to lock another.
+bool FabricPuts::take(FabricPut& put, FabricBlocks& blocks) {
+  try {
+    put.copy = blocks.take();
+    return true;
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::capacity) throw;
+    return false;
+  }
+}
+
+/// Frees the block of a put that has ended, or does not begin.
+void FabricPuts::give_back(FabricPut& put) {
+  if (put.copy.bytes.empty()) return;
+  const bool is_long = put.copy.bytes.size() > kMaxCopied;
+  if (is_long) --long_copies_;
+  (is_long ? long_blocks_ : short_blocks_).give(put.copy);
+  put.copy = {};
+}
+
 bool FabricPuts::begin(FabricPeer& peer) {
   FabricPut& put = peer.puts.front();
   const FabricGrant& grant = put.grant;
-  const auto source = put.message->bytes.subspan(grant.offset, grant.length);
-  // The fabric only reads there.
-  fabric::FabricPart part{{const_cast<std::byte*>(source.data()), source.size()},
-                          memory_.find(source)};
-  if (part.registration == nullptr && endpoint_.traits().needs_local) {
-    if (!put.own) put.own = endpoint_.register_memory(part.bytes);
-    part.registration = put.own.get();
-  }
+  fabric::FabricPart part;
+  if (!find_memory(put, part)) return false;
   const auto write = [&](fabric::WriteKind kind) {
     return endpoint_.write(peer.number, part, grant.place, kind, grant.number, put);
   };
@@ -123,6 +179,7 @@ void FabricPuts::ended(FabricOperation& operation) {
   FabricPeer& peer = *put.peer;
   Outgoing* const message = put.message;
   const FabricGrant grant = put.grant;
+  give_back(put);
   --peer.under_way;
   under_way_.erase(put.self);
   if (message == nullptr) return;
@@ -137,6 +194,7 @@ void FabricPuts::ended(FabricOperation& operation) {
 
 void FabricPuts::failed(FabricOperation& operation) {
   auto& put = static_cast<FabricPut&>(operation);
+  give_back(put);
   --put.peer->under_way;
   under_way_.erase(put.self);
 }
@@ -149,6 +207,8 @@ void FabricPuts::forget(FabricPeer& peer) {
   peer.sending.clear();
   peer.early_grants.clear();
   peer.early = 0;
+  for (FabricPut& put : peer.puts)
+    give_back(put);
   peer.puts.clear();
 }
 
@@ -158,6 +218,13 @@ void FabricPuts::cancel(const FabricPeer& peer) {
     put.message = nullptr;
     endpoint_.cancel(put);
   }
+}
+
+void FabricPuts::clear() noexcept {
+  under_way_.clear();
+  short_blocks_.clear();
+  long_blocks_.clear();
+  long_copies_ = 0;
 }
 
 void FabricPuts::release_messages() noexcept {

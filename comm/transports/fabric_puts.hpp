@@ -2,7 +2,9 @@
 // into its memory.
 #pragma once
 
+#include <cstddef>
 #include <list>
+#include <span>
 
 #include "comm/fabric/endpoint.hpp"
 #include "comm/transports/fabric_frames.hpp"
@@ -14,9 +16,8 @@ namespace fastgpu::comm {
 /// The messages that are sent, and their puts that are under way.
 class FabricPuts {
  public:
-  FabricPuts(fabric::FabricEndpoint& endpoint, const RegisteredMemory& memory, FabricFrames& frames,
-             FabricHub& hub)
-      : endpoint_(endpoint), memory_(memory), frames_(frames), hub_(hub) {}
+  FabricPuts(fabric::FabricEndpoint& endpoint, const RegisteredMemory& memory,
+             ProgramMemory& program_memory, FabricFrames& frames, FabricHub& hub);
 
   /// Begins to send a message. Loses the peer if it has granted what the message does not have.
   void send(FabricPeer& peer, Outgoing& message);
@@ -42,16 +43,24 @@ class FabricPuts {
 
   /// Lets go of the messages of puts that have begun: they are gone.
   void release_messages() noexcept;
-  void clear() noexcept { under_way_.clear(); }
+  void clear() noexcept;
 
  private:
   void accept(FabricPeer& peer, FabricSending& sending, const FabricGrant& grant);
   void report_done(FabricPeer& peer, const FabricGrant& grant);
+  bool find_memory(FabricPut& put, fabric::FabricPart& part);
+  bool copy(FabricPut& put, std::span<const std::byte> source);
+  static bool take(FabricPut& put, FabricBlocks& blocks);
+  void give_back(FabricPut& put);
 
   fabric::FabricEndpoint& endpoint_;
   const RegisteredMemory& memory_;
+  ProgramMemory& program_memory_;
   FabricFrames& frames_;
   FabricHub& hub_;
+  FabricBlocks short_blocks_;    ///< Memory for copies of up to kMaxCopied.
+  FabricBlocks long_blocks_;     ///< Memory for copies of what may not be registered.
+  std::size_t long_copies_ = 0;  ///< The number of these in use.
   std::list<FabricPut> under_way_;
 };
 

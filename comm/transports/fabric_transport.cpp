@@ -22,6 +22,10 @@ constexpr auto kFarewellTimeout = 2s;
 /// The time in which operations with a peer that is lost end.
 constexpr auto kCancelTimeout = 200ms;
 
+bool may_register(const fabric::Traits& traits) {
+  return traits.needs_local || traits.put != fabric::Put::none;
+}
+
 std::uint64_t random_token() {
   const Nonce nonce = random_nonce();
   std::uint64_t token = 0;
@@ -43,15 +47,19 @@ class Deaf final : public TransportEvents {
 }  // namespace
 
 FabricTransport::FabricTransport(Rank self, int size,
-                                 std::unique_ptr<fabric::FabricEndpoint> endpoint)
+                                 std::unique_ptr<fabric::FabricEndpoint> endpoint,
+                                 std::optional<std::size_t> copy_limit)
     : self_(self),
       endpoint_(std::move(endpoint)),
       token_(random_token()),
       peers_(static_cast<std::size_t>(size)),
+      program_memory_(*endpoint_, copy_limit               ? *copy_limit
+                                  : may_register(traits()) ? measured_copy_limit(*endpoint_)
+                                                           : 0),
       frames_(self, *endpoint_),
       shorts_(frames_, *this),
-      puts_(*endpoint_, memory_, frames_, *this),
-      pieces_(*endpoint_, token_, memory_, frames_, *this),
+      puts_(*endpoint_, memory_, program_memory_, frames_, *this),
+      pieces_(*endpoint_, token_, memory_, program_memory_, frames_, *this),
       link_{.name = "fabric " + traits().provider + " " + traits().device} {}
 
 FabricTransport::~FabricTransport() {
@@ -218,7 +226,17 @@ bool FabricTransport::progress() {
     return true;
   }
   has_moved = flush_busy() || has_moved;
-  return pieces_.advance_stalled() || has_moved;
+  has_moved = pieces_.advance_stalled() || has_moved;
+  warn_of_refusal();
+  return has_moved;
+}
+
+void FabricTransport::warn_of_refusal() {
+  if (const auto refusal = program_memory_.take_refusal())
+    events_->warned(
+        "the program's memory is copied for the fabric, because too little may be "
+        "locked: " +
+        std::string(refusal->what()));
 }
 
 bool FabricTransport::poll_queue() {
@@ -336,8 +354,7 @@ bool FabricTransport::may_sleep() {
 }
 
 void FabricTransport::allocated(std::span<std::byte> memory) {
-  const bool is_used = traits().needs_local || traits().put != fabric::Put::none;
-  if (!is_stopped_ && is_used) memory_.add(endpoint_->register_memory(memory));
+  if (!is_stopped_ && may_register(traits())) memory_.add(endpoint_->register_memory(memory));
 }
 
 void FabricTransport::freed(const std::byte* memory) noexcept {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,11 @@ namespace fastgpu::comm {
 
 class FabricTransport final : public Transport, private FabricHub {
  public:
-  /// Makes the transport of a rank among `size`. Throws ErrorKind::capacity if too little memory
-  /// may be locked.
-  FabricTransport(Rank self, int size, std::unique_ptr<fabric::FabricEndpoint> endpoint);
+  /// Makes the transport of a rank among `size`. Pieces of the program's own memory up to
+  /// `copy_limit` are copied instead of registered; absent: that is measured. Throws
+  /// ErrorKind::capacity if too little memory may be locked.
+  FabricTransport(Rank self, int size, std::unique_ptr<fabric::FabricEndpoint> endpoint,
+                  std::optional<std::size_t> copy_limit = {});
 
   /// Waits until what was sent has left, but not for long.
   ~FabricTransport() override;
@@ -98,6 +101,7 @@ class FabricTransport final : public Transport, private FabricHub {
   void open_frame(std::span<const std::byte> bytes);
   void take(FabricPeer& peer, const FabricFrame& frame);
 
+  void warn_of_refusal();
   void end_operations(const FabricPeer& peer);
   bool has_operations(const FabricPeer& peer) const noexcept;
   void say_farewell();
@@ -109,6 +113,7 @@ class FabricTransport final : public Transport, private FabricHub {
   TransportEvents* events_ = nullptr;
   std::vector<std::unique_ptr<FabricPeer>> peers_;  ///< Indexed by rank; null where not connected.
   RegisteredMemory memory_;
+  ProgramMemory program_memory_;
   FabricFrames frames_;
   FabricShorts shorts_;
   FabricPuts puts_;

@@ -77,6 +77,7 @@ ways=(auto none a b c)
 [ "$length" != short ] || ways=(auto)
 for way in "${ways[@]}"; do compare "$way" 2; done
 compare auto 3
+compare auto 2 remap
 if [ "$length" = whole ]; then
   compare auto 4
   compare auto 2 strangers

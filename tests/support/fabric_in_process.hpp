@@ -23,6 +23,7 @@ struct WireTraits {
   bool has_addresses = true;  ///< Else writes name offsets.
   std::size_t inject_bytes = 64;
   std::size_t most_bytes = SIZE_MAX;
+  std::size_t lockable = SIZE_MAX;  ///< Bytes that may be registered at a time, of all endpoints.
 };
 
 /// All endpoints of a job. Whoever sends moves the bytes.
@@ -62,12 +63,16 @@ class FabricWire : public std::enable_shared_from_this<FabricWire> {
   std::vector<End*> ends_;                                 ///< By number; null once it is gone.
   std::map<std::uint64_t, std::span<std::byte>> regions_;  ///< By key.
   std::uint64_t next_key_ = 1;
+  std::size_t locked_ = 0;  ///< Bytes that are registered.
 };
 
 class FabricWire::Memory final : public comm::fabric::FabricRegistration {
  public:
   Memory(std::shared_ptr<FabricWire> wire, std::span<std::byte> bytes) : wire_(std::move(wire)) {
     const std::lock_guard lock(wire_->mutex_);
+    if (wire_->locked_ + bytes.size() > wire_->traits_.lockable)
+      throw Error(ErrorKind::capacity, "too little may be locked");
+    wire_->locked_ += bytes.size();
     memory = bytes;
     const std::uint64_t base =
         wire_->traits_.has_addresses ? reinterpret_cast<std::uintptr_t>(bytes.data()) : 0;
@@ -80,6 +85,7 @@ class FabricWire::Memory final : public comm::fabric::FabricRegistration {
   ~Memory() override {
     const std::lock_guard lock(wire_->mutex_);
     wire_->regions_.erase(place.key);
+    wire_->locked_ -= memory.size();
   }
 
  private:

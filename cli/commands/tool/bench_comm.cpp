@@ -28,6 +28,7 @@ struct BenchCommOptions {
   std::vector<std::string> measured;
   std::string model;
   std::string transports;
+  bool compares_codecs = false;
   std::optional<int> ranks;
   std::optional<int> per_node;
   VariableFlags variables;
@@ -41,6 +42,7 @@ bool is_file(const std::string& model) {
 
 std::vector<std::string> words_of(const BenchCommOptions& options) {
   std::vector<std::string> words = options.measured;
+  if (options.compares_codecs) words.emplace_back("--codecs");
   if (!options.model.empty())
     words.push_back("--model=" + (is_file(options.model) ? BenchFiles::model_file(options.model)
                                                          : options.model));
@@ -109,6 +111,7 @@ void check_leaves_node(const launcher::JobRecord& job) {
 std::string command_of(const BenchCommOptions& options) {
   std::vector<std::string> words = {"fastgpu", "bench", "comm", options.cluster};
   std::ranges::copy(options.measured, std::back_inserter(words));
+  if (options.compares_codecs) words.emplace_back("--codecs");
   if (!options.model.empty()) words.push_back("--model=" + options.model);
   if (!options.transports.empty()) words.push_back("--transport=" + options.transports);
   if (options.ranks) words.push_back("-np=" + std::to_string(*options.ranks));
@@ -217,6 +220,8 @@ void describe_measured(Arguments& arguments, BenchCommOptions& options) {
     parse_transports(text);
     options.transports = text;
   };
+  arguments.flag("--codecs", "Exchange the model's gradients (resnet50) by each codec, and compare",
+                 options.compares_codecs);
   passed_on(arguments, options, "--steps", "N", "Number of steps with a model (20)");
   passed_on(arguments, options, "--repetitions", "N",
             "Number of repetitions, of which the median is shown (7)");
@@ -241,7 +246,11 @@ Action make_bench_comm_command(Arguments& arguments) {
   arguments.group("");
   arguments.duration("--timeout", "Give up after this long", options->timeout);
   arguments.offer_page();
-  return [options](Context& context) { return run(context, *options); };
+  return [options](Context& context) {
+    if (options->compares_codecs && options->model.empty())
+      options->model = comm::bench::kModels.front();
+    return run(context, *options);
+  };
 }
 
 }  // namespace fastgpu::cli

@@ -1,5 +1,7 @@
 #include "comm/c_api/device_job.hpp"
 
+#include <cstdint>
+
 #include "comm/c_api/make_device.hpp"
 #include "gpu/fake_nccl.hpp"
 
@@ -31,6 +33,10 @@ namespace comm::c_api {
 
 bool has_devices() noexcept {
   return true;
+}
+
+std::size_t current_device() {
+  return reinterpret_cast<std::uintptr_t>(test::current_device().get());
 }
 
 std::shared_ptr<gpu::Device> make_device() {

@@ -123,10 +123,35 @@ TEST_CASE("the largest numbers are exactly the largest, the first of equal ones"
                                  [&](std::uint32_t i) { return std::abs(values[i]); });
         order.resize(wanted);
         std::ranges::sort(order);
-        CHECK(largest(values, wanted) == order);
+        const PlacedNumbers found = largest(values, wanted);
+        CHECK(found.places == order);
+        CHECK(std::ranges::equal(found.numbers, order, {}, {},
+                                 [&](std::uint32_t place) { return values[place]; }));
       }
     }
   }
+}
+
+TEST_CASE("what a code does not carry is left, as a decoder would find it") {
+  for (const CodecChoice& choice : {CodecChoice{CodecId::int8}, CodecChoice{CodecId::one_bit},
+                                    CodecChoice{CodecId::top_k, 0.01}})
+    for (const std::size_t count : kCounts)
+      for (const std::size_t bad : {0, 1, 40}) {
+        const auto codec = make_codec(choice);
+        Numbers values = random_numbers(count, 21);
+        for (std::size_t i = 0; i < std::min(bad, count); ++i)
+          values[i * 7 % count] = i % 2 == 0 ? std::numeric_limits<float>::infinity()
+                                             : std::numeric_limits<float>::quiet_NaN();
+        Numbers rest = values;
+        std::vector<std::byte> code(codec->encoded_bytes(count)), expected(code.size());
+        codec->encode(expected, values, 5);
+        codec->add(rest, expected, -1);
+        for (float& each : rest)
+          if (!std::isfinite(each)) each = 0;
+        codec->encode_with_feedback(code, values, 5);
+        CHECK(code == expected);
+        CHECK(values == rest);
+      }
 }
 
 TEST_CASE("the largest numbers arrive as they are, and the others not at all") {

@@ -1,16 +1,20 @@
 // Ranks in processes of their own, whose collectives by a fabric are compared bit by bit with those
 // by TCP.
-//   fabric_ranks compare|kill|differ|last|strangers|time|automatic RANKS [FIRST COUNT ADDRESS PORT]
+//   fabric_ranks compare|kill|differ|last|remap|strangers|time|automatic RANKS
+//     [FIRST COUNT ADDRESS PORT]
 // Starts COUNT ranks from FIRST on (by default all of them) that meet at ADDRESS (loopback).
 // FASTGPU_COMM_FABRIC* name the fabric; for "differ" rank 1 takes tcp;ofi_rxm. "last" checks sums
-// for ten seconds, in which others may disturb the network. "strangers" compares while other
-// endpoints send all ranks what no rank sends. "automatic" prints what a job takes by itself. Exits
-// with 77 if there is no fabric.
+// for ten seconds, in which others may disturb the network. "remap" sends from memory, and receives
+// in memory, that is unmapped and mapped anew at the same place for each message. "strangers"
+// compares while other endpoints send all ranks what no rank sends. "automatic" prints what a job
+// takes by itself. Exits with 77 if there is no fabric.
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -205,6 +209,56 @@ int last(Communicator& fabric) {
   }
 }
 
+/// Numbers in memory of their own pages, at a place that is given or the system's choice.
+class MappedNumbers {
+ public:
+  MappedNumbers(std::size_t count, void* place)
+      : count_(count),
+        memory_(::mmap(place, count * sizeof(float), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | (place == nullptr ? 0 : MAP_FIXED_NOREPLACE),
+                       -1, 0)) {
+    if (memory_ == MAP_FAILED) throw system_error("mapping memory", errno);
+  }
+  MappedNumbers(const MappedNumbers&) = delete;
+  MappedNumbers& operator=(const MappedNumbers&) = delete;
+  ~MappedNumbers() { ::munmap(memory_, count_ * sizeof(float)); }
+
+  void* place() const { return memory_; }
+  std::span<float> values() const { return {static_cast<float*>(memory_), count_}; }
+
+ private:
+  std::size_t count_;
+  void* memory_;
+};
+
+/// Exchanges messages, each in pages that did not exist before, at addresses that did. A
+/// registration that outlives its pages would send, or receive, others.
+int use_memory_mapped_anew(Communicator& fabric) {
+  constexpr int kTimes = 12;
+  const int size = fabric.size();
+  const Rank next{(fabric.rank().value + 1) % size};
+  const Rank previous{(fabric.rank().value + size - 1) % size};
+  for (const std::size_t count :
+       {std::size_t{10'007}, std::size_t{50'021}, std::size_t{3'000'017}}) {
+    void* out_place = nullptr;
+    void* in_place = nullptr;
+    for (int i = 0; i < kTimes; ++i) {
+      const MappedNumbers out(count, out_place);
+      const MappedNumbers in(count, in_place);
+      out_place = out.place();
+      in_place = in.place();
+      std::ranges::copy(numbers(fabric.rank().value + i, count), out.values().begin());
+      Handle sending = fabric.start_send(std::as_bytes(out.values()), next);
+      fabric.receive(std::as_writable_bytes(in.values()), previous);
+      sending.wait();
+      if (std::ranges::equal(in.values(), numbers(previous.value + i, count))) continue;
+      std::fprintf(stderr, "message %d of %zu numbers is not what was sent\n", i, count);
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /// Returns the addresses of all endpoints but this rank's.
 std::vector<std::vector<std::byte>> other_addresses(Communicator& tcp, const fabric::Card& card) {
   std::vector<std::byte> mine = encode(card);
@@ -306,6 +360,7 @@ int run_rank(const Group& group, int rank, std::string_view what) try {
   if (what == "strangers") return compare_among_strangers(tcp, fabric, card, place);
   if (what == "compare") return compare(tcp, fabric);
   if (what == "kill") return lose_one(fabric);
+  if (what == "remap") return use_memory_mapped_anew(fabric);
   return time_both(tcp, fabric);
 } catch (const Error& e) {
   std::fprintf(stderr, "rank %d: %s\n", rank, e.what());
@@ -354,8 +409,8 @@ int main(int count, char** values) {
   if (count == 4 || count == 5 || count == 6 || count < 3) {
     std::fprintf(
         stderr,
-        "usage: fabric_ranks compare|kill|differ|last|strangers|time|automatic RANKS [FIRST COUNT "
-        "ADDRESS PORT]\n");
+        "usage: fabric_ranks compare|kill|differ|last|remap|strangers|time|automatic RANKS [FIRST "
+        "COUNT ADDRESS PORT]\n");
     return 2;
   }
   return fastgpu::comm::run(arguments);

@@ -3,10 +3,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/json.hpp"
 #include "comm/gradients/recorder.hpp"
 #include "support/connect_in_process.hpp"
+#include "support/run_ranks.hpp"
 #include "support/temp_directory.hpp"
 
 namespace fastgpu::comm {
@@ -52,6 +56,33 @@ TEST_CASE("who waits for others leaves what came before") {
   rank.recorder.ranks_are_late();
   CHECK(rank.timeline()["traceEvents"].size() == 2);
   CHECK(rank.counters()["counters"]["late_ranks"] == 1);
+}
+
+TEST_CASE("what each network has carried is in the counters of a rank") {
+  test::TempDirectory folder;
+  GradientSettings settings;
+  settings.counters = folder.path();
+  auto ranks = test::communicators_in_process(2, 20s, SharedMemory::off);
+  test::run_ranks(ranks, [&](Communicator& comm) {
+    Recorder recorder(comm, settings, 0s);
+    std::vector<float> values(100'000, 1);
+    comm.all_reduce(std::span(values), ReduceOp::sum);
+    comm.barrier();
+    recorder.step_ended();
+  });
+  for (int rank = 0; rank < 2; ++rank) {
+    const std::string name = settings.counters + "/rank-" + std::to_string(rank);
+    const json links = json::parse(std::ifstream(name + ".json"))["links"];
+    REQUIRE(links.size() == 1);
+    CHECK(links[0]["bytes_sent"] >= 400'000);
+    CHECK(links[0]["bytes_received"] >= 400'000);
+    CHECK(links[0]["connections"] == 1);
+    CHECK(links[0]["failures"] == 0);
+    std::stringstream text;
+    text << std::ifstream(name + ".prom").rdbuf();
+    CHECK(text.str().find("fastgpu_comm_link_bytes_sent_total{rank=\"" + std::to_string(rank)) !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("not every step writes") {

@@ -59,15 +59,15 @@ TEST_CASE("counters as JSON and for Prometheus") {
   const Counter counters[] = {{"steps", "Steps that have ended", 12},
                               {"wait_seconds", "Time in waits", 0.5},
                               {"lane_bytes", "Bytes by lane", 0, {8, 16}}};
-  const json parsed = json::parse(counters_json(counters, {1}));
+  const json parsed = json::parse(counters_json(counters, {}, {1}));
   CHECK(parsed["schema"] == "fastgpu.comm.counters/1");
   CHECK(parsed["rank"] == 1);
   CHECK(parsed["counters"] == json{{"steps", 12}, {"wait_seconds", 0.5}, {"lane_bytes", {8, 16}}});
-  CHECK(counters_prometheus({counters, 1}, {1}) ==
+  CHECK(counters_prometheus({counters, 1}, {}, {1}) ==
         "# HELP fastgpu_comm_steps_total Steps that have ended\n"
         "# TYPE fastgpu_comm_steps_total counter\n"
         "fastgpu_comm_steps_total{rank=\"1\"} 12\n");
-  CHECK(counters_prometheus({counters + 2, 1}, {1}) ==
+  CHECK(counters_prometheus({counters + 2, 1}, {}, {1}) ==
         "# HELP fastgpu_comm_lane_bytes_total Bytes by lane\n"
         "# TYPE fastgpu_comm_lane_bytes_total counter\n"
         "fastgpu_comm_lane_bytes_total{rank=\"1\",lane=\"0\"} 8\n"
@@ -86,6 +86,30 @@ TEST_CASE("the counts of networks as JSON") {
   CHECK(parsed["links"][1]["name"] == "tcp 10.0.0.1");
   CHECK(parsed["links"][1]["bytes_received"] == std::uint64_t{1} << 60);
   CHECK(parsed["links"][1]["failures"] == 2);
+}
+
+TEST_CASE("the counts of networks follow the others, once as JSON and once for Prometheus") {
+  const Counter counter{"steps", "Steps that have ended", 12};
+  const std::vector<LinkCounters> links{
+      {.name = "tcp \"10.0.0.1\"", .bytes_sent = std::uint64_t{1} << 60, .connections = 4},
+      {.name = "fabric tcp eth1", .failures = 1}};
+  const json parsed = json::parse(counters_json({&counter, 1}, links, {1}));
+  CHECK(parsed["counters"]["steps"] == 12);
+  REQUIRE(parsed["links"].size() == 2);
+  CHECK(parsed["links"][0]["bytes_sent"] == std::uint64_t{1} << 60);
+  CHECK(parsed["links"][0]["connections"] == 4);
+  CHECK(parsed["links"][1]["failures"] == 1);
+
+  const std::string text = counters_prometheus({&counter, 1}, links, {1});
+  const auto has = [&](const std::string& line) {
+    return text.find("\n" + line + "\n") != std::string::npos;
+  };
+  CHECK(has("# TYPE fastgpu_comm_link_bytes_sent_total counter"));
+  CHECK(has(
+      R"(fastgpu_comm_link_bytes_sent_total{rank="1",link="tcp 10.0.0.1"} 1152921504606846976)"));
+  CHECK(has(R"(fastgpu_comm_link_failures_total{rank="1",link="fabric tcp eth1"} 1)"));
+  CHECK(has("# TYPE fastgpu_comm_link_connections gauge"));
+  CHECK(has(R"(fastgpu_comm_link_connections{rank="1",link="tcp 10.0.0.1"} 4)"));
 }
 
 TEST_CASE("the quickest round trip says how far clocks are apart, and how well that is known") {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
@@ -77,12 +78,28 @@ std::vector<WireTraits> all_wires() {
 
 /// Two ranks that the test drives itself.
 struct Pair {
-  explicit Pair(const WireTraits& traits = {}) : wire(std::make_shared<FabricWire>(traits)) {
+  explicit Pair(const WireTraits& traits = {}, std::optional<std::size_t> copy_limit = {})
+      : wire(std::make_shared<FabricWire>(traits)) {
     for (int r = 0; r < 2; ++r)
-      ranks.push_back(std::make_unique<FabricTransport>(Rank{r}, 2, wire->endpoint()));
+      ranks.push_back(std::make_unique<FabricTransport>(Rank{r}, 2, wire->endpoint(), copy_limit));
     connect(ranks);
     for (std::size_t r = 0; r < 2; ++r)
       ranks[r]->open(reports[r]);
+  }
+
+  /// Sends a message from rank 0 to rank 1, and returns whether it came as it was.
+  bool brings(std::uint64_t tag, std::size_t bytes) {
+    const std::vector<std::byte> out(bytes, static_cast<std::byte>(tag + 1));
+    std::vector<std::byte> in(bytes);
+    Outgoing sent{.peer = {1}, .tag = {tag}, .bytes = out};
+    Incoming received{.peer = {0}, .tag = {tag}, .sink = {.memory = in}};
+    const int before = reports[1].received_messages;
+    ranks[0]->send(sent);
+    ranks[1]->receive(received);
+    for (int i = 0; i < 100 && reports[1].received_messages == before; ++i)
+      progress();
+    progress();
+    return in == out && sent.moved == bytes;
   }
 
   void progress(int turns = 20) const {
@@ -302,6 +319,54 @@ TEST_CASE("memory of the communicator is registered once, however often it is us
     comm.free(memory);
   });
   CHECK(wire->registrations == after_first);
+}
+
+TEST_CASE("the program's memory is copied up to the limit, and registered for one piece above it") {
+  constexpr std::size_t kLimit = 100'000;
+  for (const WireTraits& traits : all_wires()) {
+    const bool are_registered_there = traits.put != fabric::Put::none || traits.needs_local;
+    const int registered = int(are_registered_there) + int(traits.needs_local);
+    Pair pair(traits, kLimit);
+    CHECK(pair.brings(1, kLimit));
+    const int before = pair.wire->registrations;
+    CHECK(pair.brings(2, kLimit));
+    CHECK(pair.wire->registrations == before);
+    CHECK(pair.brings(3, kLimit + 1));
+    CHECK(pair.wire->registrations == before + registered);
+    CHECK(pair.brings(4, kLimit + 1));
+    CHECK(pair.wire->registrations == before + 2 * registered);
+  }
+}
+
+TEST_CASE("the limit of copies is measured") {
+  const auto wire = std::make_shared<FabricWire>(WireTraits{});
+  const auto endpoint = wire->endpoint();
+  const int before = wire->registrations;
+  CHECK(measured_copy_limit(*endpoint) <= kMaxCopied);
+  CHECK(wire->registrations > before);
+}
+
+TEST_CASE("what may not be registered is copied, and that is reported once") {
+  constexpr std::size_t kMebibyte = 1 << 20;
+  for (const fabric::Put put : fabric::kPuts) {
+    // Frames, blocks for copies, and no more than two pieces have room.
+    Pair pair({.put = put, .needs_local = true, .lockable = 17 * kMebibyte}, 0);
+    for (std::uint64_t tag = 0; tag < 3; ++tag)
+      CHECK(pair.brings(tag, 33 * kMebibyte + 5));
+    const auto warnings = pair.reports[0].warnings.size() + pair.reports[1].warnings.size();
+    CHECK(warnings >= 1);
+    for (const Reports& reports : pair.reports) {
+      CHECK(reports.losses == 0);
+      CHECK(reports.warnings.size() <= 1);
+    }
+  }
+}
+
+TEST_CASE("a fabric that may lock next to nothing is an error before any message") {
+  const auto wire =
+      std::make_shared<FabricWire>(WireTraits{.needs_local = true, .lockable = 65'536});
+  CHECK(failure_of([&] { FabricTransport({0}, 2, wire->endpoint()); }).kind() ==
+        ErrorKind::capacity);
 }
 
 TEST_CASE("pieces are as short as the fabric needs them") {

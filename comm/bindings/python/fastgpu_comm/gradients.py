@@ -175,7 +175,7 @@ class Gradients:
 
     def wait(self) -> Outcome:
         """Ends the step: gradients then have the results. On a GPU, later work in the current
-        stream comes after them.
+        stream comes after them; with gradients on several GPUs, they have arrived.
 
         Raises UsageError if a gradient is ready on some ranks only, naming those on which it is
         not, and RemoteError for one that is not finite if FASTGPU_COMM_NANCHECK is "stop". The next
