@@ -195,7 +195,7 @@ inline BeforeStep disturbed_at(std::size_t gradient) {
 /// steps to the last bit as one that was not interrupted.
 inline bool resumes_exactly(const ModelGradients& gradients, const comm::GradientSettings& settings,
                             int before, int steps) {
-  constexpr std::size_t kRanks = 4;
+  constexpr int kRanks = 4;
   std::vector<std::vector<std::byte>> saved(kRanks);
   std::vector<std::vector<Numbers>> uninterrupted(kRanks), resumed(kRanks);
   auto ranks = communicators_in_process(kRanks, std::chrono::seconds(10), comm::SharedMemory::on, 1,
