@@ -42,7 +42,7 @@ struct SeenMpiJob {
   std::optional<LauncherPod> pod{};
 };
 
-bool has_ended(const SeenMpiJob& seen) {
+bool has_finished(const SeenMpiJob& seen) {
   return !seen.job || seen.job->phase == MpiJobPhase::succeeded ||
          seen.job->phase == MpiJobPhase::failed;
 }
@@ -151,7 +151,7 @@ class KubernetesEngine final : public JobEngine {
                   "Kubernetes (context " + api_.access().context + ") does not answer within 5 s");
     }
     if (!seen.job) return {.outcome = gone_outcome()};
-    if (has_ended(seen)) return {.outcome = decide_mpijob(*seen.job, seen.pod, job.spec)};
+    if (has_finished(seen)) return {.outcome = decide_mpijob(*seen.job, seen.pod, job.spec)};
     const bool waits = seen.job->phase == MpiJobPhase::waiting;
     const std::string why =
         seen.pod && !seen.pod->reason.empty() ? " (" + seen.pod->reason + ")" : "";
@@ -171,7 +171,7 @@ class KubernetesEngine final : public JobEngine {
     while (!cancel.requested()) {
       try {
         const SeenMpiJob seen = look(id, cancel);
-        const bool is_over = has_ended(seen);
+        const bool is_over = has_finished(seen);
         if (options.data && seen.pod && seen.pod->has_log)
           reader.read(seen.pod->name, is_over ? LogMode::what_there_is : LogMode::follow, is_over,
                       cancel);
@@ -209,7 +209,7 @@ class KubernetesEngine final : public JobEngine {
     PodLogReader reader(api_, job, request, observer);
     for (bool is_first = true;; is_first = false) {
       const SeenMpiJob seen = look(id, cancel);
-      const bool is_over = has_ended(seen);
+      const bool is_over = has_finished(seen);
       if (!seen.pod && is_first && is_over)
         throw Error(ErrorKind::not_found,
                     "the pods of job " + id + " are gone, and its log with them");

@@ -89,7 +89,8 @@ TEST_CASE("a flag of the command is no value of another one unless = says so") {
       {{"--file", "--"}, {"--file!"}},
       {{"--file"}, {"--file!"}},
   });
-  CHECK(tokens_of(Words{"--file", "--np=4"}, arguments_of_test()).front().next == "--np=4");
+  const Arguments arguments = arguments_of_test();
+  CHECK(tokens_of(Words{"--file", "--np=4"}, arguments).front().next == "--np=4");
 }
 
 TEST_CASE("flags of other programs are understood where ours mean the same") {
