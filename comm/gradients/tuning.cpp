@@ -149,7 +149,7 @@ bool Tuning::step_ended(double waited) {
   }
   std::array<double, 2> longest = {std::chrono::duration<double>(now - *step_began_).count(),
                                    waited};
-  control_.all_reduce(std::span(longest), ReduceOp::max);
+  control_.all_reduce(std::span<double>(longest), ReduceOp::max);
   tuner_->step_took(Seconds(longest[0]));
   const bool has_changed = tuner_->current() != current_;
   current_ = tuner_->current();

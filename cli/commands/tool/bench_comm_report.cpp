@@ -343,7 +343,8 @@ Styled text_of(const BenchReport& report, Detail detail, const Terminal& termina
   }
   const Table codecs = table_of_codecs(report.results);
   if (codecs.rows.empty()) return out;
-  out += "\n" + print_table(codecs, detail, terminal).text;
+  out += "\n";
+  out += print_table(codecs, detail, terminal).text;
   for (const std::string& line : notes_on_codecs(report.results))
     out += line + "\n";
   return out;
