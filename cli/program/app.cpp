@@ -8,6 +8,7 @@
 #include "cli/program/command_search.hpp"
 #include "cli/program/common_flags.hpp"
 #include "cli/program/help.hpp"
+#include "cli/program/launcher_words.hpp"
 #include "cli/program/legacy_syntax.hpp"
 #include "cli/program/parser.hpp"
 #include "cli/program/tokens.hpp"
@@ -447,7 +448,10 @@ int run_app(const std::vector<std::string>& words, Context& context) {
       if (!hidden) context.ui().warn(e.what());
     };
   if (!hidden) check_variables(context, command);
-  parse_words(command.words(), resolved.rest, arguments, context.environment(), hear);
+  const bool is_job = command.describe == make_run_job_command;
+  parse_words(command.words(),
+              is_job ? translate_launcher_words(resolved.rest, arguments) : resolved.rest,
+              arguments, context.environment(), hear);
   if (!hidden) apply(common, arguments, command, context);
   if (command.effect == Effect::changes) context.set_stop_notice("stopping " + command.words());
   return finished(context, command, action(context));
