@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/workflows/job_access.hpp"
+#include "launcher/node_usage.hpp"
 
 namespace fastgpu::cli {
 
@@ -29,6 +30,12 @@ struct NodeEvidence {
   std::string text{};
 };
 
+/// How busy a node was, and what libfastgpu_comm has counted there.
+struct UsageEvidence {
+  std::string node{};
+  launcher::JobUsage usage{};
+};
+
 struct JobEvidence {
   state::Job job{};
   launcher::JobRecord record{};
@@ -36,6 +43,7 @@ struct JobEvidence {
   std::string run{};                   ///< The name of the run that this is about.
   std::vector<RankEvidence> ranks{};   ///< All ranks, in their order.
   std::string launcher_log{};          ///< The end of the launcher's output.
+  std::vector<UsageEvidence> usage{};  ///< Of the nodes that answered, in the order of their ranks.
   std::vector<NodeEvidence> facts{};   ///< Empty if they were not asked for.
   std::vector<std::string> missing{};  ///< Why a part is incomplete, a sentence each.
 };
