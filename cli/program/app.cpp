@@ -191,11 +191,12 @@ constexpr std::array kCommands = {
         "fastgpu logs train-1 --rank 0", make_logs_command,
         "Reads the output of the ranks from the nodes. With --rank it prints the bytes of that "
         "rank and nothing else."},
-    CliCommand{"report", "", Topic::jobs, Effect::reads, "Show how each rank of a job ended",
-               "fastgpu report train-1 --out report.html", make_report_command,
-               "The page has the timeline of the ranks, their exit codes, their placement, how busy "
-               "their nodes were, the counters of libfastgpu_comm and the ends of the logs. It "
-               "needs no other file. `-o html` prints it."},
+    CliCommand{
+        "report", "", Topic::jobs, Effect::reads, "Show how each rank of a job ended",
+        "fastgpu report train-1 --out report.html", make_report_command,
+        "The page has the timeline of the ranks, their exit codes, their placement, how busy "
+        "their nodes were, the counters of libfastgpu_comm and the ends of the logs. It "
+        "needs no other file. `-o html` prints it."},
     CliCommand{"wait", "job", Topic::jobs, Effect::reads, "Wait for jobs and exit with their code",
                "fastgpu wait job train-1 eval-1 --junit jobs.xml", make_wait_job_command,
                "The exit code is that of the first job in the order given that did not succeed."},
