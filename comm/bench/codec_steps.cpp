@@ -14,7 +14,7 @@ namespace fastgpu::comm::bench {
 namespace {
 
 constexpr int kRounds = 3;
-constexpr int kWarmUpSteps = 2;
+constexpr int kCodecWarmUpSteps = 2;
 constexpr std::size_t kSumBytes = std::size_t{16} << 20;
 constexpr int kSums = 5;
 
@@ -85,7 +85,7 @@ void measure_codecs(Communicator& communicator, const Environment& environment, 
       ModelExchange exchange(communicator, settings_for(kComparedCodecs[i], environment), model,
                              settings.handing);
       if (round == 0 && settings.is_checked) exchange.check_step();
-      for (int step = 0; step < kWarmUpSteps; ++step)
+      for (int step = 0; step < kCodecWarmUpSteps; ++step)
         exchange.step();
       add_runs(uses[i], communicator, steps, [&] { return exchange.step(); });
       const GradientCounters counters = exchange.gradients().counters();
