@@ -1,9 +1,7 @@
 #include "cli/workflows/kubernetes_access.hpp"
 
-#include <filesystem>
-#include <system_error>
-
 #include "base/error.hpp"
+#include "base/file_status.hpp"
 #include "base/names.hpp"
 #include "http/curl_client.hpp"
 #include "launcher/kubernetes_engine.hpp"
@@ -13,8 +11,7 @@ namespace fastgpu::cli {
 launcher::KubernetesAccess kubernetes_access(Services& services,
                                              const launcher::KubernetesOptions& options) {
   const auto path = launcher::kubeconfig_path(services.environment());
-  std::error_code none;
-  if (!std::filesystem::exists(path, none))
+  if (!path_exists(path))
     throw Error(ErrorKind::not_found, "engine kubernetes: there is no kubeconfig " +
                                           printable(path.string()) +
                                           ": name the one of your cluster by KUBECONFIG");

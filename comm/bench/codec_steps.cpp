@@ -14,7 +14,7 @@ namespace fastgpu::comm::bench {
 namespace {
 
 constexpr int kRounds = 3;
-constexpr int kWarmUpSteps = 2;
+constexpr int kWarmUpOfCodec = 2;
 constexpr std::size_t kSumBytes = std::size_t{16} << 20;
 constexpr int kSums = 5;
 
@@ -57,9 +57,11 @@ BenchResult sum_result(Communicator& communicator, const BenchSettings& settings
   };
   sum();
   add_runs(use, communicator, kSums, sum);
+  const auto memory = std::as_writable_bytes(std::span(numbers));
   const BenchCall call{.collective = BenchCollective::all_reduce,
                        .type = ElementType::float32,
-                       .count = numbers.size()};
+                       .in = memory,
+                       .out = memory};
   BenchResult result = result_of(settings.label.empty() ? "fastgpu" : settings.label, call,
                                  communicator.size(), median(use.seconds));
   result.network_bytes = use.bytes / kSums;
@@ -85,7 +87,7 @@ void measure_codecs(Communicator& communicator, const Environment& environment, 
       ModelExchange exchange(communicator, settings_for(kComparedCodecs[i], environment), model,
                              settings.handing);
       if (round == 0 && settings.is_checked) exchange.check_step();
-      for (int step = 0; step < kWarmUpSteps; ++step)
+      for (int step = 0; step < kWarmUpOfCodec; ++step)
         exchange.step();
       add_runs(uses[i], communicator, steps, [&] { return exchange.step(); });
       const GradientCounters counters = exchange.gradients().counters();
