@@ -43,7 +43,7 @@ struct JobEvidence {
   std::string run{};                   ///< The name of the run that this is about.
   std::vector<RankEvidence> ranks{};   ///< All ranks, in their order.
   std::string launcher_log{};          ///< The end of the launcher's output.
-  std::vector<UsageEvidence> usage{};  ///< Of the nodes that answered, in the order of their ranks.
+  std::vector<UsageEvidence> usage{};  ///< The nodes that answered, in the order of their ranks.
   std::vector<NodeEvidence> facts{};   ///< Empty if they were not asked for.
   std::vector<std::string> missing{};  ///< Why a part is incomplete, a sentence each.
 };

@@ -38,7 +38,7 @@ class SampleFile {
 };
 
 /// What nvidia-smi prints about the GPUs of this node every few seconds, as long as this object
-/// lives. Without nvidia-smi there are no GPUs.
+/// lives. A node without nvidia-smi has no GPUs here.
 class GpuReadings {
  public:
   GpuReadings();
