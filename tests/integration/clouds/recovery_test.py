@@ -46,16 +46,6 @@ def take_away(customer, index):
     return machine
 
 
-def launches(customer):
-    counts = customer.sim.control("calls")["counts"][customer.cloud]
-    return counts.get(customer.about["launch"], 0)
-
-
-def set_stock(customer, count):
-    body = {"vendor": customer.cloud, "stock": count, "spot_stock": count}
-    customer.sim.control("stock", body)
-
-
 def record(customer, job):
     return json.loads(customer.run("describe", "job", job, "-o", "json").out)
 
@@ -129,43 +119,6 @@ def test_a_job_that_leaves_early_does_not_return_to_the_machine_that_goes(user):
         assert_in("job early-1 ended (preempted)", err.decode())
         assert_in("creating 1 new machine for t-1", err.decode())
         assert_not_equal(customer.nodes("t")[1]["instance"], old, "it is the same machine")
-        customer.run("delete", "cluster", "t", "--yes")
-
-    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
-
-
-def test_a_job_waits_for_a_machine_that_is_scarce(user):
-    def journey(customer):
-        customer.create("t", "--spot", "--timeout", "90s")
-        process = start(customer, "waits")
-        set_stock(customer, 0)
-        before = launches(customer)
-        take_away(customer, 1)
-        assert_true(within(90, lambda: launches(customer) > before), "no machine was asked for")
-        assert_equal(record(customer, "waits-1")["state"], "running")
-        set_stock(customer, 50)
-        out, err = process.communicate(timeout=240)
-        assert_equal(process.returncode, 0, err.decode())
-        assert_in("[0] rank 0: step 17", out.decode())
-        customer.run("delete", "cluster", "t", "--yes")
-
-    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
-
-
-def test_a_job_that_is_cancelled_while_it_waits_gets_no_machine(user):
-    def journey(customer):
-        customer.create("t", "--spot", "--timeout", "90s")
-        process = start(customer, "ends")
-        set_stock(customer, 0)
-        before = launches(customer)
-        take_away(customer, 1)
-        assert_true(within(90, lambda: launches(customer) > before), "no machine was asked for")
-        customer.run("cancel", "job", "ends-1", timeout=60)
-        _, err = process.communicate(timeout=120)
-        assert_equal(process.returncode, 130, err.decode())
-        set_stock(customer, 50)
-        assert_equal(record(customer, "ends-1")["state"], "cancelled")
-        assert_equal(len(customer.sim.alive()[0]), 1, "a machine was made")
         customer.run("delete", "cluster", "t", "--yes")
 
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
