@@ -24,7 +24,7 @@ struct UsageSample {
 /// ...]", with BUSY in thousandths, PERCENT "-" for a GPU that does not report it, and bytes.
 std::string sample_line(const UsageSample& sample);
 
-/// Returns the samples in a text. Leaves out lines that are none: the last one may be incomplete,
+/// Returns the samples in a text. Leaves out lines without one: the last one may be incomplete,
 /// and a disk may have been full.
 std::vector<UsageSample> parse_samples(std::string_view text);
 
@@ -52,7 +52,7 @@ struct JobUsage {
 
 /// Returns it as the answer of `job-usage`.
 std::string to_text(const JobUsage& usage);
-/// Parses that answer. Throws remote if it is none.
+/// Parses that answer. Throws remote for another text.
 JobUsage parse_job_usage(std::string_view text);
 
 }  // namespace fastgpu::agent
