@@ -23,7 +23,7 @@ enum class LauncherMeaning : std::uint8_t {
   dropped,    ///< Asks for what fastgpu does anyway.
   refused,    ///< Refused; `ours` says what to do instead.
   variable,   ///< Becomes a variable for every rank with the value.
-  mebibytes,  ///< A variable in bytes, whose value is given in MiB.
+  mebibytes,  ///< Becomes a variable in bytes; the value is in MiB.
   setting,    ///< Becomes a variable for every rank; `ours` is the assignment.
 };
 

@@ -13,14 +13,14 @@ namespace fastgpu::cli {
 struct RankEvidence {
   int rank = 0;
   std::string node{};
-  bool has_ended = false;  ///< Its node has reported its end.
+  bool has_ended = false;  ///< True if its node has reported its end.
   std::string outcome{};   ///< "exited with 3"; empty if it has not ended.
   int exit_code = 0;
   std::string signal{};   ///< "SIGSEGV", if a signal ended it.
-  bool was_told = false;  ///< It was ordered to end.
+  bool was_told = false;  ///< True if it was ordered to end.
   bool out_of_memory = false;
   std::int64_t began = 0;  ///< Nanoseconds since 1970 by its node's clock; 0: unknown.
-  std::int64_t ended = 0;  ///< The same.
+  std::int64_t ended = 0;  ///< Nanoseconds since 1970, as `began`.
   std::string out{};       ///< The end of its output.
   std::string err{};
 };

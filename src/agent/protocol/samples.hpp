@@ -24,8 +24,8 @@ struct UsageSample {
 /// ...]", with BUSY in thousandths, PERCENT "-" for a GPU that does not report it, and bytes.
 std::string sample_line(const UsageSample& sample);
 
-/// Returns the samples in a text. Leaves out malformed lines: the last one may be incomplete, and a
-/// disk may have been full.
+/// Returns the samples in a text. Leaves out lines without one: the last one may be incomplete,
+/// and a disk may have been full.
 std::vector<UsageSample> parse_samples(std::string_view text);
 
 /// Returns half as many samples, each the average of two neighbours, weighted by their spans. An
@@ -52,7 +52,7 @@ struct JobUsage {
 
 /// Returns it as the answer of `job-usage`.
 std::string to_text(const JobUsage& usage);
-/// Parses that answer. Throws remote for any other text.
+/// Parses that answer. Throws remote for another text.
 JobUsage parse_job_usage(std::string_view text);
 
 }  // namespace fastgpu::agent
