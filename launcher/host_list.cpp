@@ -16,7 +16,12 @@ NodeSlots parse_host(const std::string& text) {
   if (host.name.value.empty())
     throw Error(ErrorKind::usage, "-H: '" + printable(text) + "' has no host name");
   if (colon == std::string::npos) return host;
-  host.slots = to_number<int>(std::string_view(text).substr(colon + 1)).value_or(0);
+  const std::string_view slots = std::string_view(text).substr(colon + 1);
+  if (slots == "*" || slots == "auto") {
+    host.slots = kSlotsOfNode;
+    return host;
+  }
+  host.slots = to_number<int>(slots).value_or(0);
   if (host.slots < 1 || host.slots > kMostHostSlots)
     throw Error(ErrorKind::usage, "-H: '" + printable(text.substr(colon + 1)) +
                                       "' is not a number of slots from 1 to " +
@@ -35,9 +40,13 @@ std::vector<NodeSlots> parse_host_list(const std::string& text) {
     if (known == hosts.end())
       hosts.push_back(host);
     else
-      known->slots += host.slots;
+      known->slots = sum_of_slots(known->slots, host.slots);
   }
   return hosts;
+}
+
+int sum_of_slots(int some, int more) {
+  return some == kSlotsOfNode || more == kSlotsOfNode ? kSlotsOfNode : some + more;
 }
 
 }  // namespace fastgpu::launcher

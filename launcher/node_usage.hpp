@@ -1,55 +1,27 @@
-// How busy nodes are: processor, memory, network and GPUs.
+// How busy the nodes of a cluster are.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "agent/protocol/node_usage.hpp"
+#include "agent/protocol/samples.hpp"
 #include "base/cancel.hpp"
 #include "base/host_result.hpp"
-#include "base/units.hpp"
 #include "ssh/client.hpp"
 
 namespace fastgpu::launcher {
 
-struct GpuUsage {
-  int index = 0;
-  std::optional<int> percent{};  ///< The time in which the GPU computed; absent if it cannot say.
-  Bytes memory_used{};
-  Bytes memory{};
-};
-
-/// What a node has counted since its start, and what it uses now.
-struct UsageCounters {
-  double uptime = 0;             ///< Seconds.
-  std::uint64_t busy_ticks = 0;  ///< The time of all cores.
-  std::uint64_t all_ticks = 0;
-  Bytes memory_available{};
-  Bytes memory{};
-  Bytes received{};  ///< The sum of interfaces that have a device; of all but loopback if none has.
-  Bytes sent{};
-  std::vector<GpuUsage> gpus{};
-};
-
-/// Reads the output of templates/nodes/read_usage.sh. Throws ErrorKind::remote for anything else.
-UsageCounters parse_usage(std::string_view text);
-
-/// How busy a node was between two readings.
-struct NodeUsage {
-  double busy = 0;  ///< The share of all cores, 0 to 1.
-  Bytes memory_used{};
-  Bytes memory{};
-  Bytes received_each_second{};
-  Bytes sent_each_second{};
-  std::vector<GpuUsage> gpus{};
-};
-
-/// Returns the usage between two readings of one node. Counters that went back, because the node
-/// was restarted in between, count from 0.
-NodeUsage usage_between(const UsageCounters& before, const UsageCounters& after);
+using agent::GpuUsage;
+using agent::halved;
+using agent::JobUsage;
+using agent::NodeUsage;
+using agent::parse_job_usage;
+using agent::parse_usage;
+using agent::usage_between;
+using agent::UsageCounters;
+using agent::UsageSample;
 
 /// Reads the counters of nodes.
 std::vector<HostResult<UsageCounters>> read_usage(ssh::Client& client,

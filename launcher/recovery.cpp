@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/join.hpp"
 #include "base/names.hpp"
@@ -26,6 +27,10 @@ JobEndCause parse_retry_cause(std::string_view word) {
   throw Error(ErrorKind::usage, "--on: '" + printable(word) + "' is not a cause of a restart" +
                                     (near.empty() ? "" : ", did you mean " + near + "?") + " (" +
                                     joined(known) + ")");
+}
+
+void leave_out(std::vector<NodeSlots>& nodes, const std::vector<NodeName>& lost) {
+  std::erase_if(nodes, [&](const NodeSlots& node) { return contains(lost, node.name); });
 }
 
 }  // namespace
@@ -68,18 +73,21 @@ JobEndCause with_notice(JobEndCause cause, bool is_taken_back) {
   return is_taken_back && may_follow ? JobEndCause::preempted : cause;
 }
 
+bool fits_without(std::vector<NodeSlots> nodes, const std::vector<NodeName>& lost,
+                  const JobSpec& spec) {
+  leave_out(nodes, lost);
+  try {
+    place(nodes, spec);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::vector<NodeSlots> nodes_for_restart(std::vector<NodeSlots> nodes,
                                          const std::vector<NodeName>& lost, const JobSpec& spec) {
-  std::vector<NodeSlots> others = nodes;
-  std::erase_if(others, [&](const NodeSlots& node) {
-    return std::ranges::find(lost, node.name) != lost.end();
-  });
-  try {
-    place(others, spec);
-    return others;
-  } catch (const Error&) {
-    return nodes;
-  }
+  if (fits_without(nodes, lost, spec)) leave_out(nodes, lost);
+  return nodes;
 }
 
 }  // namespace fastgpu::launcher

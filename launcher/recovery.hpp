@@ -33,6 +33,10 @@ std::optional<std::chrono::milliseconds> wait_before_restart(const JobSpec& spec
 /// job's nodes back.
 JobEndCause with_notice(JobEndCause cause, bool is_taken_back);
 
+/// Returns true if the ranks of the job fit on `nodes` without those that were lost.
+bool fits_without(std::vector<NodeSlots> nodes, const std::vector<NodeName>& lost,
+                  const JobSpec& spec);
+
 /// Returns the nodes to start the job on again: without those that were lost, if its ranks fit on
 /// the others; else all.
 std::vector<NodeSlots> nodes_for_restart(std::vector<NodeSlots> nodes,

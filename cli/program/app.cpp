@@ -8,6 +8,7 @@
 #include "cli/program/command_search.hpp"
 #include "cli/program/common_flags.hpp"
 #include "cli/program/help.hpp"
+#include "cli/program/launcher_words.hpp"
 #include "cli/program/legacy_syntax.hpp"
 #include "cli/program/parser.hpp"
 #include "cli/program/tokens.hpp"
@@ -190,10 +191,12 @@ constexpr std::array kCommands = {
         "fastgpu logs train-1 --rank 0", make_logs_command,
         "Reads the output of the ranks from the nodes. With --rank it prints the bytes of that "
         "rank and nothing else."},
-    CliCommand{"report", "", Topic::jobs, Effect::reads, "Show how each rank of a job ended",
-               "fastgpu report train-1 --out report.html", make_report_command,
-               "The page has the timeline of the ranks, their exit codes, their placement and the "
-               "ends of their logs. It needs no other file. `-o html` prints it."},
+    CliCommand{
+        "report", "", Topic::jobs, Effect::reads, "Show how each rank of a job ended",
+        "fastgpu report train-1 --out report.html", make_report_command,
+        "The page has the timeline of the ranks, their exit codes, their placement, how busy "
+        "their nodes were, the counters of libfastgpu_comm and the ends of the logs. It "
+        "needs no other file. `-o html` prints it."},
     CliCommand{"wait", "job", Topic::jobs, Effect::reads, "Wait for jobs and exit with their code",
                "fastgpu wait job train-1 eval-1 --junit jobs.xml", make_wait_job_command,
                "The exit code is that of the first job in the order given that did not succeed."},
@@ -447,7 +450,10 @@ int run_app(const std::vector<std::string>& words, Context& context) {
       if (!hidden) context.ui().warn(e.what());
     };
   if (!hidden) check_variables(context, command);
-  parse_words(command.words(), resolved.rest, arguments, context.environment(), hear);
+  const bool is_job = command.describe == make_run_job_command;
+  parse_words(command.words(),
+              is_job ? translate_launcher_words(resolved.rest, arguments) : resolved.rest,
+              arguments, context.environment(), hear);
   if (!hidden) apply(common, arguments, command, context);
   if (command.effect == Effect::changes) context.set_stop_notice("stopping " + command.words());
   return finished(context, command, action(context));

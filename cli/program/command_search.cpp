@@ -27,6 +27,9 @@ constexpr std::array kAliases = {
     Alias{"destroy", "delete", ""},
     Alias{"copy", "cp", ""},
     Alias{"log", "logs", ""},
+    Alias{"mpirun", "run", "job"},
+    Alias{"horovodrun", "run", "job"},
+    Alias{"perseusrun", "run", "job"},
     Alias{"querygpu", "get", "instance-type"},
     Alias{"queryimage", "get", "image"},
 };

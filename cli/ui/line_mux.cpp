@@ -8,7 +8,9 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::size_t kLongestHeld = 64UL * 1024;
+constexpr std::size_t kShortLine = 64UL * 1024;
+/// A longer text is written without a copy.
+constexpr std::size_t kMostPending = 1UL << 20U;
 constexpr std::chrono::seconds kBreakInterval{1};
 constexpr std::string_view kNoColors = "\x1b[0m";
 constexpr std::size_t kMostColors = 256;
@@ -54,9 +56,24 @@ void LineMux::append(State& state, std::string_view text) {
     }
     if (std::exchange(state.returned, false)) pending_ += state.prefix.str();
     const std::size_t end = std::min(text.find('\r'), text.size());
-    pending_ += text.substr(0, end);
+    add_pending(text.substr(0, end));
     text.remove_prefix(end);
   }
+}
+
+void LineMux::add_pending(std::string_view text) {
+  if (text.size() <= kMostPending) {
+    pending_ += text;
+    return;
+  }
+  flush();
+  out_.write(text);
+}
+
+/// Returns the unfinished line, which is empty from then on.
+std::string LineMux::take_held(State& state) {
+  held_ -= state.held.size();
+  return std::exchange(state.held, {});
 }
 
 /// Ends the colours of a line that ends here.
@@ -94,7 +111,7 @@ void LineMux::flush() {
 
 /// Returns true if the unfinished line in `state` should be shown now.
 bool LineMux::may_show(const State& state, Stream stream) const {
-  if (state.held.size() > kLongestHeld) return true;
+  if (held_ > kMostHeld && state.held.size() > kShortLine) return true;
   const bool bar = is_open(stream) || state.held.find('\r') != std::string::npos;
   if (!bar || state.held.empty()) return false;
   const bool breaks_another = cursor_.mux != nullptr && !is_open(stream);
@@ -109,19 +126,20 @@ void LineMux::write(Stream stream, std::string_view bytes) {
     if (state.held.empty()) {
       emit(stream, bytes.substr(0, end), true);
     } else {
-      state.held += bytes.substr(0, end);
-      emit(stream, std::exchange(state.held, {}), true);
+      const std::string line = take_held(state).append(bytes.substr(0, end));
+      emit(stream, line, true);
     }
     bytes.remove_prefix(end + 1);
   }
   state.held += bytes;
-  if (may_show(state, stream)) emit(stream, std::exchange(state.held, {}), false);
+  held_ += bytes.size();
+  if (may_show(state, stream)) emit(stream, take_held(state), false);
   flush();
 }
 
 void LineMux::finish(Stream stream) {
-  std::string& held = streams_[stream].held;
-  if (!held.empty() || is_open(stream)) emit(stream, std::exchange(held, {}), true);
+  State& state = streams_[stream];
+  if (!state.held.empty() || is_open(stream)) emit(stream, take_held(state), true);
   flush();
 }
 

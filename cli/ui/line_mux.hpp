@@ -15,9 +15,10 @@ namespace fastgpu::cli {
 
 class Sink;
 
-/// Merges lines of streams. Lines of up to 64 KiB are written in one piece. The beginning of a
-/// longer line is written before its end has arrived, to bound the memory. If another stream then
-/// writes, the line is broken there and continues under its prefix.
+/// Merges lines of streams. A line is written in one piece, however long, while the unfinished
+/// lines of all streams together have at most kMostHeld bytes. Beyond that, the beginning of a line
+/// of more than 64 KiB is written before its end has arrived, to bound the memory. If another
+/// stream then writes, the line is broken there and continues under its prefix.
 ///
 /// Colours that a program leaves on at the end of a line do not reach other lines; its own next
 /// line has them again.
@@ -27,6 +28,8 @@ class Sink;
 /// second.
 class LineMux {
  public:
+  static constexpr std::size_t kMostHeld = std::size_t{64} << 20U;
+
   using Stream = std::size_t;
   using Clock = std::chrono::steady_clock;
 
@@ -65,6 +68,8 @@ class LineMux {
   bool may_show(const State& state, Stream stream) const;
   void emit(Stream stream, std::string_view text, bool ends_line);
   void append(State& state, std::string_view text);
+  void add_pending(std::string_view text);
+  std::string take_held(State& state);
   void end_colors(const State& state);
   void flush();
 
@@ -74,6 +79,7 @@ class LineMux {
   std::vector<State> streams_;
   /// Output that is not written yet, so that many short lines need only one write.
   std::string pending_;
+  std::size_t held_ = 0;  ///< The bytes of the unfinished lines of all streams.
 };
 
 }  // namespace fastgpu::cli

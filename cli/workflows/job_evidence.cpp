@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
+#include "base/outcome.hpp"
 #include "base/quote.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "launcher/fan_out.hpp"
@@ -15,6 +17,8 @@ constexpr std::uint64_t kLastLines = 200;
 constexpr std::size_t kMostOfLog = 16'384;
 constexpr std::size_t kMostFacts = 128UL << 10U;
 constexpr std::chrono::milliseconds kFactsTimeout{60'000};
+constexpr std::size_t kMostUsage = 16UL << 20U;
+constexpr std::chrono::milliseconds kUsageTimeout{30'000};
 
 /// Keeps the end of a text, from the beginning of a line if possible.
 void keep_end(std::string& text, std::string_view bytes) {
@@ -85,10 +89,11 @@ std::vector<ssh::Host> hosts_for_facts(Services& services, const OpenJob& open,
   std::vector<ssh::Host> hosts;
   for (const launcher::NodeRanks& ranks : open.record.placement) {
     const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
-    if (node == nodes.end())
-      evidence.missing.push_back(ranks.node.value + " is no longer in the cluster");
-    else
+    const std::string gone = ranks.node.value + " is no longer in the cluster";
+    if (node != nodes.end())
       hosts.push_back(where.of(*node));
+    else if (!contains(evidence.missing, gone))
+      evidence.missing.push_back(gone);
   }
   return hosts;
 }
@@ -106,6 +111,29 @@ void add_facts(Services& services, const OpenJob& open, JobEvidence& evidence) {
       evidence.missing.push_back("facts of " + name + ": " + answer.result.error().what());
     else
       evidence.facts.push_back({.node = name, .text = answer.out});
+  }
+}
+
+/// Adds the samples and the counters of each node. Engines that choose the nodes have none.
+void add_usage(Services& services, const OpenJob& open, JobEvidence& evidence) {
+  if (open.record.spec.engine != launcher::EngineKind::mpirun) return;
+  const std::vector<std::string> words = {"job-usage", launcher::job_directory(evidence.run)};
+  const std::string command = remote::agent_command(services.agent().hash, words);
+  std::vector<launcher::NodeTask> tasks;
+  for (const ssh::Host& host : hosts_for_facts(services, open, evidence))
+    tasks.push_back({.host = host, .command = command, .most_output = kMostUsage});
+  const auto answers = launcher::ask_agent(services.ssh(), tasks, services.agent(), kUsageTimeout,
+                                           services.cancel());
+  services.cancel().check();
+  for (const auto& answer : answers) {
+    const auto usage = attempt([&] {
+      launcher::check({answer}, "reading the usage");
+      return launcher::parse_job_usage(answer.out);
+    });
+    if (usage.ok())
+      evidence.usage.push_back({.node = answer.result.host.value, .usage = usage.value()});
+    else
+      evidence.missing.emplace_back(usage.error().what());
   }
 }
 
@@ -149,6 +177,7 @@ JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts
     cut_to_end(rank.err);
   }
   cut_to_end(evidence.launcher_log);
+  add_usage(services, open, evidence);
   if (facts == WithFacts::yes) add_facts(services, open, evidence);
   return evidence;
 }

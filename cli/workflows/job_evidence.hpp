@@ -6,20 +6,21 @@
 #include <vector>
 
 #include "cli/workflows/job_access.hpp"
+#include "launcher/node_usage.hpp"
 
 namespace fastgpu::cli {
 
 struct RankEvidence {
   int rank = 0;
   std::string node{};
-  bool has_ended = false;  ///< Its node has reported its end.
+  bool has_ended = false;  ///< True if its node has reported its end.
   std::string outcome{};   ///< "exited with 3"; empty if it has not ended.
   int exit_code = 0;
   std::string signal{};   ///< "SIGSEGV", if a signal ended it.
-  bool was_told = false;  ///< It was ordered to end.
+  bool was_told = false;  ///< True if it was ordered to end.
   bool out_of_memory = false;
   std::int64_t began = 0;  ///< Nanoseconds since 1970 by its node's clock; 0: unknown.
-  std::int64_t ended = 0;  ///< The same.
+  std::int64_t ended = 0;  ///< Nanoseconds since 1970, as `began`.
   std::string out{};       ///< The end of its output.
   std::string err{};
 };
@@ -29,6 +30,12 @@ struct NodeEvidence {
   std::string text{};
 };
 
+/// How busy a node was, and what libfastgpu_comm has counted there.
+struct UsageEvidence {
+  std::string node{};
+  launcher::JobUsage usage{};
+};
+
 struct JobEvidence {
   state::Job job{};
   launcher::JobRecord record{};
@@ -36,6 +43,7 @@ struct JobEvidence {
   std::string run{};                   ///< The name of the run that this is about.
   std::vector<RankEvidence> ranks{};   ///< All ranks, in their order.
   std::string launcher_log{};          ///< The end of the launcher's output.
+  std::vector<UsageEvidence> usage{};  ///< The nodes that answered, in the order of their ranks.
   std::vector<NodeEvidence> facts{};   ///< Empty if they were not asked for.
   std::vector<std::string> missing{};  ///< Why a part is incomplete, a sentence each.
 };

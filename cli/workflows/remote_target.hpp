@@ -20,9 +20,15 @@ struct RemoteTarget {
 
 enum class Access : std::uint8_t { modify, inspect };
 
+/// What happens to nodes that do not run.
+enum class Absent : std::uint8_t {
+  refused,   ///< The call throws.
+  left_out,  ///< They are left out. The call throws if no node is left.
+};
+
 /// Returns the nodes of "CLUSTER[/NODESET]". Throws ErrorKind::conflict, with a remedy, if one of
 /// them does not run.
 RemoteTarget running_nodes(Services& services, std::string_view text,
-                           Access access = Access::modify);
+                           Access access = Access::modify, Absent absent = Absent::refused);
 
 }  // namespace fastgpu::cli

@@ -1,6 +1,6 @@
 // Predicts collectives and negotiation beyond the machines at hand: `comm_scale report` for the
-// tables of docs/benchmarks/scale.md, `comm_scale case --help` for one of your own. Both print
-// JSON.
+// tables of docs/benchmarks/scale.md, `comm_scale networks` for those of other networks alone,
+// `comm_scale case --help` for one of your own. All print JSON.
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -39,21 +39,58 @@ NetworkModel cloud() {
           .copy = gigabytes(10)};
 }
 
+/// Returns a fabric for RDMA: 100 Gbit/s a card, which moves bytes by itself.
+NetworkLink card() {
+  return {.latency = 3us, .flow = gigabits(100), .shared = gigabits(100)};
+}
+
+NetworkModel with_cards() {
+  NetworkModel network = cloud();
+  network.across = card();
+  network.per_message = 300ns;
+  return network;
+}
+
+NetworkModel with_tcp(double gigabits_per_second) {
+  NetworkModel network = cloud();
+  const Rate rate = gigabits(gigabits_per_second);
+  network.across = {.latency = 50us, .flow = rate, .shared = rate};
+  return network;
+}
+
+/// Returns networks to compare, without lengths and times.
+std::vector<NetworksRow> networks_to_compare() {
+  const NetworkLink slower = with_tcp(0.3).across;
+  NetworkModel together_with_tcp = with_cards();
+  together_with_tcp.per_message = cloud().per_message;
+  return {
+      {.name = "TCP, 32 Gbit/s", .network = cloud()},
+      {.name = "RDMA, 100 Gbit/s", .network = with_cards()},
+      {.name = "RDMA and TCP together", .network = together_with_tcp, .beside = {cloud().across}},
+      {.name = "4 cards of 100 Gbit/s", .network = with_cards(), .beside = std::vector(3, card())},
+      {.name = "TCP, 1 Gbit/s", .network = with_tcp(1)},
+      {.name = "TCP, 1 and 0.3 Gbit/s together", .network = with_tcp(1), .beside = {slower}}};
+}
+
 bool is_alike_on_all_nodes(const SchedulePlan& plan) {
   const Algorithm outer = plan.algorithm == Algorithm::hierarchical ? plan.across : plan.algorithm;
   return outer == Algorithm::ring || outer == Algorithm::direct;
 }
 
-Seconds simulated_time(const SchedulePlan& plan, const ScaleTable& table,
-                       const Topology& topology) {
-  const Simulated simulated{.topology = topology,
-                            .network = cloud(),
-                            .element_bytes = kElement,
-                            .period = is_alike_on_all_nodes(plan) ? table.ranks_per_node : 0};
+/// Runs an all-reduce over the networks of `simulated`, whose nodes are alike.
+Seconds simulated_time(const SchedulePlan& plan, std::uint64_t bytes, Simulated simulated) {
+  const int ranks_per_node = simulated.topology.largest_node();
+  simulated.element_bytes = kElement;
+  simulated.period = is_alike_on_all_nodes(plan) ? ranks_per_node : 0;
   const auto programs = [&](Rank self) {
-    return all_reduce(plan, self, topology, table.bytes / kElement);
+    return all_reduce(plan, self, simulated.topology, bytes / kElement);
   };
   return simulate(simulated, programs).duration;
+}
+
+Seconds simulated_time(const SchedulePlan& plan, const ScaleTable& table,
+                       const Topology& topology) {
+  return simulated_time(plan, table.bytes, {.topology = topology, .network = cloud()});
 }
 
 std::string described(const SchedulePlan& plan) {
@@ -122,6 +159,24 @@ std::vector<ScaleTable> collective_tables() {
   return tables;
 }
 
+std::vector<NetworksRow> networks_rows() {
+  constexpr int kRanksPerNode = 8;
+  std::vector<NetworksRow> rows;
+  for (const std::uint64_t bytes : {kSizes.front(), kSizes.back()})
+    for (NetworksRow row : networks_to_compare()) {
+      row.bytes = bytes;
+      for (const int ranks : kRanks) {
+        const Topology topology = filled_nodes(ranks, kRanksPerNode);
+        row.ranks.push_back(ranks);
+        row.times.push_back(
+            simulated_time(planned(bytes, topology), bytes,
+                           {.topology = topology, .network = row.network, .beside = row.beside}));
+      }
+      rows.push_back(std::move(row));
+    }
+  return rows;
+}
+
 /// Returns the figures for 161 gradients (ResNet-50), in an idle step. A coordinator's messages are
 /// as long as those counted of Horovod at 2 to 8 ranks. Once all names are cached, Horovod has no
 /// coordinator either, and combines two vectors of 24 bytes.
@@ -158,18 +213,28 @@ ScaleReport simulate_all() {
           .most_lanes = kMostLanes,
           .most_pieces = kMostPieces,
           .tables = collective_tables(),
+          .networks = networks_rows(),
           .negotiation = negotiation_rows()};
 }
 
 void run(const std::vector<std::string>& words) {
   if (words.size() == 1 && words[0] == "report") {
     std::cout << to_json(simulate_all()) << "\n";
+  } else if (words.size() == 1 && words[0] == "networks") {
+    std::cout << to_json({.network = cloud(),
+                          .most_lanes = kMostLanes,
+                          .most_pieces = kMostPieces,
+                          .tables = {},
+                          .networks = networks_rows(),
+                          .negotiation = {}})
+              << "\n";
   } else if (!words.empty() && words[0] == "case") {
     for (const bench::BenchResult& result :
          simulate_case(scale_case_of(std::span(words).subspan(1))))
       std::cout << to_json(result) << "\n";
   } else {
-    throw Error(ErrorKind::usage, "usage: comm_scale report | comm_scale case OPTIONS");
+    throw Error(ErrorKind::usage,
+                "usage: comm_scale report | comm_scale networks | comm_scale case OPTIONS");
   }
 }
 

@@ -14,6 +14,7 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr int kMostHosts = 4096;
+constexpr int kMostBeside = 7;
 constexpr Rate kAtOnce{1e30};
 
 std::vector<std::string> names_of_algorithms() {
@@ -41,6 +42,7 @@ class SimulatedBench {
         simulated_{.topology = filled_nodes(asked.hosts * asked.ranks_each, asked.ranks_each),
                    .network = network_of(asked.link),
                    .element_bytes = 1,
+                   .beside = asked.beside,
                    .period = 0} {}
 
   /// Returns the time of one call, on the slowest rank.
@@ -107,6 +109,7 @@ ScaleCase scale_case_of(std::span<const std::string> words) {
   std::string algorithm;
   double latency = 0;
   double rate = 0;
+  std::vector<double> further;
   CLI::App app("Predicts all-reduces of float32 on hosts whose links alone take time.",
                "comm_scale case");
   app.add_option("--hosts", asked.hosts, "How many")->required()->check(CLI::Range(1, kMostHosts));
@@ -116,6 +119,11 @@ ScaleCase scale_case_of(std::span<const std::string> words) {
       ->check(CLI::IsMember(names_of_algorithms()));
   app.add_option("--rate", rate, "Bytes a second of each host's link, each way")
       ->required()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--beside", further,
+                 "The same of further networks that carry messages together (1250000,3750000)")
+      ->delimiter(',')
+      ->expected(1, kMostBeside)
       ->check(CLI::PositiveNumber);
   app.add_option("--calls", asked.calls, "As fastgpu-comm-bench has it")
       ->check(CLI::Range(1, 10'000));
@@ -130,6 +138,8 @@ ScaleCase scale_case_of(std::span<const std::string> words) {
   asked.sizes = bench::parse_sizes(sizes);
   if (!algorithm.empty()) asked.algorithm = algorithm_named(algorithm);
   asked.link = {.latency = Seconds(latency), .flow = {rate}, .shared = {rate}};
+  for (const double each : further)
+    asked.beside.push_back({.latency = Seconds(latency), .flow = {each}, .shared = {each}});
   return asked;
 }
 

@@ -19,7 +19,8 @@ struct ScaleCase {
   std::vector<Bytes> sizes{};            ///< Lengths of float32; rounded down to whole ones.
   std::optional<Algorithm> algorithm{};  ///< Absent: the library's own choice.
   NetworkLink link{};
-  int calls = 0;  ///< Equivalent to the one in bench::Settings.
+  std::vector<NetworkLink> beside{};  ///< Networks of each host that carry messages together.
+  int calls = 0;                      ///< Equivalent to the one in bench::Settings.
 };
 
 /// Reads the words after `comm_scale case`. Throws ErrorKind::usage, naming the option and the

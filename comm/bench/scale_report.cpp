@@ -48,6 +48,24 @@ void add(const ScaleTable& table, Json& choices, Json& results) {
   }
 }
 
+Json networks_json(const NetworksRow& row) {
+  Json links = Json::array({link_json(row.network.across)});
+  for (const NetworkLink& link : row.beside)
+    links.push_back(link_json(link));
+  Json results = Json::array();
+  for (std::size_t i = 0; i < row.ranks.size(); ++i)
+    results.push_back(
+        {{"ranks", row.ranks[i]},
+         {"seconds", row.times[i].count()},
+         {"busbw", bus_bandwidth(row.ranks[i], static_cast<double>(row.bytes), row.times[i])
+                       .bytes_per_second}});
+  return {{"name", row.name},
+          {"per_message", row.network.per_message.count()},
+          {"links", std::move(links)},
+          {"bytes", row.bytes},
+          {"results", std::move(results)}};
+}
+
 void add(const NegotiationRow& row, Json& results) {
   const auto add_one = [&](std::string_view library, const Forecast& forecast) {
     results.push_back({{"library", library},
@@ -70,9 +88,13 @@ std::string to_json(const ScaleReport& report) {
     add(table, choices, results);
   for (const NegotiationRow& row : report.negotiation)
     add(row, results);
+  Json networks = Json::array();
+  for (const NetworksRow& row : report.networks)
+    networks.push_back(networks_json(row));
   return Json{{"schema", "fastgpu.comm-scale/1"}, {"network", network_json(report.network)},
               {"most_lanes", report.most_lanes},  {"most_pieces", report.most_pieces},
-              {"choices", std::move(choices)},    {"results", std::move(results)}}
+              {"choices", std::move(choices)},    {"results", std::move(results)},
+              {"networks", std::move(networks)}}
       .dump(1);
 }
 

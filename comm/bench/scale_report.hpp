@@ -23,6 +23,16 @@ struct ScaleTable {
   std::vector<ScaleRow> rows;
 };
 
+/// Nodes with other networks than those of the tables: times of one length by number of ranks.
+struct NetworksRow {
+  std::string name;
+  NetworkModel network;
+  std::vector<NetworkLink> beside{};  ///< Networks that carry each message together with the first.
+  std::uint64_t bytes = 0;
+  std::vector<int> ranks{};
+  std::vector<Seconds> times{};  ///< The times, by number of ranks.
+};
+
 struct NegotiationRow {
   int ranks = 0;
   Forecast without_coordinator;
@@ -35,12 +45,13 @@ struct ScaleReport {
   int most_lanes = 1;
   int most_pieces = 1;
   std::vector<ScaleTable> tables;
+  std::vector<NetworksRow> networks;
   std::vector<NegotiationRow> negotiation;
 };
 
 /// Returns {"schema", "network", "most_lanes", "most_pieces", "choices", "results": [{"library",
-/// "collective", "dtype", "ranks", "bytes", "seconds", "algbw", "busbw", ...}]}, in seconds, and
-/// bytes per second.
+/// "collective", "dtype", "ranks", "bytes", "seconds", "algbw", "busbw", ...}], "networks":
+/// [{"name", "links", "bytes", "results"}]}, in seconds, and bytes per second.
 std::string to_json(const ScaleReport& report);
 
 }  // namespace fastgpu::comm

@@ -46,6 +46,16 @@ Seconds nccl_tree_time(const Spread& spread, double bytes, const NetworkModel& n
   return inside + across + slowest(spread, network).to_move(2 * bytes);
 }
 
+NetworkModel together(const NetworkModel& network, std::span<const NetworkLink> beside) {
+  NetworkModel sum = network;
+  for (const NetworkLink& link : beside) {
+    sum.across.latency = std::min(sum.across.latency, link.latency);
+    sum.across.flow.bytes_per_second += link.flow.bytes_per_second;
+    sum.across.shared.bytes_per_second += link.shared.bytes_per_second;
+  }
+  return sum;
+}
+
 Rate bus_bandwidth(int ranks, double bytes, Seconds duration) {
   return {2.0 * (ranks - 1) / ranks * bytes / duration.count()};
 }

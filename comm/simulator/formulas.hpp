@@ -1,6 +1,8 @@
 // Closed forms of collectives on a Network, to compare simulated times with.
 #pragma once
 
+#include <span>
+
 #include "comm/schedule/network.hpp"
 
 namespace fastgpu::comm {
@@ -30,6 +32,10 @@ Seconds nccl_ring_time(const Spread& spread, double bytes, const NetworkModel& n
 /// Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction and scan, 2009).
 /// Every node sends the data twice, and the depth is the logarithm of the nodes.
 Seconds nccl_tree_time(const Spread& spread, double bytes, const NetworkModel& network);
+
+/// Returns the model of nodes whose networks, `network.across` and those beside it, carry each
+/// message together: the sum of rates, and the shortest latency.
+NetworkModel together(const NetworkModel& network, std::span<const NetworkLink> beside);
 
 /// Returns the bandwidth of an all-reduce as nccl-tests defines it: the bytes that a ring moves per
 /// rank, by the time.

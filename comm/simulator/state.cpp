@@ -9,8 +9,8 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Flows by receiver, sender as the receiver sees it, and lane.
-using Flows = std::map<std::tuple<std::size_t, int, std::uint8_t>, Flow*>;
+/// FlowsByReceiver by receiver, sender as the receiver sees it, and lane.
+using FlowsByReceiver = std::map<std::tuple<std::size_t, int, std::uint8_t>, SimulatedFlow*>;
 
 void load(SimulatedRank& state, Program program) {
   state.program = std::move(program);
@@ -22,7 +22,7 @@ void load(SimulatedRank& state, Program program) {
 }
 
 /// Lets each step but the first of a channel wait for the one ahead to begin, too.
-void chain(SimulatedRank& state, std::span<const StepIndex> steps, Flow& flow) {
+void chain(SimulatedRank& state, std::span<const StepIndex> steps, SimulatedFlow& flow) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     state.flow[steps[i]] = &flow;
     if (i > 0) ++state.waits[steps[i]];
@@ -31,7 +31,7 @@ void chain(SimulatedRank& state, std::span<const StepIndex> steps, Flow& flow) {
 
 /// Makes a flow of each outgoing channel. A receiver that is not run is replaced by the rank that
 /// it is like; seen from there, the sender is as far away.
-void connect_sends(std::size_t rank, SimulationState& all, Flows& flows) {
+void connect_sends(std::size_t rank, SimulationState& all, FlowsByReceiver& flows) {
   SimulatedRank& state = all.ranks[rank];
   const int ranks = static_cast<int>(all.node_numbers.size());
   const int period = static_cast<int>(all.ranks.size());
@@ -40,7 +40,7 @@ void connect_sends(std::size_t rank, SimulationState& all, Flows& flows) {
     if (direction == Direction::in) continue;
     const int like = peer.value % period;
     const int seen_as = (static_cast<int>(rank) + ranks - (peer.value - like)) % ranks;
-    Flow& flow = all.flows.emplace_back();
+    SimulatedFlow& flow = all.flows.emplace_back();
     flow.sender = rank;
     flow.receiver = static_cast<std::size_t>(like);
     flow.sends = state.dependencies.on_channel[i];
@@ -51,7 +51,7 @@ void connect_sends(std::size_t rank, SimulationState& all, Flows& flows) {
   }
 }
 
-void connect_receives(std::size_t rank, SimulationState& all, const Flows& flows) {
+void connect_receives(std::size_t rank, SimulationState& all, const FlowsByReceiver& flows) {
   SimulatedRank& state = all.ranks[rank];
   for (std::size_t i = 0; i < state.dependencies.channels.size(); ++i) {
     const auto [peer, lane, direction] = state.dependencies.channels[i];
@@ -67,6 +67,10 @@ void connect_receives(std::size_t rank, SimulationState& all, const Flows& flows
 
 SimulationState::SimulationState(const Simulated& simulated, const ProgramOf& program_of)
     : nodes(simulated.topology.nodes.size()) {
+  for (SimulatedNode& node : nodes) {
+    node.out.resize(1 + simulated.beside.size());
+    node.in.resize(1 + simulated.beside.size());
+  }
   const int all = simulated.topology.ranks();
   node_numbers.resize(static_cast<std::size_t>(all));
   for (std::size_t node = 0; node < nodes.size(); ++node)
@@ -75,7 +79,7 @@ SimulationState::SimulationState(const Simulated& simulated, const ProgramOf& pr
   ranks.resize(static_cast<std::size_t>(simulated.period > 0 ? simulated.period : all));
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
     load(ranks[rank], program_of(Rank{static_cast<int>(rank)}));
-  Flows connected;
+  FlowsByReceiver connected;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
     connect_sends(rank, *this, connected);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)

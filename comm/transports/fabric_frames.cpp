@@ -24,6 +24,18 @@ FabricFrames::FabricFrames(Rank self, fabric::FabricEndpoint& endpoint)
     in_.back().block = blocks_.take();
     unposted_.push_back(&in_.back());
   }
+  if (endpoint.traits().needs_local) blocks_.reserve();
+}
+
+/// Returns memory for a frame that is sent; empty where it must wait for that of another.
+fabric::FabricPart FabricFrames::take_block() {
+  if (under_way_.size() >= kMaxFramesOut) return {};
+  try {
+    return blocks_.take();
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::capacity || under_way_.empty()) throw;
+    return {};
+  }
 }
 
 FabricFrame FabricFrames::frame_to(const FabricPeer& peer, FabricFrameKind kind) const {
@@ -50,8 +62,8 @@ bool FabricFrames::post(FabricPeer& peer, const FabricFrame& frame, std::size_t 
     encode(frame, scratch_);
     return inject(peer, std::span(scratch_).first(size));
   }
-  if (under_way_.size() >= kMaxFramesOut) return false;
-  const fabric::FabricPart block = blocks_.take();
+  const fabric::FabricPart block = take_block();
+  if (block.bytes.empty()) return false;
   encode(frame, block.bytes);
   return post_block(peer, block, size);
 }
@@ -60,8 +72,8 @@ bool FabricFrames::post_encoded(FabricPeer& peer, const FabricControl& frame) {
   const auto encoded = std::span(frame.bytes).first(frame.size);
   if (frame.is_short && encoded.size() <= endpoint_.traits().inject_bytes)
     return inject(peer, encoded);
-  if (under_way_.size() >= kMaxFramesOut) return false;
-  const fabric::FabricPart block = blocks_.take();
+  const fabric::FabricPart block = take_block();
+  if (block.bytes.empty()) return false;
   std::ranges::copy(encoded, block.bytes.begin());
   return post_block(peer, block, encoded.size());
 }

@@ -61,6 +61,7 @@ class FabricFrames {
     std::list<FrameOperation>::iterator self{};
   };
 
+  fabric::FabricPart take_block();
   bool inject(FabricPeer& peer, std::span<const std::byte> encoded);
   bool post_encoded(FabricPeer& peer, const FabricControl& frame);
   bool post_block(FabricPeer& peer, const fabric::FabricPart& block, std::size_t bytes);

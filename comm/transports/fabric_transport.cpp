@@ -26,6 +26,10 @@ bool may_register(const fabric::Traits& traits) {
   return traits.needs_local || traits.put != fabric::Put::none;
 }
 
+std::size_t usual_copy_limit(fabric::FabricEndpoint& endpoint) {
+  return may_register(endpoint.traits()) ? measured_copy_limit(endpoint) : 0;
+}
+
 std::uint64_t random_token() {
   const Nonce nonce = random_nonce();
   std::uint64_t token = 0;
@@ -53,9 +57,7 @@ FabricTransport::FabricTransport(Rank self, int size,
       endpoint_(std::move(endpoint)),
       token_(random_token()),
       peers_(static_cast<std::size_t>(size)),
-      program_memory_(*endpoint_, copy_limit               ? *copy_limit
-                                  : may_register(traits()) ? measured_copy_limit(*endpoint_)
-                                                           : 0),
+      program_memory_(*endpoint_, copy_limit ? *copy_limit : usual_copy_limit(*endpoint_)),
       frames_(self, *endpoint_),
       shorts_(frames_, *this),
       puts_(*endpoint_, memory_, program_memory_, frames_, *this),
@@ -220,10 +222,7 @@ bool FabricTransport::progress() {
     has_moved = poll_queue();
     frames_.post_receives();
   } catch (const Error& e) {
-    // The endpoint itself is broken.
-    for (const auto& peer : peers_)
-      if (peer) lose(*peer, e);
-    return true;
+    return lose_all(e);  // The endpoint itself is broken.
   }
   has_moved = flush_busy() || has_moved;
   has_moved = pieces_.advance_stalled() || has_moved;
@@ -366,6 +365,17 @@ void FabricTransport::freed(const std::byte* memory) noexcept {
 void FabricTransport::lose(FabricPeer& peer, const Error& error) noexcept {
   if (std::exchange(peer.is_lost, true)) return;
   events_->lost(peer.rank, error);
+}
+
+/// Returns whether a peer was not lost before.
+bool FabricTransport::lose_all(const Error& error) noexcept {
+  bool is_news = false;
+  for (const auto& peer : peers_) {
+    if (!peer || peer->is_lost) continue;
+    lose(*peer, error);
+    is_news = true;
+  }
+  return is_news;
 }
 
 void FabricTransport::forget(Rank lost) {

@@ -101,6 +101,7 @@ class FabricTransport final : public Transport, private FabricHub {
   void open_frame(std::span<const std::byte> bytes);
   void take(FabricPeer& peer, const FabricFrame& frame);
 
+  bool lose_all(const Error& error) noexcept;
   void warn_of_refusal();
   void end_operations(const FabricPeer& peer);
   bool has_operations(const FabricPeer& peer) const noexcept;

@@ -75,6 +75,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"job-sweep", "ID", run_job_sweep},
     Subcommand{"job-remove", "DIR", run_job_remove},
     Subcommand{"job-stacks", "DIR", run_job_stacks},
+    Subcommand{"job-usage", "DIR", run_job_usage},
     Subcommand{"guard-set", "< ORDER", run_guard_set},
     Subcommand{"guard-run", "", run_guard_run},
     Subcommand{"guard-show", "", run_guard_show},

@@ -27,6 +27,7 @@ int run_job_stop(Arguments arguments);
 int run_job_sweep(Arguments arguments);
 int run_job_remove(Arguments arguments);
 int run_job_stacks(Arguments arguments);
+int run_job_usage(Arguments arguments);
 int run_guard_set(Arguments arguments);
 int run_guard_run(Arguments arguments);
 int run_guard_show(Arguments arguments);

@@ -12,6 +12,31 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kBegin = 1'700'000'000 * kSecond;
 constexpr int kRanks = 24;
 
+/// Returns samples of 42 seconds, counters of a rank, and a timeline with a hostile path.
+fastgpu::cli::UsageEvidence usage_of(const std::string& node) {
+  fastgpu::cli::UsageEvidence found{.node = node};
+  for (int i = 1; i <= 42; ++i) {
+    const auto step = static_cast<std::uint64_t>(i);
+    const fastgpu::launcher::GpuUsage gpu{.index = 0,
+                                          .percent = 50 + i,
+                                          .memory_used = {step * 1'000'000'000},
+                                          .memory = {80'000'000'000}};
+    found.usage.samples.push_back({.ended = kBegin + i * kSecond,
+                                   .span = std::chrono::milliseconds(1'000),
+                                   .usage = {.busy = (i % 10) / 10.0,
+                                             .memory_used = {step * 200'000'000},
+                                             .memory = {16'000'000'000},
+                                             .received_each_second = {step * 1'000'000},
+                                             .sent_each_second = {1'000},
+                                             .gpus = {gpu, gpu}}});
+  }
+  found.usage.counters = {
+      {.rank = 0, .json = R"({"rank": 0, "counters": {"steps": 40, "lane_bytes": [1000, 2000]}})"},
+      {.rank = 1, .json = "<script>alert(4)</script>"}};
+  found.usage.timelines = {{.rank = 0, .path = "/root/<b>/rank-0.json", .size = 1'000}};
+  return found;
+}
+
 JobEvidence sample() {
   JobEvidence evidence;
   fastgpu::launcher::JobRecord record;
@@ -42,6 +67,8 @@ JobEvidence sample() {
                               .err = i == 3 ? "</pre></body><script>alert(3)</script>\n"
                                               "\x1b]0;title\x07\xc3\x28 ]]> <!-- & \xe2\x80\xae\n"
                                             : ""});
+  for (const char* node : {"demo-0", "demo-1"})
+    evidence.usage.push_back(usage_of(node));
   return evidence;
 }
 

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     words.push_back(word);
   const std::string file = end < size ? text.substr(end + 2) : "";
   try {
-    fastgpu::cli::in_our_words(words, [&](const std::string&) { return file; });
+    fastgpu::cli::translate_legacy_command(words, [&](const std::string&) { return file; });
   } catch (const fastgpu::Error&) {
   }
   return 0;

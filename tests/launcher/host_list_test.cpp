@@ -25,6 +25,11 @@ TEST_CASE("hosts are read as mpirun reads them") {
   CHECK(read_list("n[0-3]:8") == "n[0-3]=8 ");
 }
 
+TEST_CASE("a host may have all slots of its node") {
+  CHECK(read_list("a:*,b:auto") == "a=0 b=0 ");
+  CHECK(read_list("a:2,a:*,b:*,b:3") == "a=0 b=0 ");
+}
+
 TEST_CASE("what is no list of hosts is refused with a word that shows how") {
   const auto why = [](const std::string& text) {
     const Error e = failure_of([&] { parse_host_list(text); });

@@ -72,6 +72,18 @@ TEST_CASE("lost nodes are left out where the ranks fit without them") {
   CHECK(nodes_for_restart(nodes, {}, spec).size() == 3);
 }
 
+TEST_CASE("a job that needs its lost nodes does not fit without them, unless slots may be shared") {
+  const std::vector<NodeSlots> nodes = {{{"n-0"}, 2}, {{"n-1"}, 2}};
+  JobSpec spec = restarted(1, usual_retry_causes());
+  spec.ranks = 4;
+  CHECK(fits_without(nodes, {}, spec));
+  CHECK_FALSE(fits_without(nodes, {{"n-1"}}, spec));
+  CHECK_FALSE(fits_without({}, {}, spec));
+  spec.crowding = Crowding::allowed;
+  CHECK(fits_without(nodes, {{"n-1"}}, spec));
+  CHECK_FALSE(fits_without(nodes, {{"n-0"}, {"n-1"}}, spec));
+}
+
 TEST_CASE("the first run of a job has its id as its name, and the next ones a number") {
   CHECK(run_name("train-1", 0) == "train-1");
   CHECK(run_name("sweep-1.7", 2) == "sweep-1.7.r2");

@@ -34,6 +34,8 @@ CLIENT_WORDS = {
     "cancel",
     "env",
 }
+# Other names of `run job`, which understands the flags of these programs.
+LAUNCHERS = {"mpirun", "horovodrun", "perseusrun"}
 
 
 class Program:
@@ -54,6 +56,8 @@ class Program:
         line = re.split(r" -- | \| | > |;| && | \|\| |\s#", line + " ")[0]
         words = line.split()[1:]
         if not words or not re.fullmatch(r"[a-z-]+", words[0]) or words[0].startswith("-"):
+            return None
+        if words[0] in LAUNCHERS:
             return None
         command = " ".join(words[:2]) if " ".join(words[:2]) in self.commands else words[0]
         if command not in self.commands:

@@ -25,12 +25,18 @@ int show_job(Context& context, const state::Job& job, const std::string& sentenc
   return 0;
 }
 
-/// Stops a job on its nodes and records its end.
+/// Stops a job on its nodes and records its end. A job that is started again may be waiting for a
+/// lost node: it ends without an answer of that node.
 void stop_running(Context& context, OpenJob& open) {
   const auto engine = engine_for(context, open.cluster, open.record);
   context.ui().progress("stopping job " + open.job.id);
-  for (const auto& outcome : engine->stop(open.run(), open.record))
-    if (!outcome.ok()) throw outcome.error().during("stopping job " + open.job.id);
+  const bool is_restarted = is_restarted_by_its_owner(context, open.job);
+  for (const auto& outcome : engine->stop(open.run(), open.record)) {
+    if (outcome.ok()) continue;
+    const Error why = outcome.error().during("stopping job " + open.job.id);
+    if (!is_restarted) throw Error(why);
+    context.ui().warn(why.what());
+  }
   launcher::mark_ended(context.store(), open.job,
                        {.state = state::JobState::cancelled,
                         .exit_code = exit_code(ErrorKind::interrupted),

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/join.hpp"
 #include "cli/commands/cluster/check_view.hpp"
+#include "cli/commands/job/host_choice.hpp"
 #include "cli/workflows/cluster_checks.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "launcher/engines/slurm.hpp"
@@ -25,22 +26,25 @@ std::string cluster_of_job(Context& context, const RunJobOptions& options,
 }  // namespace
 
 RemoteTarget target_of_job(Context& context, const RunJobOptions& options,
-                           const launcher::JobFile& file) {
+                           const launcher::JobFile& file, Absent absent) {
   const std::string cluster = cluster_of_job(context, options, file);
-  if (options.hosts.empty()) return running_nodes(context, cluster);
-  const auto hosts = launcher::parse_host_list(options.hosts);
+  if (options.hosts.empty()) return running_nodes(context, cluster, Access::modify, absent);
+  auto hosts = launcher::parse_host_list(options.hosts);
   if (cluster.find('/') != std::string::npos)
     throw Error(ErrorKind::usage, "run job: give the nodes by -H or by --cluster, not by both");
+  hosts =
+      with_node_names(std::move(hosts), find_nodes(context, find_cluster(context, cluster), ""));
   std::string names;
   for (const launcher::NodeSlots& host : hosts)
     append_item(names, host.name.value, ",");
-  RemoteTarget all = running_nodes(context, cluster + "/" + names);
+  RemoteTarget all = running_nodes(context, cluster + "/" + names, Access::modify, absent);
   RemoteTarget target{
       .cluster = all.cluster, .nodes = {}, .hosts = {}, .heartbeat = std::move(all.heartbeat)};
   for (const launcher::NodeSlots& host : hosts) {
     for (state::Node node : find_nodes(context, all.cluster, host.name.value)) {
       const auto known = std::ranges::find(all.nodes, node.name, &state::Node::name);
-      node.slots = host.slots;
+      if (known == all.nodes.end()) continue;
+      if (host.slots != launcher::kSlotsOfNode) node.slots = host.slots;
       target.hosts.push_back(all.hosts.at(static_cast<std::size_t>(known - all.nodes.begin())));
       target.nodes.push_back(std::move(node));
     }

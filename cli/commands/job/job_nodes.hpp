@@ -11,7 +11,7 @@ namespace fastgpu::cli {
 
 /// Returns the nodes to run on. -H names nodes of the cluster, with the slots to use there.
 RemoteTarget target_of_job(Context& context, const RunJobOptions& options,
-                           const launcher::JobFile& file);
+                           const launcher::JobFile& file, Absent absent = Absent::refused);
 
 /// Returns the record of a job whose nodes the engine chooses: the first node of the target submits
 /// it.

@@ -15,7 +15,7 @@ namespace fastgpu::cli {
 /// The parts of a plan beside the record of the job.
 struct PlanParts {
   std::optional<ArrayPlan> array{};
-  std::span<const launcher::NodeTopology> topologies{};  ///< Those of a job with --per.
+  std::span<const launcher::NodeTopology> topologies{};  ///< The nodes of a job with --per.
 };
 
 /// Shows what would be started. Returns the exit code.

@@ -5,14 +5,18 @@
 #include <string>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/units.hpp"
+#include "cli/commands/job/replaced_nodes.hpp"
 #include "cli/commands/job/topology_placement.hpp"
 #include "cli/commands/node/remote_output.hpp"
+#include "cli/workflows/name_folding.hpp"
 #include "cli/workflows/spot_notices.hpp"
 #include "launcher/binding.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/recovery.hpp"
 #include "process/command.hpp"
+#include "provision/providers.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -23,28 +27,39 @@ using launcher::JobEndCause;
 /// The time for lost nodes to answer again.
 constexpr std::chrono::minutes kForNodes{5};
 constexpr std::chrono::seconds kBetweenTrials{5};
+/// The same in a cloud, where a machine may have to be found first.
+constexpr std::chrono::minutes kForMachines{15};
+constexpr std::chrono::seconds kBetweenMachines{10};
 
-/// Returns true if the cloud has announced that it takes a node of the job back.
-bool is_taken_back(Context& context, const OpenJob& open) try {
-  const auto nodes = context.store().nodes(open.cluster.id);
-  for (const Notice& notice : notices_of(context, open.cluster, nodes))
+/// Returns the nodes of the job that the cloud has announced to take back.
+std::vector<NodeName> taken_back(Context& context, const OpenJob& open) try {
+  std::vector<NodeName> nodes;
+  for (const Notice& notice :
+       notices_of(context, open.cluster, context.store().nodes(open.cluster.id)))
     if (notice.taken_back != 0 &&
-        std::ranges::find(open.record.placement, notice.node, &launcher::NodeRanks::node) !=
-            open.record.placement.end())
-      return true;
-  return false;
+        contains(open.record.placement, notice.node, &launcher::NodeRanks::node))
+      nodes.push_back(notice.node);
+  return nodes;
 } catch (const Error&) {
   context.cancel().check();
-  return false;
+  return {};
 }
 
-/// Returns the cause of the job's end. Asks a cloud's nodes only where it may make a difference.
-JobEndCause cause_of(Context& context, const OpenJob& open, const launcher::JobOutcome& outcome) {
-  const auto& causes = open.record.spec.retry_on;
-  const bool matters = std::ranges::find(causes, JobEndCause::preempted) != causes.end() &&
+/// How a run has ended.
+struct RunEnd {
+  launcher::JobOutcome outcome{};
+  JobEndCause cause = JobEndCause::none;
+  std::vector<NodeName> taken_back{};  ///< The nodes that the cloud takes back, if it was asked.
+};
+
+/// Returns the end of a run. Asks a cloud's nodes only where it may make a difference.
+RunEnd end_of(Context& context, const OpenJob& open, const launcher::JobOutcome& outcome) {
+  RunEnd end{.outcome = outcome, .cause = outcome.cause};
+  const bool matters = contains(open.record.spec.retry_on, JobEndCause::preempted) &&
                        launcher::with_notice(outcome.cause, true) != outcome.cause;
-  return matters ? launcher::with_notice(outcome.cause, is_taken_back(context, open))
-                 : outcome.cause;
+  if (matters) end.taken_back = taken_back(context, open);
+  end.cause = launcher::with_notice(outcome.cause, !end.taken_back.empty());
+  return end;
 }
 
 /// Keeps the nodes of a target whose names are in `kept`.
@@ -72,33 +87,93 @@ launcher::JobSpec spec_for_placing(const launcher::JobRecord& record) {
   return spec;
 }
 
+/// Throws interrupted for a cancel, of this process or of the job.
+void check_not_cancelled(Context& context, const OpenJob& open) {
+  context.cancel().check();
+  const auto stored = context.store().find_job(open.job.id);
+  if (!stored || launcher::has_ended(*stored))
+    throw Error(ErrorKind::interrupted, "job " + open.job.id + " was cancelled before its restart");
+}
+
 class Restart {
  public:
-  Restart(Context& context, StartedJob& started, const FindTarget& find_target)
-      : context_(context), started_(started), find_target_(find_target) {}
+  Restart(Context& context, StartedJob& started, const FindTarget& find_target, RunEnd end)
+      : context_(context),
+        started_(started),
+        find_target_(find_target),
+        lost_(std::move(end.outcome.lost)),
+        leaving_(std::move(end.taken_back)),
+        in_cloud_(provision::is_cloud(started.open.cluster.provider)) {
+    for (const NodeName& node : leaving_)
+      if (!contains(lost_, node)) lost_.push_back(node);
+  }
 
-  /// Places the ranks on nodes on which the job can start. Waits for nodes that do not answer.
-  /// Throws the last reason after five minutes.
-  RemoteTarget prepare(const std::vector<NodeName>& lost) {
-    const auto deadline = context_.clock().now() + kForNodes;
-    for (;;) {
+  /// Places the ranks on nodes on which the job can start. Has lost nodes of a cloud replaced if
+  /// the job needs them, and waits for nodes that do not answer. Throws the last reason after some
+  /// minutes.
+  RemoteTarget prepare() {
+    const auto deadline = context_.clock().now() + (in_cloud_ ? kForMachines : kForNodes);
+    for (Trial trial = Trial::first;; trial = Trial::later) {
       try {
-        return try_to_prepare(lost);
+        return try_to_prepare(trial);
       } catch (const Error& e) {
-        context_.cancel().check();
-        if (context_.clock().now() >= deadline) throw;
+        check_not_cancelled(context_, started_.open);
+        if (context_.clock().now() >= deadline) throw_reason(e);
         context_.ui().progress("job " + started_.open.job.id +
                                " cannot start again yet: " + e.what());
-        context_.clock().sleep(kBetweenTrials);
+        context_.clock().sleep(in_cloud_ ? kBetweenMachines : kBetweenTrials);
+        check_not_cancelled(context_, started_.open);
       }
     }
   }
 
  private:
-  RemoteTarget try_to_prepare(const std::vector<NodeName>& lost) {
+  enum class Trial : std::uint8_t { first, later };
+
+  /// Returns the nodes to choose from. After a failed trial, and if the job needs a lost node, asks
+  /// the cloud for new machines. A failure of that matters only if the job needs them.
+  RemoteTarget find_nodes_again(Trial trial) {
+    std::optional<Error> failure;
+    if (in_cloud_ && trial == Trial::later) failure = try_to_replace();
+    if (failure && !has_running_nodes()) throw Error(*failure);
     RemoteTarget target = find_target_();
+    if (!in_cloud_ || fits_on(target)) return target;
+    if (trial == Trial::first) failure = try_to_replace();
+    if (failure) throw Error(*failure);
+    if (!leaving_.empty())
+      throw Error(ErrorKind::capacity,
+                  leaving_.front().value + " is taken back by the cloud, and not gone yet");
+    return trial == Trial::first ? find_target_() : std::move(target);
+  }
+
+  bool has_running_nodes() const {
+    const auto nodes = context_.store().nodes(started_.open.cluster.id);
+    return contains(nodes, state::NodeState::running, &state::Node::state);
+  }
+
+  std::optional<Error> try_to_replace() {
+    try {
+      const auto& open = started_.open;
+      for (const NodeName& node : replace_for_job(context_, open.cluster, open.record.spec)) {
+        std::erase(lost_, node);
+        std::erase(leaving_, node);
+      }
+      return std::nullopt;
+    } catch (const Error& e) {
+      context_.cancel().check();
+      return e;
+    }
+  }
+
+  bool fits_on(const RemoteTarget& target) const {
+    return launcher::fits_without(slots_of(target.nodes), lost_,
+                                  spec_for_placing(started_.open.record));
+  }
+
+  RemoteTarget try_to_prepare(Trial trial) {
+    RemoteTarget target = find_nodes_again(trial);
     const launcher::JobSpec spec = spec_for_placing(started_.open.record);
-    const auto kept = launcher::nodes_for_restart(slots_of(target.nodes), lost, spec);
+    const auto kept = launcher::nodes_for_restart(slots_of(target.nodes), lost_, spec);
     target = only(std::move(target), kept);
     launcher::JobRecord& record = started_.open.record;
     launcher::JobRecord placed = record;
@@ -122,32 +197,44 @@ class Restart {
     return target;
   }
 
+  /// Throws the error, and explains it if the job waits for a node that nothing replaces.
+  [[noreturn]] void throw_reason(const Error& e) const {
+    if (in_cloud_ || lost_.empty()) throw Error(e);
+    std::vector<std::string> names;
+    for (const NodeName& node : lost_)
+      names.push_back(node.value);
+    throw Error(e.kind(), fold_names(names) + (names.size() == 1 ? " is" : " are") +
+                              " lost, and only nodes in a cloud are replaced; with fewer ranks "
+                              "(--np) or --oversubscribe the job fits on the other nodes: " +
+                              e.what());
+  }
+
   Context& context_;
   StartedJob& started_;
   const FindTarget& find_target_;
+  std::vector<NodeName> lost_;  ///< The nodes that do not answer, and those that leave.
+  std::vector<NodeName>
+      leaving_;  ///< The nodes that the cloud takes back, until they are replaced.
+  bool in_cloud_;
 };
 
 /// Waits before a restart. Throws interrupted for a cancel, of this process or of the job.
 void pause_before(Context& context, const OpenJob& open, std::chrono::milliseconds wait) {
   context.clock().sleep(wait);
-  context.cancel().check();
-  const auto stored = context.store().find_job(open.job.id);
-  if (!stored || launcher::has_ended(*stored))
-    throw Error(ErrorKind::interrupted, "job " + open.job.id + " was cancelled before its restart");
+  check_not_cancelled(context, open);
 }
 
 void restart(Context& context, StartedJob& started, const FindTarget& find_target,
-             const launcher::JobOutcome& outcome, JobEndCause cause,
-             std::chrono::milliseconds wait) {
+             const RunEnd& end, std::chrono::milliseconds wait) {
   OpenJob& open = started.open;
   const int restarts = open.record.restarts + 1;
-  context.ui().warn("job " + open.job.id + " ended (" + std::string(state::to_string(cause)) +
-                    "): " + outcome.reason + "; it is started again, " + std::to_string(restarts) +
-                    " of " + std::to_string(open.record.spec.retries));
+  context.ui().warn("job " + open.job.id + " ended (" + std::string(state::to_string(end.cause)) +
+                    "): " + end.outcome.reason + "; it is started again, " +
+                    std::to_string(restarts) + " of " + std::to_string(open.record.spec.retries));
   pause_before(context, open, wait);
-  const RemoteTarget target = Restart(context, started, find_target).prepare(outcome.lost);
+  const RemoteTarget target = Restart(context, started, find_target, end).prepare();
   open.record.restarts = restarts;
-  open.record.cause = cause;
+  open.record.cause = end.cause;
   open.record.spec.input = launcher::Input::none;
   process::set_variable(open.record.spec.environment,
                         "FASTGPU_RESTART_COUNT=" + std::to_string(restarts));
@@ -168,23 +255,21 @@ std::unique_ptr<launcher::JobEngine> engine_to_follow(Context& context,
 int follow_with_retries(Context& context, StartedJob& started, const FindTarget& find_target,
                         FollowOptions request) {
   for (;;) {
-    std::optional<launcher::JobOutcome> ended;
+    RunEnd ended;
     std::optional<std::chrono::milliseconds> wait;
-    JobEndCause cause = JobEndCause::none;
     request.goes_on = [&](const launcher::JobOutcome& outcome) {
-      ended = outcome;
-      cause = cause_of(context, started.open, outcome);
-      wait = launcher::wait_before_restart(started.open.record.spec, cause,
+      ended = end_of(context, started.open, outcome);
+      wait = launcher::wait_before_restart(started.open.record.spec, ended.cause,
                                            started.open.record.restarts);
       return wait.has_value();
     };
     const int code = follow_job(context, *started.engine, started.open, request);
     if (!wait) return code;
     try {
-      restart(context, started, find_target, *ended, cause, *wait);
+      restart(context, started, find_target, ended, *wait);
     } catch (const Error& e) {
       const bool is_stopped = e.kind() == ErrorKind::interrupted;
-      launcher::JobOutcome last = *ended;
+      launcher::JobOutcome last = ended.outcome;
       last.reason += is_stopped ? "" : "; it could not be started again: " + std::string(e.what());
       if (is_stopped)
         last = {.state = state::JobState::cancelled, .exit_code = 130, .reason = e.what()};

@@ -66,6 +66,20 @@ void report_and_leave(Context& context, const std::string& id) {
     ::dup2(null.get(), fd);
 }
 
+int run_own_command(const std::vector<std::string>& words) {
+  process::Command command{.argv = {std::filesystem::read_symlink("/proc/self/exe").string()}};
+  command.argv.insert(command.argv.end(), words.begin(), words.end());
+  auto environment = process::current_environment();
+  std::erase_if(environment, [](const std::string& assignment) {
+    return assignment.starts_with(std::string(kInQueue) + "=") ||
+           assignment.starts_with(std::string(kInArray) + "=");
+  });
+  command.environment = std::move(environment);
+  command.in.mode = command.out.mode = process::StreamMode::null;
+  command.on_parent_death = process::OnParentDeath::kill;
+  return process::Child(command).wait().shell_code();
+}
+
 process::Child start_for_element(const std::string& job, const std::string& input) {
   process::Command command{.argv = own_words()};
   auto environment = process::current_environment();

@@ -34,4 +34,8 @@ void report_and_leave(Context& context, const std::string& id);
 /// input. It ends with this process.
 process::Child start_for_element(const std::string& job, const std::string& input);
 
+/// Runs fastgpu with `words` to its end. Its standard output is dropped, and Ctrl-C reaches it,
+/// too. Returns its exit code.
+int run_own_command(const std::vector<std::string>& words);
+
 }  // namespace fastgpu::cli

@@ -9,6 +9,7 @@
 #include "base/quote.hpp"
 #include "base/time_text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/job/report_usage.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/ui/html.hpp"
 #include "launcher/placement.hpp"
@@ -279,8 +280,8 @@ std::string report_page(const JobEvidence& evidence, state::TimePoint now) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n<title>" +
       html_text(title) + "</title>\n<style>\n" + std::string(kReportStyle) +
-      "</style>\n</head>\n<body>\n<h1>" + html_text(title) + " <span class=\"state " +
-      std::string(class_of(job.state)) + "\">" +
+      std::string(usage_style()) + "</style>\n</head>\n<body>\n<h1>" + html_text(title) +
+      " <span class=\"state " + std::string(class_of(job.state)) + "\">" +
       html_text(std::string(state::to_string(job.state))) + "</span></h1>\n";
   if (!job.reason.empty()) out += "<p class=\"reason\">" + html_lines(job.reason) + "</p>\n";
   out += "<dl>\n";
@@ -289,8 +290,9 @@ std::string report_page(const JobEvidence& evidence, state::TimePoint now) {
   out += "</dl>\n";
   for (const std::string& what : evidence.missing)
     out += "<p class=\"bad\">" + html_text("incomplete: " + what) + "</p>\n";
+  const Span span = span_of(evidence, now);
   out += timeline(evidence, now) + rank_table(evidence) + placement_table(evidence) +
-         log_sections(evidence);
+         usage_sections(evidence, {.begin = span.begin, .end = span.end}) + log_sections(evidence);
   return out + "<p class=\"scale\">fastgpu " FASTGPU_VERSION ", " + html_text(utc_text(now)) +
          "; the times of ranks are those of their nodes</p>\n</body>\n</html>\n";
 }
@@ -304,6 +306,7 @@ View report_view(const JobEvidence& evidence, state::TimePoint now) {
   view.root["run"] = evidence.run;
   view.root["ranks"] = Json::array();
   view.root["missing"] = evidence.missing;
+  add_usage_fields(view.root, evidence);
   view.table.columns = {{"RANK"}, {"NODE"}, {"CODE"}, {"DURATION"}, {"OUTCOME", false, Fit::prose}};
   for (const RankEvidence& rank : evidence.ranks) {
     view.root["ranks"].push_back(rank_item(rank));

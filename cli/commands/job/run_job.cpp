@@ -228,10 +228,11 @@ int run_here(Context& context, const RunJobOptions& options) {
                       .job_file = text,
                       .is_in_background = is_in_queue});
   check_input_of_retries(options, file, spec);
-  return run_placed(context, options, file, cluster.target(), std::move(record),
-                    {.find_target = [&] { return target_of_job(context, options, file); },
-                     .post_mortem = options.post_mortem,
-                     .secrets = assigned_names(secrets)});
+  return run_placed(
+      context, options, file, cluster.target(), std::move(record),
+      {.find_target = [&] { return target_of_job(context, options, file, Absent::left_out); },
+       .post_mortem = options.post_mortem,
+       .secrets = assigned_names(secrets)});
 }
 
 int run(Context& context, const RunJobOptions& options) {

@@ -1,5 +1,6 @@
 #include "cli/commands/job/run_job_options.hpp"
 
+#include "cli/commands/job/host_choice.hpp"
 #include "cli/commands/shared/target_argument.hpp"
 #include "launcher/job.hpp"
 
@@ -25,6 +26,7 @@ void describe_ranks(Arguments& arguments, RunJobOptions& options) {
       .text("--host", "NODE[:SLOTS],...",
             "Use these nodes of the cluster, with that many slots each", options.hosts)
       .letter = "-H";
+  describe_host_file(arguments, options.hosts);
   Argument& engine =
       arguments.text("--engine", "NAME", "System that runs the job (mpirun)", options.engine);
   engine.values = Values::choice;

@@ -165,7 +165,7 @@ std::vector<std::string> notes_on_codecs(const std::vector<BenchResult>& results
                            : std::string("none was used: all ranks are on one node")));
   }
   lines.emplace_back(
-      "codecs except same change the sums of gradients: a model may need more steps");
+      "codecs other than 'same' change the sums of gradients: a model may need more steps");
   return lines;
 }
 

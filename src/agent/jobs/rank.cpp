@@ -20,11 +20,13 @@
 #include "agent/interfaces.hpp"
 #include "agent/jobs/idle_watch.hpp"
 #include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/job_usage.hpp"
 #include "agent/jobs/log_times.hpp"
 #include "agent/jobs/memory_events.hpp"
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_group.hpp"
 #include "agent/jobs/rank_input.hpp"
+#include "agent/jobs/usage_sampler.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/status.hpp"
@@ -190,14 +192,15 @@ class RankRun {
  public:
   /// `child` leads a group of its own; `input` may be null.
   RankRun(process::Child child, RankInput* input, milliseconds grace, LogClock& clock,
-          IdleWatch& idle, const std::filesystem::path& group)
+          IdleWatch& idle, UsageSampler& sampler, const std::filesystem::path& group)
       : memory_(group),
         child_(child.pid()),
         reaper_(child.pid()),
         input_(input),
         grace_(grace),
         clock_(clock),
-        idle_(idle) {
+        idle_(idle),
+        sampler_(sampler) {
     child.release();  // The reaper takes its status, among those of adopted orphans.
   }
 
@@ -220,6 +223,7 @@ class RankRun {
       ::poll(fds, 3, end.told ? 20 : nap());
       clock_.look();
       idle_.look();
+      sampler_.look();
       if (input_ != nullptr && fds[1].revents != 0) input_->end();
       // If the program has ended by now, it ended by itself, even if signals have arrived
       // meanwhile.
@@ -231,10 +235,12 @@ class RankRun {
   }
 
  private:
-  /// Returns for how many milliseconds poll() may wait; -1 for any time.
+  /// Returns for how many milliseconds poll() may wait.
   int nap() const {
-    const int clock = clock_.wait(), idle = idle_.wait();
-    return clock < 0 || idle < 0 ? std::max(clock, idle) : std::min(clock, idle);
+    int shortest = sampler_.wait();
+    for (const int wait : {clock_.wait(), idle_.wait()})
+      if (wait >= 0) shortest = std::min(shortest, wait);
+    return shortest;
   }
 
   void pass_on(int number, RankEnd& end) {
@@ -261,6 +267,7 @@ class RankRun {
   milliseconds grace_;
   LogClock& clock_;
   IdleWatch& idle_;
+  UsageSampler& sampler_;
   SteadyClock::time_point kill_at_ = SteadyClock::time_point::max();
 };
 
@@ -297,6 +304,7 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   command.err.fd = err.get();
   command.directory = below_home(plan.directory);
   command.environment = environment_of(directory, plan, place);
+  if (place.local_rank == 0) note_comm_folders(directory, plan, *command.environment);
   command.grouping = process::Grouping::group;
   command.on_parent_death = process::OnParentDeath::kill;
   make_checkpoint_directory(plan);
@@ -306,7 +314,8 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   const auto stem = directory / "ranks" / std::to_string(place.rank);
   IdleWatch idle(plan.hang_timeout, stem, {stem.string() + ".out", stem.string() + ".err"},
                  child.pid());
-  return RankRun(std::move(child), input ? &*input : nullptr, plan.grace, clock, idle,
+  UsageSampler sampler(directory);
+  return RankRun(std::move(child), input ? &*input : nullptr, plan.grace, clock, idle, sampler,
                  group ? group->path() : std::filesystem::path())
       .run(signals);
 }

@@ -17,6 +17,8 @@
 //   ranks/<r>.pid      the id of the rank's process, for a job that may hang
 //   ranks/<r>.idle     there while the rank does nothing
 //   stacks             the last answer of `job-stacks`
+//   samples/<host>     how busy the node was, a line a sample (samples.hpp); <host>.lock is held by
+//                      the rank that samples, and <host>.folders has the folders of the library
 //   ranks/<r>.group    the control group of the rank's program, where the node has one
 #pragma once
 

@@ -216,6 +216,47 @@ def negotiation_table(report):
     )
 
 
+def networks_tables(report):
+    """A table for each length: networks by number of ranks."""
+    rows_of = {}
+    for row in report.root["networks"]:
+        rows_of.setdefault(row["bytes"], []).append(row)
+    parts = []
+    for count, rows in rows_of.items():
+        head = ["ranks", *[row["name"] for row in rows]]
+        by_ranks = zip(*[row["results"] for row in rows], strict=True)
+        cells = [
+            [
+                results[0]["ranks"],
+                *[f"{one['seconds'] * 1e3:.3g} ({one['busbw'] / 1e9:.2f})" for one in results],
+            ]
+            for results in by_ranks
+        ]
+        parts += [f"### {size(count)}, 8 ranks a node, other networks\n", table(head, cells)]
+    return "\n".join(parts)
+
+
+def networks_section(report):
+    """All of the section on other networks."""
+    first = {row["name"]: row for row in report.root["networks"]}
+    rdma = first["RDMA, 100 Gbit/s"]
+    link = rdma["links"][0]
+    return [
+        "## RDMA, several cards, and networks together, predicted\n",
+        "The same nodes with other networks between them, 8 ranks a node, and the algorithm that "
+        f"the library picks. A card for RDMA has {link['latency'] * 1e6:g} us and "
+        f"{link['shared'] * 8e-9:g} Gbit/s in each direction, which one flow can fill, and a "
+        f"message takes {rdma['per_message'] * 1e6:g} us of processor time. TCP of 1 and 0.3 "
+        "Gbit/s has 50 us. Networks that work together take the quanta of each message as they "
+        "have room, as the library does with chunks "
+        "([how](../how-to/use-several-networks.md)); a message of one quantum goes by the one "
+        "that brings it first. The copy that the library makes of what a fabric beside TCP "
+        "carries is not simulated.\n",
+        "Milliseconds, with the bus bandwidth in GB/s in parentheses.\n",
+        networks_tables(report),
+    ]
+
+
 MEASURED_HEAD = [
     "link",
     "hosts",
@@ -306,6 +347,7 @@ def page(report, rows):
             "![milliseconds against ranks](scale-all-reduce.svg)\n",
             "Milliseconds, with the bus bandwidth in GB/s in parentheses.\n",
             collective_tables(report),
+            *networks_section(report),
             "## Negotiation of 161 gradients, 8 ranks a node, predicted\n",
             '"Ours" is the library\'s own negotiation, which was run for so many ranks and '
             "recorded. It takes 9 bytes per round (step, plan, verdicts) in a step in which "

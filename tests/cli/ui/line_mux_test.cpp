@@ -26,20 +26,42 @@ TEST_CASE("lines come out whole whatever pieces they arrive in") {
   CHECK(sink.text == "a: one\nb: uno\na: two\na: last\n");
 }
 
+TEST_CASE("a line of megabytes comes out whole while other streams speak") {
+  StringSink sink;
+  LineMux::Cursor cursor;
+  LineMux mux(sink, cursor);
+  const auto a = mux.add(Styled("a: "));
+  const auto b = mux.add(Styled("b: "));
+  const std::string piece(1'000'000, 'x');
+
+  std::string line, others;
+  for (int i = 0; i < 50; ++i) {
+    line += piece;
+    mux.write(a, piece);
+    mux.write(b, "uno\ndo");
+    mux.write(b, "s\n");
+    others += "b: uno\nb: dos\n";
+  }
+  CHECK(sink.text == others);
+  mux.write(a, "end\nnext\n");
+  CHECK((sink.text == others + "a: " + line + "end\na: next\n"));
+}
+
 TEST_CASE("an endless line is passed on and broken only when another stream speaks") {
   StringSink sink;
   LineMux::Cursor cursor;
   LineMux mux(sink, cursor);
   const auto a = mux.add(Styled("a: "));
   const auto b = mux.add(Styled("b: "));
-  const std::string much(100'000, 'x');
+  const std::string much(LineMux::kMostHeld, 'x');
 
+  mux.write(b, "un");
   mux.write(a, much);
-  mux.write(a, much);
-  mux.write(b, "uno\n");
+  mux.write(a, "yz");
+  mux.write(b, "o\n");
   mux.write(a, "end\n");
 
-  CHECK(sink.text == "a: " + much + much + "\nb: uno\na: end\n");
+  CHECK((sink.text == "a: " + much + "yz\nb: uno\na: end\n"));
 }
 
 TEST_CASE(

@@ -134,6 +134,55 @@ TEST_CASE("flows that are capped share a link that is not, until it is full") {
   CHECK(megabits(8) == doctest::Approx(1000).epsilon(0.04));
 }
 
+TEST_CASE("two networks of unequal speed carry a message together at the sum of their rates") {
+  Simulated simulated = one_rank_a_node(2);
+  simulated.network.across = {.latency = 50us, .flow = gigabits(1), .shared = gigabits(1)};
+  simulated.beside = {{.latency = 50us, .flow = gigabits(0.3), .shared = gigabits(0.3)}};
+  const NetworkModel sum = together(simulated.network, simulated.beside);
+  CHECK(sum.across.shared == gigabits(1.3));
+  const double limit = 50e-6 + 2 * 2e-6 + sum.across.flow.to_move(kBytes).count();
+  const double taken = seconds(simulated, one_message({whole_of(kCount), 0}));
+  CHECK(taken >= limit);
+  // The last quantum of the slower network is at most a thirty-second of the message.
+  CHECK(taken <= limit + gigabits(0.3).to_move(kBytes / 32).count());
+}
+
+TEST_CASE("several cards of a node are as one with all their lanes") {
+  for (const int cards : {2, 4, 8}) {
+    Simulated simulated = one_rank_a_node(8);
+    simulated.beside.assign(static_cast<std::size_t>(cards - 1), simulated.network.across);
+    const NetworkModel sum = together(simulated.network, simulated.beside);
+    const double taken = seconds(simulated, ring(8));
+    CHECK(taken >= doctest::Approx(ring_time(8, kBytes, sum).count()).epsilon(0.001));
+    // A slice of 512 KiB has eight quanta, which the cards cannot always share evenly.
+    CHECK(taken <= seconds(one_rank_a_node(8), ring(8)));
+    CHECK(taken <= 1.3 * ring_time(8, kBytes, sum).count());
+  }
+}
+
+TEST_CASE("a short message goes by the network that brings it first") {
+  Simulated simulated = one_rank_a_node(2);
+  simulated.network.across = {.latency = 25us, .flow = gigabits(32), .shared = gigabits(32)};
+  const double by_tcp = seconds(simulated, one_message({whole_of(16), 0}));
+  simulated.beside = {{.latency = 3us, .flow = gigabits(100), .shared = gigabits(100)}};
+  CHECK(seconds(simulated, one_message({whole_of(16), 0})) ==
+        doctest::Approx(by_tcp - 22e-6).epsilon(0.01));
+  simulated.beside = {{.latency = 300us, .flow = gigabits(0.1), .shared = gigabits(0.1)}};
+  CHECK(seconds(simulated, one_message({whole_of(16), 0})) == doctest::Approx(by_tcp));
+}
+
+TEST_CASE("messages by several networks are reduced in their order, and all of them end") {
+  Simulated simulated = one_rank_a_node(9);
+  simulated.beside = {{.latency = 300us, .flow = gigabits(3), .shared = gigabits(3)},
+                      {.latency = 1us, .flow = gigabits(25), .shared = gigabits(25)}};
+  const Cut cut{.pieces = 4, .lanes = 2};
+  const double taken = seconds(simulated, ring(9, cut));
+  CHECK(taken < seconds(one_rank_a_node(9), ring(9, cut)));
+  CHECK(taken == seconds(simulated, ring(9, cut)));
+  simulated.beside.assign(8, simulated.network.across);
+  CHECK_THROWS_AS(simulate(simulated, ring(9)), fastgpu::Error);
+}
+
 TEST_CASE("many senders to one node share its way in") {
   constexpr int kRanks = 5;
   const auto gather = [](Rank self) {

@@ -192,6 +192,41 @@ def test_words_of_mpirun_are_understood(user):
 
 
 @shared_cluster
+def test_lines_of_mpirun_and_horovodrun_start_jobs(user):
+    name = user.two_nodes()
+    nodes = json.loads(user.run("get", "nodes", name, "-o", "json").out)["nodes"]
+    hosts = user.folder / "hosts"
+    hosts.write_text(f"{name}-1 slots=2\n{nodes[0]['address']} slots=1\n")
+    shown = (
+        'echo "$RANK $FASTGPU_NODE_RANK $OMPI_MCA_pml ${OMPI_MCA_btl_tcp_if_exclude-unset} '
+        '$HOROVOD_FUSION_THRESHOLD"; pwd; hostname'
+    )
+    words = ["--allow-run-as-root", "--bind-to", "none", "-map-by", "slot", "-mca", "pml", "ob1"]
+    words += ["-mca", "btl_tcp_if_exclude", "lo,docker0", "-wdir", "/tmp", "-hostfile", str(hosts)]
+    words += ["--fusion-threshold-mb", "32", "--mpi", "-c", name]
+    user.run("mpirun", "lines", "-n", "3", *words, "--", "sh", "-c", shown)
+    assert_equal(
+        rank_lines(user, "lines", 3),
+        [
+            f"0 0 ob1 unset 33554432\n/tmp\n{name}-1\n",
+            f"1 0 ob1 unset 33554432\n/tmp\n{name}-1\n",
+            f"2 1 ob1 unset 33554432\n/tmp\n{name}-0\n",
+        ],
+        "the order of the hostfile, and the parameters",
+    )
+    each = ["run", "job", "each", "-c", name, "-N", "1", "-H", f"{name}-1", "-H", f"{name}-0:*"]
+    user.run(*each, "--", "hostname")
+    assert_equal(rank_lines(user, "each", 2), [f"{name}-1\n", f"{name}-0\n"], "-N 1")
+    for flag, code, advice in (
+        (["--bind-to", "core"], 2, "--per core"),
+        (["--gloo"], 2, "--launcher plain"),
+        (["--hostfile", str(hosts), "-H", "0"], 2, "not by both"),
+        (["--hostfile", str(user.folder / "missing")], 5, "missing"),
+    ):
+        user.refused(["run", "job", "-c", name, *flag, "--", "true"], code, advice)
+
+
+@shared_cluster
 def test_a_secret_is_only_where_its_program_is(user):
     name = user.two_nodes()
     value = "hush-4718-hush"

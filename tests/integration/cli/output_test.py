@@ -101,6 +101,23 @@ def test_a_bar_is_seen_as_it_comes(user):
 
 
 @shared_cluster
+def test_a_line_of_megabytes_is_one_line_beside_those_of_others(user):
+    name = user.two_nodes()
+    size = 20_000_000
+    program = (
+        f"i=0; while test $i -lt 20; do head -c {size // 20} /dev/zero | tr '\\0' $RANK; "
+        "echo short >&2; i=$((i + 1)); done; echo"
+    )
+    words = ("run", "job", "wide", "--cluster", name, "-np", "2", "--", "sh", "-c", program)
+    shown = (user.run(*words).out, user.run("logs", "wide").out)
+    for text in shown:
+        lines = sorted(text.decode().split("\n"), key=len)
+        assert_equal([len(line) for line in lines], [0, size + 4, size + 4])
+        for line in lines[1:]:
+            assert_true(line == f"[{line[1]}] " + line[1] * size, "a line has other bytes")
+
+
+@shared_cluster
 def test_top_shows_the_nodes_and_their_ranks_until_ctrl_c(user):
     name = user.two_nodes()
     user.run("run", "job", "busy", "-c", name, "-np", "2", "-d", "--", "sleep", "60")

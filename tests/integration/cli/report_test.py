@@ -36,6 +36,86 @@ def test_a_report_shows_how_each_rank_ended(user):
     assert_in("exited with 7", table)
 
 
+# Prints the processor time of its parent, the agent that runs the rank, in nanoseconds.
+SPENT = "read -r spent _ </proc/$PPID/schedstat; echo $spent; "
+
+
+@shared_cluster
+def test_a_report_shows_how_busy_the_nodes_were(user):
+    name = user.two_nodes()
+    busy = "end=$(($(date +%s) + 5)); while test $(date +%s) -lt $end; do :; done"
+    user.run(*job_words(name, 2, ["sh", "-c", busy], "busy"))
+    shown = json.loads(user.run("report", "busy", "-o", "json").out)
+    assert_equal(shown["missing"], [])
+    assert_equal([node["node"] for node in shown["usage"]], [f"{name}-0", f"{name}-1"])
+    for node in shown["usage"]:
+        samples = node["samples"]
+        assert_true(2 <= len(samples) <= 6, f"{len(samples)} samples of 5 seconds")
+        for sample in samples:
+            assert_true(0.8 <= sample["seconds"] <= 3, sample)
+            assert_true(0 < sample["busy_percent"] <= 100, sample)
+            assert_true(0 < sample["memory_used_bytes"] < sample["memory_bytes"], sample)
+        times = [sample["ended"] for sample in samples]
+        assert_equal(times, sorted(set(times)), "their order")
+    text = user.run("report", "busy", "-o", "html").out.decode()
+    assert_equal(text.count("<svg"), 6, "CPU, memory and network of two nodes")
+    user.run(*job_words(name, 2, ["true"], "short"))
+    shown = json.loads(user.run("report", "short", "-o", "json").out)
+    assert_equal([node["samples"] for node in shown["usage"]], [[], []])
+    assert_equal(shown["missing"], [])
+
+
+@shared_cluster
+def test_sampling_goes_on_when_the_first_rank_of_a_node_has_ended(user):
+    name = user.two_nodes()
+    program = ["sh", "-c", "test $LOCAL_RANK = 0 && exec sleep 3; exec sleep 16"]
+    words = ["--npernode", "2", "--oversubscribe"]
+    user.run(*job_words(name, 4, program, "turns", *words), timeout=60)
+    shown = json.loads(user.run("report", "turns", "-o", "json").out)
+    for node in shown["usage"]:
+        seconds = [float(sample["ended"][17:-1]) for sample in node["samples"]]
+        assert_true(len(seconds) >= 4, seconds)
+        # Another rank offers itself every ten seconds.
+        assert_true((seconds[-1] - seconds[0]) % 60 > 7, seconds)
+
+
+@shared_cluster
+def test_sampling_uses_less_than_half_a_percent_of_a_core(user):
+    name = user.two_nodes()
+    seconds = 12
+    program = ["sh", "-c", f"sleep 2; {SPENT} sleep {seconds}; {SPENT}"]
+    user.run(*job_words(name, 2, program, "cheap"), timeout=60)
+    for rank in ("0", "1"):
+        before, after = map(int, user.run("logs", "cheap", "--rank", rank).out.split())
+        assert_less((after - before) / 1e9 / seconds, 0.005, f"rank {rank}: share of a core")
+
+
+@shared_cluster
+def test_a_report_shows_what_the_library_has_counted(user):
+    name = user.two_nodes()
+    folders = ["-e", "FASTGPU_COMM_COUNTERS=/root/c", "-e", "FASTGPU_COMM_TIMELINE=/root/t"]
+    user.run("bench", "comm", name, "--model", "resnet50", "--steps", "3", *folders)
+    job = json.loads(user.run("get", "jobs", "-o", "json").out)["jobs"]
+    job = max(job, key=lambda one: one["created"])["id"]
+    shown = json.loads(user.run("report", job, "-o", "json").out)
+    assert_equal(shown["missing"], [])
+    assert_equal([one["rank"] for one in shown["counters"]], [0, 1])
+    assert_equal([one["node"] for one in shown["counters"]], [f"{name}-0", f"{name}-1"])
+    for one in shown["counters"]:
+        assert_true(one["counters"]["steps"] >= 3, one)
+        assert_true(one["counters"]["bucket_bytes"] > 1_000_000, one)
+    assert_equal(
+        [one["path"] for one in shown["timelines"]], ["/root/t/rank-0.json", "/root/t/rank-1.json"]
+    )
+    assert_true(all(one["bytes"] > 100 for one in shown["timelines"]), shown["timelines"])
+    text = user.run("report", job, "-o", "html").out.decode()
+    assert_in("<td>bucket_bytes</td><td>2</td>", text)
+    # Another job finds files of this one there, which are not its own.
+    user.run(*job_words(name, 2, ["true"], "other", *folders))
+    shown = json.loads(user.run("report", "other", "-o", "json").out)
+    assert_equal((shown["counters"], shown["timelines"]), ([], []))
+
+
 @shared_cluster
 def test_a_bad_end_leaves_a_bundle_without_secrets(user):
     name = user.two_nodes()

@@ -117,6 +117,63 @@ TEST_CASE("the document has a row for each rank") {
   CHECK(view.page == report_page(failed_job(), at(30)));
 }
 
+TEST_CASE("the nodes have charts, and the library its counters and timelines") {
+  JobEvidence evidence = failed_job();
+  launcher::UsageSample sample{.ended = kBegin + 10 * kSecond,
+                               .span = std::chrono::milliseconds(2'000),
+                               .usage = {.busy = 0.5,
+                                         .memory_used = {4'000'000'000},
+                                         .memory = {8'000'000'000},
+                                         .received_each_second = {3'000'000},
+                                         .sent_each_second = {1'000'000}}};
+  evidence.usage = {{.node = "demo-0", .usage = {.samples = {sample}}},
+                    {.node = "demo-1", .usage = {}}};
+  launcher::JobUsage& first = evidence.usage[0].usage;
+  first.counters = {{.rank = 0,
+                     .json = R"({"counters": {"steps": 3, "bucket_bytes": 2000},)"
+                             R"( "links": [{"name": "tcp <eth0>", "bytes_sent": 5000}]})"},
+                    {.rank = 1, .json = R"({"counters": {"steps": 5, "lane_bytes": [1, 2]}})"},
+                    {.rank = 2, .json = "[]"},
+                    {.rank = 3, .json = "no json"}};
+  first.timelines = {{.rank = 1, .path = "/root/t/rank-1.json", .size = 1'500'000}};
+  const std::string page = report_page(evidence, at(30));
+  CHECK(has(page, "CPU 50%, most 50%"));
+  CHECK(has(page, "memory 4 GB, most 4 GB of 8 GB"));
+  CHECK(has(page, "points=\"421.1,50.0 \""));
+  CHECK(has(page, "no samples: the job was too short"));
+  CHECK_FALSE(has(page, "GPU memory"));
+  CHECK(has(page, "<td>steps</td><td>2</td><td>8</td><td>3</td><td>5</td>"));
+  CHECK(has(page, "<td>bucket_bytes</td><td>1</td><td>2 kB</td>"));
+  CHECK(has(page, "<td>lane_bytes</td><td>1</td><td>3 B</td>"));
+  CHECK(has(page, "<td>0</td><td>demo-0</td><td>tcp &lt;eth0&gt;</td><td>5 kB</td><td></td>"));
+  CHECK(has(page, "<td>/root/t/rank-1.json</td><td>1.5 MB</td>"));
+  const View view = report_view(evidence, at(30));
+  CHECK(view.root["usage"][0]["samples"][0]["busy_percent"] == 50.0);
+  CHECK(view.root["usage"][1]["samples"].empty());
+  CHECK(view.root["counters"][1]["counters"]["steps"] == 5);
+  CHECK(view.root["counters"][3]["counters"].empty());
+  CHECK(view.root["counters"][0]["links"][0]["bytes_sent"] == 5'000);
+  CHECK(view.root["timelines"][0]["bytes"] == 1'500'000);
+}
+
+TEST_CASE("a long job has as many points in its charts as a short one") {
+  JobEvidence evidence = failed_job();
+  evidence.usage = {{.node = "demo-0"}};
+  for (int i = 1; i <= 3'600; ++i)
+    evidence.usage[0].usage.samples.push_back({.ended = kBegin + i * kSecond,
+                                               .span = std::chrono::milliseconds(1'000),
+                                               .usage = {.memory = {1}}});
+  const View view = report_view(evidence, at(3'600));
+  CHECK(view.root["usage"][0]["samples"].size() == 225);
+  CHECK(report_page(evidence, at(3'600)).size() < 40'000);
+}
+
+TEST_CASE("a page without samples, counters and timelines has no parts for them") {
+  const std::string page = report_page(failed_job(), at(30));
+  for (const char* part : {"<h2>Nodes", "<h2>Counters", "<h2>Timelines", "<svg"})
+    CHECK_FALSE(has(page, part));
+}
+
 TEST_CASE("a bundle has the ends of logs and no secrets") {
   JobEvidence evidence = failed_job();
   evidence.facts = {{.node = "demo-0", .text = "$ uname -a\n"}};

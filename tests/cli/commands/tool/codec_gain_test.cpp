@@ -49,8 +49,8 @@ TEST_CASE("a codec pays where the link takes longer for the saved bytes than the
 }
 
 TEST_CASE("a codec that costs nothing pays on every link, and one that saves nothing on none") {
-  const auto gains = codec_gains({sum_over(kGigabit), by("same", 0.9, 100e6),
-                                  by("fp16", 0.5, 50e6), by("1bit", 0.9, 100e6)});
+  const auto gains = codec_gains(
+      {sum_over(kGigabit), by("same", 0.9, 100e6), by("fp16", 0.5, 50e6), by("1bit", 0.9, 100e6)});
   CHECK(gains[1].pays_below == std::numeric_limits<double>::infinity());
   CHECK(gains[2].pays_below == 0.0);
 }

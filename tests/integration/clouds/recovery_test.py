@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Jobs go on after their cloud has taken a machine away, and a new one takes its place:
+recovery_test.py FASTGPU CLOUDSIM [TEST ...]
+"""
+
+import json
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import cloud_sim
+from cli_user import run_tests, within
+from suite import assert_equal, assert_in, assert_not_equal, assert_not_in, assert_true
+
+CLOUDSIM = sys.argv.pop(2)
+
+# The first run leaves a step in the directory of checkpoints and waits; the next ones read it.
+STEPS = (
+    'echo "run $FASTGPU_RESTART_COUNT"; cd "$FASTGPU_CHECKPOINT_DIR"; '
+    'if test "$FASTGPU_RESTART_COUNT" != 0; '
+    'then echo "rank $RANK: $(cat step 2>/dev/null || echo nothing)"; exit 0; fi; '
+    'echo "step 17" >step; echo up; exec sleep 600'
+)
+
+
+def start(customer, name, *flags, ranks=2):
+    """Starts a job that may be started again, and returns it once all ranks run."""
+    words = ["run", "job", name, "--cluster", "t", "-np", str(ranks), "--retry", "2", *flags]
+    words += ["--checkpoints", "steps", "--", "sh", "-c", STEPS]
+    process = customer.user.start(*words, environment=customer.environment())
+    assert_true(
+        within(
+            60, lambda: customer.run("logs", f"{name}-1", code=None).out.count(b"up\n") == ranks
+        ),
+        "it does not start",
+    )
+    return process
+
+
+def take_away(customer, index):
+    """Takes the machine of a node away, without a notice that would be seen."""
+    machine = customer.nodes("t")[index]["instance"]
+    customer.sim.control("reclaim", {"instance": machine, "notice_ms": 0})
+    customer.sim.control("advance", {"seconds": 10})
+    return machine
+
+
+def launches(customer):
+    counts = customer.sim.control("calls")["counts"][customer.cloud]
+    return counts.get(customer.about["launch"], 0)
+
+
+def set_stock(customer, count):
+    body = {"vendor": customer.cloud, "stock": count, "spot_stock": count}
+    customer.sim.control("stock", body)
+
+
+def record(customer, job):
+    return json.loads(customer.run("describe", "job", job, "-o", "json").out)
+
+
+def test_a_lost_machine_is_replaced_in_place_and_the_job_goes_on(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        process = start(customer, "goes")
+        old = take_away(customer, 1)
+        out, err = process.communicate(timeout=240)
+        assert_equal(process.returncode, 0, err.decode())
+        assert_in("job goes-1 ended (", err.decode())
+        assert_in("creating 1 new machine for t-1", err.decode())
+        lines = out.decode()
+        assert_in("[0] rank 0: step 17", lines)
+        assert_in("[1] rank 1: nothing", lines)
+        nodes = customer.nodes("t")
+        assert_equal([node["name"] for node in nodes], ["t-0", "t-1"])
+        assert_equal([node["state"] for node in nodes], ["running", "running"])
+        assert_not_equal(nodes[1]["instance"], old, "it is the same machine")
+        shown = record(customer, "goes-1")
+        assert_equal((shown["state"], shown["spec"]["restarts"]), ("succeeded", 1))
+        assert_equal([node["name"] for node in shown["spec"]["nodes"]], ["t-0", "t-1"])
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+def test_a_job_that_fits_on_the_other_nodes_needs_no_new_machine(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s", nodes=3)
+        process = start(customer, "moves")
+        take_away(customer, 1)
+        out, err = process.communicate(timeout=240)
+        assert_equal(process.returncode, 0, err.decode())
+        assert_not_in("new machine", err.decode())
+        assert_in("[0] rank 0: step 17", out.decode())
+        assert_equal(
+            [node["name"] for node in record(customer, "moves-1")["spec"]["nodes"]], ["t-0", "t-2"]
+        )
+        assert_equal(len(customer.sim.alive()[0]), 2, "a machine was made")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+def test_a_job_that_leaves_early_does_not_return_to_the_machine_that_goes(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        program = (
+            "echo up; test $FASTGPU_RESTART_COUNT = 0 || exit 0; "
+            "while ! test -e /root/leave; do sleep 0.2; done; exit 9"
+        )
+        words = ["run", "job", "early", "--cluster", "t", "-np", "2", "--retry", "1"]
+        process = customer.user.start(
+            *words, "--", "sh", "-c", program, environment=customer.environment()
+        )
+        assert_true(
+            within(60, lambda: customer.run("logs", "early-1", code=None).out.count(b"up\n") == 2),
+            "it does not start",
+        )
+        old = customer.nodes("t")[1]["instance"]
+        customer.sim.control("reclaim", {"instance": old, "notice_ms": 45_000})
+        assert_true(
+            within(40, lambda: "t-1 is taken back" in customer.run("get", "clusters").err),
+            "no notice",
+        )
+        customer.run("exec", "t", "--", "touch", "/root/leave")
+        _, err = process.communicate(timeout=240)
+        assert_equal(process.returncode, 0, err.decode())
+        assert_in("job early-1 ended (preempted)", err.decode())
+        assert_in("creating 1 new machine for t-1", err.decode())
+        assert_not_equal(customer.nodes("t")[1]["instance"], old, "it is the same machine")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+def test_a_job_waits_for_a_machine_that_is_scarce(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        process = start(customer, "waits")
+        set_stock(customer, 0)
+        before = launches(customer)
+        take_away(customer, 1)
+        assert_true(within(90, lambda: launches(customer) > before), "no machine was asked for")
+        assert_equal(record(customer, "waits-1")["state"], "running")
+        set_stock(customer, 50)
+        out, err = process.communicate(timeout=240)
+        assert_equal(process.returncode, 0, err.decode())
+        assert_in("[0] rank 0: step 17", out.decode())
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+def test_a_job_that_is_cancelled_while_it_waits_gets_no_machine(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        process = start(customer, "ends")
+        set_stock(customer, 0)
+        before = launches(customer)
+        take_away(customer, 1)
+        assert_true(within(90, lambda: launches(customer) > before), "no machine was asked for")
+        customer.run("cancel", "job", "ends-1", timeout=60)
+        _, err = process.communicate(timeout=120)
+        assert_equal(process.returncode, 130, err.decode())
+        set_stock(customer, 50)
+        assert_equal(record(customer, "ends-1")["state"], "cancelled")
+        assert_equal(len(customer.sim.alive()[0]), 1, "a machine was made")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    run_tests(globals())
