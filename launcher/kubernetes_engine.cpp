@@ -50,9 +50,10 @@ bool has_finished(const SeenMpiJob& seen) {
 /// Reads the log of the launcher's pod, from where the last reading ended.
 class PodLogReader {
  public:
-  PodLogReader(KubernetesApi& api, const JobRecord& job, LogRequest request, JobObserver& observer)
+  PodLogReader(KubernetesApi& api, const JobRecord& job, const LogRequest& request,
+               JobObserver& observer)
       : api_(api),
-        request_(std::move(request)),
+        request_(request),
         log_(total_ranks(job.placement),
              [this, &observer](const PodLine& line) { pass_on(line, observer); }) {}
 

@@ -35,6 +35,7 @@
 #include "launcher/placement.hpp"
 #include "process/command.hpp"
 #include "remote/shared_input.hpp"
+#include "state/words.hpp"
 
 namespace fastgpu::cli {
 namespace {
