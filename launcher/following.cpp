@@ -1,13 +1,12 @@
 #include "launcher/following.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <list>
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "base/wait.hpp"
 #include "launcher/linked_cancel.hpp"
 
 namespace fastgpu::launcher {
@@ -28,6 +27,11 @@ constexpr milliseconds kLastOutput{2'500};
 /// soon.
 constexpr milliseconds kOnceMore{4'000};
 constexpr std::size_t kTail = 4'096;  ///< Bytes of mpirun's last output.
+
+class SilentObserver final : public JobObserver {
+ public:
+  void output(int, agent::OutputStream, std::string_view) override {}
+};
 
 std::string log_name(const agent::FrameHeader& header) {
   const std::string stem =
@@ -53,11 +57,6 @@ void note_clock(std::optional<std::int64_t>& offset, std::int64_t sent) {
   offset = std::max(offset.value_or(sent - now), sent - now);
 }
 
-void sleep_or(const Cancel& cancel) {
-  pollfd fd{cancel.fd(), POLLIN, 0};
-  ::poll(&fd, 1, static_cast<int>(kBetweenTries.count()));
-}
-
 }  // namespace
 
 Following::Following(ssh::Client& client, std::vector<ssh::Host> hosts,
@@ -77,7 +76,7 @@ void Following::run(const Cancel& cancel) {
   while (!job_ended() && !cancel.requested()) {
     run_once(cancel);
     if (job_ended() || cancel.requested() || find_lost() || hangs()) break;
-    sleep_or(cancel);
+    wait_or_cancel(kBetweenTries, cancel);
   }
   if (job_ended()) collect_rest();
 }
@@ -398,6 +397,19 @@ JobReport Following::report() const {
   report.unreached = unreached_;
   if (hangs()) report.hanging = idle_;
   return report;
+}
+
+JobReport glance_at_nodes(ssh::Client& client, std::vector<ssh::Host> hosts,
+                          std::vector<NodeRanks> placement, NodeCommands commands,
+                          std::chrono::milliseconds limit) {
+  SilentObserver nobody;
+  FollowingOptions options;
+  options.data = false;
+  options.renew_lease = Renewal::no;
+  Following following(client, std::move(hosts), std::move(placement), std::move(commands), options,
+                      nobody);
+  following.catch_up(limit);
+  return following.report();
 }
 
 }  // namespace fastgpu::launcher

@@ -136,4 +136,10 @@ class Following {
   std::function<void()> end_round_{};  ///< Ends the connections of the present round.
 };
 
+/// Asks the nodes of a job once how far it is, without its output and without renewing its lease.
+/// Those that do not answer within `limit` are skipped.
+JobReport glance_at_nodes(ssh::Client& client, std::vector<ssh::Host> hosts,
+                          std::vector<NodeRanks> placement, NodeCommands commands,
+                          std::chrono::milliseconds limit);
+
 }  // namespace fastgpu::launcher

@@ -61,7 +61,7 @@ class JobEngine {
   /// changes nothing. Calls `when_prepared` once the job's own directory exists, and before
   /// anything runs there, so that the caller can fill job_work_directory.
   virtual StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
-                           const std::function<void()>& when_prepared) = 0;
+                           const std::function<void()>& when_prepared = {}) = 0;
 
   /// Checks what `start` needs, and starts nothing. Throws as `start` does.
   virtual JobTrial try_start(const JobRecord& job, const Cancel& cancel) = 0;

@@ -3,12 +3,8 @@
 
 #include <chrono>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "http/client.hpp"
-#include "launcher/engines/mpijob.hpp"
 #include "launcher/job_engine.hpp"
 #include "launcher/kubernetes/api.hpp"
 
@@ -21,46 +17,10 @@ struct KubernetesTimes {
   http::Backoff backoff{.attempts = 5, .deadline = std::chrono::seconds(60)};
 };
 
-/// Runs jobs in one namespace. The log of the launcher's pod is that of all ranks: mpirun tags
-/// their lines.
-class KubernetesEngine final : public JobEngine {
- public:
-  KubernetesEngine(std::unique_ptr<http::Client> client, KubernetesAccess access,
-                   KubernetesTimes times = {});
-
-  /// Creates the MPIJob, whose name is the id. Does not call `when_prepared`: pods have no
-  /// directory of the job.
-  StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
-                   const std::function<void()>& when_prepared) override;
-  /// Lets the server check the MPIJob. The text is the manifest as JSON.
-  JobTrial try_start(const JobRecord& job, const Cancel& cancel) override;
-  JobOutcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
-                    const FollowingOptions& options, JobObserver& observer,
-                    const Cancel& cancel) override;
-  JobGlance glance(const std::string& id, const JobRecord& job) override;
-  /// Deletes the MPIJob, and with it its pods and their logs.
-  std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) override;
-  void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
-            JobObserver& observer, const Cancel& cancel) override;
-  std::vector<HostResult<ssh::Exit>> remove(const std::string& id, const JobRecord& job,
-                                            const Cancel& cancel) override;
-
- private:
-  class Reader;
-  /// The server's view of a job.
-  struct Seen {
-    std::optional<MpiJobState> job{};  ///< Absent if the MPIJob is gone.
-    std::optional<LauncherPod> pod{};
-  };
-
-  void remove_if_ours(const std::string& id, const std::string& key);
-  Seen look(const std::string& id, const Cancel& cancel);
-  std::string path_of(const std::string& id) const;
-  bool has_ended(const Seen& seen) const;
-
-  std::unique_ptr<http::Client> client_;
-  KubernetesApi api_;
-  KubernetesTimes times_;
-};
+/// Returns the engine that runs jobs in one namespace. The log of the launcher's pod is that of all
+/// ranks: mpirun tags their lines.
+std::unique_ptr<JobEngine> make_kubernetes_engine(std::unique_ptr<http::Client> client,
+                                                  KubernetesAccess access,
+                                                  KubernetesTimes times = {});
 
 }  // namespace fastgpu::launcher

@@ -83,4 +83,11 @@ int total_ranks(std::span<const NodeRanks> placement) {
   return total;
 }
 
+void require_rank(const std::string& id, std::span<const NodeRanks> placement, int rank) {
+  const int count = total_ranks(placement);
+  if (rank < 0 || rank >= count)
+    throw Error(ErrorKind::usage, "job " + id + " has no rank " + std::to_string(rank) +
+                                      ": they are 0 to " + std::to_string(count - 1));
+}
+
 }  // namespace fastgpu::launcher

@@ -23,4 +23,7 @@ std::vector<NodeRanks> place(std::span<const NodeSlots> nodes, const JobSpec& sp
 
 int total_ranks(std::span<const NodeRanks> placement);
 
+/// Throws ErrorKind::usage, with the ranks that there are, if job `id` does not have this one.
+void require_rank(const std::string& id, std::span<const NodeRanks> placement, int rank);
+
 }  // namespace fastgpu::launcher

@@ -2,7 +2,9 @@
 
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "agent/protocol/files.hpp"
 #include "agent/protocol/plan.hpp"
@@ -10,7 +12,9 @@
 #include "base/periodic_thread.hpp"
 #include "base/quote.hpp"
 #include "base/random.hpp"
+#include "launcher/engines/slurm.hpp"
 #include "launcher/fan_out.hpp"
+#include "launcher/following.hpp"
 #include "launcher/job_files.hpp"
 #include "launcher/linked_cancel.hpp"
 
@@ -40,11 +44,6 @@ constexpr int kNoController = 4;
 constexpr int kUnknownJob = 5;
 constexpr int kStillRuns = 6;
 constexpr int kNoSlurm = 7;
-
-class SilentObserver final : public JobObserver {
- public:
-  void output(int, agent::OutputStream, std::string_view) override {}
-};
 
 std::string line_of(const std::string& text) {
   return text.substr(0, text.find('\n'));
@@ -111,21 +110,23 @@ std::int64_t slurm_clock_ns() {
       .count();
 }
 
-}  // namespace
-
 /// Asks Slurm about a job in a thread of its own, and writes the end of the job where the follower
 /// of its logs reads it. Ends the following if Slurm cannot be asked.
-class SlurmEngine::Watch {
+class SlurmWatch {
  public:
-  Watch(SlurmEngine& engine, std::string id, LinkedCancel& following)
-      : engine_(engine),
+  /// Borrows all but `times` and `id`.
+  SlurmWatch(ssh::Client& asking, const ssh::Host& head, const SlurmTimes& times, std::string id,
+             LinkedCancel& following)
+      : asking_(asking),
+        head_(head),
+        controller_timeout_(times.controller_timeout),
         id_(std::move(id)),
         following_(following),
         thread_(
-            engine.times_.between_questions, [this] { look(); }, PeriodicThread::First::at_once) {}
-  ~Watch() { end(); }
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
+            times.between_questions, [this] { look(); }, PeriodicThread::First::at_once) {}
+  ~SlurmWatch() { end(); }
+  SlurmWatch(const SlurmWatch&) = delete;
+  SlurmWatch& operator=(const SlurmWatch&) = delete;
 
   void end() {
     ended_.request();
@@ -144,15 +145,14 @@ class SlurmEngine::Watch {
  private:
   void look() noexcept try {
     if (is_done_) return;
-    const auto seen = ask_slurm(*engine_.asking_, engine_.head_.host, id_, kAnswerTimeout, ended_);
+    const auto seen = ask_slurm(asking_, head_, id_, kAnswerTimeout, ended_);
     silent_since_.reset();
     if (!seen || seen->phase != SlurmPhase::ended) return;
     {
       const std::scoped_lock lock(mutex_);
       job_ = seen;
     }
-    note_end(*engine_.asking_, engine_.head_.host, id_, slurm_job_end(*seen, slurm_clock_ns()),
-             ended_);
+    note_end(asking_, head_, id_, slurm_job_end(*seen, slurm_clock_ns()), ended_);
     is_done_ = true;
   } catch (const Error& e) {
     take(e);
@@ -167,7 +167,7 @@ class SlurmEngine::Watch {
     if (!may_pass) return fail(error);
     const auto now = SteadyClock::now();
     if (!silent_since_) silent_since_ = now;
-    if (now - *silent_since_ >= engine_.times_.controller_timeout) fail(error);
+    if (now - *silent_since_ >= controller_timeout_) fail(error);
   }
 
   void fail(const Error& error) noexcept {
@@ -179,7 +179,9 @@ class SlurmEngine::Watch {
     following_.request();
   }
 
-  SlurmEngine& engine_;
+  ssh::Client& asking_;
+  const ssh::Host& head_;
+  milliseconds controller_timeout_;
   std::string id_;
   LinkedCancel& following_;
   Cancel ended_;
@@ -191,178 +193,199 @@ class SlurmEngine::Watch {
   PeriodicThread thread_;  ///< The last member: the thread uses all others.
 };
 
-SlurmEngine::SlurmEngine(ssh::Client& client, std::unique_ptr<ssh::Client> asking, ClusterNode head,
-                         RunnerOptions options, SlurmTimes times)
-    : client_(client),
-      asking_(std::move(asking)),
-      head_(std::move(head)),
-      options_(std::move(options)),
-      times_(times),
-      on_head_(client, {head_}, {}, options_) {}
+/// Submits jobs on `head`. The nodes of Slurm share its home directory: the ranks find their plan
+/// there, and write their logs there.
+class SlurmEngine final : public JobEngine {
+ public:
+  SlurmEngine(ssh::Client& client, std::unique_ptr<ssh::Client> asking, ClusterNode head,
+              RunnerOptions options, SlurmTimes times)
+      : client_(client),
+        asking_(std::move(asking)),
+        head_(std::move(head)),
+        options_(std::move(options)),
+        times_(times),
+        on_head_(make_mpirun_engine(client, {head_}, {}, options_)) {}
 
-std::string SlurmEngine::script_of(const std::string& id, const JobSpec& spec) const {
-  return slurm_batch_script(id, spec, commands(id).rank());
-}
-
-std::vector<agent::SmallFile> SlurmEngine::files_of(const std::string& id,
-                                                    const JobRecord& job) const {
-  validate(job.spec);
-  const JobNode all{.ranks = job.placement.front(), .peer = head_.peer};
-  const JobFilesRequest request{.id = id,
-                                .spec = job.spec,
-                                .nodes = {all},
-                                .access = {},
-                                .communicator_secret = Secret(random_hex(32)),
-                                .lease = milliseconds(0)};
-  const agent::JobPlan ranks = rank_plan(request, all);
-  agent::JobPlan whole;  // It makes the directory one of a job, whose end `status` reports.
-  whole.id = id;
-  whole.argv = {"sbatch"};
-  whole.grace = job.spec.grace;
-  const std::string place = "jobs/" + id + "/";
-  return {{place + "rank", to_text(ranks)},
-          {place + agent::kVariables, agent::variables_text(slurm_rank_variables(job.spec))},
-          {place + agent::kCommSecret, request.communicator_secret.reveal()},
-          {place + agent::kBatchScript, script_of(id, job.spec)},
-          {place + "spec", to_text(whole)}};
-}
-
-StartedRun SlurmEngine::start(const std::string& id, const JobRecord& job, const Cancel& cancel,
-                              const std::function<void()>& when_prepared) {
-  const auto files = files_of(id, job);
-  try {
-    const NodeTask put{.host = head_.host,
-                       .command = commands(id).put_files_and_facts("", options_.retention),
-                       .input = encode_files(files)};
-    check(ask_agent(client_, {put}, options_.agent, kSubmitTimeout, cancel), "preparing job " + id);
-    if (when_prepared) when_prepared();
-    cancel.check();
-    const NodeAnswer answer = ask(client_, {slurm_task(head_.host, {"submit", job_directory(id)})},
-                                  kSubmitTimeout, cancel)
-                                  .front();
-    if (const auto error = failure_of_call(answer)) throw error->during("submitting job " + id);
-    return {.engine_id = parse_sbatch(answer.out)};
-  } catch (const Error&) {
-    stop(id, job);  // It may have been submitted by what then broke off.
-    throw;
+  /// Writes the job's files and its batch script, and submits it. The engine's id is Slurm's number
+  /// of the job.
+  StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
+                   const std::function<void()>& when_prepared) override {
+    const auto files = files_of(id, job);
+    try {
+      const NodeTask put{.host = head_.host,
+                         .command = commands(id).put_files_and_facts("", options_.retention),
+                         .input = encode_files(files)};
+      check(ask_agent(client_, {put}, options_.agent, kSubmitTimeout, cancel),
+            "preparing job " + id);
+      if (when_prepared) when_prepared();
+      cancel.check();
+      const NodeAnswer answer =
+          ask(client_, {slurm_task(head_.host, {"submit", job_directory(id)})}, kSubmitTimeout,
+              cancel)
+              .front();
+      if (const auto error = failure_of_call(answer)) throw error->during("submitting job " + id);
+      return {.engine_id = parse_sbatch(answer.out)};
+    } catch (const Error&) {
+      stop(id, job);  // It may have been submitted by what then broke off.
+      throw;
+    }
   }
-}
 
-JobTrial SlurmEngine::try_start(const JobRecord& job, const Cancel& cancel) {
-  files_of("trial", job);
-  const std::string script = script_of(job.spec.name.value, job.spec);
-  const NodeAnswer answer =
-      ask(client_, {slurm_task(head_.host, {"test", ""}, script)}, kSubmitTimeout, cancel).front();
-  if (answer.result.ok() && answer.result.value().code() != 0 &&
-      answer.result.value().code() != kNoSlurm)
-    throw Error(ErrorKind::remote, "Slurm on " + head_.host.name.value + " refuses the job: " +
-                                       printable(line_of(answer.out), kLongestReason));
-  if (const auto error = failure_of_call(answer)) throw Error(*error);
-  return {.note = printable(line_of(answer.out), kLongestReason), .text = script};
-}
-
-JobReport SlurmEngine::report_of(const std::string& id, const JobRecord& job) {
-  SilentObserver nobody;
-  FollowingOptions options;
-  options.data = false;
-  options.renew_lease = Renewal::no;
-  Following following(client_, {head_.host}, job.placement, commands(id), options, nobody);
-  following.catch_up(kSoon);
-  return following.report();
-}
-
-JobGlance SlurmEngine::glance(const std::string& id, const JobRecord& job) {
-  const Cancel never;
-  const auto answer = ask_slurm(client_, head_.host, id, kGlanceAtSlurm, never);
-  if (!answer) return {};
-  const SlurmJob& seen = *answer;
-  if (seen.phase != SlurmPhase::ended) {
-    const bool waits = seen.phase == SlurmPhase::waiting;
-    const std::string why = seen.reason.empty() ? "" : " (" + seen.reason + ")";
-    return {
-        .waits = waits, .reason = waits ? "waits in Slurm's queue" + why : "", .nodes = seen.nodes};
+  /// Asks Slurm by `sbatch --test-only`.
+  JobTrial try_start(const JobRecord& job, const Cancel& cancel) override {
+    files_of("trial", job);
+    const std::string script = script_of(job.spec.name.value, job.spec);
+    const NodeAnswer answer =
+        ask(client_, {slurm_task(head_.host, {"test", ""}, script)}, kSubmitTimeout, cancel)
+            .front();
+    if (answer.result.ok() && answer.result.value().code() != 0 &&
+        answer.result.value().code() != kNoSlurm)
+      throw Error(ErrorKind::remote, "Slurm on " + head_.host.name.value + " refuses the job: " +
+                                         printable(line_of(answer.out), kLongestReason));
+    if (const auto error = failure_of_call(answer)) throw Error(*error);
+    return {.note = printable(line_of(answer.out), kLongestReason), .text = script};
   }
-  note_end(client_, head_.host, id, slurm_job_end(seen, slurm_clock_ns()), never);
-  JobReport report = report_of(id, job);
-  report.timeout = job.spec.timeout;
-  return {.outcome = decide_slurm(std::move(report), seen), .nodes = seen.nodes};
-}
 
-JobOutcome SlurmEngine::follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
-                               const FollowingOptions& options, JobObserver& observer,
-                               const Cancel& cancel) {
-  FollowingOptions wanted = options;
-  wanted.renew_lease = Renewal::no;  // Slurm keeps the job, whatever becomes of this machine.
-  wanted.lost_after = options_.lost_after;
-  Following following(client_, {head_.host}, job.placement, commands(id), wanted, observer);
-  LinkedCancel link(cancel);
-  Watch watch(*this, id, link);
-  following.run(link.both());
-  watch.end();
-  JobReport seen = following.report();
-  if (!seen.launcher && cancel.requested()) {
-    if (on_cancel == OnCancel::leave_job)
-      throw Error(ErrorKind::interrupted, "interrupted; job " + id + " is still running");
-    for (const auto& stopped : stop(id, job))
-      if (!stopped.ok()) throw stopped.error().during("stopping job " + id);
-    following.catch_up(kSoon);
-    seen = following.report();
-    seen.cancelled = true;
-    return decide_slurm(std::move(seen), forgotten_slurm_job());
+  JobGlance glance(const std::string& id, const JobRecord& job) override {
+    const Cancel never;
+    const auto answer = ask_slurm(client_, head_.host, id, kGlanceAtSlurm, never);
+    if (!answer) return {};
+    const SlurmJob& seen = *answer;
+    if (seen.phase != SlurmPhase::ended) {
+      const bool waits = seen.phase == SlurmPhase::waiting;
+      const std::string why = seen.reason.empty() ? "" : " (" + seen.reason + ")";
+      return {.waits = waits,
+              .reason = waits ? "waits in Slurm's queue" + why : "",
+              .nodes = seen.nodes};
+    }
+    note_end(client_, head_.host, id, slurm_job_end(seen, slurm_clock_ns()), never);
+    JobReport report = glance_at_nodes(client_, {head_.host}, job.placement, commands(id), kSoon);
+    report.timeout = job.spec.timeout;
+    return {.outcome = decide_slurm(std::move(report), seen), .nodes = seen.nodes};
   }
-  if (const auto failure = watch.failure())
-    throw failure->during("job " + id + ", which is not affected");
-  if (!seen.launcher)
-    throw Error(ErrorKind::transient,
-                "lost contact with " + head_.host.name.value + ": " +
-                    (seen.lost.empty() ? "it does not answer" : seen.lost.front().why) + "; job " +
-                    id + " is still in Slurm: follow it with: fastgpu attach job " + id);
-  auto end = watch.job();
-  if (!end)  // Another fastgpu has seen the end first.
-    end = ask_slurm(client_, head_.host, id, kAnswerTimeout, cancel);
-  seen.timeout = job.spec.timeout;
-  return decide_slurm(std::move(seen), end.value_or(forgotten_slurm_job()));
-}
 
-std::vector<HostResult<ssh::Exit>> SlurmEngine::stop(const std::string& id, const JobRecord& job) {
-  const Cancel never;
-  const auto limit = std::chrono::ceil<std::chrono::seconds>(job.spec.grace) + kSlurmToStop;
-  NodeAnswer answer =
-      ask(client_,
-          {slurm_task(head_.host, {"cancel", job_directory(id), std::to_string(limit.count())})},
-          limit + kAnswerTimeout, never)
-          .front();
-  if (const auto error = failure_of_call(answer)) {
-    answer.result.outcome = *error;
+  JobOutcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
+                    const FollowingOptions& options, JobObserver& observer,
+                    const Cancel& cancel) override {
+    FollowingOptions wanted = options;
+    wanted.renew_lease = Renewal::no;  // Slurm keeps the job, whatever becomes of this machine.
+    wanted.lost_after = options_.lost_after;
+    Following following(client_, {head_.host}, job.placement, commands(id), wanted, observer);
+    LinkedCancel link(cancel);
+    SlurmWatch watch(*asking_, head_.host, times_, id, link);
+    following.run(link.both());
+    watch.end();
+    JobReport seen = following.report();
+    if (!seen.launcher && cancel.requested()) {
+      if (on_cancel == OnCancel::leave_job)
+        throw Error(ErrorKind::interrupted, "interrupted; job " + id + " is still running");
+      for (const auto& stopped : stop(id, job))
+        if (!stopped.ok()) throw stopped.error().during("stopping job " + id);
+      following.catch_up(kSoon);
+      seen = following.report();
+      seen.cancelled = true;
+      return decide_slurm(std::move(seen), forgotten_slurm_job());
+    }
+    if (const auto failure = watch.failure())
+      throw failure->during("job " + id + ", which is not affected");
+    if (!seen.launcher)
+      throw Error(ErrorKind::transient,
+                  "lost contact with " + head_.host.name.value + ": " +
+                      (seen.lost.empty() ? "it does not answer" : seen.lost.front().why) +
+                      "; job " + id + " is still in Slurm: follow it with: fastgpu attach job " +
+                      id);
+    auto end = watch.job();
+    if (!end)  // Another fastgpu has seen the end first.
+      end = ask_slurm(client_, head_.host, id, kAnswerTimeout, cancel);
+    seen.timeout = job.spec.timeout;
+    return decide_slurm(std::move(seen), end.value_or(forgotten_slurm_job()));
+  }
+
+  std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) override {
+    const Cancel never;
+    const auto limit = std::chrono::ceil<std::chrono::seconds>(job.spec.grace) + kSlurmToStop;
+    NodeAnswer answer =
+        ask(client_,
+            {slurm_task(head_.host, {"cancel", job_directory(id), std::to_string(limit.count())})},
+            limit + kAnswerTimeout, never)
+            .front();
+    if (const auto error = failure_of_call(answer)) {
+      answer.result.outcome = *error;
+      return {answer.result};
+    }
+    const agent::JobEnd end{.how = {.code = 0, .signal = 15},
+                            .ended = slurm_clock_ns(),
+                            .cause = agent::StopCause::request,
+                            .host = head_.host.name.value,
+                            .reason = {}};
+    try {
+      note_end(client_, head_.host, id, end, never);
+    } catch (const Error& e) {
+      answer.result.outcome = e;
+    }
     return {answer.result};
   }
-  const agent::JobEnd end{.how = {.code = 0, .signal = 15},
-                          .ended = slurm_clock_ns(),
-                          .cause = agent::StopCause::request,
-                          .host = head_.host.name.value,
-                          .reason = {}};
-  try {
-    note_end(client_, head_.host, id, end, never);
-  } catch (const Error& e) {
-    answer.result.outcome = e;
+
+  void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
+            JobObserver& observer, const Cancel& cancel) override {
+    if (request.mode == LogMode::what_there_is)
+      return on_head_->logs(id, job, request, observer, cancel);
+    LinkedCancel link(cancel);
+    SlurmWatch watch(*asking_, head_.host, times_, id, link);
+    on_head_->logs(id, job, request, observer, link.both());
+    watch.end();
+    if (const auto failure = watch.failure()) throw Error(*failure);
   }
-  return {answer.result};
-}
 
-void SlurmEngine::logs(const std::string& id, const JobRecord& job, const LogRequest& request,
-                       JobObserver& observer, const Cancel& cancel) {
-  if (request.mode == LogMode::what_there_is)
-    return on_head_.logs(id, job, request, observer, cancel);
-  LinkedCancel link(cancel);
-  Watch watch(*this, id, link);
-  on_head_.logs(id, job, request, observer, link.both());
-  watch.end();
-  if (const auto failure = watch.failure()) throw Error(*failure);
-}
+  std::vector<HostResult<ssh::Exit>> remove(const std::string& id, const JobRecord& job,
+                                            const Cancel& cancel) override {
+    return on_head_->remove(id, job, cancel);
+  }
 
-std::vector<HostResult<ssh::Exit>> SlurmEngine::remove(const std::string& id, const JobRecord& job,
-                                                       const Cancel& cancel) {
-  return on_head_.remove(id, job, cancel);
+ private:
+  std::string script_of(const std::string& id, const JobSpec& spec) const {
+    return slurm_batch_script(id, spec, commands(id).rank());
+  }
+
+  std::vector<agent::SmallFile> files_of(const std::string& id, const JobRecord& job) const {
+    validate(job.spec);
+    const JobNode all{.ranks = job.placement.front(), .peer = head_.peer};
+    const JobFilesRequest request{.id = id,
+                                  .spec = job.spec,
+                                  .nodes = {all},
+                                  .access = {},
+                                  .communicator_secret = Secret(random_hex(32)),
+                                  .lease = milliseconds(0)};
+    const agent::JobPlan ranks = rank_plan(request, all);
+    agent::JobPlan whole;  // It makes the directory one of a job, whose end `status` reports.
+    whole.id = id;
+    whole.argv = {"sbatch"};
+    whole.grace = job.spec.grace;
+    const std::string place = "jobs/" + id + "/";
+    return {{place + "rank", to_text(ranks)},
+            {place + agent::kVariables, agent::variables_text(slurm_rank_variables(job.spec))},
+            {place + agent::kCommSecret, request.communicator_secret.reveal()},
+            {place + agent::kBatchScript, script_of(id, job.spec)},
+            {place + "spec", to_text(whole)}};
+  }
+
+  NodeCommands commands(const std::string& id) const { return {options_.agent.hash, id}; }
+
+  ssh::Client& client_;
+  std::unique_ptr<ssh::Client> asking_;
+  ClusterNode head_;
+  RunnerOptions options_;
+  SlurmTimes times_;
+  std::unique_ptr<JobEngine> on_head_;  ///< Reads logs and removes files, as for mpirun's jobs.
+};
+
+}  // namespace
+
+std::unique_ptr<JobEngine> make_slurm_engine(ssh::Client& client,
+                                             std::unique_ptr<ssh::Client> asking, ClusterNode head,
+                                             RunnerOptions options, SlurmTimes times) {
+  return std::make_unique<SlurmEngine>(client, std::move(asking), std::move(head),
+                                       std::move(options), times);
 }
 
 }  // namespace fastgpu::launcher

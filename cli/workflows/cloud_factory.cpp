@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
 
 #include "base/names.hpp"
+#include "base/random.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
@@ -29,11 +29,6 @@ constexpr std::array kMakers = {
 
 /// A service of Amazon that returns the public address of the client.
 constexpr const char* kAddressUrl = "https://checkip.amazonaws.com/";
-
-double random_part() {
-  thread_local std::mt19937 engine{std::random_device{}()};
-  return std::uniform_real_distribution<double>(0, 1)(engine);
-}
 
 std::string without_slash(std::string url) {
   while (url.ends_with('/'))

@@ -9,7 +9,7 @@
 #include "cli/workflows/job_owner.hpp"
 #include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
-#include "launcher/job_runner.hpp"
+#include "launcher/mpirun_engine.hpp"
 #include "launcher/slurm_engine.hpp"
 
 namespace fastgpu::cli {
@@ -98,9 +98,9 @@ std::unique_ptr<launcher::JobEngine> engine_for(Services& services, const state:
       .network_check = services.settings().boolean("network-check") ? launcher::NetworkCheck::on
                                                                     : launcher::NetworkCheck::off};
   if (record.spec.engine == launcher::EngineKind::slurm)
-    return std::make_unique<launcher::SlurmEngine>(services.ssh(), services.another_ssh(),
-                                                   submitting_node(nodes, record), options);
-  return std::make_unique<launcher::JobRunner>(
+    return launcher::make_slurm_engine(services.ssh(), services.another_ssh(),
+                                       submitting_node(nodes, record), options);
+  return launcher::make_mpirun_engine(
       services.ssh(), std::move(nodes),
       launcher::ClusterAccess{.cluster_id = cluster.id.value, .private_key = Secret(*text)},
       options);

@@ -30,8 +30,8 @@ std::unique_ptr<launcher::JobEngine> kubernetes_engine(Services& services,
   http::CurlSettings settings = http::curl_settings(services.environment());
   settings.ca_text = access.ca_text;
   settings.identity = access.certificate;
-  return std::make_unique<launcher::KubernetesEngine>(
-      std::make_unique<http::CurlClient>(std::move(settings)), std::move(access));
+  return launcher::make_kubernetes_engine(std::make_unique<http::CurlClient>(std::move(settings)),
+                                          std::move(access));
 }
 
 }  // namespace fastgpu::cli

@@ -98,7 +98,7 @@ Line measure_codes(const std::string& text, const CodecChoice& choice, std::size
   const auto seconds = seconds_in_turns({[&] { std::ranges::copy(gradient, values.begin()); },
                                          [&] {
                                            if (has_feedback)
-                                             encode_with_feedback(*codec, code, values, ++seed);
+                                             codec->encode_with_feedback(code, values, ++seed);
                                            else
                                              codec->encode(code, values, ++seed);
                                          },

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "comm/bench/codec_steps.hpp"
 #include "comm/bench/fastgpu_library.hpp"
 #include "comm/bench/gradients.hpp"
 #include "comm/bench/program.hpp"
@@ -31,7 +32,10 @@ void run(const BenchSettings& settings) {
   Communicator communicator(std::move(connections));
   FastgpuLibrary library(communicator, settings.buffers);
   measure_collectives(library, settings, print_result);
-  if (model) measure_gradients(communicator, exchange, *model, settings, print_result);
+  if (model && settings.compares_codecs)
+    measure_codecs(communicator, environment, *model, settings, print_result);
+  else if (model)
+    measure_gradients(communicator, exchange, *model, settings, print_result);
   if (settings.reports_links)
     std::fputs(links_json(communicator.links(), communicator.rank()).c_str(), stderr);
 }

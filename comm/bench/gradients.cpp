@@ -1,168 +1,30 @@
 #include "comm/bench/gradients.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <string>
-
-#include "base/error.hpp"
 #include "comm/bench/median.hpp"
-#include "comm/bench/number.hpp"
-#include "comm/gradients/gradient_exchange.hpp"
+#include "comm/bench/model_exchange.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {
 
 constexpr int kWarmUpSteps = 5;
 
-/// Equal numbers of one type.
-struct Elements {
-  ElementType type;
-  std::span<std::byte> memory;
-
-  std::size_t count() const { return memory.size() / size_of(type); }
-
-  void fill(float number) const {
-    const std::size_t size = size_of(type);
-    put_number(type, number, memory.first(size));
-    // Appends a copy of the present content.
-    for (std::size_t at = size; at < memory.size(); at *= 2)
-      std::memcpy(memory.data() + at, memory.data(), std::min(at, memory.size() - at));
-  }
-
-  /// Returns the index of the first element other than `number`; count() if all are equal to it.
-  std::size_t first_other_than(float number) const {
-    const std::size_t size = size_of(type);
-    std::vector<std::byte> wanted(size);
-    put_number(type, number, wanted);
-    const auto is_wanted = [&](std::size_t at) {
-      return std::memcmp(memory.data() + at, wanted.data(), size) == 0;
-    };
-    // If each equals its neighbour, the first one decides for all.
-    if (is_wanted(0) && std::memcmp(memory.data(), memory.data() + size, memory.size() - size) == 0)
-      return count();
-    std::size_t at = 0;
-    while (at < memory.size() && is_wanted(at))
-      at += size;
-    return at / size;
-  }
-
-  std::string text(std::size_t index) const {
-    return number_text(type, memory.subspan(index * size_of(type), size_of(type)));
-  }
-};
-
-/// An exchange of a model's gradients, one number throughout on each rank.
-class ModelExchange {
- public:
-  ModelExchange(Communicator& communicator, const GradientSettings& settings, const Model& model,
-                Handing handing)
-      : communicator_(communicator),
-        model_(model),
-        handing_(handing),
-        is_encoded_(settings.wire == WireType::encoded),
-        values_(model.gradients.size()),
-        gradients_(communicator, settings) {
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      const auto& [name, elements, rows] = model.gradients[i];
-      if (handing == Handing::copies) values_[i].resize(elements);
-      using Shape = std::vector<std::uint64_t>;
-      gradients_.add(
-          {.name = name, .shape = rows == 0 ? Shape{elements} : Shape{rows, elements / rows}},
-          std::as_writable_bytes(std::span(values_[i])));
-    }
-  }
-
-  StepOutcome exchange() {
-    for (std::size_t i = values_.size(); i > 0; --i)
-      gradients_.ready({i - 1});
-    return gradients_.wait_step();
-  }
-
-  double step() {
-    if (is_encoded_) fill_with_noise();
-    communicator_.barrier();
-    const auto began = std::chrono::steady_clock::now();
-    exchange();
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
-    double seconds = taken.count();
-    communicator_.all_reduce(std::span(&seconds, 1), ReduceOp::max);
-    return seconds;
-  }
-
-  /// Makes a step whose sums are checked: they are exact in every type for up to 128 ranks. Codecs
-  /// give other numbers by design: their steps are not checked.
-  void check_step() {
-    if (is_encoded_) return;
-    gradients_.use_operation(ReduceOp::sum);
-    do  // Moved views lose their content.
-      fill();
-    while (exchange().have_views_moved);
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      float wanted = 0;
-      for (int rank = 0; rank < communicator_.size(); ++rank)
-        wanted += addend(rank, i);
-      const Elements got = elements_of({i});
-      const std::size_t at = got.first_other_than(wanted);
-      if (at == got.count()) continue;
-      throw Error(ErrorKind::remote, "gradients of " + model_.name + " on rank " +
-                                         std::to_string(communicator_.rank().value) + ": element " +
-                                         std::to_string(at) + " of " + model_.gradients[i].name +
-                                         " is " + got.text(at) + ", not " + std::to_string(wanted));
-    }
-    gradients_.use_operation(ReduceOp::average);
-  }
-
-  GradientExchange& gradients() noexcept { return gradients_; }
-
- private:
-  void fill() {
-    for (std::size_t i = 0; i < values_.size(); ++i)
-      elements_of({i}).fill(addend(communicator_.rank().value, i));
-  }
-
-  /// Gives a codec numbers of many sizes, as gradients have them.
-  void fill_with_noise() {
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      const Elements elements = elements_of({i});
-      if (elements.type != ElementType::float32) continue;
-      std::uint32_t state = static_cast<std::uint32_t>(i + 1);
-      auto* const numbers = reinterpret_cast<float*>(elements.memory.data());
-      for (std::size_t at = 0; at < elements.count(); ++at) {
-        state = state * 1'664'525U + 1'013'904'223U;
-        const float number = static_cast<float>(static_cast<std::int32_t>(state)) * 0x1p-31F;
-        numbers[at] = number * number * number;
-      }
-    }
-  }
-
-  /// Returns the number of `rank` throughout gradient number `index` before the first step.
-  static float addend(int rank, std::size_t index) noexcept {
-    return static_cast<float>(1 + (static_cast<std::size_t>(rank) + index) % 2);
-  }
-
-  Elements elements_of(GradientId id) {
-    if (handing_ == Handing::copies)
-      return {ElementType::float32, std::as_writable_bytes(std::span(values_[id.value]))};
-    const auto view = gradients_.view(id);  // Taken before its type is known.
-    return {gradients_.wire_type(id), view};
-  }
-
-  Communicator& communicator_;
-  const Model& model_;
-  Handing handing_;
-  bool is_encoded_;
-  std::vector<std::vector<float>> values_;
-  GradientExchange gradients_;
-};
-
-Bytes bytes_of(const Model& model) {
-  Bytes bytes;
-  for (const ModelGradient& gradient : model.gradients)
-    bytes.count += gradient.elements * sizeof(float);
-  return bytes;
-}
-
 }  // namespace
+
+BenchResult step_result(const Communicator& communicator, const Model& model, StepFigures figures,
+                        const std::string& label) {
+  const Bytes bytes = bytes_of(model);
+  const double seconds = median(figures.seconds);
+  const double algbw = static_cast<double>(bytes.count) / seconds;
+  return {.library = label.empty() ? "fastgpu" : label,
+          .collective = kGradients,
+          .dtype = std::string(name_of(ElementType::float32)),
+          .ranks = communicator.size(),
+          .bytes = bytes,
+          .seconds = seconds,
+          .algbw = algbw,
+          .busbw = algbw * bus_factor(BenchCollective::all_reduce, communicator.size()),
+          .step = std::move(figures)};
+}
 
 void measure_gradients(Communicator& communicator, const GradientSettings& gradients,
                        const Model& model, const BenchSettings& settings, const Emit& emit) {
@@ -182,18 +44,7 @@ void measure_gradients(Communicator& communicator, const GradientSettings& gradi
   const GradientCounters& counters = exchange.gradients().counters();
   figures.negotiation_bytes =
       static_cast<double>(counters.negotiation_bytes) / static_cast<double>(counters.steps);
-  const Bytes bytes = bytes_of(model);
-  const double seconds = median(figures.seconds);
-  const double algbw = static_cast<double>(bytes.count) / seconds;
-  emit({.library = settings.label.empty() ? "fastgpu" : settings.label,
-        .collective = kGradients,
-        .dtype = std::string(name_of(ElementType::float32)),
-        .ranks = communicator.size(),
-        .bytes = bytes,
-        .seconds = seconds,
-        .algbw = algbw,
-        .busbw = algbw * bus_factor(BenchCollective::all_reduce, communicator.size()),
-        .step = std::move(figures)});
+  emit(step_result(communicator, model, std::move(figures), settings.label));
 }
 
 }  // namespace fastgpu::comm::bench

@@ -13,4 +13,8 @@ namespace fastgpu::comm::bench {
 void measure_gradients(Communicator& communicator, const GradientSettings& gradients,
                        const Model& model, const BenchSettings& settings, const Emit& emit);
 
+/// Returns the result of a model's steps.
+BenchResult step_result(const Communicator& communicator, const Model& model, StepFigures figures,
+                        const std::string& label);
+
 }  // namespace fastgpu::comm::bench

@@ -53,6 +53,7 @@ void refuse_ours(const BenchProgram& program, const BenchSettings& settings) {
   };
   if (!settings.model.empty()) refuse("--model");
   if (settings.buffers == Buffers::heap) refuse("--buffers heap");
+  if (settings.compares_codecs) refuse("--codecs");
   if (settings.reports_links) refuse("--links");
 }
 

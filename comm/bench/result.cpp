@@ -42,6 +42,8 @@ std::string to_json(const BenchResult& result) {
     line["step_seconds"] = result.step->seconds;
   }
   if (!result.transport.empty()) line["transport"] = result.transport;
+  if (!result.codec.empty()) line["codec"] = result.codec;
+  if (result.network_bytes) line["network_bytes"] = *result.network_bytes;
   return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -56,6 +58,9 @@ BenchResult parse_result(const std::string& line) {
                      .algbw = field<double>(object, "algbw"),
                      .busbw = field<double>(object, "busbw")};
   if (result.collective == kGradients) result.step = parse_step(object);
+  if (object.contains("codec")) result.codec = field<std::string>(object, "codec");
+  if (object.contains("network_bytes"))
+    result.network_bytes = field<double>(object, "network_bytes");
   return result;
 }
 

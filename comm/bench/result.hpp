@@ -30,6 +30,10 @@ struct BenchResult {
   double busbw = 0;    ///< Bytes per second.
   std::optional<StepFigures> step{};
   std::string transport{};  ///< The transport if several are compared, which the caller sets.
+  std::string codec{};      ///< The codec if several are compared: "same", "topk:0.01".
+  /// The bytes that the busiest rank sends to other nodes in a call or step, if codecs are
+  /// compared.
+  std::optional<double> network_bytes{};
 };
 
 /// The value of "collective" for gradients.

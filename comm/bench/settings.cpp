@@ -75,6 +75,8 @@ void add_single(CLI::App& app, BenchSettings& settings) {
          },
          "How gradients get into the library: copied, or written to its views")
       ->check(CLI::IsMember({"copies", "views"}));
+  app.add_flag("--codecs", settings.compares_codecs,
+               "Exchange the model's gradients by each codec in turn");
   app.add_option("--steps", settings.steps, "Exchanges of the model's gradients (20)")
       ->check(CLI::Range(1, kMostSteps));
   app.add_option("--repetitions", settings.repetitions, "Batches of which the median is taken (7)")
@@ -108,6 +110,9 @@ BenchSettings settings_of(const BenchProgram& program, std::span<const std::stri
   } catch (const CLI::ParseError& e) {
     throw Error(ErrorKind::usage, e.what());
   }
+  if (settings.compares_codecs && settings.model.empty())
+    throw Error(ErrorKind::usage,
+                "--codecs measures the gradients of a model: add --model resnet50");
   const bool only_model = !settings.model.empty() && app.count("--sizes") == 0 &&
                           app.count("--dtype") == 0 && app.count("--buffers") == 0;
   if (settings.collectives.empty() && !only_model)

@@ -24,6 +24,7 @@ struct BenchSettings {
   Buffers buffers = Buffers::own;
   std::string model{};  ///< The argument of find_model; empty for none.
   Handing handing = Handing::copies;
+  bool compares_codecs = false;  ///< The model is exchanged by each codec in turn.
   int steps = 20;
   int repetitions = 7;
   int calls = 0;  ///< Number of calls in each batch; 0: as many as take a while.
@@ -47,9 +48,10 @@ struct BenchProgram {
   std::vector<OwnOption> options{};
 };
 
-/// Reads --sizes, --collective, --dtype, --buffers, --model, --memory, --steps, --repetitions,
-/// --calls, --no-check, --label, --links, --print-model. With a model alone, only that is measured;
-/// without any, all_reduce is. Throws ErrorKind::usage, naming the option and the value met.
+/// Reads --sizes, --collective, --dtype, --buffers, --model, --memory, --codecs, --steps,
+/// --repetitions, --calls, --no-check, --label, --links, --print-model. With a model alone, only
+/// that is measured; without any, all_reduce is. Throws ErrorKind::usage, naming the option and the
+/// value met.
 BenchSettings settings_of(const BenchProgram& program, std::span<const std::string> words);
 
 }  // namespace fastgpu::comm::bench

@@ -9,6 +9,10 @@ bool has_devices() noexcept {
   return true;
 }
 
+std::size_t current_device() {
+  return gpu::current_cuda_device();
+}
+
 std::shared_ptr<gpu::Device> make_device() {
   return std::make_shared<gpu::CudaDevice>();
 }

@@ -1,7 +1,6 @@
 // The C ABI: gossip of parameters.
 #include "comm/gossip/gossip.hpp"
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,27 +8,21 @@
 #include "comm/c_api/arguments.hpp"
 #include "comm/c_api/guard.hpp"
 #include "comm/c_api/handles.hpp"
+#include "comm/c_api/outcome.hpp"
 
 namespace comm = fastgpu::comm;
 using comm::c_api::guarded;
 using comm::c_api::need;
-using comm::c_api::refuse;
 
-struct fgc_gossip final : private fastgpu::comm::GradientEvents {
+struct fgc_gossip final {
   fgc_gossip(std::shared_ptr<fastgpu::comm::Communicator> ranks,
              fastgpu::comm::GossipSettings settings)
-      : communicator(std::move(ranks)), gossip(*communicator, std::move(settings), this) {}
+      : communicator(std::move(ranks)), gossip(*communicator, std::move(settings), &warnings) {}
 
   std::shared_ptr<fastgpu::comm::Communicator> communicator;  ///< Shared with the job's handle.
+  fastgpu::comm::c_api::Warnings warnings{};
   fastgpu::comm::Gossip gossip;
   std::string wire{};  ///< That of the last report.
-  fgc_warning_handler handler = fastgpu::comm::c_api::tell_on_stderr;
-  void* user = nullptr;
-
- private:
-  void warned(const std::string& sentence) override {
-    if (handler != nullptr) handler(sentence.c_str(), user);
-  }
 };
 
 namespace {
@@ -89,30 +82,13 @@ fgc_status fgc_gossip_step(fgc_gossip* gossip, fgc_gossip_report* report) {
 }
 
 fgc_status fgc_gossip_save(fgc_gossip* gossip, void* state, size_t room, size_t* bytes) {
-  return guarded([&] {
-    need(bytes, "the place for the length of the state") = 0;
-    const std::vector<std::byte> saved = gossip_of(gossip).saved_state();
-    *bytes = saved.size();
-    if (state == nullptr) return;
-    if (room < saved.size())
-      refuse("the state has " + std::to_string(saved.size()) + " bytes, and there is room for " +
-             std::to_string(room));
-    std::memcpy(state, saved.data(), saved.size());
-  });
+  return comm::c_api::saved([&] { return gossip_of(gossip).saved_state(); }, state, room, bytes);
 }
 
 fgc_status fgc_gossip_load(fgc_gossip* gossip, const void* state, size_t bytes) {
-  return guarded([&] {
-    const auto* const begin = static_cast<const std::byte*>(state);
-    if (bytes > 0) need(begin, "the state");
-    gossip_of(gossip).load_state({begin, bytes});
-  });
+  return guarded([&] { gossip_of(gossip).load_state(comm::c_api::state_at(state, bytes)); });
 }
 
 fgc_status fgc_gossip_on_warning(fgc_gossip* gossip, fgc_warning_handler handler, void* user) {
-  return guarded([&] {
-    fgc_gossip& handle = need(gossip, "the handle of gossip");
-    handle.handler = handler;
-    handle.user = user;
-  });
+  return guarded([&] { need(gossip, "the handle of gossip").warnings.set(handler, user); });
 }

@@ -28,9 +28,11 @@ std::shared_ptr<comm::gpu::Device> device_of(fgc_gradients& gradients, const fgc
   switch (given.memory) {
     case FGC_HOST:
       return nullptr;
-    case FGC_DEVICE:
-      if (!gradients.device) gradients.device = comm::c_api::make_device();
-      return gradients.device;
+    case FGC_DEVICE: {
+      auto& device = gradients.devices[comm::c_api::current_device()];
+      if (!device) device = comm::c_api::make_device();
+      return device;
+    }
     default:
       refuse("there is no fgc_memory " + std::to_string(given.memory));
   }
@@ -49,7 +51,7 @@ fgc_status fgc_gradients_create(fgc_comm* comm, const char* const* settings,
   });
 }
 
-void fastgpu::comm::c_api::tell_on_stderr(const char* sentence, void*) {
+void fastgpu::comm::c_api::print_warning(const char* sentence, void*) {
   std::fprintf(stderr, "fastgpu_comm: %s\n", sentence);
 }
 
@@ -111,23 +113,15 @@ fgc_status fgc_gradients_counters(fgc_gradients* gradients, fgc_counters* counte
 }
 
 fgc_status fgc_gradients_save(fgc_gradients* gradients, void* state, size_t room, size_t* bytes) {
-  return guarded(
-      [&] { comm::c_api::write_state(exchange_of(gradients).saved_state(), state, room, bytes); });
+  return comm::c_api::saved([&] { return exchange_of(gradients).saved_state(); }, state, room,
+                            bytes);
 }
 
 fgc_status fgc_gradients_load(fgc_gradients* gradients, const void* state, size_t bytes) {
-  return guarded([&] {
-    const auto* const begin = static_cast<const std::byte*>(state);
-    if (bytes > 0) need(begin, "the state");
-    exchange_of(gradients).load_state({begin, bytes});
-  });
+  return guarded([&] { exchange_of(gradients).load_state(comm::c_api::state_at(state, bytes)); });
 }
 
 fgc_status fgc_gradients_on_warning(fgc_gradients* gradients, fgc_warning_handler handler,
                                     void* user) {
-  return guarded([&] {
-    fgc_gradients& handle = need(gradients, "the gradients' handle");
-    handle.handler = handler;
-    handle.user = user;
-  });
+  return guarded([&] { need(gradients, "the gradients' handle").warnings.set(handler, user); });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -36,8 +37,26 @@ class OwnedDeviceRequest {
   gpu::DeviceCollectives::Request request_;
 };
 
-/// Prints a warning if no handler is set.
-void tell_on_stderr(const char* sentence, void* user);
+/// Prints a warning to stderr.
+void print_warning(const char* sentence, void* user);
+
+/// Passes sentences on to a handler of the program, by default to stderr.
+class Warnings final : public GradientEvents {
+ public:
+  /// NULL drops sentences.
+  void set(fgc_warning_handler handler, void* user) {
+    handler_ = handler;
+    user_ = user;
+  }
+
+ private:
+  void warned(const std::string& sentence) override {
+    if (handler_ != nullptr) handler_(sentence.c_str(), user_);
+  }
+
+  fgc_warning_handler handler_ = print_warning;
+  void* user_ = nullptr;
+};
 
 }  // namespace fastgpu::comm::c_api
 
@@ -53,20 +72,15 @@ struct fgc_request {
   std::variant<fastgpu::comm::Handle, fastgpu::comm::c_api::OwnedDeviceRequest> work;
 };
 
-struct fgc_gradients final : private fastgpu::comm::GradientEvents {
+struct fgc_gradients final {
   fgc_gradients(std::shared_ptr<fastgpu::comm::Communicator> ranks,
                 fastgpu::comm::GradientSettings settings)
-      : communicator(std::move(ranks)), exchange(*communicator, std::move(settings), this) {}
+      : communicator(std::move(ranks)), exchange(*communicator, std::move(settings), &warnings) {}
 
   std::shared_ptr<fastgpu::comm::Communicator> communicator;
+  fastgpu::comm::c_api::Warnings warnings{};
   fastgpu::comm::GradientExchange exchange;
-  std::shared_ptr<fastgpu::comm::gpu::Device> device{};  ///< Shared with `exchange`.
-  std::vector<std::size_t> skipped{};                    ///< Skipped in the last step.
-  fgc_warning_handler handler = fastgpu::comm::c_api::tell_on_stderr;
-  void* user = nullptr;
-
- private:
-  void warned(const std::string& sentence) override {
-    if (handler != nullptr) handler(sentence.c_str(), user);
-  }
+  /// The GPUs with gradients, by number; shared with `exchange`.
+  std::map<std::size_t, std::shared_ptr<fastgpu::comm::gpu::Device>> devices{};
+  std::vector<std::size_t> skipped{};  ///< Skipped in the last step.
 };

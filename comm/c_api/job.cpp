@@ -83,7 +83,7 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
     comm::multistep_settings_of(environment);
     comm::Connections connections = comm::join(comm::job_place(environment));
     connections.warn = [](const std::string& sentence) {
-      comm::c_api::tell_on_stderr(sentence.c_str(), nullptr);
+      comm::c_api::print_warning(sentence.c_str(), nullptr);
     };
     if (!connections.tcp_report.empty()) connections.warn(connections.tcp_report);
     *comm = new fgc_comm{std::make_shared<comm::Communicator>(std::move(connections)), environment};

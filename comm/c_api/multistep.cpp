@@ -16,20 +16,15 @@ using comm::c_api::guarded;
 using comm::c_api::need;
 using comm::c_api::refuse;
 
-struct fgc_multistep final : private comm::GradientEvents {
+struct fgc_multistep final {
   fgc_multistep(std::shared_ptr<comm::Communicator> ranks, const comm::MultistepSettings& mode,
                 comm::GradientSettings settings)
-      : communicator(std::move(ranks)), steps(*communicator, mode, std::move(settings), this) {}
+      : communicator(std::move(ranks)),
+        steps(*communicator, mode, std::move(settings), &warnings) {}
 
   std::shared_ptr<comm::Communicator> communicator;  ///< Shared with the job's other handles.
+  comm::c_api::Warnings warnings{};
   comm::Multistep steps;
-  fgc_warning_handler handler = comm::c_api::tell_on_stderr;
-  void* user = nullptr;
-
- private:
-  void warned(const std::string& sentence) override {
-    if (handler != nullptr) handler(sentence.c_str(), user);
-  }
 };
 
 namespace {
@@ -125,10 +120,7 @@ fgc_status fgc_multistep_counters(fgc_multistep* multistep, fgc_counters* counte
 }
 
 fgc_status fgc_multistep_save(fgc_multistep* multistep, void* state, size_t room, size_t* bytes) {
-  return guarded([&] {
-    need(bytes, "the place for the length of the state") = 0;
-    comm::c_api::write_state(steps_of(multistep).saved_state(), state, room, bytes);
-  });
+  return comm::c_api::saved([&] { return steps_of(multistep).saved_state(); }, state, room, bytes);
 }
 
 fgc_status fgc_multistep_load(fgc_multistep* multistep, const void* state, size_t bytes) {
@@ -141,9 +133,6 @@ fgc_status fgc_multistep_load(fgc_multistep* multistep, const void* state, size_
 
 fgc_status fgc_multistep_on_warning(fgc_multistep* multistep, fgc_warning_handler handler,
                                     void* user) {
-  return guarded([&] {
-    fgc_multistep& handle = need(multistep, "the handle of multistep training");
-    handle.handler = handler;
-    handle.user = user;
-  });
+  return guarded(
+      [&] { need(multistep, "the handle of multistep training").warnings.set(handler, user); });
 }

@@ -76,4 +76,10 @@ void write_state(std::span<const std::byte> saved, void* state, std::size_t room
   std::memcpy(state, saved.data(), saved.size());
 }
 
+std::span<const std::byte> state_at(const void* state, std::size_t bytes) {
+  const auto* const begin = static_cast<const std::byte*>(state);
+  if (bytes > 0) need(begin, "the state");
+  return {begin, bytes};
+}
+
 }  // namespace fastgpu::comm::c_api

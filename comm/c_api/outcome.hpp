@@ -22,6 +22,18 @@ void write_link(const LinkCounters& known, fgc_link& link);
 void write_state(std::span<const std::byte> saved, void* state, std::size_t room,
                  std::size_t* bytes);
 
+/// Writes the state that `save` returns, which is called once there is a place for its length.
+template <class Save>
+fgc_status saved(Save save, void* state, std::size_t room, std::size_t* bytes) {
+  return guarded([&] {
+    need(bytes, "the place for the length of the state") = 0;
+    write_state(save(), state, room, bytes);
+  });
+}
+
+/// Returns the bytes of a saved state. Throws ErrorKind::usage if there are some at NULL.
+std::span<const std::byte> state_at(const void* state, std::size_t bytes);
+
 /// `end` ends a step of the exchange that it is given.
 template <class End>
 fgc_status ended(fgc_gradients* gradients, fgc_outcome* outcome, End end) {

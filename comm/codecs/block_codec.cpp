@@ -16,6 +16,16 @@ void BlockCodec::encode(std::span<std::byte> code, std::span<const float> values
   (kernels().*kernel_).encode(code.data(), values.data(), values.size(), seed);
 }
 
+void BlockCodec::encode_with_feedback(std::span<std::byte> code, std::span<float> values,
+                                      std::uint64_t seed) const {
+  assert(code.size() == encoded_bytes(values.size()));
+  const Kernels::Code& kernel = kernels().*kernel_;
+  if (kernel.encode_with_feedback == nullptr)
+    Codec::encode_with_feedback(code, values, seed);
+  else
+    kernel.encode_with_feedback(code.data(), values.data(), values.size(), seed);
+}
+
 void BlockCodec::add(std::span<float> sum, std::span<const std::byte> code, float factor) const {
   assert(code.size() == encoded_bytes(sum.size()));
   (kernels().*kernel_).add(sum.data(), code.data(), sum.size(), factor);

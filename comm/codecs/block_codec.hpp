@@ -16,6 +16,8 @@ class BlockCodec final : public Codec {
   std::size_t encoded_bytes(std::size_t count) const noexcept override;
   void encode(std::span<std::byte> code, std::span<const float> values,
               std::uint64_t seed) const override;
+  void encode_with_feedback(std::span<std::byte> code, std::span<float> values,
+                            std::uint64_t seed) const override;
   void add(std::span<float> sum, std::span<const std::byte> code, float factor) const override;
 
  private:

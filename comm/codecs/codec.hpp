@@ -23,14 +23,14 @@ class Codec {
   virtual void encode(std::span<std::byte> code, std::span<const float> values,
                       std::uint64_t seed) const = 0;
 
+  /// Encodes with error feedback: `values` then hold what the code does not carry, to be added to
+  /// the next gradient. A number that is not finite leaves 0.
+  virtual void encode_with_feedback(std::span<std::byte> code, std::span<float> values,
+                                    std::uint64_t seed) const;
+
   /// Adds factor times the decoded numbers. Throws ErrorKind::remote for bytes that no encoder
   /// writes; a part may be added then.
   virtual void add(std::span<float> sum, std::span<const std::byte> code, float factor) const = 0;
 };
-
-/// Encodes with error feedback: `values` then hold what the code does not carry, to be added to the
-/// next gradient. A number that is not finite leaves 0.
-void encode_with_feedback(const Codec& codec, std::span<std::byte> code, std::span<float> values,
-                          std::uint64_t seed);
 
 }  // namespace fastgpu::comm

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "base/error.hpp"
@@ -48,23 +49,58 @@ std::int32_t counted_limit(std::span<const float> values, std::size_t wanted) {
   return static_cast<std::int32_t>(at << kShift);
 }
 
-/// Returns the indices that reach `limit`; empty if they are more than `room`.
-std::vector<std::uint32_t> reaching(std::span<const float> values, std::int32_t limit,
-                                    std::size_t room) {
-  std::vector<std::uint32_t> found(room);
-  const std::size_t number =
-      kernels().select(found.data(), room, values.data(), values.size(), limit);
-  found.resize(number > room ? 0 : number);
+/// Numbers in memory that is not cleared first: most of it stays unused.
+struct Candidates {
+  std::unique_ptr<std::uint32_t[]> places;
+  std::unique_ptr<float[]> numbers;
+  std::size_t count = 0;
+};
+
+/// Returns the numbers that reach `limit`; none if they are more than `room`.
+Candidates reaching(std::span<const float> values, std::int32_t limit, std::size_t room) {
+  Candidates found{std::make_unique_for_overwrite<std::uint32_t[]>(room),
+                   std::make_unique_for_overwrite<float[]>(room)};
+  found.count = kernels().select(found.places.get(), found.numbers.get(), room, values.data(),
+                                 values.size(), limit);
+  if (found.count > room) found.count = 0;
   return found;
 }
 
-std::vector<std::uint32_t> candidates(std::span<const float> values, std::size_t wanted) {
+Candidates candidates(std::span<const float> values, std::size_t wanted) {
   constexpr std::size_t kWorthSampling = 4 * kSample;
   if (values.size() >= kWorthSampling && wanted <= values.size() / 8) {
     auto found = reaching(values, sampled_limit(values, wanted), 4 * wanted + kSample);
-    if (found.size() >= wanted) return found;
+    if (found.count >= wanted) return found;
   }
   return reaching(values, counted_limit(values, wanted), values.size());
+}
+
+/// A limit that exactly the wanted numbers reach, but for the last of those that are equal to it.
+struct ExactLimit {
+  std::int32_t least = 0;  ///< The smallest magnitude that is taken.
+  std::size_t equal = 0;   ///< How many of this magnitude are taken.
+};
+
+/// Counts numbers by the upper bits of their magnitudes, and sorts only those of one count.
+ExactLimit exact_limit(std::span<const float> numbers, std::size_t wanted) {
+  constexpr unsigned kShift = 19;
+  std::vector<std::uint32_t> counts(std::size_t{1} << (31U - kShift));
+  for (const float number : numbers)
+    ++counts[static_cast<std::size_t>(magnitude(number) >> kShift)];
+  std::size_t at = counts.size() - 1;
+  std::size_t above = 0;
+  for (; above + counts[at] < wanted; --at)
+    above += counts[at];
+  std::vector<std::int32_t> among;
+  among.reserve(counts[at]);
+  for (const float number : numbers)
+    if (static_cast<std::size_t>(magnitude(number) >> kShift) == at)
+      among.push_back(magnitude(number));
+  const auto last = among.begin() + static_cast<std::ptrdiff_t>(wanted - above - 1);
+  std::ranges::nth_element(among, last, std::greater());
+  const std::int32_t least = *last;
+  const auto larger = std::count_if(among.begin(), last, [=](auto each) { return each > least; });
+  return {least, wanted - above - static_cast<std::size_t>(larger)};
 }
 
 [[noreturn]] void refuse_code(const std::string& what) {
@@ -96,27 +132,34 @@ struct Parts {
         values(code.subspan(numbers.size() + places.size(), entries * sizeof(float))) {}
 };
 
+void write_code(std::span<std::byte> code, std::size_t count, const PlacedNumbers& chosen) {
+  const std::size_t stretches = blocks_of(count, kStretch);
+  const Parts<std::byte> parts(code, stretches, chosen.places.size());
+  std::size_t at = 0;
+  for (std::size_t stretch = 0; stretch < stretches; ++stretch) {
+    const std::size_t before = at;
+    for (; at < chosen.places.size() && chosen.places[at] / kStretch == stretch; ++at)
+      put_number(parts.places, at, static_cast<std::uint16_t>(chosen.places[at] % kStretch));
+    put_number(parts.numbers, stretch, static_cast<std::uint32_t>(at - before));
+  }
+  std::memcpy(parts.values.data(), chosen.numbers.data(), parts.values.size());
+}
+
 }  // namespace
 
-std::vector<std::uint32_t> largest(std::span<const float> values, std::size_t wanted) {
-  std::vector<std::uint32_t> found = candidates(values, wanted);
-  if (found.size() == wanted) return found;
-  std::vector<std::int32_t> magnitudes(found.size());
-  std::ranges::transform(found, magnitudes.begin(),
-                         [&](std::uint32_t index) { return magnitude(values[index]); });
-  std::ranges::nth_element(magnitudes, magnitudes.begin() + static_cast<std::ptrdiff_t>(wanted - 1),
-                           std::greater());
-  const std::int32_t least = magnitudes[wanted - 1];
-  const auto above = std::ranges::count_if(
-      found, [&](std::uint32_t index) { return magnitude(values[index]) > least; });
-  std::size_t equal = wanted - static_cast<std::size_t>(above);
-  std::erase_if(found, [&](std::uint32_t index) {
-    const std::int32_t each = magnitude(values[index]);
-    const bool is_among_first = each == least && equal > 0;
-    if (is_among_first) --equal;
-    return each <= least && !is_among_first;
-  });
-  return found;
+PlacedNumbers largest(std::span<const float> values, std::size_t wanted) {
+  const Candidates all = candidates(values, wanted);
+  const std::span numbers(all.numbers.get(), all.count);
+  ExactLimit limit = exact_limit(numbers, wanted);
+  PlacedNumbers chosen{std::vector<std::uint32_t>(wanted), std::vector<float>(wanted)};
+  for (std::size_t i = 0, at = 0; at < wanted; ++i) {
+    const std::int32_t each = magnitude(numbers[i]);
+    if (each < limit.least || (each == limit.least && limit.equal == 0)) continue;
+    if (each == limit.least) --limit.equal;
+    chosen.places[at] = all.places[i];
+    chosen.numbers[at++] = numbers[i];
+  }
+  return chosen;
 }
 
 std::size_t TopK::entries(std::size_t count) const noexcept {
@@ -133,18 +176,21 @@ std::size_t TopK::encoded_bytes(std::size_t count) const noexcept {
 void TopK::encode(std::span<std::byte> code, std::span<const float> values, std::uint64_t) const {
   assert(code.size() == encoded_bytes(values.size()));
   if (values.empty()) return;
-  const std::vector<std::uint32_t> chosen = largest(values, entries(values.size()));
-  const std::size_t stretches = blocks_of(values.size(), kStretch);
-  const Parts<std::byte> parts(code, stretches, chosen.size());
-  std::size_t at = 0;
-  for (std::size_t stretch = 0; stretch < stretches; ++stretch) {
-    const std::size_t before = at;
-    for (; at < chosen.size() && chosen[at] / kStretch == stretch; ++at) {
-      put_number(parts.places, at, static_cast<std::uint16_t>(chosen[at] % kStretch));
-      put_number(parts.values, at, values[chosen[at]]);
-    }
-    put_number(parts.numbers, stretch, static_cast<std::uint32_t>(at - before));
-  }
+  write_code(code, values.size(), largest(values, entries(values.size())));
+}
+
+void TopK::encode_with_feedback(std::span<std::byte> code, std::span<float> values,
+                                std::uint64_t) const {
+  assert(code.size() == encoded_bytes(values.size()));
+  if (values.empty()) return;
+  const PlacedNumbers chosen = largest(values, entries(values.size()));
+  write_code(code, values.size(), chosen);
+  for (const std::uint32_t place : chosen.places)
+    values[place] = 0;
+  // Numbers that are not finite are the largest: others are left only if all places went to them.
+  const auto is_finite = [](float number) { return std::isfinite(number); };
+  if (std::ranges::none_of(chosen.numbers, is_finite))
+    kernels().drop_non_finite(values.data(), values.size());
 }
 
 void TopK::add(std::span<float> sum, std::span<const std::byte> code, float factor) const {

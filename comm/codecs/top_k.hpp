@@ -21,14 +21,22 @@ class TopK final : public Codec {
   std::size_t encoded_bytes(std::size_t count) const noexcept override;
   void encode(std::span<std::byte> code, std::span<const float> values,
               std::uint64_t seed) const override;
+  void encode_with_feedback(std::span<std::byte> code, std::span<float> values,
+                            std::uint64_t seed) const override;
   void add(std::span<float> sum, std::span<const std::byte> code, float factor) const override;
 
  private:
   double part_;
 };
 
-/// Returns the indices of the `wanted` largest magnitudes, in order. NaN is larger than infinity;
-/// of equal ones the first is taken. Exact: a sample only decides where to look.
-std::vector<std::uint32_t> largest(std::span<const float> values, std::size_t wanted);
+/// Numbers of a gradient with their places, in order.
+struct PlacedNumbers {
+  std::vector<std::uint32_t> places;
+  std::vector<float> numbers;
+};
+
+/// Returns the `wanted` numbers of the largest magnitudes. NaN is larger than infinity; of equal
+/// ones the first is taken. Exact: a sample only decides where to look.
+PlacedNumbers largest(std::span<const float> values, std::size_t wanted);
 
 }  // namespace fastgpu::comm

@@ -97,6 +97,9 @@ NcclVerdict nccl_verdict(std::span<const NcclOffer> offers) {
   for (std::size_t i = 0; i < offers.size(); ++i)
     if (!offers[i].has_device()) return {name(i) + " has no data on a GPU"};
   for (std::size_t i = 0; i < offers.size(); ++i)
+    if (offers[i].has_several)
+      return {name(i) + " has data on several GPUs, and NCCL takes one for each rank"};
+  for (std::size_t i = 0; i < offers.size(); ++i)
     if (offers[i].version == 0) return {name(i) + " cannot load NCCL", Rank{static_cast<int>(i)}};
   for (std::size_t i = 1; i < offers.size(); ++i)
     if (offers[i].version != version)
@@ -106,13 +109,15 @@ NcclVerdict nccl_verdict(std::span<const NcclOffer> offers) {
   return {is_insisted ? "" : shared_device(offers).value_or("")};
 }
 
-ChosenPath choose_path(Communicator& ranks, const std::shared_ptr<Device>& device,
+ChosenPath choose_path(Communicator& ranks, std::span<const std::shared_ptr<Device>> devices,
                        const DeviceSettings& settings) {
+  const auto device = devices.empty() ? nullptr : devices.front();
   const bool is_wanted = device && settings.path != DevicePath::staged;
   const Loaded loaded = is_wanted ? load(*device, settings) : Loaded{};
   const auto offers =
       from_all(ranks, NcclOffer{.version = loaded.version,
                                 .device = device ? device->identity() : DeviceIdentity{},
+                                .has_several = devices.size() > 1,
                                 .wish = settings.path});
   check_same_wish(offers);
   if (settings.path == DevicePath::staged) return {nullptr, "FASTGPU_COMM_DEVICE is staged"};

@@ -15,7 +15,8 @@ namespace fastgpu::comm::gpu {
 /// The means of one rank.
 struct NcclOffer {
   std::int32_t version = 0;  ///< The version of NCCL, such as 22809; 0 if it cannot be loaded.
-  DeviceIdentity device{};   ///< The rank's device; all 0 if it has none.
+  DeviceIdentity device{};   ///< The rank's first device; all 0 if it has none.
+  bool has_several = false;  ///< True if its data is on further devices too.
   DevicePath wish = DevicePath::automatic;
 
   bool has_device() const { return device != DeviceIdentity{}; }
@@ -36,10 +37,14 @@ struct ChosenPath {
   std::string why_staged{};                   ///< One sentence; empty with NCCL.
 };
 
-/// Chooses, by a collective call. `device` is null on a rank without one; if all ranks lack one,
-/// nothing is chosen. Throws ErrorKind::usage on all ranks, naming one, if their wishes differ, or
-/// if they insist on NCCL and it cannot be used.
-ChosenPath choose_path(Communicator& ranks, const std::shared_ptr<Device>& device,
+/// Chooses, by a collective call. `devices` have this rank's data, and NCCL takes one for each
+/// rank; if no rank has a device, nothing is chosen. Throws ErrorKind::usage on all ranks, naming
+/// one, if their wishes differ, or if they insist on NCCL and it cannot be used.
+ChosenPath choose_path(Communicator& ranks, std::span<const std::shared_ptr<Device>> devices,
                        const DeviceSettings& settings);
+inline ChosenPath choose_path(Communicator& ranks, const std::shared_ptr<Device>& device,
+                              const DeviceSettings& settings) {
+  return choose_path(ranks, std::span(&device, device ? 1 : 0), settings);
+}
 
 }  // namespace fastgpu::comm::gpu

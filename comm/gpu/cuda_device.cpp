@@ -46,8 +46,13 @@ CudaPackList& own(PackList& list) {
 
 }  // namespace
 
-CudaDevice::CudaDevice() {
-  check(cudaGetDevice(&number_), "looking for a GPU");
+std::size_t current_cuda_device() {
+  int number = 0;
+  check(cudaGetDevice(&number), "looking for a GPU");
+  return static_cast<std::size_t>(number);
+}
+
+CudaDevice::CudaDevice() : number_(static_cast<int>(current_cuda_device())) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, number_), "asking for a GPU's identity");
   static_assert(sizeof(properties.uuid.bytes) == sizeof(identity_));

@@ -1,9 +1,14 @@
 // A GPU behind CUDA.
 #pragma once
 
+#include <cstddef>
+
 #include "comm/gpu/device.hpp"
 
 namespace fastgpu::comm::gpu {
+
+/// Returns the number of the calling thread's current GPU. Throws ErrorKind::local without one.
+std::size_t current_cuda_device();
 
 /// A GPU for any thread, whatever that thread's current GPU is.
 class CudaDevice final : public Device {

@@ -146,7 +146,7 @@ void EncodedSum::encode(const CodePart& part, std::span<std::byte> code) {
     const auto values = source.subspan(run.at - place_ * block_, run.count);
     const auto bytes = code.subspan(run.code, form_.codec->encoded_bytes(run.count));
     if (form_.has_feedback)
-      encode_with_feedback(*form_.codec, bytes, values, seed_of(run, 0));
+      form_.codec->encode_with_feedback(bytes, values, seed_of(run, 0));
     else
       form_.codec->encode(bytes, values, seed_of(run, 0));
   }
@@ -194,7 +194,7 @@ void EncodedSum::encode_sum(const CodePart& part, std::span<std::byte> code) {
     }
     const auto rest = std::span(sums_).subspan(run.at - part.at, run.count);
     std::ranges::copy(sums, rest.begin());
-    encode_with_feedback(*form_.codec, bytes, rest, seed_of(run, 1));
+    form_.codec->encode_with_feedback(bytes, rest, seed_of(run, 1));
     const auto residuals = std::span(values_).subspan(run.at - place_ * block_, run.count);
     reduce_into(std::as_writable_bytes(residuals), std::as_bytes(rest), kSum);
   }

@@ -65,14 +65,10 @@ GradientId GradientExchange::add(GradientInfo info, std::span<std::byte> values,
       throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
                                         "' lies on a device, but has no memory there");
     if (!values.empty()) device->check_is_here(values.data());
-    if (device_tensors_.device && device_tensors_.device != device)
-      throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
-                                        "' lies on another device than those before it");
-    device_tensors_.device = device;
   }
   const GradientId id = table_.add(std::move(info));
   values_.push_back(values);
-  device_tensors_.of.push_back(device ? values : std::span<std::byte>());
+  device_tensors_.add(values, device);
   codec_state_.resize(table_.size());
   return id;
 }
@@ -92,7 +88,9 @@ void GradientExchange::begin(const Lock&) {
   recorder_.emplace(*control_, settings_);
   messages_.emplace(StepMessages::Parts{*control_, *recorder_, table_}, settings_.stall,
                     [this](const std::string& sentence) { warn(sentence); });
-  tuning_.emplace(*control_, settings_, table_, events_);
+  const bool is_on_host = device_tensors_.devices().empty();
+  tuning_.emplace(*control_, settings_, table_,
+                  is_on_host ? Tuning::Advice::of_codec : Tuning::Advice::none, events_);
   const int streams = settings_.is_tuned ? kMostStreams : settings_.streams;
   for (int stream = 0; stream < streams; ++stream)
     streams_.emplace_back(*communicator_.split(0, 0)).name_calls("a bucket of gradients");
@@ -120,12 +118,15 @@ void GradientExchange::choose_device_path() {
   const WireTraits wire = traits_of(settings_, communicator_.size());
   if (wish.path == gpu::DevicePath::nccl) check_allowed(wire, Exchange::nccl);
   if (!allows(wire.kind, Exchange::nccl)) wish.path = gpu::DevicePath::staged;
-  device_sums_ = gpu::choose_path(communicator_, device_tensors_.device, wish).nccl;
+  std::vector<std::shared_ptr<gpu::Device>> devices;
+  for (const DeviceTensors& each : device_tensors_.devices())
+    devices.push_back(each.device);
+  device_sums_ = gpu::choose_path(communicator_, devices, wish).nccl;
 }
 
 void GradientExchange::lay_out() {
   const TunerSetting& setting = tuning_->current();
-  device_.reset();
+  devices_.reset();
   launcher_.reset();
   encoded_buckets_.reset();
   plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket, encoded_,
@@ -138,14 +139,14 @@ void GradientExchange::lay_out() {
   const auto ranks_here = static_cast<std::size_t>(communicator_.topology().largest_node());
   exceeds_caches_ = plan_.buffer_bytes * ranks_here > last_cache_bytes();
   std::ranges::fill(buffer_->bytes(), std::byte{0});  // Gaps are summed too.
-  if (device_tensors_.device) lay_out_device();
+  if (!device_tensors_.devices().empty()) lay_out_devices();
   if (settings_.is_tuned) communicator_.use_flows(setting.flows);
   for (Communicator& stream : streams_)
     stream.use_plan(setting.plan);
   // On a device all sums are made in one order.
   const auto streams = device_sums_ ? 1 : static_cast<std::size_t>(setting.streams);
   const std::span used = std::span(streams_).first(streams);
-  BucketLauncher::Ways ways{.device = device_.get()};
+  BucketLauncher::Ways ways{.device = devices_ ? devices_->summing() : nullptr};
   if (!encoded_.empty()) {
     make_encoded_sums();
     ways.encoded = &*encoded_buckets_;
@@ -180,13 +181,13 @@ void GradientExchange::follow_warmup() {
   if (strength_ != strength_at(settings_.codec, codec_state_.steps())) make_encoded_sums();
 }
 
-void GradientExchange::lay_out_device() {
+void GradientExchange::lay_out_devices() {
   std::vector<ElementType> types;
   for (std::size_t i = 0; i < table_.size(); ++i)
     types.push_back(table_[{i}].type);
   const bool is_searched = settings_.non_finite != NonFiniteAction::off;
   on_device([&] {
-    device_ = std::make_unique<DeviceGradients>(
+    devices_ = std::make_unique<GradientsOnDevices>(
         device_tensors_, plan_, buffer_->bytes(),
         DeviceGradients::Settings{types, is_searched, device_sums_.get()},
         DeviceGradients::Reports{[this](const PackedPiece& packed) { device_packed(packed); },
@@ -196,8 +197,8 @@ void GradientExchange::lay_out_device() {
 
 void GradientExchange::begin_launching() {
   launcher_->begin_step(op_, step_, codec_state_.steps());
-  if (!device_) return;
-  device_->begin_step([op = op_, ranks = communicator_.size()](ElementType wire) {
+  if (!devices_) return;
+  devices_->begin_step([op = op_, ranks = communicator_.size()](ElementType wire) {
     return scale_before(wire, op, ranks);
   });
 }
@@ -280,7 +281,7 @@ void GradientExchange::ready(GradientId id, gpu::StreamHandle stream) {
   }
   const auto began = Timeline::Clock::now();
   if (device_tensors_.has(id))
-    on_device([&] { device_->ready(id, stream); });
+    on_device([&] { devices_->ready(id, stream); });
   else
     pack(id);
   const auto ended = Timeline::Clock::now();
@@ -358,7 +359,7 @@ std::optional<std::size_t> GradientExchange::pack_numbers(const GradientPiece& p
 
 void GradientExchange::unpack(std::size_t number, const GradientSet& ready) {
   const Bucket& bucket = plan_.buckets[number];
-  if (device_) on_device([&] { device_->unpack(number, ready); });
+  if (devices_) on_device([&] { devices_->unpack(number, ready); });
   for (const GradientPiece& piece : bucket.pieces) {
     const std::size_t id = piece.gradient.value;
     if (values_[id].empty() || device_tensors_.has(piece.gradient) ||
@@ -388,18 +389,19 @@ void GradientExchange::all_reduce_gradients(ReduceOp op) {
 
 StepOutcome GradientExchange::end_step(Verdicts wishes, std::optional<gpu::StreamHandle> stream) {
   const auto began = Timeline::Clock::now();
-  if (device_) on_device([this] { device_->drain(); });  // The device's thread takes the lock.
+  if (devices_) on_device([this] { devices_->drain(); });  // A device's thread takes the lock.
   Lock lock(mutex_);
   begin(lock);
   const Agreement agreement = messages_->negotiate({state(wishes), report_});
   if (agreement.summary.verdicts.differs)
     throw Error(ErrorKind::usage, describe_differences(agreement.ranks, table_));
   finish(agreement);
-  if (device_) on_device([&] { device_->finish_step(stream); });
+  if (devices_) on_device([&] { devices_->finish_step(stream); });
   StepOutcome outcome = outcome_of(agreement);
   const std::optional<Error> failure = failure_of(agreement, outcome);
   next_step();
-  if (!failure) change_plan(outcome);  // No rank would learn that views have moved.
+  // No rank would learn that views have moved.
+  if (!failure) change_plan(outcome, seconds_of(Timeline::Clock::now() - began));
   order_.clear();
   is_over_ = outcome.is_somebody_leaving;
   const auto ended = Timeline::Clock::now();
@@ -419,11 +421,12 @@ std::optional<Error> GradientExchange::failure_of(const Agreement& agreement,
   return std::nullopt;
 }
 
-void GradientExchange::change_plan(StepOutcome& outcome) {
+/// `waited` are the seconds in which this rank waited for the end of the step.
+void GradientExchange::change_plan(StepOutcome& outcome, double waited) {
   const bool has_new_order = !is_order_known_;
   is_order_known_ = true;
   if (has_new_order) planned_order_ = order_of_rank_0(*control_, table_, order_);
-  const bool has_new_setting = tuning_->step_ended();
+  const bool has_new_setting = tuning_->step_ended(waited);
   outcome.have_views_moved = has_new_order || has_new_setting;
   if (outcome.have_views_moved) move_views();
 }

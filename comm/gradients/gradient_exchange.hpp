@@ -17,9 +17,9 @@
 #include "comm/gradients/agree.hpp"
 #include "comm/gradients/bucket_launcher.hpp"
 #include "comm/gradients/codec_state.hpp"
-#include "comm/gradients/device_gradients.hpp"
 #include "comm/gradients/encoded_buckets.hpp"
 #include "comm/gradients/gradient_events.hpp"
+#include "comm/gradients/gradients_on_devices.hpp"
 #include "comm/gradients/recorder.hpp"
 #include "comm/gradients/settings.hpp"
 #include "comm/gradients/stall_watchdog.hpp"
@@ -84,7 +84,7 @@ class GradientExchange {
   StepOutcome wait_step() { return end_step({}); }
 
   /// Ends the step as wait_step does, but results for a device may still be on their way there:
-  /// later work in `stream` comes after them.
+  /// later work in `stream` comes after them. With several devices the results have arrived.
   StepOutcome wait_step(gpu::StreamHandle stream) { return end_step({}, stream); }
 
   /// Ends the step as wait_step does, and announces to all ranks that this one makes no further
@@ -114,12 +114,12 @@ class GradientExchange {
   void begin(const Lock& lock);
   void choose_device_path();
   void lay_out();
-  void lay_out_device();
+  void lay_out_devices();
   void make_encoded_sums();
   void follow_warmup();
   void check_between_steps(std::string_view what) const;
   void begin_launching();
-  void change_plan(StepOutcome& outcome);
+  void change_plan(StepOutcome& outcome, double waited);
   void move_views();
   void check_exists(GradientId id) const;
   void pack(GradientId id);
@@ -156,7 +156,7 @@ class GradientExchange {
   GradientEvents* events_;
   GradientTable table_;
   std::vector<std::span<std::byte>> values_;  ///< Empty for gradients in the fusion buffer.
-  DeviceTensors device_tensors_;              ///< The `values_` that are not the host's.
+  TensorsOnDevices device_tensors_;           ///< The `values_` that are not the host's.
   std::vector<ElementType> wire_;
   std::unique_ptr<const Codec> codec_;   ///< Null if nothing is encoded, and for a linear codec.
   std::vector<bool> encoded_;            ///< The gradients to be encoded; empty if none is.
@@ -192,8 +192,8 @@ class GradientExchange {
   std::vector<GradientId> order_;  ///< The order in which they became ready in this step.
   std::optional<NonFiniteReport> report_;
 
-  std::unique_ptr<DeviceGradients> device_;  ///< Null if all gradients are the host's.
-  std::optional<StallWatchdog> watch_;       ///< Declared last, to end before what it looks at.
+  std::unique_ptr<GradientsOnDevices> devices_;  ///< Null if all gradients are the host's.
+  std::optional<StallWatchdog> watch_;           ///< Declared last, to end before what it looks at.
 };
 
 }  // namespace fastgpu::comm

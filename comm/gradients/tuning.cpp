@@ -11,6 +11,7 @@
 #include "comm/codecs/low_rank.hpp"
 #include "comm/codecs/table.hpp"
 #include "comm/engine/planner.hpp"
+#include "comm/gradients/codec_advice.hpp"
 #include "comm/gradients/low_rank_sum.hpp"
 #include "comm/gradients/tuner_cache.hpp"
 #include "comm/schedule/choose.hpp"
@@ -107,8 +108,11 @@ std::vector<std::size_t> bytes_on_wire(const GradientTable& table, const Gradien
 }  // namespace
 
 Tuning::Tuning(Communicator& control, const GradientSettings& settings, const GradientTable& table,
-               GradientEvents* events)
-    : control_(control), events_(events) {
+               Advice advice, GradientEvents* events)
+    : control_(control),
+      events_(events),
+      advice_(advice),
+      may_encode_(control.topology().nodes.size() > 1 && settings.wire == WireType::same) {
   const bool has_network = control.topology().nodes.size() > 1;
   const int flows = has_network ? control.most_flows() : 1;
   current_ = {flows, settings.streams, settings.bucket};
@@ -124,6 +128,7 @@ Tuning::Tuning(Communicator& control, const GradientSettings& settings, const Gr
   double wire_bytes = 0;
   for (const std::size_t bytes : bytes_on_wire(table, settings, types))
     wire_bytes += static_cast<double>(bytes);
+  bytes_ = wire_bytes;
   tuner_.emplace(SearchSpace{.usual = current_,
                              .most_flows = flows,
                              .most_streams = kMostStreams,
@@ -135,24 +140,47 @@ Tuning::Tuning(Communicator& control, const GradientSettings& settings, const Gr
 
 /// Counts a step. The first one is not counted: the order of gradients changes after it, and memory
 /// is new.
-bool Tuning::step_ended() {
+bool Tuning::step_ended(double waited) {
   if (!tuner_) return false;
   const auto now = std::chrono::steady_clock::now();
   if (!step_began_) {
     step_began_ = now;
     return false;
   }
-  double seconds = std::chrono::duration<double>(now - *step_began_).count();
-  control_.all_reduce(std::span(&seconds, 1), ReduceOp::max);
-  tuner_->step_took(Seconds(seconds));
+  std::array<double, 2> longest = {std::chrono::duration<double>(now - *step_began_).count(),
+                                   waited};
+  control_.all_reduce(std::span<double>(longest), ReduceOp::max);
+  tuner_->step_took(Seconds(longest[0]));
   const bool has_changed = tuner_->current() != current_;
   current_ = tuner_->current();
   if (tuner_->is_done()) {
     tuner_.reset();
     keep();
+    advise(longest[0], longest[1]);
   }
   step_began_ = std::chrono::steady_clock::now();
   return has_changed;
+}
+
+/// Measures the network and the codecs, once, and recommends one that pays. A collective call.
+void Tuning::advise(double step_seconds, double waited) {
+  if (!may_encode_) return;
+  constexpr std::size_t kNumbers = std::size_t{1} << 20;
+  std::vector<float> numbers(kNumbers);
+  double best = 0;
+  for (int round = 0; round < 3; ++round) {
+    control_.barrier();
+    const auto began = std::chrono::steady_clock::now();
+    control_.all_reduce(std::span(numbers), ReduceOp::sum);
+    double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    control_.all_reduce(std::span(&seconds, 1), ReduceOp::max);
+    best = round == 0 ? seconds : std::min(best, seconds);
+  }
+  if (control_.rank() != Rank{0} || events_ == nullptr || advice_ == Advice::none) return;
+  const PlainStep step{step_seconds, waited, bytes_, kNumbers * sizeof(float) / best};
+  const auto advice = advised_codec(step, measured_costs(control_.topology().nodes.size()));
+  if (advice) events_->warned(sentence_of(*advice, step));
 }
 
 void Tuning::keep() {

@@ -11,6 +11,19 @@
 
 namespace fastgpu::comm::loops {
 
+/// Writes the lanes of `from` that are set in `bits`, and their places from `first` on.
+template <class Isa>
+std::size_t append_lanes(std::uint32_t* places, float* numbers, const float* from,
+                         std::uint32_t first, std::uint32_t bits) noexcept {
+  std::size_t found = 0;
+  for (; bits != 0; bits &= bits - 1) {
+    const auto lane = static_cast<std::uint32_t>(__builtin_ctz(bits));
+    places[found] = first + lane;
+    numbers[found++] = from[lane];
+  }
+  return found;
+}
+
 template <class Machine>
 struct CodeLoops {
   static void encode_int8(void* code, const float* values, std::size_t count,
@@ -42,19 +55,24 @@ struct CodeLoops {
 
   static void encode_signs(void* code, const float* values, std::size_t count,
                            std::uint64_t) noexcept {
-    char* const scales = static_cast<char*>(code);
-    char* const signs = scales + sizeof(float) * number_of_blocks(count, kSignBlock);
-    for_each_block<kSignBlock>(
-        values, count, [=](std::size_t at, const float* block, std::size_t length) {
-          unsigned char bits[kSignBlock / 8];
-          for (std::size_t i = 0; i < kSignBlock; i += kLanes) {
-            const std::uint32_t of_lanes = Machine::sign_bits(block + i);
-            bits[i / 8] = static_cast<unsigned char>(of_lanes & 0xffU);
-            bits[i / 8 + 1] = static_cast<unsigned char>(of_lanes >> 8U);
-          }
-          put(scales + at / kSignBlock * sizeof(float), mean_magnitude(block, length));
-          __builtin_memcpy(signs + at / 8, bits, (length + 7) / 8);
-        });
+    const SignCode to(code, count);
+    for_each_block<kSignBlock>(values, count,
+                               [&](std::size_t at, const float* block, std::size_t length) {
+                                 to.put_block(at, block, length);
+                               });
+  }
+
+  static void encode_signs_with_feedback(void* code, float* values, std::size_t count,
+                                         std::uint64_t) noexcept {
+    const SignCode to(code, count);
+    std::size_t at = 0;
+    for (; count - at >= kSignBlock; at += kSignBlock)
+      subtract_mean(values + at, to.put_block(at, values + at, kSignBlock));
+    if (at == count) return;
+    float rest[kSignBlock] = {};
+    __builtin_memcpy(rest, values + at, (count - at) * sizeof(float));
+    subtract_mean(rest, to.put_block(at, rest, count - at));
+    __builtin_memcpy(values + at, rest, (count - at) * sizeof(float));
   }
 
   static void add_signs(float* sum, const void* code, std::size_t count, float factor) noexcept {
@@ -74,23 +92,20 @@ struct CodeLoops {
     }
   }
 
-  static std::size_t select(std::uint32_t* found, std::size_t room, const float* values,
-                            std::size_t count, std::int32_t limit) noexcept {
-    std::size_t number = 0;
+  static std::size_t select(std::uint32_t* places, float* numbers, std::size_t room,
+                            const float* values, std::size_t count, std::int32_t limit) noexcept {
+    std::size_t found = 0;
     std::size_t at = 0;
-    for (; count - at >= kLanes; at += kLanes)
-      for (std::uint32_t bits = Machine::large_bits(values + at, limit); bits != 0;
-           bits &= bits - 1) {
-        if (number == room) return room + 1;
-        found[number++] =
-            static_cast<std::uint32_t>(at) + static_cast<std::uint32_t>(__builtin_ctz(bits));
-      }
+    for (; count - at >= kLanes && room - found >= kLanes; at += kLanes)
+      found += Machine::append_large(places + found, numbers + found, values + at,
+                                     static_cast<std::uint32_t>(at), limit);
     for (; at < count; ++at) {
       if (magnitude(values[at]) < limit) continue;
-      if (number == room) return room + 1;
-      found[number++] = static_cast<std::uint32_t>(at);
+      if (found == room) return room + 1;
+      places[found] = static_cast<std::uint32_t>(at);
+      numbers[found++] = values[at];
     }
-    return number;
+    return found;
   }
 
   static void drop_non_finite(float* values, std::size_t count) noexcept {
@@ -100,6 +115,39 @@ struct CodeLoops {
 
  private:
   static constexpr std::size_t kLanes = 16;
+
+  /// The code of signs.
+  struct SignCode {
+    char* scales;
+    char* signs;
+
+    SignCode(void* code, std::size_t count) noexcept
+        : scales(static_cast<char*>(code)),
+          signs(scales + sizeof(float) * number_of_blocks(count, kSignBlock)) {}
+
+    /// Writes the code of a block, and returns its scale.
+    float put_block(std::size_t at, const float* block, std::size_t length) const noexcept {
+      unsigned char bits[kSignBlock / 8];
+      for (std::size_t i = 0; i < kSignBlock; i += kLanes) {
+        const std::uint32_t of_lanes = Machine::sign_bits(block + i);
+        bits[i / 8] = static_cast<unsigned char>(of_lanes & 0xffU);
+        bits[i / 8 + 1] = static_cast<unsigned char>(of_lanes >> 8U);
+      }
+      const float scale = mean_magnitude(block, length);
+      put(scales + at / kSignBlock * sizeof(float), scale);
+      __builtin_memcpy(signs + at / 8, bits, (length + 7) / 8);
+      return scale;
+    }
+  };
+
+  /// Subtracts from each number what its sign and `scale` say; 0 if the rest is not finite.
+  static void subtract_mean(float* block, float scale) noexcept {
+    for (std::size_t i = 0; i < kSignBlock; ++i) {
+      const std::uint32_t sign = __builtin_bit_cast(std::uint32_t, block[i]) & 0x80000000U;
+      const float rest = block[i] - signed_by(scale, sign);
+      block[i] = magnitude(rest) < Format<float>::kInfinity ? rest : 0.0F;
+    }
+  }
 
   static std::size_t shorter(std::size_t a, std::size_t b) noexcept { return a < b ? a : b; }
   static std::size_t number_of_blocks(std::size_t count, std::size_t block) noexcept {
@@ -170,15 +218,22 @@ struct CodeLoops {
       return is_finite ? 0.0F : quiet_nan();
     }
     const float factor = kHighest / highest;
-    for (std::size_t i = 0; i < kInt8Block; ++i) {
+    constexpr std::size_t kHalf = kInt8Block / 2;
+    for (std::size_t i = 0; i < kHalf; ++i) {  // A number of each half shares the random bits.
       const std::uint32_t bits = random_bits(at + static_cast<std::uint32_t>(i), seed);
-      const float part = static_cast<float>(static_cast<std::int32_t>(bits >> 16U)) * 0x1p-16F;
-      // Above 0, so that the conversion rounds down.
-      const auto above = static_cast<std::int32_t>(block[i] * factor + (part + 128.0F));
-      const std::int32_t at_least = above < 1 ? 1 : above;
-      rounded[i] = static_cast<std::int8_t>((at_least > 255 ? 255 : at_least) - 128);
+      rounded[i] = rounded_by(bits >> 16U, block[i] * factor);
+      rounded[kHalf + i] = rounded_by(bits & 0xffffU, block[kHalf + i] * factor);
     }
     return highest / kHighest;
+  }
+
+  /// Rounds down after the addition of random 16 bits behind the point.
+  static std::int8_t rounded_by(std::uint32_t bits, float value) noexcept {
+    const float part = static_cast<float>(static_cast<std::int32_t>(bits)) * 0x1p-16F;
+    // Above 0, so that the conversion rounds down.
+    const auto above = static_cast<std::int32_t>(value + (part + 128.0F));
+    const std::int32_t at_least = above < 1 ? 1 : above;
+    return static_cast<std::int8_t>((at_least > 255 ? 255 : at_least) - 128);
   }
 
   /// Returns the mean over the first `length` numbers; the others are 0. NaN if one is not finite.

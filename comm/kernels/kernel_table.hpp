@@ -45,13 +45,20 @@ struct Kernels {
                             std::uint64_t seed) noexcept;
     using Add = void (*)(float* sum, const void* code, std::size_t count, float factor) noexcept;
 
+    using EncodeWithFeedback = void (*)(void* code, float* values, std::size_t count,
+                                        std::uint64_t seed) noexcept;
+
     Encode encode = nullptr;
     Add add = nullptr;  ///< sum = sum + factor * number, for any bytes.
+    /// Encodes, and leaves what the code does not carry in `values`; 0 for what is not finite. Null
+    /// for a code without feedback.
+    EncodeWithFeedback encode_with_feedback = nullptr;
   };
-  /// Writes the indices of up to `room` magnitudes whose bits reach `limit`, in order. The result
-  /// is their number; room + 1 if there are more.
-  using Select = std::size_t (*)(std::uint32_t* found, std::size_t room, const float* values,
-                                 std::size_t count, std::int32_t limit) noexcept;
+  /// Writes up to `room` numbers whose magnitudes' bits reach `limit`, and their places, in order.
+  /// The result is their number; room + 1 if there are more.
+  using Select = std::size_t (*)(std::uint32_t* places, float* numbers, std::size_t room,
+                                 const float* values, std::size_t count,
+                                 std::int32_t limit) noexcept;
   using Clean = void (*)(float* values, std::size_t count) noexcept;
 
   Reduce reduce[kElementTypes][kReduceOps];               ///< into = into op from; average adds.

@@ -55,7 +55,7 @@ constexpr Kernels table_of() {
   table.stream = Machine::stream;
   using C = CodeLoops<Machine>;
   table.int8 = {C::encode_int8, C::add_int8};
-  table.signs = {C::encode_signs, C::add_signs};
+  table.signs = {C::encode_signs, C::add_signs, C::encode_signs_with_feedback};
   table.select = C::select;
   table.drop_non_finite = C::drop_non_finite;
   return table;

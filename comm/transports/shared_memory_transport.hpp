@@ -72,7 +72,7 @@ class SharedMemoryTransport final : public Transport {
   std::vector<std::unique_ptr<Peer>> peers_;  ///< The peers, by rank; null where not connected.
   std::vector<Peer*> connected_;
   UnaskedBytes unasked_;
-  LinkCounters link_{.name = "shared memory"};
+  LinkCounters link_{.name = "shared memory", .is_within_node = true};
   TransportEvents* events_ = nullptr;
   ControlChannel* control_ = nullptr;
 };

@@ -113,6 +113,7 @@ class TransportEvents {
 /// The counts of one network, or of another way on which messages go, since the beginning.
 struct LinkCounters {
   std::string name{};                 ///< "tcp 10.0.0.1", "shared memory".
+  bool is_within_node = false;        ///< True for memory that the ranks of a node share.
   std::uint64_t frames_sent = 0;      ///< Pieces of messages over TCP, else messages.
   std::uint64_t frames_received = 0;  ///< The counterpart of those that were sent.
   std::uint64_t bytes_sent = 0;       ///< The bytes of messages in these.

@@ -1,12 +1,11 @@
 #include "launcher/kubernetes/api.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <random>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/random.hpp"
+#include "base/wait.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -39,17 +38,6 @@ std::optional<milliseconds> retry_after(const http::Response& response) {
   const auto header = response.header("Retry-After");
   if (!header) return std::nullopt;
   return http::parse_retry_after(*header, std::chrono::system_clock::now());
-}
-
-double random_part() {
-  thread_local std::mt19937 generator{std::random_device{}()};
-  return std::uniform_real_distribution<double>(0, 1)(generator);
-}
-
-void pause(milliseconds duration, const Cancel& cancel) {
-  pollfd fd{cancel.fd(), POLLIN, 0};
-  ::poll(&fd, 1, static_cast<int>(duration.count()));
-  cancel.check();
 }
 
 /// Returns an answer as an object.
@@ -122,7 +110,8 @@ http::Response KubernetesApi::send_until_answered(const http::Request& request,
     tried.elapsed = std::chrono::duration_cast<milliseconds>(SteadyClock::now() - start);
     const auto wait = http::next_wait(backoff_, tried, random_part());
     if (!wait) throw Error(*failure);
-    pause(*wait, cancel);
+    wait_or_cancel(*wait, cancel);
+    cancel.check();
   }
 }
 

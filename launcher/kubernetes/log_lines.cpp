@@ -1,8 +1,9 @@
 #include "launcher/kubernetes/log_lines.hpp"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -10,7 +11,7 @@ namespace fastgpu::launcher {
 namespace {
 
 /// A longer line is passed on in pieces, to bound the memory.
-constexpr std::size_t kLongestPodLine = std::size_t{1} << 20;
+constexpr std::size_t kLongestPodLine = std::size_t{64} << 10;
 
 std::optional<int> digits(std::string_view text, std::size_t at, std::size_t count) {
   if (text.size() < at + count) return std::nullopt;
@@ -66,7 +67,10 @@ std::optional<std::int64_t> parse_pod_time(std::string_view text) {
     return std::nullopt;
   const year_month_day date{year(*year_of), month(static_cast<unsigned>(*month_of)),
                             day(static_cast<unsigned>(*day_of))};
-  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
+  constexpr int kLastYear = 2261;  // A later time has no 64 bits of nanoseconds.
+  if (!date.ok() || *year_of < 1970 || *year_of > kLastYear || *hour > 23 || *minute > 59 ||
+      *second > 60)
+    return std::nullopt;
   std::int64_t fraction = 0;
   std::size_t at = 19;
   if (at < text.size() && text[at] == '.') {
@@ -81,44 +85,64 @@ std::optional<std::int64_t> parse_pod_time(std::string_view text) {
 }
 
 void PodLog::take(std::string_view bytes) {
-  for (std::size_t end = 0; (end = bytes.find('\n')) != bytes.npos; bytes.remove_prefix(end + 1)) {
-    if (held_.empty()) {
-      line(bytes.substr(0, end + 1));
-      continue;
-    }
-    held_ += bytes.substr(0, end + 1);
-    line(held_);
-    held_.clear();
-  }
-  held_ += bytes;
-  if (held_.size() > kLongestPodLine) {
-    held_.clear();
-    throw Error(ErrorKind::remote, "the log of the launcher has a line of more than 1 MiB");
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find('\n');
+    const std::string_view piece = bytes.substr(0, end == bytes.npos ? end : end + 1);
+    bytes.remove_prefix(piece.size());
+    if (open_)
+      pass_on(*open_, piece);
+    else if (held_.empty() && end != piece.npos)
+      begin_line(piece);
+    else if (held_ += piece; end != piece.npos || held_.size() >= kLongestPodLine)
+      begin_line(std::exchange(held_, {}));
+    if (end != piece.npos) open_.reset();
   }
 }
 
 void PodLog::end(bool is_complete) {
-  if (is_complete && !held_.empty()) line(held_);
+  if (is_complete && !held_.empty()) begin_line(held_);
   held_.clear();
   seen_until_ = last_;
   seen_then_ = count_;
+  seen_bytes_ = 0;
+  if (open_ && !is_complete && !open_->is_seen) {  // It is read again, and then to its end.
+    seen_bytes_ = open_->bytes + open_->skip;
+    seen_then_ = --count_;
+  }
+  open_.reset();
 }
 
-void PodLog::line(std::string_view line) {
+void PodLog::begin_line(std::string_view line) {
   const auto space = line.find(' ');
   const auto time = parse_pod_time(line.substr(0, space));
   if (!time || space == line.npos)
     throw Error(ErrorKind::remote, "the log of the launcher has a line without a time");
-  if (seen_until_ && *time < *seen_until_) return;
-  if (seen_until_ && *time == *seen_until_ && seen_then_ > 0) {
-    --seen_then_;
+  open_ = OpenLine{.time = *time};
+  open_->is_seen =
+      seen_until_ && (*time < *seen_until_ || (*time == *seen_until_ && seen_then_ > 0));
+  if (open_->is_seen) {
+    if (*time == *seen_until_) --seen_then_;
     return;
   }
+  const bool is_continued = seen_until_ == *time;
+  open_->skip = is_continued ? std::exchange(seen_bytes_, 0) : 0;
   seen_until_.reset();
   count_ = last_ == *time ? count_ + 1 : 1;
   last_ = *time;
   const Tag tag = parse_tag(line.substr(space + 1), ranks_);
-  sink_({.rank = tag.rank, .stream = tag.stream, .time = *time, .text = tag.text});
+  open_->rank = tag.rank;
+  open_->stream = tag.stream;
+  pass_on(*open_, tag.text);
+}
+
+void PodLog::pass_on(OpenLine& line, std::string_view text) {
+  if (line.is_seen) return;
+  line.bytes += text.size();
+  const std::size_t skipped = std::min(line.skip, text.size());
+  line.skip -= skipped;
+  text.remove_prefix(skipped);
+  if (!text.empty() || line.bytes == 0)
+    sink_({.rank = line.rank, .stream = line.stream, .time = line.time, .text = text});
 }
 
 }  // namespace fastgpu::launcher

@@ -1,11 +1,10 @@
 #include "provision/cloud/caller.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
 
 #include "base/fault_point.hpp"
 #include "base/json_bounds.hpp"
+#include "base/wait.hpp"
 #include "provision/cloud/answer_form.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -40,9 +39,7 @@ std::string host_of(const std::string& url) {
 }  // namespace
 
 void wait_for(milliseconds duration, const Cancel& cancel) {
-  const auto bounded = std::clamp<milliseconds>(duration, milliseconds(0), kLongestWait);
-  pollfd stop{cancel.fd(), POLLIN, 0};
-  ::poll(&stop, 1, static_cast<int>(bounded.count()));
+  wait_or_cancel(std::min<milliseconds>(duration, kLongestWait), cancel);
 }
 
 /// An answer, a refusal in an answer, or the reason why no answer came.

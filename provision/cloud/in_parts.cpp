@@ -4,6 +4,7 @@
 
 #include "base/ascii.hpp"
 #include "base/parallel.hpp"
+#include "provision/cloud/batches.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -128,6 +129,17 @@ void order_each(std::span<const std::string> ids,
 void throw_refused(std::span<const RefusedId> refused) {
   for (const RefusedId& one : refused)
     if (one.error.kind() != ErrorKind::not_found) throw one.error;
+}
+
+void order_due(const std::function<std::vector<Machine>()>& due, const Order& order,
+               bool (*may_pass)(const RefusedId&)) {
+  constexpr int kLooks = 3;
+  for (int look = 1;; ++look) {
+    const std::vector<Machine> machines = due();
+    if (machines.empty()) return;
+    const auto refused = order_in_parts(ids_of(machines), order);
+    if (look == kLooks || std::ranges::none_of(refused, may_pass)) return throw_refused(refused);
+  }
 }
 
 }  // namespace fastgpu::provision::cloud

@@ -8,6 +8,7 @@
 
 #include "base/cancel.hpp"
 #include "base/error.hpp"
+#include "provision/cloud/model.hpp"
 #include "provision/polling.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -40,5 +41,11 @@ void order_each(std::span<const std::string> ids,
 
 /// Throws the first refusal that is not about a machine that is gone.
 void throw_refused(std::span<const RefusedId> refused);
+
+/// Gives an order to the machines that `due` returns, until it returns none: those that still need
+/// it. If refusals are among those that `may_pass`, looks again, three times in all. Then throws as
+/// throw_refused().
+void order_due(const std::function<std::vector<Machine>()>& due, const Order& order,
+               bool (*may_pass)(const RefusedId&));
 
 }  // namespace fastgpu::provision::cloud

@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <cerrno>
+#include <cstdint>
 #include <vector>
 
 #include "base/error.hpp"
@@ -21,6 +22,12 @@ std::string random_hex(std::size_t bytes) {
   std::vector<std::byte> chance(bytes);
   fill_random(chance);
   return hex(chance);
+}
+
+double random_part() {
+  std::uint64_t bits = 0;
+  fill_random(std::as_writable_bytes(std::span(&bits, 1)));
+  return static_cast<double>(bits >> 11) * 0x1p-53;  // A double has 53 bits.
 }
 
 }  // namespace fastgpu

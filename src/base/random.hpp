@@ -1,4 +1,4 @@
-// Random bytes of the kernel.
+// Random bytes of the kernel, and random numbers.
 #pragma once
 
 #include <cstddef>
@@ -14,5 +14,8 @@ void fill_random(std::span<std::byte> bytes);
 /// Returns that many random bytes, at most 256, as lower-case hexadecimal digits: two for each
 /// byte. Throws as fill_random() does.
 std::string random_hex(std::size_t bytes);
+
+/// Returns a random number that is at least 0 and less than 1. Throws as fill_random() does.
+double random_part();
 
 }  // namespace fastgpu

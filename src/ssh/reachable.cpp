@@ -1,13 +1,12 @@
 #include "ssh/reachable.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <optional>
 
 #include "base/clock.hpp"
 #include "base/outcome.hpp"
 #include "base/units.hpp"
+#include "base/wait.hpp"
 
 namespace fastgpu::ssh {
 namespace {
@@ -90,9 +89,7 @@ std::vector<HostResult<Reachable>> wait_until_reachable(Client& client, std::spa
   for (;;) {
     waiting.try_all(client, cancel);
     if (waiting.done()) return waiting.take_results();
-    pollfd stop{cancel.fd(), POLLIN, 0};
-    const milliseconds rest = std::clamp(waiting.left(), milliseconds(0), pause);
-    ::poll(&stop, 1, static_cast<int>(rest.count()));
+    wait_or_cancel(std::min(waiting.left(), pause), cancel);
     pause = std::min(pause * 2, options.last_pause);
   }
 }

@@ -34,6 +34,18 @@ TEST_CASE("bytes that are filled at random differ each time") {
   CHECK(seen.size() == 100);
 }
 
+TEST_CASE("random numbers are from 0 up to 1, and on both sides of the middle") {
+  int high = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    const double part = random_part();
+    REQUIRE(part >= 0);
+    REQUIRE(part < 1);
+    if (part >= 0.5) ++high;
+  }
+  CHECK(high > 300);
+  CHECK(high < 700);
+}
+
 TEST_SUITE_END();
 
 }  // namespace

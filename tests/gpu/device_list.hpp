@@ -30,6 +30,20 @@ inline std::size_t sum_of(const Counts& counts) {
   return sum;
 }
 
+/// Copies between the host and the device, and waits for the end.
+inline void copy_now(std::span<std::byte> to, std::span<const std::byte> from) {
+  comm::gpu::copy_async(to, from, nullptr);
+  comm::gpu::Event done;
+  done.record(nullptr);
+  done.synchronize();
+}
+
+inline std::vector<std::byte> downloaded(std::span<const std::byte> device) {
+  std::vector<std::byte> values(device.size());
+  copy_now(values, device);
+  return values;
+}
+
 /// Every tensor begins one to three elements after the one before has ended, so that all offsets
 /// are met.
 class DeviceTensors {
@@ -47,22 +61,10 @@ class DeviceTensors {
     upload();
   }
 
-  void upload() {
-    comm::gpu::copy_async(device_.span(), host_, nullptr);
-    comm::gpu::Event done;
-    done.record(nullptr);
-    done.synchronize();
-  }
+  void upload() { copy_now(device_.span(), host_); }
 
   /// What the device holds now, gaps included.
-  std::vector<std::byte> download() const {
-    std::vector<std::byte> values(host_.size());
-    comm::gpu::copy_async(values, device_.span(), nullptr);
-    comm::gpu::Event done;
-    done.record(nullptr);
-    done.synchronize();
-    return values;
-  }
+  std::vector<std::byte> download() const { return downloaded(device_.span()); }
 
   const std::vector<std::byte>& host() const { return host_; }
 
@@ -99,24 +101,14 @@ class DeviceBytes {
   DeviceBytes(std::size_t bytes, comm::ElementType type, std::size_t offset, std::uint32_t seed)
       : host_(bytes), device_(bytes + offset), offset_(offset) {
     fill_with_random_bits(host_, type, seed);
-    comm::gpu::copy_async(span(), host_, nullptr);
-    comm::gpu::Event done;
-    done.record(nullptr);
-    done.synchronize();
+    copy_now(span(), host_);
   }
 
   std::span<std::byte> span() const { return device_.span().subspan(offset_); }
   std::span<std::byte> host() { return host_; }
   std::vector<std::byte> host_values() const { return host_; }
 
-  std::vector<std::byte> download() const {
-    std::vector<std::byte> values(host_.size());
-    comm::gpu::copy_async(values, span(), nullptr);
-    comm::gpu::Event done;
-    done.record(nullptr);
-    done.synchronize();
-    return values;
-  }
+  std::vector<std::byte> download() const { return downloaded(span()); }
 
  private:
   std::vector<std::byte> host_;

@@ -9,7 +9,7 @@
 
 #include "fakes/fake_ssh.hpp"
 #include "launcher/frame_text.hpp"
-#include "launcher/job_runner.hpp"
+#include "launcher/mpirun_engine.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"
 
@@ -81,7 +81,7 @@ struct FollowedJob {
   Recorder seen;
 };
 
-/// Follows job train-1 of a world by a runner.
+/// Follows job train-1 of a world by the engine mpirun.
 JobOutcome follow_job(FollowedJob& world, OnCancel on_cancel) {
   const test::TempDirectory directory;
   const auto program = directory.path() / "agent";
@@ -89,11 +89,11 @@ JobOutcome follow_job(FollowedJob& world, OnCancel on_cancel) {
   std::vector<ClusterNode> nodes(2);
   nodes[0].host.name = {"n-0"};
   nodes[1].host.name = {"n-1"};
-  JobRunner runner(world.client, nodes, {"c0ffee00", Secret("none")},
-                   {.agent = remote::read_agent_program(program)});
+  const auto engine = make_mpirun_engine(world.client, nodes, {"c0ffee00", Secret("none")},
+                                         {.agent = remote::read_agent_program(program)});
   const JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = world.kPlacement};
   const Cancel never;
-  return runner.follow("train-1", job, on_cancel, {}, world.seen, never);
+  return engine->follow("train-1", job, on_cancel, {}, world.seen, never);
 }
 
 TEST_SUITE_BEGIN("launcher/following");

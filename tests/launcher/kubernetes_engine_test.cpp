@@ -81,17 +81,16 @@ struct KubernetesWorld {
     server = made.get();
     KubernetesAccess access{.context = "lab", .server = "https://k", .name_space = "ns"};
     access.token = Secret("t0ken");
-    engine = std::make_unique<KubernetesEngine>(
-        std::move(made), access,
-        KubernetesTimes{.between_questions = milliseconds(1),
-                        .server_timeout = milliseconds(20),
-                        .backoff = {.base = milliseconds(1),
-                                    .cap = milliseconds(2),
-                                    .attempts = 3,
-                                    .deadline = milliseconds(10'000)}});
+    engine = make_kubernetes_engine(std::move(made), access,
+                                    KubernetesTimes{.between_questions = milliseconds(1),
+                                                    .server_timeout = milliseconds(20),
+                                                    .backoff = {.base = milliseconds(1),
+                                                                .cap = milliseconds(2),
+                                                                .attempts = 3,
+                                                                .deadline = milliseconds(10'000)}});
   }
   FakeServer* server;
-  std::unique_ptr<KubernetesEngine> engine;
+  std::unique_ptr<JobEngine> engine;
   Cancel never;
 };
 

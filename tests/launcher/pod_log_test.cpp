@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ TEST_CASE("times are read to the nanosecond") {
   CHECK(parse_pod_time("1970-01-01T00:00:01Z") == 1'000'000'000);
   CHECK(parse_pod_time("1970-01-01T00:00:00.000000123Z") == 123);
   CHECK(parse_pod_time("1970-01-02T00:00:00.5Z") == 86'400'500'000'000);
-  for (const char* bad : {"", "1970-01-01", "1970-13-01T00:00:00Z", "1970-01-01T24:00:00Z",
-                          "1970-01-01T00:00:00", "1970-01-01 00:00:00Z", "1970-01-01T00:00:00+1"})
+  for (const char* bad :
+       {"", "1970-01-01", "1970-13-01T00:00:00Z", "1970-01-01T24:00:00Z", "1970-01-01T00:00:00",
+        "9999-01-01T00:00:00Z", "1970-01-01 00:00:00Z", "1970-01-01T00:00:00+1"})
     CHECK_FALSE(parse_pod_time(bad));
 }
 
@@ -66,6 +68,30 @@ TEST_CASE_FIXTURE(ReadPodLog,
   log.end(true);
   CHECK(lines ==
         std::vector<std::string>{"0 out a\n", "0 out b\n", "1 out c\n", "1 out d\n", "0 out e"});
+}
+
+TEST_CASE_FIXTURE(ReadPodLog,
+                  "a line of many bytes comes in pieces, also if the log breaks off in it") {
+  const std::string first = "2026-03-01T12:00:00.1Z [1,0]<stdout>:a\n",
+                    time = "2026-03-01T12:00:00.1Z ";
+  std::string text(300'000, 'x');
+  for (std::size_t i = 0; i < text.size(); i += 1000)
+    text[i] = static_cast<char>('a' + i / 1000 % 26);
+  const std::string all =
+      first + time + "[1,2]<stdout>:" + text + "\n" + time + "[1,1]<stdout>:b\n";
+  for (std::size_t at = 0; at < 200'000; at += 7'000)
+    log.take(std::string_view(all).substr(at, std::min<std::size_t>(7'000, 200'000 - at)));
+  log.end(false);
+  CHECK(lines.size() > 2);
+  log.take(all);
+  log.end(true);
+  std::string joined;
+  for (const std::string& line : lines)
+    if (line.starts_with("2 out ")) joined += line.substr(6);
+  CHECK(joined == text + "\n");
+  CHECK(lines.front() == "0 out a\n");
+  CHECK(lines.back() == "1 out b\n");
+  CHECK(std::ranges::count(lines, "0 out a\n") == 1);
 }
 
 TEST_CASE_FIXTURE(ReadPodLog, "a clock that is set back loses no line") {

@@ -53,13 +53,13 @@ struct SlurmHead {
   }
 
   FakeSsh client{[this](const FakeSsh::Seen& asked) { return answer(asked); }};
-  SlurmEngine engine{client, std::make_unique<FakeSsh>([this](const FakeSsh::Seen& asked) {
-                       return answer(asked);
-                     }),
-                     ClusterNode{.host = {.name = {"login"}}, .peer = {}},
-                     RunnerOptions{.agent = {.file = {}, .hash = {"0123456789abcdef"}}},
-                     SlurmTimes{.between_questions = std::chrono::milliseconds(1),
-                                .controller_timeout = std::chrono::milliseconds(20)}};
+  std::unique_ptr<JobEngine> engine = make_slurm_engine(
+      client,
+      std::make_unique<FakeSsh>([this](const FakeSsh::Seen& asked) { return answer(asked); }),
+      ClusterNode{.host = {.name = {"login"}}, .peer = {}},
+      RunnerOptions{.agent = {.file = {}, .hash = {"0123456789abcdef"}}},
+      SlurmTimes{.between_questions = std::chrono::milliseconds(1),
+                 .controller_timeout = std::chrono::milliseconds(20)});
 };
 
 JobRecord job_of_two() {
@@ -93,7 +93,7 @@ TEST_CASE("a job's files are on the head before it is submitted, and its number 
   SlurmHead head;
   const Cancel never;
   bool was_prepared = false;
-  const StartedRun begun = head.engine.start("train-1", job_of_two(), never, [&] {
+  const StartedRun begun = head.engine->start("train-1", job_of_two(), never, [&] {
     was_prepared = true;
     CHECK(head.actions.empty());
   });
@@ -114,7 +114,7 @@ TEST_CASE("a job that Slurm refuses is stopped, so that nothing of it stays behi
   SlurmHead head;
   head.submit_exit.status = 1;
   const Cancel never;
-  const Error e = failure_of([&] { head.engine.start("train-1", job_of_two(), never, {}); });
+  const Error e = failure_of([&] { head.engine->start("train-1", job_of_two(), never, {}); });
   CHECK(e.kind() == ErrorKind::remote);
   CHECK(std::string(e.what()) ==
         "submitting job train-1: Slurm on login: sbatch: error: Invalid account");
@@ -124,7 +124,7 @@ TEST_CASE("a job that Slurm refuses is stopped, so that nothing of it stays behi
 TEST_CASE("a job in Slurm's queue waits there, with Slurm's reason") {
   SlurmHead head;
   head.state = "scontrol\nJobId=7 JobState=PENDING Reason=Priority ExitCode=0:0 NodeList=(null)\n";
-  const JobGlance glance = head.engine.glance("train-1", job_of_two());
+  const JobGlance glance = head.engine->glance("train-1", job_of_two());
   CHECK_FALSE(glance.outcome);
   CHECK(glance.waits);
   CHECK(glance.reason == "waits in Slurm's queue (Priority)");
@@ -134,7 +134,7 @@ TEST_CASE("a controller that does not answer is named as that, and may answer la
   SlurmHead head;
   head.state_exit.status = 4;
   head.state_error = "slurm_load_jobs error: Unable to contact slurm controller\n";
-  const Error e = failure_of([&] { head.engine.glance("train-1", job_of_two()); });
+  const Error e = failure_of([&] { head.engine->glance("train-1", job_of_two()); });
   CHECK(e.kind() == ErrorKind::transient);
   CHECK(std::string(e.what()) ==
         "Slurm's controller does not answer on login: slurm_load_jobs error: Unable to contact "
@@ -145,7 +145,7 @@ TEST_CASE("the end of a job is written for those that follow it, and decided by 
   SlurmHead head;
   head.state = "scontrol\nJobId=7 JobState=FAILED ExitCode=3:0 NodeList=n1\n";
   head.frames = end_of_rank(0, 0) + end_of_rank(1, 3) + frame({.kind = FrameKind::end}, "");
-  const JobGlance glance = head.engine.glance("train-1", job_of_two());
+  const JobGlance glance = head.engine->glance("train-1", job_of_two());
   REQUIRE(glance.outcome);
   CHECK(glance.outcome->exit_code == 3);
   CHECK(glance.outcome->reason == "rank 1 on n1: exited with 3");
@@ -161,7 +161,7 @@ TEST_CASE("following ends with an error once the controller has been silent for 
   Quiet quiet;
   const Cancel never;
   const Error e = failure_of(
-      [&] { head.engine.follow("train-1", job_of_two(), OnCancel::leave_job, {}, quiet, never); });
+      [&] { head.engine->follow("train-1", job_of_two(), OnCancel::leave_job, {}, quiet, never); });
   CHECK(e.kind() == ErrorKind::transient);
   CHECK(std::string(e.what()).starts_with(
       "job train-1, which is not affected: Slurm's controller does not answer"));
@@ -175,18 +175,18 @@ TEST_CASE("a job is followed to the end that Slurm reports") {
   Quiet quiet;
   const Cancel never;
   const JobOutcome outcome =
-      head.engine.follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
+      head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
   CHECK(outcome.state == state::JobState::succeeded);
 }
 
 TEST_CASE("a trial shows the batch script and Slurm's answer") {
   SlurmHead head;
   const Cancel never;
-  const JobTrial trial = head.engine.try_start(job_of_two(), never);
+  const JobTrial trial = head.engine->try_start(job_of_two(), never);
   CHECK(trial.note == "sbatch: Job 7 to start");
   CHECK(trial.text.find("#SBATCH --ntasks=2\n") != std::string::npos);
   head.submit_exit.status = 1;
-  const Error e = failure_of([&] { head.engine.try_start(job_of_two(), never); });
+  const Error e = failure_of([&] { head.engine->try_start(job_of_two(), never); });
   CHECK(std::string(e.what()) == "Slurm on login refuses the job: sbatch: Job 7 to start");
 }
 

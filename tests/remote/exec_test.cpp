@@ -52,7 +52,7 @@ class ExecWorld {
     return exec_everywhere(client, hosts(count), {"printf", "a b"}, agent, {}, sink, cancel);
   }
 
-  test::TemporaryDirectory dir;
+  test::TempDirectory dir;
   AgentProgram agent;
 };
 
@@ -180,7 +180,7 @@ TEST_CASE("variables go by standard input and are in no command line, with the a
 }
 
 TEST_CASE("what a host without the agent gets is run by any shell") {
-  const test::TemporaryDirectory dir;
+  const test::TempDirectory dir;
   test::write_file(dir.path() / "agent", "the program", std::filesystem::perms::owner_all);
   const AgentProgram agent = read_agent_program(dir.path() / "agent");
   FakeSsh client([&](const FakeSsh::Seen& seen) -> FakeReply {

@@ -27,7 +27,7 @@ TEST_SUITE_BEGIN("ssh/keys");
 
 TEST_CASE("ssh-keygen reads our private key and finds the same public key and fingerprint") {
   if (::access("/usr/bin/ssh-keygen", X_OK) != 0) return;
-  const test::TemporaryDirectory dir;
+  const test::TempDirectory dir;
   const std::string file = (dir.path() / "id").string();
   for (const char* comment : {"", "a", "a longer comment with spaces", "1234567"}) {
     const KeyPair pair = generate_key_pair(comment);
@@ -44,7 +44,7 @@ TEST_CASE("two key pairs differ") {
 }
 
 TEST_CASE("an identity is read back with its public half") {
-  const test::TemporaryDirectory dir;
+  const test::TempDirectory dir;
   const KeyPair pair = generate_key_pair("x");
   test::write_file(dir.path() / "id", pair.private_key.reveal(), kPrivate);
   const Identity identity = Identity::load(dir.path() / "id");
@@ -53,7 +53,7 @@ TEST_CASE("an identity is read back with its public half") {
 }
 
 TEST_CASE("an identity that others can read is refused") {
-  const test::TemporaryDirectory dir;
+  const test::TempDirectory dir;
   test::write_file(dir.path() / "id", generate_key_pair("x").private_key.reveal(),
                    kPrivate | std::filesystem::perms::others_read);
   const Error e = test::failure_of([&] { Identity::load(dir.path() / "id"); });
@@ -66,7 +66,7 @@ TEST_CASE("what is no key is refused with the value met") {
     const Error e = test::failure_of([&] { fingerprint(text); });
     CHECK(e.kind() == ErrorKind::usage);
   }
-  const test::TemporaryDirectory dir;
+  const test::TempDirectory dir;
   test::write_file(dir.path() / "id", "nothing", kPrivate);
   CHECK(test::failure_of([&] { Identity::load(dir.path() / "id"); }).kind() == ErrorKind::usage);
   CHECK(test::failure_of([&] { Identity::load(dir.path() / "no"); }).kind() ==

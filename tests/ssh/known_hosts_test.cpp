@@ -56,7 +56,7 @@ TEST_CASE("a host that is known by another type of key is not unknown") {
 
 TEST_CASE("names hashed by ssh-keygen are found") {
   if (::access("/usr/bin/ssh-keygen", X_OK) != 0) return;
-  const test::TemporaryDirectory dir;
+  const test::TempDirectory dir;
   const std::string file = (dir.path() / "known_hosts").string();
   const std::string a = generate_key_pair("").public_key;
   test::write_file(file, "node-1 " + a + "\n[10.0.0.2]:2200 " + a + "\n",

@@ -22,35 +22,12 @@
 #include "base/unique_fd.hpp"
 #include "ssh/host.hpp"
 #include "ssh/keys.hpp"
+#include "support/free_port.hpp"
+#include "support/temp_directory.hpp"
 
 namespace fastgpu::test {
 
 namespace fs = std::filesystem;
-
-/// A temporary directory. The destructor removes it.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (fs::temp_directory_path() / "fastgpu-test-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp " + pattern);
-    path_ = pattern;
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    // Directories without write permission could not be removed otherwise.
-    for (auto item = fs::recursive_directory_iterator(path_, ignored);
-         item != fs::recursive_directory_iterator(); item.increment(ignored))
-      if (item->is_directory(ignored) && !item->is_symlink(ignored))
-        ::chmod(item->path().c_str(), 0700);
-    fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const noexcept { return path_; }
-
- private:
-  fs::path path_;
-};
 
 inline void write_file(const fs::path& file, const std::string& text, fs::perms mode) {
   std::ofstream(file, std::ios::binary) << text;
@@ -64,19 +41,6 @@ inline std::string read_file(const fs::path& file) {
 inline std::string current_user() {
   const passwd* entry = ::getpwuid(::geteuid());
   return entry == nullptr ? "root" : entry->pw_name;
-}
-
-/// Returns a loopback port at which nothing listened a moment ago.
-inline std::uint16_t free_port() {
-  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(fd.get(), generic, size) != 0 || ::getsockname(fd.get(), generic, &size) != 0)
-    throw std::runtime_error("no free loopback port");
-  return ntohs(address.sin_port);
 }
 
 inline const char* sshd_program() {
@@ -162,7 +126,7 @@ class Sshd {
     return ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   }
 
-  TemporaryDirectory directory_;
+  TempDirectory directory_;
   std::uint16_t port_;
   KeyPair host_key_;
   KeyPair user_key_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -19,6 +20,7 @@ class TempDirectory {
   }
   ~TempDirectory() {
     std::error_code ignored;
+    make_writable(ignored);
     std::filesystem::remove_all(path_, ignored);
   }
   TempDirectory(const TempDirectory&) = delete;
@@ -27,6 +29,14 @@ class TempDirectory {
   const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
+  /// Directories without write permission could not be removed otherwise.
+  void make_writable(std::error_code& ignored) const {
+    using Iterator = std::filesystem::recursive_directory_iterator;
+    for (auto item = Iterator(path_, ignored); item != Iterator(); item.increment(ignored))
+      if (item->is_directory(ignored) && !item->is_symlink(ignored))
+        ::chmod(item->path().c_str(), 0700);
+  }
+
   std::filesystem::path path_;
 };
 

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <optional>
 #include <span>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "comm/transports/transport.hpp"
 #include "support/failure.hpp"
 #include "support/run_ranks.hpp"
+#include "support/transport_reports.hpp"
 
 namespace fastgpu::test {
 
@@ -39,26 +39,6 @@ inline std::vector<float> sums(int ranks, std::size_t length) {
   }
   return made;
 }
-
-/// The reports of a transport, for tests that drive it by hand.
-class TransportReports final : public comm::TransportEvents {
- public:
-  void sent(comm::Outgoing&) override { ++sent_messages; }
-  void received(comm::Incoming&) override { ++received_messages; }
-  void noted(comm::Rank, comm::MessageTag, const comm::Note&) override { ++notes; }
-  void lost(comm::Rank, const Error& error) override {
-    ++losses;
-    failure = error;
-  }
-  void warned(const std::string& sentence) override { warnings.push_back(sentence); }
-
-  int sent_messages = 0;
-  int received_messages = 0;
-  int notes = 0;
-  int losses = 0;
-  std::optional<Error> failure;
-  std::vector<std::string> warnings;
-};
 
 /// An all-reduce has the sums of all ranks.
 inline void check_sums(std::vector<comm::Communicator>& ranks, std::size_t length) {

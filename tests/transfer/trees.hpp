@@ -91,7 +91,7 @@ class TreeWorld {
   }
 
  private:
-  test::TemporaryDirectory dir_;
+  test::TempDirectory dir_;
 };
 
 }  // namespace fastgpu::transfer

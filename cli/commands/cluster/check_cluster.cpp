@@ -7,6 +7,7 @@
 #include "base/join.hpp"
 #include "cli/commands/cluster/check_view.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/shared/target_argument.hpp"
 #include "cli/program/context.hpp"
 
 namespace fastgpu::cli {
@@ -43,10 +44,7 @@ int run(Context& context, const CheckClusterOptions& options) {
 Action make_check_cluster_command(Arguments& arguments) {
   arguments.offer_table();
   auto options = std::make_shared<CheckClusterOptions>();
-  Argument& target =
-      arguments.text("CLUSTER[/NODES]", "", "The cluster, or some of its nodes", options->target);
-  target.required = true;
-  target.values = Values::target;
+  describe_target(arguments, options->target);
   return [options](Context& context) { return run(context, *options); };
 }
 

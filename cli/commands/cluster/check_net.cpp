@@ -11,6 +11,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job/job_result.hpp"
 #include "cli/commands/job/job_start.hpp"
+#include "cli/commands/shared/target_argument.hpp"
 #include "cli/commands/tool/bench_comm_job.hpp"
 #include "cli/workflows/cluster_checks.hpp"
 #include "launcher/checks/rdma_use.hpp"
@@ -293,10 +294,7 @@ int run(Context& context, const CheckNetOptions& options) {
 
 Action make_check_net_command(Arguments& arguments) {
   auto options = std::make_shared<CheckNetOptions>();
-  Argument& target =
-      arguments.text("CLUSTER[/NODES]", "", "The cluster, or some of its nodes", options->target);
-  target.required = true;
-  target.values = Values::target;
+  describe_target(arguments, options->target);
   arguments.duration("--time", "Measure pairs of nodes for at most this long (60s)", options->time);
   arguments.flag("--allow-tcp", "Accept TCP between nodes that have RDMA", options->allow_tcp);
   return [options](Context& context) { return run(context, *options); };

@@ -1,3 +1,6 @@
+#include <string>
+#include <string_view>
+
 #include "base/join.hpp"
 #include "cli/commands/cluster/change_cluster.hpp"
 #include "cli/commands/commands.hpp"
@@ -10,6 +13,17 @@
 
 namespace fastgpu::cli {
 namespace {
+
+/// Shows what was done to one cluster: as a sentence, or as a document of this kind.
+void show_done(Context& context, std::string_view kind, const std::string& cluster,
+               const std::string& sentence) {
+  if (context.ui().for_people()) return context.ui().note(sentence);
+  View view;
+  view.root = document(kind);
+  view.root["cluster"] = cluster;
+  view.names = {cluster};
+  context.ui().show(view);
+}
 
 /// Removes clusters from this state directory. Their machines belong to other state directories and
 /// continue to run.
@@ -27,14 +41,8 @@ int run_forget(Context& context, const ChangeOptions& options, const Names& name
   };
   if (names.size() != 1) return for_each_cluster(context, names, "forgotten", "forgotten", forget);
   forget(names.front());
-  View view;
-  view.root = document("forgotten");
-  view.root["cluster"] = names.front();
-  view.names = names;
-  if (context.ui().for_people())
-    context.ui().note("forgot cluster " + names.front() + "; another machine manages its nodes");
-  else
-    context.ui().show(view);
+  show_done(context, "forgotten", names.front(),
+            "forgot cluster " + names.front() + "; another machine manages its nodes");
   return 0;
 }
 
@@ -76,15 +84,8 @@ int run_delete(Context& context, const ChangeOptions& options) {
     return for_each_cluster(context, names, "deleted", "deleted",
                             [&](const std::string& name) { delete_one(context, options, name); });
   delete_one(context, options, names.front());
-  View view;
-  view.root = document("deleted");
-  view.root["cluster"] = names.front();
-  view.names = names;
   context.ui().end_progress();
-  if (context.ui().for_people())
-    context.ui().note("deleted cluster " + names.front());
-  else
-    context.ui().show(view);
+  show_done(context, "deleted", names.front(), "deleted cluster " + names.front());
   return 0;
 }
 

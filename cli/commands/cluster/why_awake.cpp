@@ -5,6 +5,7 @@
 #include "base/time_text.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/node/remote_output.hpp"
+#include "cli/commands/shared/target_argument.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/remote_target.hpp"
@@ -100,10 +101,7 @@ int run(Context& context, const WhyAwakeOptions& options) {
 Action make_why_awake_command(Arguments& arguments) {
   arguments.offer_table();
   auto options = std::make_shared<WhyAwakeOptions>();
-  Argument& target =
-      arguments.text("CLUSTER[/NODES]", "", "The cluster, or some of its nodes", options->target);
-  target.required = true;
-  target.values = Values::target;
+  describe_target(arguments, options->target);
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -1,11 +1,12 @@
 #include "cli/commands/env/env_tools.hpp"
-#include "base/contains.hpp"
-#include "cli/workflows/remote_target.hpp"
 
 #include <algorithm>
 
+#include "base/contains.hpp"
+#include "cli/commands/shared/target_argument.hpp"
 #include "cli/workflows/copy_route.hpp"
 #include "cli/workflows/lookup.hpp"
+#include "cli/workflows/remote_target.hpp"
 #include "envs/environments/node_status.hpp"
 #include "state/directory.hpp"
 
@@ -18,11 +19,7 @@ constexpr std::chrono::milliseconds kNoTimeout{0};
 }  // namespace
 
 Argument& describe_env_target(Arguments& arguments, EnvTarget& target) {
-  Argument& cluster =
-      shared(arguments.text("--cluster", "CLUSTER[/NODES]",
-                            "Cluster or nodes to use (the only cluster)", target.cluster));
-  cluster.letter = "-c";
-  cluster.values = Values::target;
+  Argument& cluster = describe_cluster_flag(arguments, target.cluster);
   shared(arguments.text(
       "--prefix", "DIR",
       "Directory of environments on the nodes (root: /opt/fastgpu/envs, others: ~/.fastgpu/envs)",

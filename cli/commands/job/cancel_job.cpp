@@ -16,9 +16,10 @@
 namespace fastgpu::cli {
 namespace {
 
-int show_cancelled(Context& context, const state::Job& job) {
+/// Shows the job: as a sentence, or as a document.
+int show_job(Context& context, const state::Job& job, const std::string& sentence) {
   if (context.ui().for_people())
-    context.ui().note("cancelled job " + job.id);
+    context.ui().note(sentence);
   else
     context.ui().show(view_of_one("job", to_json(job), job.id));
   return 0;
@@ -47,15 +48,10 @@ int cancel_one(Context& context, const JobOptions& options, const std::string& i
       context.ui().show(view_of_one("job", to_json(open.job), open.job.id));
     return 0;
   }
-  if (options.dry_run) {
-    if (context.ui().for_people())
-      context.ui().note("job " + open.job.id + " would be stopped");
-    else
-      context.ui().show(view_of_one("job", to_json(open.job), open.job.id));
-    return 0;
-  }
+  if (options.dry_run)
+    return show_job(context, open.job, "job " + open.job.id + " would be stopped");
   if (!cancel_queued(context, open.job)) stop_running(context, open);
-  return show_cancelled(context, open.job);
+  return show_job(context, open.job, "cancelled job " + open.job.id);
 }
 
 /// Stops the jobs of an array: first those that wait, so that none of them starts meanwhile.

@@ -17,6 +17,7 @@
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/commands/shared/program_variables.hpp"
 #include "cli/commands/shared/standard_input.hpp"
+#include "cli/commands/shared/target_argument.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/remote_target.hpp"
 #include "remote/lines.hpp"
@@ -261,11 +262,8 @@ int run(Context& context, const ExecCommandOptions& options) {
 
 Action make_exec_command(Arguments& arguments) {
   auto options = std::make_shared<ExecCommandOptions>();
-  Argument& target = arguments.text(
-      "CLUSTER[/NODES]", "", "All nodes, or some: demo/0,2 or demo/demo-[0-3] or demo/@workers",
-      options->target);
-  target.required = true;
-  target.values = Values::target;
+  describe_target(arguments, options->target,
+                  "All nodes, or some: demo/0,2 or demo/demo-[0-3] or demo/@workers");
   Argument& exclude = arguments.text("--exclude", "NODES", "Exclude these nodes [3, demo-[0-1]]",
                                      options->left_out);
   exclude.letter = "-x";

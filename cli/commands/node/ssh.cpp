@@ -3,6 +3,7 @@
 #include "base/quote.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/node/session.hpp"
+#include "cli/commands/shared/target_argument.hpp"
 #include "cli/workflows/remote_target.hpp"
 #include "ssh/openssh.hpp"
 #include "state/directory.hpp"
@@ -46,10 +47,7 @@ int run(Context& context, const SshOptions& options) {
 
 Action make_ssh_command(Arguments& arguments) {
   auto options = std::make_shared<SshOptions>();
-  Argument& target =
-      arguments.text("CLUSTER[/NODE]", "", "The node (the first one)", options->target);
-  target.required = true;
-  target.values = Values::target;
+  describe_one_node(arguments, options->target);
   arguments.flag("--tty", "Allocate a terminal, even if there is none here", options->terminal)
       .letter = "-t";
   arguments.flag("--config", "Print a configuration for OpenSSH instead of logging in",

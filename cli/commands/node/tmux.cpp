@@ -6,6 +6,7 @@
 #include "base/time_text.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/node/session.hpp"
+#include "cli/commands/shared/target_argument.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/workflows/node_scripts/tmux.hpp"
 #include "cli/workflows/remote_target.hpp"
@@ -155,10 +156,7 @@ int run(Context& context, const TmuxOptions& options) {
 
 Action make_tmux_command(Arguments& arguments) {
   auto options = std::make_shared<TmuxOptions>();
-  Argument& target =
-      arguments.text("CLUSTER[/NODE]", "", "The node (the first one)", options->target);
-  target.required = true;
-  target.values = Values::target;
+  describe_one_node(arguments, options->target);
   arguments
       .text("--session", "NAME", "Name of the session, created if it is missing (fastgpu)",
             options->session)

@@ -9,6 +9,7 @@
 #include "base/units.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/node/remote_output.hpp"
+#include "cli/commands/shared/target_argument.hpp"
 #include "cli/commands/show/top_view.hpp"
 #include "cli/workflows/remote_target.hpp"
 #include "launcher/job.hpp"
@@ -101,10 +102,7 @@ int run(Context& context, const TopOptions& options) {
 Action make_top_command(Arguments& arguments) {
   arguments.offer_table();
   auto options = std::make_shared<TopOptions>();
-  Argument& target =
-      arguments.text("CLUSTER[/NODES]", "", "The cluster, or some of its nodes", options->target);
-  target.required = true;
-  target.values = Values::target;
+  describe_target(arguments, options->target);
   arguments.duration("--interval", "Time between two updates (2s)", options->interval);
   arguments.flag("--once", "Show the figures of one second and end", options->once);
   return [options](Context& context) { return run(context, *options); };

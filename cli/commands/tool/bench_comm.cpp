@@ -9,6 +9,7 @@
 #include "cli/commands/job/job_result.hpp"
 #include "cli/commands/job/job_start.hpp"
 #include "cli/commands/shared/program_variables.hpp"
+#include "cli/commands/shared/target_argument.hpp"
 #include "cli/commands/tool/bench_comm_job.hpp"
 #include "cli/commands/tool/bench_comm_report.hpp"
 #include "cli/commands/tool/bench_transport.hpp"
@@ -27,6 +28,7 @@ struct BenchCommOptions {
   std::vector<std::string> measured;
   std::string model;
   std::string transports;
+  bool compares_codecs = false;
   std::optional<int> ranks;
   std::optional<int> per_node;
   VariableFlags variables;
@@ -40,6 +42,7 @@ bool is_file(const std::string& model) {
 
 std::vector<std::string> words_of(const BenchCommOptions& options) {
   std::vector<std::string> words = options.measured;
+  if (options.compares_codecs) words.emplace_back("--codecs");
   if (!options.model.empty())
     words.push_back("--model=" + (is_file(options.model) ? BenchFiles::model_file(options.model)
                                                          : options.model));
@@ -108,6 +111,7 @@ void check_leaves_node(const launcher::JobRecord& job) {
 std::string command_of(const BenchCommOptions& options) {
   std::vector<std::string> words = {"fastgpu", "bench", "comm", options.cluster};
   std::ranges::copy(options.measured, std::back_inserter(words));
+  if (options.compares_codecs) words.emplace_back("--codecs");
   if (!options.model.empty()) words.push_back("--model=" + options.model);
   if (!options.transports.empty()) words.push_back("--transport=" + options.transports);
   if (options.ranks) words.push_back("-np=" + std::to_string(*options.ranks));
@@ -216,6 +220,8 @@ void describe_measured(Arguments& arguments, BenchCommOptions& options) {
     parse_transports(text);
     options.transports = text;
   };
+  arguments.flag("--codecs", "Exchange the model's gradients (resnet50) by each codec, and compare",
+                 options.compares_codecs);
   passed_on(arguments, options, "--steps", "N", "Number of steps with a model (20)");
   passed_on(arguments, options, "--repetitions", "N",
             "Number of repetitions, of which the median is shown (7)");
@@ -228,10 +234,7 @@ void describe_measured(Arguments& arguments, BenchCommOptions& options) {
 
 Action make_bench_comm_command(Arguments& arguments) {
   auto options = std::make_shared<BenchCommOptions>();
-  Argument& cluster =
-      arguments.text("CLUSTER[/NODES]", "", "The nodes to measure on", options->cluster);
-  cluster.required = true;
-  cluster.values = Values::target;
+  describe_target(arguments, options->cluster, "The nodes to measure on");
   describe_measured(arguments, *options);
   arguments.group("Rank");
   arguments
@@ -243,7 +246,11 @@ Action make_bench_comm_command(Arguments& arguments) {
   arguments.group("");
   arguments.duration("--timeout", "Give up after this long", options->timeout);
   arguments.offer_page();
-  return [options](Context& context) { return run(context, *options); };
+  return [options](Context& context) {
+    if (options->compares_codecs && options->model.empty())
+      options->model = comm::bench::kModels.front();
+    return run(context, *options);
+  };
 }
 
 }  // namespace fastgpu::cli

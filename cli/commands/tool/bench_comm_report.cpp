@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "base/contains.hpp"
@@ -9,6 +10,7 @@
 #include "base/join.hpp"
 #include "base/json.hpp"
 #include "base/split.hpp"
+#include "cli/commands/tool/codec_gain.hpp"
 #include "cli/ui/html.hpp"
 #include "cli/ui/text.hpp"
 
@@ -107,7 +109,7 @@ Table table_of_models(const std::vector<BenchResult>& results) {
                    {"GRADIENTS"},     {"BUCKETS"},  {"STEPS"},       {"NEGOTIATION(B)", true},
                    {"TIME(ms)"},      {"BEST(ms)"}, {"ALGBW(GB/s)"}, {"BUSBW(GB/s)"}};
   for (const BenchResult& result : results) {
-    if (!is_of_model(result)) continue;
+    if (!is_of_model(result) || !result.codec.empty()) continue;
     const auto& step = *result.step;
     const double best =
         step.seconds.empty() ? result.seconds : *std::ranges::min_element(step.seconds);
@@ -117,12 +119,59 @@ Table table_of_models(const std::vector<BenchResult>& results) {
                           number("%.0f", step.negotiation_bytes), figure(result.seconds * 1e3),
                           figure(best * 1e3), gigabytes(result.algbw), gigabytes(result.busbw)});
   }
-  add_transports(table, results, is_of_model);
+  add_transports(table, results, [](const BenchResult& result) {
+    return is_of_model(result) && result.codec.empty();
+  });
   return right_aligned(std::move(table), has_transports(results) ? 3 : 2);
+}
+
+std::string bits_per_second(double bytes_per_second) {
+  const double bits = 8 * bytes_per_second;
+  return bits >= 1e9 ? figure(bits / 1e9) + " Gbit/s" : figure(bits / 1e6) + " Mbit/s";
+}
+
+/// Returns the speed of links below which a codec shortens steps.
+std::string pays_text(const CodecGain& gain) {
+  if (!gain.pays_below) return "-";
+  if (std::isinf(*gain.pays_below)) return "any link";
+  return *gain.pays_below == 0 ? "never" : bits_per_second(*gain.pays_below);
+}
+
+Table table_of_codecs(const std::vector<BenchResult>& results) {
+  Table table;
+  table.columns = {{"CODEC"},    {"MODEL", true}, {"RANKS", true}, {"SENT(B)"},
+                   {"TIME(ms)"}, {"SPEED-UP"},    {"PAYS BELOW"}};
+  for (const CodecGain& gain : codec_gains(results)) {
+    const BenchResult& result = results[gain.result];
+    table.rows.push_back({result.codec, result.step->model, std::to_string(result.ranks),
+                          number("%.0f", result.network_bytes.value_or(0)),
+                          figure(result.seconds * 1e3), figure(gain.speed_up), pays_text(gain)});
+  }
+  const auto has_codec = [](const BenchResult& result) { return !result.codec.empty(); };
+  add_transports(table, results, has_codec);
+  return right_aligned(std::move(table), has_transports(results) ? 2 : 1);
+}
+
+/// Returns what the table of codecs does not show; empty without codecs.
+std::vector<std::string> notes_on_codecs(const std::vector<BenchResult>& results) {
+  std::vector<std::string> lines;
+  if (std::ranges::none_of(results, [](const auto& result) { return !result.codec.empty(); }))
+    return lines;
+  for (const BenchResult& result : results) {
+    if (result.step || !result.network_bytes) continue;
+    const auto speed = link_speed(results, result.transport);
+    lines.push_back((result.transport.empty() ? "network" : result.transport) + ": " +
+                    (speed ? bits_per_second(*speed) + " sent by the busiest rank in an all-reduce"
+                           : std::string("none was used: all ranks are on one node")));
+  }
+  lines.emplace_back(
+      "codecs except same change the sums of gradients: a model may need more steps");
+  return lines;
 }
 
 std::string name_of(const BenchResult& result) {
   return result.collective + " " + (is_of_model(result) ? result.step->model : result.dtype) +
+         (result.codec.empty() ? "" : " " + result.codec) +
          (result.transport.empty() ? "" : " by " + result.transport);
 }
 
@@ -269,6 +318,14 @@ View view_of(const BenchReport& report) {
     const std::string name = name_of(result);
     if (!contains(view.names, name)) view.names.push_back(name);
   }
+  for (const CodecGain& gain : codec_gains(report.results)) {
+    Json& result = view.root["results"][gain.result];
+    result["speed_up"] = gain.speed_up;
+    if (!gain.pays_below) continue;
+    const bool pays_always = std::isinf(*gain.pays_below);
+    result["pays_on_any_link"] = pays_always;
+    if (!pays_always) result["pays_below_bits_per_second"] = 8 * *gain.pays_below;
+  }
   view.page = page_of(report);
   return view;
 }
@@ -284,6 +341,12 @@ Styled text_of(const BenchReport& report, Detail detail, const Terminal& termina
     if (!out.empty()) out += "\n";
     out += print_table(models, detail, terminal).text;
   }
+  const Table codecs = table_of_codecs(report.results);
+  if (codecs.rows.empty()) return out;
+  out += "\n";
+  out += print_table(codecs, detail, terminal).text;
+  for (const std::string& line : notes_on_codecs(report.results))
+    out += line + "\n";
   return out;
 }
 
@@ -306,7 +369,10 @@ std::string page_of(const BenchReport& report) {
   out += html_table(table_of_collectives(report.results));
   for (const std::string& line : averages(report.results))
     out += "<p>" + html_text(line) + "</p>\n";
-  return out + html_table(table_of_models(report.results)) + "</body>\n</html>\n";
+  out += html_table(table_of_models(report.results)) + html_table(table_of_codecs(report.results));
+  for (const std::string& line : notes_on_codecs(report.results))
+    out += "<p>" + html_text(line) + "</p>\n";
+  return out + "</body>\n</html>\n";
 }
 
 }  // namespace fastgpu::cli

@@ -81,7 +81,8 @@ fgc_status fgc_device_recv_async(fgc_comm* comm, void* data, size_t count, int t
 fgc_status fgc_device_gradient_ready(fgc_gradients* gradients, size_t id, void* stream);
 
 /* Does what fgc_gradients_wait does, but returns when results are on their way to the gradients:
- * later work in `stream` comes after them. All sums are made by then. */
+ * later work in `stream` comes after them. All sums are made by then. With gradients of several GPUs
+ * it returns when the results have arrived. */
 fgc_status fgc_device_gradients_wait(fgc_gradients* gradients, void* stream, fgc_outcome* outcome);
 
 #pragma GCC visibility pop

@@ -28,21 +28,10 @@ class Gossip {
   }
 
   /// Mixes: called after each local step of training. See fgc_gossip_step.
-  fgc_gossip_report step() {
-    fgc_gossip_report report{};
-    report.struct_size = sizeof(report);
-    check(fgc_gossip_step(get(), &report));
-    return report;
-  }
+  fgc_gossip_report step() { return filled_by<fgc_gossip_report>(fgc_gossip_step, get()); }
 
   /// Returns what this rank remembers, for a file: see fgc_gossip_save.
-  std::vector<std::byte> saved_state() const {
-    std::size_t bytes = 0;
-    check(fgc_gossip_save(get(), nullptr, 0, &bytes));
-    std::vector<std::byte> state(bytes);
-    check(fgc_gossip_save(get(), state.data(), state.size(), &bytes));
-    return state;
-  }
+  std::vector<std::byte> saved_state() const { return saved_by(fgc_gossip_save, get()); }
   void load_state(std::span<const std::byte> state) {
     check(fgc_gossip_load(get(), state.data(), state.size()));
   }
@@ -50,21 +39,13 @@ class Gossip {
   /// Sets a handler for sentences about actions of the guard, in place of stderr. It is called
   /// within step(); it makes no calls, and throws nothing.
   void on_warning(std::function<void(const char*)> handler) {
-    auto kept = std::make_unique<std::function<void(const char*)>>(std::move(handler));
-    check(fgc_gossip_on_warning(
-        get(),
-        [](const char* sentence, void* user) {
-          (*static_cast<std::function<void(const char*)>*>(user))(sentence);
-        },
-        kept.get()));
-    handler_ = std::move(kept);
+    handler_.set(fgc_gossip_on_warning, get(), std::move(handler));
   }
 
   fgc_gossip* get() const noexcept { return gossip_.get(); }
 
  private:
-  std::unique_ptr<std::function<void(const char*)>>
-      handler_;  ///< At an address that `gossip_` knows.
+  WarningHandler handler_;  ///< Outlives `gossip_`, which knows its address.
   std::unique_ptr<fgc_gossip, Release<fgc_gossip_free>> gossip_;
 };
 

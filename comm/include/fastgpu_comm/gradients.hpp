@@ -77,21 +77,10 @@ class Gradients {
   }
   fgc_outcome leave() { return ended(fgc_gradients_leave); }
 
-  fgc_counters counters() const {
-    fgc_counters counters{};
-    counters.struct_size = sizeof(counters);
-    check(fgc_gradients_counters(get(), &counters));
-    return counters;
-  }
+  fgc_counters counters() const { return filled_by<fgc_counters>(fgc_gradients_counters, get()); }
 
   /// Returns what codecs of this rank remember, for a file: see fgc_gradients_save.
-  std::vector<std::byte> saved_state() const {
-    std::size_t bytes = 0;
-    check(fgc_gradients_save(get(), nullptr, 0, &bytes));
-    std::vector<std::byte> state(bytes);
-    check(fgc_gradients_save(get(), state.data(), state.size(), &bytes));
-    return state;
-  }
+  std::vector<std::byte> saved_state() const { return saved_by(fgc_gradients_save, get()); }
   void load_state(std::span<const std::byte> state) {
     check(fgc_gradients_load(get(), state.data(), state.size()));
   }
@@ -100,14 +89,7 @@ class Gradients {
   /// place of stderr. It is called within the calls above; it makes none of them, and throws
   /// nothing.
   void on_warning(std::function<void(const char*)> handler) {
-    auto kept = std::make_unique<std::function<void(const char*)>>(std::move(handler));
-    check(fgc_gradients_on_warning(
-        get(),
-        [](const char* sentence, void* user) {
-          (*static_cast<std::function<void(const char*)>*>(user))(sentence);
-        },
-        kept.get()));
-    handler_ = std::move(kept);
+    handler_.set(fgc_gradients_on_warning, get(), std::move(handler));
   }
 
   fgc_gradients* get() const noexcept { return gradients_.get(); }
@@ -115,14 +97,10 @@ class Gradients {
  private:
   template <class End>
   fgc_outcome ended(End end) {
-    fgc_outcome outcome{};
-    outcome.struct_size = sizeof(outcome);
-    check(end(get(), &outcome));
-    return outcome;
+    return filled_by<fgc_outcome>(end, get());
   }
 
-  std::unique_ptr<std::function<void(const char*)>>
-      handler_;  ///< At an address that `gradients_` knows.
+  WarningHandler handler_;  ///< Outlives `gradients_`, which knows its address.
   std::unique_ptr<fgc_gradients, Release<fgc_gradients_free>> gradients_;
 };
 

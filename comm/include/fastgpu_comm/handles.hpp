@@ -6,12 +6,14 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <ranges>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace fgc {
@@ -96,6 +98,47 @@ struct Release {
   void operator()(Handle* handle) const noexcept {
     release(handle);
   }
+};
+
+/// Returns the struct that `fill`, given a handle and its place, fills.
+template <class Struct, class Handle, class Fill>
+Struct filled_by(Fill fill, Handle* handle) {
+  Struct all{};
+  all.struct_size = sizeof(all);
+  check(fill(handle, &all));
+  return all;
+}
+
+/// Returns the state that `save` has of a handle.
+template <class Handle>
+std::vector<std::byte> saved_by(fgc_status (*save)(Handle*, void*, std::size_t, std::size_t*),
+                                Handle* handle) {
+  std::size_t bytes = 0;
+  check(save(handle, nullptr, 0, &bytes));
+  std::vector<std::byte> state(bytes);
+  check(save(handle, state.data(), state.size(), &bytes));
+  return state;
+}
+
+/// A handler of sentences, at an address that does not change. It outlives the handle that has it.
+class WarningHandler {
+ public:
+  /// Makes it that of `handle` by `on_warning`.
+  template <class Handle>
+  void set(fgc_status (*on_warning)(Handle*, fgc_warning_handler, void*), Handle* handle,
+           std::function<void(const char*)> handler) {
+    auto kept = std::make_unique<std::function<void(const char*)>>(std::move(handler));
+    check(on_warning(
+        handle,
+        [](const char* sentence, void* user) {
+          (*static_cast<std::function<void(const char*)>*>(user))(sentence);
+        },
+        kept.get()));
+    handler_ = std::move(kept);
+  }
+
+ private:
+  std::unique_ptr<std::function<void(const char*)>> handler_{};
 };
 
 /// A begun operation. Its destructor waits.

@@ -63,34 +63,16 @@ class Multistep {
   void weigh(double weight) { check(fgc_multistep_weigh(get(), weight)); }
   fgc_multistep_outcome finish() { return ended(fgc_multistep_finish); }
 
-  fgc_counters counters() const {
-    fgc_counters counters{};
-    counters.struct_size = sizeof(counters);
-    check(fgc_multistep_counters(get(), &counters));
-    return counters;
-  }
+  fgc_counters counters() const { return filled_by<fgc_counters>(fgc_multistep_counters, get()); }
 
-  std::vector<std::byte> saved_state() const {
-    std::size_t bytes = 0;
-    check(fgc_multistep_save(get(), nullptr, 0, &bytes));
-    std::vector<std::byte> state(bytes);
-    check(fgc_multistep_save(get(), state.data(), state.size(), &bytes));
-    return state;
-  }
+  std::vector<std::byte> saved_state() const { return saved_by(fgc_multistep_save, get()); }
   void load_state(std::span<const std::byte> state) {
     check(fgc_multistep_load(get(), state.data(), state.size()));
   }
 
   /// Sets a handler as Gradients::on_warning does.
   void on_warning(std::function<void(const char*)> handler) {
-    auto kept = std::make_unique<std::function<void(const char*)>>(std::move(handler));
-    check(fgc_multistep_on_warning(
-        get(),
-        [](const char* sentence, void* user) {
-          (*static_cast<std::function<void(const char*)>*>(user))(sentence);
-        },
-        kept.get()));
-    handler_ = std::move(kept);
+    handler_.set(fgc_multistep_on_warning, get(), std::move(handler));
   }
 
   fgc_multistep* get() const noexcept { return multistep_.get(); }
@@ -98,14 +80,10 @@ class Multistep {
  private:
   template <class End>
   fgc_multistep_outcome ended(End end) {
-    fgc_multistep_outcome outcome{};
-    outcome.struct_size = sizeof(outcome);
-    check(end(get(), &outcome));
-    return outcome;
+    return filled_by<fgc_multistep_outcome>(end, get());
   }
 
-  std::unique_ptr<std::function<void(const char*)>>
-      handler_;  ///< At an address that `multistep_` knows.
+  WarningHandler handler_;  ///< Outlives `multistep_`, which knows its address.
   std::unique_ptr<fgc_multistep, Release<fgc_multistep_free>> multistep_;
 };
 

@@ -147,7 +147,6 @@ struct AlibabaCloud::Change {
 /// is changing already, and the answer to an earlier attempt may have been lost.
 void AlibabaCloud::change(const std::string& region, std::span<const std::string> ids,
                           const Change& change, const Cancel& cancel) {
-  constexpr int kLooks = 3;
   const auto order = [&](std::span<const std::string> some) {
     AlibabaCall call = about(region, change.action, some, change.doing);
     call.parameters.insert(call.parameters.end(), change.parameters.begin(),
@@ -157,14 +156,12 @@ void AlibabaCloud::change(const std::string& region, std::span<const std::string
   const auto has_changed = [](const cloud::RefusedId& one) {
     return one.error.kind() == ErrorKind::conflict;
   };
-  for (int look = 1;; ++look) {
-    std::vector<Machine> due = described(region, ids, cancel);
-    std::erase_if(due, [&](const Machine& machine) { return !change.is_due(machine.state); });
-    if (due.empty()) return;
-    const auto refused = cloud::order_in_parts(cloud::ids_of(due), order);
-    if (look == kLooks || std::ranges::none_of(refused, has_changed))
-      return cloud::throw_refused(refused);
-  }
+  const auto due = [&] {
+    std::vector<Machine> machines = described(region, ids, cancel);
+    std::erase_if(machines, [&](const Machine& machine) { return !change.is_due(machine.state); });
+    return machines;
+  };
+  cloud::order_due(due, order, has_changed);
 }
 
 void AlibabaCloud::start(const std::string& region, std::span<const std::string> ids,

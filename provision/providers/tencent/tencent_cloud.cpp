@@ -137,20 +137,17 @@ struct TencentCloud::Change {
 /// is changing already, and the answer to an earlier attempt may have been lost.
 void TencentCloud::change(const std::string& region, std::span<const std::string> ids,
                           const Change& change, const Cancel& cancel) {
-  constexpr int kLooks = 3;
   const auto order = [&](std::span<const std::string> some) {
     TencentCall call = about(region, change.action, some, change.doing);
     call.body.update(change.parameters);
     api_.call(call, cancel);
   };
-  for (int look = 1;; ++look) {
-    std::vector<Machine> due = described(region, ids, cancel);
-    std::erase_if(due, [&](const Machine& machine) { return !change.is_due(machine.state); });
-    if (due.empty()) return;
-    const auto refused = cloud::order_in_parts(cloud::ids_of(due), order);
-    if (look == kLooks || std::ranges::none_of(refused, may_pass))
-      return cloud::throw_refused(refused);
-  }
+  const auto due = [&] {
+    std::vector<Machine> machines = described(region, ids, cancel);
+    std::erase_if(machines, [&](const Machine& machine) { return !change.is_due(machine.state); });
+    return machines;
+  };
+  cloud::order_due(due, order, may_pass);
 }
 
 void TencentCloud::start(const std::string& region, std::span<const std::string> ids,

@@ -101,6 +101,8 @@ std::vector<int> parse_cpu_list(std::string_view text) {
     const int last = dash < item.size() ? cpu_number(item.substr(dash + 1)) : first;
     if (last < first)
       throw Error(ErrorKind::remote, "'" + printable(item) + "' is no range of CPUs");
+    if (cpus.size() + static_cast<std::size_t>(last - first) >= kMostCpus)
+      throw Error(ErrorKind::remote, "a list of CPUs has more than " + std::to_string(kMostCpus));
     for (int cpu = first; cpu <= last; ++cpu)
       cpus.push_back(cpu);
     text.remove_prefix(std::min(end + 1, text.size()));

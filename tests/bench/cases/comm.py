@@ -42,6 +42,7 @@ class Programs:
     def __init__(self, build, folder):
         self.folder = pathlib.Path(folder)
         self.ours = str(build / "comm" / "fastgpu-comm-bench")
+        self.dynamic = str(build / "comm" / "fastgpu-comm-bench-dynamic")  # It loads plugins.
         self.mpi = str(build / "comm" / "bench_comm_mpi")
         self.gloo = str(build / "comm" / "bench_comm_gloo")
         self.turns = str(build / "comm" / "bench_comm_turns")
@@ -251,9 +252,10 @@ def python_here(programs, ranks, words):
 def steps_here(programs, ranks):
     """Whole steps of PyTorch: {model: {way: [result of each round]}}."""
     found = {}
-    for model, file in (("resnet50", programs.model("resnet50")), ("linear", "linear")):
+    models = (("resnet50", programs.model("resnet50"), 40), ("linear", "linear", 16))
+    for model, file, steps in models:
         ways = found.setdefault(model, {})
-        words = ["steps_torch.py", str(PACKAGE), file, str(40 // ranks)]
+        words = ["steps_torch.py", str(PACKAGE), file, str(steps // ranks)]
         for _ in range(ROUNDS):
             for line in python_here(programs, ranks, words):
                 ways.setdefault(line["library"], []).append(line)

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+#include <vector>
+
 namespace fastgpu::cli {
 namespace {
 
@@ -33,11 +36,20 @@ Arguments arguments_of_test() {
   return arguments;
 }
 
+/// Checks that each line has these tokens.
+void check_shown(const std::vector<std::pair<Words, Words>>& cases) {
+  const Arguments arguments = arguments_of_test();
+  for (const auto& [words, wanted] : cases) {
+    const Words& line = words;
+    CAPTURE(line.front());
+    CHECK(shown(line, arguments) == wanted);
+  }
+}
+
 TEST_SUITE_BEGIN("cli/tokens");
 
 TEST_CASE("every word of a line is a flag with its value, or stands alone") {
-  const Arguments arguments = arguments_of_test();
-  const std::pair<Words, Words> cases[] = {
+  check_shown({
       {{"--file", "x", "a"}, {"--file=x", "a"}},
       {{"--file=x=y", "a"}, {"--file=x=y", "a"}},
       {{"-f", "x", "-fy", "-f=z"}, {"-f=x", "-f=y", "-f=z"}},
@@ -52,17 +64,11 @@ TEST_CASE("every word of a line is a flag with its value, or stands alone") {
       {{"--typo", "x", "-z", "-qz"}, {"?--typo", "x", "?-z", "?-qz"}},
       {{"--typo=5"}, {"?--typo"}},
       {{"--", "-x", "--file", "--"}, {"-x", "--file", "--"}},
-  };
-  for (const auto& [words, wanted] : cases) {
-    const Words& line = words;
-    CAPTURE(line.front());
-    CHECK(shown(line, arguments) == wanted);
-  }
+  });
 }
 
 TEST_CASE("an empty value after = stays empty, whatever follows") {
-  const Arguments arguments = arguments_of_test();
-  const std::pair<Words, Words> cases[] = {
+  check_shown({
       {{"--file=", "--dry-run"}, {"--file=", "--dry-run"}},
       {{"--file=", "a"}, {"--file=", "a"}},
       {{"-f=", "a"}, {"-f=", "a"}},
@@ -70,17 +76,11 @@ TEST_CASE("an empty value after = stays empty, whatever follows") {
       {{"-qf=", "a"}, {"-q", "-f=", "a"}},
       {{"--file", "", "a"}, {"--file=", "a"}},
       {{"--num-nodes=", "4"}, {"--num-nodes=", "4"}},
-  };
-  for (const auto& [words, wanted] : cases) {
-    const Words& line = words;
-    CAPTURE(line.front());
-    CHECK(shown(line, arguments) == wanted);
-  }
+  });
 }
 
 TEST_CASE("a flag of the command is no value of another one unless = says so") {
-  const Arguments arguments = arguments_of_test();
-  const std::pair<Words, Words> cases[] = {
+  check_shown({
       {{"--file", "--dry-run"}, {"--file!", "--dry-run"}},
       {{"--file", "--np=4"}, {"--file!", "--np=4"}},
       {{"--file", "-q"}, {"--file!", "-q"}},
@@ -88,12 +88,8 @@ TEST_CASE("a flag of the command is no value of another one unless = says so") {
       {{"--file=--dry-run"}, {"--file=--dry-run"}},
       {{"--file", "--"}, {"--file!"}},
       {{"--file"}, {"--file!"}},
-  };
-  for (const auto& [words, wanted] : cases) {
-    const Words& line = words;
-    CAPTURE(line.back());
-    CHECK(shown(line, arguments) == wanted);
-  }
+  });
+  const Arguments arguments = arguments_of_test();
   CHECK(tokens_of(Words{"--file", "--np=4"}, arguments).front().next == "--np=4");
 }
 

@@ -150,6 +150,36 @@ TEST_CASE("gradients of devices and of the host are averaged together") {
   });
 }
 
+TEST_CASE("gradients on two devices of a rank are averaged together, each where it is") {
+  run_job(
+      2,
+      [](fgc_comm* comm, std::size_t rank, Failures& failures) {
+        const auto first = test::current_device();
+        const auto second = std::make_shared<test::FakeDevice>();
+        {
+          const DeviceValues<float> here(*first, Floats(5000, static_cast<float>(rank)));
+          const DeviceValues<float> there(*second, Floats(300, static_cast<float>(2 * rank)));
+          const Gradients gradients(comm, "FASTGPU_COMM_NANCHECK=off");
+          gradients.add("first", here.data(), 5000, FGC_DEVICE);
+          test::current_device() = second;
+          failures.expect(rank, gradients.add("wrong", here.data(), 5000, FGC_DEVICE) == FGC_USAGE,
+                          "memory of the first, while the second is current");
+          gradients.add("second", there.data(), 300, FGC_DEVICE);
+          test::current_device() = first;
+          for (const std::size_t id : {1, 0})
+            failures.expect(
+                rank, fgc_device_gradient_ready(gradients.handle, id, nullptr) == FGC_OK, "ready");
+          failures.expect(rank,
+                          fgc_device_gradients_wait(gradients.handle, nullptr, nullptr) == FGC_OK,
+                          "step");
+          failures.expect(rank, here.read() == Floats(5000, 0.5F), "the first device's average");
+          failures.expect(rank, there.read() == Floats(300, 1), "the second device's average");
+        }
+        failures.expect(rank, second->allocated() + second->pinned() == 0, "memory is given back");
+      },
+      WithNccl::all);
+}
+
 TEST_CASE("what is not finite on a device is told to C") {
   run_job(2, [](fgc_comm* comm, std::size_t rank, Failures& failures) {
     Floats numbers(100, 1);

@@ -1,10 +1,7 @@
 #include "comm/c_api/device_job.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include <cstdint>
 
-#include "base/unique_fd.hpp"
 #include "comm/c_api/make_device.hpp"
 #include "gpu/fake_nccl.hpp"
 
@@ -15,18 +12,6 @@ namespace test {
 std::shared_ptr<FakeDevice>& current_device() {
   thread_local std::shared_ptr<FakeDevice> device;
   return device;
-}
-
-int free_port() {
-  const UniqueFd socket(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  REQUIRE(::bind(socket.get(), any, length) == 0);
-  REQUIRE(::getsockname(socket.get(), any, &length) == 0);
-  return ntohs(address.sin_port);
 }
 
 std::vector<std::string> prepare_rank(std::size_t rank, std::size_t size, int port, WithNccl nccl,
@@ -48,6 +33,10 @@ namespace comm::c_api {
 
 bool has_devices() noexcept {
   return true;
+}
+
+std::size_t current_device() {
+  return reinterpret_cast<std::uintptr_t>(test::current_device().get());
 }
 
 std::shared_ptr<gpu::Device> make_device() {

@@ -10,14 +10,12 @@
 #include <vector>
 
 #include "gpu/fake_device.hpp"
+#include "support/free_port.hpp"
 
 namespace fastgpu::test {
 
 /// Each rank is a thread here; CUDA too has a current device for each.
 std::shared_ptr<FakeDevice>& current_device();
-
-/// A port of the loopback interface that nobody has.
-int free_port();
 
 /// What was not as expected, on any rank.
 struct Failures {

@@ -67,7 +67,7 @@ TEST_CASE("error feedback loses nothing: what was sent and what is left are the 
         for (std::size_t i = 0; i < count; ++i)
           values[i] += residual[i];
         Bytes code(codec->encoded_bytes(count));
-        encode_with_feedback(*codec, code, values, step);
+        codec->encode_with_feedback(code, values, step);
         residual = values;
         const Numbers now = decoded(*codec, code, count);
         for (std::size_t i = 0; i < count; ++i) {
@@ -123,10 +123,35 @@ TEST_CASE("the largest numbers are exactly the largest, the first of equal ones"
                                  [&](std::uint32_t i) { return std::abs(values[i]); });
         order.resize(wanted);
         std::ranges::sort(order);
-        CHECK(largest(values, wanted) == order);
+        const PlacedNumbers found = largest(values, wanted);
+        CHECK(found.places == order);
+        CHECK(std::ranges::equal(found.numbers, order, {}, {},
+                                 [&](std::uint32_t place) { return values[place]; }));
       }
     }
   }
+}
+
+TEST_CASE("what a code does not carry is left, as a decoder would find it") {
+  for (const CodecChoice& choice : {CodecChoice{CodecId::int8}, CodecChoice{CodecId::one_bit},
+                                    CodecChoice{CodecId::top_k, 0.01}})
+    for (const std::size_t count : kCounts)
+      for (const std::size_t bad : {0, 1, 40}) {
+        const auto codec = make_codec(choice);
+        Numbers values = random_numbers(count, 21);
+        for (std::size_t i = 0; i < std::min(bad, count); ++i)
+          values[i * 7 % count] = i % 2 == 0 ? std::numeric_limits<float>::infinity()
+                                             : std::numeric_limits<float>::quiet_NaN();
+        Numbers rest = values;
+        std::vector<std::byte> code(codec->encoded_bytes(count)), expected(code.size());
+        codec->encode(expected, values, 5);
+        codec->add(rest, expected, -1);
+        for (float& each : rest)
+          if (!std::isfinite(each)) each = 0;
+        codec->encode_with_feedback(code, values, 5);
+        CHECK(code == expected);
+        CHECK(values == rest);
+      }
 }
 
 TEST_CASE("the largest numbers arrive as they are, and the others not at all") {
@@ -135,7 +160,7 @@ TEST_CASE("the largest numbers arrive as they are, and the others not at all") {
     const Numbers values = random_numbers(count, 8);
     const Numbers got = decoded(codec, encoded(codec, values), count);
     Numbers expected(count);
-    for (const std::uint32_t i : largest(values, codec.entries(count)))
+    for (const std::uint32_t i : largest(values, codec.entries(count)).places)
       expected[i] = values[i];
     CHECK(got == expected);
   }
@@ -149,7 +174,7 @@ TEST_CASE("NaN and infinity arrive as such, and leave no residual that is not fi
       Numbers values = random_numbers(5000, 2);
       values[4321] = bad;
       Bytes code(codec->encoded_bytes(values.size()));
-      encode_with_feedback(*codec, code, values, 1);
+      codec->encode_with_feedback(code, values, 1);
       CHECK(!std::isfinite(decoded(*codec, code, values.size())[4321]));
       CHECK(std::ranges::all_of(values, [](float each) { return std::isfinite(each); }));
     }

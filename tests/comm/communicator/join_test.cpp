@@ -17,6 +17,7 @@
 #include "comm/rendezvous/stream.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
+#include "support/free_port.hpp"
 #include "support/run_ranks.hpp"
 
 namespace fastgpu::comm {
@@ -25,6 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::failure_in;
 using test::failure_of;
+using test::free_port;
 using test::mentions;
 using test::outcomes_of_ranks;
 using test::run_ranks;
@@ -38,10 +40,6 @@ Endpoint loopback(std::uint16_t port) {
   endpoint.address[0] = std::byte{127};
   endpoint.address[3] = std::byte{1};
   return endpoint;
-}
-
-std::uint16_t free_port() {
-  return local_end(listen_at(loopback(0)).get()).port;
 }
 
 struct JoinMeeting {

@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "comm/rendezvous/endpoint.hpp"
+#include "support/free_port.hpp"
+#include "support/temp_directory.hpp"
 
 extern char** environ;
 
@@ -26,37 +27,9 @@ namespace fs = std::filesystem;
 
 constexpr int kSkipped = 77;
 
-/// A folder of its own, gone with the test.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "fastgpu-digits-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
 std::string text_of(const fs::path& file) {
   std::ifstream in(file);
   return {std::istreambuf_iterator<char>(in), {}};
-}
-
-std::uint16_t free_port() {
-  Endpoint loopback;
-  loopback.address[0] = std::byte{127};
-  loopback.address[3] = std::byte{1};
-  return local_end(listen_at(loopback).get()).port;
 }
 
 /// The exit status of a program whose output goes to `log`; 127 where it does not exist.
@@ -85,9 +58,10 @@ struct Run {
 };
 
 Run run_digits(int ranks, const std::string& epochs) {
-  const Folder folder;
+  const test::TempDirectory directory;
+  const fs::path& folder = directory.path();
   ::setenv("FASTGPU_COMM_MASTER_ADDR", "127.0.0.1", 1);
-  ::setenv("FASTGPU_COMM_MASTER_PORT", std::to_string(free_port()).c_str(), 1);
+  ::setenv("FASTGPU_COMM_MASTER_PORT", std::to_string(test::free_port()).c_str(), 1);
   ::setenv("FASTGPU_COMM_SECRET", "only of this test", 1);
   Run result;
   result.status =

@@ -71,6 +71,9 @@ TEST_CASE("ranks take NCCL where all of them have it and a GPU each") {
   const Case cases[] = {
       {{have(kNew, 1)}, ""},
       {{have(kNew, 1), have(kNew, 2), have(kNew, 3)}, ""},
+      {{have(kNew, 1),
+        {.version = kNew, .device = {2}, .has_several = true, .wish = DevicePath::nccl}},
+       "rank 1 has data on several GPUs, and NCCL takes one for each rank"},
       {{have(kNew, 1), have(0, 2)}, "rank 1 cannot load NCCL", Rank{1}},
       {{have(0, 1), have(0, 2)}, "rank 0 cannot load NCCL", Rank{0}},
       {{have(kNew, 1), have(kNew, 2), have(0, 0)}, "rank 2 has no data on a GPU"},

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <string>
@@ -11,24 +12,23 @@
 
 #include "comm/gradients/gradient_exchange.hpp"
 #include "comm/multistep/multistep.hpp"
-#include "support/connect_in_process.hpp"
-#include "support/failure.hpp"
-#include "support/gradient_steps.hpp"
-#include "support/run_ranks.hpp"
+#include "support/coded_model.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
 using namespace std::chrono_literals;
+using test::CodedModel;
+using test::CodedRun;
 using test::communicators_in_process;
 using test::failure_in;
 using test::failure_of;
 using test::index_of;
 using test::mentions;
+using test::Numbers;
 using test::outcomes_of_ranks;
+using test::run_model;
 using test::run_ranks;
-
-using Flat = std::vector<float>;
 
 constexpr std::size_t kRows = 24;
 constexpr std::size_t kColumns = 50;
@@ -44,64 +44,18 @@ GradientSettings option_settings(const std::string& wire) {
   return settings;
 }
 
+Numbers moved_numbers(int rank, int step) {
+  std::mt19937 random(static_cast<unsigned>(rank * 31 + step * 1009 + 5));
+  std::normal_distribution<float> normal(0.3F, 1);
+  Numbers all(kMatrix + kBias);
+  for (float& each : all)
+    each = normal(random);
+  return all;
+}
+
 /// A matrix that is encoded and a bias that is not.
-class MovedModel {
- public:
-  MovedModel(Communicator& comm, const GradientSettings& settings)
-      : comm_(comm), exchange_(comm, settings) {
-    exchange_.add({.name = "matrix", .shape = {kRows, kColumns}},
-                  std::as_writable_bytes(std::span(matrix_)));
-    exchange_.add("bias", std::span(bias_));
-    exchange_.use_operation(ReduceOp::sum);
-  }
-
-  static Flat given(int rank, int step) {
-    std::mt19937 random(static_cast<unsigned>(rank * 31 + step * 1009 + 5));
-    std::normal_distribution<float> normal(0.3F, 1);
-    Flat all(kMatrix + kBias);
-    for (float& each : all)
-      each = normal(random);
-    return all;
-  }
-
-  void fill(int step) {
-    const Flat all = given(comm_.rank().value, step);
-    std::copy_n(all.begin(), kMatrix, matrix_.begin());
-    std::copy_n(all.begin() + kMatrix, kBias, bias_.begin());
-  }
-
-  Flat exchange_now() {
-    exchange_.ready({1});
-    exchange_.ready({0});
-    exchange_.wait_step();
-    Flat all = matrix_;
-    all.insert(all.end(), bias_.begin(), bias_.end());
-    return all;
-  }
-
-  Flat step(int number) {
-    fill(number);
-    return exchange_now();
-  }
-
-  Flat& matrix() { return matrix_; }
-  GradientExchange& exchange() { return exchange_; }
-
-  /// The residual of the matrix on this rank.
-  Flat residual() {
-    CodecState state;
-    state.load(exchange_.saved_state(), exchange_.table(), comm_.rank());
-    Flat of(kMatrix);
-    state.add_to({0}, 0, of);
-    return of;
-  }
-
- private:
-  Communicator& comm_;
-  Flat matrix_ = Flat(kMatrix);
-  Flat bias_ = Flat(kBias);
-  GradientExchange exchange_;
-};
+const test::ModelGradients kMatrixAndBias{.shapes = {{kRows, kColumns}, {kBias}},
+                                          .numbers = moved_numbers};
 
 /// Returns the sum over the ranks of what momentum makes of all gradients up to a step.
 std::vector<double> velocity_after(int ranks, int step, double momentum) {
@@ -110,35 +64,12 @@ std::vector<double> velocity_after(int ranks, int step, double momentum) {
     for (double& each : velocity)
       each *= momentum;
     for (int rank = 0; rank < ranks; ++rank) {
-      const Flat given = MovedModel::given(rank, before);
+      const Numbers given = moved_numbers(rank, before);
       for (std::size_t i = 0; i < velocity.size(); ++i)
         velocity[i] += static_cast<double>(given[i]);
     }
   }
   return velocity;
-}
-
-using Disturb = std::function<void(MovedModel&, int)>;
-
-/// Returns the results of all steps on each rank. Calls disturb(model, step) before each step.
-std::vector<std::vector<Flat>> results_of(int count, int per_node, const std::string& wire,
-                                          int steps, const Disturb& disturb = {},
-                                          std::vector<Flat>* residuals = nullptr,
-                                          NonFiniteAction non_finite = NonFiniteAction::off) {
-  auto ranks = communicators_in_process(count, 20s, SharedMemory::on, 1, per_node);
-  std::vector<std::vector<Flat>> results(ranks.size());
-  if (residuals != nullptr) residuals->resize(ranks.size());
-  run_ranks(ranks, [&](Communicator& comm) {
-    GradientSettings settings = option_settings(wire);
-    settings.non_finite = non_finite;
-    MovedModel model(comm, settings);
-    for (int step = 0; step < steps; ++step) {
-      if (disturb) disturb(model, step);
-      results[index_of(comm)].push_back(model.step(step));
-    }
-    if (residuals != nullptr) (*residuals)[index_of(comm)] = model.residual();
-  });
-  return results;
 }
 
 TEST_SUITE_BEGIN("comm/gradients/codec_options");
@@ -150,15 +81,14 @@ TEST_CASE("with momentum, results and residuals are the sum of all velocities") 
     for (const int count : {1, 3, 4}) {
       CAPTURE(wire);
       CAPTURE(count);
-      std::vector<Flat> residuals;
-      const auto results = results_of(count, count == 4 ? 2 : 1, wire, kSteps, {}, &residuals);
+      const CodedRun run =
+          run_model(kMatrixAndBias, {count, count == 4 ? 2 : 1}, option_settings(wire), kSteps);
+      CHECK(run.is_equal_everywhere());
       const double momentum = codec_choice(wire)->momentum;
       std::vector<double> rest(kMatrix);
       double worst_bias = 0;
       for (int step = 0; step < kSteps; ++step) {
-        const Flat& result = results[0][static_cast<std::size_t>(step)];
-        for (const auto& rank : results)
-          CHECK(rank[static_cast<std::size_t>(step)] == result);
+        const Numbers& result = run.of_rank_0()[static_cast<std::size_t>(step)];
         const std::vector<double> velocity = velocity_after(count, step, momentum);
         for (std::size_t i = 0; i < kMatrix; ++i)
           rest[i] += velocity[i] - static_cast<double>(result[i]);
@@ -168,7 +98,7 @@ TEST_CASE("with momentum, results and residuals are the sum of all velocities") 
       CHECK(worst_bias < 1e-4);
       double worst = 0;
       for (std::size_t i = 0; i < kMatrix; ++i) {
-        for (const Flat& residual : residuals)
+        for (const Numbers& residual : run.residuals)
           rest[i] -= static_cast<double>(residual[i]);
         worst = std::max(worst, std::abs(rest[i]));
       }
@@ -177,62 +107,32 @@ TEST_CASE("with momentum, results and residuals are the sum of all velocities") 
 }
 
 TEST_CASE("a step that is skipped, and one of another operation, leave velocities as they were") {
-  const char* const wire = "topk:0.1,momentum=0.9";
-  const auto plain = results_of(2, 1, wire, 5);
-  const auto disturbed = results_of(
-      2, 1, wire, 5,
-      [](MovedModel& model, int step) {
-        if (step == 2) {
-          model.exchange().use_operation(ReduceOp::max);
-          model.step(77);
-          model.exchange().use_operation(ReduceOp::sum);
-        }
-        if (step != 3) return;
-        model.fill(88);
-        model.matrix()[5] = std::numeric_limits<float>::quiet_NaN();
-        model.exchange_now();
-      },
-      nullptr, NonFiniteAction::skip);
-  CHECK(disturbed == plain);
+  GradientSettings settings = option_settings("topk:0.1,momentum=0.9");
+  const CodedRun plain = run_model(kMatrixAndBias, {2, 1}, settings, 6);
+  settings.non_finite = NonFiniteAction::skip;
+  const CodedRun disturbed = run_model(kMatrixAndBias, {2, 1}, settings, 6, test::disturbed_at(0));
+  CHECK(disturbed.results == plain.results);
 }
 
 TEST_CASE("NaN that is sent on stays in no velocity") {
-  const auto results =
-      results_of(2, 1, "topk:0.1,momentum=0.9", 3, [](MovedModel& model, int step) {
-        if (step != 1) return;
-        model.fill(99);
-        model.matrix()[5] = std::numeric_limits<float>::quiet_NaN();
-        CHECK(!std::isfinite(model.exchange_now()[5]));
-      });
-  for (const Flat& step : results[0])
+  const auto before_step = [](CodedModel& model, int step) {
+    if (step != 1) return;
+    model.fill(99);
+    model.values()[0][5] = std::numeric_limits<float>::quiet_NaN();
+    model.exchange_now();
+    CHECK(!std::isfinite(model.values()[0][5]));
+  };
+  const CodedRun run =
+      run_model(kMatrixAndBias, {2, 1}, option_settings("topk:0.1,momentum=0.9"), 3, before_step);
+  for (const Numbers& step : run.of_rank_0())
     CHECK(std::ranges::all_of(step, [](float each) { return std::isfinite(each); }));
 }
 
 TEST_CASE("momentum and warm-up go on from a saved state to the last bit") {
   for (const char* const wire :
        {"topk:0.02,momentum=0.9,warmup=6", "int8,momentum=0.5,warmup=4", "powersgd:1,warmup=5"}) {
-    constexpr int kBefore = 3;
-    constexpr int kSteps = 9;
-    std::vector<std::vector<std::byte>> saved(4);
-    const auto whole = results_of(4, 2, wire, kSteps);
-    auto ranks = communicators_in_process(4, 10s, SharedMemory::on, 1, 2);
-    std::vector<std::vector<Flat>> resumed(4);
-    run_ranks(ranks, [&](Communicator& comm) {
-      MovedModel model(comm, option_settings(wire));
-      for (int step = 0; step < kBefore; ++step)
-        model.step(step);
-      saved[index_of(comm)] = model.exchange().saved_state();
-    });
-    run_ranks(ranks, [&](Communicator& comm) {
-      MovedModel model(comm, option_settings(wire));
-      model.exchange().load_state(saved[index_of(comm)]);
-      for (int step = kBefore; step < kSteps; ++step)
-        resumed[index_of(comm)].push_back(model.step(step));
-    });
     CAPTURE(wire);
-    for (std::size_t rank = 0; rank < 4; ++rank)
-      for (std::size_t step = kBefore; step < kSteps; ++step)
-        CHECK(resumed[rank][step - kBefore] == whole[rank][step]);
+    CHECK(test::resumes_exactly(kMatrixAndBias, option_settings(wire), 3, 9));
   }
 }
 
@@ -240,7 +140,7 @@ TEST_CASE("a warm-up sends more at first, and all ranks change over in one step"
   auto ranks = communicators_in_process(3, 10s);
   std::vector<std::vector<std::uint64_t>> bytes(ranks.size());
   run_ranks(ranks, [&](Communicator& comm) {
-    MovedModel model(comm, option_settings("topk:0.01,warmup=6"));
+    CodedModel model(kMatrixAndBias, comm, option_settings("topk:0.01,warmup=6"));
     std::uint64_t before = 0;
     for (int step = 0; step < 8; ++step) {
       model.step(step);
@@ -261,14 +161,14 @@ TEST_CASE("a warm-up sends more at first, and all ranks change over in one step"
 
 TEST_CASE("codecs that send every number begin with numbers as they are") {
   for (const char* const wire : {"int8,warmup=2", "1bit,warmup=2", "powersgd:1,warmup=2"}) {
-    const auto results = results_of(2, 1, wire, 3);
+    const CodedRun run = run_model(kMatrixAndBias, {2, 1}, option_settings(wire), 3);
     CAPTURE(wire);
     for (int step = 0; step < 3; ++step) {
       bool is_exact = true;
-      const Flat one = MovedModel::given(0, step);
-      const Flat other = MovedModel::given(1, step);
+      const Numbers one = moved_numbers(0, step);
+      const Numbers other = moved_numbers(1, step);
       for (std::size_t i = 0; i < kMatrix; ++i)
-        is_exact &= results[0][static_cast<std::size_t>(step)][i] == one[i] + other[i];
+        is_exact &= run.of_rank_0()[static_cast<std::size_t>(step)][i] == one[i] + other[i];
       CHECK(is_exact == (step < 2));
     }
   }
@@ -279,13 +179,13 @@ TEST_CASE("a rank that lacks the state of a warm-up is named before anything is 
   std::vector<std::vector<std::byte>> saved(3);
   auto ranks = communicators_in_process(3, 5s);
   run_ranks(ranks, [&](Communicator& comm) {
-    MovedModel model(comm, wire);
+    CodedModel model(kMatrixAndBias, comm, wire);
     for (int step = 0; step < 40; ++step)
       model.step(step);
     saved[index_of(comm)] = model.exchange().saved_state();
   });
   const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
-    MovedModel model(comm, wire);
+    CodedModel model(kMatrixAndBias, comm, wire);
     if (comm.rank() != Rank{1}) model.exchange().load_state(saved[index_of(comm)]);
     model.step(40);
   });

@@ -392,6 +392,61 @@ TEST_CASE_TEMPLATE(
   CHECK(results == std::vector<Floats>(3, Floats(100, 3)));
 }
 
+TEST_CASE(
+    "a bucket has gradients of two devices and of the host, with the bits of the host alone") {
+  for (const WireType wire : {WireType::same, WireType::float16, WireType::mixed}) {
+    CAPTURE(static_cast<int>(wire));
+    std::vector<int> differences(3);
+    run_on_devices(3, [&](const OnRank& rank) {
+      rank.install_nccl();  // It takes one device for each rank: unused.
+      const auto second = std::make_shared<FakeDevice>();
+      const std::size_t counts[] = {3, 200, 17, 1, 64, 9};
+      std::vector<Floats> values, of_host;
+      std::vector<std::unique_ptr<DeviceValues<float>>> on_device;
+      GradientExchange host(rank.comm, settings_with(wire));
+      GradientExchange exchange(rank.comm, settings_with(wire));
+      const auto device_of = [&](std::size_t i) { return i % 3 == 0 ? rank.device : second; };
+      for (std::size_t i = 0; i < std::size(counts); ++i) {
+        values.emplace_back(counts[i], 0.37F * static_cast<float>(i + rank.self + 1));
+        on_device.push_back(std::make_unique<DeviceValues<float>>(*device_of(i), values[i]));
+      }
+      of_host = values;
+      for (std::size_t i = 0; i < std::size(counts); ++i) {
+        host.add(std::to_string(i), std::span(values[i]));
+        if (i % 3 == 2)
+          exchange.add(std::to_string(i), std::span(of_host[i]));
+        else
+          exchange.add(info_of<float>(std::to_string(i), counts[i]), on_device[i]->bytes(),
+                       device_of(i));
+      }
+      for (int step = 0; step < 3; ++step) {
+        host.all_reduce_gradients(ReduceOp::average);
+        exchange.all_reduce_gradients(ReduceOp::average);
+        for (std::size_t i = 0; i < std::size(counts); ++i)
+          differences[rank.self] +=
+              (i % 3 == 2 ? of_host[i] : on_device[i]->read()) == values[i] ? 0 : 1;
+      }
+    });
+    CHECK(differences == std::vector<int>(3));
+  }
+}
+
+TEST_CASE("one of a rank's devices that fails ends the step on all ranks") {
+  const auto outcomes = outcomes_on<Staged>(2, [](const OnRank& rank) {
+    const auto second = std::make_shared<FakeDevice>();
+    const DeviceValues<float> here(*rank.device, Floats(100, 1));
+    const DeviceValues<float> there(*second, Floats(100, 1));
+    GradientExchange exchange(rank.comm, settings_with(WireType::same));
+    add(exchange, rank, "here", here);
+    exchange.add(info_of<float>("there", 100), there.bytes(), second);
+    exchange.all_reduce_gradients(ReduceOp::average);
+    if (rank.self == 1) second->break_down("an illegal instruction was met");
+    exchange.all_reduce_gradients(ReduceOp::average);
+  });
+  for (const auto& outcome : outcomes)
+    CHECK(test::mentions(test::failure_in(outcome), "an illegal instruction was met"));
+}
+
 TEST_CASE("what does not belong to a device is refused") {
   run_on_devices(1, [](const OnRank& rank) {
     const auto other = std::make_shared<FakeDevice>();
@@ -410,14 +465,13 @@ TEST_CASE("what does not belong to a device is refused") {
     };
     const auto info = info_of<float>("wrong", 4);
     const std::string refusals[] = {
-        refusal_of([&] { exchange.add(info, there.bytes(), other); }),
         refusal_of([&] { exchange.add(info, there.bytes(), rank.device); }), refusal_of([&] {
           exchange.add(info, std::as_writable_bytes(std::span(on_host)), rank.device);
         }),
         refusal_of([&] { exchange.add(info, {}, rank.device); }),
         refusal_of([&] { exchange.view({0}); })};
-    const char* const expected[] = {"another device", "not in this GPU's memory",
-                                    "not in this GPU's memory", "has no memory there", "no view"};
+    const char* const expected[] = {"not in this GPU's memory", "not in this GPU's memory",
+                                    "has no memory there", "no view"};
     for (std::size_t i = 0; i < std::size(expected); ++i)
       if (!has(refusals[i], expected[i])) throw Error(ErrorKind::internal, refusals[i]);
   });

@@ -4,44 +4,36 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <functional>
+#include <cstddef>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "comm/gradients/encoded_sum.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
-#include "support/connect_in_process.hpp"
-#include "support/failure.hpp"
-#include "support/gradient_steps.hpp"
-#include "support/run_ranks.hpp"
+#include "support/coded_model.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
 using namespace std::chrono_literals;
+using test::CodedRun;
 using test::communicators_in_process;
 using test::failure_in;
 using test::index_of;
 using test::mentions;
+using test::Numbers;
 using test::outcomes_of_ranks;
+using test::RanksOnNodes;
+using test::run_model;
 using test::run_ranks;
-using SavedState = std::vector<std::byte>;
-using Numbers = std::vector<float>;
 
 const CodecChoice kInt8{CodecId::int8};
 const CodecChoice kOneBit{CodecId::one_bit};
 const CodecChoice kTopK{CodecId::top_k, 0.05};
 
-/// The ranks of a job and their nodes.
-struct RanksOnNodes {
-  int ranks = 1;
-  int ranks_per_node = 1;
-};
 constexpr RanksOnNodes kRanksOnNodes[] = {{1, 1}, {2, 1}, {2, 2}, {3, 1},
                                           {4, 2}, {5, 2}, {6, 2}, {6, 3}};
 
@@ -55,125 +47,19 @@ GradientSettings codec_settings(const CodecChoice& codec) {
   return settings;
 }
 
-/// The gradients of a small model on one rank: lengths that no vector, node or block divides.
-class EncodedModel {
- public:
-  static constexpr std::size_t kLengths[] = {1, 700, 3, 2500, 1024, 33};
+Numbers coarse_numbers(int rank, int step);
 
-  EncodedModel(Communicator& comm, const GradientSettings& settings)
-      : comm_(comm), exchange_(comm, settings) {
-    for (std::size_t i = 0; i < std::size(kLengths); ++i) {
-      values_.emplace_back(kLengths[i]);
-      exchange_.add("g" + std::to_string(i), std::span(values_.back()));
-    }
-  }
+/// A small model: lengths that no vector, node or block divides.
+const test::ModelGradients kSmallModel{.shapes = {{1}, {700}, {3}, {2500}, {1024}, {33}},
+                                       .numbers = coarse_numbers};
 
-  static float number(int rank, std::size_t gradient, std::size_t index, int step) {
-    std::mt19937 random(static_cast<unsigned>(rank * 7919 + static_cast<int>(gradient) * 104'729 +
-                                              static_cast<int>(index) * 31 + step * 1'299'709));
-    return static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 700.0F;
-  }
-
-  void fill(int step) {
-    for (std::size_t i = 0; i < values_.size(); ++i)
-      for (std::size_t at = 0; at < values_[i].size(); ++at)
-        values_[i][at] = number(comm_.rank().value, i, at, step);
-  }
-
-  StepOutcome step(int number) {
-    fill(number);
-    for (std::size_t i = values_.size(); i > 0; --i)
-      exchange_.ready({i - 1});
-    return exchange_.wait_step();
-  }
-
-  GradientExchange& exchange() { return exchange_; }
-  std::vector<Numbers>& values() { return values_; }
-
-  /// The residuals of this rank, one gradient after the other.
-  Numbers residuals() {
-    CodecState state;
-    state.load(exchange_.saved_state(), exchange_.table(), comm_.rank());
-    Numbers all;
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      Numbers of(values_[i].size());
-      state.add_to({i}, 0, of);
-      all.insert(all.end(), of.begin(), of.end());
-    }
-    return all;
-  }
-
-  Numbers joined() const {
-    Numbers all;
-    for (const Numbers& each : values_)
-      all.insert(all.end(), each.begin(), each.end());
-    return all;
-  }
-
- private:
-  Communicator& comm_;
-  std::vector<Numbers> values_;
-  GradientExchange exchange_;
-};
-
-/// What was given, what has arrived and what is left, over all steps and ranks.
-struct GradientAccount {
-  std::vector<double> given;
-  std::vector<double> arrived;
-  std::vector<double> left;
-  bool is_equal_everywhere = true;
-
-  double largest_difference() const {
-    double most = 0;
-    for (std::size_t i = 0; i < given.size(); ++i)
-      most = std::max(most, std::abs(given[i] - arrived[i] - left[i]));
-    return most;
-  }
-};
-
-std::size_t model_elements() {
-  std::size_t sum = 0;
-  for (const std::size_t length : EncodedModel::kLengths)
-    sum += length;
-  return sum;
-}
-
-/// Calls more(model, step) before each step.
-GradientAccount account_of(const RanksOnNodes& cluster, const GradientSettings& settings, int steps,
-                           const std::function<void(EncodedModel&, int)>& more = {}) {
-  auto ranks =
-      communicators_in_process(cluster.ranks, 20s, SharedMemory::on, 1, cluster.ranks_per_node);
-  std::vector<std::vector<Numbers>> results(ranks.size());
-  std::vector<Numbers> residuals(ranks.size());
-  run_ranks(ranks, [&](Communicator& comm) {
-    EncodedModel model(comm, settings);
-    model.exchange().use_operation(ReduceOp::sum);
-    for (int step = 0; step < steps; ++step) {
-      if (more) more(model, step);
-      model.step(step);
-      results[index_of(comm)].push_back(model.joined());
-    }
-    residuals[index_of(comm)] = model.residuals();
-  });
-  GradientAccount account{std::vector<double>(model_elements()),
-                          std::vector<double>(model_elements()),
-                          std::vector<double>(model_elements())};
-  for (int step = 0; step < steps; ++step) {
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < std::size(EncodedModel::kLengths); ++i)
-      for (std::size_t index = 0; index < EncodedModel::kLengths[i]; ++index, ++at)
-        for (int rank = 0; rank < cluster.ranks; ++rank)
-          account.given[at] += static_cast<double>(EncodedModel::number(rank, i, index, step));
-    const Numbers& first = results[0][static_cast<std::size_t>(step)];
-    for (const auto& rank : results)
-      account.is_equal_everywhere &= rank[static_cast<std::size_t>(step)] == first;
-    for (std::size_t i = 0; i < first.size(); ++i)
-      account.arrived[i] += static_cast<double>(first[i]);
-  }
-  for (const Numbers& rank : residuals)
-    for (std::size_t i = 0; i < rank.size(); ++i)
-      account.left[i] += static_cast<double>(rank[i]);
-  return account;
+/// Returns multiples of 1/700 up to 1.43.
+Numbers coarse_numbers(int rank, int step) {
+  std::mt19937 random(static_cast<unsigned>(rank * 7919 + step * 1'299'709));
+  Numbers all(test::count_of(kSmallModel));
+  for (float& each : all)
+    each = static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 700.0F;
+  return all;
 }
 
 TEST_SUITE_BEGIN("comm/gradients/encoded");
@@ -181,23 +67,23 @@ TEST_SUITE_BEGIN("comm/gradients/encoded");
 TEST_CASE("what has arrived and what is left are what was given, on all ranks alike") {
   for (const RanksOnNodes& cluster : kRanksOnNodes)
     for (const CodecChoice& codec : {kOneBit, kTopK}) {
-      const GradientAccount account = account_of(cluster, codec_settings(codec), 8);
+      const CodedRun run = run_model(kSmallModel, cluster, codec_settings(codec), 8);
       CAPTURE(cluster.ranks);
       CAPTURE(cluster.ranks_per_node);
       CAPTURE(entry_of(codec.id).name);
-      CHECK(account.is_equal_everywhere);
-      CHECK(account.largest_difference() < 2e-3);
+      CHECK(run.is_equal_everywhere());
+      CHECK(run.lost(kSmallModel) < 2e-3);
     }
 }
 
 TEST_CASE("int8 is a sum with a bounded error, equal on all ranks") {
   for (const RanksOnNodes& cluster : kRanksOnNodes) {
-    const GradientAccount account = account_of(cluster, codec_settings(kInt8), 1);
+    const CodedRun run = run_model(kSmallModel, cluster, codec_settings(kInt8), 1);
     CAPTURE(cluster.ranks);
-    CHECK(account.is_equal_everywhere);
+    CHECK(run.is_equal_everywhere());
     // One step of each rank's block, and one of the sum's: numbers are at most 1.43 each.
     const double step = 1.43 * cluster.ranks / 127;
-    CHECK(account.largest_difference() < (cluster.ranks == 1 ? 1e-9 : 2.05 * step));
+    CHECK(run.lost(kSmallModel) < (cluster.ranks == 1 ? 1e-9 : 2.05 * step));
   }
 }
 
@@ -205,28 +91,15 @@ TEST_CASE("residuals survive other buckets, an operation that is not encoded, an
   GradientSettings settings = codec_settings(kOneBit);
   settings.is_tuned = true;
   for (const RanksOnNodes& cluster : {RanksOnNodes{4, 2}, {3, 1}}) {
-    const GradientAccount tuned = account_of(cluster, settings, Tuner::kMostSteps + 4);
-    CHECK(tuned.is_equal_everywhere);
-    CHECK(tuned.largest_difference() < 1e-2);
+    const CodedRun tuned = run_model(kSmallModel, cluster, settings, Tuner::kMostSteps + 4);
+    CHECK(tuned.is_equal_everywhere());
+    CHECK(tuned.lost(kSmallModel) < 1e-2);
   }
   settings = codec_settings(kTopK);
   settings.non_finite = NonFiniteAction::skip;
-  const GradientAccount account =
-      account_of({4, 2}, settings, 6, [](EncodedModel& model, int step) {
-        if (step == 2) {  // The largest are exact.
-          model.exchange().use_operation(ReduceOp::max);
-          model.step(100);
-          model.exchange().use_operation(ReduceOp::sum);
-        }
-        if (step != 4) return;
-        model.fill(step);
-        model.values()[3][17] = std::numeric_limits<float>::quiet_NaN();
-        for (std::size_t i = 0; i < model.values().size(); ++i)
-          model.exchange().ready({i});
-        model.exchange().wait_step();
-      });
-  CHECK(account.is_equal_everywhere);
-  CHECK(account.largest_difference() < 2e-3);
+  const CodedRun run = run_model(kSmallModel, {4, 2}, settings, 6, test::disturbed_at(3));
+  CHECK(run.is_equal_everywhere());
+  CHECK(run.lost(kSmallModel) < 2e-3);
 }
 
 TEST_CASE("an average is divided by the ranks, and repeated averages come close") {
@@ -258,31 +131,7 @@ TEST_CASE("an average is divided by the ranks, and repeated averages come close"
 }
 
 TEST_CASE("gradients of 16 bits and views are encoded as float32") {
-  auto ranks = communicators_in_process(2, 10s);
-  std::vector<std::string> failures(ranks.size());
-  run_ranks(ranks, [&](Communicator& comm) {
-    GradientExchange exchange(comm, codec_settings(kInt8));
-    std::vector<Float16> half(300, to_float16(2));
-    exchange.add({.name = "half", .type = ElementType::float16, .shape = {300}},
-                 std::as_writable_bytes(std::span(half)));
-    const GradientId view = exchange.add({.name = "view", .shape = {500}}, {});
-    auto& failure = failures[index_of(comm)];
-    if (exchange.wire_type({0}) != ElementType::float32) failure = "type";
-    for (int step = 0; step < 3; ++step) {
-      const auto bytes = exchange.view(view);
-      const Numbers mine(500, static_cast<float>(comm.rank().value));
-      std::memcpy(bytes.data(), mine.data(), bytes.size());
-      half.assign(300, to_float16(2));
-      exchange.ready({0});
-      exchange.ready(view);
-      exchange.wait_step();
-      float got = 0;
-      std::memcpy(&got, exchange.view(view).data(), sizeof(got));
-      if (std::abs(got - 0.5F) > 1e-5F) failure = "view " + std::to_string(got);
-      if (std::abs(to_float(half[7]) - 2) > 1e-2F) failure = "half";
-    }
-  });
-  CHECK(failures == std::vector<std::string>(ranks.size()));
+  test::check_float32_on_wire(codec_settings(kInt8), {300}, {500}, 1e-2F);
 }
 
 TEST_CASE("small, named and other gradients travel as they are") {
@@ -316,58 +165,16 @@ TEST_CASE("small, named and other gradients travel as they are") {
 
 TEST_CASE("NaN in a gradient is reported with its name, rank and index, and reaches all ranks") {
   for (const CodecChoice& codec : {kInt8, kOneBit, kTopK}) {
-    auto ranks = communicators_in_process(4, 10s, SharedMemory::on, 1, 2);
-    std::vector<std::string> failures(ranks.size());
-    run_ranks(ranks, [&](Communicator& comm) {
-      test::Sentences sentences;
-      GradientSettings settings = codec_settings(codec);
-      settings.non_finite = NonFiniteAction::warn;
-      GradientExchange exchange(comm, settings, &sentences);
-      Numbers values(3000, 1);
-      exchange.add("fc.weight", std::span(values));
-      auto& failure = failures[index_of(comm)];
-      if (comm.rank() == Rank{2}) values[1234] = std::numeric_limits<float>::infinity();
-      exchange.all_reduce_gradients(ReduceOp::sum);
-      if (sentences.all != std::vector<std::string>{"step 0: gradient 'fc.weight' of rank 2 has "
-                                                    "infinity at index 1234"})
-        failure = "said " + std::to_string(sentences.all.size());
-      if (std::isfinite(values[1234])) failure = "lost";
-      values.assign(values.size(), 1);
-      exchange.all_reduce_gradients(ReduceOp::sum);
-      if (!std::ranges::all_of(values, [](float each) { return std::isfinite(each); }))
-        failure = "remembered";
-    });
-    CHECK(failures == std::vector<std::string>(ranks.size()));
+    CAPTURE(entry_of(codec.id).name);
+    test::check_non_finite_is_named(kSmallModel, codec_settings(codec), 3,
+                                    std::numeric_limits<float>::infinity());
   }
 }
 
 TEST_CASE("what goes on from a saved state goes on as it would have, to the last bit") {
   for (const CodecChoice& codec : {kInt8, kOneBit, kTopK}) {
-    constexpr int kBefore = 3;
-    constexpr int kSteps = 6;
-    std::vector<SavedState> saved(4);
-    std::vector<std::vector<Numbers>> uninterrupted(4), resumed(4);
-    auto ranks = communicators_in_process(4, 10s, SharedMemory::on, 1, 2);
-    run_ranks(ranks, [&](Communicator& comm) {
-      const std::size_t self = index_of(comm);
-      EncodedModel model(comm, codec_settings(codec));
-      for (int step = 0; step < kSteps; ++step) {
-        if (step == kBefore) saved[self] = model.exchange().saved_state();
-        model.step(step);
-        if (step >= kBefore) uninterrupted[self].push_back(model.joined());
-      }
-    });
-    run_ranks(ranks, [&](Communicator& comm) {
-      const std::size_t self = index_of(comm);
-      EncodedModel model(comm, codec_settings(codec));
-      model.exchange().load_state(saved[self]);
-      for (int step = kBefore; step < kSteps; ++step) {
-        model.step(step);
-        resumed[self].push_back(model.joined());
-      }
-    });
     CAPTURE(entry_of(codec.id).name);
-    CHECK(resumed == uninterrupted);
+    CHECK(test::resumes_exactly(kSmallModel, codec_settings(codec), 3, 6));
   }
 }
 
@@ -440,17 +247,8 @@ TEST_CASE("a rank that sends what cannot be decoded is named by all ranks") {
 }
 
 TEST_CASE("ranks with another codec are named before anything is sent") {
-  auto ranks = communicators_in_process(3, 5s);
-  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
-    Numbers values(5000);
-    CodecChoice codec = kTopK;
-    if (comm.rank() == Rank{2}) codec.part = 0.02;
-    GradientExchange exchange(comm, codec_settings(codec));
-    exchange.add("a", std::span(values));
-    exchange.all_reduce_gradients(ReduceOp::average);
-  });
-  for (const auto& outcome : outcomes)
-    CHECK(mentions(failure_in(outcome), "rank 2 has another FASTGPU_COMM_WIRE than rank 0"));
+  test::check_other_codec_is_named(kSmallModel, codec_settings(kTopK),
+                                   codec_settings({CodecId::top_k, 0.02}));
 }
 
 TEST_CASE("a state is saved and loaded between steps, not within one") {
@@ -458,7 +256,7 @@ TEST_CASE("a state is saved and loaded between steps, not within one") {
   Numbers values(5000);
   GradientExchange exchange(ranks[0], codec_settings(kOneBit));
   exchange.add("a", std::span(values));
-  const SavedState saved = exchange.saved_state();
+  const auto saved = exchange.saved_state();
   exchange.ready({0});
   CHECK(test::failure_of([&] { exchange.saved_state(); }).kind() == ErrorKind::usage);
   CHECK(test::failure_of([&] { exchange.load_state(saved); }).kind() == ErrorKind::usage);
@@ -467,20 +265,8 @@ TEST_CASE("a state is saved and loaded between steps, not within one") {
 }
 
 TEST_CASE("a rank that goes between steps with codes is named by those that wait for it") {
-  for (const CodecChoice& codec : {kInt8, kOneBit, kTopK}) {
-    auto own = test::able_to_leave(communicators_in_process(3, 5s, SharedMemory::off));
-    const auto outcomes = outcomes_of_ranks(own, [&](std::optional<Communicator>& comm) {
-      {
-        EncodedModel model(*comm, codec_settings(codec));
-        const int steps = comm->rank() == Rank{1} ? 3 : 1000;
-        for (int step = 0; step < steps; ++step)
-          model.step(step);
-      }
-      comm.reset();
-    });
-    CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
-    CHECK(mentions(failure_in(outcomes[2]), "rank 1"));
-  }
+  for (const CodecChoice& codec : {kInt8, kOneBit, kTopK})
+    test::check_leaver_between_steps_is_named(kSmallModel, codec_settings(codec));
 }
 
 TEST_SUITE_END();

@@ -190,17 +190,43 @@ TEST_CASE("numbers of a magnitude are selected in order, and too many are notice
       const Numbers values = uneven_numbers(count, 13);
       for (const float least : {0.0F, 1e-4F, 1.0F, 1e9F}) {
         const auto limit = std::bit_cast<std::int32_t>(least);
-        std::vector<std::uint32_t> expected;
+        std::vector<std::uint32_t> places;
+        Numbers large;
         for (std::size_t i = 0; i < count; ++i)
-          if (std::abs(values[i]) >= least) expected.push_back(static_cast<std::uint32_t>(i));
+          if (std::abs(values[i]) >= least) {
+            places.push_back(static_cast<std::uint32_t>(i));
+            large.push_back(values[i]);
+          }
         std::vector<std::uint32_t> found(count);
-        found.resize(level.kernels.select(found.data(), count, values.data(), count, limit));
-        CHECK(found == expected);
-        if (expected.empty()) continue;
-        found.resize(expected.size() - 1);
-        CHECK(level.kernels.select(found.data(), found.size(), values.data(), count, limit) ==
-              expected.size());
+        Numbers numbers(count);
+        const auto select = [&](std::size_t room) {
+          return level.kernels.select(found.data(), numbers.data(), room, values.data(), count,
+                                      limit);
+        };
+        for (const std::size_t room : {count, places.size()}) {
+          const std::size_t number = select(room);
+          REQUIRE(number == places.size());
+          CHECK(std::equal(places.begin(), places.end(), found.begin()));
+          CHECK(std::equal(large.begin(), large.end(), numbers.begin()));
+        }
+        if (!places.empty()) CHECK(select(places.size() - 1) == places.size());
       }
+    }
+}
+
+TEST_CASE("a code of signs with feedback leaves what the code does not carry, to the bit") {
+  const Kernels& reference = kernels_of(SimdLevel::portable);
+  for (const auto& level : test::levels())
+    for (const std::size_t count : kBlockCounts) {
+      Numbers values = uneven_numbers(count, 17);
+      if (count > 600) values[600] = std::numeric_limits<float>::infinity();
+      const Bytes code = block_code(reference, kCodes[1], bytes_of(values));
+      Numbers rest = sum_with(reference, kCodes[1], code, values, -1);
+      reference.drop_non_finite(rest.data(), rest.size());
+      Bytes fused(code.size());
+      level.kernels.signs.encode_with_feedback(fused.data(), values.data(), count, 0);
+      CHECK(fused == code);
+      CHECK(bits_of(values) == bits_of(rest));
     }
 }
 

@@ -50,11 +50,15 @@ struct Wide {
     for (unsigned i = 0; i < kLanes; ++i)
       to[i] = (bits >> i & 1U) << 31U;
   }
-  static std::uint32_t large_bits(const float* from, std::int32_t limit) noexcept {
-    std::uint32_t bits = 0;
-    for (unsigned i = 0; i < kLanes; ++i)
-      bits |= ((std::bit_cast<std::int32_t>(from[i]) & 0x7fffffff) >= limit ? 1U : 0U) << i;
-    return bits;
+  static std::size_t append_large(std::uint32_t* places, float* numbers, const float* from,
+                                  std::uint32_t first, std::int32_t limit) noexcept {
+    std::size_t found = 0;
+    for (unsigned i = 0; i < kLanes; ++i) {
+      if ((std::bit_cast<std::int32_t>(from[i]) & 0x7fffffff) < limit) continue;
+      places[found] = first + i;
+      numbers[found++] = from[i];
+    }
+    return found;
   }
   template <class Vector>
   static void store_past_caches(void* to, const Vector& value) noexcept {

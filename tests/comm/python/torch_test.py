@@ -28,6 +28,7 @@ from suite import (
 
 torch = need("torch")
 import fastgpu_comm as fc  # noqa: E402
+from fastgpu_comm._torch_broadcast import in_one_memory  # noqa: E402
 from fastgpu_comm._torch_exchange import Exchange  # noqa: E402
 from fastgpu_comm.torch import (  # noqa: E402
     DistributedOptimizer,
@@ -877,6 +878,28 @@ def tensors_of_every_kind_travel(comm):
     model = Mlp()
     with raises(ValueError, "averaged or summed"):
         DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), comm, op=fc.MAX)
+
+
+class OfGpu:
+    """Stands in for a tensor of a GPU, which knows where it has been copied to."""
+
+    def __init__(self, device):
+        self.device, self.is_cuda = device, device != "cpu"
+
+    def contiguous(self):
+        return self
+
+    def cpu(self):
+        return OfGpu("cpu")
+
+
+def test_tensors_of_several_gpus_are_broadcast_by_the_hosts_memory():
+    def places(*devices):
+        return [one.device for one in in_one_memory([OfGpu(device) for device in devices])]
+
+    assert_equal(places("cpu", "cuda:1", "cuda:1"), ["cpu", "cuda:1", "cuda:1"])
+    assert_equal(places("cuda:0", "cpu", "cuda:1"), ["cpu"] * 3)
+    assert_equal(places(), [])
 
 
 def killed_in_training():

@@ -24,28 +24,12 @@
 #include "support/failure.hpp"
 #include "support/run_ranks.hpp"
 #include "support/transport_checks.hpp"
+#include "support/transport_reports.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
 using namespace std::chrono_literals;
-
-class HybridReports final : public TransportEvents, public ControlEvents {
- public:
-  void sent(Outgoing&) override { ++sent_messages; }
-  void received(Incoming&) override { ++received_messages; }
-  void noted(Rank, MessageTag, const Note&) override {}
-  void lost(Rank, const Error& error) override { loss = error.what(); }
-  void warned(const std::string& sentence) override { warnings.push_back(sentence); }
-  void on_question(Rank, std::span<const std::byte>) override {}
-  void on_answer(Rank, std::span<const std::byte>) override {}
-  void on_abort(Rank, std::span<const std::byte>) override {}
-
-  int sent_messages = 0;
-  int received_messages = 0;
-  std::string loss;
-  std::vector<std::string> warnings;
-};
 
 /// One of two ranks.
 struct HybridEnd {
@@ -80,7 +64,7 @@ struct HybridEnd {
 
   Rank peer;
   std::vector<int> sockets_of_peer;
-  HybridReports reports;
+  test::TransportReports reports;
   std::deque<Outgoing> outgoing;
   std::deque<Incoming> incoming;
   std::optional<TcpTransport> transport;
@@ -158,8 +142,8 @@ struct HybridExchange {
 
   void check() {
     CHECK(pair.settle_until([&] { return is_done(); }));
-    CHECK(pair.a->reports.loss == "");
-    CHECK(pair.b->reports.loss == "");
+    CHECK(pair.a->reports.loss() == "");
+    CHECK(pair.b->reports.loss() == "");
     CHECK(got == values);
     CHECK(std::ranges::equal(sums, values,
                              [](float sum, float value) { return sum == value + value; }));
@@ -295,8 +279,8 @@ TEST_CASE("the end of the last connection is that of the peer, even if the fabri
   exchange.check();
   ::shutdown(pair.a->sockets_of_peer[1], SHUT_RDWR);
   pair.settle();
-  CHECK(pair.a->reports.loss == "Connection reset by peer");
-  CHECK(pair.b->reports.loss == "Connection reset by peer");
+  CHECK(pair.a->reports.loss() == "Connection reset by peer");
+  CHECK(pair.b->reports.loss() == "Connection reset by peer");
 }
 
 TEST_CASE(
@@ -313,7 +297,7 @@ TEST_CASE(
       pair.b->transport->progress();
     }
     pair.b->transport.reset();
-    while (pair.a->reports.loss.empty() && !deadline.passed())
+    while (pair.a->reports.loss().empty() && !deadline.passed())
       pair.a->transport->progress();
     CHECK(pair.a->reports.sent_messages == 1);
   }
@@ -339,11 +323,11 @@ TEST_CASE("a frame that no rank sends ends the connection with its peer") {
     stranger.progress();
     end.transport->progress();
   }
-  CHECK(end.reports.loss == "it sent what no rank of this version sends");
+  CHECK(end.reports.loss() == "it sent what no rank of this version sends");
 }
 
 TEST_CASE("as many frames are under way as the peer confirms in a short time") {
-  HybridReports reports;
+  test::TransportReports reports;
   FlowCarrier carrier(reports);
   carrier.use(std::make_unique<KeptMessages>(carrier));
   CarriedFlow flow({1}, carrier);

@@ -9,6 +9,7 @@
 
 #include "comm/transports/shared_peer.hpp"
 #include "support/failure.hpp"
+#include "support/transport_reports.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -22,26 +23,16 @@ PeerMemory own_memory() {
   return {::getpid(), address_of(known.data()), known};
 }
 
-class Count : public TransportEvents {
- public:
-  void sent(Outgoing&) override {}
-  void received(Incoming&) override { ++all_received; }
-  void noted(Rank, MessageTag, const Note&) override {}
-  void lost(Rank, const Error&) override {}
-
-  int all_received = 0;
-};
-
 /// What comes of a message that is announced, and may be read where it is.
 struct Announced {
   std::unique_ptr<Mailbox> out = std::make_unique<Mailbox>();
   std::unique_ptr<Mailbox> in = std::make_unique<Mailbox>();
   std::vector<RegionRow> table{kMostRegions};
   SharedHeap heap{table};
-  Count count;
+  test::TransportReports reports;
   UnaskedBytes unasked;
-  SharedPeer peer{Rank{1}, *out,  *in,          PeerHeap(::getpid(), table),
-                  heap,    count, own_memory(), unasked};
+  SharedPeer peer{Rank{1}, *out,    *in,          PeerHeap(::getpid(), table),
+                  heap,    reports, own_memory(), unasked};
 
   void receive(std::span<const float> there, std::span<float> here,
                std::optional<Reduction> reduction) {
@@ -84,7 +75,7 @@ TEST_CASE("what is announced is read where its sender has it, stored or reduced"
     announced.receive(
         there, here,
         reduces ? std::optional(Reduction{ElementType::float32, ReduceOp::sum}) : std::nullopt);
-    CHECK(announced.count.all_received == 1);
+    CHECK(announced.reports.received_messages == 1);
     CHECK(here.front() == (reduces ? 0.5F : 0.0F));
     CHECK(here.back() == 100'000 + (reduces ? 0.5F : 0.0F));
     const auto answer = announced.out->take();

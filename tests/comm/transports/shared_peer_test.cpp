@@ -12,21 +12,10 @@
 #include <vector>
 
 #include "support/failure.hpp"
+#include "support/transport_reports.hpp"
 
 namespace fastgpu::comm {
 namespace {
-
-class Reports : public TransportEvents {
- public:
-  void sent(Outgoing&) override { ++all_sent; }
-  void received(Incoming&) override { ++all_received; }
-  void noted(Rank, MessageTag, const Note&) override { ++notes; }
-  void lost(Rank, const Error&) override {}
-
-  int all_sent = 0;
-  int all_received = 0;
-  int notes = 0;
-};
 
 /// One rank's side of a pair, and both mailboxes for a test that plays the other.
 struct PeerPair {
@@ -36,7 +25,7 @@ struct PeerPair {
   std::vector<RegionRow> own_table{kMostRegions};
   SharedHeap heap{table};  ///< Of the other.
   SharedHeap own_heap{own_table};
-  Reports reports;
+  test::TransportReports reports;
   UnaskedBytes unasked;
   SharedPeer peer;
 
@@ -133,7 +122,7 @@ TEST_CASE("what is offered and cannot be mapped comes through cells") {
               .number = answer->terms().number});
     pair.progress();
   }
-  CHECK(pair.reports.all_received == 1);
+  CHECK(pair.reports.received_messages == 1);
   CHECK(std::ranges::count(data, std::byte{7}) == 100'000);
 }
 
@@ -170,7 +159,7 @@ TEST_CASE("a peer that is far ahead waits, and what it has sent is all there") {
     Incoming message{.tag = {tag}, .sink = {bytes}};
     pair.peer.receive(message);
     pair.progress();
-    REQUIRE(pair.reports.all_received == static_cast<int>(tag) + 1);
+    REQUIRE(pair.reports.received_messages == static_cast<int>(tag) + 1);
   }
 }
 

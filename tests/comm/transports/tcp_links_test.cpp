@@ -9,20 +9,10 @@
 #include <vector>
 
 #include "base/unique_fd.hpp"
+#include "support/transport_reports.hpp"
 
 namespace fastgpu::comm {
 namespace {
-
-class WarningRecorder final : public TransportEvents {
- public:
-  void sent(Outgoing&) override {}
-  void received(Incoming&) override {}
-  void noted(Rank, MessageTag, const Note&) override {}
-  void lost(Rank, const Error&) override {}
-  void warned(const std::string& sentence) override { sentences.push_back(sentence); }
-
-  std::vector<std::string> sentences;
-};
 
 /// Returns a socket that has this address of the host.
 UniqueFd socket_at(in_addr_t address) {
@@ -37,7 +27,7 @@ UniqueFd socket_at(in_addr_t address) {
 TEST_SUITE_BEGIN("comm/transports/tcp_links");
 
 TEST_CASE("connections from one address of this host share their counters") {
-  WarningRecorder events;
+  test::TransportReports events;
   TcpLinks links(events);
   const UniqueFd one = socket_at(INADDR_LOOPBACK);
   const UniqueFd two = socket_at(INADDR_LOOPBACK);
@@ -50,7 +40,7 @@ TEST_CASE("connections from one address of this host share their counters") {
 }
 
 TEST_CASE("a network that fails is warned of once until it is used again") {
-  WarningRecorder events;
+  test::TransportReports events;
   TcpLinks links(events);
   const UniqueFd socket = socket_at(INADDR_LOOPBACK);
   LinkCounters& link = links.of(socket.get());
@@ -60,7 +50,7 @@ TEST_CASE("a network that fails is warned of once until it is used again") {
   links.made_anew({4}, link);
   links.warn_of_failure({5}, link);
   CHECK(link.reconnects == 2);
-  CHECK(events.sentences ==
+  CHECK(events.warnings ==
         std::vector<std::string>{
             "the network of 127.0.0.1 has failed on the way to rank 1: other networks carry its "
             "share",
@@ -70,7 +60,7 @@ TEST_CASE("a network that fails is warned of once until it is used again") {
 }
 
 TEST_CASE("a connection that ends is no failure at once, and none if its peer leaves") {
-  WarningRecorder events;
+  test::TransportReports events;
   TcpLinks links(events);
   const UniqueFd socket = socket_at(INADDR_LOOPBACK);
   LinkCounters& link = links.of(socket.get());
@@ -82,7 +72,7 @@ TEST_CASE("a connection that ends is no failure at once, and none if its peer le
   CHECK(links.take_failures(has_left).empty());
   CHECK(asked == 1);
   CHECK(link.failures == 0);
-  CHECK(events.sentences.empty());
+  CHECK(events.warnings.empty());
 }
 
 TEST_SUITE_END();

@@ -20,28 +20,12 @@
 #include "comm/common/deadline.hpp"
 
 #include "support/connect_in_process.hpp"
+#include "support/transport_reports.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
 constexpr std::size_t kMebibyte = 1 << 20;
-
-class EventRecorder final : public TransportEvents, public ControlEvents {
- public:
-  void sent(Outgoing&) override { ++sent_messages; }
-  void received(Incoming&) override { ++received_messages; }
-  void noted(Rank, MessageTag, const Note&) override {}
-  void lost(Rank, const Error& error) override { loss = error.what(); }
-  void on_question(Rank, std::span<const std::byte>) override {}
-  void on_answer(Rank, std::span<const std::byte>) override {}
-  void on_abort(Rank, std::span<const std::byte>) override {}
-  void warned(const std::string& sentence) override { warnings.push_back(sentence); }
-
-  std::vector<std::string> warnings;
-  int sent_messages = 0;
-  int received_messages = 0;
-  std::string loss;
-};
 
 /// Connections that a test makes anew.
 class ReplacementsOfTest final : public Reconnector {
@@ -98,7 +82,7 @@ struct End {
 
   Rank peer;
   std::vector<int> sockets_of_peer;
-  EventRecorder events;
+  test::TransportReports events;
   std::deque<Outgoing> outgoing;
   std::deque<Incoming> incoming;
   ReplacementsOfTest::Requests replacements;
@@ -222,9 +206,9 @@ TEST_CASE("a peer that goes while it is held back is noticed") {
     pair.a->send(tag, bytes);
   pair.settle();
   pair.a.reset();
-  for (int i = 0; i < 100 && pair.b->events.loss.empty(); ++i)
+  for (int i = 0; i < 100 && pair.b->events.loss().empty(); ++i)
     pair.b->transport->progress();
-  CHECK_FALSE(pair.b->events.loss.empty());
+  CHECK_FALSE(pair.b->events.loss().empty());
 }
 
 TEST_CASE("what is urgent overtakes what is under way, and all of it arrives whole") {
@@ -311,7 +295,7 @@ TEST_CASE("what goes ahead further than it may, or twice, ends the connection") 
     Stranger stranger;
     for (const Frame& frame : frames)
       stranger.send(frame);
-    return stranger.end->events.loss;
+    return stranger.end->events.loss();
   };
   CHECK(loss_of({chunk(0, kMostAhead + 1)}) == "it sent a message that nobody asked for");
   CHECK(loss_of({chunk(0, kChunkBytes), chunk(0, kChunkBytes)}) == "it sent a message twice");
@@ -340,8 +324,8 @@ void exchange_while_they_end(Pair& pair, int turns, std::initializer_list<std::s
     ::shutdown(pair.a->sockets_of_peer[flow], SHUT_RDWR);
   pair.settle();
 
-  CHECK(pair.a->events.loss == "");
-  CHECK(pair.b->events.loss == "");
+  CHECK(pair.a->events.loss() == "");
+  CHECK(pair.b->events.loss() == "");
   for (End* const end : {&*pair.a, &*pair.b}) {
     CHECK(end->events.sent_messages == 1);
     CHECK(end->events.received_messages == 1);
@@ -408,8 +392,8 @@ TEST_CASE("the end of the last connection is that of the peer") {
   exchange_while_they_end(pair, 5, {0});
   ::shutdown(pair.a->sockets_of_peer[1], SHUT_RDWR);
   pair.settle();
-  CHECK(pair.a->events.loss == "Connection reset by peer");
-  CHECK(pair.b->events.loss == "Connection reset by peer");
+  CHECK(pair.a->events.loss() == "Connection reset by peer");
+  CHECK(pair.b->events.loss() == "Connection reset by peer");
 }
 
 TEST_CASE("a message is sent once the peer has taken it, where frames are confirmed") {
@@ -465,8 +449,8 @@ TEST_CASE("a connection in place of one that has ended carries messages, even al
   pair.settle();
   CHECK(comes_whole(*pair.a, *pair.b, pair, 2));
   CHECK(comes_whole(*pair.b, *pair.a, pair, 3));
-  CHECK(pair.a->events.loss == "");
-  CHECK(pair.b->events.loss == "");
+  CHECK(pair.a->events.loss() == "");
+  CHECK(pair.b->events.loss() == "");
 }
 
 TEST_CASE("a connection may end again and again, each time with one in its place") {
@@ -529,8 +513,8 @@ TEST_CASE("a new connection that ends before both sides know it loses nothing") 
     CHECK(comes_whole(*pair.b, *pair.a, pair, 2));
     CHECK(pair.a->transport->may_sleep());
     CHECK(pair.a->transport->links().front().connections == 1);
-    CHECK(pair.a->events.loss == "");
-    CHECK(pair.b->events.loss == "");
+    CHECK(pair.a->events.loss() == "");
+    CHECK(pair.b->events.loss() == "");
   }
 }
 
@@ -558,7 +542,7 @@ TEST_CASE("the peer learns what came by a connection whose number it could not s
   CHECK(answer->offset == 7);
   CHECK(answer->tag.value == 2);
   CHECK(answer->total == 0);
-  CHECK(stranger.end->events.loss == "");
+  CHECK(stranger.end->events.loss() == "");
 }
 
 TEST_CASE("what messages bring to each network is counted") {
@@ -579,7 +563,7 @@ TEST_CASE("confirmations that cannot be end the connection") {
   const auto loss_of = [](const Frame& frame, Confirmation confirmation) {
     Stranger stranger(confirmation);
     stranger.send(frame);
-    return stranger.end->events.loss;
+    return stranger.end->events.loss();
   };
   const auto of_frames = Confirmation::of_frames;
   CHECK(loss_of({.kind = TcpFrameKind::taken, .offset = 0, .total = 1}, of_frames).empty());

@@ -21,22 +21,12 @@
 #include "comm/transports/tcp_frame.hpp"
 #include "comm/transports/tcp_transport.hpp"
 #include "support/failure.hpp"
+#include "support/transport_reports.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
 using namespace std::chrono_literals;
-
-class Nobody final : public TransportEvents, public ControlEvents {
- public:
-  void sent(Outgoing&) override {}
-  void received(Incoming&) override {}
-  void noted(Rank, MessageTag, const Note&) override {}
-  void lost(Rank, const Error&) override {}
-  void on_question(Rank, std::span<const std::byte>) override {}
-  void on_answer(Rank, std::span<const std::byte>) override {}
-  void on_abort(Rank, std::span<const std::byte>) override {}
-};
 
 /// Both ends of a TCP connection within this machine.
 std::pair<UniqueFd, UniqueFd> connected_sockets() {
@@ -114,8 +104,8 @@ TEST_CASE("what cannot arrive any more is not waited for") {
   auto [near, far] = connected_sockets();
   std::vector<std::vector<UniqueFd>> sockets(2);
   sockets[1].push_back(std::move(near));
-  Nobody nobody;
-  std::optional<TcpTransport> transport(std::in_place, std::move(sockets), nobody, nobody);
+  test::TransportReports reports;
+  std::optional<TcpTransport> transport(std::in_place, std::move(sockets), reports, reports);
   const std::vector<std::byte> bytes(60'000);
   std::deque<Outgoing> more_than_buffers_hold(200);
   for (std::size_t i = 0; i < more_than_buffers_hold.size(); ++i) {

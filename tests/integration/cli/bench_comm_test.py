@@ -120,6 +120,25 @@ class BenchComm(unittest.TestCase):
         found = self.results(*QUICK, *by_net)
         self.assertEqual({result["transport"] for result in found}, {"fabric"})
 
+    def test_codecs_are_compared(self):
+        model = pathlib.Path(self.folder, "small.txt")
+        model.write_text("conv.weight 9408\nfc 100000\n")
+        by_tcp = ["-e", "FASTGPU_COMM_SHARED_MEMORY=0"]
+        words = ["--codecs", "--model", str(model), "--steps", "3"]
+        sum_result, *found = self.results(*words, *by_tcp)
+        self.assertEqual(sum_result["collective"], "all_reduce")
+        self.assertGreater(sum_result["network_bytes"], 0)
+        sent = {result["codec"]: result["network_bytes"] for result in found}
+        self.assertEqual(
+            list(sent), ["same", "fp16", "bf16", "int8", "1bit", "topk:0.01", "powersgd:4"]
+        )
+        self.assertLess(sent["int8"], sent["fp16"])
+        self.assertLess(sent["fp16"], sent["same"])
+        self.assertTrue(all("pays_on_any_link" in result for result in found[1:]), found)
+        table = self.bench(*words).out.decode()
+        self.assertIn("PAYS BELOW", table)
+        self.user.refused(["bench", "comm", self.cluster, "--codecs", "--model", "none"], 5, "none")
+
     def test_nothing_is_left_here_and_the_job_is_listed(self):
         self.bench(*QUICK)
         self.assertEqual(list(self.temporary.iterdir()), [])

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/job_runner.hpp"
+#include "launcher/mpirun_engine.hpp"
 #include "provision/providers/local/local_provider.hpp"
 #include "ssh/keys.hpp"
 #include "ssh/ssh_client.hpp"

@@ -1,9 +1,13 @@
 // Jobs across two nodes: real namespaces, real sshd, real mpirun with host keys checked.
 #include <doctest/doctest.h>
 
+#include <map>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include "integration/launcher/local_nodes.hpp"
+#include "integration/launcher/output_recorder.hpp"
 #include "support/agent_process.hpp"
 
 namespace fastgpu::launcher {
@@ -12,21 +16,14 @@ namespace {
 using namespace std::chrono_literals;
 using state::JobState;
 using test::eventually;
+using test::OutputRecorder;
 using test::running;
-
-class Recorder final : public JobObserver {
- public:
-  void output(int rank, agent::OutputStream stream, std::string_view bytes) override {
-    const std::string name = rank < 0 ? "launcher" : std::to_string(rank);
-    logs[name + (stream == agent::OutputStream::out ? ".out" : ".err")] += bytes;
-  }
-  std::map<std::string, std::string> logs;
-};
+using test::shell;
 
 /// The same nodes for every test: making them takes longer than a job.
 class TwoNodes {
  public:
-  TwoNodes() : runner(client, machines.nodes(), machines.access(), options()) {}
+  TwoNodes() : engine(make_mpirun_engine(client, machines.nodes(), machines.access(), options())) {}
 
   static RunnerOptions options() {
     return {.agent = remote::read_agent_program(test::agent_path()), .lost_after = 2s};
@@ -43,10 +40,10 @@ class TwoNodes {
       const int first = static_cast<int>(job.placement.size()) * ranks_each;
       job.placement.push_back({node.host.name, first, ranks_each});
     }
-    runner.start(id, job, never);
+    engine->start(id, job, never);
   }
   JobOutcome follow(const Cancel& cancel) {
-    return runner.follow(id, job, OnCancel::stop_job, {}, seen, cancel);
+    return engine->follow(id, job, OnCancel::stop_job, {}, seen, cancel);
   }
   JobOutcome run(std::vector<std::string> argv, int ranks_each = 1) {
     start(std::move(argv), ranks_each);
@@ -56,16 +53,12 @@ class TwoNodes {
 
   test::LocalNodes machines{2};
   ssh::SshClient client;
-  JobRunner runner;
+  std::unique_ptr<JobEngine> engine;
   JobRecord job;
   std::string id;
-  Recorder seen;
+  OutputRecorder seen;
   Cancel never;
 };
-
-std::vector<std::string> shell(const std::string& script) {
-  return {"sh", "-c", script};
-}
 
 void check_program_ends(TwoNodes& two) {
   const JobOutcome good = two.run(shell("echo \"$FASTGPU_RANK $(hostname)\""), 2);

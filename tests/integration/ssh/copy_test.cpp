@@ -37,7 +37,7 @@ class CopyWorld {
   remote::AgentProgram agent;
   ssh::SshClient client;
   Cancel cancel;
-  test::TemporaryDirectory here;
+  test::TempDirectory here;
 };
 
 constexpr auto kMode = fs::perms::owner_read | fs::perms::owner_write;

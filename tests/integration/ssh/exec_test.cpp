@@ -72,7 +72,7 @@ TEST_CASE("the first exec brings the agent to eight hosts, the second finds it t
 }
 
 /// A host whose `uname -m` says so; returns the option of sshd that makes one of it.
-std::string with_processor(const test::TemporaryDirectory& dir, const std::string& name) {
+std::string with_processor(const test::TempDirectory& dir, const std::string& name) {
   test::write_file(dir.path() / "uname", "#!/bin/sh\necho " + name + "\n",
                    std::filesystem::perms::owner_all);
   return "ForceCommand PATH=" + dir.path().string() +
@@ -80,7 +80,7 @@ std::string with_processor(const test::TemporaryDirectory& dir, const std::strin
 }
 
 TEST_CASE("each host gets the agent that is for its processor") {
-  const test::TemporaryDirectory dir;
+  const test::TempDirectory dir;
   const test::Sshd alike;
   const test::Sshd other(with_processor(dir, "aarch64"));
   const auto program = dir.path() / "fastgpu-agent-aarch64";
@@ -127,7 +127,7 @@ Emulated emulated() {
 
 TEST_CASE("the agent for another processor runs commands, and ends them with their client" *
           doctest::skip(!emulated().is_there())) {
-  const test::TemporaryDirectory dir;
+  const test::TempDirectory dir;
   const Emulated other = emulated();
   const test::Sshd sshd(with_processor(dir, other.machine));
   const auto program = dir.path() / "agent";
@@ -148,7 +148,7 @@ TEST_CASE("the agent for another processor runs commands, and ends them with the
 }
 
 TEST_CASE("a host whose processor no agent is for is served without, and told why") {
-  const test::TemporaryDirectory dir;
+  const test::TempDirectory dir;
   const test::Sshd sshd(with_processor(dir, "riscv64"));
   const ssh::Host host = sshd.host("n1");
   Recorded sink;
@@ -184,7 +184,7 @@ TEST_CASE("an agent that was damaged on its host is put there anew, and the comm
 }
 
 TEST_CASE("an agent that arrives damaged is known by its sum, and is not left there") {
-  const test::TemporaryDirectory dir;
+  const test::TempDirectory dir;
   test::write_file(dir.path() / "cat", "#!/bin/sh\n/bin/cat; echo more\n",
                    std::filesystem::perms::owner_all);
   const test::Sshd sshd("ForceCommand PATH=" + dir.path().string() +

@@ -38,7 +38,7 @@ class Side {
     return UniqueFd(::open((dir_.path() / name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   }
 
-  test::TemporaryDirectory dir_;
+  test::TempDirectory dir_;
   Pipe keys_ = make_pipe();
   UniqueFd out_;
   UniqueFd err_;

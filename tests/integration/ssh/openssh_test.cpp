@@ -177,7 +177,7 @@ TEST_CASE("the client asks a host for its key without logging in") {
 
 TEST_CASE("an interactive session goes by the client, too") {
   const test::Sshd sshd(kHardened);
-  const test::TemporaryDirectory place;
+  const test::TempDirectory place;
   const UniqueFd out(::open((place.path() / "out").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   const UniqueFd none(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const Cancel cancel;

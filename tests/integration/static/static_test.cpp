@@ -89,7 +89,7 @@ std::string entry_for(const ssh::Host& host, const std::string& host_key) {
 
 /// One user's state directory, and what works on it.
 struct Desk {
-  test::TemporaryDirectory place;
+  test::TempDirectory place;
   state::Store store{place.path() / "state"};
   OpenDoors access;
   provision::StaticProvider provider{access};

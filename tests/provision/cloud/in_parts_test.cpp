@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 
@@ -59,6 +60,36 @@ TEST_CASE("one bad id spoils none of the others") {
       CHECK(desk.done.size() == 18);
       CHECK(desk.calls <= (names_them ? 2 : 20));
     }
+}
+
+TEST_CASE("machines that still need an order get it until none is left, or three times") {
+  const auto may_pass = [](const RefusedId& one) {
+    return one.error.kind() == ErrorKind::conflict;
+  };
+  Desk desk{.bad = {"i-1"}, .kind = ErrorKind::conflict};
+  int looks = 0;
+  int looks_until_free = 2;
+  const auto due = [&] {
+    std::vector<Machine> machines;
+    for (const std::string& id : some(3))
+      if (std::ranges::find(desk.done, id) == desk.done.end()) machines.push_back({.id = id});
+    if (++looks == looks_until_free) desk.bad.clear();
+    return machines;
+  };
+  order_due(due, desk.order(), may_pass);
+  CHECK(looks == 3);
+  CHECK(desk.done.size() == 3);
+
+  desk = {.bad = {"i-1"}, .kind = ErrorKind::conflict};
+  looks = 0;
+  looks_until_free = 100;
+  CHECK(failure_of([&] { order_due(due, desk.order(), may_pass); }).kind() == ErrorKind::conflict);
+  CHECK(looks == 3);
+
+  desk = {.bad = {"i-1"}, .kind = ErrorKind::remote};
+  looks = 0;
+  CHECK(failure_of([&] { order_due(due, desk.order(), may_pass); }).kind() == ErrorKind::remote);
+  CHECK(looks == 1);
 }
 
 TEST_CASE("an id that is the beginning of another is not taken for it") {

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import sys
-from typing import Any, Tuple
+from typing import Any, List, Tuple
 
 from .kinds import ElementType
 
@@ -150,6 +150,25 @@ def mark_written(value: Any) -> None:
     view = version_view(value)
     if view is not None:
         view.zero_()
+
+
+class Registered(List[Data]):
+    """Data that an object of the library writes to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._versions: list[Any] = []  # Of the tensors among them.
+
+    def register(self, place: Data) -> None:
+        self.append(place)
+        version = version_view(place.owner)
+        if version is not None:
+            self._versions.append(version)
+
+    def mark_written(self) -> None:
+        """Advances the versions of all tensors, as mark_written() does."""
+        for version in self._versions:
+            version.zero_()
 
 
 def look_at(value: Any, what: str) -> Data:

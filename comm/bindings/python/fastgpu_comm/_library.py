@@ -302,6 +302,14 @@ class Library:
         self.call(name, *arguments, ctypes.byref(place))
         return place.value
 
+    def saved(self, name: str, pointer: int) -> bytes:
+        """Calls one that saves the state of a handle, and returns the state."""
+        size = ctypes.c_size_t()
+        self.call(name, pointer, None, 0, ctypes.byref(size))
+        state = ctypes.create_string_buffer(size.value)
+        self.call(name, pointer, state, size.value, ctypes.byref(size))
+        return state.raw
+
     def ask(self, name: str, *arguments: Any) -> Any:
         """Calls one that cannot fail."""
         return getattr(self._functions, name)(*arguments)

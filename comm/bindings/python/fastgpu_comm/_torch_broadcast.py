@@ -26,15 +26,23 @@ def broadcast_parameters(
     named = model.state_dict() if isinstance(model, torch.nn.Module) else model
     pairs = named.items() if isinstance(named, Mapping) else named
     tensors = [value.detach() for _, value in pairs if isinstance(value, torch.Tensor)]
-    travelling = []
-    for tensor in tensors:
-        dense = tensor.contiguous()
-        travelling.append((tensor, dense, comm.broadcast_async(dense, root)))
+    travelling = [
+        (tensor, dense, comm.broadcast_async(dense, root))
+        for tensor, dense in zip(tensors, in_one_memory(tensors))
+    ]
     with torch.no_grad():
         for tensor, dense, request in travelling:
             request.wait()
             if dense.data_ptr() != tensor.data_ptr():
                 tensor.copy_(dense)
+
+
+def in_one_memory(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors, contiguous, where one communicator reaches all of them: it has one GPU, so those
+    of several GPUs are copied to the host.
+    """
+    by_host = len({tensor.device for tensor in tensors if tensor.is_cuda}) > 1
+    return [tensor.cpu().contiguous() if by_host else tensor.contiguous() for tensor in tensors]
 
 
 def broadcast_optimizer_state(
@@ -112,10 +120,13 @@ class Buffers:
         kinds: dict[tuple[torch.dtype, torch.device], list[torch.Tensor]] = {}
         for buffer in self._module.buffers():
             kinds.setdefault((buffer.dtype, buffer.device), []).append(buffer.detach())
-        travelling = []
-        for buffers in kinds.values():
-            joined = torch.cat([buffer.reshape(-1) for buffer in buffers])
-            travelling.append((buffers, joined, self._group.broadcast_async(joined, 0)))
+        joined_of_kind = in_one_memory(
+            [torch.cat([buffer.reshape(-1) for buffer in buffers]) for buffers in kinds.values()]
+        )
+        travelling = [
+            (buffers, joined, self._group.broadcast_async(joined, 0))
+            for buffers, joined in zip(kinds.values(), joined_of_kind)
+        ]
         for buffers, joined, request in travelling:
             request.wait()
             if self._group.rank != 0:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import ctypes
 import enum
-import logging
 from typing import Any, Callable, Mapping, NamedTuple
 
-from ._data import Data, look_at, version_view
+from ._data import Registered, look_at
 from ._handle import Handle
 from ._library import GossipReportStruct, WarningHandler, load, settings_list
 from .communicator import Communicator
+from .gradients import log_warning
 
 
 class GuardAction(enum.IntEnum):
@@ -40,10 +40,6 @@ class GossipReport(NamedTuple):
     guard_action: GuardAction
 
 
-def _log(sentence: str) -> None:
-    logging.getLogger("fastgpu_comm").warning(sentence)
-
-
 class Gossip:
     """Parameters that the ranks of `comm` mix; its other calls come between steps.
 
@@ -59,13 +55,12 @@ class Gossip:
         self,
         comm: Communicator,
         settings: Mapping[str, str | None] | None = None,
-        on_warning: Callable[[str], None] = _log,
+        on_warning: Callable[[str], None] = log_warning,
     ) -> None:
         pointer = load().make("fgc_gossip_create", comm.pointer, settings_list(settings))
         assert pointer is not None
         handler = WarningHandler(lambda sentence, _: on_warning(sentence.decode(errors="replace")))
-        self._data: list[Data] = []
-        self._versions: list[Any] = []  # Of the tensors among them.
+        self._data = Registered()
         self._handle = Handle(self, "gossip", "fgc_gossip_free", pointer, (handler, self._data))
         load().call("fgc_gossip_on_warning", pointer, handler, None)
 
@@ -83,10 +78,7 @@ class Gossip:
         load().call(
             "fgc_gossip_add", self._handle.pointer, name.encode(), place.address, place.count
         )
-        self._data.append(place)
-        version = version_view(place.owner)
-        if version is not None:
-            self._versions.append(version)
+        self._data.register(place)
 
     def step(self) -> GossipReport:
         """Mixes: called after each local step of training, equally often on all ranks. The first
@@ -97,8 +89,7 @@ class Gossip:
         try:
             load().call("fgc_gossip_step", self._handle.pointer, ctypes.byref(found))
         finally:
-            for version in self._versions:
-                version.zero_()
+            self._data.mark_written()
         return GossipReport(
             step=found.step,
             bytes=found.bytes,
@@ -116,11 +107,7 @@ class Gossip:
         """Returns what this rank remembers. Each rank keeps its own with each checkpoint. Between
         steps.
         """
-        size = ctypes.c_size_t()
-        load().call("fgc_gossip_save", self._handle.pointer, None, 0, ctypes.byref(size))
-        state = ctypes.create_string_buffer(size.value)
-        load().call("fgc_gossip_save", self._handle.pointer, state, size.value, ctypes.byref(size))
-        return state.raw
+        return load().saved("fgc_gossip_save", self._handle.pointer)
 
     def load_state(self, state: bytes) -> None:
         """Loads what the same rank has saved, after its parameters are registered and before the

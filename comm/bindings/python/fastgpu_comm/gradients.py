@@ -9,7 +9,7 @@ import enum
 import logging
 from typing import Any, Callable, Mapping, NamedTuple
 
-from ._data import Data, look_at, version_view
+from ._data import Data, Registered, look_at
 from ._handle import Handle
 from ._library import (
     CountersStruct,
@@ -78,6 +78,13 @@ class Counters(NamedTuple):
     wait_seconds: float
 
 
+def read_counters(function: str, pointer: int) -> Counters:
+    """Returns the counters that a function of the library gives of a handle."""
+    found = CountersStruct(struct_size=ctypes.sizeof(CountersStruct))
+    load().call(function, pointer, ctypes.byref(found))
+    return Counters(*(getattr(found, name) for name in Counters._fields))
+
+
 def log_warning(sentence: str) -> None:
     """Logs a sentence of the library."""
     logging.getLogger("fastgpu_comm").warning(sentence)
@@ -101,8 +108,7 @@ class Gradients:
         pointer = load().make("fgc_gradients_create", comm.pointer, settings_list(settings))
         assert pointer is not None
         handler = WarningHandler(lambda sentence, _: on_warning(sentence.decode(errors="replace")))
-        self._data: list[Data] = []
-        self._versions: list[Any] = []  # Of the tensors among them.
+        self._data = Registered()
         self._names: list[str] = []
         self._ids: dict[str, int] = {}
         self._handle = Handle(
@@ -125,10 +131,7 @@ class Gradients:
             load().call(
                 "fgc_gradient_add", self._handle.pointer, ctypes.byref(given), ctypes.byref(number)
             )
-        self._data.append(place)
-        version = version_view(place.owner)
-        if version is not None:
-            self._versions.append(version)
+        self._data.register(place)
         self._names.append(name)
         self._ids[name] = number.value
         return number.value
@@ -172,7 +175,7 @@ class Gradients:
 
     def wait(self) -> Outcome:
         """Ends the step: gradients then have the results. On a GPU, later work in the current
-        stream comes after them.
+        stream comes after them; with gradients on several GPUs, they have arrived.
 
         Raises UsageError if a gradient is ready on some ranks only, naming those on which it is
         not, and RemoteError for one that is not finite if FASTGPU_COMM_NANCHECK is "stop". The next
@@ -184,8 +187,7 @@ class Gradients:
                 return self._ended("fgc_device_gradients_wait", stream_of(devices[0]))
             return self._ended("fgc_gradients_wait")
         finally:
-            for version in self._versions:
-                version.zero_()
+            self._data.mark_written()
 
     def leave(self) -> Outcome:
         """Ends the step like wait(), and announces to all ranks that this one makes no further
@@ -194,22 +196,14 @@ class Gradients:
         return self._ended("fgc_gradients_leave")
 
     def counters(self) -> Counters:
-        found = CountersStruct(struct_size=ctypes.sizeof(CountersStruct))
-        load().call("fgc_gradients_counters", self._handle.pointer, ctypes.byref(found))
-        return Counters(*(getattr(found, name) for name in Counters._fields))
+        return read_counters("fgc_gradients_counters", self._handle.pointer)
 
     def saved_state(self) -> bytes:
         """Returns the state of a codec (FASTGPU_COMM_WIRE=1bit, topk or powersgd): the part of this
         rank's gradients that has not been sent yet. Each rank keeps its own with each checkpoint.
         Empty without a codec. Between steps.
         """
-        size = ctypes.c_size_t()
-        load().call("fgc_gradients_save", self._handle.pointer, None, 0, ctypes.byref(size))
-        state = ctypes.create_string_buffer(size.value)
-        load().call(
-            "fgc_gradients_save", self._handle.pointer, state, size.value, ctypes.byref(size)
-        )
-        return state.raw
+        return load().saved("fgc_gradients_save", self._handle.pointer)
 
     def load_state(self, state: bytes) -> None:
         """Loads what the same rank has saved, after its gradients are registered. They are found by

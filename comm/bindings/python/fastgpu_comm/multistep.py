@@ -15,17 +15,11 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Callable, Mapping, NamedTuple
 
-from ._data import Data, look_at, version_view
+from ._data import Registered, look_at
 from ._handle import Handle
-from ._library import (
-    CountersStruct,
-    MultistepOutcomeStruct,
-    WarningHandler,
-    load,
-    settings_list,
-)
+from ._library import MultistepOutcomeStruct, WarningHandler, load, settings_list
 from .communicator import Communicator
-from .gradients import Counters, gradient_struct, log_warning
+from .gradients import Counters, gradient_struct, log_warning, read_counters
 
 
 class MultistepOutcome(NamedTuple):
@@ -75,8 +69,7 @@ class Multistep:
         )
         assert pointer is not None
         handler = WarningHandler(lambda sentence, _: on_warning(sentence.decode(errors="replace")))
-        self._data: list[Data] = []
-        self._versions: list[Any] = []  # Of the tensors among them.
+        self._data = Registered()
         self._ids: dict[str, int] = {}
         self._is_over = False
         self._handle = Handle(
@@ -112,10 +105,7 @@ class Multistep:
         load().call(
             "fgc_multistep_add", self._handle.pointer, ctypes.byref(given), ctypes.byref(number)
         )
-        self._data.append(place)
-        version = version_view(place.owner)
-        if version is not None:
-            self._versions.append(version)
+        self._data.register(place)
         self._ids[name] = number.value
         return number.value
 
@@ -127,7 +117,7 @@ class Multistep:
         has another mode or registered something else. Parameters become those of rank 0.
         """
         load().call("fgc_multistep_begin", self._handle.pointer)
-        self._mark_written()
+        self._data.mark_written()
 
     def ready(self, tensor: int | str) -> None:
         """Marks a gradient of this step (its number or name) complete, from any thread. With
@@ -175,43 +165,31 @@ class Multistep:
 
     def counters(self) -> Counters:
         """Returns the counts of this rank; a step is a round there."""
-        found = CountersStruct(struct_size=ctypes.sizeof(CountersStruct))
-        load().call("fgc_multistep_counters", self._handle.pointer, ctypes.byref(found))
-        return Counters(*(getattr(found, name) for name in Counters._fields))
+        return read_counters("fgc_multistep_counters", self._handle.pointer)
 
     def saved_state(self) -> bytes:
         """Returns what this rank remembers between steps, its parameters too. Each rank keeps its
         own with each checkpoint.
         """
-        size = ctypes.c_size_t()
-        load().call("fgc_multistep_save", self._handle.pointer, None, 0, ctypes.byref(size))
-        state = ctypes.create_string_buffer(size.value)
-        load().call(
-            "fgc_multistep_save", self._handle.pointer, state, size.value, ctypes.byref(size)
-        )
-        return state.raw
+        return load().saved("fgc_multistep_save", self._handle.pointer)
 
     def load_state(self, state: bytes) -> None:
         """Loads what the same rank has saved, after begin(). Raises UsageError for the state of
         another rank, mode or set of tensors; nothing has changed then.
         """
         load().call("fgc_multistep_load", self._handle.pointer, state, len(state))
-        self._mark_written()
+        self._data.mark_written()
 
     def close(self) -> None:
         """Frees the memory, between steps; a second call does nothing."""
         self._handle.release()
-
-    def _mark_written(self) -> None:
-        for version in self._versions:
-            version.zero_()
 
     def _ended(self, function: str) -> MultistepOutcome:
         found = MultistepOutcomeStruct(struct_size=ctypes.sizeof(MultistepOutcomeStruct))
         try:
             load().call(function, self._handle.pointer, ctypes.byref(found))
         finally:
-            self._mark_written()
+            self._data.mark_written()
         self._is_over = found.is_over != 0
         return MultistepOutcome(
             is_round_end=found.is_round_end != 0,

@@ -1,5 +1,5 @@
 // Jobs by the real agent and the real mpirun, on "nodes" that are directories of this machine.
-#include "launcher/job_runner.hpp"
+#include "launcher/mpirun_engine.hpp"
 
 #include <doctest/doctest.h>
 #include <signal.h>
@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "fakes/local_shell_ssh.hpp"
+#include "integration/launcher/output_recorder.hpp"
 #include "launcher/placement.hpp"
 #include "support/agent_process.hpp"
 #include "support/failure.hpp"
@@ -18,19 +19,9 @@ using namespace std::chrono_literals;
 using state::JobState;
 using test::eventually;
 using test::failure_of;
+using test::OutputRecorder;
 using test::running;
-
-class Recorder final : public JobObserver {
- public:
-  void output(int rank, agent::OutputStream stream, std::string_view bytes) override {
-    if (rank == agent::kLauncherRank) return;
-    logs[std::to_string(rank) + (stream == agent::OutputStream::out ? ".out" : ".err")] += bytes;
-    if (on_output) on_output();
-  }
-
-  std::map<std::string, std::string> logs;
-  std::function<void()> on_output;
-};
+using test::shell;
 
 /// Nodes "demo-0", "demo-1", ... as directories below a home of the test's own.
 class Cluster {
@@ -44,14 +35,15 @@ class Cluster {
       node.peer = {.address = "127.0.0." + std::to_string(i + 1), .user = "root"};
       nodes.push_back(node);
     }
-    runner.emplace(client, nodes, ClusterAccess{"c0ffee00", Secret("none")},
-                   RunnerOptions{.agent = remote::read_agent_program(test::agent_path()),
-                                 .lease = lease,
-                                 .lost_after = 1s,
-                                 .network_check = NetworkCheck::off});
+    engine =
+        make_mpirun_engine(client, nodes, ClusterAccess{"c0ffee00", Secret("none")},
+                           RunnerOptions{.agent = remote::read_agent_program(test::agent_path()),
+                                         .lease = lease,
+                                         .lost_after = 1s,
+                                         .network_check = NetworkCheck::off});
   }
   ~Cluster() {
-    if (!id.empty()) runner->stop(id, job);
+    if (!id.empty()) engine->stop(id, job);
   }
 
   void start(std::vector<std::string> argv, int ranks = 1) {
@@ -60,12 +52,12 @@ class Cluster {
     job.spec.name = {"test"};
     job.spec.argv = std::move(argv);
     if (job.placement.empty()) job.placement = {{{"demo-0"}, 0, ranks}};
-    runner->start(id, job, never);
+    engine->start(id, job, never);
   }
 
   JobOutcome follow(const Cancel& cancel, OnCancel on_cancel = OnCancel::stop_job,
                     const FollowingOptions& options = {}) {
-    return runner->follow(id, job, on_cancel, options, seen, cancel);
+    return engine->follow(id, job, on_cancel, options, seen, cancel);
   }
   JobOutcome follow() { return follow(never); }
 
@@ -76,16 +68,12 @@ class Cluster {
 
   test::ScratchHome home;
   test::LocalShellSsh client{home.path()};
-  std::optional<JobRunner> runner;
+  std::unique_ptr<JobEngine> engine;
   JobRecord job;
   std::string id;
-  Recorder seen;
+  OutputRecorder seen;
   Cancel never;
 };
-
-std::vector<std::string> shell(const std::string& script) {
-  return {"sh", "-c", script};
-}
 
 TEST_SUITE_BEGIN("integration/launcher");
 
@@ -104,18 +92,18 @@ TEST_CASE("a trial finds that a job cannot start, and starts nothing") {
   cluster.job.spec.name = {"test"};
   cluster.job.placement = {{{"demo-0"}, 0, 1}, {{"demo-1"}, 1, 1}};
   cluster.job.spec.argv = {"true"};
-  CHECK_FALSE(cluster.runner->try_start(cluster.job, Cancel()).outcome);
+  CHECK_FALSE(cluster.engine->try_start(cluster.job, Cancel()).outcome);
   CHECK_FALSE(std::filesystem::exists(cluster.home.path() / ".fastgpu/jobs"));
   cluster.job.spec.argv = {"/nonexistent/program"};
-  const auto program = cluster.runner->try_start(cluster.job, Cancel()).outcome;
+  const auto program = cluster.engine->try_start(cluster.job, Cancel()).outcome;
   REQUIRE(program);
   CHECK(program->exit_code == 127);
   CHECK(program->reason == "demo-0: /nonexistent/program does not exist");
   cluster.job.spec.argv = {"/etc/passwd"};
-  CHECK(cluster.runner->try_start(cluster.job, Cancel()).outcome.value().exit_code == 126);
+  CHECK(cluster.engine->try_start(cluster.job, Cancel()).outcome.value().exit_code == 126);
   cluster.job.spec.argv = {"true"};
   cluster.job.spec.directory = "/nonexistent";
-  const auto directory = cluster.runner->try_start(cluster.job, Cancel()).outcome;
+  const auto directory = cluster.engine->try_start(cluster.job, Cancel()).outcome;
   REQUIRE(directory);
   CHECK(directory->exit_code == 127);
   CHECK(directory->reason.find("/nonexistent does not exist") != std::string::npos);
@@ -195,7 +183,7 @@ TEST_CASE("a cancel reaches every program at once, and waits for those that save
                       "while :; do sleep 0.01; done"),
                 4);
   cluster.seen.on_output = [&] {
-    if (cluster.seen.logs.size() == 4) cancel.request();
+    if (cluster.seen.rank_logs() == 4) cancel.request();
   };
   CHECK(cluster.follow(cancel).exit_code == 130);
   for (int rank = 0; rank < 4; ++rank)
@@ -232,13 +220,13 @@ TEST_CASE("a job that is left goes on, and can be followed again and read afterw
   cluster.seen = {};
   CHECK(cluster.follow().exit_code == 0);
   CHECK(cluster.seen.logs.at("0.out") == "one\ntwo\n");
-  Recorder logs;
-  cluster.runner->logs(cluster.id, cluster.job, {.rank = 0, .tail = 1}, logs, cluster.never);
+  OutputRecorder logs;
+  cluster.engine->logs(cluster.id, cluster.job, {.rank = 0, .tail = 1}, logs, cluster.never);
   CHECK(logs.logs.at("0.out") == "two\n");
   CHECK(failure_of([&] {
-          cluster.runner->logs(cluster.id, cluster.job, {.rank = 1}, logs, cluster.never);
+          cluster.engine->logs(cluster.id, cluster.job, {.rank = 1}, logs, cluster.never);
         }).kind() == ErrorKind::usage);
-  for (const auto& result : cluster.runner->remove(cluster.id, cluster.job, cluster.never))
+  for (const auto& result : cluster.engine->remove(cluster.id, cluster.job, cluster.never))
     CHECK(result.ok());
   CHECK_FALSE(std::filesystem::exists(cluster.client.home("demo-0") / job_directory(cluster.id)));
 }
@@ -284,7 +272,7 @@ TEST_CASE("100 MB of output arrive byte for byte") {
     std::size_t& total_;
   } counter(total);
   cluster.start(shell("yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c 100000000"));
-  CHECK(cluster.runner
+  CHECK(cluster.engine
             ->follow(cluster.id, cluster.job, OnCancel::stop_job, {}, counter, cluster.never)
             .exit_code == 0);
   CHECK(total == 100'000'000);

@@ -1,0 +1,89 @@
+#include "cli/commands/job/job_nodes.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/join.hpp"
+#include "cli/commands/cluster/check_view.hpp"
+#include "cli/workflows/cluster_checks.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "launcher/engines/slurm.hpp"
+#include "launcher/host_list.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+std::string cluster_of_job(Context& context, const RunJobOptions& options,
+                           const launcher::JobFile& file) {
+  return usual_cluster(
+      context, options.cluster.empty() ? file.cluster.value_or("") : options.cluster, "run job");
+}
+
+}  // namespace
+
+RemoteTarget target_of_job(Context& context, const RunJobOptions& options,
+                           const launcher::JobFile& file) {
+  const std::string cluster = cluster_of_job(context, options, file);
+  if (options.hosts.empty()) return running_nodes(context, cluster);
+  const auto hosts = launcher::parse_host_list(options.hosts);
+  if (cluster.find('/') != std::string::npos)
+    throw Error(ErrorKind::usage, "run job: give the nodes by -H or by --cluster, not by both");
+  std::string names;
+  for (const launcher::NodeSlots& host : hosts)
+    append_item(names, host.name.value, ",");
+  RemoteTarget all = running_nodes(context, cluster + "/" + names);
+  RemoteTarget target{
+      .cluster = all.cluster, .nodes = {}, .hosts = {}, .heartbeat = std::move(all.heartbeat)};
+  for (const launcher::NodeSlots& host : hosts) {
+    for (state::Node node : find_nodes(context, all.cluster, host.name.value)) {
+      const auto known = std::ranges::find(all.nodes, node.name, &state::Node::name);
+      node.slots = host.slots;
+      target.hosts.push_back(all.hosts.at(static_cast<std::size_t>(known - all.nodes.begin())));
+      target.nodes.push_back(std::move(node));
+    }
+  }
+  return target;
+}
+
+launcher::JobRecord submitted_on(const RemoteTarget& target, launcher::JobSpec spec) {
+  const int ranks = launcher::slurm_ranks(spec);
+  return {.spec = std::move(spec),
+          .placement = {{.node = target.nodes.front().name, .first = 0, .count = ranks}}};
+}
+
+void enter_environment(const RunJobOptions& options, EnvCluster& cluster,
+                       launcher::JobRecord& job) {
+  if (options.no_environment) return;
+  const std::string name =
+      options.environment.empty() ? cluster.record().active : options.environment;
+  if (name.empty()) return;
+  std::vector<NodeName> nodes;
+  for (const launcher::NodeRanks& ranks : job.placement)
+    nodes.push_back(ranks.node);
+  cluster.find(name);
+  cluster.require_on(name, nodes);
+  job.spec.argv.insert(job.spec.argv.begin(), envs::runner_in(cluster.record(), name));
+  job.spec.mpirun_in = envs::programs_in(cluster.record(), name);
+}
+
+void require_sound_nodes(Context& context, const RemoteTarget& target,
+                         const launcher::JobRecord& record) {
+  RemoteTarget used{.cluster = target.cluster, .nodes = {}, .hosts = {}};
+  for (std::size_t i = 0; i < target.nodes.size(); ++i)
+    if (std::ranges::count(record.placement, target.nodes[i].name, &launcher::NodeRanks::node)) {
+      used.nodes.push_back(target.nodes[i]);
+      used.hosts.push_back(target.hosts[i]);
+    }
+  const CheckReport report = check_cluster(context, used);
+  for (const launcher::Finding& finding : report.findings)
+    context.ui().warn(line_of(finding));
+  if (worst_of(report.findings) == "error")
+    throw Error(ErrorKind::remote, "the check of the nodes has found " +
+                                       counts_of(report.findings) +
+                                       ", and the job was not started");
+}
+
+}  // namespace fastgpu::cli

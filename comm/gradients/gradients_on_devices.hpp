@@ -1,0 +1,62 @@
+// The gradients on all devices of a rank: models that are divided between GPUs have several.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "comm/fusion/fusion.hpp"
+#include "comm/gpu/device.hpp"
+#include "comm/gradients/device_gradients.hpp"
+#include "comm/gradients/gradient_set.hpp"
+
+namespace fastgpu::comm {
+
+/// The gradients of each device, in the order of the devices' first gradients.
+class TensorsOnDevices {
+ public:
+  /// Adds the next gradient. `device` is null for one of the host.
+  void add(std::span<std::byte> values, const std::shared_ptr<gpu::Device>& device);
+
+  /// Returns true if the gradient has elements on a device.
+  bool has(GradientId id) const noexcept { return device_of_[id.value].has_value(); }
+  std::span<const DeviceTensors> devices() const noexcept { return devices_; }
+  /// Returns the index of a gradient's device; only for gradients that are on one.
+  std::size_t device_of(GradientId id) const noexcept { return *device_of_[id.value]; }
+
+ private:
+  std::vector<DeviceTensors> devices_;
+  std::vector<std::optional<std::size_t>>
+      device_of_;  ///< Absent on the host, and for none to move.
+};
+
+/// The packing of gradients on all devices of a rank. A bucket may have gradients of several: each
+/// device packs its own.
+class GradientsOnDevices {
+ public:
+  /// Borrows everything; there is a device at least. `settings.collectives` are for a single one.
+  GradientsOnDevices(const TensorsOnDevices& tensors, const FusionPlan& plan,
+                     std::span<std::byte> buffer, const DeviceGradients::Settings& settings,
+                     const DeviceGradients::Reports& reports);
+
+  // Each does for all devices what DeviceGradients does for one.
+  void begin_step(const DeviceGradients::Scale& scale);
+  void ready(GradientId id, gpu::StreamHandle stream);
+  void drain();
+  void unpack(std::size_t bucket, const GradientSet& ready);
+
+  /// Makes later work in `stream` come after all unpacking. Blocks until then without a stream, and
+  /// with several devices: only one of them has the stream.
+  void finish_step(std::optional<gpu::StreamHandle> stream);
+
+  /// Returns the device that sums buckets; null if the host does.
+  DeviceGradients* summing() noexcept;
+
+ private:
+  const TensorsOnDevices& tensors_;
+  std::vector<std::unique_ptr<DeviceGradients>> devices_;
+};
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,336 @@
+#include "launcher/mpirun_engine.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "launcher/fan_out.hpp"
+#include "launcher/following.hpp"
+#include "launcher/job_outcome.hpp"
+#include "launcher/placement.hpp"
+#include "launcher/reach.hpp"
+#include "launcher/slow_network.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kStartTimeout{60'000};  ///< The limit for writing files and starting.
+/// The time to reach each node that a job is stopped on, in a command that has reached it before.
+constexpr milliseconds kReachSoon{1'300};
+/// A command that only stops a job waits longer: a node whose cores all compute answers late.
+constexpr milliseconds kReach{10'000};
+/// The time that a node needs to end all of a job, in addition to the grace of its programs.
+constexpr milliseconds kToStop{10'000};
+constexpr milliseconds kLastWords{5'000};
+constexpr milliseconds kStacks{60'000};  ///< The limit for the stacks of a job that hangs.
+constexpr milliseconds kGlance{2'000};
+
+/// Returns the outcome of ranks that cannot begin on a node, as the agent's trial there has it: the
+/// exit code is that of the ranks themselves. Absent for any other answer.
+std::optional<JobOutcome> never_begun(const NodeAnswer& answer) {
+  constexpr int kNotExecutable = 126, kNotFound = 127;
+  if (!answer.result.ok()) return std::nullopt;
+  const int code = answer.result.value().code();
+  if (code != kNotExecutable && code != kNotFound) return std::nullopt;
+  return JobOutcome{
+      .state = state::JobState::failed,
+      .exit_code = code,
+      .reason = answer.result.host.value + ": " + answer.err.substr(0, answer.err.find('\n'))};
+}
+
+bool have_all_ended(const JobReport& seen) {
+  return seen.ranks.size() == static_cast<std::size_t>(total_ranks(seen.placement));
+}
+
+/// The engine mpirun: ranks on the nodes of the cluster, under a supervisor on the first of them.
+class MpirunEngine final : public JobEngine {
+ public:
+  MpirunEngine(ssh::Client& client, std::vector<ClusterNode> nodes, ClusterAccess access,
+               RunnerOptions options)
+      : client_(client),
+        nodes_(std::move(nodes)),
+        access_(std::move(access)),
+        options_(std::move(options)) {}
+
+  /// Checks that the nodes answer, and that mpirun, the working directory and a program that is
+  /// named by a path exist.
+  JobTrial try_start(const JobRecord& job, const Cancel& cancel) override {
+    const JobFilesRequest request = request_for("trial", job);
+    const NodeCommands on_node = commands(request.id);
+    std::vector<NodeTask> tasks;
+    for (const JobNode& member : request.nodes)
+      tasks.push_back(
+          {.host = node(member.ranks.node).host, .command = on_node.trial_facts(job.spec)});
+    const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
+    for (const NodeAnswer& answer : answers)
+      if (const auto outcome = never_begun(answer)) return {.outcome = outcome};
+    check(answers, "trying job " + job.spec.name.value);
+    std::vector<agent::JobNodeFacts> facts;
+    for (const NodeAnswer& answer : answers)
+      facts.push_back(agent::parse_node_facts(answer.out));
+    start_files(request, facts, on_node);  // Throws where mpirun is missing or unknown.
+    check_fabric(request, facts);
+    std::vector<NodeTask> questions;
+    std::vector<ReachAnswer> reached;
+    for (std::size_t i = 0; i < request.nodes.size(); ++i)
+      if (const auto words = reach_words_for(request, facts, i); !words.empty()) {
+        questions.push_back(
+            {.host = node(request.nodes[i].ranks.node).host, .command = on_node.reach(words)});
+        reached.push_back({.place = i});
+      }
+    const auto said = ask(client_, questions, kStartTimeout, cancel);
+    check(said, "trying the network of job " + job.spec.name.value);
+    for (std::size_t i = 0; i < said.size(); ++i)
+      reached[i].text = said[i].out;
+    check_reach(request, facts, reached);
+    return {};
+  }
+
+  /// Writes the job's files on its nodes and starts it. After the return the job runs under its
+  /// supervisor. The directory of the job exists on every node before `when_prepared` is called.
+  /// The warning reports why the nodes' fastest network is not used.
+  StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
+                   const std::function<void()>& when_prepared) override {
+    const JobFilesRequest request = request_for(id, job);
+    try {
+      const auto facts = put_ranks(request, cancel);
+      std::string slow = check_fabric(request, facts);
+      if (when_prepared) when_prepared();
+      put_and_start(request, facts, cancel);
+      return {.warning = std::move(slow)};
+    } catch (const Error&) {
+      stop(id, job, kReachSoon);  // It may have been started by what then broke off.
+      throw;
+    }
+  }
+
+  JobOutcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
+                    const FollowingOptions& options, JobObserver& observer,
+                    const Cancel& cancel) override {
+    FollowingOptions wanted = options;
+    wanted.lost_after = options_.lost_after;
+    wanted.ends_hangs = job.spec.hang_timeout.count() > 0;
+    Following following(client_, hosts(job), job.placement, commands(id), wanted, observer);
+    try {
+      following.run(cancel);
+    } catch (const Error&) {
+      // A node's answer is final: what cannot be followed is not left running on the others.
+      if (on_cancel == OnCancel::stop_job) stop(id, job, kReachSoon);
+      throw;
+    }
+    JobReport seen = following.report();
+    if (!seen.hanging.empty()) show_stacks(id, job, seen.hanging, observer, cancel);
+    const bool cancelled = !seen.launcher && cancel.requested();
+    if (cancelled && on_cancel == OnCancel::leave_job)
+      throw Error(ErrorKind::interrupted, "interrupted; job " + id + " is still running");
+    if (cancelled || !seen.launcher) {
+      stop(id, job, kReachSoon);
+      following.catch_up(kLastWords);
+      const std::set<int> hanging = std::move(seen.hanging);
+      seen = following.report();
+      seen.hanging = hanging;
+    } else if (!seen.launcher->how.ok() && !have_all_ended(seen)) {
+      // mpirun has ended; what it could not reach any more is ended by its marker.
+      stop(id, job, kReachSoon);
+    }
+    seen.cancelled = cancelled;
+    seen.lease = options_.lease;
+    seen.timeout = job.spec.timeout;
+    seen.hang_timeout = job.spec.hang_timeout;
+    seen.launcher_name = name_of_launcher(job.spec.launcher);
+    return decide(seen);
+  }
+
+  JobGlance glance(const std::string& id, const JobRecord& job) override {
+    JobReport report = glance_at_nodes(client_, hosts(job), job.placement, commands(id), kGlance);
+    if (!report.launcher) return {};
+    report.lease = options_.lease;
+    report.timeout = job.spec.timeout;
+    report.launcher_name = name_of_launcher(job.spec.launcher);
+    return {.outcome = decide(report)};
+  }
+
+  std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) override {
+    return stop(id, job, kReach);
+  }
+
+  void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
+            JobObserver& observer, const Cancel& cancel) override {
+    FollowingOptions options;
+    options.tail = request.tail;
+    options.since = request.since;
+    options.times = request.times;
+    options.renew_lease = Renewal::no;
+    options.lost_after = options_.lost_after;
+    options.supervisor = job.placement.front().node;
+    std::vector<NodeRanks> placement = job.placement;
+    if (request.rank) {
+      options.ranks = std::set<int>{*request.rank};
+      require_rank(id, placement, *request.rank);
+      const NodeName where = node_of(placement, *request.rank);
+      // The first node stays: it knows when the job has ended.
+      const bool follows = request.mode == LogMode::follow;
+      std::erase_if(placement, [&](const NodeRanks& ranks) {
+        return ranks.node != where && !(follows && ranks.node == job.placement.front().node);
+      });
+    }
+    const JobRecord part{.spec = job.spec, .placement = placement};
+    Following following(client_, hosts(part), placement, commands(id), options, observer);
+    if (request.mode == LogMode::follow) return following.run(cancel);
+    following.read_all(cancel);
+  }
+
+  std::vector<HostResult<ssh::Exit>> remove(const std::string& id, const JobRecord& job,
+                                            const Cancel& cancel) override {
+    std::vector<NodeTask> tasks;
+    for (const NodeRanks& ranks : job.placement)
+      if (const ClusterNode* there = find_node(ranks.node))
+        tasks.push_back({.host = there->host, .command = commands(id).remove()});
+    std::vector<HostResult<ssh::Exit>> results;
+    for (NodeAnswer& answer : ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel)) {
+      const bool refused = answer.result.ok() && answer.result.value().code() != 0;
+      if (refused)
+        answer.result.outcome =
+            Error(ErrorKind::remote, answer.err.substr(0, answer.err.find('\n')));
+      results.push_back(std::move(answer.result));
+    }
+    return results;
+  }
+
+ private:
+  JobFilesRequest request_for(const std::string& id, const JobRecord& job) const {
+    validate(job.spec);
+    JobFilesRequest request{.id = id,
+                            .spec = job.spec,
+                            .nodes = {},
+                            .access = access_,
+                            .communicator_secret = Secret(random_hex(32)),
+                            .lease = options_.lease};
+    for (const NodeRanks& ranks : job.placement) {
+      const ClusterNode& place = node(ranks.node);
+      request.nodes.push_back({.ranks = ranks, .peer = place.peer});
+    }
+    return request;
+  }
+
+  std::vector<agent::JobNodeFacts> put_ranks(const JobFilesRequest& request, const Cancel& cancel) {
+    std::vector<NodeTask> tasks;
+    for (const JobNode& member : request.nodes)
+      tasks.push_back(
+          {.host = node(member.ranks.node).host,
+           .command =
+               commands(request.id).put_files_and_facts(request.spec.mpirun_in, options_.retention),
+           .input = encode_files(rank_files(request, member))});
+    const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
+    check(answers, "preparing job " + request.id);
+    std::vector<agent::JobNodeFacts> facts;
+    for (const NodeAnswer& answer : answers)
+      facts.push_back(agent::parse_node_facts(answer.out));
+    return facts;
+  }
+
+  void put_and_start(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts,
+                     const Cancel& cancel) {
+    const NodeCommands on_node = commands(request.id);
+    std::vector<NodeTask> tasks;
+    std::vector<ReachAnswer> reached;
+    const auto first_words = reach_words_for(request, facts, 0);
+    tasks.push_back({.host = node(request.nodes.front().ranks.node).host,
+                     .command = on_node.put_files_and_start(first_words),
+                     .input = encode_files(start_files(request, facts, on_node))});
+    if (!first_words.empty()) reached.push_back({.place = 0});
+    for (std::size_t i = 1; i < request.nodes.size(); ++i)
+      if (const auto words = reach_words_for(request, facts, i); !words.empty()) {
+        tasks.push_back(
+            {.host = node(request.nodes[i].ranks.node).host, .command = on_node.reach(words)});
+        reached.push_back({.place = i});
+      }
+    const auto answers = ask(client_, tasks, kStartTimeout, cancel);
+    check(answers, "starting job " + request.id);
+    for (ReachAnswer& answer : reached)
+      answer.text = answers[&answer - reached.data() + (first_words.empty() ? 1 : 0)].out;
+    check_reach(request, facts, reached);
+  }
+
+  /// Returns the words of the request to the node at `place`; empty if it gets none.
+  std::vector<std::string> reach_words_for(const JobFilesRequest& request,
+                                           std::span<const agent::JobNodeFacts> facts,
+                                           std::size_t place) const {
+    if (options_.network_check == NetworkCheck::off || request.nodes.size() == 1) return {};
+    return reach_words(request, facts, place);
+  }
+
+  void show_stacks(const std::string& id, const JobRecord& job, const std::set<int>& ranks,
+                   JobObserver& observer, const Cancel& cancel) {
+    std::vector<NodeTask> tasks;
+    for (const NodeRanks& node_ranks : job.placement) {
+      const bool has_one = std::ranges::any_of(ranks, [&](int rank) {
+        return rank >= node_ranks.first && rank < node_ranks.first + node_ranks.count;
+      });
+      if (has_one)
+        tasks.push_back({.host = node(node_ranks.node).host, .command = commands(id).stacks()});
+    }
+    for (const NodeAnswer& answer : ask(client_, tasks, kStacks, cancel))
+      if (answer.result.ok() && !answer.out.empty())
+        observer.stacks(answer.result.host, answer.out);
+  }
+
+  /// Reaches each node within `to_reach`, or reports it as unreachable.
+  std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job,
+                                          milliseconds to_reach) {
+    const Cancel never;
+    const auto all = hosts(job);
+    std::vector<NodeTask> tasks;
+    for (const ssh::Host& host : all)
+      tasks.push_back(
+          {.host = host, .command = tasks.empty() ? commands(id).stop() : commands(id).sweep()});
+    // All nodes at once, so that every program has the same time: the first node stops mpirun, too.
+    const milliseconds limit = to_reach + job.spec.grace + kToStop;
+    std::vector<HostResult<ssh::Exit>> results;
+    for (NodeAnswer& answer : ask(client_, tasks, limit, never, to_reach))
+      results.push_back(std::move(answer.result));
+    return results;
+  }
+
+  const ClusterNode* find_node(const NodeName& name) const {
+    const auto found = std::ranges::find_if(
+        nodes_, [&](const ClusterNode& candidate) { return candidate.host.name == name; });
+    return found == nodes_.end() ? nullptr : &*found;
+  }
+
+  const ClusterNode& node(const NodeName& name) const {
+    if (const ClusterNode* found = find_node(name)) return *found;
+    throw Error(ErrorKind::not_found, "node " + name.value + " is no longer in the cluster");
+  }
+
+  std::vector<ssh::Host> hosts(const JobRecord& job) const {
+    std::vector<ssh::Host> hosts;
+    for (const NodeRanks& ranks : job.placement)
+      hosts.push_back(node(ranks.node).host);
+    return hosts;
+  }
+
+  NodeCommands commands(const std::string& id) const { return {options_.agent.hash, id}; }
+
+  ssh::Client& client_;
+  std::vector<ClusterNode> nodes_;
+  ClusterAccess access_;
+  RunnerOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<JobEngine> make_mpirun_engine(ssh::Client& client, std::vector<ClusterNode> nodes,
+                                              ClusterAccess access, RunnerOptions options) {
+  return std::make_unique<MpirunEngine>(client, std::move(nodes), std::move(access),
+                                        std::move(options));
+}
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,52 @@
+// What Slurm and Kubernetes report about a job, the log of a pod, and a kubeconfig.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "attempt.hpp"
+#include "base/json.hpp"
+#include "launcher/engines/mpijob.hpp"
+#include "launcher/engines/slurm.hpp"
+#include "launcher/kubernetes/kubeconfig.hpp"
+#include "launcher/kubernetes/log_lines.hpp"
+
+using fastgpu::fuzz::attempt;
+namespace launcher = fastgpu::launcher;
+
+namespace {
+
+using Line = std::tuple<int, std::int64_t, std::string>;
+
+/// Returns the lines of a log that comes in pieces of this length.
+std::vector<Line> lines_in_pieces(const std::string& text, std::size_t length) {
+  std::vector<Line> lines;
+  launcher::PodLog log(4, [&](const launcher::PodLine& line) {
+    lines.emplace_back(line.rank, line.time, std::string(line.text));
+  });
+  for (std::size_t at = 0; at < text.size(); at += length)
+    log.take(std::string_view(text).substr(at, length));
+  log.end(true);
+  return lines;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  attempt<fastgpu::ErrorKind::remote>([&] { launcher::parse_sbatch(text); });
+  attempt<fastgpu::ErrorKind::remote>(
+      [&] { launcher::decide_slurm({}, launcher::parse_slurm_job(text)); });
+  attempt<fastgpu::ErrorKind::remote>([&] {
+    const auto object = fastgpu::parse_json(text, "input");
+    const auto pod = launcher::parse_launcher_pod(object);
+    launcher::decide_mpijob(launcher::parse_mpijob(object), pod, {});
+  });
+  attempt<fastgpu::ErrorKind::usage>([&] {
+    launcher::read_kubeconfig(fastgpu::config::Document::parse(text, "input"), "/nowhere", "");
+  });
+  launcher::parse_pod_time(text);
+  if (lines_in_pieces(text, 1) != lines_in_pieces(text, size + 1)) __builtin_trap();
+  return 0;
+}

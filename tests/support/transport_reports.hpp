@@ -1,0 +1,41 @@
+// The reports of a transport, for tests that drive it by hand.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "comm/transports/control_channel.hpp"
+#include "comm/transports/transport.hpp"
+
+namespace fastgpu::test {
+
+class TransportReports final : public comm::TransportEvents, public comm::ControlEvents {
+ public:
+  void sent(comm::Outgoing&) override { ++sent_messages; }
+  void received(comm::Incoming&) override { ++received_messages; }
+  void noted(comm::Rank, comm::MessageTag, const comm::Note&) override { ++notes; }
+  void lost(comm::Rank, const Error& error) override {
+    ++losses;
+    failure = error;
+  }
+  void warned(const std::string& sentence) override { warnings.push_back(sentence); }
+  void on_question(comm::Rank, std::span<const std::byte>) override {}
+  void on_answer(comm::Rank, std::span<const std::byte>) override {}
+  void on_abort(comm::Rank, std::span<const std::byte>) override {}
+
+  /// Returns why a peer was lost; empty if none was.
+  std::string loss() const { return failure ? failure->what() : ""; }
+
+  int sent_messages = 0;
+  int received_messages = 0;
+  int notes = 0;
+  int losses = 0;
+  std::optional<Error> failure;  ///< The last loss.
+  std::vector<std::string> warnings;
+};
+
+}  // namespace fastgpu::test
