@@ -132,8 +132,17 @@ def test_a_network_that_comes_back_is_used_again(hosts):
         assert_greater(links[f"tcp 10.213.10.{number + 1}"]["failures"], 1)
 
 
-def with_fabric():
+def wait_until_it_runs(hosts, device):
+    """libfabric knows an interface once it runs, which takes a moment after it is up."""
+    for host in hosts:
+        show = host.entered(["ip", "-json", "link", "show", "dev", device])
+        while json.loads(sh(*show))[0]["operstate"] != "UP":
+            time.sleep(0.05)
+
+
+def with_fabric(hosts):
     """TCP on eth0 and libfabric, by its provider for TCP, on eth1 carry messages together."""
+    wait_until_it_runs(hosts, "eth1")
     plugin = pathlib.Path(BENCH[0]).with_name("libfastgpu_comm_fabric.so")
     return plugin.exists() and {
         "FASTGPU_COMM_TRANSPORT": "hybrid",
@@ -146,7 +155,7 @@ def with_fabric():
 
 
 def test_a_fabric_and_tcp_carry_an_all_reduce_together(hosts):
-    if not (together := with_fabric()):
+    if not (together := with_fabric(hosts)):
         return
     lines = results(start(hosts, [DYNAMIC, *BENCH[1:]], 1, together))
     assert_equal([line["bytes"] for line in lines], [16 << 20])
@@ -156,7 +165,7 @@ def test_a_fabric_and_tcp_carry_an_all_reduce_together(hosts):
 
 
 def test_a_fabric_that_goes_in_the_middle_is_left(hosts):
-    if not (together := with_fabric()):
+    if not (together := with_fabric(hosts)):
         return
     words = [DYNAMIC, "--sizes", "32M", "--repetitions", "20", "--links"]
     ranks = start(hosts, words, 1, together)
