@@ -180,7 +180,8 @@ std::string provider_of(const FabricTransport* fabric) {
 void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric,
                   const Introduction& theirs) {
   if (wishes.fabric.need != fabric::FabricNeed::must) return;
-  throw Error(ErrorKind::usage, "FASTGPU_COMM_TRANSPORT is 'fabric', but rank " +
+  const std::string wanted = wishes.transport == NetworkTransport::hybrid ? "hybrid" : "fabric";
+  throw Error(ErrorKind::usage, "FASTGPU_COMM_TRANSPORT is '" + wanted + "', but rank " +
                                     std::to_string(rank.value) + " is not reached by one: " +
                                     provider_in(theirs) + " there, " + provider_of(fabric) +
                                     " here. Set the same FASTGPU_COMM_FABRIC for all ranks, or "
@@ -292,7 +293,8 @@ std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
     const Rank rank{static_cast<int>(r)};
     if (rank == connections.rank) continue;
     if (connections.shared && connections.shared->reaches(rank)) continue;
-    if (connections.fabric && connections.fabric->reaches(rank)) continue;
+    const bool is_by_fabric = connections.fabric && connections.fabric->reaches(rank);
+    if (is_by_fabric && !connections.is_hybrid) continue;
     const int usual = usual_flows(connections.topology, connections.rank, rank);
     const int theirs = wished[r] == 0 ? usual : wished[r];
     flows[r] = whole_rounds(std::min(wishes.flows.value_or(usual), theirs),
@@ -351,6 +353,7 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
                  });
   connections.shared = std::move(shared);
   connections.fabric = std::move(fabric.transport);
+  connections.is_hybrid = wishes.transport == NetworkTransport::hybrid;
   connections.topology = exchange_topology(connections, round);
   check_requirement(connections, wishes, reason);
   connections.tcp_report = report_of_tcp(connections, reason);

@@ -40,6 +40,8 @@ struct Connections {
   std::unique_ptr<SharedMemoryTransport> shared{};  ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
   std::unique_ptr<FabricTransport> fabric{};        ///< Null: no rank is reached by a fabric.
+  /// Whether the fabric carries messages together with sockets, instead of in their place.
+  bool is_hybrid = false;
   std::string tcp_report{};  ///< Why an RDMA device of this machine is not used; often empty.
   std::unique_ptr<mpi::MpiMessages> messages{};  ///< Null: those to other hosts go by sockets.
   std::shared_ptr<mpi::MpiCollectives>

@@ -69,15 +69,20 @@ NetworkTransport transport(const std::string& text) {
   if (text == "mpi") return NetworkTransport::mpi;
   if (text == "fabric") return NetworkTransport::fabric;
   if (text == "auto") return NetworkTransport::automatic;
+  if (text == "hybrid") return NetworkTransport::hybrid;
   throw Error(ErrorKind::usage, "FASTGPU_COMM_TRANSPORT is '" + printable(text) +
-                                    "', not one of auto, tcp, fabric, mpi");
+                                    "', not one of auto, tcp, fabric, hybrid, mpi");
 }
 
-/// The need that follows from the transport, unless the fabric is off.
-fabric::FabricNeed need_of(NetworkTransport transport) {
-  switch (transport) {
+/// The need that follows from the transport, unless the fabric is off. Several interfaces are
+/// enough for `hybrid`.
+fabric::FabricNeed need_of(const JobPlace& place) {
+  switch (place.transport) {
     case NetworkTransport::fabric:
       return fabric::FabricNeed::must;
+    case NetworkTransport::hybrid:
+      return place.further_interfaces.empty() ? fabric::FabricNeed::must
+                                              : fabric::FabricNeed::welcome;
     case NetworkTransport::automatic:
       return fabric::FabricNeed::welcome;
     case NetworkTransport::tcp:
@@ -87,14 +92,16 @@ fabric::FabricNeed need_of(NetworkTransport transport) {
   return fabric::FabricNeed::none;
 }
 
-fabric::FabricSettings fabric_settings(const Environment& environment, NetworkTransport transport) {
-  fabric::FabricSettings settings{.need = need_of(transport)};
+/// Reads the variables after those of interfaces and the transport.
+fabric::FabricSettings fabric_settings(const Environment& environment, const JobPlace& place) {
+  fabric::FabricSettings settings{.need = need_of(place)};
   settings.plugin = environment("FASTGPU_COMM_FABRIC_PLUGIN").value_or("");
   settings.device = environment("FASTGPU_COMM_FABRIC_DEVICE").value_or("");
   const std::string wanted = environment("FASTGPU_COMM_FABRIC").value_or("auto");
-  if (wanted == "off" && transport == NetworkTransport::fabric)
-    throw Error(ErrorKind::usage,
-                "FASTGPU_COMM_TRANSPORT is 'fabric', but FASTGPU_COMM_FABRIC is 'off'");
+  if (wanted == "off" && settings.need == fabric::FabricNeed::must)
+    throw Error(ErrorKind::usage, "FASTGPU_COMM_TRANSPORT is '" +
+                                      environment("FASTGPU_COMM_TRANSPORT").value_or("") +
+                                      "', but FASTGPU_COMM_FABRIC is 'off'");
   if (wanted == "off")
     settings.need = fabric::FabricNeed::none;
   else if (wanted != "auto")
@@ -202,7 +209,7 @@ JobPlace job_place(const Environment& environment) {
     place.shared_memory = is_on ? SharedMemory::on : SharedMemory::off;
   }
   if (const auto text = environment("FASTGPU_COMM_TRANSPORT")) place.transport = transport(*text);
-  place.fabric = fabric_settings(environment, place.transport);
+  place.fabric = fabric_settings(environment, place);
   place.fabric.is_required = requires_fabric(environment, place.fabric);
   if (const auto text = environment("FASTGPU_COMM_ALGORITHM")) place.algorithm = algorithm(*text);
   if (const auto text = environment("FASTGPU_COMM_COLLECTIVES"))

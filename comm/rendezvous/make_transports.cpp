@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "comm/transports/fabric_transport.hpp"
+#include "comm/transports/flow_carrier.hpp"
 #include "comm/transports/mpi_transport.hpp"
 #include "comm/transports/shared_memory_transport.hpp"
 #include "comm/transports/tcp_transport.hpp"
@@ -40,10 +41,20 @@ std::unique_ptr<Transport> by_shared_memory(const Parts& parts) {
   return shared;
 }
 
+/// Returns null, too, if the fabric carries messages together with sockets.
 std::unique_ptr<Transport> by_fabric(const Parts& parts) {
+  if (parts.connections.is_hybrid) return nullptr;
   std::unique_ptr<FabricTransport> fabric = std::move(parts.connections.fabric);
   if (fabric) fabric->open(parts.events);
   return fabric;
+}
+
+void carry_by_fabric(const Parts& parts) {
+  std::unique_ptr<FabricTransport> fabric = std::move(parts.connections.fabric);
+  auto carrier = std::make_unique<FlowCarrier>(parts.events);
+  fabric->open(*carrier);
+  carrier->use(std::move(fabric));
+  parts.sockets.carry_by(std::move(carrier));
 }
 
 std::unique_ptr<Transport> by_mpi(const Parts& parts) {
@@ -60,10 +71,13 @@ constexpr std::array kPreferred{by_shared_memory, by_fabric, by_mpi};
 
 Transports make_transports(Connections& connections, TransportEvents& events,
                            ControlEvents& control_events) {
-  const auto confirmation = connections.networks > 1 ? Confirmation::of_frames : Confirmation::none;
+  const bool is_carried = connections.is_hybrid && connections.fabric;
+  const auto confirmation =
+      connections.networks > 1 || is_carried ? Confirmation::of_frames : Confirmation::none;
   auto sockets = std::make_unique<TcpTransport>(std::move(connections.sockets), events,
                                                 control_events, confirmation);
   if (connections.reconnector) sockets->use(std::move(connections.reconnector));
+  if (is_carried) carry_by_fabric({connections, events, *sockets});
   Transports made{.all = {}, .control = sockets.get()};
   for (const auto make : kPreferred)
     if (auto transport = make({connections, events, *sockets}))

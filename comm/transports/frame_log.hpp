@@ -2,6 +2,7 @@
 // arrive can go by another connection.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -34,10 +35,11 @@ class FrameLog {
   void sent(SentFrame frame) { unconfirmed_.push_back(std::move(frame)); }
   bool has_unconfirmed() const noexcept { return !unconfirmed_.empty(); }
 
-  /// Forgets the frames that the peer has taken, `total` since the beginning, and passes each to
-  /// `done`. Throws ErrorKind::remote if they are more than were sent.
+  /// Forgets the frames that the peer has taken, `total` since the beginning, passes each to
+  /// `done`, and returns their number. Throws ErrorKind::remote if they are more than were sent.
   template <class Done>
-  void confirm(std::uint64_t total, Done done) {
+  std::size_t confirm(std::uint64_t total, Done done) {
+    const std::uint64_t before = confirmed_;
     if (total > confirmed_ + unconfirmed_.size())
       throw Error(ErrorKind::remote, "it took more frames than were sent");
     for (; confirmed_ < total; ++confirmed_) {
@@ -45,6 +47,7 @@ class FrameLog {
       unconfirmed_.pop_front();
       done(frame);
     }
+    return static_cast<std::size_t>(confirmed_ - before);
   }
 
   /// Returns the frames that have to go by another connection.
@@ -67,6 +70,7 @@ class FrameLog {
 
   /// The peer may not have got the last confirmation.
   void confirm_again() noexcept { is_due_ = true; }
+  bool is_due() const noexcept { return is_due_; }
   /// Returns whether the peer is to get a confirmation, once.
   bool take_due() noexcept { return std::exchange(is_due_, false); }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "comm/transports/tcp_socket.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -27,12 +28,12 @@ constexpr int kFramesATurn = 32;
 }  // namespace
 
 TcpFlow::TcpFlow(UniqueFd socket, LinkCounters& link)
-    : socket_(std::move(socket)), link_(&link), ahead_(std::make_unique<std::byte[]>(kAhead)) {
+    : Flow(link), socket_(std::move(socket)), ahead_(std::make_unique<std::byte[]>(kAhead)) {
   // Fails on a socket that is not TCP's, which does not matter.
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsent, sizeof(kMostUnsent));
 }
 
-TcpFlow::Remains TcpFlow::give_up() noexcept {
+Flow::Remains TcpFlow::give_up() noexcept {
   Remains remains{.socket = std::move(socket_)};
   const bool is_in_target = has_frame_ && target_.data() != staged_.get();
   if (is_in_target) remains.half_read = frame_;
@@ -84,6 +85,10 @@ bool TcpFlow::write() {
     body_ = body_.subspan(written - of_header);
   }
   return true;
+}
+
+bool TcpFlow::is_silent() const noexcept {
+  return comm::is_silent(socket_.get());
 }
 
 std::size_t TcpFlow::receive(std::span<std::byte> into) {

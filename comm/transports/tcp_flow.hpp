@@ -5,70 +5,40 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/unique_fd.hpp"
+#include "comm/transports/flow.hpp"
 #include "comm/transports/tcp_frame.hpp"
 
 namespace fastgpu::comm {
 
-/// The receiver of frames as they come.
-class FrameEvents {
- public:
-  virtual ~FrameEvents() = default;
-
-  /// Whether there is room for the next frame.
-  virtual bool may_read() const noexcept = 0;
-
-  /// Returns the memory for the bytes of a chunk as they come; empty if `arrived` is to get them
-  /// together.
-  virtual std::span<std::byte> target_of(const Frame& frame) = 0;
-
-  /// A whole frame: `bytes` are those of target_of where that gave room.
-  virtual void arrived(const Frame& frame, std::span<const std::byte> bytes) = 0;
-};
-
-class TcpFlow {
+class TcpFlow final : public Flow {
  public:
   /// Takes a connected stream socket. Borrows the counters of its network.
   TcpFlow(UniqueFd socket, LinkCounters& link);
 
-  LinkCounters& link() const noexcept { return *link_; }
+  int socket() const noexcept override { return socket_.get(); }
+  bool is_open() const noexcept override { return static_cast<bool>(socket_); }
+  bool has_ended() const noexcept override { return has_ended_; }
+  bool carries_notices() const noexcept override { return true; }
 
-  int socket() const noexcept { return socket_.get(); }
-  bool is_open() const noexcept { return static_cast<bool>(socket_); }
-  bool has_ended() const noexcept { return has_ended_; }  ///< The network or the peer ended it.
-
-  /// A connection that was given up.
-  struct Remains {
-    UniqueFd socket;
-    std::optional<Frame> half_read{};  ///< A frame of which some bytes are in its target.
-  };
   /// Gives the socket away, and forgets what is half written.
-  Remains give_up() noexcept;
+  Remains give_up() noexcept override;
 
   // ---- sending ----
-  bool is_idle() const noexcept { return header_left_ == 0 && body_.empty(); }
-  /// The flow is idle. Borrows `body` until it is idle again. `owner` is the caller's business.
-  void begin(const Frame& frame, std::span<const std::byte> body, Outgoing* owner);
-  /// Begins to send a frame with a copy of its bytes.
-  void begin_copy(const Frame& frame, std::span<const std::byte> body);
-  /// True once the frame is written; false where the connection takes no more now. Throws
-  /// ErrorKind::remote where it is gone.
-  bool write();
-  Outgoing* owner() const noexcept { return owner_; }
-  std::size_t body_bytes() const noexcept { return body_size_; }
-  void disown() noexcept { owner_ = nullptr; }
+  bool is_idle() const noexcept override { return header_left_ == 0 && body_.empty(); }
+  void begin(const Frame& frame, std::span<const std::byte> body, Outgoing* owner) override;
+  void begin_copy(const Frame& frame, std::span<const std::byte> body) override;
+  bool write() override;
+  Outgoing* owner() const noexcept override { return owner_; }
+  std::size_t body_bytes() const noexcept override { return body_size_; }
+  void disown() noexcept override { owner_ = nullptr; }
 
   // ---- receiving ----
-  /// Reads what there is, but not for ever; false where there was nothing. Throws ErrorKind::remote
-  /// where the connection has ended or carries nonsense.
-  bool read(FrameEvents& events);
-
-  bool wants_to_write = false;  ///< Kept by the poller of the socket.
-  int silent_looks = 0;         ///< Kept by the transport: looks in a row that found silence.
+  bool read(FrameEvents& events) override;
+  bool is_silent() const noexcept override;
 
  private:
   std::size_t receive(std::span<std::byte> into);
@@ -79,7 +49,6 @@ class TcpFlow {
   void take_ahead(std::span<std::byte> into) noexcept;
 
   UniqueFd socket_;
-  LinkCounters* link_;
   bool has_ended_ = false;
 
   EncodedFrame header_{};

@@ -14,9 +14,18 @@ constexpr std::chrono::milliseconds kLeaving{500};
 
 constexpr std::string_view kTcpLink = "tcp ";
 
-/// Returns this host's address of a link.
+bool is_by_tcp(const LinkCounters& link) {
+  return link.name.starts_with(kTcpLink);
+}
+
+/// Returns this host's address of a link by TCP.
 std::string address_of(const LinkCounters& link) {
   return link.name.substr(kTcpLink.size());
+}
+
+/// Returns the name of a network within a sentence.
+std::string network_of(const LinkCounters& link) {
+  return is_by_tcp(link) ? "network of " + address_of(link) : link.name;
 }
 
 }  // namespace
@@ -32,17 +41,15 @@ void TcpLinks::given_up(Rank peer, LinkCounters& link) {
 }
 
 void TcpLinks::warn_of_failure(Rank peer, const LinkCounters& link) {
-  const std::string address = address_of(link);
-  if (failed_addresses_.insert(address).second)
-    events_.warned("the network of " + address + " has failed on the way to rank " +
+  if (failed_networks_.insert(network_of(link)).second)
+    events_.warned("the " + network_of(link) + " has failed on the way to rank " +
                    std::to_string(peer.value) + ": other networks carry its share");
 }
 
 void TcpLinks::made_anew(Rank peer, LinkCounters& link) {
-  const std::string address = address_of(link);
   ++link.reconnects;
-  if (failed_addresses_.erase(address) > 0)
-    events_.warned("the network of " + address + " is used again on the way to rank " +
+  if (failed_networks_.erase(network_of(link)) > 0)
+    events_.warned("the " + network_of(link) + " is used again on the way to rank " +
                    std::to_string(peer.value));
 }
 
@@ -55,7 +62,7 @@ std::vector<TcpLinks::Failure> TcpLinks::take_failures(const std::function<bool(
     if (now < each.due) return false;
     ++each.link->failures;
     warn_of_failure(each.peer, *each.link);
-    failures.push_back({each.peer, address_of(*each.link)});
+    if (is_by_tcp(*each.link)) failures.push_back({each.peer, address_of(*each.link)});
     return true;
   });
   return failures;

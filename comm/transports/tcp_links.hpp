@@ -37,8 +37,9 @@ class TcpLinks {
   /// Counts a connection that was made in place of another.
   void made_anew(Rank peer, LinkCounters& link);
 
-  /// Counts, warns of and returns the connections that ended some time ago though their peer, as
-  /// `is_there` has it, went on. Each is returned once.
+  /// Counts and warns of the connections that ended some time ago though their peer, as `is_there`
+  /// has it, went on, and of flows by other networks; returns the connections. Each is returned
+  /// once.
   std::vector<Failure> take_failures(const std::function<bool(Rank)>& is_there);
 
  private:
@@ -49,9 +50,9 @@ class TcpLinks {
   };
 
   TransportEvents& events_;
-  std::deque<LinkCounters> links_;          ///< A deque: its elements stay where they are.
-  std::vector<GivenUp> given_up_;           ///< Those that are not counted yet.
-  std::set<std::string> failed_addresses_;  ///< The addresses of this host that were reported.
+  std::deque<LinkCounters> links_;         ///< A deque: its elements stay where they are.
+  std::vector<GivenUp> given_up_;          ///< Those that are not counted yet.
+  std::set<std::string> failed_networks_;  ///< The networks of this host that were reported.
 };
 
 }  // namespace fastgpu::comm

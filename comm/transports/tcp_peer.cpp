@@ -15,8 +15,8 @@ namespace {
 
 }  // namespace
 
-TcpPeer::TcpPeer(Rank rank, std::vector<TcpFlow> flows, TransportEvents& events,
-                 ControlEvents& control_events, UnaskedBytes& unasked, Confirmation confirmation)
+TcpPeer::TcpPeer(Rank rank, Flows flows, TransportEvents& events, ControlEvents& control_events,
+                 UnaskedBytes& unasked, Confirmation confirmation)
     : rank_(rank),
       events_(events),
       control_events_(control_events),
@@ -25,7 +25,11 @@ TcpPeer::TcpPeer(Rank rank, std::vector<TcpFlow> flows, TransportEvents& events,
       used_(flows_.size()),
       first_flows_(flows_.size()) {
   // Without another connection none can be given up.
-  if (confirmation == Confirmation::none || flows_.size() == 1) return;
+  if (confirmation == Confirmation::of_frames && flows_.size() > 1) number_flows();
+}
+
+/// Begins to confirm frames.
+void TcpPeer::number_flows() {
   logs_.resize(flows_.size());
   for (std::size_t flow = 0; flow < flows_.size(); ++flow)
     begin(flow, {.frame = {.kind = TcpFrameKind::number, .offset = flow}});
@@ -80,37 +84,75 @@ void TcpPeer::send_abort(std::span<const std::byte> bytes) {
 }
 
 bool TcpPeer::write() {
+  const auto write_those = [this](const auto& are_meant) {
+    bool has_moved = false;
+    for (std::size_t i = 0; i < flows_.size(); ++i)
+      if (are_meant(*flows_[i])) has_moved = write(i) || has_moved;
+    return has_moved;
+  };
+  const bool has_gone_first = write_those([](const Flow& flow) { return flow.goes_first(); });
+  const bool has_moved = write_those([](const Flow& flow) { return flow.carries_notices(); });
+  const bool has_gone_last = write_those([](const Flow& flow) { return !flow.carries_notices(); });
+  return has_gone_first || has_moved || has_gone_last;
+}
+
+bool TcpPeer::write(std::size_t flow) {
+  Flow& writer = *flows_[flow];
   bool has_moved = false;
-  for (std::size_t i = 0; i < flows_.size(); ++i) {
-    TcpFlow& flow = flows_[i];
-    while (!flow.is_idle() || give_work(i)) {
-      if (!flow.write()) break;
-      written(flow);
-      has_moved = true;
-    }
+  while (!writer.is_idle() || give_work(flow)) {
+    if (!writer.write()) break;
+    written(writer);
+    has_moved = true;
   }
   return has_moved;
 }
 
-/// Returns whether the connection is to carry frames. Where some have been given up, all others
-/// are, once both sides know them.
+/// Returns whether the flow is to carry frames. Where some have been given up, all others are, once
+/// both sides know them.
 bool TcpPeer::may_use(std::size_t flow) const noexcept {
-  if (!flows_[flow].is_open() || (!logs_.empty() && is_new(flow))) return false;
-  return flow < used_ || retired_flows_ > 0;
+  const Flow& asked = *flows_[flow];
+  if (!asked.is_open() || (!logs_.empty() && is_new(flow))) return false;
+  return !asked.carries_notices() || flow < used_ || retired_flows_ > 0;
 }
 
-/// The next frame for an idle connection: notices first, then the oldest of the most urgent
-/// messages.
+/// Begins the next frame of an idle flow: confirmations and notices first, then the oldest of the
+/// most urgent messages.
 bool TcpPeer::give_work(std::size_t flow) {
-  if (!may_use(flow)) return false;
-  for (std::deque<SentFrame>* const frames : {&controls_, &again_}) {
-    if (frames->empty()) continue;
-    SentFrame frame = std::move(frames->front());
-    frames->pop_front();
-    begin(flow, std::move(frame));
-    return true;
-  }
-  if (sending_.empty()) return false;
+  return may_use(flow) &&
+         (give_confirmation(flow) || give_notice(flow) || give_again(flow) || give_chunk(flow));
+}
+
+/// A flow that is no connection confirms its frames itself: they may be far quicker than what waits
+/// in the connections.
+bool TcpPeer::give_confirmation(std::size_t flow) {
+  if (flows_[flow]->carries_notices() || !logs_[flow].take_due()) return false;
+  begin(flow, {.frame = {.kind = TcpFrameKind::taken,
+                         .offset = *logs_[flow].peers_number,
+                         .total = logs_[flow].taken()}});
+  return true;
+}
+
+bool TcpPeer::give_notice(std::size_t flow) {
+  if (controls_.empty() || !flows_[flow]->carries_notices()) return false;
+  SentFrame frame = std::move(controls_.front());
+  controls_.pop_front();
+  begin(flow, std::move(frame));
+  return true;
+}
+
+/// Begins a frame of a connection that was given up.
+bool TcpPeer::give_again(std::size_t flow) {
+  if (again_.empty() || !flows_[flow]->has_room()) return false;
+  const bool is_chunk = again_.front().frame.kind == TcpFrameKind::chunk;
+  if (!is_chunk && !flows_[flow]->carries_notices()) return false;
+  SentFrame frame = std::move(again_.front());
+  again_.pop_front();
+  begin(flow, std::move(frame));
+  return true;
+}
+
+bool TcpPeer::give_chunk(std::size_t flow) {
+  if (sending_.empty() || !flows_[flow]->has_room()) return false;
   auto& [message, cut] = sending_.front();
   const std::size_t size = std::min(kChunkBytes, message->bytes.size() - cut);
   const Frame frame{.kind = TcpFrameKind::chunk,
@@ -127,13 +169,13 @@ bool TcpPeer::give_work(std::size_t flow) {
 
 void TcpPeer::begin(std::size_t flow, SentFrame frame) {
   if (frame.owner != nullptr)
-    flows_[flow].begin(frame.frame, frame.body, frame.owner);
+    flows_[flow]->begin(frame.frame, frame.body, frame.owner);
   else
-    flows_[flow].begin_copy(frame.frame, frame.copied);
+    flows_[flow]->begin_copy(frame.frame, frame.copied);
   if (!logs_.empty() && FrameLog::counts(frame.frame.kind)) logs_[flow].sent(std::move(frame));
 }
 
-void TcpPeer::written(TcpFlow& flow) {
+void TcpPeer::written(Flow& flow) {
   Outgoing* const message = flow.owner();
   if (message == nullptr) return;
   flow.disown();
@@ -146,35 +188,38 @@ void TcpPeer::count_sent(Outgoing& message, std::size_t bytes) {
   if (message.moved == message.bytes.size()) events_.sent(message);
 }
 
-bool TcpPeer::has_work_for(const TcpFlow& flow) const noexcept {
-  const auto index = static_cast<std::size_t>(&flow - flows_.data());
-  return !flow.is_idle() ||
-         (may_use(index) && (!controls_.empty() || !again_.empty() || !sending_.empty()));
+bool TcpPeer::has_work_for(std::size_t flow) const noexcept {
+  return !flows_[flow]->is_idle() ||
+         (may_use(flow) && (!controls_.empty() || !again_.empty() || !sending_.empty()));
 }
 
 bool TcpPeer::is_flushed() const noexcept {
   return controls_.empty() && again_.empty() &&
-         std::ranges::all_of(flows_, [](const TcpFlow& flow) { return flow.is_idle(); });
+         std::ranges::all_of(flows_, [](const auto& flow) { return flow->is_idle(); });
 }
 
 // ---- giving up a connection ----
 
 bool TcpPeer::has_unconfirmed() const noexcept {
   for (std::size_t flow = 0; flow < logs_.size(); ++flow) {
-    const bool is_dropped = !flows_[flow].is_open() && is_new(flow);
+    const bool is_dropped = !flows_[flow]->is_open() && is_new(flow);
     if (logs_[flow].has_unconfirmed() && !is_dropped) return true;
   }
   return false;
 }
 
+/// The last connection is that of the peer, whatever other network there is: the notices need it.
 bool TcpPeer::can_spare(std::size_t flow) const noexcept {
-  const auto is_open = [](const TcpFlow& each) { return each.is_open(); };
-  return !logs_.empty() && flows_[flow].is_open() &&
+  const auto is_other_connection = [&](const auto& each) {
+    return each != flows_[flow] && each->is_open() && each->carries_notices();
+  };
+  return !logs_.empty() && flows_[flow]->is_open() &&
          (logs_[flow].peers_number || flow >= first_flows_) &&
-         std::ranges::count_if(flows_, is_open) > 1;
+         std::ranges::any_of(flows_, is_other_connection);
 }
 
-void TcpPeer::add(TcpFlow flow) {
+void TcpPeer::add(std::unique_ptr<Flow> flow) {
+  if (logs_.empty()) number_flows();
   const std::size_t number = flows_.size();
   flows_.push_back(std::move(flow));
   logs_.emplace_back();
@@ -187,12 +232,12 @@ void TcpPeer::retire(std::size_t flow) {
     }
   } catch (const Error&) {  // It has ended. What else was wrong with it does not matter any more.
   }
-  if (!flows_[flow].is_open()) return;  // The last frames in it have led here.
-  TcpFlow::Remains remains = flows_[flow].give_up();
+  if (!flows_[flow]->is_open()) return;  // The last frames in it have led here.
+  Flow::Remains remains = flows_[flow]->give_up();
   if (remains.half_read)
     if (Expected* const expected = incoming_.find(remains.half_read->tag))
       expected->promised -= remains.half_read->length;
-  retired_.push_back({std::move(remains.socket), &flows_[flow].link()});
+  retired_.push_back({std::move(remains.socket), &flows_[flow]->link()});
   ++retired_flows_;
   if (!is_new(flow)) announce_retired(flow);
   for (FrameLog& each : logs_)  // Confirmations may have gone this way.
@@ -212,9 +257,11 @@ void TcpPeer::announce_retired(std::size_t flow) {
 /// The peer has taken frames of a connection.
 void TcpPeer::confirm(const Frame& taken) {
   if (taken.offset >= logs_.size()) refuse_tcp("it named a connection that there is not");
-  logs_[taken.offset].confirm(taken.total, [this](const SentFrame& frame) {
-    if (frame.owner != nullptr) count_sent(*frame.owner, frame.body.size());
-  });
+  const std::size_t frames =
+      logs_[taken.offset].confirm(taken.total, [this](const SentFrame& frame) {
+        if (frame.owner != nullptr) count_sent(*frame.owner, frame.body.size());
+      });
+  if (frames > 0) flows_[taken.offset]->confirmed(frames);
 }
 
 /// The peer has given a connection up: so does this rank, and what has not come goes again.
@@ -224,7 +271,7 @@ void TcpPeer::peer_retired(const Frame& retired) {
   const bool is_unnumbered = is_new(flow);
   // The frame with the number may have been lost with the connection.
   if (is_unnumbered) logs_[flow].peers_number = retired.tag.value;
-  if (flows_[flow].is_open()) {
+  if (flows_[flow]->is_open()) {
     if (!can_spare(flow)) refuse_tcp("it gave up the last connection");
     retire(flow);
   } else if (is_unnumbered) {
@@ -238,8 +285,10 @@ void TcpPeer::peer_retired(const Frame& retired) {
 }
 
 void TcpPeer::send_confirmations() {
-  for (FrameLog& log : logs_) {
-    if (!log.peers_number || !log.take_due()) continue;
+  for (std::size_t flow = 0; flow < logs_.size(); ++flow) {
+    const bool confirms_itself = flows_[flow]->is_open() && !flows_[flow]->carries_notices();
+    FrameLog& log = logs_[flow];
+    if (confirms_itself || !log.peers_number || !log.take_due()) continue;
     const Frame taken{
         .kind = TcpFrameKind::taken, .offset = *log.peers_number, .total = log.taken()};
     const auto is_older = [&](const SentFrame& control) {
@@ -258,7 +307,7 @@ void TcpPeer::send_confirmations() {
 bool TcpPeer::read(std::size_t flow) {
   const std::size_t before = std::exchange(reading_, flow);
   try {
-    const bool has_moved = flows_[flow].is_open() && flows_[flow].read(*this);
+    const bool has_moved = flows_[flow]->is_open() && flows_[flow]->read(*this);
     reading_ = before;
     if (has_moved) send_confirmations();
     return has_moved;
@@ -361,7 +410,7 @@ void TcpPeer::asked_for(MessageTag tag) {
 }
 
 void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes) {
-  flows_[reading_].link().count_received(bytes.size());
+  flows_[reading_]->link().count_received(bytes.size());
   if (Expected* const expected = incoming_.find(frame.tag)) {
     Incoming& message = *expected->message;
     check(message, frame);

@@ -1,17 +1,18 @@
-// One rank behind the network as seen by another: what is to be sent over which connection, and
-// what has come.
+// One rank behind the network as seen by another: what is to be sent over which connection, or by
+// which other network, and what has come.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "comm/transports/control_channel.hpp"
+#include "comm/transports/flow.hpp"
 #include "comm/transports/frame_log.hpp"
 #include "comm/transports/tag_table.hpp"
-#include "comm/transports/tcp_flow.hpp"
 #include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
@@ -26,22 +27,25 @@ constexpr std::size_t kMostAhead = 2 << 20;
 /// up, its frames go by the others, and a message is sent once all of it has come.
 enum class Confirmation : std::uint8_t { none, of_frames };
 
+/// The connections to a peer, and perhaps a flow by another network.
+using Flows = std::vector<std::unique_ptr<Flow>>;
+
 /// Everything of TcpTransport that concerns one peer. A message is cut in chunks: each connection
 /// takes the next one as soon as it can.
 class TcpPeer final : public FrameEvents {
  public:
   /// A connection that was given up.
   struct RetiredFlow {
-    UniqueFd socket;
+    UniqueFd socket;  ///< Absent if it was no connection.
     LinkCounters* link = nullptr;
   };
 
   /// Borrows all but the connections.
-  TcpPeer(Rank rank, std::vector<TcpFlow> flows, TransportEvents& events,
-          ControlEvents& control_events, UnaskedBytes& unasked, Confirmation confirmation);
+  TcpPeer(Rank rank, Flows flows, TransportEvents& events, ControlEvents& control_events,
+          UnaskedBytes& unasked, Confirmation confirmation);
 
   Rank rank() const noexcept { return rank_; }
-  std::vector<TcpFlow>& flows() noexcept { return flows_; }
+  Flows& flows() noexcept { return flows_; }
 
   void send(Outgoing& message);
   void receive(Incoming& message);
@@ -68,16 +72,23 @@ class TcpPeer final : public FrameEvents {
   std::vector<RetiredFlow> take_retired() noexcept { return std::exchange(retired_, {}); }
   int retired() const noexcept { return retired_flows_; }
   /// Adds a connection, whose number it sends to the peer. It carries messages once the peer has
-  /// sent its own number.
-  void add(TcpFlow flow);
+  /// sent its own number. From the first call on the peer confirms frames, and so does this rank.
+  void add(std::unique_ptr<Flow> flow);
 
   /// Writes what connections take now. Throws where one is gone.
   bool write();
   /// Whether this connection has something to write as soon as it can.
-  bool has_work_for(const TcpFlow& flow) const noexcept;
+  bool has_work_for(std::size_t flow) const noexcept;
   bool is_flushed() const noexcept;
   /// Whether messages wait for room in a connection.
   bool has_queued() const noexcept { return !sending_.empty(); }
+  /// Whether this rank awaits messages from the peer.
+  bool has_expected() const noexcept { return incoming_.size() > 0; }
+
+  /// Whether something must come from the peer before this rank can go on.
+  bool is_awaited() const noexcept {
+    return incoming_.size() > 0 || unwanted_.size() > 0 || !sending_.empty() || !is_flushed();
+  }
 
   void abandon();
 
@@ -115,15 +126,17 @@ class TcpPeer final : public FrameEvents {
     std::size_t cut = 0;  ///< Bytes that have been given to connections.
   };
 
-  /// Whether something must come from the peer before this rank can go on.
-  bool is_awaited() const noexcept {
-    return incoming_.size() > 0 || unwanted_.size() > 0 || !sending_.empty() || !is_flushed();
-  }
   void queue(Outgoing& message);
   bool may_use(std::size_t flow) const noexcept;
+  void number_flows();
+  bool write(std::size_t flow);
   bool give_work(std::size_t flow);
+  bool give_confirmation(std::size_t flow);
+  bool give_notice(std::size_t flow);
+  bool give_again(std::size_t flow);
+  bool give_chunk(std::size_t flow);
   void begin(std::size_t flow, SentFrame frame);
-  void written(TcpFlow& flow);
+  void written(Flow& flow);
   void count_sent(Outgoing& message, std::size_t bytes);
   void confirm(const Frame& taken);
   void peer_retired(const Frame& retired);
@@ -144,7 +157,7 @@ class TcpPeer final : public FrameEvents {
   TransportEvents& events_;
   ControlEvents& control_events_;
   UnaskedBytes& unasked_;
-  std::vector<TcpFlow> flows_;
+  Flows flows_;
   std::size_t used_;
 
   std::size_t first_flows_;     ///< The number of connections at the beginning.

@@ -1,6 +1,7 @@
 #include "comm/transports/tcp_transport.hpp"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 
 #include "base/error.hpp"
 #include "comm/common/deadline.hpp"
+#include "comm/transports/carried_flow.hpp"
+#include "comm/transports/tcp_flow.hpp"
 #include "comm/transports/tcp_socket.hpp"
 
 namespace fastgpu::comm {
@@ -23,14 +26,20 @@ constexpr std::size_t kProcess = 0xffff;
 constexpr std::size_t kNoFlow = SIZE_MAX;
 /// In place of a flow of any peer, for the connections that were made anew.
 constexpr std::uint64_t kMade = UINT64_MAX;
+/// For the descriptor of another network.
+constexpr std::uint64_t kCarrier = UINT64_MAX - 1;
 
 /// The interval between two looks at the health of connections that may be given up.
 constexpr std::chrono::milliseconds kLookForSilence{20};
 /// A question for room needs time for its answer.
 constexpr int kLooksForSilence = 3;
+/// A peer that answers at all confirms what comes by a connection within this time.
+constexpr std::chrono::milliseconds kAnswerTime{100};
 
 /// The time in which what was sent last must arrive.
 constexpr std::chrono::seconds kDrainTimeout{2};
+/// The same for what another network carries, after the end of the connections.
+constexpr std::chrono::milliseconds kLastFramesTimeout{100};
 
 std::uint64_t packed(Rank rank, std::size_t flow) {
   return static_cast<std::uint64_t>(rank.value) << 16 | flow;
@@ -51,10 +60,10 @@ TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, Transport
     if (sockets[r].empty()) continue;
     const Rank rank{static_cast<int>(r)};
     most_flows_ = std::max(most_flows_, static_cast<int>(sockets[r].size()));
-    std::vector<TcpFlow> flows;
+    Flows flows;
     for (UniqueFd& socket : sockets[r]) {
       LinkCounters& link = links_.of(socket.get());
-      flows.emplace_back(std::move(socket), link);
+      flows.push_back(std::make_unique<TcpFlow>(std::move(socket), link));
     }
     peers_[r] = std::make_unique<TcpPeer>(rank, std::move(flows), events, control_events, unasked_,
                                           confirmation);
@@ -66,18 +75,19 @@ TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, Transport
 
 void TcpTransport::poll_new(TcpPeer& peer, std::size_t flow) {
   epoll_event event{.events = EPOLLIN, .data = {.u64 = packed(peer.rank(), flow)}};
-  const int socket = peer.flows()[flow].socket();
+  const int socket = peer.flows()[flow]->socket();
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) != 0)
     throw system_error("watching a socket", errno);
 }
 
 std::vector<LinkCounters> TcpTransport::links() const {
   std::vector<LinkCounters> all(links_.all().begin(), links_.all().end());
+  if (carrier_) all.push_back(carrier_->link());
   for (const auto& known : peers_) {
     if (!known) continue;
-    for (const TcpFlow& flow : known->flows())
-      if (flow.is_open())
-        ++std::ranges::find(all, flow.link().name, &LinkCounters::name)->connections;
+    for (const auto& flow : known->flows())
+      if (flow->is_open())
+        ++std::ranges::find(all, flow->link().name, &LinkCounters::name)->connections;
   }
   return all;
 }
@@ -89,12 +99,35 @@ void TcpTransport::use(std::unique_ptr<Reconnector> reconnector) {
   reconnector_ = std::move(reconnector);
 }
 
+void TcpTransport::carry_by(std::unique_ptr<FlowCarrier> carrier) {
+  carrier_ = std::move(carrier);
+  carried_.resize(peers_.size(), kNoFlow);
+  if (const int carriers = carrier_->transport().poll_descriptor(); carriers >= 0) {
+    epoll_event event{.events = EPOLLIN, .data = {.u64 = kCarrier}};
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, carriers, &event) != 0)
+      throw system_error("watching a network", errno);
+    watched_carrier_ = carriers;
+  }
+  for (const auto& known : peers_) {
+    if (!known || !carrier_->transport().reaches(known->rank())) continue;
+    carried_[static_cast<std::size_t>(known->rank().value)] = known->flows().size();
+    known->add(std::make_unique<CarriedFlow>(known->rank(), *carrier_));
+    write(*known);
+  }
+}
+
+TransportCapabilities TcpTransport::capabilities() const noexcept {
+  return {.flows = most_flows_, .moves_only_when_called = carrier_ != nullptr};
+}
+
+/// The carrier ends first: a peer that sees the end of the connections has its last frames then.
 TcpTransport::~TcpTransport() {
+  if (carrier_) carrier_->end();
   const Deadline deadline(kDrainTimeout);
   for (const auto& known : peers_) {
     if (!known) continue;
-    for (const TcpFlow& flow : known->flows())
-      while (flow.is_open() && is_on_its_way(flow.socket()) && !deadline.passed())
+    for (const auto& flow : known->flows())
+      while (flow->is_open() && is_on_its_way(flow->socket()) && !deadline.passed())
         ::poll(nullptr, 0, 1);
   }
 }
@@ -108,14 +141,27 @@ int TcpTransport::retired_flows() const noexcept {
 
 /// Returns false while a connection may turn silent: its silence is noticed by looking at it.
 bool TcpTransport::may_sleep() {
+  if (carrier_ && !carrier_may_sleep()) return false;
   if (confirmation_ == Confirmation::none) return true;
-  const auto is_busy = [](const TcpFlow& flow) {
-    return flow.is_open() && is_on_its_way(flow.socket());
+  const auto is_busy = [](const auto& flow) {
+    return flow->is_open() && is_on_its_way(flow->socket());
   };
   return std::ranges::none_of(peers_, [&](const auto& known) {
     return known && known->is_open() &&
            (known->has_unconfirmed() || std::ranges::any_of(known->flows(), is_busy));
   });
+}
+
+/// Returns false while only a look at the carrier shows what has come.
+bool TcpTransport::carrier_may_sleep() {
+  const bool is_watched = carrier_->transport().poll_descriptor() >= 0;
+  const auto is_awaited = [](const auto& known) { return known && known->is_awaited(); };
+  return carrier_->transport().may_sleep() &&
+         (is_watched || std::ranges::none_of(peers_, is_awaited));
+}
+
+bool TcpTransport::needs_progress() const noexcept {
+  return carrier_ != nullptr && carrier_->needs_progress();
 }
 
 bool TcpTransport::reaches(Rank rank) const noexcept {
@@ -162,16 +208,18 @@ void TcpTransport::watch_process(Rank rank, UniqueFd process) {
 
 bool TcpTransport::is_unacknowledged(Rank rank) const noexcept {
   TcpPeer* const asked = peer(rank);
-  return asked != nullptr && std::ranges::any_of(asked->flows(), [](const TcpFlow& flow) {
-           return comm::is_unacknowledged(flow.socket());
+  return asked != nullptr && std::ranges::any_of(asked->flows(), [](const auto& flow) {
+           return comm::is_unacknowledged(flow->socket());
          });
 }
 
 bool TcpTransport::is_quiet() const noexcept {
-  const auto has_arrived = [](const TcpFlow& flow) {
-    return !flow.is_open() || (flow.is_idle() && has_all_arrived(flow.socket()));
+  const auto has_arrived = [](const auto& flow) {
+    return !flow->is_open() ||
+           (flow->is_idle() && (flow->socket() < 0 || has_all_arrived(flow->socket())));
   };
-  return paused_ == 0 && std::ranges::all_of(peers_, [&](const auto& known) {
+  const bool is_carrier_quiet = !carrier_ || carrier_->transport().is_quiet();
+  return paused_ == 0 && is_carrier_quiet && std::ranges::all_of(peers_, [&](const auto& known) {
            return !known || !known->is_open() ||
                   (known->is_flushed() && !known->has_queued() && !known->has_unconfirmed() &&
                    std::ranges::all_of(known->flows(), has_arrived));
@@ -182,11 +230,12 @@ std::vector<int> TcpTransport::descriptors() const {
   std::vector<int> all{epoll_.get()};
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     if (!peers_[r]) continue;
-    for (const TcpFlow& flow : peers_[r]->flows())
-      if (flow.is_open()) all.push_back(flow.socket());
+    for (const auto& flow : peers_[r]->flows())
+      if (flow->is_open() && flow->socket() >= 0) all.push_back(flow->socket());
     if (watches_[r].process) all.push_back(watches_[r].process.get());
   }
   if (reconnector_) std::ranges::copy(reconnector_->descriptors(), std::back_inserter(all));
+  if (carrier_) std::ranges::copy(carrier_->transport().descriptors(), std::back_inserter(all));
   return all;
 }
 
@@ -203,16 +252,16 @@ void TcpTransport::write(TcpPeer& peer) {
 void TcpTransport::poll_for_writing(TcpPeer& peer) {
   auto& flows = peer.flows();
   for (std::size_t f = 0; f < flows.size(); ++f) {
-    const bool wants = peer.has_work_for(flows[f]);
-    if (wants == flows[f].wants_to_write) continue;
-    flows[f].wants_to_write = wants;
+    const bool wants = peer.has_work_for(f);
+    if (wants == flows[f]->wants_to_write) continue;
+    flows[f]->wants_to_write = wants;
     poll_for(peer, f);
   }
 }
 
 void TcpTransport::poll_for(TcpPeer& peer, std::size_t flow) noexcept {
-  const TcpFlow& one = peer.flows()[flow];
-  if (!one.is_open()) return;
+  const Flow& one = *peer.flows()[flow];
+  if (!one.is_open() || one.socket() < 0) return;
   // The end of a connection is reported even where nothing is read from it.
   const auto reading =
       static_cast<std::uint32_t>(watch_of(peer.rank()).is_paused ? EPOLLRDHUP : EPOLLIN);
@@ -259,10 +308,8 @@ bool TcpTransport::progress() {
   const int count = ::epoll_wait(epoll_.get(), ready, kEventsATurn, 0);
   bool has_moved = false;
   for (int i = 0; i < count; ++i) {
-    if (ready[i].data.u64 == kMade) {
-      add_made();
-      continue;
-    }
+    if (ready[i].data.u64 == kMade) add_made();
+    if (ready[i].data.u64 >= kCarrier) continue;  // The carrier is looked at in each turn.
     const Rank rank{static_cast<int>(ready[i].data.u64 >> 16)};
     if ((ready[i].events & EPOLLOUT) != 0 && peer(rank) != nullptr) {
       write(*peer(rank));
@@ -280,10 +327,29 @@ bool TcpTransport::progress() {
     }
     has_moved = read(ready[i].data.u64) || has_moved;
   }
+  if (carrier_) has_moved = move_carried() || has_moved;
   if (confirmation_ == Confirmation::of_frames) look_at_connections();
   for (std::size_t r = 0; paused_ > 0 && r < peers_.size(); ++r)
     if (watches_[r].is_paused && peers_[r]->is_open()) resume_if_room(*peers_[r]);
   return has_moved;
+}
+
+bool TcpTransport::move_carried() {
+  if (!carrier_->has_flows()) return unwatch_carrier();
+  bool has_moved = carrier_->progress();
+  for (const Rank rank : carrier_->take_ready()) {
+    const auto index = static_cast<std::size_t>(rank.value);
+    has_moved = read(packed(rank, carried_[index])) || has_moved;
+    if (TcpPeer* const to = peer(rank)) write(*to);
+  }
+  return has_moved;
+}
+
+/// A network that carries nothing any more wakes nothing. Returns false: nothing has moved.
+bool TcpTransport::unwatch_carrier() noexcept {
+  if (watched_carrier_ >= 0)
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, std::exchange(watched_carrier_, -1), nullptr);
+  return false;
 }
 
 bool TcpTransport::read(std::uint64_t where) {
@@ -298,7 +364,7 @@ bool TcpTransport::read(std::uint64_t where) {
     return has_moved;
   } catch (const Error& e) {
     const std::size_t flow = where & 0xffff;
-    if (from->flows()[flow].has_ended() && from->can_spare(flow)) {
+    if (from->flows()[flow]->has_ended() && from->can_spare(flow)) {
       give_up(*from, flow);
       return true;
     }
@@ -317,8 +383,10 @@ void TcpTransport::give_up(TcpPeer& peer, std::size_t flow) {
 
 void TcpTransport::close_retired(TcpPeer& peer) noexcept {
   for (const TcpPeer::RetiredFlow& flow : peer.take_retired()) {
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, flow.socket.get(), nullptr);
-    events_.closing(flow.socket.get());
+    if (flow.socket) {
+      ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, flow.socket.get(), nullptr);
+      events_.closing(flow.socket.get());
+    }
     links_.given_up(peer.rank(), *flow.link);
   }
 }
@@ -331,7 +399,7 @@ void TcpTransport::add_made() {
     LinkCounters& link = links_.of(made.socket.get());
     links_.made_anew(made.peer, link);
     events_.opened(made.socket.get());
-    to->add(TcpFlow(std::move(made.socket), link));
+    to->add(std::make_unique<TcpFlow>(std::move(made.socket), link));
     poll_new(*to, to->flows().size() - 1);
     write(*to);
   }
@@ -357,18 +425,39 @@ void TcpTransport::give_up_silent_connections() {
   for (const auto& known : peers_) {
     if (!known || !known->is_open()) continue;
     auto& flows = known->flows();
-    bool is_heard = false;
-    for (TcpFlow& flow : flows) {
-      if (!flow.is_open()) continue;
-      flow.silent_looks = is_silent(flow.socket()) ? flow.silent_looks + 1 : 0;
-      is_heard = is_heard || flow.silent_looks == 0;
-    }
+    const bool is_heard = look_for_silence(*known);
     for (std::size_t f = 0; is_heard && f < flows.size(); ++f)
-      if (flows[f].silent_looks >= kLooksForSilence && known->can_spare(f)) {
-        links_.warn_of_failure(known->rank(), flows[f].link());
+      if (flows[f]->silent_looks >= kLooksForSilence && known->can_spare(f)) {
+        links_.warn_of_failure(known->rank(), flows[f]->link());
         give_up(*known, f);
       }
   }
+}
+
+/// Counts the looks at which each flow was silent, and returns whether a connection was not. The
+/// silence of a flow that is no connection counts only if the peer answers by a connection: else it
+/// may be busy.
+bool TcpTransport::look_for_silence(TcpPeer& peer) {
+  bool is_heard = false;
+  bool does_answer = false;
+  bool must_answer = false;
+  for (const auto& flow : peer.flows()) {
+    if (!flow->is_open() || !flow->carries_notices()) continue;
+    flow->silent_looks = flow->is_silent() ? flow->silent_looks + 1 : 0;
+    is_heard = is_heard || flow->silent_looks == 0;
+    does_answer = does_answer || Flow::Clock::now() - flow->last_confirmed < kAnswerTime;
+  }
+  for (const auto& flow : peer.flows()) {
+    if (!flow->is_open() || flow->carries_notices()) continue;
+    const bool is_silent = flow->is_silent();
+    must_answer = must_answer || is_silent;
+    if (!is_silent) flow->silent_looks = 0;
+    if (is_silent && does_answer) ++flow->silent_looks;
+  }
+  if (!must_answer) return is_heard;
+  peer.send_control(TcpFrameKind::bell);
+  write(peer);
+  return is_heard;
 }
 
 /// One connection has ended: the others may hold what was sent before.
@@ -382,6 +471,25 @@ void TcpTransport::read_the_rest(TcpPeer& from, std::size_t ended) noexcept {
       continue;  // It has ended too, as it should.
     }
   }
+  read_last_carried(from);
+}
+
+/// Waits a little for the last frames by another network, which come later than the end of the
+/// connections.
+void TcpTransport::read_last_carried(TcpPeer& from) noexcept {
+  if (!carrier_ || !carrier_->transport().reaches(from.rank())) return;
+  const Deadline deadline(kLastFramesTimeout);
+  const std::size_t flow = carried_[static_cast<std::size_t>(from.rank().value)];
+  const Flow& carried = *from.flows()[flow];
+  try {
+    while (carried.is_open() && !deadline.passed() &&
+           (from.has_expected() || from.has_unconfirmed(flow))) {
+      carrier_->progress();
+      if (!from.read(flow)) ::sched_yield();
+    }
+  } catch (const Error&) {
+    return;  // It has ended too.
+  }
 }
 
 void TcpTransport::lose(Rank rank, const Error& error) noexcept {
@@ -389,10 +497,10 @@ void TcpTransport::lose(Rank rank, const Error& error) noexcept {
   if (std::exchange(watch_of(rank).is_paused, false)) --paused_;
   // A process that was forked without the C library may hold the connection open, and then closing
   // it would not take it out of what is polled.
-  for (const TcpFlow& flow : gone.flows()) {
-    if (!flow.is_open()) continue;
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, flow.socket(), nullptr);
-    events_.closing(flow.socket());
+  for (const auto& flow : gone.flows()) {
+    if (!flow->is_open() || flow->socket() < 0) continue;
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, flow->socket(), nullptr);
+    events_.closing(flow->socket());
   }
   gone.close();
   if (reconnector_) reconnector_->forget(rank);
@@ -402,6 +510,7 @@ void TcpTransport::lose(Rank rank, const Error& error) noexcept {
 void TcpTransport::abandon() noexcept {
   for (const auto& known : peers_)
     if (known) known->abandon();
+  if (carrier_) carrier_->transport().abandon();
 }
 
 void TcpTransport::send_abort(std::span<const std::byte> bytes,
@@ -415,8 +524,9 @@ void TcpTransport::send_abort(std::span<const std::byte> bytes,
     try {
       for (known->write(); !known->is_flushed() && !deadline.passed(); known->write()) {
         const auto& flows = known->flows();
-        const auto first = std::ranges::find_if(flows, &TcpFlow::is_open);
-        pollfd full{first == flows.end() ? -1 : first->socket(), POLLOUT, 0};
+        const auto first = std::ranges::find_if(
+            flows, [](const auto& flow) { return flow->is_open() && flow->carries_notices(); });
+        pollfd full{first == flows.end() ? -1 : (*first)->socket(), POLLOUT, 0};
         ::poll(&full, 1, 1);
       }
     } catch (const Error&) {

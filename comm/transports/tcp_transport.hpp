@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "comm/transports/flow_carrier.hpp"
 #include "comm/transports/reconnector.hpp"
 #include "comm/transports/tcp_links.hpp"
 #include "comm/transports/tcp_peer.hpp"
@@ -23,12 +24,13 @@ class TcpTransport final : public Transport, public ControlChannel {
   /// earlier would take it back where the other side has sent something that this one has not read.
   ~TcpTransport() override;
 
-  TransportCapabilities capabilities() const noexcept override { return {.flows = most_flows_}; }
+  TransportCapabilities capabilities() const noexcept override;
   bool reaches(Rank peer) const noexcept override;
   void send(Outgoing& message) override;
   void receive(Incoming& message) override;
   bool progress() override;
   bool may_sleep() override;
+  bool needs_progress() const noexcept override;
   int poll_descriptor() const noexcept override { return epoll_.get(); }
   bool is_quiet() const noexcept override;
   void abandon() noexcept override;
@@ -38,6 +40,18 @@ class TcpTransport final : public Transport, public ControlChannel {
 
   /// Lets connections that are given up be replaced. Frames are confirmed.
   void use(std::unique_ptr<Reconnector> reconnector);
+
+  /// Lets another network carry messages together with the connections, to the ranks that it
+  /// reaches. Called at most once, and before anything is sent; frames are confirmed, by these
+  /// ranks too.
+  void carry_by(std::unique_ptr<FlowCarrier> carrier);
+
+  void allocated(std::span<std::byte> memory) override {
+    if (carrier_) carrier_->transport().allocated(memory);
+  }
+  void freed(const std::byte* memory) noexcept override {
+    if (carrier_) carrier_->transport().freed(memory);
+  }
 
   /// Returns the number of connections that were given up since the beginning.
   int retired_flows() const noexcept;
@@ -73,6 +87,9 @@ class TcpTransport final : public Transport, public ControlChannel {
   void process_ended(Rank rank);
   void write(TcpPeer& peer);
   void poll_for_writing(TcpPeer& peer);
+  bool move_carried();
+  bool unwatch_carrier() noexcept;
+  bool carrier_may_sleep();
   bool read(std::uint64_t where);
   void give_up(TcpPeer& peer, std::size_t flow);
   void close_retired(TcpPeer& peer) noexcept;
@@ -81,14 +98,19 @@ class TcpTransport final : public Transport, public ControlChannel {
   void look_at_connections();
   void replace_failed();
   void give_up_silent_connections();
+  bool look_for_silence(TcpPeer& peer);
   /// `ended` is a flow, or kNoFlow.
-  static void read_the_rest(TcpPeer& from, std::size_t ended) noexcept;
+  void read_the_rest(TcpPeer& from, std::size_t ended) noexcept;
+  void read_last_carried(TcpPeer& from) noexcept;
   void lose(Rank peer, const Error& error) noexcept;
 
   TransportEvents& events_;
   Confirmation confirmation_;
   UniqueFd epoll_;
   UnaskedBytes unasked_;
+  std::unique_ptr<FlowCarrier> carrier_{};       ///< Null: connections carry all.
+  std::vector<std::size_t> carried_{};           ///< The flow by `carrier_` to each rank.
+  int watched_carrier_ = -1;                     ///< The descriptor of `carrier_` in `epoll_`.
   std::vector<std::unique_ptr<TcpPeer>> peers_;  ///< The peers, by rank; null for this rank.
   std::vector<Watch> watches_;                   ///< The watches, by rank.
   int paused_ = 0;                               ///< Peers.

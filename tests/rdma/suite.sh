@@ -78,6 +78,7 @@ ways=(auto none a b c)
 for way in "${ways[@]}"; do compare "$way" 2; done
 compare auto 3
 compare auto 2 remap
+compare auto 2 hybrid
 if [ "$length" = whole ]; then
   compare auto 4
   compare auto 2 strangers

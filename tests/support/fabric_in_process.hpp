@@ -35,6 +35,8 @@ class FabricWire : public std::enable_shared_from_this<FabricWire> {
 
   std::atomic<bool> is_full{false};     ///< Nothing can be sent now.
   std::atomic<bool> holds_puts{false};  ///< What is put does not come to an end.
+  std::atomic<bool> is_broken{false};   ///< Every operation fails.
+  std::atomic<bool> is_silent{false};   ///< Operations begin, and nothing comes of them.
   std::atomic<int> registrations{0};    ///< All that were ever made.
   std::atomic<int> stops{0};
 
@@ -125,7 +127,9 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
   }
 
   bool inject(comm::fabric::PeerNumber peer, std::span<const std::byte> bytes) override {
+    check_wire();
     if (wire_->is_full) return false;
+    if (wire_->is_silent) return true;
     const std::lock_guard lock(wire_->mutex_);
     if (End* const to = end(peer)) deliver(*to, to->untagged_, 0, bytes);
     return true;
@@ -147,7 +151,9 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
   bool write(comm::fabric::PeerNumber peer, const Part& part, const comm::fabric::RemotePlace& to,
              comm::fabric::WriteKind kind, std::uint32_t data, Operation& operation) override {
     check(part);
+    check_wire();
     if (wire_->is_full) return false;
+    if (wire_->is_silent) return true;
     const std::lock_guard lock(wire_->mutex_);
     End* const target = end(peer);
     const auto region = wire_->regions_.find(to.key);
@@ -174,6 +180,8 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
   }
 
   std::size_t poll(std::span<Completion> into) override {
+    check_wire();
+    if (wire_->is_silent) return 0;
     const std::lock_guard lock(wire_->mutex_);
     const std::size_t count = std::min(into.size(), completions_.size());
     for (std::size_t i = 0; i < count; ++i) {
@@ -211,6 +219,9 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
                                 registration->memory.data() + registration->memory.size();
     if (!is_covered) throw Error(ErrorKind::internal, "this memory is not registered");
   }
+  void check_wire() const {
+    if (wire_->is_broken) throw Error(ErrorKind::local, "the wire is broken");
+  }
   bool fail(Operation& operation) {
     completions_.push_back({.operation = &operation, .error = 5});
     return true;
@@ -218,7 +229,9 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
   bool send_by(Counter End::*counter, comm::fabric::PeerNumber peer, std::uint64_t tag,
                const Part& part, Operation& operation) {
     check(part);
+    check_wire();
     if (wire_->is_full) return false;
+    if (wire_->is_silent) return true;
     const std::lock_guard lock(wire_->mutex_);
     End* const to = end(peer);
     if (to == nullptr) return fail(operation);

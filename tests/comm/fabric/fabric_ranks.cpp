@@ -1,9 +1,10 @@
 // Ranks in processes of their own, whose collectives by a fabric are compared bit by bit with those
 // by TCP.
-//   fabric_ranks compare|kill|differ|last|remap|strangers|time|automatic RANKS
+//   fabric_ranks compare|kill|differ|hybrid|hybrid-kill|last|remap|strangers|time|automatic RANKS
 //     [FIRST COUNT ADDRESS PORT]
 // Starts COUNT ranks from FIRST on (by default all of them) that meet at ADDRESS (loopback).
-// FASTGPU_COMM_FABRIC* name the fabric; for "differ" rank 1 takes tcp;ofi_rxm. "last" checks sums
+// FASTGPU_COMM_FABRIC* name the fabric; for "differ" rank 1 takes tcp;ofi_rxm. "hybrid" compares
+// what TCP and the fabric carry together. "last" checks sums
 // for ten seconds, in which others may disturb the network. "remap" sends from memory, and receives
 // in memory, that is unmapped and mapped anew at the same place for each message. "strangers"
 // compares while other endpoints send all ranks what no rank sends. "automatic" prints what a job
@@ -68,7 +69,8 @@ JobPlace place_of(const Group& group, int rank, NetworkTransport transport, bool
   place.shared_memory = SharedMemory::off;
   place.transport = transport;
   if (is_other) place.fabric.provider = "tcp;ofi_rxm";
-  const bool is_fabric = transport == NetworkTransport::fabric;
+  const bool is_fabric =
+      transport == NetworkTransport::fabric || transport == NetworkTransport::hybrid;
   place.master_port = static_cast<std::uint16_t>(group.port + (is_fabric ? 1 : 0));
   place.fabric.need = is_fabric ? fabric::FabricNeed::must : fabric::FabricNeed::none;
   return place;
@@ -174,6 +176,19 @@ int compare(Communicator& tcp, Communicator& fabric) {
   return 0;
 }
 
+/// Compares, and fails unless both networks have carried much.
+int compare_hybrid(Communicator& tcp, Communicator& hybrid) {
+  if (const int status = compare(tcp, hybrid); status != 0) return status;
+  int networks = 0;
+  for (const LinkCounters& link : hybrid.links()) {
+    if (hybrid.rank() == Rank{0})
+      std::printf("%s has carried %llu bytes\n", link.name.c_str(),
+                  static_cast<unsigned long long>(link.bytes_sent));
+    if (link.bytes_sent > 100'000 && link.failures == 0) ++networks;
+  }
+  return networks == 2 ? 0 : 1;
+}
+
 /// Rank 1 kills itself in the middle; the others must name it, and soon.
 int lose_one(Communicator& fabric) {
   std::vector<float> values(1 << 20);
@@ -212,11 +227,9 @@ int last(Communicator& fabric) {
 /// Numbers in memory of their own pages, at a place that is given or the system's choice.
 class MappedNumbers {
  public:
-  MappedNumbers(std::size_t count, void* place)
-      : count_(count),
-        memory_(::mmap(place, count * sizeof(float), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | (place == nullptr ? 0 : MAP_FIXED_NOREPLACE),
-                       -1, 0)) {
+  MappedNumbers(std::size_t count, void* place) : count_(count) {
+    if (place != nullptr) memory_ = map(place, MAP_FIXED_NOREPLACE);
+    if (memory_ == MAP_FAILED) memory_ = map(nullptr, 0);  // Other memory may be there now.
     if (memory_ == MAP_FAILED) throw system_error("mapping memory", errno);
   }
   MappedNumbers(const MappedNumbers&) = delete;
@@ -227,8 +240,13 @@ class MappedNumbers {
   std::span<float> values() const { return {static_cast<float*>(memory_), count_}; }
 
  private:
+  void* map(void* place, int flags) const {
+    return ::mmap(place, count_ * sizeof(float), PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  }
+
   std::size_t count_;
-  void* memory_;
+  void* memory_ = MAP_FAILED;
 };
 
 /// Exchanges messages, each in pages that did not exist before, at addresses that did. A
@@ -346,8 +364,10 @@ int take_automatically(const Group& group, int rank) {
 int run_rank(const Group& group, int rank, std::string_view what) try {
   if (what == "automatic") return take_automatically(group, rank);
   Communicator tcp(join(place_of(group, rank, NetworkTransport::tcp)));
+  const bool is_hybrid = what.starts_with("hybrid");
   const JobPlace place =
-      place_of(group, rank, NetworkTransport::fabric, what == "differ" && rank == 1);
+      place_of(group, rank, is_hybrid ? NetworkTransport::hybrid : NetworkTransport::fabric,
+               what == "differ" && rank == 1);
   Connections connections = join(place);
   if (rank == 0)
     std::printf("%s on %s, put by %s\n", connections.fabric->traits().provider.c_str(),
@@ -359,7 +379,8 @@ int run_rank(const Group& group, int rank, std::string_view what) try {
   if (what == "last") return last(fabric);
   if (what == "strangers") return compare_among_strangers(tcp, fabric, card, place);
   if (what == "compare") return compare(tcp, fabric);
-  if (what == "kill") return lose_one(fabric);
+  if (what == "kill" || what == "hybrid-kill") return lose_one(fabric);
+  if (what == "hybrid") return compare_hybrid(tcp, fabric);
   if (what == "remap") return use_memory_mapped_anew(fabric);
   return time_both(tcp, fabric);
 } catch (const Error& e) {
@@ -395,7 +416,7 @@ int run(const std::vector<std::string>& arguments) {
   int worst = 0;
   for (std::size_t i = 0; i < children.size(); ++i) {
     const int status = status_of(children[i]);
-    const bool is_victim = what == "kill" && group.first + static_cast<int>(i) == 1;
+    const bool is_victim = what.ends_with("kill") && group.first + static_cast<int>(i) == 1;
     if (status != 0 && !is_victim) worst = status;
   }
   return worst;
@@ -409,8 +430,8 @@ int main(int count, char** values) {
   if (count == 4 || count == 5 || count == 6 || count < 3) {
     std::fprintf(
         stderr,
-        "usage: fabric_ranks compare|kill|differ|last|remap|strangers|time|automatic RANKS [FIRST "
-        "COUNT ADDRESS PORT]\n");
+        "usage: fabric_ranks compare|kill|differ|hybrid|hybrid-kill|last|remap|strangers|time|"
+        "automatic RANKS [FIRST COUNT ADDRESS PORT]\n");
     return 2;
   }
   return fastgpu::comm::run(arguments);

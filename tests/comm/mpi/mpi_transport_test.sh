@@ -15,6 +15,6 @@ run 3 3 "$without" fails
 run 1 2 "$with" finalized-last
 says 'FASTGPU_COMM_TRANSPORT=mpi needs MPI_THREAD_MULTIPLE, and the program has initialised MPI with MPI_THREAD_SINGLE'
 FASTGPU_COMM_TRANSPORT=pigeon run 1 2 "$without" once
-says "FASTGPU_COMM_TRANSPORT is 'pigeon', not one of auto, tcp, fabric, mpi"
+says "FASTGPU_COMM_TRANSPORT is 'pigeon', not one of auto, tcp, fabric, hybrid, mpi"
 run 1 2 sh -c '[ $OMPI_COMM_WORLD_RANK = 0 ] || export FASTGPU_COMM_TRANSPORT=tcp; exec "$0" once' "$without"
 says 'has another FASTGPU_COMM_TRANSPORT: all ranks need the same'

@@ -81,6 +81,21 @@ TEST_CASE(
   CHECK(mentions(failure_of([&] { place_with(contradiction); }), "FASTGPU_COMM_FABRIC is 'off'"));
 }
 
+TEST_CASE("a fabric beside TCP is a must, unless several interfaces are enough") {
+  Variables variables = plain_but("FASTGPU_COMM_TRANSPORT", "hybrid");
+  CHECK(place_with(variables).transport == NetworkTransport::hybrid);
+  CHECK(place_with(variables).fabric.need == fabric::FabricNeed::must);
+  variables["FASTGPU_COMM_INTERFACE"] = "eth0";
+  CHECK(place_with(variables).fabric.need == fabric::FabricNeed::must);
+  variables["FASTGPU_COMM_FABRIC"] = "off";
+  CHECK(mentions(failure_of([&] { place_with(variables); }),
+                 "FASTGPU_COMM_TRANSPORT is 'hybrid', but FASTGPU_COMM_FABRIC is 'off'"));
+  variables["FASTGPU_COMM_INTERFACE"] = "eth0,eth1";
+  CHECK(place_with(variables).fabric.need == fabric::FabricNeed::none);
+  variables["FASTGPU_COMM_FABRIC"] = "verbs";
+  CHECK(place_with(variables).fabric.need == fabric::FabricNeed::welcome);
+}
+
 TEST_CASE("a job may require a fabric, if no other variable excludes one") {
   CHECK_FALSE(place_with(kPlain).fabric.is_required);
   CHECK_FALSE(place_with(plain_but("FASTGPU_COMM_REQUIRE", "any")).fabric.is_required);

@@ -19,6 +19,7 @@ from suite import assert_equal, assert_greater, assert_in, assert_raises
 
 BENCH = [os.path.abspath(sys.argv[1]), "--sizes", "16M", "--repetitions", "3"]
 BOTH = {"FASTGPU_COMM_INTERFACE": "eth0,eth1"}
+DYNAMIC = f"{BENCH[0]}-dynamic"  # Static programs load no plugin.
 
 
 @contextlib.contextmanager
@@ -129,6 +130,59 @@ def test_a_network_that_comes_back_is_used_again(hosts):
             assert_greater(link["bytes_sent"], 64 << 20)
             assert_greater(link["frames_received"], 500)
         assert_greater(links[f"tcp 10.213.10.{number + 1}"]["failures"], 1)
+
+
+def wait_until_it_runs(hosts, device):
+    """libfabric knows an interface once it runs, which takes a moment after it is up."""
+    for host in hosts:
+        show = host.entered(["ip", "-json", "link", "show", "dev", device])
+        while json.loads(sh(*show))[0]["operstate"] != "UP":
+            time.sleep(0.05)
+
+
+def with_fabric(hosts):
+    """TCP on eth0 and libfabric, by its provider for TCP, on eth1 carry messages together."""
+    wait_until_it_runs(hosts, "eth1")
+    plugin = pathlib.Path(BENCH[0]).with_name("libfastgpu_comm_fabric.so")
+    return plugin.exists() and {
+        "FASTGPU_COMM_TRANSPORT": "hybrid",
+        "FASTGPU_COMM_INTERFACE": "eth0",
+        "FASTGPU_COMM_FABRIC": "tcp;ofi_rxm",
+        "FASTGPU_COMM_FABRIC_DEVICE": "eth1",
+        "FASTGPU_COMM_FABRIC_PLUGIN": str(plugin),
+        "FASTGPU_COMM_TIMEOUT": "20s",
+    }
+
+
+def test_a_fabric_and_tcp_carry_an_all_reduce_together(hosts):
+    if not (together := with_fabric(hosts)):
+        return
+    lines = results(start(hosts, [DYNAMIC, *BENCH[1:]], 1, together))
+    assert_equal([line["bytes"] for line in lines], [16 << 20])
+    for host in hosts:
+        for device in ("eth0", "eth1"):
+            assert_greater(sent(host, device), 4 << 20)
+
+
+def test_a_fabric_that_goes_in_the_middle_is_left(hosts):
+    if not (together := with_fabric(hosts)):
+        return
+    words = [DYNAMIC, "--sizes", "32M", "--repetitions", "20", "--links"]
+    ranks = start(hosts, words, 1, together)
+    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    hosts[1].ip("link set eth1 down")
+    began = time.monotonic()
+    outcomes = [rank.communicate(timeout=60) for rank in ranks]
+    assert_equal([rank.returncode for rank in ranks], [0, 0])  # They have compared the sums.
+    assert_greater(20, time.monotonic() - began)
+    said = "".join(errors for _, errors in outcomes)
+    assert_in("the fabric tcp;ofi_rxm eth1 has failed on the way to rank", said)
+    for _, errors in outcomes:
+        (line,) = (line for line in errors.splitlines() if line.startswith("{"))
+        links = {link["name"]: link for link in json.loads(line)["links"]}
+        assert_equal(links["fabric tcp;ofi_rxm eth1"]["connections"], 0)
+        assert_greater(links["fabric tcp;ofi_rxm eth1"]["bytes_sent"], 16 << 20)
+    hosts[1].ip("link set eth1 up")
 
 
 def test_a_network_that_slows_down_loses_its_share(hosts):

@@ -1,0 +1,78 @@
+// A transport that carries frames for another one, which spreads messages over it and TCP.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/transports/transport.hpp"
+
+namespace fastgpu::comm {
+
+class CarriedFlow;
+
+/// The listener of that transport, and its owner. One thread at a time.
+class FlowCarrier final : public TransportEvents {
+ public:
+  /// Borrows `reports`, which get what is no message: warnings, and descriptors.
+  explicit FlowCarrier(TransportEvents& reports) : reports_(reports) {}
+  ~FlowCarrier() override;
+  FlowCarrier(const FlowCarrier&) = delete;
+  FlowCarrier& operator=(const FlowCarrier&) = delete;
+
+  /// Takes a transport that is open, and whose listener this is.
+  void use(std::unique_ptr<Transport> transport);
+
+  Transport& transport() const noexcept { return *transport_; }
+
+  /// Ends the transport, which waits until what was sent has left, but not for long. Only flows may
+  /// call this object afterwards.
+  void end() noexcept { transport_.reset(); }
+
+  /// Returns the counters of the frames that are carried. They have the transport's name.
+  LinkCounters& link() noexcept { return link_; }
+  const LinkCounters& link() const noexcept { return link_; }
+
+  bool has_flows() const noexcept { return flow_count_ > 0; }
+
+  /// Moves what can be moved. Then flows may have something to read, or room to write.
+  bool progress();
+  /// Returns the ranks whose flows have, once.
+  std::vector<Rank> take_ready();
+  bool needs_progress() const noexcept { return !ready_.empty() || transport_->needs_progress(); }
+
+  // ---- for flows ----
+  void add(CarriedFlow& flow, Rank peer);
+  /// Removes the flow to `peer`. Memory of its messages is touched no more. With the last flow the
+  /// transport is abandoned.
+  void forget(Rank peer) noexcept;
+  /// Notes that the flow to `peer` has something to read, or room to write.
+  void mark(Rank peer);
+  /// Returns memory for a frame's bytes, which the transport may use. Throws ErrorKind::capacity.
+  std::span<std::byte> take_block();
+  void give_block(std::span<std::byte> block) { spare_.push_back(block); }
+
+  // ---- TransportEvents ----
+  void sent(Outgoing& message) override;
+  void received(Incoming& message) override;
+  void noted(Rank /*from*/, MessageTag /*tag*/, const Note& /*note*/) override {}
+  void lost(Rank peer, const Error& error) override;
+  void warned(const std::string& sentence) override { reports_.warned(sentence); }
+  void opened(int descriptor) override { reports_.opened(descriptor); }
+  void closing(int descriptor) override { reports_.closing(descriptor); }
+
+ private:
+  TransportEvents& reports_;
+  LinkCounters link_{};
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;  ///< Outlive the transport, which uses them.
+  std::vector<std::span<std::byte>> spare_;
+  std::unique_ptr<Transport> transport_;
+  std::vector<CarriedFlow*> flows_;  ///< The flows, by rank; null for others.
+  std::size_t flow_count_ = 0;
+  std::vector<bool> is_ready_;  ///< By rank: it is in `ready_`.
+  std::vector<Rank> ready_;
+};
+
+}  // namespace fastgpu::comm
