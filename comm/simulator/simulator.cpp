@@ -200,7 +200,8 @@ class Simulation {
              link.latency;
     };
     std::uint8_t first = 0;
-    for (std::uint8_t other = 1; other < networks_of(flow); ++other)
+    const auto networks = static_cast<std::uint8_t>(networks_of(flow));
+    for (std::uint8_t other = 1; other < networks; ++other)
       if (arrival(other) < arrival(first)) first = other;
     return first;
   }

@@ -45,6 +45,15 @@ std::uint64_t packed(Rank rank, std::size_t flow) {
   return static_cast<std::uint64_t>(rank.value) << 16 | flow;
 }
 
+/// Waits a moment for the connection that carries notices to take more.
+void wait_for_room(TcpPeer& peer) {
+  const auto& flows = peer.flows();
+  const auto first = std::ranges::find_if(
+      flows, [](const auto& flow) { return flow->is_open() && flow->carries_notices(); });
+  pollfd full{first == flows.end() ? -1 : (*first)->socket(), POLLOUT, 0};
+  ::poll(&full, 1, 1);
+}
+
 }  // namespace
 
 TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, TransportEvents& events,
@@ -522,13 +531,8 @@ void TcpTransport::send_abort(std::span<const std::byte> bytes,
   for (const auto& known : peers_) {
     if (!is_open(known)) continue;
     try {
-      for (known->write(); !known->is_flushed() && !deadline.passed(); known->write()) {
-        const auto& flows = known->flows();
-        const auto first = std::ranges::find_if(
-            flows, [](const auto& flow) { return flow->is_open() && flow->carries_notices(); });
-        pollfd full{first == flows.end() ? -1 : (*first)->socket(), POLLOUT, 0};
-        ::poll(&full, 1, 1);
-      }
+      for (known->write(); !known->is_flushed() && !deadline.passed(); known->write())
+        wait_for_room(*known);
     } catch (const Error&) {
       continue;  // It is gone, and needs no notice.
     }

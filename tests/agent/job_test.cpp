@@ -384,7 +384,7 @@ TEST_CASE("daemons of a program end with the job on nodes without the supervisor
   Job job("", "env -i setsid -f sleep 4717.1; (sleep 4717.1 &) ; exit 6");
   RankNode node(job);
   CHECK(eventually([&] { return read_text(job.directory() / "code") == "6\n"; }));
-  CHECK(running("sleep 4717.1") == 2);
+  CHECK(eventually([] { return running("sleep 4717.1") == 2; }));
   node.end_job();
   CHECK(eventually([] { return running("sleep 4717.1") == 0; }));
 }
