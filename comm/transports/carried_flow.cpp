@@ -94,7 +94,7 @@ bool CarriedFlow::write() {
   const bool has_body = !body.empty();
   leaving.parts = has_body ? 2 : 1;
   leaving.head.peer = leaving.body.peer = peer_;
-  leaving.head.flow = leaving.body.flow = this;
+  leaving.head.client = leaving.body.client = this;
   leaving.head.frame = leaving.body.frame = &leaving;
   leaving.head.tag = tag_of_header(frames_out_);
   leaving.head.bytes = leaving.header;
@@ -124,7 +124,8 @@ void CarriedFlow::confirmed(std::size_t frames) {
   carrier_.mark(peer_);
 }
 
-void CarriedFlow::sent(OutgoingPart& part) {
+void CarriedFlow::sent(CarriedOutgoing& message) {
+  auto& part = static_cast<OutgoingPart&>(message);
   if (--part.frame->parts == 0) leaving_.erase(part.frame->self);
 }
 
@@ -138,7 +139,7 @@ bool CarriedFlow::is_silent() const noexcept {
 void CarriedFlow::await_header() {
   Coming& coming = coming_.emplace_back();
   coming.head.peer = coming.body.peer = peer_;
-  coming.head.flow = coming.body.flow = this;
+  coming.head.client = coming.body.client = this;
   coming.head.frame = coming.body.frame = &coming;
   coming.head.tag = tag_of_header(frames_in_);
   coming.head.sink.memory = coming.header;
@@ -165,7 +166,8 @@ void CarriedFlow::advance() noexcept {
   }
 }
 
-void CarriedFlow::received(IncomingPart& part) {
+void CarriedFlow::received(CarriedIncoming& message) {
+  auto& part = static_cast<IncomingPart&>(message);
   Coming& coming = *part.frame;
   if (&part == &coming.head)
     open_header(coming);

@@ -15,19 +15,17 @@
 
 namespace fastgpu::comm {
 
-class CarriedFlow final : public Flow {
+class CarriedFlow final : public Flow, public CarrierClient {
  private:
   struct Leaving;
   struct Coming;
 
  public:
   /// A message by the carrier that is under way.
-  struct OutgoingPart : Outgoing {
-    CarriedFlow* flow = nullptr;
+  struct OutgoingPart : CarriedOutgoing {
     Leaving* frame = nullptr;
   };
-  struct IncomingPart : Incoming {
-    CarriedFlow* flow = nullptr;
+  struct IncomingPart : CarriedIncoming {
     Coming* frame = nullptr;
   };
 
@@ -64,11 +62,11 @@ class CarriedFlow final : public Flow {
   bool is_silent() const noexcept override;
 
   // ---- for the carrier ----
-  void sent(OutgoingPart& part);
-  void received(IncomingPart& part);
-  void lost(const Error& error);
+  void sent(CarriedOutgoing& message) override;
+  void received(CarriedIncoming& message) override;
+  void lost(const Error& error) override;
   /// Asks the carrier for the bytes of the frames whose headers have come, and for further headers.
-  void advance() noexcept;
+  void advance() noexcept override;
 
   std::size_t window() const noexcept { return window_; }  ///< Frames that may be unconfirmed.
 

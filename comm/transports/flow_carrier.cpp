@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "comm/transports/carried_flow.hpp"
 #include "comm/transports/tcp_frame.hpp"
 
 namespace fastgpu::comm {
@@ -13,8 +12,6 @@ constexpr std::size_t kBlocksAChunk = 8;
 
 }  // namespace
 
-FlowCarrier::~FlowCarrier() = default;
-
 void FlowCarrier::use(std::unique_ptr<Transport> transport) {
   transport_ = std::move(transport);
   link_ = {.name = transport_->links().front().name};
@@ -23,7 +20,7 @@ void FlowCarrier::use(std::unique_ptr<Transport> transport) {
 bool FlowCarrier::progress() {
   const bool has_moved = transport_->progress();
   for (std::size_t i = 0; i < ready_.size(); ++i)
-    if (CarriedFlow* const flow = flows_[static_cast<std::size_t>(ready_[i].value)])
+    if (CarrierClient* const flow = flows_[static_cast<std::size_t>(ready_[i].value)])
       flow->advance();
   return has_moved;
 }
@@ -34,7 +31,7 @@ std::vector<Rank> FlowCarrier::take_ready() {
   return std::exchange(ready_, {});
 }
 
-void FlowCarrier::add(CarriedFlow& flow, Rank peer) {
+void FlowCarrier::add(CarrierClient& flow, Rank peer) {
   const auto index = static_cast<std::size_t>(peer.value);
   if (flows_.size() <= index) {
     flows_.resize(index + 1);
@@ -75,13 +72,13 @@ std::span<std::byte> FlowCarrier::take_block() {
 }
 
 void FlowCarrier::sent(Outgoing& message) {
-  auto& part = static_cast<CarriedFlow::OutgoingPart&>(message);
-  part.flow->sent(part);
+  auto& carried = static_cast<CarriedOutgoing&>(message);
+  carried.client->sent(carried);
 }
 
 void FlowCarrier::received(Incoming& message) {
-  auto& part = static_cast<CarriedFlow::IncomingPart&>(message);
-  part.flow->received(part);
+  auto& carried = static_cast<CarriedIncoming&>(message);
+  carried.client->received(carried);
 }
 
 void FlowCarrier::lost(Rank peer, const Error& error) {

@@ -11,14 +11,37 @@
 
 namespace fastgpu::comm {
 
-class CarriedFlow;
+class CarrierClient;
+
+/// A message of a client that is under way.
+struct CarriedOutgoing : Outgoing {
+  CarrierClient* client = nullptr;
+};
+struct CarriedIncoming : Incoming {
+  CarrierClient* client = nullptr;
+};
+
+/// A flow whose messages the carrier's transport sends and receives.
+class CarrierClient {
+ public:
+  CarrierClient() = default;
+  CarrierClient(const CarrierClient&) = delete;
+  CarrierClient& operator=(const CarrierClient&) = delete;
+  virtual ~CarrierClient() = default;
+
+  virtual void sent(CarriedOutgoing& message) = 0;
+  virtual void received(CarriedIncoming& message) = 0;
+  virtual void lost(const Error& error) = 0;
+  /// Goes on with what has come.
+  virtual void advance() noexcept = 0;
+};
 
 /// The listener of that transport, and its owner. One thread at a time.
 class FlowCarrier final : public TransportEvents {
  public:
   /// Borrows `reports`, which get what is no message: warnings, and descriptors.
   explicit FlowCarrier(TransportEvents& reports) : reports_(reports) {}
-  ~FlowCarrier() override;
+  ~FlowCarrier() override = default;
   FlowCarrier(const FlowCarrier&) = delete;
   FlowCarrier& operator=(const FlowCarrier&) = delete;
 
@@ -44,7 +67,7 @@ class FlowCarrier final : public TransportEvents {
   bool needs_progress() const noexcept { return !ready_.empty() || transport_->needs_progress(); }
 
   // ---- for flows ----
-  void add(CarriedFlow& flow, Rank peer);
+  void add(CarrierClient& flow, Rank peer);
   /// Removes the flow to `peer`. Memory of its messages is touched no more. With the last flow the
   /// transport is abandoned.
   void forget(Rank peer) noexcept;
@@ -69,7 +92,7 @@ class FlowCarrier final : public TransportEvents {
   std::vector<std::unique_ptr<std::byte[]>> chunks_;  ///< Outlive the transport, which uses them.
   std::vector<std::span<std::byte>> spare_;
   std::unique_ptr<Transport> transport_;
-  std::vector<CarriedFlow*> flows_;  ///< The flows, by rank; null for others.
+  std::vector<CarrierClient*> flows_;  ///< The flows, by rank; null for others.
   std::size_t flow_count_ = 0;
   std::vector<bool> is_ready_;  ///< By rank: it is in `ready_`.
   std::vector<Rank> ready_;
