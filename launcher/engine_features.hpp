@@ -1,4 +1,4 @@
-// What each engine can do. A job that asks an engine for more is refused before anything is done.
+// The abilities of each engine. A job that asks an engine for more is refused before anything is done.
 // Pure.
 #pragma once
 

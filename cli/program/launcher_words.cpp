@@ -237,7 +237,7 @@ class LauncherTranslation {
     if (!own.bare() && !attached_ && has_next_value()) out_.push_back(words_[at_++]);
   }
 
-  /// Returns true if the next word may be the value of a flag of ours: it is none itself.
+  /// Returns true if the next word may be the value of a flag of ours: it is not a flag itself.
   bool has_next_value() const {
     return at_ < words_.size() &&
            arguments_.find(words_[at_].substr(0, words_[at_].find('='))) == nullptr;

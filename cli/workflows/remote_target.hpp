@@ -20,7 +20,7 @@ struct RemoteTarget {
 
 enum class Access : std::uint8_t { modify, inspect };
 
-/// What happens to nodes that do not run.
+/// The treatment of nodes that do not run.
 enum class Absent : std::uint8_t {
   refused,   ///< The call throws.
   left_out,  ///< They are left out. The call throws if no node is left.

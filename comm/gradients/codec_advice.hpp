@@ -9,7 +9,7 @@
 
 namespace fastgpu::comm {
 
-/// What is measured of the steps of a job without a codec. Seconds and bytes are those of one step.
+/// Measurements of a job without a codec. Seconds and bytes are those of one step.
 struct PlainStep {
   double seconds = 0;           ///< The whole step, with the program's own work.
   double waited = 0;            ///< The part of it in which the program waits for gradients.
@@ -17,7 +17,7 @@ struct PlainStep {
   double bytes_per_second = 0;  ///< The speed at which gradients are all-reduced between nodes.
 };
 
-/// What a codec takes.
+/// The costs of a codec.
 struct CodecCost {
   std::string wire{};           ///< The value of FASTGPU_COMM_WIRE.
   double part = 1;              ///< The bytes between nodes, of those without a codec.

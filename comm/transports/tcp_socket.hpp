@@ -1,4 +1,4 @@
-// What the kernel knows of one TCP connection. No function waits.
+// Questions to the kernel about one TCP connection. No function waits.
 #pragma once
 
 #include <string>

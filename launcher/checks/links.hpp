@@ -28,7 +28,7 @@ struct LinkNode {
 int tournament_round(int a, int b, int nodes) noexcept;
 int tournament_rounds(int nodes) noexcept;
 
-/// What the orders of one probe have in common.
+/// The common part of the orders of one probe.
 struct LinkProbeRequest {
   std::string secret;
   std::chrono::milliseconds slot{0};  ///< 0: the connections are tried and not measured.

@@ -1,4 +1,4 @@
-// What is wrong with the nodes of a cluster, each by itself and beside the others. Pure.
+// The faults of the nodes of a cluster, each by itself and beside the others. Pure.
 #pragma once
 
 #include <chrono>

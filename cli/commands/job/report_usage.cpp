@@ -240,7 +240,7 @@ double total_of(const Json& value) {
   return sum;
 }
 
-/// Returns what a rank has written as an object; an empty one if the file is none of the library's.
+/// Returns what a rank has written as an object; an empty one for another file.
 Json comm_file(const launcher::JobUsage::Counters& one) {
   const auto file = attempt([&] { return parse_json<Json>(one.json, "the counters of a rank"); });
   return file.ok() && file.value().is_object() ? file.value() : Json::object();

@@ -1,4 +1,4 @@
-// What bench comm --codecs concludes: the links on which each codec makes steps shorter. Pure.
+// The conclusions of bench comm --codecs: the links on which each codec makes steps shorter. Pure.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct CodecGain {
 std::vector<CodecGain> codec_gains(const std::vector<comm::bench::BenchResult>& results);
 
 /// Returns the bytes per second that the busiest rank sent to other nodes in the all-reduce beside
-/// the codecs' results, over `transport`; absent if there is none, or all ranks share a node.
+/// the codecs' results, over `transport`; absent without such a result, and if all ranks are on one node.
 std::optional<double> link_speed(const std::vector<comm::bench::BenchResult>& results,
                                  const std::string& transport);
 
