@@ -26,7 +26,8 @@ struct CodecGain {
 std::vector<CodecGain> codec_gains(const std::vector<comm::bench::BenchResult>& results);
 
 /// Returns the bytes per second that the busiest rank sent to other nodes in the all-reduce beside
-/// the codecs' results, over `transport`; absent without such a result, and if all ranks are on one node.
+/// the codecs' results, over `transport`; absent without such a result, and if all ranks are on one
+/// node.
 std::optional<double> link_speed(const std::vector<comm::bench::BenchResult>& results,
                                  const std::string& transport);
 
