@@ -286,7 +286,7 @@ class LauncherTranslation {
       case LauncherMeaning::dropped:
         return;
       case LauncherMeaning::refused:
-        refuse_launcher_flag(spelling_, flag.ours);
+        refuse_launcher_flag(spelling_, "not supported: " + std::string(flag.ours));
       case LauncherMeaning::variable:
         return add_variable(ours + "=" + values.front());
       case LauncherMeaning::mebibytes:
