@@ -1,5 +1,5 @@
-// The abilities of each engine. A job that asks an engine for more is refused before anything is done.
-// Pure.
+// The abilities of each engine. A job that asks an engine for more is refused before anything is
+// done. Pure.
 #pragma once
 
 #include <cstdint>
