@@ -15,6 +15,7 @@
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
 #include "comm/fabric/endpoint.hpp"
+#include "comm/rendezvous/fabric_source.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/stream.hpp"
 
@@ -57,6 +58,17 @@ FabricAttempt fabric_transport(const Connections& connections, const Wishes& wis
                                             std::move(opened.endpoint))};
 } catch (const Error& e) {
   throw e.during("rank " + std::to_string(connections.rank.value));
+}
+
+/// Returns what opens this rank's fabric once more.
+std::unique_ptr<TransportSource> fabric_source(const Connections& connections,
+                                               const Wishes& wishes) {
+  fabric::FabricSettings settings = wishes.fabric;
+  settings.need = fabric::FabricNeed::must;
+  settings.provider = connections.fabric->traits().provider;
+  settings.device = connections.fabric->traits().device;
+  return std::make_unique<FabricSource>(connections.rank, connections.size, std::move(settings),
+                                        wishes.near);
 }
 
 /// A round of fixed messages to and from every other rank. They fit into any socket's buffer, so
@@ -354,6 +366,8 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
   connections.shared = std::move(shared);
   connections.fabric = std::move(fabric.transport);
   connections.is_hybrid = wishes.transport == NetworkTransport::hybrid;
+  if (connections.is_hybrid && connections.fabric)
+    connections.fabric_source = fabric_source(connections, wishes);
   connections.topology = exchange_topology(connections, round);
   check_requirement(connections, wishes, reason);
   connections.tcp_report = report_of_tcp(connections, reason);

@@ -17,6 +17,7 @@
 #include "comm/rendezvous/environment.hpp"
 #include "comm/schedule/topology.hpp"
 #include "comm/transports/fabric_transport.hpp"
+#include "comm/transports/meeting_transport.hpp"
 #include "comm/transports/reconnector.hpp"
 #include "comm/transports/shared_memory_transport.hpp"
 
@@ -42,6 +43,8 @@ struct Connections {
   std::unique_ptr<FabricTransport> fabric{};        ///< Null: no rank is reached by a fabric.
   /// Whether the fabric carries messages together with sockets, instead of in their place.
   bool is_hybrid = false;
+  /// What opens the fabric again once it has failed beside sockets; null: it stays unused.
+  std::unique_ptr<TransportSource> fabric_source{};
   std::string tcp_report{};  ///< Why an RDMA device of this machine is not used; often empty.
   std::unique_ptr<mpi::MpiMessages> messages{};  ///< Null: those to other hosts go by sockets.
   std::shared_ptr<mpi::MpiCollectives>

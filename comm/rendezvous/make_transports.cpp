@@ -54,7 +54,7 @@ void carry_by_fabric(const Parts& parts) {
   auto carrier = std::make_unique<FlowCarrier>(parts.events);
   fabric->open(*carrier);
   carrier->use(std::move(fabric));
-  parts.sockets.carry_by(std::move(carrier));
+  parts.sockets.carry_by(std::move(carrier), std::move(parts.connections.fabric_source));
 }
 
 std::unique_ptr<Transport> by_mpi(const Parts& parts) {

@@ -31,7 +31,10 @@ std::string network_of(const LinkCounters& link) {
 }  // namespace
 
 LinkCounters& TcpLinks::of(int socket) {
-  const std::string name = std::string(kTcpLink) + local_address(socket);
+  return named(std::string(kTcpLink) + local_address(socket));
+}
+
+LinkCounters& TcpLinks::named(const std::string& name) {
   const auto known = std::ranges::find(links_, name, &LinkCounters::name);
   return known != links_.end() ? *known : links_.emplace_back(LinkCounters{.name = name});
 }
@@ -62,7 +65,7 @@ std::vector<TcpLinks::Failure> TcpLinks::take_failures(const std::function<bool(
     if (now < each.due) return false;
     ++each.link->failures;
     warn_of_failure(each.peer, *each.link);
-    if (is_by_tcp(*each.link)) failures.push_back({each.peer, address_of(*each.link)});
+    failures.push_back({each.peer, each.link, is_by_tcp(*each.link) ? address_of(*each.link) : ""});
     return true;
   });
   return failures;

@@ -83,6 +83,16 @@ void TcpPeer::send_abort(std::span<const std::byte> bytes) {
        .copied = {reason.begin(), reason.end()}});
 }
 
+void TcpPeer::send_card(CarrierCard card) {
+  const auto length = static_cast<std::uint32_t>(card.bytes.size());
+  controls_.push_back({.frame = {.kind = TcpFrameKind::card,
+                                 .tag = {card.network},
+                                 .length = length,
+                                 .offset = card.attempt,
+                                 .total = static_cast<std::uint64_t>(card.kind)},
+                       .copied = std::move(card.bytes)});
+}
+
 bool TcpPeer::write() {
   const auto write_those = [this](const auto& are_meant) {
     bool has_moved = false;
@@ -383,6 +393,12 @@ void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
     case TcpFrameKind::taken:
     case TcpFrameKind::retired:
       return about_connection(frame);
+    case TcpFrameKind::card:
+      cards_.push_back({frame.tag.value,
+                        frame.offset,
+                        static_cast<CardKind>(frame.total),
+                        {bytes.begin(), bytes.end()}});
+      return;
   }
 }
 

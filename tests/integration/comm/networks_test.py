@@ -185,6 +185,29 @@ def test_a_fabric_that_goes_in_the_middle_is_left(hosts):
     hosts[1].ip("link set eth1 up")
 
 
+def test_a_fabric_that_comes_back_is_used_again(hosts):
+    if not (together := with_fabric(hosts)):
+        return
+    words = [DYNAMIC, "--sizes", "32M", "--repetitions", "150", "--links"]
+    ranks = start(hosts, words, 1, together)
+    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    hosts[1].ip("link set eth1 down")
+    time.sleep(3)  # It is left after a second, and tried without success.
+    hosts[1].ip("link set eth1 up")
+    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    outcomes = [rank.communicate(timeout=120) for rank in ranks]
+    assert_equal([rank.returncode for rank in ranks], [0, 0])  # They have compared the sums.
+    for _, errors in outcomes:
+        assert_in("the fabric tcp;ofi_rxm eth1 has failed on the way to rank", errors)
+        assert_in("the fabric tcp;ofi_rxm eth1 is used again on the way to rank", errors)
+        (line,) = (line for line in errors.splitlines() if line.startswith("{"))
+        fabric = {link["name"]: link for link in json.loads(line)["links"]}["fabric tcp;ofi_rxm eth1"]
+        assert_equal(fabric["connections"], 1)
+        assert_equal(fabric["reconnects"], fabric["failures"])
+        assert_greater(fabric["failures"], 0)
+        assert_greater(fabric["bytes_sent"], 64 << 20)
+
+
 def test_a_network_that_slows_down_loses_its_share(hosts):
     ranks = start(hosts, [BENCH[0], "--sizes", "32M", "--repetitions", "400"], 1, BOTH)
     wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
