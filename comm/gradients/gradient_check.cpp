@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "comm/gradients/codec.hpp"
+#include "comm/gradients/codec_traits.hpp"
 
 namespace fastgpu::comm {
 

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <span>
 
-#include "comm/fusion/table.hpp"
+#include "comm/fusion/gradient_table.hpp"
 #include "comm/gpu/device.hpp"
-#include "comm/gradients/settings.hpp"
+#include "comm/gradients/gradient_settings.hpp"
 
 namespace fastgpu::comm {
 

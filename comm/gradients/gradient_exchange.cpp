@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "comm/gpu/choose.hpp"
-#include "comm/gradients/codec.hpp"
+#include "comm/gradients/codec_traits.hpp"
 #include "comm/gradients/gradient_check.hpp"
 #include "comm/kernels/convert.hpp"
 
