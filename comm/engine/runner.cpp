@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "comm/common/deadline.hpp"
+#include "comm/engine/direct_run.hpp"
 #include "comm/rendezvous/connections.hpp"
 #include "comm/rendezvous/make_transports.hpp"
 
@@ -63,6 +64,7 @@ void Runner::lost(Rank peer, const Error& error) {
   if (loss) return;
   loss = error.during(name_of(peer));
   newly_lost_.push_back(peer);
+  has_losses_ = true;
 }
 
 void Runner::warned(const std::string& sentence) {
@@ -117,6 +119,31 @@ void Runner::expect_calls(std::uint32_t communicator, std::uint64_t begin) {
 }
 
 std::shared_ptr<Operation> Runner::start(Work work) {
+  return start(std::move(work), Begun{});
+}
+
+std::shared_ptr<Operation> Runner::run_or_start(Work work, const std::function<bool()>& wait) {
+  if (!can_run_directly(work)) return start(std::move(work));
+  if (work.has_note) calls_.begin(call_number({work.tag_base}), work.call);
+  DirectRun run(work, routes_, direct_scratch_);
+  const auto may_go_on = [&] { return !trouble_ && newly_lost_.empty(); };
+  bool is_done = run.advance();
+  while (!is_done && may_go_on() && wait())
+    is_done = run.advance();
+  stalls_.step_finished();
+  if (is_done && !trouble_) return nullptr;
+  // The last step is not done where trouble came with it.
+  return start(std::move(work), {run.steps_done() - (is_done ? 1 : 0), run.scratch()});
+}
+
+/// Returns whether no operation is under way that would have to be driven meanwhile, and nothing
+/// has happened that an operation has to end with.
+bool Runner::can_run_directly(const Work& work) const {
+  return active_.empty() && !failure_ && !trouble_ && !has_losses_ && !calls_.has_early() &&
+         DirectRun::suits(work, routes_);
+}
+
+std::shared_ptr<Operation> Runner::start(Work work, const Begun& begun) {
   if (failure_)
     throw Error(ErrorKind::remote,
                 "this communicator is broken since " + std::string(failure_->what()));
@@ -125,7 +152,12 @@ std::shared_ptr<Operation> Runner::start(Work work) {
   operation->seen_at = roughly_now();
   active_.push_back(operation);
   try {
-    if (what.has_note) calls_.begin(call_number({what.tag_base}), what.call);
+    if (begun.steps > 0) {
+      operation->skip(begun.steps, begun.scratch);
+      settle();
+    } else if (what.has_note) {
+      calls_.begin(call_number({what.tag_base}), what.call);
+    }
     begin(*operation);
     settle();
   } catch (const Error& e) {
