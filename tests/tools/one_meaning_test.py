@@ -5,8 +5,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import suite
-from suite import assert_equal
 from one_meaning import in_three_folders, twice
+from suite import assert_equal
 
 
 def test_a_type_that_two_headers_define_is_found_in_every_form():
