@@ -18,6 +18,8 @@ using namespace std::chrono_literals;
 /// The time in which other ranks can receive the reason why this one gives up.
 constexpr auto kAbortTimeout = 500ms;
 
+constexpr unsigned kDirectRunsBetweenLooks = 256;
+
 std::string name_of(Rank rank) {
   return "rank " + std::to_string(rank.value);
 }
@@ -123,6 +125,11 @@ std::shared_ptr<Operation> Runner::start(Work work) {
 }
 
 std::shared_ptr<Operation> Runner::run_or_start(Work work, const std::function<bool()>& wait) {
+  // A rank that makes no other calls hears of the failures of others, too.
+  if (++direct_runs_ % kDirectRunsBetweenLooks == 0) {
+    read_notices();
+    progress();
+  }
   if (!can_run_directly(work)) return start(std::move(work));
   if (work.has_note) calls_.begin(call_number({work.tag_base}), work.call);
   DirectRun run(work, routes_, direct_scratch_);

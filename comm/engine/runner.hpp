@@ -135,6 +135,7 @@ class Runner final : private TransportEvents, private ControlEvents {
   std::vector<std::string> warnings_;  ///< The warnings of transports.
   std::size_t offloaded_ = 0;          ///< Offloaded collectives under way.
   std::vector<std::byte> direct_scratch_;
+  unsigned direct_runs_ = 0;
   Routes routes_;
   StallDetector stalls_;
 };
