@@ -5,8 +5,6 @@
 namespace fastgpu::comm {
 namespace {
 
-/// More steps than that take so long that what an operation costs beside them is little.
-constexpr std::size_t kMostSteps = 64;
 constexpr std::size_t kMostScratch = 64 << 10;
 
 bool has_message(const Step& step) noexcept {
@@ -33,7 +31,7 @@ bool DirectRun::suits(const Work& work, const Routes& routes) {
   const PreparedProgram& prepared = *work.program;
   const std::vector<Step>& steps = prepared.program.steps;
   if (work.offloaded || work.is_courtesy || prepared.averaging == Averaging::before ||
-      steps.size() > kMostSteps || scratch_bytes(work) > kMostScratch)
+      steps.size() != prepared.order.size() || scratch_bytes(work) > kMostScratch)
     return false;
   const std::size_t element = size_of(work.reduction.type);
   return std::ranges::all_of(steps, [&](const Step& step) {
@@ -53,11 +51,11 @@ DirectRun::DirectRun(const Work& work, const Routes& routes, std::vector<std::by
 }
 
 bool DirectRun::advance() {
-  const std::size_t steps = work_.program->program.steps.size();
-  for (; next_ < steps; ++next_) {
-    if (!run(next_)) return false;
-    memory_.finish(next_);
-    if (next_ + 1 == steps) memory_.finish_all();
+  const std::vector<StepIndex>& order = work_.program->order;
+  for (; next_ < order.size(); ++next_) {
+    if (!run(order[next_])) return false;
+    memory_.finish(order[next_]);
+    if (next_ + 1 == order.size()) memory_.finish_all();
   }
   return true;
 }

@@ -11,9 +11,9 @@
 
 namespace fastgpu::comm {
 
-/// A run of a work in the order of its program, by transports that move short messages within a
-/// call. Nothing knows of it but its caller: it may stop after any step, and an operation goes on
-/// from there.
+/// A run of a work's steps in their order (PreparedProgram::order), by transports that move short
+/// messages within a call. Nothing knows of it but its caller: it may stop after any step, and an
+/// operation goes on from there.
 class DirectRun {
  public:
   /// Returns whether all messages of a work are short enough, and there are few of them.
@@ -26,7 +26,8 @@ class DirectRun {
   /// could not be sent.
   bool advance();
 
-  StepIndex steps_done() const noexcept { return next_; }
+  /// Returns the steps that have been run.
+  std::span<const StepIndex> done() const { return std::span(work_.program->order).first(next_); }
   std::span<const std::byte> scratch() const noexcept { return scratch_; }
 
  private:
@@ -39,7 +40,7 @@ class DirectRun {
   std::span<std::byte> scratch_;
   StepMemory memory_;
   Note note_{};
-  StepIndex next_ = 0;
+  std::size_t next_ = 0;  ///< A place in the order.
 };
 
 }  // namespace fastgpu::comm

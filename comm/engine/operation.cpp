@@ -80,16 +80,14 @@ void Operation::reset(Work work) {
   if (prepared.averaging == Averaging::before) divide();
 }
 
-void Operation::skip(StepIndex steps, std::span<const std::byte> scratch) {
+void Operation::skip(std::span<const StepIndex> steps, std::span<const std::byte> scratch) {
   std::ranges::copy(scratch, scratch_.begin());
-  const auto is_skipped = [&](StepIndex step) { return step < steps; };
-  std::erase_if(ready_, is_skipped);
-  for (StepIndex step = steps; step < waits_for_.size(); ++step) {
-    const auto before = work_.program->dependencies.before[step];
-    waits_for_[step] -= static_cast<std::uint32_t>(std::ranges::count_if(before, is_skipped));
-    if (waits_for_[step] == 0 && !before.empty()) ready_.push_back(step);
-  }
-  left_ -= steps;
+  for (const StepIndex step : steps)
+    for (const StepIndex after : work_.program->dependencies.after[step])
+      if (--waits_for_[after] == 0) ready_.push_back(after);
+  std::erase_if(ready_,
+                [&](StepIndex step) { return std::ranges::find(steps, step) != steps.end(); });
+  left_ -= steps.size();
 }
 
 bool Operation::is_small() const noexcept {

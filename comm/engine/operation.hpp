@@ -85,8 +85,8 @@ class Operation {
   /// Begins other work after the end of this one, in the same memory.
   void reset(Work work);
 
-  /// Leaves out the first `steps`, which have been run with this scratch memory. Follows `reset`.
-  void skip(StepIndex steps, std::span<const std::byte> scratch);
+  /// Leaves out steps that have been run with this scratch memory. Follows `reset`.
+  void skip(std::span<const StepIndex> steps, std::span<const std::byte> scratch);
 
   /// Returns true if it keeps little memory, and nothing that others wait to have back.
   bool is_small() const noexcept;

@@ -140,7 +140,8 @@ std::shared_ptr<Operation> Runner::run_or_start(Work work, const std::function<b
   stalls_.step_finished();
   if (is_done && !trouble_) return nullptr;
   // The last step is not done where trouble came with it.
-  return start(std::move(work), {run.steps_done() - (is_done ? 1 : 0), run.scratch()});
+  const auto done = run.done();
+  return start(std::move(work), {is_done ? done.first(done.size() - 1) : done, run.scratch()});
 }
 
 /// Returns whether no operation is under way that would have to be driven meanwhile, and nothing
@@ -159,7 +160,7 @@ std::shared_ptr<Operation> Runner::start(Work work, const Begun& begun) {
   operation->seen_at = roughly_now();
   active_.push_back(operation);
   try {
-    if (begun.steps > 0) {
+    if (!begun.steps.empty()) {
       operation->skip(begun.steps, begun.scratch);
       settle();
     } else if (what.has_note) {

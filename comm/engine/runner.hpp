@@ -102,7 +102,7 @@ class Runner final : private TransportEvents, private ControlEvents {
 
   /// The first steps of a work, which have been run.
   struct Begun {
-    StepIndex steps = 0;
+    std::span<const StepIndex> steps{};
     std::span<const std::byte> scratch{};
   };
 

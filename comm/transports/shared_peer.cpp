@@ -169,14 +169,23 @@ void SharedPeer::receive(Incoming& message) {
     wanted_.add(message.tag, &message);
     return;
   }
-  const Arrival arrival = arrivals_.take(message.tag);
-  arrived_bytes_ -= kArrivalCost + arrival.bytes.size();
-  unasked_.remove(kArrivalCost + arrival.bytes.size());
+  const Arrival arrival = take_arrival(message.tag);
   begin(message, arrival.descriptor, arrival.bytes);
 }
 
+SharedPeer::Arrival SharedPeer::take_arrival(MessageTag tag) {
+  Arrival arrival = arrivals_.take(tag);
+  arrived_bytes_ -= kArrivalCost + arrival.bytes.size();
+  unasked_.remove(kArrivalCost + arrival.bytes.size());
+  return arrival;
+}
+
 bool SharedPeer::receive_now(Incoming& message) {
-  if (arrivals_.find(message.tag) != nullptr) return false;
+  if (const Arrival* const arrival = arrivals_.find(message.tag)) {
+    if (!is_whole(arrival->descriptor, message)) return false;
+    complete(message, take_arrival(message.tag).bytes);
+    return true;
+  }
   for (int i = 0; i < kDescriptorsATurn; ++i) {
     const auto descriptor = in_.take();
     if (!descriptor) return false;
@@ -186,16 +195,29 @@ bool SharedPeer::receive_now(Incoming& message) {
   return false;
 }
 
-/// Returns false, with nothing done, unless the descriptor brings all bytes of the message.
-bool SharedPeer::deliver_now(Incoming& message, const Descriptor& descriptor) {
-  const bool is_inlined = descriptor.kind == DescriptorKind::inlined;
-  if (!is_inlined && descriptor.kind != DescriptorKind::eager) return false;
+/// Returns whether the descriptor brings all bytes of the message.
+bool SharedPeer::is_whole(const Descriptor& descriptor, const Incoming& message) {
+  if (descriptor.kind != DescriptorKind::inlined && descriptor.kind != DescriptorKind::eager)
+    return false;
   const std::size_t size = bytes_of(descriptor);
-  if (size != message.sink.memory.size() || size > kEagerBytes) return false;
+  return size == message.sink.memory.size() && size <= kEagerBytes;
+}
+
+void SharedPeer::complete(Incoming& message, std::span<const std::byte> bytes) {
+  message.sink.take(0, bytes);
+  message.moved = bytes.size();
+}
+
+/// Returns false, with nothing done, unless the next descriptor brings all bytes of the message.
+bool SharedPeer::deliver_now(Incoming& message, const Descriptor& descriptor) {
+  if (!is_whole(descriptor, message)) return false;
   report_note(descriptor);
-  message.sink.take(0, is_inlined ? inlined_bytes(descriptor) : in_.bytes(size));
-  if (!is_inlined) in_.drop_bytes(size);
-  message.moved = size;
+  if (descriptor.kind == DescriptorKind::inlined) {
+    complete(message, inlined_bytes(descriptor));
+  } else {
+    complete(message, in_.bytes(message.sink.memory.size()));
+    in_.drop_bytes(message.moved);
+  }
   return true;
 }
 

@@ -88,6 +88,9 @@ class SharedPeer {
   bool flush();
 
   void report_note(const Descriptor& descriptor);
+  Arrival take_arrival(MessageTag tag);
+  static bool is_whole(const Descriptor& descriptor, const Incoming& message);
+  static void complete(Incoming& message, std::span<const std::byte> bytes);
   bool deliver_now(Incoming& message, const Descriptor& descriptor);
   void open(const Descriptor& descriptor);
   void on_message(const Descriptor& descriptor);

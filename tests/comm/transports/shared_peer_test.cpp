@@ -119,9 +119,10 @@ TEST_CASE("a short message is received within a call, and one that comes before 
   CHECK(std::ranges::count(second, std::byte{2}) == 8);
   CHECK(pair.reports.received_messages == 0);
   Incoming other{.tag = {1}, .sink = {first}};
-  pair.peer.receive(other);
-  CHECK(pair.reports.received_messages == 1);
+  CHECK(pair.peer.receive_now(other));
+  CHECK(pair.reports.received_messages == 0);
   CHECK(std::ranges::count(first, std::byte{1}) == 8);
+  CHECK_FALSE(pair.peer.receive_now(other));
 }
 
 TEST_CASE("a message of another length is not received within a call, and refused afterwards") {
