@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "comm/bench/bench_program.hpp"
 #include "comm/bench/codec_steps.hpp"
 #include "comm/bench/fastgpu_library.hpp"
 #include "comm/bench/gradients.hpp"
-#include "comm/bench/program.hpp"
 #include "comm/common/variables.hpp"
 #include "comm/communicator/join.hpp"
-#include "comm/trace/links.hpp"
+#include "comm/trace/link_counts.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {

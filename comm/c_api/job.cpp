@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "comm/c_api/arguments.hpp"
-#include "comm/c_api/guard.hpp"
+#include "comm/c_api/exception_border.hpp"
 #include "comm/c_api/handles.hpp"
 #include "comm/c_api/outcome.hpp"
 #include "comm/common/interrupt.hpp"
 #include "comm/common/variables.hpp"
 #include "comm/common/version.hpp"
 #include "comm/communicator/join.hpp"
-#include "comm/gossip/settings.hpp"
-#include "comm/gradients/settings.hpp"
-#include "comm/multistep/settings.hpp"
+#include "comm/gossip/gossip_settings.hpp"
+#include "comm/gradients/gradient_settings.hpp"
+#include "comm/multistep/multistep_settings.hpp"
 
 namespace comm = fastgpu::comm;
 using comm::c_api::guarded;

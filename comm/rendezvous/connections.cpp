@@ -14,7 +14,7 @@
 #include "base/error.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
-#include "comm/fabric/endpoint.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/rendezvous/fabric_source.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/round.hpp"

@@ -11,10 +11,10 @@
 
 #include "base/unique_fd.hpp"
 #include "comm/common/deadline.hpp"
-#include "comm/fabric/settings.hpp"
+#include "comm/fabric/fabric_settings.hpp"
 #include "comm/mpi/messages.hpp"
 #include "comm/rendezvous/address.hpp"
-#include "comm/rendezvous/environment.hpp"
+#include "comm/rendezvous/rank_environment.hpp"
 #include "comm/schedule/topology.hpp"
 #include "comm/transports/fabric_transport.hpp"
 #include "comm/transports/meeting_transport.hpp"

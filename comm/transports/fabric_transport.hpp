@@ -12,7 +12,7 @@
 
 #include "comm/common/deadline.hpp"
 #include "comm/fabric/card.hpp"
-#include "comm/fabric/endpoint.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/transports/fabric_frame.hpp"
 #include "comm/transports/fabric_frames.hpp"
 #include "comm/transports/fabric_memory.hpp"

@@ -35,7 +35,7 @@
 #include "comm/communicator/communicator.hpp"
 #include "comm/communicator/join.hpp"
 #include "comm/fabric/card.hpp"
-#include "comm/fabric/endpoint.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/transports/fabric_frame.hpp"

@@ -1,4 +1,4 @@
-#include "comm/rendezvous/environment.hpp"
+#include "comm/rendezvous/rank_environment.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

