@@ -388,7 +388,7 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
                          .may_measure = std::vector<bool>(ranks)};
   std::string reason;  // The first rank's by TCP.
 
-  Round round(connections, deadline);
+  Round round(connections.rank, connections.sockets, deadline);
   const Introduction mine = introduction_of(ways, wishes);
   round.exchange(std::vector(ranks, mine), [&](std::size_t r, const Introduction& theirs) {
     if (theirs[2] != mine[2])

@@ -305,7 +305,8 @@ std::optional<std::vector<ProbedPair>> exchange_results(const Connections& conne
   all[static_cast<std::size_t>(connections.rank.value)] =
       decode_result(encode_result(mine), connections.rank);
   const std::vector<EncodedResult> out(all.size(), encode_result(mine));
-  Round(connections, deadline).exchange(out, [&](std::size_t r, const EncodedResult& theirs) {
+  Round round(connections.rank, connections.sockets, deadline);
+  round.exchange(out, [&](std::size_t r, const EncodedResult& theirs) {
     all[r] = decode_result(theirs, {static_cast<int>(r)});
   });
   std::vector<ProbedPair> pairs;

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/unique_fd.hpp"
 #include "comm/common/deadline.hpp"
-#include "comm/rendezvous/connections.hpp"
+#include "comm/common/rank.hpp"
 #include "comm/rendezvous/stream.hpp"
 
 namespace fastgpu::comm {
@@ -16,8 +17,9 @@ namespace fastgpu::comm {
 /// that all may send before any receives.
 class Round {
  public:
-  Round(const Connections& connections, Deadline deadline)
-      : connections_(connections), deadline_(deadline) {}
+  /// Borrows the sockets, by rank: the first to each carries the messages.
+  Round(Rank self, const std::vector<std::vector<UniqueFd>>& sockets, Deadline deadline)
+      : self_(self), sockets_(sockets), deadline_(deadline) {}
 
   template <class Message, class Take>
   void exchange(const std::vector<Message>& out, Take take) {
@@ -32,18 +34,19 @@ class Round {
  private:
   template <class Action>
   void for_others(Action action) {
-    for (std::size_t r = 0; r < connections_.sockets.size(); ++r) {
-      if (connections_.sockets[r].empty()) continue;
+    for (std::size_t r = 0; r < sockets_.size(); ++r) {
+      if (sockets_[r].empty()) continue;
       try {
-        action(connections_.sockets[r].front().get(), r);
+        action(sockets_[r].front().get(), r);
       } catch (const Error& e) {
-        throw e.during("rank " + std::to_string(connections_.rank.value) + " meeting rank " +
+        throw e.during("rank " + std::to_string(self_.value) + " meeting rank " +
                        std::to_string(r));
       }
     }
   }
 
-  const Connections& connections_;
+  Rank self_;
+  const std::vector<std::vector<UniqueFd>>& sockets_;
   Deadline deadline_;
 };
 
