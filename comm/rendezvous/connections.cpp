@@ -17,14 +17,15 @@
 #include "comm/fabric/endpoint.hpp"
 #include "comm/rendezvous/fabric_source.hpp"
 #include "comm/rendezvous/handshake.hpp"
-#include "comm/rendezvous/stream.hpp"
+#include "comm/rendezvous/round.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
-/// Length of the address in shared memory, flows (0 for the usual number), transport, address;
-/// length of the card for the fabric, card; number of further networks, addresses there.
-constexpr std::size_t kHead = 3;
+/// Length of the address in shared memory, flows (0 for the usual number), transport, whether the
+/// rank would measure its networks, address; length of the card for the fabric, card; number of
+/// further networks, addresses there.
+constexpr std::size_t kHead = 4;
 constexpr std::size_t kMaxAddress = 255;
 constexpr std::size_t kCard = kHead + kMaxAddress;
 constexpr std::size_t kFurther = kCard + 1 + fabric::kMaxCard;
@@ -60,52 +61,6 @@ FabricAttempt fabric_transport(const Connections& connections, const Wishes& wis
   throw e.during("rank " + std::to_string(connections.rank.value));
 }
 
-/// Returns what opens this rank's fabric once more.
-std::unique_ptr<TransportSource> fabric_source(const Connections& connections,
-                                               const Wishes& wishes) {
-  fabric::FabricSettings settings = wishes.fabric;
-  settings.need = fabric::FabricNeed::must;
-  settings.provider = connections.fabric->traits().provider;
-  settings.device = connections.fabric->traits().device;
-  return std::make_unique<FabricSource>(connections.rank, connections.size, std::move(settings),
-                                        wishes.near);
-}
-
-/// A round of fixed messages to and from every other rank. They fit into any socket's buffer, so
-/// that all may send before any receives.
-class Round {
- public:
-  Round(const Connections& connections, Deadline deadline)
-      : connections_(connections), deadline_(deadline) {}
-
-  template <class Message, class Take>
-  void exchange(const std::vector<Message>& out, Take take) {
-    for_others([&](int socket, std::size_t r) { send_all(socket, out[r], deadline_); });
-    for_others([&](int socket, std::size_t r) {
-      Message in;
-      receive_all(socket, in, deadline_);
-      take(r, in);
-    });
-  }
-
- private:
-  template <class Action>
-  void for_others(Action action) {
-    for (std::size_t r = 0; r < connections_.sockets.size(); ++r) {
-      if (connections_.sockets[r].empty()) continue;
-      try {
-        action(connections_.sockets[r].front().get(), r);
-      } catch (const Error& e) {
-        throw e.during("rank " + std::to_string(connections_.rank.value) + " meeting rank " +
-                       std::to_string(r));
-      }
-    }
-  }
-
-  const Connections& connections_;
-  Deadline deadline_;
-};
-
 /// Puts the length of some bytes at one place, and the bytes at another.
 void put(Introduction& into, std::size_t length_at, std::size_t bytes_at,
          std::span<const std::byte> bytes) {
@@ -123,6 +78,7 @@ Introduction introduction_of(const SharedMemoryTransport* shared, const FabricTr
   Introduction mine{};
   mine[1] = static_cast<std::byte>(wishes.flows.value_or(0));
   mine[2] = static_cast<std::byte>(wishes.transport);
+  mine[3] = static_cast<std::byte>(wishes.may_measure);
   if (shared != nullptr) put(mine, 0, kHead, shared->address());
   if (fabric != nullptr) put(mine, kCard, kCard + 1, encode(fabric->card()));
   mine[kFurther] = static_cast<std::byte>(wishes.further.size());
@@ -317,6 +273,14 @@ std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
 
 }  // namespace
 
+fabric::FabricSettings settings_of_fabric(const Connections& connections, const Wishes& wishes) {
+  fabric::FabricSettings settings = wishes.fabric;
+  settings.need = fabric::FabricNeed::must;
+  settings.provider = connections.fabric->traits().provider;
+  settings.device = connections.fabric->traits().device;
+  return settings;
+}
+
 int usual_flows(const Topology& topology, Rank one, Rank other) {
   std::size_t ranks = 1;
   for (const std::vector<Rank>& members : topology.nodes)
@@ -329,10 +293,12 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
   const auto ranks = static_cast<std::size_t>(connections.size);
   auto shared = shared_memory_transport(connections, wishes.shared_memory);
   auto fabric = fabric_transport(connections, wishes);
-  std::vector<int> wished(ranks, 0);
   std::vector<Answer> answers(ranks, Answer{});
   std::vector<Introduction> introductions(ranks);
-  FurtherSockets sockets{.addresses = std::vector<std::vector<Endpoint>>(ranks)};
+  FurtherSockets sockets{.flows = {},
+                         .addresses = std::vector<std::vector<Endpoint>>(ranks),
+                         .wished = std::vector<int>(ranks, 0),
+                         .may_measure = std::vector<bool>(ranks)};
   std::string reason;  // The first rank's by TCP.
 
   Round round(connections, deadline);
@@ -343,7 +309,8 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
                                         " has another FASTGPU_COMM_TRANSPORT: all ranks need the "
                                         "same");
     answers[r] = {connect({static_cast<int>(r)}, theirs, shared.get(), fabric.transport.get())};
-    wished[r] = std::to_integer<int>(theirs[1]);
+    sockets.wished[r] = std::to_integer<int>(theirs[1]);
+    sockets.may_measure[r] = theirs[3] != std::byte{};
     sockets.addresses[r] = further_in(theirs, {static_cast<int>(r)}, wishes.further);
     introductions[r] = theirs;
   });
@@ -365,14 +332,22 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
                  });
   connections.shared = std::move(shared);
   connections.fabric = std::move(fabric.transport);
-  connections.is_hybrid = wishes.transport == NetworkTransport::hybrid;
-  if (connections.is_hybrid && connections.fabric)
-    connections.fabric_source = fabric_source(connections, wishes);
   connections.topology = exchange_topology(connections, round);
   check_requirement(connections, wishes, reason);
-  connections.tcp_report = report_of_tcp(connections, reason);
-  sockets.flows = flows_of(connections, wishes, wished);
+  connections.network_report = report_of_tcp(connections, reason);
+  if (wishes.transport == NetworkTransport::hybrid)
+    become_hybrid(connections, wishes, sockets);
+  else
+    sockets.flows = flows_of(connections, wishes, sockets.wished);
   return sockets;
+}
+
+void become_hybrid(Connections& connections, const Wishes& wishes, FurtherSockets& sockets) {
+  connections.is_hybrid = true;
+  if (connections.fabric)
+    connections.fabric_source = std::make_unique<FabricSource>(
+        connections.rank, connections.size, settings_of_fabric(connections, wishes), wishes.near);
+  sockets.flows = flows_of(connections, wishes, sockets.wished);
 }
 
 }  // namespace fastgpu::comm

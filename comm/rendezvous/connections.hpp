@@ -45,7 +45,9 @@ struct Connections {
   bool is_hybrid = false;
   /// What opens the fabric again once it has failed beside sockets; null: it stays unused.
   std::unique_ptr<TransportSource> fabric_source{};
-  std::string tcp_report{};  ///< Why an RDMA device of this machine is not used; often empty.
+  /// A sentence on the choice of networks: why an RDMA device of this machine is not used, or what
+  /// a probe has measured; often empty.
+  std::string network_report{};
   std::unique_ptr<mpi::MpiMessages> messages{};  ///< Null: those to other hosts go by sockets.
   std::shared_ptr<mpi::MpiCollectives>
       collectives{};  ///< Null: none but ours. Shared by the calls.
@@ -59,7 +61,8 @@ struct Wishes {
   std::optional<int> flows{};  ///< Connections to each rank; absent: what suits ranks and hosts.
   NetworkTransport transport = NetworkTransport::tcp;  ///< The other side's must be the same.
   fabric::FabricSettings fabric{};
-  std::string near{};  ///< This machine's address on the way to the others; empty: unknown.
+  std::string near{};        ///< This machine's address on the way to the others; empty: unknown.
+  bool may_measure = false;  ///< Whether networks may be measured to choose among them.
   /// The addresses at which this rank listens on further networks.
   std::vector<Endpoint> further{};
 };
@@ -78,6 +81,8 @@ struct FurtherSockets {
       flows{};  ///< The numbers by rank, with the first; 1 where another transport carries data.
   /// By rank: its addresses on further networks, in the order of this rank's.
   std::vector<std::vector<Endpoint>> addresses{};
+  std::vector<int> wished{};  ///< The numbers by rank that other ranks wish; 0: the usual one.
+  std::vector<bool> may_measure{};  ///< By rank: whether it would measure networks.
 };
 
 /// Finds out, over the first socket to each rank, which of them share memory with this one, and
@@ -86,5 +91,11 @@ struct FurtherSockets {
 /// ErrorKind::capacity if a fabric that is required does not reach a rank, and as open_endpoint()
 /// does.
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
+
+/// Returns the settings by which this rank's fabric can be opened once more.
+fabric::FabricSettings settings_of_fabric(const Connections& connections, const Wishes& wishes);
+
+/// Lets the fabric carry messages together with sockets, of which there are to be more then.
+void become_hybrid(Connections& connections, const Wishes& wishes, FurtherSockets& sockets);
 
 }  // namespace fastgpu::comm

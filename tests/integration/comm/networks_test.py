@@ -208,6 +208,42 @@ def test_a_fabric_that_comes_back_is_used_again(hosts):
         assert_greater(fabric["bytes_sent"], 64 << 20)
 
 
+def slow_down(hosts):
+    """Makes both networks so slow that the processors do not count."""
+    slower = ("rate", "400mbit", "burst", "256kb", "latency", "50ms")
+    for host in hosts:
+        for device in ("eth0", "eth1"):
+            host.tc("qdisc", "replace", "dev", device, "root", "tbf", *slower)
+
+
+def report_of_auto(hosts, environment):
+    """What rank 0 prints of its choice."""
+    words = [DYNAMIC, *BENCH[1:]]
+    ranks = start(hosts, words, 1, {**environment, "FASTGPU_COMM_TRANSPORT": "auto"})
+    outcomes = [rank.communicate(timeout=60) for rank in ranks]
+    assert_equal([rank.returncode for rank in ranks], [0, 0])
+    (line,) = (line for _, said in outcomes for line in said.splitlines() if "=auto takes" in line)
+    return line
+
+
+def test_auto_takes_both_networks_where_they_carry_more(hosts):
+    if not (together := with_fabric(hosts)):
+        return
+    slow_down(hosts)
+    before = [sent(hosts[0], device) for device in ("eth0", "eth1")]
+    assert_in("takes the fabric and TCP together", report_of_auto(hosts, together))
+    for device, count in zip(("eth0", "eth1"), before, strict=True):
+        assert_greater(sent(hosts[0], device) - count, 16 << 20)
+
+
+def test_auto_takes_the_fabric_alone_where_tcp_has_no_other_network(hosts):
+    if not (together := with_fabric(hosts)):
+        return
+    slow_down(hosts)
+    report = report_of_auto(hosts, {**together, "FASTGPU_COMM_FABRIC_DEVICE": "eth0"})
+    assert_in("takes the fabric alone: between ranks 0 and 1", report)
+
+
 def test_a_network_that_slows_down_loses_its_share(hosts):
     ranks = start(hosts, [BENCH[0], "--sizes", "32M", "--repetitions", "400"], 1, BOTH)
     wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
