@@ -459,13 +459,19 @@ std::unique_ptr<Reconnector> reconnector_of(const JobPlace& place, Mesh&& mesh,
   return std::make_unique<Reconnections>(identity_of(place, mesh.session), std::move(networks));
 }
 
-/// A rank has a connection to each other one, and shells allow 1024 descriptors where more cost
-/// nothing.
-void raise_descriptor_limit() noexcept {
+/// Raises a soft limit of this process to the hard one.
+void raise_limit(auto resource) noexcept {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
+  ::setrlimit(resource, &limit);
+}
+
+/// A rank has a connection to each other one, and shells allow 1024 descriptors where more cost
+/// nothing. A fabric locks the memory of messages.
+void raise_limits(const JobPlace& place) noexcept {
+  raise_limit(RLIMIT_NOFILE);
+  if (place.fabric.need != fabric::FabricNeed::none) raise_limit(RLIMIT_MEMLOCK);
 }
 
 /// Returns this machine's address on the way to the other ranks.
@@ -483,7 +489,7 @@ bool needs_mpi(const JobPlace& place) {
 }  // namespace
 
 Connections join(const JobPlace& wanted) {
-  raise_descriptor_limit();
+  raise_limits(wanted);
   const Deadline deadline(wanted.timeout);
   JobPlace place = wanted;
   Connections connections{.rank = place.rank, .size = place.size, .timeout = place.wait_timeout};
@@ -515,7 +521,8 @@ Connections join(const JobPlace& wanted) {
   connections.networks = static_cast<int>(networks.size()) + 1;
   for (const FurtherNetwork& network : networks)
     wishes.further.push_back(network.listens_at);
-  wishes.may_measure = place.transport == NetworkTransport::automatic && !place.fabric.is_required;
+  wishes.may_measure = place.transport == NetworkTransport::automatic &&
+                       !place.fabric.is_required && place.fabric.further_devices.empty();
   auto further = introduce(connections, wishes, deadline);
   if (place.transport == NetworkTransport::automatic)
     choose_networks(place, mesh, connections, wishes, further, networks, deadline);

@@ -27,6 +27,13 @@ namespace mpi {
 class MpiCollectives;
 }
 
+/// A fabric beside the first, and what opens it again.
+struct FurtherFabric {
+  std::uint64_t number = 1;                   ///< The same on all ranks.
+  std::unique_ptr<FabricTransport> fabric{};  ///< Not null.
+  std::unique_ptr<TransportSource> source{};
+};
+
 struct Connections {
   Rank rank{0};
   int size = 1;
@@ -41,10 +48,15 @@ struct Connections {
   std::unique_ptr<SharedMemoryTransport> shared{};  ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
   std::unique_ptr<FabricTransport> fabric{};        ///< Null: no rank is reached by a fabric.
-  /// Whether the fabric carries messages together with sockets, instead of in their place.
+  /// Whether fabrics carry messages together with sockets, instead of in their place; the same on
+  /// all ranks.
   bool is_hybrid = false;
   /// What opens the fabric again once it has failed beside sockets; null: it stays unused.
   std::unique_ptr<TransportSource> fabric_source{};
+  /// Fabrics by further devices, which carry messages together with the first.
+  std::vector<FurtherFabric> further_fabrics{};
+  /// Whether sockets carry messages only where no fabric beside them does.
+  bool are_sockets_spared = false;
   /// A sentence on the choice of networks: why an RDMA device of this machine is not used, or what
   /// a probe has measured; often empty.
   std::string network_report{};
@@ -87,15 +99,15 @@ struct FurtherSockets {
 
 /// Finds out, over the first socket to each rank, which of them share memory with this one, and
 /// which are reached by a fabric, and connects to these; fills in `topology`. All ranks call it at
-/// once. Throws ErrorKind::usage where transports or the numbers of networks differ,
+/// once. Throws ErrorKind::usage where transports or the numbers of networks or devices differ,
 /// ErrorKind::capacity if a fabric that is required does not reach a rank, and as open_endpoint()
 /// does.
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
 
-/// Returns the settings by which this rank's fabric can be opened once more.
-fabric::FabricSettings settings_of_fabric(const Connections& connections, const Wishes& wishes);
+/// Returns the settings by which a fabric of this rank can be opened once more.
+fabric::FabricSettings settings_of_fabric(const FabricTransport& fabric, const Wishes& wishes);
 
-/// Lets the fabric carry messages together with sockets, of which there are to be more then.
+/// Lets fabrics carry messages together with sockets, of which there are to be more then.
 void become_hybrid(Connections& connections, const Wishes& wishes, FurtherSockets& sockets);
 
 }  // namespace fastgpu::comm

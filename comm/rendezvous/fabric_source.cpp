@@ -9,7 +9,7 @@
 namespace fastgpu::comm {
 
 FabricSource::FabricSource(Rank self, int size, fabric::FabricSettings settings, std::string near)
-    : self_(self), settings_(std::move(settings)), site_{size, std::move(near)} {}
+    : self_(self), settings_(std::move(settings)), site_{size, std::move(near), self.value} {}
 
 void FabricSource::request() {
   opened_ = std::async(std::launch::async, [this]() -> std::unique_ptr<MeetingTransport> {

@@ -23,15 +23,16 @@ namespace {
 using namespace std::chrono_literals;
 using ProbeClock = std::chrono::steady_clock;
 
-/// Messages are made longer until one takes this time, or is as long as this.
-constexpr auto kSampleTime = 10ms;
+/// Messages are made longer until one takes this time, or is as long as this. Short ones would go
+/// by one network alone.
+constexpr auto kSampleTime = 40ms;
 constexpr std::size_t kShortest = 256 << 10;
 constexpr std::size_t kLongest = 32 << 20;
 
 /// Samples of one network, and the time after which there are no more than kFewSamples.
 constexpr std::size_t kSamples = 7;
 constexpr std::size_t kFewSamples = 3;
-constexpr auto kTimeANetwork = 250ms;
+constexpr auto kTimeANetwork = 160ms;
 
 /// A smaller gain is not worth the copies that messages by both networks need.
 constexpr double kLeastGain = 1.05;
@@ -258,7 +259,7 @@ ProbedPair measure_networks(Rank self, Rank partner, int size, ProbedNetworks ne
   auto carrier = std::make_unique<FlowCarrier>(events);
   networks.fabric->open(*carrier);
   carrier->use(std::move(networks.fabric));
-  both.carry_by(std::move(carrier));
+  both.carry_by(0, std::move(carrier));
   pair.both = measured(self, {both, events, partner, deadline}, partner);
   return pair;
 }
@@ -270,8 +271,8 @@ std::unique_ptr<FabricTransport> open_probed_fabric(const Connections& connectio
   std::unique_ptr<FabricTransport> opened;
   std::optional<Error> failure;
   try {
-    auto endpoint = fabric::open_endpoint(settings_of_fabric(connections, wishes),
-                                          {connections.size, wishes.near})
+    auto endpoint = fabric::open_endpoint(settings_of_fabric(*connections.fabric, wishes),
+                                          {connections.size, wishes.near, connections.rank.value})
                         .endpoint;
     opened =
         std::make_unique<FabricTransport>(connections.rank, connections.size, std::move(endpoint));

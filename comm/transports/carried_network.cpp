@@ -170,6 +170,7 @@ bool CarriedNetwork::may_use_again(Rank rank, const Way& way) const {
 
 void CarriedNetwork::failed(Rank peer, Clock::time_point now) {
   Way& way = ways_.at(peer);
+  if (!may_use_again(peer, way)) return;  // The peer has noticed it earlier, and it is used again.
   way.has_failed = true;
   way.schedule.failed(now);
 }

@@ -50,6 +50,7 @@ class CarriedNetwork {
   CarriedNetwork(CarrierHub& hub, std::uint64_t number, std::unique_ptr<FlowCarrier> carrier,
                  std::unique_ptr<TransportSource> source, RetryTimes times);
 
+  std::uint64_t number() const noexcept { return number_; }
   const LinkCounters& link() const noexcept { return link_; }
 
   /// Moves what can be moved without waiting; returns false where that was nothing.

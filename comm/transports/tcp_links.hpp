@@ -37,7 +37,7 @@ class TcpLinks {
   /// Warns of the network of a connection to `peer`, once until it is used again.
   void warn_of_failure(Rank peer, const LinkCounters& link);
 
-  /// Counts a connection that was made in place of another.
+  /// Counts a connection that was made in place of another, and that one as a failure.
   void made_anew(Rank peer, LinkCounters& link);
 
   /// Counts and warns of the connections that ended some time ago though their peer, as `is_there`
@@ -49,7 +49,10 @@ class TcpLinks {
     Rank peer{};
     LinkCounters* link = nullptr;
     std::chrono::steady_clock::time_point due{};  ///< The time from which it counts as a failure.
+    bool is_counted = false;
   };
+
+  void count_failure(GivenUp& given_up);
 
   TransportEvents& events_;
   std::deque<LinkCounters> links_;         ///< A deque: its elements stay where they are.

@@ -64,6 +64,9 @@ class TcpPeer final : public FrameEvents {
   /// Returns the cards that have come, once.
   std::vector<CarrierCard> take_cards() noexcept { return std::exchange(cards_, {}); }
 
+  /// Lets connections carry chunks only where no other network does.
+  void spare_connections() noexcept { are_spared_ = true; }
+
   /// Connections used for sending, 1 to as many as there are.
   void use_flows(std::size_t flows) noexcept { used_ = flows; }
 
@@ -139,6 +142,7 @@ class TcpPeer final : public FrameEvents {
 
   void queue(Outgoing& message);
   bool may_use(std::size_t flow) const noexcept;
+  bool may_carry(std::size_t flow) const noexcept;
   void number_flows();
   bool write(std::size_t flow);
   bool give_work(std::size_t flow);
@@ -170,6 +174,7 @@ class TcpPeer final : public FrameEvents {
   UnaskedBytes& unasked_;
   Flows flows_;
   std::size_t used_;
+  bool are_spared_ = false;
 
   std::size_t first_flows_;     ///< The number of connections at the beginning.
   std::vector<FrameLog> logs_;  ///< The logs, by connection; empty if the peer confirms nothing.

@@ -104,10 +104,16 @@ void TcpTransport::use(std::unique_ptr<Reconnector> reconnector) {
   reconnector_ = std::move(reconnector);
 }
 
-void TcpTransport::carry_by(std::unique_ptr<FlowCarrier> carrier,
+void TcpTransport::carry_by(std::uint64_t number, std::unique_ptr<FlowCarrier> carrier,
                             std::unique_ptr<TransportSource> source, RetryTimes times) {
-  networks_.push_back(std::make_unique<CarriedNetwork>(*this, networks_.size(), std::move(carrier),
-                                                       std::move(source), times));
+  CarrierHub& hub = *this;
+  networks_.push_back(
+      std::make_unique<CarriedNetwork>(hub, number, std::move(carrier), std::move(source), times));
+}
+
+void TcpTransport::spare_connections() noexcept {
+  for (const auto& known : peers_)
+    if (known) known->spare_connections();
 }
 
 void TcpTransport::watch(int descriptor) {
@@ -373,9 +379,11 @@ bool TcpTransport::read(Rank rank, std::size_t flow) {
 void TcpTransport::take_cards(TcpPeer& from) {
   const auto now = std::chrono::steady_clock::now();
   for (const CarrierCard& card : from.take_cards()) {
-    if (card.network >= networks_.size())
+    const auto is_meant = [&](const auto& network) { return network->number() == card.network; };
+    const auto network = std::ranges::find_if(networks_, is_meant);
+    if (network == networks_.end())
       throw Error(ErrorKind::remote, "it named a network that there is not");
-    networks_[card.network]->take(from.rank(), card, now);
+    (*network)->take(from.rank(), card, now);
   }
 }
 

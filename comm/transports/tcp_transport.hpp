@@ -43,9 +43,12 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
 
   /// Lets another network carry messages together with the connections, to the ranks that it
   /// reaches; `source` opens others in place of one that has failed. Called before anything is
-  /// sent, and for the same networks in the same order by these ranks too; frames are confirmed.
-  void carry_by(std::unique_ptr<FlowCarrier> carrier,
+  /// sent, and for the network of that number by these ranks too; frames are confirmed.
+  void carry_by(std::uint64_t number, std::unique_ptr<FlowCarrier> carrier,
                 std::unique_ptr<TransportSource> source = nullptr, RetryTimes times = {});
+
+  /// Lets connections carry messages only where no network beside them does.
+  void spare_connections() noexcept;
 
   void allocated(std::span<std::byte> memory) override;
   void freed(const std::byte* memory) noexcept override;

@@ -70,12 +70,12 @@ struct HybridEnd {
   }
 
   void carry_by(std::unique_ptr<FabricTransport> fabric,
-                std::unique_ptr<WireSource> opener = nullptr) {
+                std::unique_ptr<WireSource> opener = nullptr, std::uint64_t number = 0) {
     auto carrier = std::make_unique<FlowCarrier>(reports);
     fabric->open(*carrier);
     carrier->use(std::move(fabric));
     source = opener.get();
-    transport->carry_by(std::move(carrier), std::move(opener), kSoonAgain);
+    transport->carry_by(number, std::move(carrier), std::move(opener), kSoonAgain);
   }
 
   void send(std::uint64_t tag, std::span<const std::byte> bytes) {
@@ -413,6 +413,72 @@ TEST_CASE("a peer that leaves while the fabric is tried again is lost, and no at
     pair.a->transport->progress();
   CHECK(pair.a->source->requests == tries);
   CHECK(pair.a->transport->may_sleep());
+}
+
+/// Two ranks between which two fabrics carry the messages, and connections what is left.
+struct TwoFabrics {
+  explicit TwoFabrics(fabric::Put put) : pair({.put = put}) {
+    second = std::make_shared<test::FabricWire>(test::WireTraits{.put = put, .device = "second"});
+    std::vector<std::unique_ptr<FabricTransport>> fabrics;
+    for (int r = 0; r < 2; ++r)
+      fabrics.push_back(std::make_unique<FabricTransport>(Rank{r}, 2, second->endpoint()));
+    REQUIRE(fabrics[0]->connect({1}, fabrics[1]->card()));
+    REQUIRE(fabrics[1]->connect({0}, fabrics[0]->card()));
+    pair.a->carry_by(std::move(fabrics[0]), std::make_unique<WireSource>(second, Rank{0}, 2), 7);
+    pair.b->carry_by(std::move(fabrics[1]), std::make_unique<WireSource>(second, Rank{1}, 2), 7);
+    pair.a->transport->spare_connections();
+    pair.b->transport->spare_connections();
+    pair.settle();
+  }
+
+  std::uint64_t sent_by(const std::string& link) { return pair.a->link(link).bytes_sent; }
+
+  HybridPair pair;
+  std::shared_ptr<test::FabricWire> second;
+};
+
+TEST_CASE("several devices of a fabric carry one message, and connections nothing of it") {
+  for (const fabric::Put put : fabric::kPuts) {
+    CAPTURE(name_of(put));
+    TwoFabrics two(put);
+    HybridExchange exchange(two.pair, 3'000'017);
+    exchange.check();
+    CHECK(two.sent_by("tcp") == 0);
+    CHECK(two.sent_by("fabric wire test") > 0);
+    CHECK(two.sent_by("fabric wire second") > 0);
+    CHECK(two.sent_by("fabric wire test") + two.sent_by("fabric wire second") ==
+          4 * exchange.values.size());
+  }
+}
+
+TEST_CASE("a device that fails costs its share, and is used again once it works") {
+  TwoFabrics two(fabric::Put::with_data);
+  HybridExchange exchange(two.pair, 1'000'003);
+  exchange.progress(5);
+  two.second->is_broken = true;
+  exchange.check();
+  CHECK(two.sent_by("tcp") == 0);
+  CHECK(two.pair.a->link("fabric wire test").connections == 1);
+  CHECK(two.pair.a->link("fabric wire second").connections == 0);
+  two.second->is_broken = false;
+  CHECK(two.pair.settle_until([&] {
+    return two.pair.a->link("fabric wire second").connections == 1 &&
+           two.pair.b->link("fabric wire second").connections == 1;
+  }));
+  const std::uint64_t before = two.sent_by("fabric wire second");
+  HybridExchange(two.pair, 1'000'003).check();
+  CHECK(two.sent_by("fabric wire second") > before);
+  CHECK(two.sent_by("tcp") == 0);
+}
+
+TEST_CASE("connections carry all once every device has failed") {
+  TwoFabrics two(fabric::Put::none);
+  HybridExchange exchange(two.pair, 1'000'003);
+  exchange.progress(3);
+  two.pair.wire->is_broken = true;
+  two.second->is_broken = true;
+  exchange.check();
+  CHECK(two.sent_by("tcp") > 0);
 }
 
 TEST_CASE("a card for a network that there is not ends the connection with its sender") {
