@@ -6,7 +6,7 @@
 #include <string>
 
 #include "comm/common/rank.hpp"
-#include "comm/fabric/endpoint.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/transports/meeting_transport.hpp"
 
 namespace fastgpu::comm {

@@ -11,7 +11,7 @@
 #include "base/units.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
-#include "comm/fabric/endpoint.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/rendezvous/round.hpp"
 #include "comm/rendezvous/stream.hpp"
 #include "comm/transports/flow_carrier.hpp"
