@@ -161,7 +161,7 @@ bool CarriedNetwork::is_trying() const noexcept {
          });
 }
 
-/// Returns whether there is no flow to the peer, and room for another.
+/// Returns whether the peer lacks a flow, and there is room for one.
 bool CarriedNetwork::may_use_again(Rank rank, const Way& way) const {
   TcpPeer* const peer = hub_.peer(rank);
   return peer != nullptr && !peer->flows()[way.flow]->is_open() &&
